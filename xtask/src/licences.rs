@@ -13,21 +13,22 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::arguments::{Arguments, Flag};
 use crate::process::{self, cargo};
-use crate::{Outcome, Task, repository};
+use crate::{Outcome, repository};
 
-pub(crate) const TASK: Task = Task {
-    name: "licences",
-    about: "Write the licences of all third-party code in a release to one file.",
-    details: "For each crate that the program or the C library links: its name, version, licence, source and texts.",
-    word: None,
-    flags: &[
-        Flag { name: "--out", value: Some("FILE"), about: "where to write (target/THIRD-PARTY-LICENCES.txt)" },
-        Flag { name: "--target", value: Some("TRIPLE"), about: "the platform of the release (this one)" },
-    ],
-    run,
-};
+/// Write the licences of all third-party code in a release to one file.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "For each crate that the program or the C library links: its name, version, licence, source and texts."
+)]
+pub(crate) struct Flags {
+    /// Where to write (target/THIRD-PARTY-LICENCES.txt)
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The platform of the release (this one)
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+}
 
 /// The packages whose binaries are released.
 const SHIPPED: [&str; 2] = ["metroon-cli", "metroon-region-c"];
@@ -46,10 +47,9 @@ struct Package {
     texts: BTreeMap<String, String>,
 }
 
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
-    let out =
-        arguments.value("--out").map_or_else(|| repository::target().join("THIRD-PARTY-LICENCES.txt"), PathBuf::from);
-    let target = arguments.value("--target").map_or_else(host, |target| Ok(target.to_owned()))?;
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    let out = flags.out.clone().unwrap_or_else(|| repository::target().join("THIRD-PARTY-LICENCES.txt"));
+    let target = flags.target.clone().map_or_else(host, Ok)?;
     let (text, count) = list(&target)?;
     std::fs::write(&out, &text).map_err(|error| format!("cannot write {}: {error}", repository::shown(&out)))?;
     println!("{count} packages in {} ({} KB)", repository::shown(&out), text.len() / 1000);

@@ -6,18 +6,19 @@
 //! - A task says what is missing, how to get it, and counts it as skipped; with `--install` or `CI=true` a skip is a
 //!   failure.
 //!
-//! How a call runs: [`arguments`] turns the words into flags, [`main`] finds the task in [`TASKS`], and the task
-//! answers with an [`Outcome`], which becomes the exit status.
+//! How a call runs: clap turns the words into a [`Task`] with its flags, and the task answers with an [`Outcome`], which
+//! becomes the exit status.
 
 #![forbid(unsafe_code)]
 // A chore talks to the person who started it; there is no other edge to hand its text to.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-mod arguments;
 mod bench;
 mod clients;
 mod conformance;
+mod corpus;
 mod differential;
+mod install;
 mod licences;
 mod process;
 mod repository;
@@ -30,7 +31,7 @@ mod wordnet;
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Flag, Parsed};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// What a task comes to: the work is good, or it is not and the task has already said why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,74 +40,105 @@ pub(crate) enum Outcome {
     Bad,
 }
 
-/// One chore: its name, the flags it takes and the function that does it.
-pub(crate) struct Task {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    /// Shown by `--help` below the flags.
-    pub(crate) details: &'static str,
-    /// What the plain word stands for that it takes, if it takes one.
-    pub(crate) word: Option<&'static str>,
-    pub(crate) flags: &'static [Flag],
-    run: fn(&Arguments) -> Result<Outcome, String>,
+/// The chores of this repository.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", args_override_self = true)]
+#[command(subcommand_value_name = "TASK", subcommand_help_heading = "Tasks")]
+struct Call {
+    #[command(subcommand)]
+    task: Option<Task>,
 }
 
-const TASKS: &[Task] = &[
-    test::TASK,
-    tidy::TASK,
-    conformance::TASK,
-    differential::TASK,
-    sanitize::TASK,
-    supply::TASK,
-    licences::TASK,
-    wordnet::TASK,
-    bench::TASK,
-];
+/// One chore with its flags. Its module says what it does.
+#[derive(Debug, Subcommand)]
+enum Task {
+    Test(test::Flags),
+    Tidy(tidy::Flags),
+    Conformance(conformance::Flags),
+    Corpus(corpus::Flags),
+    Differential(differential::Flags),
+    Sanitize(sanitize::Flags),
+    Supply(supply::Flags),
+    Licences(licences::Flags),
+    Wordnet(wordnet::Flags),
+    Bench(bench::Flags),
+}
 
-/// The exit status of a call that names an unknown task or flag.
-const USAGE: u8 = 2;
+impl Task {
+    /// The name of the task and what it comes to.
+    fn run(&self) -> (&'static str, Result<Outcome, String>) {
+        match self {
+            Task::Test(flags) => ("test", test::run(flags)),
+            Task::Tidy(flags) => ("tidy", tidy::run(flags)),
+            Task::Conformance(flags) => ("conformance", conformance::run(flags)),
+            Task::Corpus(flags) => ("corpus", corpus::run(flags)),
+            Task::Differential(flags) => ("differential", differential::run(flags)),
+            Task::Sanitize(flags) => ("sanitize", sanitize::run(flags)),
+            Task::Supply(flags) => ("supply", supply::run(flags)),
+            Task::Licences(flags) => ("licences", licences::run(flags)),
+            Task::Wordnet(flags) => ("wordnet", wordnet::run(flags)),
+            Task::Bench(flags) => ("bench", bench::run(flags)),
+        }
+    }
+}
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    match words.split_first() {
-        None => {
-            print!("{}", arguments::overview(TASKS));
-            ExitCode::SUCCESS
+    let Some(task) = Call::parse().task else {
+        print!("{}", Call::command().render_help());
+        return ExitCode::SUCCESS;
+    };
+    match task.run() {
+        (_, Ok(Outcome::Good)) => ExitCode::SUCCESS,
+        (_, Ok(Outcome::Bad)) => ExitCode::FAILURE,
+        (name, Err(message)) => {
+            eprintln!("cargo xtask {name}: {message}");
+            ExitCode::FAILURE
         }
-        Some((word, _)) if is_help(word) => {
-            print!("{}", arguments::overview(TASKS));
-            ExitCode::SUCCESS
-        }
-        Some((name, rest)) => match TASKS.iter().find(|task| task.name == name) {
-            Some(task) => call(task, rest),
-            None => usage(&arguments::unknown_task(name, TASKS)),
-        },
     }
 }
 
-fn is_help(word: &str) -> bool {
-    matches!(word, "--help" | "-h" | "help")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn call(task: &Task, words: &[String]) -> ExitCode {
-    match arguments::parse(task, words) {
-        Ok(Parsed::Help) => {
-            print!("{}", arguments::help(task));
-            ExitCode::SUCCESS
-        }
-        Ok(Parsed::Run(arguments)) => match (task.run)(&arguments) {
-            Ok(Outcome::Good) => ExitCode::SUCCESS,
-            Ok(Outcome::Bad) => ExitCode::FAILURE,
-            Err(message) => {
-                eprintln!("cargo xtask {}: {message}", task.name);
-                ExitCode::FAILURE
-            }
-        },
-        Err(message) => usage(&message),
+    fn read(words: &str) -> Result<Task, String> {
+        let words = ["cargo xtask"].into_iter().chain(words.split_whitespace());
+        Call::try_parse_from(words).map(|call| call.task.expect("a task is named")).map_err(|error| error.to_string())
     }
-}
 
-fn usage(message: &str) -> ExitCode {
-    eprintln!("{message}");
-    ExitCode::from(USAGE)
+    #[test]
+    fn every_task_says_what_it_does() {
+        let mut call = Call::command();
+        call.build();
+        let tasks: Vec<_> = call.get_subcommands().filter(|task| task.get_name() != "help").collect();
+        assert_eq!(tasks.len(), Task::augment_subcommands(clap::Command::new("")).get_subcommands().count());
+        for task in tasks {
+            let about = task.get_about().expect("a task has a text").to_string();
+            assert!(about.len() > 20 && !about.contains("target folder;"), "{}: {about}", task.get_name());
+        }
+    }
+
+    #[test]
+    fn flags_and_values_are_read_both_ways_and_the_last_one_wins() {
+        for words in ["bench journal --only a", "bench --only=a journal", "bench --only b journal --quick --only a"] {
+            let Ok(Task::Bench(flags)) = read(words) else { panic!("{words} is not read") };
+            assert!(format!("{flags:?}").contains(r#"suite: "journal""#), "{flags:?}");
+            assert!(format!("{flags:?}").contains(r#"only: Some("a")"#), "{flags:?}");
+        }
+        let Ok(Task::Differential(flags)) = read("differential --features -types,-match --seeds 3..5") else {
+            panic!("it is not read")
+        };
+        assert!(format!("{flags:?}").contains(r#"seeds: 3..5"#), "{flags:?}");
+    }
+
+    #[test]
+    fn an_error_names_the_word_and_the_next_step() {
+        let told = |words: &str| read(words).expect_err("it is refused");
+        assert!(told("tidi").contains("unrecognized subcommand 'tidi'") && told("tidi").contains("tidy"));
+        assert!(told("bench journal --slow").contains("unexpected argument '--slow'"));
+        assert!(told("bench journal space").contains("unexpected argument 'space'"));
+        assert!(told("bench journal --only --quick").contains("a value is required for '--only <PROGRAM>'"));
+        assert!(told("bench").contains("<SUITE>") && told("bench").contains("--help"));
+        assert!(told("differential --size many").contains("invalid value 'many' for '--size <N>'"));
+    }
 }

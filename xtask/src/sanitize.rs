@@ -12,18 +12,20 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::arguments::{Arguments, INSTALL};
-use crate::{Outcome, Task, process, repository};
+use crate::install::Install;
+use crate::{Outcome, process, repository};
 
-pub(crate) const TASK: Task = Task {
-    name: "sanitize",
-    about: "Run the tests of region under the address and the thread sanitizer.",
-    details: "Needs the toolchain `nightly`, and for the thread sanitizer its component `rust-src`; what is missing is said\n\
-              and counted as skipped. The last line is `N passed, N failed, N skipped`, counting runs.",
-    word: None,
-    flags: &[INSTALL],
-    run,
-};
+/// Run the tests of region under the address and the thread sanitizer.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "This needs the toolchain `nightly` and, for the thread sanitizer, its component `rust-src`. If something is \
+                        missing, the task says so and counts the run as skipped. The last line is `N passed, N failed, N skipped`, \
+                        counting runs."
+)]
+pub(crate) struct Flags {
+    #[command(flatten)]
+    install: Install,
+}
 
 /// Sanitizer, package, and the tests that are left out under it.
 const RUNS: &[(Sanitizer, &str, &[&str])] =
@@ -85,7 +87,7 @@ fn said(words: &[&str]) -> Option<String> {
     process::bounded(&mut command, ASK_LIMIT).ok().filter(process::Finished::succeeded).map(|finished| finished.stdout)
 }
 
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     let nightly = Nightly::find();
     for (sanitizer, package, left_out) in RUNS {
@@ -108,7 +110,7 @@ fn run(arguments: &Arguments) -> Result<Outcome, String> {
         }
     }
     println!("{passed} passed, {failed} failed, {skipped} skipped");
-    let is_bad = failed > 0 || skipped > 0 && arguments.installs();
+    let is_bad = failed > 0 || skipped > 0 && flags.install.is_wanted();
     Ok(if is_bad { Outcome::Bad } else { Outcome::Good })
 }
 

@@ -9,22 +9,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::arguments::{Arguments, Flag, INSTALL};
+use crate::install::Install;
 use crate::process::cargo;
-use crate::{Outcome, Task, process, repository};
+use crate::{Outcome, process, repository};
 
-pub(crate) const TASK: Task = Task {
-    name: "supply",
-    about: "Check licences, sources and known vulnerabilities of all dependencies.",
-    details: "deny.toml at the root says what is allowed. The database of vulnerabilities comes from GitHub, and lies in\n\
-              target/advisory-dbs; without it that check is left out.",
-    word: None,
-    flags: &[
-        Flag { name: "--advisories", value: None, about: "get the newest database of vulnerabilities first" },
-        INSTALL,
-    ],
-    run,
-};
+/// Check licences, sources and known vulnerabilities of all dependencies.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "deny.toml at the root says what is allowed. The database of vulnerabilities comes from GitHub and lies in \
+                        target/advisory-dbs; without it that check is left out."
+)]
+pub(crate) struct Flags {
+    /// Get the newest database of vulnerabilities first
+    #[arg(long)]
+    advisories: bool,
+    #[command(flatten)]
+    install: Install,
+}
 
 const VERSION: &str = "0.20.2";
 const WORKSPACES: [&str; 3] = ["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml"];
@@ -34,9 +35,9 @@ pub(crate) const HOW_TO_GET_ADVISORIES: &str =
     "no database of vulnerabilities in target/advisory-dbs: `cargo xtask supply --advisories` gets it from GitHub";
 const ASK_LIMIT: Duration = Duration::from_secs(20);
 
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
-    let program = prepare(arguments.installs())?;
-    if arguments.has("--advisories") && !process::shown(&mut deny(&program, WORKSPACES[0], &["fetch", "db"]))? {
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    let program = prepare(flags.install.is_wanted())?;
+    if flags.advisories && !process::shown(&mut deny(&program, WORKSPACES[0], &["fetch", "db"]))? {
         return Err(format!(
             "cannot get the database of vulnerabilities into {DATABASES}: is GitHub reached from here?"
         ));

@@ -10,19 +10,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::arguments::{Arguments, INSTALL};
+use crate::install::Install;
 use crate::process::{self, cargo};
-use crate::{Outcome, Task, clients, conformance, repository, supply, tidy, vcrpy, wordnet};
+use crate::{Outcome, clients, conformance, repository, supply, tidy, vcrpy, wordnet};
 
-pub(crate) const TASK: Task = Task {
-    name: "test",
-    about: "Run everything that must hold before a change is taken.",
-    details: "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, documents, benches, program, examples, wordnet, conformance.\n\
-              What a step lacks is said and counted as skipped; the last line is `N passed, N failed, N skipped`.",
-    word: None,
-    flags: &[INSTALL],
-    run,
-};
+/// Run everything that must hold before a change is taken.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, documents, benches, program, \
+                        examples, wordnet, conformance.\n\
+                        If a step lacks something, it says so and counts as skipped; the last line is `N passed, N failed, N skipped`."
+)]
+pub(crate) struct Flags {
+    #[command(flatten)]
+    install: Install,
+}
 
 type Step = (&'static str, fn(&Context) -> Verdict);
 
@@ -80,9 +82,9 @@ impl Verdict {
     }
 }
 
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     let program = repository::target().join("release").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
-    let context = Context { installs: arguments.installs(), program };
+    let context = Context { installs: flags.install.is_wanted(), program };
     let mut lines = Vec::new();
     for (name, step) in STEPS {
         println!("== {name}");

@@ -7,52 +7,49 @@
 //!
 //! What a suite is made of, only `bench/` knows; a new one needs no change here, but for a sentence in [`document`].
 
-mod calendar;
 mod document;
 mod runs;
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::arguments::{Arguments, Flag, INSTALL};
-use crate::{Outcome, Task, process, repository};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
-const QUICK: Flag = Flag {
-    name: "--quick",
-    value: None,
-    about: "fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare",
-};
+use crate::install::Install;
+use crate::{Outcome, process, repository};
 
-const ONLY: Flag = Flag {
-    name: "--only",
-    value: Some("PROGRAM"),
-    about: "one program of the suite metta or one part of proxy, region or space, at its full size, kept below the target folder",
-};
+/// Compare Metroon with peers.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A full run is kept in bench/runs and changes docs/benchmarks.md; commit both. Run it on a machine that does \
+                        nothing else. The peers of metta, space, cassette and proxy, SWI-Prolog and the Python wheels hyperon, \
+                        duckdb, vcrpy, cassetter, mitmproxy and requests, must be there, or come with --install."
+)]
+pub(crate) struct Flags {
+    /// A suite of the workspace bench/, such as journal
+    suite: String,
+    /// Fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare
+    #[arg(long)]
+    quick: bool,
+    /// One program of the suite metta or one part of proxy, region or space, at its full size, kept below the target folder
+    #[arg(long, value_name = "PROGRAM")]
+    only: Option<String>,
+    #[command(flatten)]
+    install: Install,
+}
 
-pub(crate) const TASK: Task = Task {
-    name: "bench",
-    about: "Compare Metroon with peers.",
-    details: "SUITE is a suite of the workspace bench/, such as journal. A full run is kept in bench/runs and changes \
-              docs/benchmarks.md; commit both. Run it on a machine that does nothing else. The peers of metta, \
-              space, cassette and proxy, SWI-Prolog and the Python wheels hyperon, duckdb, vcrpy, cassetter, mitmproxy \
-              and requests, must be there, or come with --install.",
-    word: Some("SUITE"),
-    flags: &[QUICK, ONLY, INSTALL],
-    run,
-};
-
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
-    let suite = arguments.word().ok_or("which suite? `cargo xtask bench journal` runs one")?;
-    let is_quick = arguments.has(QUICK.name);
-    let only = arguments.value(ONLY.name);
-    let is_kept = !is_quick && only.is_none();
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    let suite = &flags.suite;
+    let is_kept = !flags.quick && flags.only.is_none();
     let folder = if is_kept { folder_of_today()? } else { repository::target().join("bench-quick") };
     let mut command = suite_command(suite);
     command.arg("--into").arg(&folder);
-    let switches = [(is_quick, QUICK), (arguments.installs(), INSTALL)];
-    command.args(switches.into_iter().filter(|(given, _)| *given).map(|(_, flag)| flag.name));
-    if let Some(program) = only {
-        command.args([ONLY.name, program]);
+    let switches = [(flags.quick, "--quick"), (flags.install.is_wanted(), "--install")];
+    command.args(switches.into_iter().filter(|(given, _)| *given).map(|(_, name)| name));
+    if let Some(program) = &flags.only {
+        command.args(["--only", program]);
     }
     if !process::shown(&mut command)? {
         return Ok(Outcome::Bad);
@@ -90,7 +87,12 @@ fn folder_of_today() -> Result<PathBuf, String> {
     let processors =
         std::thread::available_parallelism().map_err(|error| format!("cannot count processors: {error}"))?;
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
-    Ok(runs_folder().join(format!("{}-{system}-{machine}-{processors}cpu", calendar::today())))
+    Ok(runs_folder().join(format!("{}-{system}-{machine}-{processors}cpu", today())))
+}
+
+/// The date of today by Coordinated Universal Time, as YYYY-MM-DD.
+fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
 #[cfg(test)]

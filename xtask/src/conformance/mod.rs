@@ -20,21 +20,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::arguments::{Arguments, Flag};
-use crate::{Outcome, Task, process, repository};
+use crate::{Outcome, process, repository};
 use report::{FileReport, Report};
 
-pub(crate) const TASK: Task = Task {
-    name: "conformance",
-    about: "Run a suite of MeTTa scripts and count the assertions that pass.",
-    details: HOW_TO_GET,
-    word: None,
-    flags: &[
-        Flag { name: "--suite", value: Some("DIR"), about: "the scripts ($METROON_SUITE, else target/suite)" },
-        Flag { name: "--metroon", value: Some("PATH"), about: "the program to test (built from here if not given)" },
-    ],
-    run,
-};
+/// Run a suite of MeTTa scripts and count the assertions that pass.
+#[derive(Debug, clap::Args)]
+#[command(after_help = HOW_TO_GET)]
+pub(crate) struct Flags {
+    /// The scripts ($METROON_SUITE, else target/suite)
+    #[arg(long, value_name = "DIR")]
+    suite: Option<PathBuf>,
+    /// The program to test (built from here if not given)
+    #[arg(long, value_name = "PATH")]
+    metroon: Option<PathBuf>,
+}
 
 /// What to do when there is no suite.
 pub(crate) const HOW_TO_GET: &str = "\
@@ -49,15 +48,12 @@ const FILE_LIMIT: Duration = Duration::from_secs(120);
 /// Scripts that fail in the interpreter they were written for, reported beside the others.
 const STALE: &[&str] = &["g1_docs.metta"];
 
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
-    let suite = match arguments.value("--suite") {
-        Some(folder) => PathBuf::from(folder),
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    let suite = match &flags.suite {
+        Some(folder) => folder.clone(),
         None => suite().ok_or_else(|| format!("there is no suite at target/suite.\n{HOW_TO_GET}"))?,
     };
-    let program = match arguments.value("--metroon") {
-        Some(path) => std::path::absolute(path).map_err(|error| format!("{path}: {error}"))?,
-        None => build()?,
-    };
+    let program = given_or_built(flags.metroon.as_deref())?;
     check(&suite, &program)
 }
 
@@ -65,6 +61,17 @@ fn run(arguments: &Arguments) -> Result<Outcome, String> {
 pub(crate) fn suite() -> Option<PathBuf> {
     let named = std::env::var_os("METROON_SUITE").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     named.or_else(|| Some(repository::target().join("suite")).filter(|folder| folder.is_dir()))
+}
+
+/// The program to test: the one at a path that was given, as seen from anywhere, or the one that is built from here.
+///
+/// # Errors
+/// The path is empty, or the program does not build.
+pub(crate) fn given_or_built(path: Option<&Path>) -> Result<PathBuf, String> {
+    match path {
+        Some(path) => std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display())),
+        None => build(),
+    }
 }
 
 /// Builds the program and says where it is.

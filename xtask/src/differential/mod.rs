@@ -19,32 +19,39 @@ use std::time::Duration;
 
 use generate::{Feature, Features, Ran, as_multiset, nameless};
 
-use crate::arguments::{Arguments, Flag, INSTALL};
 use crate::conformance::record::{self, Record};
-use crate::{Outcome, Task, conformance, process, repository};
+use crate::install::Install;
+use crate::{Outcome, conformance, process, repository};
 use hyperon::Hyperon;
 
-pub(crate) const TASK: Task = Task {
-    name: "differential",
-    about: "Run generated programs in both evaluators and in Hyperon, and compare.",
-    details: "Hyperon is the package hyperon 0.2.10 of PyPI, below the target folder; --install gets it. Without it the \
-              evaluators are compared with each other, if there are two.",
-    word: None,
-    flags: &[
-        Flag { name: "--seeds", value: Some("A..B"), about: "the programs to run (0..300)" },
-        Flag {
-            name: "--mutants",
-            value: Some("A..B"),
-            about: "instead: so many mutants of the programs of the corpus",
-        },
-        Flag { name: "--size", value: Some("N"), about: "how long they are, in functions and questions (3)" },
-        Flag { name: "--features", value: Some("LIST"), about: "types,match: only these; -types,-match: without" },
-        Flag { name: "--metroon", value: Some("PATH"), about: "the program to test (built from here if not given)" },
-        Flag { name: "--show", value: None, about: "print the programs, run nothing" },
-        INSTALL,
-    ],
-    run,
-};
+/// Run generated programs in both evaluators and in Hyperon, and compare.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Hyperon is the package hyperon 0.2.10 of PyPI, below the target folder; --install gets it. Without it the \
+                        evaluators are compared with each other, if there are two."
+)]
+pub(crate) struct Flags {
+    /// The programs to run
+    #[arg(long, value_name = "A..B", default_value = "0..300", value_parser = generate::range)]
+    seeds: Range<u64>,
+    /// Instead: so many mutants of the programs of the corpus
+    #[arg(long, value_name = "A..B", value_parser = generate::range)]
+    mutants: Option<Range<u64>>,
+    /// How long they are, in functions and questions
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    size: usize,
+    /// `types,match`: only these; `-types,-match`: all but these
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true, allow_hyphen_values = true)]
+    features: String,
+    /// The program to test (built from here if not given)
+    #[arg(long, value_name = "PATH")]
+    metroon: Option<PathBuf>,
+    /// Print the programs, run nothing
+    #[arg(long)]
+    show: bool,
+    #[command(flatten)]
+    install: Install,
+}
 
 /// What Hyperon does otherwise, as docs/compat.md says, or leaves open: it wraps integers around, ends its process at
 /// `(% n 0)`, promises no order of alternatives or types, goes wrong in some runs with dependent types, takes `1` for
@@ -90,27 +97,20 @@ struct Evaluator {
     flags: &'static [&'static str],
 }
 
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
-    let seeds = generate::range(arguments.value("--seeds").unwrap_or("0..300"))?;
-    let size = arguments.value("--size").unwrap_or("3");
-    let size: usize = size.parse().map_err(|_| format!("--size {size}: write a number"))?;
-    let features = Features::all().without(NOT_HYPERONS).narrowed(arguments.value("--features").unwrap_or(""))?;
-    let mutants = arguments.value("--mutants").map(generate::range).transpose()?;
-    let originals = if mutants.is_some() { originals()? } else { Vec::new() };
-    let seeds = mutants.unwrap_or(seeds);
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    let features = Features::all().without(NOT_HYPERONS).narrowed(&flags.features)?;
+    let originals = if flags.mutants.is_some() { originals()? } else { Vec::new() };
+    let seeds = flags.mutants.as_ref().unwrap_or(&flags.seeds).clone();
     let made = |seed: u64, originals: &[String]| match originals {
-        [] => generate::program(seed, features, size),
+        [] => generate::program(seed, features, flags.size),
         originals => generate::mutant(seed, originals),
     };
-    if arguments.has("--show") {
+    if flags.show {
         seeds.for_each(|seed| println!("; seed {seed}\n{}", made(seed, &originals)));
         return Ok(Outcome::Good);
     }
-    let program = match arguments.value("--metroon") {
-        Some(path) => std::path::absolute(path).map_err(|error| format!("{path}: {error}"))?,
-        None => conformance::build()?,
-    };
-    if arguments.installs() && !hyperon::is_there() {
+    let program = conformance::given_or_built(flags.metroon.as_deref())?;
+    if flags.install.is_wanted() && !hyperon::is_there() {
         hyperon::install()?;
     }
     let mut is_good = true;

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::layers::library;
-use super::toml;
+use super::manifest;
 use super::tree::Tree;
 
 const MANIFEST: &str = "Cargo.toml";
@@ -12,9 +12,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let (Some(manifest), Some(decision)) = (tree.text(MANIFEST), tree.text(DECISION)) else {
         return vec![Finding::new(DECISION, 0, "missing: it says why each dependency in Cargo.toml is there")];
     };
-    let others = toml::dependencies(manifest)
-        .into_iter()
-        .filter(|found| !found.names.iter().any(|name| library(name).is_some()));
+    let dependencies = match manifest::dependencies(manifest) {
+        Ok(dependencies) => dependencies,
+        Err(message) => return vec![Finding::new(MANIFEST, 0, message)],
+    };
+    let others = dependencies.into_iter().filter(|found| !found.names.iter().any(|name| library(name).is_some()));
     let unexplained = others.filter(|found| !decision.contains(&format!("`{}`", found.names[0])));
     unexplained
         .map(|found| {

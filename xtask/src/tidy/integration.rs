@@ -1,26 +1,29 @@
 //! A crate's integration tests are one program, `tests/it/main.rs`, and every file beside it is mounted there.
 //!
 //! Each program in `tests/` is linked on its own, which is slow; a file that no `mod` names is never compiled at all,
-//! so a test in it passes by not existing.
+//! so a test in it passes by not existing. A program that makes its tests itself (`harness = false` in `Cargo.toml`) cannot be in
+//! that one, so it lies beside it, in a folder `tests/NAME` of its own.
 
 use super::Finding;
-use super::rust;
+use super::manifest;
+use super::rust::Source;
 use super::tree::Tree;
-
-const MAIN: &str = "it/main.rs";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for package in packages(tree) {
         let tests = format!("{package}/tests/");
-        let files: Vec<&str> = tree.under(&tests, ".rs").map(|(path, _)| path).collect();
-        for path in files {
+        let mut programs = vec!["it".to_owned()];
+        let manifest = format!("{package}/Cargo.toml");
+        match manifest::tests_without_harness(tree.text(&manifest).unwrap_or_default()) {
+            Ok(names) => programs.extend(names),
+            Err(message) => found.push(Finding::new(&manifest, 0, message)),
+        }
+        for (path, _) in tree.under(&tests, ".rs") {
             let name = &path[tests.len()..];
-            if name == MAIN {
-                continue;
-            }
-            if let Some(mounted) = name.strip_prefix("it/") {
-                found.extend(unmounted(tree, &tests, path, mounted));
+            let (folder, file) = name.split_once('/').unwrap_or(("", name));
+            if programs.iter().any(|program| program == folder) {
+                found.extend(unmounted(tree, &format!("{tests}{folder}"), path, file));
             } else if is_program(name) {
                 let message = "a second test program: move it into tests/it/ and mount it in tests/it/main.rs";
                 found.push(Finding::new(path, 0, message));
@@ -43,15 +46,18 @@ fn is_program(name: &str) -> bool {
     }
 }
 
-/// A finding unless the module above `path` (which is `tests` + `it/` + `name`) has a `mod` for it.
-fn unmounted(tree: &Tree, tests: &str, path: &str, name: &str) -> Option<Finding> {
+/// A finding unless the module above `path` (the file `name` in `folder`) has a `mod` for it.
+fn unmounted(tree: &Tree, folder: &str, path: &str, name: &str) -> Option<Finding> {
+    if name == "main.rs" {
+        return None;
+    }
     let module = name.trim_end_matches(".rs").trim_end_matches("/mod");
     let (parents, module) = match module.rsplit_once('/') {
-        None => (vec![format!("{tests}{MAIN}")], module),
-        Some((above, module)) => (vec![format!("{tests}it/{above}.rs"), format!("{tests}it/{above}/mod.rs")], module),
+        None => (vec![format!("{folder}/main.rs")], module),
+        Some((above, module)) => (vec![format!("{folder}/{above}.rs"), format!("{folder}/{above}/mod.rs")], module),
     };
-    let declares = |text: &str| rust::declared_modules(&rust::blanked(text)).iter().any(|(_, name)| name == module);
-    if parents.iter().filter_map(|parent| tree.text(parent)).any(declares) {
+    let declares = |source: &Source| source.declared_modules().iter().any(|(_, name)| name == module);
+    if parents.iter().filter_map(|parent| tree.source(parent)).any(declares) {
         return None;
     }
     Some(Finding::new(path, 0, format!("never compiled: write `mod {module};` in {}", parents[0])))
@@ -89,5 +95,12 @@ mod tests {
         assert_eq!(found(&[main, ("crates/a/tests/other.rs", "")]).len(), 1);
         assert_eq!(found(&[main, ("crates/a/tests/more/main.rs", "")]).len(), 1);
         assert!(found(&[main, ("crates/a/tests/data/x.metta", "")]).is_empty());
+        let manifest = ("crates/a/Cargo.toml", "[[test]]\nname = \"more\"\nharness = false\n");
+        assert!(found(&[main, manifest, ("crates/a/tests/more/main.rs", "")]).is_empty());
+        let lost = found(&[main, manifest, ("crates/a/tests/more/lost.rs", "")]);
+        assert_eq!(
+            lost,
+            ["crates/a/tests/more/lost.rs:1: never compiled: write `mod lost;` in crates/a/tests/more/main.rs"]
+        );
     }
 }

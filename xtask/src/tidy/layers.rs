@@ -4,8 +4,7 @@
 //! a new one gets a place. What is for tests only, [`TESTS`], may be a dependency of tests alone, and of `xtask`.
 
 use super::Finding;
-use super::rust;
-use super::toml;
+use super::manifest;
 use super::tree::Tree;
 
 /// Every library, lowest layer first.
@@ -56,7 +55,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 fn manifest_findings(manifest: &str, text: &str, folder: &str, allowed: &[&str]) -> Vec<Finding> {
     let mut found = Vec::new();
-    for dependency in toml::dependencies(text) {
+    let dependencies = match manifest::dependencies(text) {
+        Ok(dependencies) => dependencies,
+        Err(message) => return vec![Finding::new(manifest, 0, message)],
+    };
+    for dependency in dependencies {
         let Some(library) = dependency.names.iter().find_map(|name| library(name)) else {
             continue;
         };
@@ -80,15 +83,13 @@ pub(super) fn library(name: &str) -> Option<&'static str> {
 
 fn code_findings(tree: &Tree, folder: &str, allowed: &[&str]) -> Vec<Finding> {
     let prefix = format!("{folder}/");
-    let files: Vec<(&str, Vec<char>)> =
-        tree.under(&prefix, ".rs").map(|(path, text)| (path, rust::blanked(text))).collect();
+    let files = || tree.rust().filter(|(path, _)| path.starts_with(&prefix));
     // A module of the crate's own may bear a library's name.
-    let own: Vec<String> =
-        files.iter().flat_map(|(_, text)| rust::declared_modules(text)).map(|(_, name)| name).collect();
+    let own: Vec<String> = files().flat_map(|(_, source)| source.declared_modules()).map(|(_, name)| name).collect();
     let itself = folder.rsplit('/').next().and_then(library);
     let mut found = Vec::new();
-    for (path, text) in &files {
-        for (line, name) in path_roots(text) {
+    for (path, source) in files() {
+        for (line, name) in source.path_roots() {
             let Some(library) = LIBRARIES.iter().find(|library| **library == name) else {
                 continue;
             };
@@ -98,15 +99,6 @@ fn code_findings(tree: &Tree, folder: &str, allowed: &[&str]) -> Vec<Finding> {
         }
     }
     found
-}
-
-/// Words followed by `::` that nothing precedes in their path, with their lines.
-fn path_roots(text: &[char]) -> Vec<(usize, String)> {
-    let starts = |at: usize| at < 2 || text[at - 2..at] != [':', ':'];
-    let leads = |end: usize| text.get(end..end + 2) == Some(&[':', ':']);
-    let words = rust::words(text).into_iter();
-    let roots = words.filter(|(at, word)| starts(*at) && leads(at + word.chars().count()));
-    roots.map(|(at, word)| (rust::line(text, at), word)).collect()
 }
 
 fn points_up(folder: &str, library: &str, allowed: &[&str]) -> String {

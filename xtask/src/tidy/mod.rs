@@ -6,6 +6,7 @@
 //!
 //! The rules run in `cargo xtask tidy` and in this package's own tests.
 
+mod circles;
 mod decisions;
 mod dependencies;
 mod functions;
@@ -13,28 +14,30 @@ mod integration;
 mod layers;
 mod licences;
 mod links;
+mod manifest;
 mod modules;
 mod paths;
 mod root;
 mod rust;
-mod toml;
 mod tree;
 mod unsafety;
 
 use std::fmt;
 
-use crate::arguments::Arguments;
-use crate::{Outcome, Task, repository};
+use crate::{Outcome, repository};
 use tree::Tree;
 
-pub(crate) const TASK: Task = Task {
-    name: "tidy",
-    about: "Check the rules of the repository.",
-    details: "Prints `path:line: message` for everything a rule objects to, and fails if there is anything.",
-    word: None,
-    flags: &[],
-    run,
-};
+/// Check the rules of the repository.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Prints `path:line: message` for everything a rule objects to, and fails if there is anything.")]
+pub(crate) struct Flags {
+    /// Write xtask/circles.toml anew; it may only shrink, but is made of all circles if there is none
+    #[arg(long)]
+    accept: bool,
+    /// Show every circle with the names that tie it, and check nothing
+    #[arg(long)]
+    circles: bool,
+}
 
 /// A place and what is wrong there. Line 0 stands for the file as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +62,9 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[(&str, Rule)] = &[
+    ("Rust can be read", unreadable),
     ("imports point down", layers::check),
+    ("arrows inside a crate point one way", circles::check),
     ("functions stay short", functions::check),
     ("integration tests are mounted", integration::check),
     ("the root shows the architecture", root::check),
@@ -72,7 +77,17 @@ const RULES: &[(&str, Rule)] = &[
     ("licences are there", licences::check),
 ];
 
-fn run(_: &Arguments) -> Result<Outcome, String> {
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    let root = repository::root();
+    if flags.circles {
+        print!("{}", circles::shown(&Tree::read(&root)?));
+        return Ok(Outcome::Good);
+    }
+    if flags.accept {
+        let list = circles::accepted(&Tree::read(&root)?)?;
+        std::fs::write(root.join(circles::LIST), list)
+            .map_err(|error| format!("cannot write {}: {error}", circles::LIST))?;
+    }
     check()
 }
 
@@ -95,6 +110,12 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     let mut found: Vec<Finding> = RULES.iter().flat_map(|(_, rule)| rule(tree)).collect();
     found.sort();
     found
+}
+
+/// A file that syn cannot read would pass every rule about code.
+fn unreadable(tree: &Tree) -> Vec<Finding> {
+    let errors = tree.rust().filter_map(|(path, source)| Some((path, source.error.as_ref()?)));
+    errors.map(|(path, error)| Finding::new(path, error.line, format!("this is not Rust: {}", error.message))).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A Rust file opens with `//!`, which says what it is; no module is called after nothing in particular.
 
 use super::Finding;
-use super::rust;
 use super::tree::Tree;
 
 /// Names that say only that something did not find its place.
@@ -9,15 +8,15 @@ const SAYS_NOTHING: &[&str] = &["utils", "util", "common", "helpers", "helper", 
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (path, text) in tree.rust().filter(|(path, _)| is_module(path)) {
-        if !text.starts_with("//!") {
+    for (path, source) in tree.rust().filter(|(path, _)| is_module(path)) {
+        if !tree.text(path).is_some_and(|text| text.starts_with("//!")) {
             found.push(Finding::new(path, 0, "a module opens with `//!`: say what it is, what holds, what it costs"));
         }
         if let Some(name) = path.split(['/', '.']).find(|part| SAYS_NOTHING.contains(part)) {
             found.push(Finding::new(path, 0, nothing(name)));
         }
         // A module with a file of its own is found at that file.
-        for (line, name) in rust::declared_modules(&rust::blanked(text)) {
+        for (line, name) in source.declared_modules() {
             if SAYS_NOTHING.contains(&name.as_str()) && !has_file(tree, path, &name) {
                 found.push(Finding::new(path, line, nothing(&name)));
             }

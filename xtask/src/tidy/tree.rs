@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use super::rust::Source;
 use crate::process;
 
 /// Files larger than this are listed without their text; no rule reads data.
@@ -16,9 +17,11 @@ const TEXT_BYTES_MAX: u64 = 4 << 20;
 const LISTING_LIMIT: Duration = Duration::from_secs(60);
 
 /// Paths are relative to the root and use `/`.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Tree {
     files: BTreeMap<String, String>,
+    /// The Rust files among them, each read once for all rules.
+    sources: BTreeMap<String, Source>,
 }
 
 impl Tree {
@@ -42,9 +45,16 @@ impl Tree {
             } else {
                 String::new()
             };
-            tree.files.insert(path, text);
+            tree.add(path, text);
         }
         Ok(tree)
+    }
+
+    fn add(&mut self, path: String, text: String) {
+        if path.ends_with(".rs") {
+            self.sources.insert(path.clone(), Source::read(&text));
+        }
+        self.files.insert(path, text);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -60,9 +70,14 @@ impl Tree {
         self.iter().filter(move |(path, _)| path.starts_with(prefix) && path.ends_with(suffix))
     }
 
-    /// The Rust files of the workspace's packages.
-    pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.under("", ".rs")
+    /// The Rust files.
+    pub(super) fn rust(&self) -> impl Iterator<Item = (&str, &Source)> {
+        self.sources.iter().map(|(path, source)| (path.as_str(), source))
+    }
+
+    /// The Rust file of this path.
+    pub(super) fn source(&self, path: &str) -> Option<&Source> {
+        self.sources.get(path)
     }
 
     pub(super) fn text(&self, path: &str) -> Option<&str> {
@@ -86,7 +101,9 @@ impl Tree {
 
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Tree {
-        Tree { files: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect() }
+        let mut tree = Tree::default();
+        files.iter().for_each(|(path, text)| tree.add((*path).to_owned(), (*text).to_owned()));
+        tree
     }
 }
 

@@ -2,41 +2,29 @@
 //! named in docs/safety.md, which SECURITY.md relies on.
 
 use super::Finding;
-use super::rust;
 use super::tree::Tree;
 
 /// Packages that may hold unsafe blocks, each block with its SAFETY sentence and its line in docs/safety.md.
 const MAY_BE_UNSAFE: &[&str] = &["crates/region", "crates/journal", "crates/reactive", "bindings/python", "bindings/c"];
 const SAFETY: &str = "docs/safety.md";
-const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (path, text) in tree.rust().filter(|(path, _)| is_crate_root(path)) {
+    for (path, source) in tree.rust().filter(|(path, _)| is_crate_root(path)) {
         let exempt = MAY_BE_UNSAFE.iter().any(|package| path.starts_with(&format!("{package}/")));
-        let code: String = rust::blanked(text).into_iter().filter(|c| *c != ' ').collect();
-        if !exempt && !code.contains(ATTRIBUTE) {
-            found.push(Finding::new(path, 0, format!("a crate root without `{ATTRIBUTE}`")));
+        if !exempt && !source.has_attribute("forbid", "unsafe_code") {
+            found.push(Finding::new(path, 0, "a crate root without `#![forbid(unsafe_code)]`"));
         }
     }
     let safety = tree.text(SAFETY).unwrap_or_default();
-    for (path, text) in tree.rust().filter(|(path, _)| is_shipped(path)) {
+    for (path, source) in tree.rust().filter(|(path, _)| is_shipped(path)) {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let is_in_table = safety.contains(&format!("`{folder}/`")) && safety.contains(&format!("`{file}`"));
-        if has_unsafe(text) && !safety.contains(path) && !is_in_table {
+        if source.has_unsafe() && !safety.contains(path) && !is_in_table {
             found.push(Finding::new(path, 0, format!("unsafe code without its argument: write it into {SAFETY}")));
         }
     }
     found
-}
-
-/// Whether the code, without comments and texts, has an unsafe block or an unsafe implementation.
-fn has_unsafe(text: &str) -> bool {
-    let code: String = rust::blanked(text).into_iter().collect();
-    let words = code.split_whitespace().collect::<Vec<_>>();
-    words
-        .windows(2)
-        .any(|pair| pair[0].ends_with("unsafe") && (pair[1].starts_with('{') || pair[1].starts_with("impl")))
 }
 
 /// Sources of packages that may be unsafe; tests and benches are not shipped.

@@ -18,36 +18,33 @@ use std::time::Instant;
 
 pub(crate) use source::Fetch;
 
-use crate::arguments::{Arguments, Flag, INSTALL};
-use crate::{Outcome, Task, repository};
+use crate::install::Install;
+use crate::{Outcome, repository};
 
-pub(crate) const TASK: Task = Task {
-    name: "wordnet",
-    about: "Turn WordNet 3.0 into MeTTa facts, data/wordnet.metta.",
-    details: include_str!("facts.txt"),
-    word: None,
-    flags: &[
-        Flag {
-            name: "--dict",
-            value: Some("DIR"),
-            about: "the folder with data.noun; otherwise it is found or fetched",
-        },
-        Flag { name: "--out", value: Some("FILE"), about: "where to write (data/wordnet.metta)" },
-        INSTALL,
-    ],
-    run,
-};
+/// Turn WordNet 3.0 into MeTTa facts, data/wordnet.metta.
+#[derive(Debug, clap::Args)]
+#[command(after_help = include_str!("facts.txt"))]
+pub(crate) struct Flags {
+    /// The folder with data.noun; otherwise it is found or fetched
+    #[arg(long, value_name = "DIR")]
+    dict: Option<PathBuf>,
+    /// Where to write (data/wordnet.metta)
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    install: Install,
+}
 
 /// Where the facts go, relative to the root.
 pub(crate) const DATA: &str = "data/wordnet.metta";
 
-fn run(arguments: &Arguments) -> Result<Outcome, String> {
-    let fetch = if arguments.installs() { Fetch::WithLists } else { Fetch::Package };
-    let dictionary = match arguments.value("--dict") {
-        Some(folder) => source::given(Path::new(folder))?,
+pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    let fetch = if flags.install.is_wanted() { Fetch::WithLists } else { Fetch::Package };
+    let dictionary = match &flags.dict {
+        Some(folder) => source::given(folder)?,
         None => source::find(fetch)?,
     };
-    let out = arguments.value("--out").map_or_else(|| repository::root().join(DATA), PathBuf::from);
+    let out = flags.out.clone().unwrap_or_else(|| repository::root().join(DATA));
     convert(&dictionary, &out)
 }
 

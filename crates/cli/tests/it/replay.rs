@@ -1,14 +1,11 @@
-//! Recorded runs and their replays: every program comes to the same elsewhere, and what differs is found where it does.
+//! Recorded runs and their replays: what differs is found where it does. That every program of the corpus comes to the same
+//! elsewhere is tested in `tests/corpus`.
 
 use crate::harness::{Ended, Folder, signal, wait};
 use journal::{Durability, Journal, Options, Reader, SingleFile};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::sync::Arc;
-
-/// Needs data that is not in the repository.
-const NEEDS_DATA: &str = "wordnet.metta";
 
 /// The first byte of a tape's frame says its kind.
 const EFFECT: u8 = 3;
@@ -17,94 +14,6 @@ const COMMIT: u8 = 4;
 const PRINT: u8 = 0;
 const READ_SOURCE: u8 = 1;
 const RANDOM: u8 = 6;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn copy_programs(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).expect("a folder can be made");
-    for entry in std::fs::read_dir(from).expect("a folder can be listed") {
-        let path = entry.expect("a folder can be listed").path();
-        let name = path.file_name().expect("it has a name");
-        if path.is_dir() && name != "data" {
-            copy_programs(&path, &to.join(name));
-        } else if path.extension().is_some_and(|ending| ending == "metta") {
-            std::fs::copy(&path, to.join(name)).expect("a file can be copied");
-        }
-    }
-}
-
-fn programs(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("a folder can be listed");
-    let names = entries.map(|entry| entry.expect("a folder can be listed").file_name().into_string().expect("UTF-8"));
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".metta") && name != NEEDS_DATA).collect();
-    names.sort();
-    names
-}
-
-/// A replay on another machine, as far as a process can tell.
-fn replay_elsewhere(tape: &Path, empty: &Path) -> Ended {
-    let mut command = Command::new("sh");
-    command.args(["-c", "umask 0777 && exec \"$0\" replay \"$1\"", env!("CARGO_BIN_EXE_metroon")]).arg(tape);
-    command.current_dir(empty).env_clear();
-    for (name, value) in [
-        ("TZ", "Pacific/Chatham"),
-        ("LANG", "tr_TR.UTF-8"),
-        ("LC_ALL", "tr_TR.UTF-8"),
-        ("HOME", "/nowhere"),
-        ("TMPDIR", "/nowhere"),
-        ("PYTHONHASHSEED", "4711"),
-        ("RUST_MIN_STACK", "1000000"),
-    ] {
-        command.env(name, value);
-    }
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    wait(command.spawn().expect("a shell is there"))
-}
-
-/// Records all programs of a folder, removes them, and replays the tapes elsewhere.
-fn check_folder(name: &str, at_least: usize) {
-    let folder = Folder::new(&format!("replay-{name}"));
-    let [sources, tapes, empty] = ["sources", "tapes", "empty"].map(|part| folder.path().join(part));
-    copy_programs(&root().join(name), &sources);
-    for path in [&tapes, &empty] {
-        std::fs::create_dir_all(path).expect("a folder can be made");
-    }
-    let names = programs(&sources);
-    assert!(names.len() >= at_least, "only {} programs", names.len());
-    let recorded: Vec<Ended> = names
-        .iter()
-        .map(|program| {
-            let tape = tapes.join(program);
-            let mut command = folder.command(&["run", program, "--record"]);
-            wait(command.arg(&tape).current_dir(&sources).spawn().expect("the binary runs"))
-        })
-        .collect();
-    std::fs::remove_dir_all(&sources).expect("the programs can be removed");
-    let mut failures = Vec::new();
-    for (program, recorded) in names.iter().zip(&recorded) {
-        assert!(matches!(recorded.code, Some(0 | 1)), "{program}: {}", recorded.err);
-        let replayed = replay_elsewhere(&tapes.join(program), &empty);
-        let is_same = replayed.code == Some(0) && replayed.out == recorded.out;
-        if !is_same || !replayed.err.ends_with(": all the same\n") {
-            failures.push(format!("{program}: exit {:?}: {}", replayed.code, replayed.err));
-        }
-    }
-    assert!(failures.is_empty(), "{} of {} differ:\n{}", failures.len(), names.len(), failures.join("\n"));
-    let left = std::fs::read_dir(&empty).expect("a folder can be listed").count();
-    assert_eq!(left, 0, "a replay has written files");
-}
-
-#[test]
-fn every_program_of_the_corpus_replays_the_same_elsewhere() {
-    check_folder("corpus", 40);
-}
-
-#[test]
-fn every_example_replays_the_same_elsewhere() {
-    check_folder("examples", 3);
-}
 
 fn frames(tape: &Path) -> Vec<Vec<u8>> {
     let disk = Arc::new(SingleFile::open(tape).expect("the tape opens"));

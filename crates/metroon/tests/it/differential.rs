@@ -2,8 +2,7 @@
 //!
 //! `METROON_SEEDS=A..B` runs other programs than usual.
 
-use crate::harness::print_answer;
-use crate::modes::{halves, text_of};
+use crate::harness::{halves, print_answer, text_of};
 use generate::{Features, Ran, Report, compare, renamed, seeds};
 use journal::{Disk, MemoryDisk};
 use metroon::{Engine, KnowledgeBase, MemoryWorld, RunEnd, Source};

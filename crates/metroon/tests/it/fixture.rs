@@ -5,8 +5,7 @@
 //! `interpreted.tape` by the interpreter. They are never written again: a later version gets a folder of its own, and this one
 //! stays, with the tests that read it. `METROON_BLESS=1` writes what is missing, once, when a version is new.
 
-use crate::harness::{programs, read};
-use crate::modes::{Nobody, text_of};
+use crate::harness::{Nobody, programs, read, text_of};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options, Reader, SingleFile};
 use metroon::{Engine, Evaluator, KnowledgeBase, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
 use std::fs;

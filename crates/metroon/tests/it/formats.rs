@@ -1,7 +1,6 @@
 //! The examples in `docs/formats.md` are what is written, byte for byte.
 
-use crate::harness::{read, root};
-use crate::modes::Nobody;
+use crate::harness::{Nobody, read, root};
 use journal::{Disk, MemoryDisk, Reader};
 use metroon::{Engine, KnowledgeBase, MemoryWorld, Program, Tape};
 use std::sync::Arc;

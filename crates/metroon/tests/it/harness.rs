@@ -1,6 +1,6 @@
 //! Running a program on the files of a folder, its output kept.
 
-use metroon::{Engine, Evaluator, FormAnswer, MemoryWorld, RunEnd, World, WorldError};
+use metroon::{Engine, Evaluator, FormAnswer, MemoryOutput, MemoryWorld, Reporter, RunEnd, World, WorldError, syntax};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,27 @@ pub(crate) fn print_answer(world: &mut dyn World, answer: &FormAnswer<'_>) -> Re
     world.print(&format!("[{}]", results.join(", ")))
 }
 
+/// What was printed, as one text.
+pub(crate) fn text_of(output: &MemoryOutput) -> String {
+    output.printed().into_iter().map(|line| line + "\n").collect()
+}
+
+/// A program's text up to the middle of its forms, and the rest.
+pub(crate) fn halves(text: &str) -> (&str, &str) {
+    let parsed = syntax::parse(text);
+    let forms = parsed.forms_before_error();
+    let middle =
+        forms.get(forms.len() / 2).map_or(text.len(), |form| form.bang_span.unwrap_or(form.span).start as usize);
+    text.split_at(middle)
+}
+
+/// Hears nothing.
+pub(crate) struct Nobody;
+
+impl Reporter for Nobody {
+    fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
+}
+
 /// What a program prints, with a library that lacks some names, and how its run ended.
 pub(crate) fn output_without(folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
     output_with(Evaluator::default(), folder, text, missing)
@@ -62,21 +83,10 @@ pub(crate) fn output_with(evaluator: Evaluator, folder: &Path, text: &str, missi
     engine.limits_mut().steps_max = Some(STEPS_MAX);
     let run = engine.run_text(text, &mut print_answer);
     drop(engine);
-    (printed.printed().into_iter().map(|line| line + "\n").collect(), run.end)
+    (text_of(&printed), run.end)
 }
 
 /// What a program prints, and how its run ended.
 pub(crate) fn output(folder: &Path, text: &str) -> (String, RunEnd) {
     output_without(folder, text, &[])
-}
-
-/// The first line in which two outputs differ.
-pub(crate) fn first_difference(expected: &str, actual: &str) -> String {
-    let mut lines = expected.lines().zip(actual.lines()).enumerate();
-    match lines.find(|(_, (expected, actual))| expected != actual) {
-        Some((number, (expected, actual))) => {
-            format!("line {}:\n  expected {expected}\n  got      {actual}", number + 1)
-        }
-        None => format!("{} lines expected, {} got", expected.lines().count(), actual.lines().count()),
-    }
 }

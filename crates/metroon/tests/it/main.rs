@@ -1,8 +1,8 @@
 //! Tests of the engine as a library.
 
 mod base_model;
+mod bases;
 mod compiled;
-mod corpus;
 mod differential;
 mod documents;
 mod edits;
@@ -13,7 +13,6 @@ mod harm;
 mod harness;
 mod history;
 mod loading;
-mod modes;
 mod power;
 mod regressions;
 mod system_world;

@@ -1,0 +1,97 @@
+//! Every program in every mode: by the machine and by the interpreter, kept in a base, taken up again half-way, recorded and
+//! replayed. One expected output.
+
+use crate::harness::{Nobody, STEPS_MAX, halves, output_with, print_answer, programs, read, text_of};
+use crate::programs::{compare, corpus, keep, names};
+use journal::{Disk, MemoryDisk};
+use libtest_mimic::Trial;
+use metroon::{Engine, Evaluator, KnowledgeBase, MemoryWorld, Program, ProgramEnd, Source, Tape, TapeReader};
+use std::sync::Arc;
+
+/// Programs that hold something between two forms that lives as long as the process, and why.
+const NOT_TAKEN_UP: [(&str, &str); 1] = [("files", "it holds a file open")];
+
+/// The mode whose outputs `cargo xtask corpus --accept` takes: the obvious one.
+const ACCEPTED: &str = "interpreter";
+
+/// Gives what a program prints, given its name and its text.
+type Run = fn(&str, &str) -> String;
+
+const MODES: [(&str, Run); 8] = [
+    ("machine", |_, text| output_with(Evaluator::Machine, &corpus(), text, &[]).0),
+    (ACCEPTED, |_, text| output_with(Evaluator::Interpreter, &corpus(), text, &[]).0),
+    ("durable", |_, text| in_a_base(Evaluator::Machine, text)),
+    ("durable-interpreted", |_, text| in_a_base(Evaluator::Interpreter, text)),
+    ("reopened", |name, text| reopened([Evaluator::Machine, Evaluator::Machine], name, text)),
+    // A base is not the evaluator's that made it.
+    ("reopened-by-the-other", |name, text| reopened([Evaluator::Interpreter, Evaluator::Machine], name, text)),
+    ("recorded", |name, _| replayed(Evaluator::Machine, name)),
+    ("recorded-interpreted", |name, _| replayed(Evaluator::Interpreter, name)),
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let pairs = MODES.into_iter().flat_map(|mode| names("").into_iter().map(move |name| (mode, name)));
+    pairs
+        .map(|((mode, run), name)| {
+            Trial::test(format!("{mode}::{name}"), move || {
+                let printed = run(&name, &read(&corpus().join(&name).with_extension("metta")));
+                if mode == ACCEPTED {
+                    keep(&name, &printed);
+                }
+                compare(&name, &printed)
+            })
+        })
+        .collect()
+}
+
+fn run_in_base(evaluator: Evaluator, disk: &Arc<dyn Disk>, text: &str) -> String {
+    let world = programs(&corpus(), "", MemoryWorld::default());
+    let output = world.output();
+    let base = KnowledgeBase::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
+    let mut engine = Engine::with_base(world, base).expect("the base loads");
+    engine.set_evaluator(evaluator);
+    engine.limits_mut().steps_max = Some(STEPS_MAX);
+    engine.run_source(&Source::text(text), &mut print_answer);
+    engine.finish().expect("the base closes");
+    text_of(&output)
+}
+
+fn in_a_base(evaluator: Evaluator, text: &str) -> String {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    run_in_base(evaluator, &disk, text)
+}
+
+/// Runs the first half in a base, and the second half in the base opened again.
+fn reopened(evaluators: [Evaluator; 2], name: &str, text: &str) -> String {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let is_whole = NOT_TAKEN_UP.iter().any(|(program, _)| *program == name);
+    let (first, second) = if is_whole { (text, "") } else { halves(text) };
+    [(first, evaluators[0]), (second, evaluators[1])]
+        .map(|(half, evaluator)| run_in_base(evaluator, &disk, half))
+        .concat()
+}
+
+fn replayed(evaluator: Evaluator, name: &str) -> String {
+    let world = programs(&corpus(), "", MemoryWorld::default());
+    let recorded = world.output();
+    let files = vec![format!("{name}.metta")];
+    let program = Program { files, steps_max: Some(STEPS_MAX), evaluator, ..Program::default() };
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
+    let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("the tape begins");
+    engine.run_program(&program, &mut Nobody);
+    engine.finish().expect("the tape ends");
+
+    // The world of the replay has no files, another clock and other random numbers.
+    let world = MemoryWorld::default().with_clock(1, 1).with_seed(99);
+    let replayed = world.output();
+    let tape = TapeReader::on_disk(disk).expect("the tape opens");
+    let (mut engine, program) = Engine::replaying(world, tape, None).expect("the tape begins");
+    let end = engine.run_program(&program, &mut Nobody);
+    assert!(!matches!(end, ProgramEnd::Memory(_) | ProgramEnd::NotRead(_)), "{end:?}");
+    let (commits, stopped) = engine.replayed().expect("it replays");
+    assert!(commits > 0 && stopped.is_none(), "{commits} commits, {stopped:?}");
+    engine.finish().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(text_of(&recorded), text_of(&replayed));
+    text_of(&replayed)
+}

@@ -1,0 +1,48 @@
+//! Each name that `corpus/coverage.tsv` lists is needed: without it the program beside it prints something else.
+
+use crate::harness::{Nobody, output_without, programs, read, text_of};
+use crate::programs::corpus;
+use journal::MemoryDisk;
+use libtest_mimic::{Failed, Trial};
+use metroon::{Engine, KnowledgeBase, MemoryWorld, Program};
+use std::sync::Arc;
+
+const PAST: &str = "recall/";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let table = read(&corpus().join("coverage.tsv"));
+    let rows: Vec<(String, String)> = table
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split_once('\t').unwrap_or_else(|| panic!("no tab in {line}")))
+        .map(|(name, program)| (name.to_owned(), program.to_owned()))
+        .collect();
+    assert!(rows.iter().any(|(_, program)| program.starts_with(PAST)), "coverage.tsv names no program in {PAST}");
+    rows.into_iter()
+        .map(|(name, program)| Trial::test(format!("needed::{name}"), move || check(&name, &program)))
+        .collect()
+}
+
+fn check(name: &str, program: &str) -> Result<(), Failed> {
+    let printed = match program.strip_prefix(PAST) {
+        Some(file) => in_a_base_without(name, file),
+        None => output_without(&corpus(), &read(&corpus().join(program).with_extension("metta")), &[name]).0,
+    };
+    match printed == read(&corpus().join(program).with_extension("expected")) {
+        true => Err(format!("{program} does not need {name}").into()),
+        false => Ok(()),
+    }
+}
+
+/// What a program about the past prints if a name is a symbol like any other.
+fn in_a_base_without(name: &str, program: &str) -> String {
+    let folder = corpus().join(PAST);
+    let file = format!("{program}.metta");
+    let text = read(&folder.join(&file)).replace(&format!("({name} "), &format!("(lacking-{name} "));
+    let world = programs(&folder, "", MemoryWorld::default()).with_source(&file, text);
+    let output = world.output();
+    let base = KnowledgeBase::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");
+    let mut engine = Engine::with_base(world, base).expect("the base loads");
+    engine.run_program(&Program { files: vec![file], ..Program::default() }, &mut Nobody);
+    text_of(&output)
+}
