@@ -1,5 +1,5 @@
 //! Compression of blocks: zstd, by its own library. The reasons and the figures are in
-//! `docs/decisions/0036-one-library-for-zstd.md`.
+//! `docs/decisions/0016-a-cassette-is-a-journal-then-sealed.md`.
 //!
 //! Every block is decompressed again before it counts: a defect of the compressor, or of the memory, costs a larger tape and never
 //! its content.

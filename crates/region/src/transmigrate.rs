@@ -14,7 +14,7 @@
 //!    region.
 //! 3. Otherwise everything that the roots lead to is copied.
 //!
-//! So the way that is taken needs at most twice the time of the better one. The figures are of decision 0012.
+//! So the way that is taken needs at most twice the time of the better one. The reasons are in `docs/decisions/0015-results-are-joined-or-copied.md`.
 
 use std::cell::Cell;
 

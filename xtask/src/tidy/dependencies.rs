@@ -1,4 +1,4 @@
-//! Every dependency on others' code has its line, with its reason, in the decision about dependencies.
+//! Every dependency on others' code has its line, with its reason, in `docs/dependencies.md`.
 
 use super::Finding;
 use super::layers::library;
@@ -6,7 +6,7 @@ use super::manifest;
 use super::tree::Tree;
 
 const MANIFEST: &str = "Cargo.toml";
-const DECISION: &str = "docs/decisions/0002-dependencies.md";
+const DECISION: &str = "docs/dependencies.md";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let (Some(manifest), Some(decision)) = (tree.text(MANIFEST), tree.text(DECISION)) else {
@@ -38,8 +38,6 @@ mod tests {
         let manifest = "[workspace.dependencies]\nspace = { package = \"metroon-space\", path = \"crates/space\" }\nlibm = \"1\"\nregex = \"1\"\n";
         let found = check(&Tree::of(&[(MANIFEST, manifest), (DECISION, "- `libm`: same digits everywhere.\n")]));
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0].to_string().starts_with("Cargo.toml:4: say in docs/decisions/0002-dependencies.md why `regex`")
-        );
+        assert!(found[0].to_string().starts_with("Cargo.toml:4: say in docs/dependencies.md why `regex`"));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! One rule holds for all formats but MeTTa text: a text that is one word of a source, and means the symbol of that name, is that
 //! symbol; any other text is a string. So whatever was loaded can be written as a source and read again.
-//! `docs/decisions/0014-loaders.md` has the reasons.
+//! `docs/decisions/0005-a-load-evaluates-nothing.md` has the reasons.
 
 mod json_lines;
 mod ntriples;

@@ -2,7 +2,7 @@
 //!
 //! What is kept on a tape is what was sent: names in their case, headers in their order, reason phrases, the boundaries of
 //! chunks. Libraries for HTTP give messages with all of this smoothed away, so heads and bodies are read here;
-//! [0020](../../../../docs/decisions/0020-http-on-the-wire.md) has the reasons.
+//! [0020](../../../../docs/decisions/0020-http-is-kept-as-it-was-on-the-wire.md) has the reasons.
 //!
 //! Requests are read strictly, since what two readers understand differently is how one request is smuggled in another.
 //! Responses are read as servers send them, as long as it is plain where they end.

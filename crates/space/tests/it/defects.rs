@@ -256,7 +256,7 @@ fn bulk_load_any_order() {
     assert_eq!(load(&shuffled), expected);
 }
 
-/// In another engine threads that loaded together crashed. A load here runs on one thread (docs/decisions/0018); loads on
+/// In another engine threads that loaded together crashed. A load here runs on one thread (docs/decisions/0005-a-load-evaluates-nothing.md); loads on
 /// several threads, into one space, come to what one comes to.
 #[test]
 fn parallel_load_same_result() {
