@@ -57,16 +57,13 @@ pub(crate) const SUITES: &[Suite] = &[PROCESSES[0].1, PROCESSES[1].1, PROCESSES[
 
 /// Memory that is fresh in every round.
 fn fresh(plan: &Plan) -> Rows {
-    let mut rows = super::allocate::many(plan)?;
-    rows.extend(super::arenas::fresh_rows(plan)?);
-    Ok(rows)
+    super::allocate::many(plan)
 }
 
 /// Many arenas at once, and maps that are as large as many. Those out of pools come last of the arenas, since what a pool keeps
 /// may leave a hole; a map is a piece of its own.
 fn at_once(plan: &Plan, state: State) -> Rows {
     let mut rows = super::life::anew_at_once(plan, state)?;
-    rows.push(super::arenas::live_at_once(plan, state)?);
     rows.extend(super::life::pooled_at_once(plan, state)?);
     rows.extend(super::copies::large_rows(plan, state)?);
     Ok(rows)

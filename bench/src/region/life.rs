@@ -28,10 +28,10 @@ pub(super) fn rows(plan: &Plan) -> Rows {
 
 /// Regions of a shape: how many at once or one after the other, with how many objects each, how often.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub(super) regions: u64,
-    pub(super) objects: u32,
-    pub(super) repeats: u64,
+struct Shape {
+    regions: u64,
+    objects: u32,
+    repeats: u64,
 }
 
 type Maker<'a> = &'a mut dyn FnMut(Shape) -> Result<Timed, Failure>;
@@ -168,7 +168,7 @@ fn marked() -> impl FnMut(Shape) -> Result<Timed, Failure> {
     }
 }
 
-pub(super) fn bump_anew(shape: Shape) -> Result<Timed, Failure> {
+fn bump_anew(shape: Shape) -> Result<Timed, Failure> {
     each_of_bumps(shape, Bump::new, drop)
 }
 
@@ -200,7 +200,7 @@ fn to_pool(mut bump: Bump, most: usize) {
     });
 }
 
-pub(super) fn bump_pooled(shape: Shape) -> Result<Timed, Failure> {
+fn bump_pooled(shape: Shape) -> Result<Timed, Failure> {
     each_of_bumps(shape, from_pool, |bump| to_pool(bump, POOLED))
 }
 

@@ -30,8 +30,7 @@
 //!    raw data, if it has some, lies in the lane of numbers.
 //! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
 //!     a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
-//! 11. For values of Rust of any other type there is an [`Arena`], which has nothing to do with a heap.
-//! 12. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
+//! 11. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
 //!
 //! # What it costs
 //!
@@ -57,7 +56,6 @@
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![deny(unsafe_code)]
 
-mod arena;
 mod array;
 mod batch;
 mod bytes;
@@ -95,7 +93,6 @@ mod words;
 #[doc = include_str!("../../../docs/region.md")]
 mod page {}
 
-pub use arena::{Arena, ArenaFull, ArenaMark, ArenaScope, ArenaStatistics, NotHere};
 pub use bytes::Bytes;
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};

@@ -8,13 +8,11 @@
 //! 6. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
 //! 8. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
-//! 9. [`arena`] keeps values of any type.
-//! 10. [`makers`] makes things in a row, beside a heap that makes them one by one.
-//! 11. [`travels`] is a second model, of all kinds of things in three heaps at once.
-//! 12. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
+//! 9. [`makers`] makes things in a row, beside a heap that makes them one by one.
+//! 10. [`travels`] is a second model, of all kinds of things in three heaps at once.
+//! 11. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
 #![forbid(unsafe_code)]
 
-mod arena;
 mod basics;
 mod defects;
 mod handles;
