@@ -95,15 +95,8 @@ struct World {
 pub(crate) fn run(program: &[u8]) {
     let mut heap = Heap::with_limit(CAP);
     let (regions, mut other) = ([heap.open(), heap.open()], Heap::with_limit(CAP));
-    let mut world = World {
-        heap,
-        limit: CAP,
-        regions,
-        marks: [Mark::START; 2],
-        quotas: [usize::MAX; 2],
-        far: other.open(),
-        other,
-    };
+    let mut world =
+        World { heap, limit: CAP, regions, marks: [Mark::START; 2], quotas: [usize::MAX; 2], far: other.open(), other };
     let mut program = Program(program);
     while world.step(&mut program).is_some() {
         world.check();
@@ -152,7 +145,13 @@ impl World {
             8 => self.marks[which] = self.heap.mark(&self.regions[which]),
             9 => self.heap.rewind(&mut self.regions[which], self.marks[which]),
             10 | 11 => self.leave(which, request == 10),
-            12 => self.relocate(which, program.pick(&LIMITS)?.min(CAP), program.pick(&LIMITS)?),
+            12 => {
+                let (limit, quota) = (program.pick(&LIMITS)?.min(CAP), program.pick(&LIMITS)?);
+                let length = program.size()?;
+                if let Some(made) = self.make(which, |heap, region| heap.reserve(region, length)) {
+                    self.copy_away(which, made, limit, quota);
+                }
+            }
             _ => self.give_back(which),
         }
         Some(())
@@ -218,17 +217,18 @@ impl World {
         }
     }
 
-    /// Copies a region to another heap as a whole, and gives that back.
-    fn relocate(&mut self, from: usize, limit: usize, quota: usize) {
+    /// Copies something in a region to another heap, and gives that back.
+    fn copy_away(&mut self, from: usize, root: Ref, limit: usize, quota: usize) {
         self.other.set_limit(Some(limit));
         self.far.set_limit(Some(quota));
         let before = self.other.statistics();
-        let moved = self.heap.relocate_to(&mut [], &self.regions[from], &mut self.other, &mut self.far, |met| met);
+        let (source, mut roots) = (&self.regions[from], [root]);
+        let moved = self.heap.copy_to(&mut roots, source, &mut self.other, &mut self.far, |met| met);
         let after = self.other.statistics();
         assert!(after.bytes_held <= limit.max(before.bytes_held), "the limit of the other heap");
         match moved {
-            Ok(report) => {
-                assert!(report.is_some() && after.bytes_live == self.heap.bytes_of(&self.regions[from]));
+            Ok(_) => {
+                assert_eq!(self.other.children(roots[0]), self.heap.children(root));
                 assert!(after.bytes_live <= quota, "the limit of the other region");
             }
             Err(full) => {

@@ -29,10 +29,8 @@ pub(crate) const TASK: Task = Task {
 const RUNS: &[(Sanitizer, &str, &[&str])] =
     &[(Sanitizer::Address, "metroon-region", LEFT_OUT), (Sanitizer::Thread, "metroon-region", LEFT_OUT)];
 /// They limit the address space of a process, of which sanitizers need terabytes.
-const LEFT_OUT: &[&str] = &[
-    "limits::a_system_that_refuses_is_an_error",
-    "limits::address_space_that_is_refused_is_an_error",
-];
+const LEFT_OUT: &[&str] =
+    &["limits::a_system_that_refuses_is_an_error", "limits::address_space_that_is_refused_is_an_error"];
 
 const ASK_LIMIT: Duration = Duration::from_secs(20);
 

@@ -138,7 +138,6 @@ typedef struct mnr_statistics {
     uint64_t cells_handed_out;
     uint64_t cells_copied;
     uint64_t cells_left; /* unused, at the ends of chunks */
-    uint64_t cells_relocated;
     uint64_t chunks;
     uint64_t chunks_free;
     uint64_t bytes_live; /* of chunks that regions hold */
@@ -147,11 +146,9 @@ typedef struct mnr_statistics {
     uint64_t bytes_beside; /* for tables beside them */
     uint64_t regions;
     uint64_t splices;
-    uint64_t relocations;
     uint64_t escapes_spliced;
     uint64_t escapes_copied;
     uint64_t escapes_mapped;
-    uint64_t escapes_relocated;
     uint64_t limit_failures;
 } mnr_statistics;
 
@@ -278,7 +275,7 @@ MNR_API mnr_status mnr_map_entries(mnr_source source, mnr_ref map, mnr_entry *to
 
 /* ---- Leaving --------------------------------------------------------------------------------------------------------- */
 
-enum { MNR_WAY_SPLICED = 1, MNR_WAY_COPIED = 2, MNR_WAY_MAPPED = 3, MNR_WAY_RELOCATED = 4 };
+enum { MNR_WAY_SPLICED = 1, MNR_WAY_COPIED = 2, MNR_WAY_MAPPED = 3 };
 
 /* What a transmigration has done. */
 typedef struct mnr_report {

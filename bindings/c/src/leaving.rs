@@ -20,7 +20,6 @@ impl Report {
             Way::Spliced => 1,
             Way::Copied => 2,
             Way::Mapped => 3,
-            Way::Relocated => 4,
             _ => 0,
         };
         Report { way, cells: report.cells, cells_in_vain: report.cells_in_vain }

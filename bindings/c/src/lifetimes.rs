@@ -32,7 +32,6 @@ pub(crate) struct Statistics {
     cells_handed_out: u64,
     cells_copied: u64,
     cells_left: u64,
-    cells_relocated: u64,
     chunks: u64,
     chunks_free: u64,
     bytes_live: u64,
@@ -41,11 +40,9 @@ pub(crate) struct Statistics {
     bytes_beside: u64,
     regions: u64,
     splices: u64,
-    relocations: u64,
     escapes_spliced: u64,
     escapes_copied: u64,
     escapes_mapped: u64,
-    escapes_relocated: u64,
     limit_failures: u64,
 }
 
@@ -56,7 +53,6 @@ impl Statistics {
             cells_handed_out: counts.cells_handed_out,
             cells_copied: counts.cells_copied,
             cells_left: counts.cells_left,
-            cells_relocated: counts.cells_relocated,
             chunks: counts.chunks as u64,
             chunks_free: counts.chunks_free as u64,
             bytes_live: counts.bytes_live as u64,
@@ -65,11 +61,9 @@ impl Statistics {
             bytes_beside: counts.bytes_beside as u64,
             regions: regions.count() as u64,
             splices: counts.splices,
-            relocations: counts.relocations,
             escapes_spliced: counts.escapes.spliced,
             escapes_copied: counts.escapes.copied,
             escapes_mapped: counts.escapes.mapped,
-            escapes_relocated: counts.escapes.relocated,
             limit_failures: counts.limit_failures,
         }
     }

@@ -39,7 +39,6 @@ use crate::words::{All, CELLS, word_of};
 
 use homes::find_in;
 pub(crate) use part::{Holder, Part};
-pub(crate) use taking::NO_CELL;
 
 /// Cells of a chunk.
 pub(crate) const CHUNK_CELLS: u32 = 64;
@@ -218,21 +217,6 @@ impl Chunks {
     /// To be called when there may be more live chunks than ever.
     fn note_peak(&mut self) {
         self.live_peak = self.live_peak.max(self.live_count());
-        self.level();
-    }
-
-    /// Frees all chunks, lifts the limit and begins all counts anew.
-    pub(crate) fn reset(&mut self) {
-        if self.live_count() > 0 {
-            for chunk in 0..self.count() {
-                let next = if chunk + 1 == self.count() { NONE } else { chunk + 1 };
-                self.links[chunk as usize] = Link::new(next, Kind::Numbers, false, LOOSE_HOME);
-            }
-            self.free = 0;
-        }
-        self.limit = CHUNKS_MAX;
-        (self.taken, self.bound, self.ready, self.unused, self.live_peak) = (0, 0, 0, 0, 0);
-        (self.spent, self.failures, self.cells_left) = (0, 0, 0);
         self.level();
     }
 

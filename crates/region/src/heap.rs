@@ -414,21 +414,9 @@ impl<W: Words> Heap<W> {
             bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
             cells_left: chunks.cells_left,
             splices: self.counts.splices,
-            relocations: self.counts.relocations,
-            cells_relocated: self.counts.cells_relocated,
             escapes: self.counts.escapes,
             limit_failures: chunks.failures,
         }
-    }
-}
-
-impl Heap {
-    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
-    /// chunks are kept. Linear in the chunks, unless all are free.
-    pub fn reset(&mut self) {
-        self.chunks.reset();
-        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
-        (self.counts, self.maps_made) = (Counts::default(), false);
     }
 }
 

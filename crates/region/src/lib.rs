@@ -15,17 +15,15 @@
 //!    lane can be walked over without knowing more: all words of expressions are references, every second one of variables
 //!    is, none of numbers is.
 //! 3. To make something is to compare and to advance a cursor. If the chunk is full, the lane takes the next free ones, up to
-//!    sixteen at once, or the heap grows, if [limits](Heap::set_limit) and the system allow. Who makes many things in a row has
-//!    them from a [`Maker`], which keeps the cursors in registers.
+//!    sixteen at once, or the heap grows, if [limits](Heap::set_limit) and the system allow.
 //! 4. To rewind or to close is to set cursors, and to join what is behind them to the free list, first chunk first: a region
 //!    that fills up again runs through the same memory in the same order.
 //! 5. To [splice](Heap::splice) a region is to join its lists to those of another one, which has it from then on.
 //! 6. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
-//! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced, copied, or, for [another
-//!    heap](Heap::transmigrate_to), copied with its chunks.
-//! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles; where the compiler is to
-//!    watch over them, they are [scopes](RegionScope). Heaps that come and go are kept in the [pool] of a thread.
+//! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced or copied. For [another
+//!    heap](Heap::copy_to) it is copied.
+//! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles.
 //! 9. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
 //!    raw data, if it has some, lies in the lane of numbers.
 //! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
@@ -65,19 +63,15 @@ mod copy;
 mod frozen;
 mod heap;
 mod limit;
-mod maker;
 mod map;
 pub mod memory;
 mod number;
 mod object;
 mod origin;
-pub mod pool;
 mod reference;
 mod region;
 mod regions;
-mod relocate;
 mod room;
-mod scope;
 mod splice;
 mod stamp;
 mod statistics;
@@ -98,13 +92,11 @@ pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
 pub use heap::{FrozenHeap, Heap};
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
-pub use maker::Maker;
 pub use map::Entries;
 pub use object::Object;
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
 pub use regions::{Fate, HandleError, RegionHandle, Regions};
-pub use scope::{RegionScope, Term, Variable};
 pub use splice::StillOpen;
 pub use stamp::Stamp;
 pub use statistics::{Escapes, Statistics};

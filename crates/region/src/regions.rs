@@ -456,8 +456,8 @@ impl Regions {
         Ok(report)
     }
 
-    /// Closes a region and moves what roots lead to to an open region of another table, the [cheapest
-    /// way](Heap::transmigrate_to). If the region is retained or tethered, it stays as it is.
+    /// Closes a region and [copies](Heap::copy_to) what roots lead to to an open region of another table. If the region is
+    /// retained or tethered, it stays as it is.
     ///
     /// `foreign` is as for [`Heap::copy_to`]. After an error everything is as it was.
     pub fn leave_for(
@@ -471,7 +471,7 @@ impl Regions {
         self.may_close(from)?;
         let (heap, region) = target.parts(to)?;
         let source = self.lend(from)?;
-        let result = self.heap.leave_for(roots, &source, heap, region, foreign);
+        let result = self.heap.copy_to(roots, &source, heap, region, foreign);
         self.kept_mut(from)?.region = source;
         let report = result?;
         self.closed(from);

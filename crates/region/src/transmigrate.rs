@@ -6,15 +6,9 @@
 //!    that stays of a large region, and the attempt costs less than a third of what filling the region has cost at least.
 //! 2. Otherwise the region is [joined](Heap::splice) to the other one, which costs nothing and keeps its garbage.
 //!
-//! To a region of another heap ([`Heap::transmigrate_to`]):
+//! To a region of another heap everything that the roots lead to is [copied](Heap::copy_to).
 //!
-//! 1. It is copied, as long as the copy has at most one cell for every eight that the region holds: to copy so many costs what
-//!    it costs to relocate all of them.
-//! 2. Otherwise the region is [relocated](Heap::relocate_to), garbage included, unless something in it refers to another
-//!    region.
-//! 3. Otherwise everything that the roots lead to is copied.
-//!
-//! So the way that is taken needs at most twice the time of the better one. The figures are of decision 0012.
+//! The path that is taken needs at most twice the time of the better one. The figures are of decision 0012.
 
 use std::cell::Cell;
 
@@ -29,12 +23,8 @@ use crate::splice::StillOpen;
 
 /// Within a heap, a copy is made of at most one cell for so many of the region.
 const SHARE_WITHIN: u64 = 16;
-/// Between heaps.
-const SHARE_BETWEEN: u64 = 8;
-/// Regions of fewer chunks are joined as they are, ...
+/// Regions of fewer chunks are joined as they are.
 const CHUNKS_MIN: u32 = 4;
-/// ... and copied to another heap if they come to at most so many cells.
-const CELLS_MIN: u64 = 64;
 /// A table is made, or made longer, by at most so many cells for each cell of the region that is copied from; ...
 const TABLE_SHARE: u64 = 4;
 /// ... or by so many for each cell that maps have served so far, since that is what they have cost.
@@ -50,8 +40,6 @@ pub enum Way {
     Copied,
     /// It was copied, with forwarding addresses in a map: the heap is large, and its table was not.
     Mapped,
-    /// The chunks of the region were copied, and their references adjusted.
-    Relocated,
 }
 
 /// What a transmigration has done.
@@ -186,25 +174,17 @@ impl Heap {
         attempt
     }
 
-    /// Closes a region and moves what roots lead to, over children and bindings, to a region of another heap, the cheapest way:
-    /// see [`Heap::copy_to`] and [`Heap::relocate_to`]. The roots become references of the other heap.
+    /// Copies what roots lead to, over children and bindings, to a region of another heap, whichever regions of this heap it
+    /// lies in: nothing can be shared. The roots become references of the other heap. Sharing, cycles, bindings, labels, notes
+    /// and the marks of references are kept.
     ///
-    /// After an error both regions are as they were, and `foreign` was not called.
-    pub fn transmigrate_to(
-        &mut self,
-        roots: &mut [Ref],
-        from: Region,
-        target: &mut Heap,
-        to: &mut Region,
-        foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, StillOpen> {
-        match self.leave_for(roots, &from, target, to, foreign) {
-            Ok(report) => Ok(self.left(from, report)),
-            Err(full) => Err(StillOpen { full, region: from }),
-        }
-    }
-
-    pub(crate) fn leave_for(
+    /// `foreign` is called for each immediate of [`tag::IMMEDIATE_3`], once for each place where it stands, when all is
+    /// copied, and gives what the other heap has in its place.
+    ///
+    /// `from` is the region that most of it lies in: out of a small region of a large heap it is copied with a map, since the
+    /// table of that heap would cost more. This heap is not written. After an error the other region is as it was, and so are
+    /// the roots.
+    pub fn copy_to(
         &mut self,
         roots: &mut [Ref],
         from: &Region,
@@ -213,58 +193,11 @@ impl Heap {
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Report, Full> {
         let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
-        let most = (cells / SHARE_BETWEEN).max(CELLS_MIN);
-        let (failures, copied) = (target.chunks.failures, target.scratch.cells_copied);
-        if let Ok(Attempt::Copied(report)) = self.copy_some_to(roots, cells, target, to, most, &mut foreign) {
-            return Ok(report);
-        }
-        let cells_in_vain = target.scratch.cells_copied - copied;
-        let relocated = self.relocate_to(roots, from, target, to, &mut foreign);
-        // That a limit was reached so far means that another way is to be tried.
-        target.chunks.failures = failures;
-        if let Ok(Some(report)) = relocated {
-            return Ok(Report { cells_in_vain, ..report });
-        }
-        let report = self.copy_to(roots, target, to, foreign)?;
-        Ok(Report { cells_in_vain, ..report })
-    }
-
-    /// Copies what roots lead to, over children and bindings, to a region of another heap, whichever regions of this heap it
-    /// lies in: nothing can be shared. The roots become references of the other heap. Sharing, cycles, bindings, labels, notes
-    /// and the marks of references are kept.
-    ///
-    /// `foreign` is called for each immediate of [`tag::IMMEDIATE_3`], once for each place where it stands, when all is
-    /// copied, and gives what the other heap has in its place.
-    ///
-    /// This heap is not written. After an error the other region is as it was, and so are the roots.
-    pub fn copy_to(
-        &mut self,
-        roots: &mut [Ref],
-        target: &mut Heap,
-        to: &mut Region,
-        mut foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.count()) * u64::from(CHUNK_CELLS);
-        match self.copy_some_to(roots, cells, target, to, u64::MAX, &mut foreign)? {
-            Attempt::Copied(report) => Ok(report),
-            Attempt::Dropped => unreachable!("no copy has more cells than that"),
-        }
-    }
-
-    fn copy_some_to(
-        &mut self,
-        roots: &mut [Ref],
-        cells: u64,
-        target: &mut Heap,
-        to: &mut Region,
-        most: u64,
-        foreign: &mut impl FnMut(Ref) -> Ref,
-    ) -> Result<Attempt, Full> {
         let met_foreign = Cell::new(false);
         let mark = target.mark(to);
         let has_table = prepare(&self.chunks, &mut self.scratch, cells);
         let source = Source::new(self, &Region::EMPTY, Mark::START);
-        let job = Job { roots: &mut *roots, most, met_foreign: &met_foreign };
+        let job = Job { roots: &mut *roots, most: u64::MAX, met_foreign: &met_foreign };
         let copied = target.scratch.cells_copied;
         let attempt = if has_table {
             self.scratch.begin();
@@ -277,12 +210,11 @@ impl Heap {
         if !has_table {
             self.scratch.rented += target.scratch.cells_copied - copied;
         }
-        if let Ok(Attempt::Copied(_)) = attempt
-            && met_foreign.get()
-        {
-            target.replace_foreign(roots, to, mark, foreign);
+        let Attempt::Copied(report) = attempt? else { unreachable!("no copy has more cells than that") };
+        if met_foreign.get() {
+            target.replace_foreign(roots, to, mark, &mut foreign);
         }
-        attempt
+        Ok(report)
     }
 
     /// Replaces the foreign immediates among roots and in what a region made since a mark.

@@ -1,6 +1,6 @@
 //! Homes of chunks: which lane a chunk lies in, and where there.
 
-use super::{CHUNK_CELLS, Chunks, Home, LOOSE_HOME, Link, last_chunk};
+use super::{Chunks, Home, LOOSE_HOME, Link, last_chunk};
 use crate::region::{Lane, Place};
 
 impl Chunks {
@@ -46,16 +46,6 @@ impl Chunks {
     pub(crate) fn of_lane(&self, lane: &Lane) -> impl Iterator<Item = u32> {
         let count = self.length(lane);
         std::iter::successors(Some(lane.first), |chunk| Some(self.links[*chunk as usize].next)).take(count as usize)
-    }
-
-    /// How many chunks of the lane with this first chunk precede the one where a cell lies; `None` if it lies in none of them.
-    #[inline(always)]
-    pub(crate) fn order_of(&self, first: u32, cell: u32) -> Option<u32> {
-        let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
-        if home.lane != first {
-            home = self.find(home);
-        }
-        (home.lane == first).then_some(home.order)
     }
 }
 

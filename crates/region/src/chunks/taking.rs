@@ -7,9 +7,6 @@ use crate::reference::{Ref, tag};
 use crate::region::{Lane, Place, Region};
 use crate::words::{All, word_of};
 
-/// In place of a cell, where there is none.
-pub(crate) const NO_CELL: u32 = u32::MAX;
-
 /// The place behind one cell of the chunk 0.
 const ONE: u64 = Place::behind(1).bits();
 
@@ -223,12 +220,6 @@ impl Chunks {
         let next = self.next_of_expressions(lane.place.bits(), lane.rest(), Place::behind(cells).bits());
         region.expressions.go_on(next)?;
         Some(region.expressions.place.cursor() - cells)
-    }
-
-    /// The same; [`NO_CELL`] if they cannot be had.
-    #[inline(always)]
-    pub(crate) fn allot_soon(&mut self, region: &mut Region, length: usize) -> u32 {
-        self.allot_at_once(region, length).unwrap_or(NO_CELL)
     }
 
     /// The cell of a number, where the chunks that a region has are full; nothing if it cannot be had at once.

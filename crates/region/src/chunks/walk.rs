@@ -53,11 +53,6 @@ impl Chunks {
         })
     }
 
-    /// Notes that a walk visits the cells of a chunk up to here.
-    pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
-        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u16;
-    }
-
     /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
     pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
         let link = &self.links[chunk as usize];

@@ -1,6 +1,6 @@
-//! Regions in a table, scopes and the pool of a thread.
+//! Regions in a table.
 
-use region::{Fate, Full, HandleError, Heap, Limit, RegionHandle, RegionScope, Regions, Way, tag};
+use region::{Fate, HandleError, Heap, Limit, RegionHandle, Regions, Way};
 
 use crate::basics::small;
 use crate::leaving::values;
@@ -174,53 +174,6 @@ fn errors_say_what_to_do() {
     assert!(errors.iter().all(|error| error.to_string().contains(';')));
 }
 
-#[test]
-fn a_scope_gives_back_all_but_its_result() -> std::result::Result<(), Full> {
-    let mut heap = Heap::new();
-    let cells = RegionScope::run(&mut heap, |mut scope| -> std::result::Result<usize, Full> {
-        let variable = scope.variable(4)?;
-        let leaf = scope.expression(&[variable.term()])?;
-        scope.bind(variable, leaf);
-        let mut list = leaf;
-        for round in 0..10 {
-            list = scope.within(|inner| {
-                let (list, one) = (inner.outer(list), inner.immediate(tag::IMMEDIATE_0, round));
-                for _ in 0..1_000 {
-                    inner.expression(&[list, one])?;
-                }
-                inner.within(|innermost| innermost.expression(&[innermost.outer(one), innermost.outer(list)]))
-            })?;
-        }
-        let failed = scope.within(|inner| {
-            inner.set_limit(Some(512));
-            loop {
-                inner.number(0, 1)?;
-            }
-        });
-        assert_eq!(failed.map_err(|full: Full| full.limit()).map(|_| ()), Err(Limit::Region));
-        let mut depth = 0;
-        while scope.children(list).len() == 2 {
-            (list, depth) = (scope.children(list).nth(1).unwrap_or(list), depth + 1);
-        }
-        assert_eq!((scope.walk(variable.term()), list.reference()), (leaf, leaf.reference()));
-        Ok(depth)
-    })?;
-    assert_eq!((cells, heap.bytes_live(), heap.statistics().escapes.spliced), (10, 0, 10));
-    Ok(())
-}
-
-#[test]
-fn a_scope_ends_by_a_panic() {
-    let mut heap = Heap::new();
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        RegionScope::run(&mut heap, |mut scope| {
-            scope.expression(&[]).map(|_| ()).expect("there is no limit");
-            panic!("on purpose");
-        });
-    }));
-    assert_eq!((result.is_err(), heap.bytes_live()), (true, 0));
-}
-
 /// From one table to another: it leaves once, and what is retained stays behind.
 #[test]
 fn a_region_leaves_for_another_table() -> Result<()> {
@@ -230,7 +183,7 @@ fn a_region_leaves_for_another_table() -> Result<()> {
     let before = values(here.heap(), root[0]);
     here.retain(from)?;
     let report = here.leave_for(from, &mut there, to, &mut root, |foreign| foreign)?;
-    assert_eq!((report.way, report.cells), (Way::Relocated, 100));
+    assert_eq!((report.way, report.cells), (Way::Copied, 100));
     assert_eq!((values(there.heap(), root[0]), here.count()), (before.clone(), 1));
     assert_eq!(there.check(to, root[0]), Ok(()));
     assert_eq!(here.release(from), Ok(Fate::Freed));
