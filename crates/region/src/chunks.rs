@@ -33,7 +33,7 @@ mod walk;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limit::{Full, Limit};
-use crate::reference::{Ref, tag};
+use crate::reference::Ref;
 use crate::region::{Lane, Place};
 use crate::words::{All, CELLS, word_of};
 
@@ -129,16 +129,6 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) const ALL: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
-
-    /// The lane for what is no immediate.
-    #[inline]
-    pub(crate) fn of(reference: Ref) -> Kind {
-        match reference.tag() {
-            tag::NUMBER => Kind::Numbers,
-            tag::VARIABLE => Kind::Variables,
-            _ => Kind::Expressions,
-        }
-    }
 }
 
 /// Chunks that lie one behind the other.
@@ -163,7 +153,7 @@ pub(crate) struct Chunks {
     /// that are given back by a rewind are handed out again.
     unused: u64,
     /// The most chunks there may be.
-    limit: u32,
+    pub(crate) limit: u32,
     /// The chunks that may hold numbers: those before this one.
     pub(crate) number_limit: u32,
     /// The most chunks that were live.
@@ -225,17 +215,6 @@ impl Chunks {
     pub(crate) fn refuse(&mut self, limit: Limit, chunks: u32) -> Full {
         self.failures += 1;
         Full::new(limit, chunks)
-    }
-
-    /// Whether the limit leaves a lane so many cells, wherever they may lie.
-    pub(crate) fn could_hold(&self, lane: &Lane, cells: usize) -> bool {
-        let free = u64::from(self.limit.saturating_sub(self.live_count())) * u64::from(CHUNK_CELLS);
-        cells as u64 <= free + u64::from(lane.room())
-    }
-
-    /// Takes the last failure back, where another way was found.
-    pub(crate) fn forgive(&mut self) {
-        self.failures -= 1;
     }
 
     /// Takes `cells` for a lane whose last chunk has not that many left.

@@ -13,11 +13,12 @@
 //! Cost: linear in the cells copied and in their references; nothing depends on the size of the region or of the heap, but
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
+#[cfg(feature = "bindings")]
 mod objects;
 mod short;
 
 use crate::chunks::{CHUNK_CELLS, Part};
-use crate::heap::{Heap, NOTE_BITS, cells_of, length_in};
+use crate::heap::{Heap, LONG_PREFIX_CELLS, NOTE_BITS, cells_of, length_in};
 use crate::limit::Full;
 use crate::number::bits_in;
 use crate::origin::{Forwarded, Here, Origin};
@@ -139,7 +140,9 @@ pub struct Copying<'h, F, O = Here> {
     expressions: Scan,
     variables: Scan,
     /// Behind the expressions whose maps have their indexes.
+    #[cfg(feature = "bindings")]
     indexed: Scan,
+    #[cfg(feature = "bindings")]
     met_map: bool,
 }
 
@@ -211,7 +214,6 @@ impl<'h, F, O> Copying<'h, F, O> {
         let start = heap.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
         let counted = heap.chunks.given(to);
-        let (indexed, met_map, began) = (expressions, false, counted);
         Copying {
             heap,
             origin,
@@ -221,11 +223,13 @@ impl<'h, F, O> Copying<'h, F, O> {
             foreign,
             start,
             counted,
-            began,
+            began: counted,
             expressions,
             variables,
-            indexed,
-            met_map,
+            #[cfg(feature = "bindings")]
+            indexed: expressions,
+            #[cfg(feature = "bindings")]
+            met_map: false,
         }
     }
 }
@@ -258,6 +262,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
         let result = self.scan_all();
+        #[cfg(feature = "bindings")]
         if self.met_map && result.is_ok() {
             self.index_maps();
         }
@@ -269,6 +274,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// was noticed is for the caller to [undo](Copying::undo).
     pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
         let result = self.scan_up_to(cells);
+        #[cfg(feature = "bindings")]
         if self.met_map && result == Ok(true) {
             self.index_maps();
         }
@@ -474,7 +480,13 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
 
     #[inline(never)]
     fn scan_long(&mut self, at: u32) -> Result<(), Full> {
-        if self.heap.words[word_of(at)].tag() != tag::IMMEDIATE_0 {
+        let header = self.heap.words[word_of(at)];
+        if header.tag() == tag::IMMEDIATE_1 {
+            self.expressions.at += LONG_PREFIX_CELLS as u32;
+            return Ok(());
+        }
+        #[cfg(feature = "bindings")]
+        if header.tag() == tag::IMMEDIATE_2 {
             return self.scan_object(at);
         }
         let length = self.heap.length_at(at);
@@ -515,7 +527,10 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         self.origin.forget(self.heap);
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);
-        (self.indexed, self.met_map) = (self.expressions, false);
+        #[cfg(feature = "bindings")]
+        {
+            (self.indexed, self.met_map) = (self.expressions, false);
+        }
     }
 }
 
@@ -586,6 +601,7 @@ impl Scan {
     }
 
     /// The same from a place where the lane stood before: another one may have been joined behind it since.
+    #[cfg(feature = "bindings")]
     fn since(place: Place, heap: &Heap<impl Words>) -> Scan {
         let end = if place == Place::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };
         Scan { at: place.cursor(), end }

@@ -37,7 +37,8 @@ pub struct Heap<W: Words = Reserved> {
     pub(crate) chunks: Chunks,
     pub(crate) scratch: Scratch,
     pub(crate) counts: Counts,
-    /// Whether there was a map since the heap was made or reset, whose index depends on where keys lie.
+    /// Whether there ever was a map, whose index depends on where keys lie.
+    #[cfg(feature = "bindings")]
     pub(crate) maps_made: bool,
 }
 
@@ -355,7 +356,14 @@ impl<W: Words> Drop for Heap<W> {
 impl<W: Words> Heap<W> {
     /// A heap of chunks whose words are these.
     pub(crate) fn of(words: W, chunks: Chunks) -> Heap<W> {
-        Heap { words, chunks, scratch: Scratch::new(), counts: Counts::default(), maps_made: false }
+        Heap {
+            words,
+            chunks,
+            scratch: Scratch::new(),
+            counts: Counts::default(),
+            #[cfg(feature = "bindings")]
+            maps_made: false,
+        }
     }
 }
 

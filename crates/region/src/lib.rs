@@ -3,8 +3,7 @@
 //! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or down
 //! to a [`Mark`]. In a region are made expressions (a header and references to children, contiguous), variables (a cell with
 //! a binding and a label) and numbers (a cell with 64 raw bits). A [`Ref`] refers to one of them, or is an immediate value.
-//! [Strings and buffers](Heap::string), [arrays](Heap::array) and [maps](Heap::map) are made of the same cells, and
-//! [lists](Heap::list) and [trees](Heap::tree) as a whole.
+//! With the feature `bindings`, strings, buffers, arrays and maps are made of the same cells, and lists and trees as a whole.
 //!
 //! # How it works
 //!
@@ -21,11 +20,11 @@
 //! 5. To [splice](Heap::splice) a region is to join its lists to those of another one, which has it from then on.
 //! 6. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
-//! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced or copied. For [another
-//!    heap](Heap::copy_to) it is copied.
-//! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles.
-//! 9. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
-//!    raw data, if it has some, lies in the lane of numbers.
+//! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced or copied.
+//! 8. Regions are values.
+//! 9. With the feature `bindings`, a table has regions by handles, for languages that cannot hold a region as a value, and what
+//!    roots lead to is copied to another heap by one call. An object, such as a map, is an expression with a header of its own, so
+//!    walks over the lane pass it as they pass others; its raw data, if it has some, lies in the lane of numbers.
 //! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
 //!     a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
 //! 11. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
@@ -46,7 +45,7 @@
 //! - No reference changes by a splice, and nothing is left behind in the closed region.
 //! - No limit is exceeded, and then noticed: what is refused was not made.
 //! - No reference is followed to memory of another owner: one that outlives its region refers to *some* cell of this heap,
-//!   and [`Heap::stray`] finds it.
+//!   and `Heap::stray`, of the feature `bindings`, finds it.
 //!
 //! Regions that are moved and freed as a whole are an old idea (D. T. Ross, *The AED free storage package*, 1967; M. Tofte and
 //! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
@@ -54,32 +53,25 @@
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![deny(unsafe_code)]
 
-mod array;
-mod batch;
-mod bytes;
+#[cfg(feature = "bindings")]
+mod bindings;
 mod cells;
 mod chunks;
 mod copy;
 mod frozen;
 mod heap;
 mod limit;
-mod map;
 pub mod memory;
 mod number;
-mod object;
 mod origin;
 mod reference;
 mod region;
-mod regions;
-mod room;
 mod splice;
 mod stamp;
 mod statistics;
-mod stray;
 mod tether;
 mod transmigrate;
 mod variable;
-mod whole;
 mod words;
 
 /// The programs of the page for users, which are tests.
@@ -87,21 +79,17 @@ mod words;
 #[doc = include_str!("../../../docs/region.md")]
 mod page {}
 
-pub use bytes::Bytes;
+#[cfg(feature = "bindings")]
+pub use bindings::{Bytes, Entries, Fate, HandleError, NoParking, NotParked, Object, RegionHandle, Regions};
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
 pub use heap::{FrozenHeap, Heap};
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
-pub use map::Entries;
-pub use object::Object;
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
-pub use regions::{Fate, HandleError, RegionHandle, Regions};
 pub use splice::StillOpen;
 pub use stamp::Stamp;
 pub use statistics::{Escapes, Statistics};
-pub use tether::{
-    FrozenHandle, LocalTether, NestedTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim,
-};
+pub use tether::{FrozenHandle, LocalTether, NestedTether, NoReader, Reader, Reading, Refused, Tether, reclaim};
 pub use transmigrate::{Report, Way};
 pub use words::{Addressed, Reserved, Words};

@@ -3,7 +3,7 @@
 //! | origin | reads | remembers in |
 //! |---|---|---|
 //! | [`Here`] | the heap where the copy is made | the table of that heap |
-//! | [`There`] | another heap | the table of the other heap |
+//! | `There`, of the feature `bindings` | another heap | the table of the other heap |
 //! | [`Mapped`] | either | a map |
 //!
 //! The table takes eight bytes for each cell of the heap and is as fast as memory; it is made once, and then only grows. The
@@ -135,7 +135,14 @@ impl Origin for Here {
 
 /// The walk, and what it changes.
 #[inline(always)]
-fn walk(source: impl Cells, words: &mut [Ref], scratch: &mut Scratch, to: &mut Region, at: &mut u32, end: u32) -> Stop {
+pub(crate) fn walk(
+    source: impl Cells,
+    words: &mut [Ref],
+    scratch: &mut Scratch,
+    to: &mut Region,
+    at: &mut u32,
+    end: u32,
+) -> Stop {
     let (entries, stamp) = scratch.all();
     let cells = words.as_chunks_mut().0;
     let place = &mut to.expressions.place;
@@ -157,70 +164,8 @@ impl Cells for Holder<'_> {
     }
 }
 
-/// The cells of another heap, all of which are to be copied.
-impl Cells for &[[Ref; 2]] {
-    #[inline(always)]
-    fn cells<'a>(&'a self, _: &'a [[Ref; 2]]) -> &'a [[Ref; 2]] {
-        self
-    }
-
-    #[inline(always)]
-    fn holds(&self, _: u32) -> bool {
-        true
-    }
-}
-
 /// Where cells went, by their number.
 pub(crate) type Map = FxHashMap<u32, u32>;
-
-/// See the module.
-#[derive(Debug)]
-pub(crate) struct There<'s> {
-    pub(crate) words: &'s All,
-    pub(crate) scratch: &'s mut Scratch,
-}
-
-impl Origin for There<'_> {
-    #[inline(always)]
-    fn words<'a>(&'a self, _: &'a Heap) -> &'a All {
-        self.words
-    }
-
-    #[inline(always)]
-    fn holds(&self, _: &Heap, _: &Part, _: u32) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn is_elsewhere(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
-        copy_cells_from(&mut heap.words, self.words, from, to, count);
-    }
-
-    #[inline(always)]
-    fn get(&self, _: &Heap, cell: u32) -> Option<u32> {
-        self.scratch.get(cell)
-    }
-
-    #[inline(always)]
-    fn set(&mut self, _: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
-        self.scratch.set(cell, to);
-        Ok(())
-    }
-
-    fn forget(&mut self, _: &mut Heap) {
-        self.scratch.begin();
-    }
-
-    #[inline(always)]
-    fn walk(&mut self, heap: &mut Heap, to: &mut Region, _: &Part, at: &mut u32, end: u32) -> Stop {
-        walk(self.words.as_chunks().0, &mut heap.words[..], self.scratch, to, at, end)
-    }
-}
 
 /// See the module.
 #[derive(Debug)]

@@ -6,8 +6,6 @@
 //!    that stays of a large region, and the attempt costs less than a third of what filling the region has cost at least.
 //! 2. Otherwise the region is [joined](Heap::splice) to the other one, which costs nothing and keeps its garbage.
 //!
-//! To a region of another heap everything that the roots lead to is [copied](Heap::copy_to).
-//!
 //! The path that is taken needs at most twice the time of the better one. The figures are of decision 0012.
 
 use std::cell::Cell;
@@ -16,8 +14,8 @@ use crate::chunks::{CHUNK_CELLS, Chunks};
 use crate::copy::{Bound, Copying, Scratch, Source};
 use crate::heap::Heap;
 use crate::limit::{Full, Limit};
-use crate::origin::{Here, Map, Mapped, Origin, There};
-use crate::reference::{Ref, tag};
+use crate::origin::{Here, Map, Mapped, Origin};
+use crate::reference::Ref;
 use crate::region::{Mark, Region};
 use crate::splice::StillOpen;
 
@@ -55,19 +53,19 @@ pub struct Report {
 }
 
 /// What an attempt to copy came to.
-enum Attempt {
+pub(crate) enum Attempt {
     Copied(Report),
     /// There was more to copy than was wanted, and nothing is left of the copy.
     Dropped,
 }
 
 /// What a copy is made of, and where it remembers what went where.
-struct Job<'r> {
-    roots: &'r mut [Ref],
+pub(crate) struct Job<'r> {
+    pub(crate) roots: &'r mut [Ref],
     /// The most cells that it may come to.
-    most: u64,
+    pub(crate) most: u64,
     /// Whether immediates of [`tag::IMMEDIATE_3`] were met.
-    met_foreign: &'r Cell<bool>,
+    pub(crate) met_foreign: &'r Cell<bool>,
 }
 
 impl Heap {
@@ -136,20 +134,8 @@ impl Heap {
         report
     }
 
-    /// Copies what roots lead to in a region to another region of this heap; the first one stays as it is. What is kept and
-    /// what is shared is as with [`Heap::transmigrate`], which this is a part of; [`Heap::copy`] has more to choose from.
-    ///
-    /// After an error the other region is as it was, and so are the roots.
-    pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
-        match self.copy_some(roots, from, cells, to, u64::MAX)? {
-            Attempt::Copied(report) => Ok(report),
-            Attempt::Dropped => unreachable!("no copy has more cells than that"),
-        }
-    }
-
     /// Copies what roots lead to in a region of so many cells if it comes to at most so many.
-    fn copy_some(
+    pub(crate) fn copy_some(
         &mut self,
         roots: &mut [Ref],
         from: &Region,
@@ -173,80 +159,10 @@ impl Heap {
         }
         attempt
     }
-
-    /// Copies what roots lead to, over children and bindings, to a region of another heap, whichever regions of this heap it
-    /// lies in: nothing can be shared. The roots become references of the other heap. Sharing, cycles, bindings, labels, notes
-    /// and the marks of references are kept.
-    ///
-    /// `foreign` is called for each immediate of [`tag::IMMEDIATE_3`], once for each place where it stands, when all is
-    /// copied, and gives what the other heap has in its place.
-    ///
-    /// `from` is the region that most of it lies in: out of a small region of a large heap it is copied with a map, since the
-    /// table of that heap would cost more. This heap is not written. After an error the other region is as it was, and so are
-    /// the roots.
-    pub fn copy_to(
-        &mut self,
-        roots: &mut [Ref],
-        from: &Region,
-        target: &mut Heap,
-        to: &mut Region,
-        mut foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
-        let met_foreign = Cell::new(false);
-        let mark = target.mark(to);
-        let has_table = prepare(&self.chunks, &mut self.scratch, cells);
-        let source = Source::new(self, &Region::EMPTY, Mark::START);
-        let job = Job { roots: &mut *roots, most: u64::MAX, met_foreign: &met_foreign };
-        let copied = target.scratch.cells_copied;
-        let attempt = if has_table {
-            self.scratch.begin();
-            let there = There { words: &self.words, scratch: &mut self.scratch };
-            job.run(target, there, source, to, Way::Copied)
-        } else {
-            let map = Mapped { elsewhere: Some(&self.words), map: Map::default() };
-            job.run(target, map, source, to, Way::Mapped)
-        };
-        if !has_table {
-            self.scratch.rented += target.scratch.cells_copied - copied;
-        }
-        let Attempt::Copied(report) = attempt? else { unreachable!("no copy has more cells than that") };
-        if met_foreign.get() {
-            target.replace_foreign(roots, to, mark, &mut foreign);
-        }
-        Ok(report)
-    }
-
-    /// Replaces the foreign immediates among roots and in what a region made since a mark.
-    pub(crate) fn replace_foreign(
-        &mut self,
-        roots: &mut [Ref],
-        region: &Region,
-        since: Mark,
-        foreign: &mut impl FnMut(Ref) -> Ref,
-    ) {
-        let mut replace = |word: &mut Ref| {
-            if word.tag() == tag::IMMEDIATE_3 {
-                *word = foreign(*word);
-            }
-        };
-        roots.iter_mut().for_each(&mut replace);
-        let extents: Vec<(u32, u32)> = self.chunks.extents(&region.expressions, since.expressions).collect();
-        for (start, end) in extents {
-            self.words[start as usize * 2..end as usize * 2].iter_mut().for_each(&mut replace);
-        }
-        let extents: Vec<(u32, u32)> = self.chunks.extents(&region.variables, since.variables).collect();
-        for (start, end) in extents {
-            self.words[start as usize * 2..end as usize * 2].iter_mut().step_by(2).for_each(&mut replace);
-        }
-        if self.has_maps() {
-            self.reindex_maps(region, since);
-        }
-    }
 }
 
 /// Makes sure of a table for a copy out of a region of so many cells, if it is worth its memory.
-fn prepare(chunks: &Chunks, scratch: &mut Scratch, cells: u64) -> bool {
+pub(crate) fn prepare(chunks: &Chunks, scratch: &mut Scratch, cells: u64) -> bool {
     let wanted = chunks.count() as usize * CHUNK_CELLS as usize;
     let missing = wanted.saturating_sub(scratch.length()) as u64;
     let worth = cells.saturating_mul(TABLE_SHARE).max(scratch.rented.saturating_mul(TABLE_EARNED));
@@ -255,7 +171,7 @@ fn prepare(chunks: &Chunks, scratch: &mut Scratch, cells: u64) -> bool {
 
 impl Job<'_> {
     /// Copies. After an error, or if there is too much, the other region is as it was.
-    fn run<O: Origin>(
+    pub(crate) fn run<O: Origin>(
         self,
         heap: &mut Heap,
         origin: O,

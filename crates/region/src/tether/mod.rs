@@ -4,12 +4,10 @@
 //! 2. [`announcement`] is the same for readers that do not count themselves, and is given memory back later.
 //! 3. [`slab`] has the places where words lie, which are never freed: asking a word of something long gone is safe.
 //! 4. [`storage`] puts content into places and hands out tethers and readings. It has all the unsafe code.
-//! 5. [`parked`] has tethers that go by a number.
 //!
 //! The first two know nothing of memory, and are compiled a second time by the tests that go through every interleaving.
 
 mod announcement;
-mod parked;
 mod slab;
 mod storage;
 mod word;
@@ -19,7 +17,6 @@ mod sync {
     pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 }
 
-pub use parked::{NoParking, NotParked};
 pub use storage::{FrozenHandle, LocalTether, NestedTether, NoReader, Reader, Reading, Tether, reclaim};
 pub use word::Refused;
 

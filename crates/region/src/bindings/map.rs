@@ -14,11 +14,11 @@
 //! Entries in a row beside an index of small numbers are the dictionaries of R. Hettinger (*More compact dictionaries with
 //! faster iteration*, 2012).
 
-use crate::bytes::hash_slice;
+use super::bytes::hash_slice;
+use super::object::{BYTES, MAP, Object, cells_with_prefix};
 use crate::chunks::CHUNK_BYTES;
 use crate::heap::{Heap, ZERO, cells_of};
 use crate::limit::{ENTRIES_MAX, Full, Limit};
-use crate::object::{BYTES, MAP, Object, cells_with_prefix};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
 use crate::words::Words;

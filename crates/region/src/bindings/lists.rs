@@ -7,12 +7,12 @@
 //!
 //! The result is what making one by one gives, but for the order in which the parts lie in memory.
 
-use crate::chunks::CHUNK_CELLS;
+use super::object::{ARRAY, cells_with_prefix};
+use crate::chunks::{CHUNK_CELLS, Chunks};
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
 use crate::limit::{Full, LENGTH_MAX};
-use crate::object::{ARRAY, cells_with_prefix};
 use crate::reference::{Ref, TAG_BITS, tag};
-use crate::region::{Place, Region};
+use crate::region::{Lane, Place, Region};
 use crate::words::{Words, word_of};
 
 /// The children and the cells of a pair.
@@ -284,11 +284,11 @@ impl Heap {
         let cells = things.saturating_mul(cells as u64).min(usize::MAX as u64) as usize;
         match self.take(region, cells) {
             Ok(at) => Ok(Some(at)),
-            Err(full) if cells <= CHUNK_CELLS as usize || !self.chunks.could_hold(&region.expressions, cells) => {
+            Err(full) if cells <= CHUNK_CELLS as usize || !could_hold(&self.chunks, &region.expressions, cells) => {
                 Err(full)
             }
             Err(_) => {
-                self.chunks.forgive();
+                self.chunks.failures -= 1;
                 Ok(None)
             }
         }
@@ -315,4 +315,10 @@ impl Heap {
         let before = self.before(region);
         make(self, region).map_err(|full| self.undo(region, &before, full))
     }
+}
+
+/// Whether the limit leaves a lane so many cells, wherever they may lie.
+fn could_hold(chunks: &Chunks, lane: &Lane, cells: usize) -> bool {
+    let free = u64::from(chunks.limit.saturating_sub(chunks.live_count())) * u64::from(CHUNK_CELLS);
+    cells as u64 <= free + u64::from(lane.room())
 }

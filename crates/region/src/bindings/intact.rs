@@ -7,10 +7,11 @@
 //! What is found to be whole may still not be what the owner meant, and the index of a map may be damaged: a search in it panics
 //! rather than go on for ever.
 
+use super::dangling::kind_of;
+use super::object::{ARRAY, BYTES, MAP};
+use crate::bindings::map;
 use crate::chunks::Kind;
 use crate::heap::{Heap, LONG, NOTE_BITS};
-use crate::map;
-use crate::object::{ARRAY, BYTES, MAP};
 use crate::reference::{Ref, tag};
 use crate::words::Words;
 
@@ -29,7 +30,7 @@ impl<W: Words> Heap<W> {
         if first + CELL_WORDS > self.words().len() {
             return false;
         }
-        Kind::of(reference) != Kind::Expressions
+        kind_of(reference) != Kind::Expressions
             || match self.words()[first].tag() {
                 tag::IMMEDIATE_0 => self.expression_words(reference).is_some(),
                 tag::IMMEDIATE_2 => self.is_whole_object(reference),

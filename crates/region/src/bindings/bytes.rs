@@ -9,10 +9,10 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::iter;
 
+use super::object::{BYTES, Object};
 use crate::chunks::CHUNK_BYTES;
 use crate::heap::{Heap, ZERO, cells_of};
 use crate::limit::{BYTES_MAX, Full, Limit};
-use crate::object::{BYTES, Object};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
 use crate::words::Words;

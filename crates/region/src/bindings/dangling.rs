@@ -28,7 +28,7 @@ impl Heap {
                 continue;
             }
             let there = used.get((reference.cell() / CHUNK_CELLS) as usize).copied().flatten();
-            if there.is_none_or(|there| there.kind != Kind::of(reference) || reference.cell() >= there.end) {
+            if there.is_none_or(|there| there.kind != kind_of(reference) || reference.cell() >= there.end) {
                 return Some(reference);
             }
             let (chunk, bit) = ((reference.cell() / CHUNK_CELLS) as usize, 1 << (reference.cell() % CHUNK_CELLS));
@@ -72,12 +72,22 @@ impl Heap {
         if reference.is_immediate() {
             return false;
         }
-        let lane = region.lane(Kind::of(reference));
+        let lane = region.lane(kind_of(reference));
         let used = self.chunks.since(lane, Place::START);
         let left = self.chunks.since(lane, lane.place.within_chunk());
         let cell = reference.cell();
         cell / CHUNK_CELLS < self.chunks.count()
             && self.chunks.contains(&used, cell)
             && !self.chunks.contains(&left, cell)
+    }
+}
+
+/// The kind of lane for what is not an immediate.
+#[inline]
+pub(super) fn kind_of(reference: Ref) -> Kind {
+    match reference.tag() {
+        tag::NUMBER => Kind::Numbers,
+        tag::VARIABLE => Kind::Variables,
+        _ => Kind::Expressions,
     }
 }
