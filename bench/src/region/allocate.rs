@@ -42,7 +42,7 @@ pub(super) struct Size {
 }
 
 /// A side that makes this many.
-type Maker<'a> = &'a mut dyn FnMut(Size) -> Result<Timed, Failure>;
+type Filling<'a> = &'a mut dyn FnMut(Size) -> Result<Timed, Failure>;
 
 impl Size {
     /// What is made in warm memory.
@@ -59,7 +59,7 @@ impl Size {
         u64::from(self.objects) * self.repeats
     }
 
-    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Maker<'_>, theirs: Maker<'_>) -> Result<Row, Failure> {
+    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Filling<'_>, theirs: Filling<'_>) -> Result<Row, Failure> {
         Contest { n: self.total(), ..contest }.run(plan, &mut || ours(self), &mut || theirs(self))
     }
 }
@@ -78,7 +78,7 @@ fn warm_rows(plan: &Plan, size: Size) -> Rows {
 /// The report's loop, create and allocate and destroy, where a peer has no memory to begin with.
 fn anew_rows(plan: &Plan, size: Size) -> Rows {
     let name = &format!("{} objects, create to destroy", size.objects);
-    let row = |peer, note, theirs: Maker<'_>| {
+    let row = |peer, note, theirs: Filling<'_>| {
         size.row(plan, Contest { name, n: 0, peer, must: None, note }, &mut warm(chain::<3>), theirs)
     };
     Ok(vec![
@@ -111,7 +111,7 @@ pub(super) fn boxed_rows(plan: &Plan, peer: &'static str) -> Rows {
 pub(super) fn many(plan: &Plan) -> Rows {
     let size = Size::fresh(plan);
     let name = "10M objects, fresh memory";
-    let row = |peer, least: Option<f64>, note, ours: Maker<'_>, theirs: Maker<'_>| {
+    let row = |peer, least: Option<f64>, note, ours: Filling<'_>, theirs: Filling<'_>| {
         let must = least.map(|least| (least, name));
         size.row(plan, Contest { name, n: 0, peer, must, note }, ours, theirs)
     };

@@ -34,7 +34,7 @@ fn splices(plan: &Plan) -> Rows {
         let (batches, objects) =
             (plan.scaled(batches), if objects == 100_000 { plan.scaled(objects) } else { objects });
         let (name, n) = (&format!("splice, a region of {objects}"), batches * AT_ONCE as u64);
-        let row = |peer, must, theirs: Maker<'_>| {
+        let row = |peer, must, theirs: Filling<'_>| {
             let note = "16 bytes an object; a time is of a splice, of 16 regions that were filled in turn";
             Contest { name, n, peer, must, note }.run(plan, &mut spliced(batches, objects as u32), theirs)
         };
@@ -49,7 +49,7 @@ fn splices(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-type Maker<'a> = &'a mut dyn FnMut() -> Result<Timed, Failure>;
+type Filling<'a> = &'a mut dyn FnMut() -> Result<Timed, Failure>;
 
 /// So many regions are filled in turn, and then spliced one after the other.
 const AT_ONCE: usize = 16;

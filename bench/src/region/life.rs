@@ -34,10 +34,10 @@ struct Shape {
     repeats: u64,
 }
 
-type Maker<'a> = &'a mut dyn FnMut(Shape) -> Result<Timed, Failure>;
+type Filling<'a> = &'a mut dyn FnMut(Shape) -> Result<Timed, Failure>;
 
 impl Shape {
-    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Maker<'_>, theirs: Maker<'_>) -> Result<Row, Failure> {
+    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Filling<'_>, theirs: Filling<'_>) -> Result<Row, Failure> {
         let n = self.regions * self.repeats;
         Contest { n, ..contest }.run(plan, &mut || ours(self), &mut || theirs(self))
     }
@@ -47,7 +47,7 @@ fn short_lived(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
     for (objects, name) in [(1, "create, 1 object, destroy"), (10, "create, 10 objects, destroy")] {
         let shape = Shape { regions: plan.scaled(800_000), objects, repeats: 1 };
-        let row = |peer, least: Option<f64>, theirs: Maker<'_>| {
+        let row = |peer, least: Option<f64>, theirs: Filling<'_>| {
             let must = least.map(|least| (least, "create + allocate + destroy"));
             shape.row(plan, Contest { name, n: 0, peer, must, note: EACH }, &mut one_by_one(), theirs)
         };
@@ -122,7 +122,7 @@ fn nested(plan: &Plan) -> Rows {
 fn waves(plan: &Plan) -> Rows {
     let shape = Shape { regions: plan.scaled(4_000), objects: 1_000, repeats: 1 };
     let name = "memory pressure: 1,000 objects a wave";
-    let row = |peer, theirs: Maker<'_>| {
+    let row = |peer, theirs: Filling<'_>| {
         let note = "16 bytes an object; a time is of a wave: create, make 1,000, read the last, destroy";
         shape.row(plan, Contest { name, n: 0, peer, must: None, note }, &mut one_by_one(), theirs)
     };

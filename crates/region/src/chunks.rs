@@ -22,23 +22,23 @@
 //! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
+mod allocation;
 mod exact;
 mod growth;
 mod homes;
-mod one;
-mod part;
-mod taking;
+mod lane_range;
+mod next_chunks;
 mod walk;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
-use crate::region::{Lane, Place};
-use crate::words::{All, CELLS, word_of};
+use crate::region::{Lane, LanePosition};
+use crate::words::{AllWords, CELLS, word_of};
 
 use homes::find_in;
-pub(crate) use part::{Holder, Part};
+pub(crate) use lane_range::{LaneMembership, LaneRange};
 
 /// Cells of a chunk.
 pub(crate) const CHUNK_CELLS: u32 = 64;
@@ -75,7 +75,7 @@ struct Link {
     /// The chunk behind this one in its list.
     next: u32,
     /// What the cells hold.
-    kind: Kind,
+    kind: LaneKind,
     /// Whether a segment begins here.
     is_first: bool,
     /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk. Two bytes, so that nothing
@@ -92,10 +92,10 @@ struct Link {
 impl Link {
     /// Of a chunk that is in no list.
     fn unused() -> Link {
-        Link::new(NONE, Kind::Numbers, false, LOOSE_HOME)
+        Link::new(NONE, LaneKind::Numbers, false, LOOSE_HOME)
     }
 
-    fn new(next: u32, kind: Kind, is_first: bool, home: Home) -> Link {
+    fn new(next: u32, kind: LaneKind, is_first: bool, home: Home) -> Link {
         let link = Link { next, kind, is_first, used: CHUNK_CELLS as u16, home: AtomicU64::new(0) };
         link.set_home(home);
         link
@@ -121,14 +121,14 @@ impl Link {
 
 /// What the cells of a lane hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum LaneKind {
     Expressions,
     Variables,
     Numbers,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
+impl LaneKind {
+    pub(crate) const ALL: [LaneKind; 3] = [LaneKind::Expressions, LaneKind::Variables, LaneKind::Numbers];
 }
 
 /// Chunks that lie one behind the other.
@@ -218,7 +218,13 @@ impl Chunks {
     }
 
     /// Takes `cells` for a lane whose last chunk has not that many left.
-    pub(crate) fn extend(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
+    pub(crate) fn extend(
+        &mut self,
+        words: &mut AllWords,
+        lane: &mut Lane,
+        kind: LaneKind,
+        cells: u32,
+    ) -> Result<u32, Full> {
         let run = match self.free {
             first if first != NONE && cells <= CHUNK_CELLS && self.live_count() < self.limit => {
                 self.unlink(NONE, first);
@@ -231,13 +237,13 @@ impl Chunks {
 
     /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies behind that.
     #[inline(always)]
-    fn append(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, run: &Run, cells: u32) -> u32 {
+    fn append(&mut self, words: &mut AllWords, lane: &mut Lane, kind: LaneKind, run: &Run, cells: u32) -> u32 {
         let start = run.start * CHUNK_CELLS;
         let end = start + run.count * CHUNK_CELLS;
         if lane.is_empty() {
             self.adopt(run, Home { lane: run.start, order: 0 }, kind);
             lane.first = run.start;
-            lane.place = Place::new(start + cells, end);
+            lane.place = LanePosition::new(start + cells, end);
             return start;
         }
         let last = &mut self.links[last_chunk(lane.place) as usize];
@@ -249,7 +255,7 @@ impl Chunks {
             at = start;
         }
         self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
-        lane.place = Place::new(at + cells, end);
+        lane.place = LanePosition::new(at + cells, end);
         at
     }
 
@@ -272,7 +278,7 @@ impl Chunks {
     }
 
     /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them, or has begun to.
-    fn leave(&mut self, words: &mut All, lane: &Lane) {
+    fn leave(&mut self, words: &mut AllWords, lane: &Lane) {
         let first = word_of(lane.place.cursor());
         self.cells_left += u64::from(lane.room());
         words[first..first + lane.room() as usize * 2].fill(Ref::from_bits(0));
@@ -382,7 +388,7 @@ impl Chunks {
     /// Frees all chunks of a lane, which stands at a place and has this first chunk; none of a lane that stands
     /// nowhere. Counts one of them, and gives the last.
     #[inline(always)]
-    pub(crate) fn release_all(&mut self, place: Place, first: u32) -> u32 {
+    pub(crate) fn release_all(&mut self, place: LanePosition, first: u32) -> u32 {
         let last = last_chunk(place);
         // Before the first chunk there is none, so a lane without chunks has no last one.
         if let Some(link) = self.links.get_mut(last as usize) {
@@ -396,7 +402,7 @@ impl Chunks {
     /// Counts the chunks of a lane that is freed, but one.
     #[inline]
     pub(crate) fn count_freed(&mut self, first: u32, last: u32) {
-        if first != last && last != last_chunk(Place::START) {
+        if first != last && last != last_chunk(LanePosition::START) {
             let home = self.links[last as usize].home();
             let order = if home.lane == first { home.order } else { self.find(home).order };
             self.bound += u64::from(order);
@@ -405,9 +411,9 @@ impl Chunks {
 
     /// Frees the chunks of a lane behind a place of it.
     #[cold]
-    pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
+    pub(crate) fn release(&mut self, lane: &mut Lane, place: LanePosition) {
         let stood = std::mem::replace(&mut lane.place, place);
-        if place == Place::START {
+        if place == LanePosition::START {
             let first = std::mem::replace(&mut lane.first, NO_LANE);
             let last = self.release_all(stood, first);
             return self.count_freed(first, last);
@@ -444,7 +450,7 @@ impl Chunks {
 
     /// Links a run in itself, as the end of a segment. Its cells are counted when they are handed out.
     #[inline(always)]
-    fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
+    fn adopt(&mut self, run: &Run, home: Home, kind: LaneKind) {
         for at in 0..run.count {
             let chunk = run.start + at;
             let next = if at + 1 == run.count { NONE } else { chunk + 1 };
@@ -459,7 +465,7 @@ impl Chunks {
 
 /// The last chunk of the room of a place: of a mark, the chunk where it lies; what is no chunk at the start.
 #[inline]
-fn last_chunk(place: Place) -> u32 {
+fn last_chunk(place: LanePosition) -> u32 {
     (place.end() / CHUNK_CELLS).wrapping_sub(1)
 }
 
@@ -486,7 +492,7 @@ mod tests {
         let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lane = Lane::EMPTY;
         let full = chunks
-            .extend(&mut words, &mut lane, Kind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1)
+            .extend(&mut words, &mut lane, LaneKind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1)
             .expect_err("too much");
         assert_eq!((full.limit(), full.bytes()), (Limit::Addresses, 1 << 32));
         assert_eq!((chunks.count(), lane), (0, Lane::EMPTY));
@@ -498,23 +504,23 @@ mod tests {
         let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 100];
         for lane in &mut lanes {
-            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, LaneKind::Expressions, 64).expect("there is no limit");
         }
         for lane in lanes.iter_mut().step_by(2) {
-            chunks.release(lane, Place::START);
+            chunks.release(lane, LanePosition::START);
         }
         assert_eq!(chunks.credit(), 100 * STEPS_EARNED);
         chunks.spend(chunks.credit() - 20);
         let mut long = Lane::EMPTY;
-        chunks.extend(&mut words, &mut long, Kind::Expressions, 65).expect("there is no limit");
+        chunks.extend(&mut words, &mut long, LaneKind::Expressions, 65).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.credit()), (102, 2 * STEPS_EARNED));
         for lane in lanes.iter_mut().skip(1).step_by(2) {
-            chunks.release(lane, Place::START);
+            chunks.release(lane, LanePosition::START);
         }
         // A search past all of them, and a sort.
         chunks.spent = chunks.taken * STEPS_EARNED - (100 + 102);
         let mut longest = Lane::EMPTY;
-        chunks.extend(&mut words, &mut longest, Kind::Expressions, 6_400).expect("there is no limit");
+        chunks.extend(&mut words, &mut longest, LaneKind::Expressions, 6_400).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.free_count(), chunks.credit()), (102, 0, 100 * STEPS_EARNED));
     }
 
@@ -524,14 +530,14 @@ mod tests {
         let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 4];
         for lane in &mut lanes {
-            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, LaneKind::Expressions, 64).expect("there is no limit");
         }
         for at in [0, 2, 1, 3] {
-            chunks.release(&mut lanes[at], Place::START);
+            chunks.release(&mut lanes[at], LanePosition::START);
         }
         chunks.spend(chunks.credit());
         chunks.set_limit(Some(4 * CHUNK_BYTES));
         let mut long = Lane::EMPTY;
-        assert_eq!(chunks.extend(&mut words, &mut long, Kind::Expressions, 4 * 64), Ok(0));
+        assert_eq!(chunks.extend(&mut words, &mut long, LaneKind::Expressions, 4 * 64), Ok(0));
     }
 }

@@ -1,7 +1,7 @@
 //! Copies of what a region holds, with sharing and cycles kept.
 //!
 //! 1. [`Heap::copy`] begins one: it raises the stamp.
-//! 2. A root is *forwarded*: what it refers to is copied as it is to the end of the other region, and the scratch table
+//! 2. A root is *forwarded*: what it refers to is copied as it is to the end of the other region, and the forwarding table
 //!    remembers, under the stamp, where it went. What was forwarded already is looked up there.
 //! 3. [`Copying::scan`] walks once over what was copied and forwards what that refers to, which is copied behind it. When
 //!    the walk reaches the end, so did the copy.
@@ -17,17 +17,17 @@
 mod objects;
 mod short;
 
-use crate::chunks::{CHUNK_CELLS, Part};
+use crate::chunks::{CHUNK_CELLS, LaneRange};
 use crate::heap::{Heap, LONG_PREFIX_CELLS, NOTE_BITS, cells_of, length_in};
 use crate::limit::Full;
 use crate::number::bits_in;
-use crate::origin::{Forwarded, Here, Origin};
+use crate::origin::{Forwarded, Origin, SameHeap};
 use crate::reference::{Ref, tag};
-use crate::region::{Lane, Mark, Place, Region};
+use crate::region::{Lane, LanePosition, Mark, Region};
 use crate::variable::walk_in;
 use crate::words::{Words, word_of};
 
-pub(crate) use short::{Entry, Source as Cells, Stop, Walk};
+pub(crate) use short::{ForwardingEntry, SourceCells, Stop, Walk};
 
 /// A scan looks at so many expressions one by one, and then walks over many: to get ready for that costs what two of them do.
 const FEW: u32 = 4;
@@ -43,21 +43,21 @@ pub enum Bound {
 
 /// Where cells went, by their number.
 #[derive(Debug)]
-pub(crate) struct Scratch {
-    entries: Vec<Entry>,
+pub(crate) struct ForwardingTable {
+    entries: Vec<ForwardingEntry>,
     stamp: u32,
     pub(crate) cells_copied: u64,
     /// Cells that were copied with a map instead of the table.
     pub(crate) rented: u64,
 }
 
-impl Scratch {
-    pub(crate) fn new() -> Scratch {
-        Scratch { entries: Vec::new(), stamp: 0, cells_copied: 0, rented: 0 }
+impl ForwardingTable {
+    pub(crate) fn new() -> ForwardingTable {
+        ForwardingTable { entries: Vec::new(), stamp: 0, cells_copied: 0, rented: 0 }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
+        self.entries.capacity() * size_of::<ForwardingEntry>()
     }
 
     /// How many cells the table covers.
@@ -73,7 +73,7 @@ impl Scratch {
     /// A stamp that no entry has.
     pub(crate) fn begin(&mut self) {
         if self.stamp == u32::MAX {
-            self.entries.fill(Entry::default());
+            self.entries.fill(ForwardingEntry::default());
             self.stamp = 0;
         }
         self.stamp += 1;
@@ -90,7 +90,7 @@ impl Scratch {
             || self.entries.try_reserve_exact(missing + cells / 8).is_ok()
             || self.entries.try_reserve_exact(missing).is_ok();
         if has_room {
-            self.entries.resize(cells, Entry::default());
+            self.entries.resize(cells, ForwardingEntry::default());
         }
         has_room
     }
@@ -105,37 +105,37 @@ impl Scratch {
 
     /// All entries, and the stamp of those that count.
     #[inline(always)]
-    pub(crate) fn all(&mut self) -> (&mut [Entry], u32) {
+    pub(crate) fn all(&mut self) -> (&mut [ForwardingEntry], u32) {
         (&mut self.entries, self.stamp)
     }
 
     /// The entry of a cell, and the stamp that it has if the cell was copied.
     #[inline(always)]
-    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut Entry, u32)> {
+    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut ForwardingEntry, u32)> {
         Some((self.entries.get_mut(cell as usize)?, self.stamp))
     }
 
     #[inline]
     pub(crate) fn set(&mut self, cell: u32, to: u32) {
-        self.entries[cell as usize] = Entry { to, stamp: self.stamp };
+        self.entries[cell as usize] = ForwardingEntry { to, stamp: self.stamp };
     }
 }
 
 /// A copy under way, see [`Heap::copy`].
 #[derive(Debug)]
-pub struct Copying<'h, F, O = Here> {
+pub struct Copying<'h, F, O = SameHeap> {
     /// Where the copy is made.
     heap: &'h mut Heap,
     origin: O,
-    source: Source,
+    source: CopySource,
     bound: Bound,
     to: &'h mut Region,
     foreign: F,
     /// Where the other region stood when the copy began.
     start: Mark,
-    /// [`Heap::given`] when the cells copied were counted last.
+    /// [`Chunks::given`](crate::chunks::Chunks::given) when the cells copied were counted last.
     counted: u64,
-    /// [`Heap::given`] when the copy began.
+    /// [`Chunks::given`](crate::chunks::Chunks::given) when the copy began.
     began: u64,
     expressions: Scan,
     variables: Scan,
@@ -148,10 +148,10 @@ pub struct Copying<'h, F, O = Here> {
 
 /// What is copied.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
-    expressions: Part,
-    variables: Part,
-    numbers: Part,
+pub(crate) struct CopySource {
+    expressions: LaneRange,
+    variables: LaneRange,
+    numbers: LaneRange,
 }
 
 impl Heap {
@@ -193,12 +193,12 @@ impl Heap {
         foreign: F,
     ) -> Result<Copying<'h, F>, Full> {
         let cells = self.chunks.count() * CHUNK_CELLS;
-        if !self.scratch.grow(cells as usize) {
+        if !self.forwarding.grow(cells as usize) {
             return Err(self.no_memory());
         }
-        self.scratch.begin();
-        let source = Source::new(self, from, since);
-        Ok(Copying::new(self, Here, source, bound, to, foreign))
+        self.forwarding.begin();
+        let source = CopySource::new(self, from, since);
+        Ok(Copying::new(self, SameHeap, source, bound, to, foreign))
     }
 }
 
@@ -206,7 +206,7 @@ impl<'h, F, O> Copying<'h, F, O> {
     pub(crate) fn new(
         heap: &'h mut Heap,
         origin: O,
-        source: Source,
+        source: CopySource,
         bound: Bound,
         to: &'h mut Region,
         foreign: F,
@@ -238,7 +238,7 @@ impl Heap {
     /// Gives each variable of a region the label that this makes of its own: for an owner whose labels mean something in a
     /// table that has shrunk.
     pub fn relabel(&mut self, region: &Region, mut relabelled: impl FnMut(u32) -> u32) {
-        let mut scan = Scan::from(Place::START);
+        let mut scan = Scan::from(LanePosition::START);
         while let Some(at) = scan.next(&region.variables, self) {
             scan.at += 1;
             let label = &mut self.words[word_of(at) + 1];
@@ -510,7 +510,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// Adds what was copied since the last time to the statistics.
     fn count(&mut self) {
         let given = self.heap.chunks.given(self.to);
-        self.heap.scratch.cells_copied += given - self.counted;
+        self.heap.forwarding.cells_copied += given - self.counted;
         self.counted = given;
     }
 
@@ -547,7 +547,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// After an error the other region is as it was when the copy began: there is no copy.
     pub fn bind(&mut self, variable: Ref, value: Ref) -> Result<(), Full> {
         self.heap.bind(variable, value);
-        if let Some(cell) = self.heap.scratch.get(variable.cell()) {
+        if let Some(cell) = self.heap.forwarding.get(variable.cell()) {
             let value = self.root(value)?;
             self.heap.write_binding(variable.at_cell(cell), value);
         }
@@ -559,7 +559,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     pub fn moved(&self, reference: Ref) -> Option<Ref> {
         let reference = self.resolve(reference);
         let Some(part) = self.source.part(reference) else { return Some(reference) };
-        match self.heap.scratch.get(reference.cell()) {
+        match self.heap.forwarding.get(reference.cell()) {
             Some(cell) => Some(reference.at_cell(cell)),
             None if self.heap.chunks.contains(part, reference.cell()) => None,
             None => Some(reference),
@@ -567,9 +567,9 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     }
 }
 
-impl Source {
-    pub(crate) fn new(heap: &Heap, from: &Region, since: Mark) -> Source {
-        Source {
+impl CopySource {
+    pub(crate) fn new(heap: &Heap, from: &Region, since: Mark) -> CopySource {
+        CopySource {
             expressions: heap.chunks.since(&from.expressions, since.expressions),
             variables: heap.chunks.since(&from.variables, since.variables),
             numbers: heap.chunks.since(&from.numbers, since.numbers),
@@ -578,7 +578,7 @@ impl Source {
 
     /// The lane that a reference points to; none for an immediate.
     #[inline]
-    fn part(&self, reference: Ref) -> Option<&Part> {
+    fn part(&self, reference: Ref) -> Option<&LaneRange> {
         match reference.tag() {
             tag::EXPRESSION | tag::MARKED => Some(&self.expressions),
             tag::VARIABLE => Some(&self.variables),
@@ -596,14 +596,14 @@ struct Scan {
 }
 
 impl Scan {
-    fn from(place: Place) -> Scan {
+    fn from(place: LanePosition) -> Scan {
         Scan { at: place.cursor(), end: place.end() }
     }
 
     /// The same from a place where the lane stood before: another one may have been joined behind it since.
     #[cfg(feature = "bindings")]
-    fn since(place: Place, heap: &Heap<impl Words>) -> Scan {
-        let end = if place == Place::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };
+    fn since(place: LanePosition, heap: &Heap<impl Words>) -> Scan {
+        let end = if place == LanePosition::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };
         Scan { at: place.cursor(), end }
     }
 
@@ -647,12 +647,12 @@ mod tests {
             (moved, copying.root(old).expect("no limit"))
         };
         let (moved, first) = copy(&mut heap, &mut to);
-        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        assert_eq!((moved, heap.forwarding.stamp), (None, 1));
         // The last stamp, for a copy that touches nothing.
-        heap.scratch.stamp = u32::MAX - 1;
+        heap.forwarding.stamp = u32::MAX - 1;
         heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign).expect("no limit");
         let (moved, second) = copy(&mut heap, &mut to);
-        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        assert_eq!((moved, heap.forwarding.stamp), (None, 1));
         assert_ne!(first, second);
     }
 }

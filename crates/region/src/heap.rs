@@ -9,12 +9,12 @@
 //! ```
 //!
 //! The header is an immediate of tag 0 whose payload has 13 bits of length and 16 bits of note. A length that does not fit
-//! stands in front, in a prefix of tag 1. A header of tag 2 begins an [object](crate::Object). So all words of the expression
+//! stands in front, in a prefix of tag 1. A header of tag 2 begins an object, of the feature `bindings`. So all words of the expression
 //! lane are references or zeros, and whoever walks over them needs no types. A variable is its binding and its label; an
 //! unbound one is bound to itself. A number is its lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind};
-use crate::copy::Scratch;
+use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, LaneKind};
+use crate::copy::ForwardingTable;
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Mark, Region};
@@ -35,7 +35,7 @@ pub struct Heap<W: Words = Reserved> {
     /// All cells, two words each, and those of chunks to come.
     pub(crate) words: W,
     pub(crate) chunks: Chunks,
-    pub(crate) scratch: Scratch,
+    pub(crate) forwarding: ForwardingTable,
     pub(crate) counts: Counts,
     /// Whether there ever was a map, whose index depends on where keys lie.
     #[cfg(feature = "bindings")]
@@ -134,7 +134,7 @@ impl Heap {
     /// Gives the table back that copies use: as many bytes as the cells had when the largest copy began. The next one makes
     /// another.
     pub fn drop_table(&mut self) {
-        self.scratch.give_back();
+        self.forwarding.give_back();
     }
 
     /// Refuses what the system gives no memory for, beside the cells.
@@ -244,7 +244,7 @@ impl Heap {
     /// Walks over all expressions, those in free memory included: what lies there is written over anyway.
     pub fn clear_notes(&mut self) {
         for chunk in 0..self.chunks.count() {
-            if self.chunks.starts(chunk, Kind::Expressions) {
+            if self.chunks.starts(chunk, LaneKind::Expressions) {
                 self.clear_notes_from(chunk * CHUNK_CELLS);
             }
         }
@@ -359,7 +359,7 @@ impl<W: Words> Heap<W> {
         Heap {
             words,
             chunks,
-            scratch: Scratch::new(),
+            forwarding: ForwardingTable::new(),
             counts: Counts::default(),
             #[cfg(feature = "bindings")]
             maps_made: false,
@@ -387,20 +387,20 @@ impl<W: Words> Heap<W> {
 
     /// Bytes that were got from the system, for cells and for the tables beside them.
     pub fn bytes_held(&self) -> usize {
-        self.chunks.bytes() + self.chunks.link_bytes() + self.scratch.bytes()
+        self.chunks.bytes() + self.chunks.link_bytes() + self.forwarding.bytes()
     }
 
     /// Bytes that a [copy](Heap::copy) of all that is held would still have to get from the system, at most: for cells that
     /// are not free, and for the table beside them.
     pub fn bytes_to_copy(&self) -> usize {
         let (live, free) = (self.chunks.live_count() as usize, self.chunks.free_count() as usize);
-        let table = self.chunks.bytes().saturating_sub(self.scratch.bytes());
+        let table = self.chunks.bytes().saturating_sub(self.forwarding.bytes());
         live.saturating_sub(free) * CHUNK_BYTES + table + table / 8
     }
 
     /// Bytes of the table that copies use.
     pub fn table_bytes(&self) -> usize {
-        self.scratch.bytes()
+        self.forwarding.bytes()
     }
 
     /// Whether there are addresses for a copy of all that is held.
@@ -413,13 +413,13 @@ impl<W: Words> Heap<W> {
         let chunks = &self.chunks;
         Statistics {
             cells_handed_out: chunks.handed_out(),
-            cells_copied: self.scratch.cells_copied,
+            cells_copied: self.forwarding.cells_copied,
             chunks: chunks.count() as usize,
             chunks_free: chunks.free_count() as usize,
             bytes_live: chunks.live_count() as usize * CHUNK_BYTES,
             bytes_live_peak: chunks.live_peak() as usize * CHUNK_BYTES,
             bytes_held: chunks.bytes(),
-            bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
+            bytes_beside: chunks.link_bytes() + self.forwarding.bytes(),
             cells_left: chunks.cells_left,
             splices: self.counts.splices,
             escapes: self.counts.escapes,

@@ -45,7 +45,7 @@
 //! - No reference changes by a splice, and nothing is left behind in the closed region.
 //! - No limit is exceeded, and then noticed: what is refused was not made.
 //! - No reference is followed to memory of another owner: one that outlives its region refers to *some* cell of this heap,
-//!   and `Heap::stray`, of the feature `bindings`, finds it.
+//!   and `Heap::dangling`, of the feature `bindings`, finds it.
 //!
 //! Regions that are moved and freed as a whole are an old idea (D. T. Ross, *The AED free storage package*, 1967; M. Tofte and
 //! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
@@ -80,7 +80,7 @@ mod words;
 mod page {}
 
 #[cfg(feature = "bindings")]
-pub use bindings::{Bytes, Entries, Fate, HandleError, NoParking, NotParked, Object, RegionHandle, Regions};
+pub use bindings::{Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, Regions, ReleaseOutcome};
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
 pub use heap::{FrozenHeap, Heap};
@@ -91,5 +91,5 @@ pub use splice::StillOpen;
 pub use stamp::Stamp;
 pub use statistics::{Escapes, Statistics};
 pub use tether::{FrozenHandle, LocalTether, NestedTether, NoReader, Reader, Reading, Refused, Tether, reclaim};
-pub use transmigrate::{Report, Way};
+pub use transmigrate::{EscapePath, EscapeReport};
 pub use words::{Addressed, Reserved, Words};

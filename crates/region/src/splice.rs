@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::chunks::Kind;
+use crate::chunks::LaneKind;
 use crate::heap::Heap;
 use crate::limit::Full;
 use crate::region::{Lane, Region};
@@ -62,7 +62,7 @@ impl Heap {
     /// A region that is closed as its result leaves was the RC-G runtime's idea; there, it worked for regions of one chunk.
     pub fn splice(&mut self, mut from: Region, to: &mut Region) -> Result<(), StillOpen> {
         if to.expressions.quota != u32::MAX {
-            Kind::ALL.into_iter().for_each(|kind| self.chunks.give_ahead(from.lane_mut(kind)));
+            LaneKind::ALL.into_iter().for_each(|kind| self.chunks.give_ahead(from.lane_mut(kind)));
             if let Err(full) = self.chunks.admit(to, self.chunks.of_region(&from)) {
                 return Err(StillOpen { full, region: from });
             }

@@ -36,7 +36,7 @@ pub struct Statistics {
     pub limit_failures: u64,
 }
 
-/// How often each [`Way`](crate::Way) was taken.
+/// How often each [`EscapePath`](crate::EscapePath) was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Escapes {
@@ -44,8 +44,8 @@ pub struct Escapes {
     pub spliced: u64,
     /// By a copy that kept forwarding addresses in the table of the heap.
     pub copied: u64,
-    /// By a copy that kept them in a map.
-    pub mapped: u64,
+    /// By a copy that kept them in a hash map.
+    pub copied_by_map: u64,
 }
 
 /// What a heap counts of what comes to it.

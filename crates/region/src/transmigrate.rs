@@ -11,10 +11,10 @@
 use std::cell::Cell;
 
 use crate::chunks::{CHUNK_CELLS, Chunks};
-use crate::copy::{Bound, Copying, Scratch, Source};
+use crate::copy::{Bound, CopySource, Copying, ForwardingTable};
 use crate::heap::Heap;
 use crate::limit::{Full, Limit};
-use crate::origin::{Here, Map, Mapped, Origin};
+use crate::origin::{ForwardingMap, Origin, SameHeap, WithMap};
 use crate::reference::Ref;
 use crate::region::{Mark, Region};
 use crate::splice::StillOpen;
@@ -31,40 +31,40 @@ const TABLE_EARNED: u64 = 8;
 /// The way that something took to another region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Way {
+pub enum EscapePath {
     /// The region was joined to the other one.
     Spliced,
     /// It was copied, with forwarding addresses in the table of the heap.
     Copied,
     /// It was copied, with forwarding addresses in a map: the heap is large, and its table was not.
-    Mapped,
+    CopiedByMap,
 }
 
 /// What a transmigration has done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Report {
+pub struct EscapeReport {
     /// How it went.
-    pub way: Way,
-    /// Cells of the other region that were written: none by [`Way::Spliced`].
+    pub path: EscapePath,
+    /// Cells of the other region that were written: none by [`EscapePath::Spliced`].
     pub cells: u64,
     /// Cells that were copied before that in vain, since more would have followed.
     pub cells_in_vain: u64,
 }
 
 /// What an attempt to copy came to.
-pub(crate) enum Attempt {
-    Copied(Report),
+pub(crate) enum CopyAttempt {
+    Copied(EscapeReport),
     /// There was more to copy than was wanted, and nothing is left of the copy.
     Dropped,
 }
 
 /// What a copy is made of, and where it remembers what went where.
-pub(crate) struct Job<'r> {
+pub(crate) struct CopyJob<'r> {
     pub(crate) roots: &'r mut [Ref],
     /// The most cells that it may come to.
     pub(crate) most: u64,
-    /// Whether immediates of [`tag::IMMEDIATE_3`] were met.
+    /// Whether immediates of [`IMMEDIATE_3`](crate::tag::IMMEDIATE_3) were met.
     pub(crate) met_foreign: &'r Cell<bool>,
 }
 
@@ -80,7 +80,7 @@ impl Heap {
     /// regions are as they were.
     ///
     /// ```
-    /// use region::{Heap, Ref, Way, tag};
+    /// use region::{EscapePath, Heap, Ref, tag};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut heap = Heap::new();
     /// let (mut results, mut evaluation) = (heap.open(), heap.open());
@@ -90,36 +90,41 @@ impl Heap {
     /// }
     /// let mut root = [heap.expression(&mut evaluation, &[one])?];
     /// let report = heap.transmigrate(&mut root, evaluation, &mut results)?;
-    /// assert_eq!((report.way, report.cells), (Way::Copied, 1));
+    /// assert_eq!((report.path, report.cells), (EscapePath::Copied, 1));
     /// assert_eq!(heap.children(root[0]), [one]);
     /// # heap.close(results);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn transmigrate(&mut self, roots: &mut [Ref], from: Region, to: &mut Region) -> Result<Report, StillOpen> {
+    pub fn transmigrate(
+        &mut self,
+        roots: &mut [Ref],
+        from: Region,
+        to: &mut Region,
+    ) -> Result<EscapeReport, StillOpen> {
         let cells = u64::from(self.chunks.reached(&from)) * u64::from(CHUNK_CELLS);
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
-            let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
-            if let Ok(Attempt::Copied(report)) = self.copy_some(roots, &from, cells, to, cells / SHARE_WITHIN) {
+            let (failures, copied) = (self.chunks.failures, self.forwarding.cells_copied);
+            if let Ok(CopyAttempt::Copied(report)) = self.copy_some(roots, &from, cells, to, cells / SHARE_WITHIN) {
                 return Ok(self.left(from, report));
             }
             // That a limit was reached means that it came to more.
             self.chunks.failures = failures;
-            in_vain = self.scratch.cells_copied - copied;
+            in_vain = self.forwarding.cells_copied - copied;
         }
         let failures = self.chunks.failures;
         let StillOpen { full, region } = match self.splice(from, to) {
             Ok(()) => {
                 self.counts.escapes.spliced += 1;
-                return Ok(Report { way: Way::Spliced, cells: 0, cells_in_vain: in_vain });
+                return Ok(EscapeReport { path: EscapePath::Spliced, cells: 0, cells_in_vain: in_vain });
             }
             Err(refused) => refused,
         };
         match self.copy_some(roots, &region, cells, to, u64::MAX) {
-            Ok(Attempt::Copied(report)) => {
+            Ok(CopyAttempt::Copied(report)) => {
                 self.chunks.failures = failures;
-                Ok(self.left(region, Report { cells_in_vain: in_vain, ..report }))
+                Ok(self.left(region, EscapeReport { cells_in_vain: in_vain, ..report }))
             }
             _ => {
                 self.chunks.failures = failures + 1;
@@ -129,7 +134,7 @@ impl Heap {
     }
 
     /// Closes a region that was copied.
-    fn left(&mut self, region: Region, report: Report) -> Report {
+    fn left(&mut self, region: Region, report: EscapeReport) -> EscapeReport {
         self.close(region);
         report
     }
@@ -142,57 +147,63 @@ impl Heap {
         cells: u64,
         to: &mut Region,
         most: u64,
-    ) -> Result<Attempt, Full> {
+    ) -> Result<CopyAttempt, Full> {
         let met_foreign = Cell::new(false);
-        let source = Source::new(self, from, Mark::START);
-        let has_table = prepare(&self.chunks, &mut self.scratch, cells);
-        let job = Job { roots, most, met_foreign: &met_foreign };
-        let copied = self.scratch.cells_copied;
+        let source = CopySource::new(self, from, Mark::START);
+        let has_table = prepare(&self.chunks, &mut self.forwarding, cells);
+        let job = CopyJob { roots, most, met_foreign: &met_foreign };
+        let copied = self.forwarding.cells_copied;
         let attempt = if has_table {
-            self.scratch.begin();
-            job.run(self, Here, source, to, Way::Copied)
+            self.forwarding.begin();
+            job.run(self, SameHeap, source, to, EscapePath::Copied)
         } else {
-            job.run(self, Mapped { elsewhere: None, map: Map::default() }, source, to, Way::Mapped)
+            job.run(
+                self,
+                WithMap { elsewhere: None, map: ForwardingMap::default() },
+                source,
+                to,
+                EscapePath::CopiedByMap,
+            )
         };
         if !has_table {
-            self.scratch.rented += self.scratch.cells_copied - copied;
+            self.forwarding.rented += self.forwarding.cells_copied - copied;
         }
         attempt
     }
 }
 
 /// Makes sure of a table for a copy out of a region of so many cells, if it is worth its memory.
-pub(crate) fn prepare(chunks: &Chunks, scratch: &mut Scratch, cells: u64) -> bool {
+pub(crate) fn prepare(chunks: &Chunks, forwarding: &mut ForwardingTable, cells: u64) -> bool {
     let wanted = chunks.count() as usize * CHUNK_CELLS as usize;
-    let missing = wanted.saturating_sub(scratch.length()) as u64;
-    let worth = cells.saturating_mul(TABLE_SHARE).max(scratch.rented.saturating_mul(TABLE_EARNED));
-    missing <= worth && scratch.grow(wanted)
+    let missing = wanted.saturating_sub(forwarding.length()) as u64;
+    let worth = cells.saturating_mul(TABLE_SHARE).max(forwarding.rented.saturating_mul(TABLE_EARNED));
+    missing <= worth && forwarding.grow(wanted)
 }
 
-impl Job<'_> {
+impl CopyJob<'_> {
     /// Copies. After an error, or if there is too much, the other region is as it was.
     pub(crate) fn run<O: Origin>(
         self,
         heap: &mut Heap,
         origin: O,
-        source: Source,
+        source: CopySource,
         to: &mut Region,
-        way: Way,
-    ) -> Result<Attempt, Full> {
+        path: EscapePath,
+    ) -> Result<CopyAttempt, Full> {
         if self.most == u64::MAX {
-            return self.copy(heap, origin, source, to, way);
+            return self.copy(heap, origin, source, to, path);
         }
         let quota = to.expressions.quota;
         // What the copy makes before the scan has counted it, long expressions for instance, is bounded by this.
         let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks.of_region(to)));
         let within = quota.min(u32::try_from(chunks).unwrap_or(u32::MAX));
         to.expressions.quota = within;
-        let result = self.copy(heap, origin, source, to, way);
+        let result = self.copy(heap, origin, source, to, path);
         to.expressions.quota = quota;
         match result {
             Err(full) if within < quota && full.limit() == Limit::Region => {
                 heap.chunks.failures -= 1;
-                Ok(Attempt::Dropped)
+                Ok(CopyAttempt::Dropped)
             }
             result => result,
         }
@@ -202,10 +213,10 @@ impl Job<'_> {
         self,
         heap: &mut Heap,
         origin: O,
-        source: Source,
+        source: CopySource,
         to: &mut Region,
-        way: Way,
-    ) -> Result<Attempt, Full> {
+        path: EscapePath,
+    ) -> Result<CopyAttempt, Full> {
         let met_foreign = self.met_foreign;
         let foreign = |reference| {
             met_foreign.set(true);
@@ -218,7 +229,7 @@ impl Job<'_> {
         let is_all = copying.scan_within(self.most)?;
         if !is_all {
             copying.undo();
-            return Ok(Attempt::Dropped);
+            return Ok(CopyAttempt::Dropped);
         }
         let cells = copying.cells();
         // Each is looked up now.
@@ -226,10 +237,10 @@ impl Job<'_> {
             *root = copying.root(*root)?;
         }
         let escapes = &mut heap.counts.escapes;
-        match way {
-            Way::Mapped => escapes.mapped += 1,
+        match path {
+            EscapePath::CopiedByMap => escapes.copied_by_map += 1,
             _ => escapes.copied += 1,
         }
-        Ok(Attempt::Copied(Report { way, cells, cells_in_vain: 0 }))
+        Ok(CopyAttempt::Copied(EscapeReport { path, cells, cells_in_vain: 0 }))
     }
 }

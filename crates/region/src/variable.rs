@@ -1,6 +1,6 @@
 //! Variables: a binding and a label each; an unbound one is bound to itself.
 
-use crate::chunks::Kind;
+use crate::chunks::LaneKind;
 use crate::heap::{Heap, aside};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
@@ -26,7 +26,7 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn extend_variables(&mut self, region: &mut Region) -> Result<u32, Full> {
-        self.chunks.extend_by_one(&mut self.words, region, Kind::Variables, 1)
+        self.chunks.extend_by_one(&mut self.words, region, LaneKind::Variables, 1)
     }
 
     /// Gives a variable another label.

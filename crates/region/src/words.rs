@@ -41,7 +41,7 @@ const LEFT_BYTES_MAX: usize = 1 << 20;
 const LEFT_MAX: usize = 4;
 
 /// All words of a heap.
-pub(crate) type All = [Ref; WORDS];
+pub(crate) type AllWords = [Ref; WORDS];
 
 /// What the words of a heap can be looked at as.
 pub trait Addressed:
@@ -141,10 +141,10 @@ impl Words for Reserved {
 }
 
 impl Deref for Reserved {
-    type Target = All;
+    type Target = AllWords;
 
     #[inline(always)]
-    fn deref(&self) -> &All {
+    fn deref(&self) -> &AllWords {
         // SAFETY: the mapping has `BYTES` bytes for as long as this lives, begins where a page does, and can be read; any bits
         // are a reference. It is borrowed as this is.
         unsafe { &*self.map.as_ptr().cast() }
@@ -153,7 +153,7 @@ impl Deref for Reserved {
 
 impl DerefMut for Reserved {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut All {
+    fn deref_mut(&mut self) -> &mut AllWords {
         // SAFETY: as above. It can be written as well, and nobody else has it, since it is private to this process.
         unsafe { &mut *self.map.as_mut_ptr().cast() }
     }

@@ -5,26 +5,26 @@
 use std::cell::Cell;
 
 use crate::cells::copy_cells_from;
-use crate::chunks::{CHUNK_CELLS, Part};
-use crate::copy::{Cells, Scratch, Source, Stop};
+use crate::chunks::{CHUNK_CELLS, LaneRange};
+use crate::copy::{CopySource, ForwardingTable, SourceCells, Stop};
 use crate::heap::Heap;
 use crate::limit::Full;
-use crate::origin::{Map, Mapped, Origin, walk};
+use crate::origin::{ForwardingMap, Origin, WithMap, walk};
 use crate::reference::{Ref, tag};
 use crate::region::{Mark, Region};
-use crate::transmigrate::{Attempt, Job, Report, Way, prepare};
-use crate::words::All;
+use crate::transmigrate::{CopyAttempt, CopyJob, EscapePath, EscapeReport, prepare};
+use crate::words::AllWords;
 
 impl Heap {
     /// Copies what roots lead to in a region to another region of this heap; the first one stays as it is. What is kept and
     /// what is shared is as with [`Heap::transmigrate`], which this is a part of; [`Heap::copy`] has more to choose from.
     ///
     /// After an error the other region is as it was, and so are the roots.
-    pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
+    pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<EscapeReport, Full> {
         let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
         match self.copy_some(roots, from, cells, to, u64::MAX)? {
-            Attempt::Copied(report) => Ok(report),
-            Attempt::Dropped => unreachable!("no copy has more cells than that"),
+            CopyAttempt::Copied(report) => Ok(report),
+            CopyAttempt::Dropped => unreachable!("no copy has more cells than that"),
         }
     }
 
@@ -45,26 +45,26 @@ impl Heap {
         target: &mut Heap,
         to: &mut Region,
         mut foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, Full> {
+    ) -> Result<EscapeReport, Full> {
         let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
         let met_foreign = Cell::new(false);
         let mark = target.mark(to);
-        let has_table = prepare(&self.chunks, &mut self.scratch, cells);
-        let source = Source::new(self, &Region::EMPTY, Mark::START);
-        let job = Job { roots: &mut *roots, most: u64::MAX, met_foreign: &met_foreign };
-        let copied = target.scratch.cells_copied;
+        let has_table = prepare(&self.chunks, &mut self.forwarding, cells);
+        let source = CopySource::new(self, &Region::EMPTY, Mark::START);
+        let job = CopyJob { roots: &mut *roots, most: u64::MAX, met_foreign: &met_foreign };
+        let copied = target.forwarding.cells_copied;
         let attempt = if has_table {
-            self.scratch.begin();
-            let there = There { words: &self.words, scratch: &mut self.scratch };
-            job.run(target, there, source, to, Way::Copied)
+            self.forwarding.begin();
+            let there = OtherHeap { words: &self.words, forwarding: &mut self.forwarding };
+            job.run(target, there, source, to, EscapePath::Copied)
         } else {
-            let map = Mapped { elsewhere: Some(&self.words), map: Map::default() };
-            job.run(target, map, source, to, Way::Mapped)
+            let map = WithMap { elsewhere: Some(&self.words), map: ForwardingMap::default() };
+            job.run(target, map, source, to, EscapePath::CopiedByMap)
         };
         if !has_table {
-            self.scratch.rented += target.scratch.cells_copied - copied;
+            self.forwarding.rented += target.forwarding.cells_copied - copied;
         }
-        let Attempt::Copied(report) = attempt? else { unreachable!("no copy has more cells than that") };
+        let CopyAttempt::Copied(report) = attempt? else { unreachable!("no copy has more cells than that") };
         if met_foreign.get() {
             target.replace_foreign(roots, to, mark, &mut foreign);
         }
@@ -100,7 +100,7 @@ impl Heap {
 }
 
 /// The cells of another heap, all of which are to be copied.
-impl Cells for &[[Ref; 2]] {
+impl SourceCells for &[[Ref; 2]] {
     #[inline(always)]
     fn cells<'a>(&'a self, _: &'a [[Ref; 2]]) -> &'a [[Ref; 2]] {
         self
@@ -114,19 +114,19 @@ impl Cells for &[[Ref; 2]] {
 
 /// Another heap: what is copied, and its table.
 #[derive(Debug)]
-struct There<'s> {
-    words: &'s All,
-    scratch: &'s mut Scratch,
+struct OtherHeap<'s> {
+    words: &'s AllWords,
+    forwarding: &'s mut ForwardingTable,
 }
 
-impl Origin for There<'_> {
+impl Origin for OtherHeap<'_> {
     #[inline(always)]
-    fn words<'a>(&'a self, _: &'a Heap) -> &'a All {
+    fn words<'a>(&'a self, _: &'a Heap) -> &'a AllWords {
         self.words
     }
 
     #[inline(always)]
-    fn holds(&self, _: &Heap, _: &Part, _: u32) -> bool {
+    fn holds(&self, _: &Heap, _: &LaneRange, _: u32) -> bool {
         true
     }
 
@@ -142,21 +142,21 @@ impl Origin for There<'_> {
 
     #[inline(always)]
     fn get(&self, _: &Heap, cell: u32) -> Option<u32> {
-        self.scratch.get(cell)
+        self.forwarding.get(cell)
     }
 
     #[inline(always)]
     fn set(&mut self, _: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
-        self.scratch.set(cell, to);
+        self.forwarding.set(cell, to);
         Ok(())
     }
 
     fn forget(&mut self, _: &mut Heap) {
-        self.scratch.begin();
+        self.forwarding.begin();
     }
 
     #[inline(always)]
-    fn walk(&mut self, heap: &mut Heap, to: &mut Region, _: &Part, at: &mut u32, end: u32) -> Stop {
-        walk(self.words.as_chunks().0, &mut heap.words[..], self.scratch, to, at, end)
+    fn walk(&mut self, heap: &mut Heap, to: &mut Region, _: &LaneRange, at: &mut u32, end: u32) -> Stop {
+        walk(self.words.as_chunks().0, &mut heap.words[..], self.forwarding, to, at, end)
     }
 }

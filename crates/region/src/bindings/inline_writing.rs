@@ -12,7 +12,7 @@ use std::ops::Range;
 use crate::chunks::CHUNK_WORDS;
 use crate::heap::Heap;
 use crate::reference::Ref;
-use crate::region::{Mark, Place, Region};
+use crate::region::{LanePosition, Mark, Region};
 
 impl Heap {
     /// The cells that are left of the last chunk of a region's expressions, empty if there are none.
@@ -43,7 +43,7 @@ impl Mark {
 
     /// The mark with these [`Mark::bits`]. Any others make a mark that means nothing for any region.
     pub fn from_bits([expressions, variables, numbers]: [u64; 3]) -> Mark {
-        let place = Place::from_bits;
+        let place = LanePosition::from_bits;
         Mark { expressions: place(expressions), variables: place(variables), numbers: place(numbers) }
     }
 }

@@ -10,7 +10,7 @@
 use super::dangling::kind_of;
 use super::object::{ARRAY, BYTES, MAP};
 use crate::bindings::map;
-use crate::chunks::Kind;
+use crate::chunks::LaneKind;
 use crate::heap::{Heap, LONG, NOTE_BITS};
 use crate::reference::{Ref, tag};
 use crate::words::Words;
@@ -30,7 +30,7 @@ impl<W: Words> Heap<W> {
         if first + CELL_WORDS > self.words().len() {
             return false;
         }
-        kind_of(reference) != Kind::Expressions
+        kind_of(reference) != LaneKind::Expressions
             || match self.words()[first].tag() {
                 tag::IMMEDIATE_0 => self.expression_words(reference).is_some(),
                 tag::IMMEDIATE_2 => self.is_whole_object(reference),

@@ -12,7 +12,7 @@ use crate::chunks::{CHUNK_CELLS, Chunks};
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
 use crate::limit::{Full, LENGTH_MAX};
 use crate::reference::{Ref, TAG_BITS, tag};
-use crate::region::{Lane, Place, Region};
+use crate::region::{Lane, LanePosition, Region};
 use crate::words::{Words, word_of};
 
 /// The children and the cells of a pair.
@@ -52,7 +52,7 @@ impl Elements<'_> {
 
 /// What a region was before something that may fail half-way.
 struct Before {
-    place: Place,
+    place: LanePosition,
     given: u64,
 }
 

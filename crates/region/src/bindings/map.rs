@@ -49,7 +49,7 @@ const POSITION: u32 = (1 << PRINT_SHIFT) - 1;
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Where a search ended: at the entry, or at the empty slot where it would be, with what that shows of the hash.
-enum Found {
+enum SearchResult {
     Entry { position: usize, slot: usize },
     Slot { slot: usize, print: u32 },
 }
@@ -89,8 +89,8 @@ impl<W: Words> Heap<W> {
     pub fn map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
         let layout = self.layout(map);
         match self.find(layout, key) {
-            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
-            Found::Slot { .. } => None,
+            SearchResult::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
+            SearchResult::Slot { .. } => None,
         }
     }
 
@@ -106,8 +106,8 @@ impl<W: Words> Heap<W> {
         let is_key =
             |stored: Ref| self.is_bytes(stored) && self.object(stored) == Object::String && self.bytes(stored) == *key;
         match self.search(layout, hash_slice(key.as_bytes(), mix), is_key) {
-            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
-            Found::Slot { .. } => None,
+            SearchResult::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
+            SearchResult::Slot { .. } => None,
         }
     }
 
@@ -153,7 +153,7 @@ impl<W: Words> Heap<W> {
 
     /// Looks for a key: at once if the reference is all there is to it.
     #[inline(always)]
-    fn find(&self, layout: Layout, key: Ref) -> Found {
+    fn find(&self, layout: Layout, key: Ref) -> SearchResult {
         if key.is_number() || key.is_expression() {
             return self.find_content(layout, key);
         }
@@ -161,13 +161,13 @@ impl<W: Words> Heap<W> {
     }
 
     #[inline(never)]
-    fn find_content(&self, layout: Layout, key: Ref) -> Found {
+    fn find_content(&self, layout: Layout, key: Ref) -> SearchResult {
         self.search(layout, self.hash(key), |stored| stored == key || self.is_same(stored, key))
     }
 
     /// At most half of the slots are in use, so a search ends at an empty one, if not at the key.
     #[inline(always)]
-    fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> Found {
+    fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> SearchResult {
         let index = &self.words[layout.index..layout.index + layout.slots()];
         let entries = &self.words[layout.entries..layout.entries + layout.room() * 2];
         let (home, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
@@ -175,12 +175,12 @@ impl<W: Words> Heap<W> {
             let slot = (home + step) & mask;
             let word = index[slot].bits();
             if word == 0 {
-                return Found::Slot { slot, print };
+                return SearchResult::Slot { slot, print };
             }
             if word & !POSITION == print {
                 let position = (word & POSITION) as usize - 1;
                 if is_key(entries[position * 2]) {
-                    return Found::Entry { position, slot };
+                    return SearchResult::Entry { position, slot };
                 }
             }
         }
@@ -215,8 +215,8 @@ impl<W: Words> Heap<W> {
                 continue;
             }
             match self.find(layout, key) {
-                Found::Slot { slot, print } => self.words[layout.index + slot] = slot_of(position, print),
-                Found::Entry { .. } => {
+                SearchResult::Slot { slot, print } => self.words[layout.index + slot] = slot_of(position, print),
+                SearchResult::Entry { .. } => {
                     self.erase(map, layout, position);
                     self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
                 }
@@ -315,11 +315,11 @@ impl Heap {
     pub fn map_insert(&mut self, region: &mut Region, map: Ref, key: Ref, value: Ref) -> Result<Option<Ref>, Full> {
         let layout = self.layout(map);
         let (slot, print) = match self.find(layout, key) {
-            Found::Entry { position, .. } => {
+            SearchResult::Entry { position, .. } => {
                 let word = &mut self.words[layout.entries + position * 2 + 1];
                 return Ok(Some(std::mem::replace(word, value)));
             }
-            Found::Slot { slot, print } => (slot, print),
+            SearchResult::Slot { slot, print } => (slot, print),
         };
         let used = self.used(map);
         if used == layout.room() {
@@ -355,7 +355,7 @@ impl Heap {
     /// Removes a key, and gives the value it had. The order of the others stays.
     pub fn map_remove(&mut self, map: Ref, key: Ref) -> Option<Ref> {
         let layout = self.layout(map);
-        let Found::Entry { position, slot } = self.find(layout, key) else { return None };
+        let SearchResult::Entry { position, slot } = self.find(layout, key) else { return None };
         self.empty_slot(layout, slot);
         self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
         Some(self.erase(map, layout, position))

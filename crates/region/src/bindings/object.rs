@@ -18,7 +18,7 @@
 //!
 //! Whoever asks an object for what another kind has breaks an invariant: a debug build says so, a release build does not look.
 
-use crate::chunks::{CHUNK_CELLS, CHUNKS_MAX, Kind};
+use crate::chunks::{CHUNK_CELLS, CHUNKS_MAX, LaneKind};
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
@@ -100,12 +100,12 @@ impl Heap {
     #[inline(never)]
     fn take_late(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         if cells <= CHUNK_CELLS as usize {
-            return self.chunks.extend_by_one(&mut self.words, region, Kind::Expressions, cells);
+            return self.chunks.extend_by_one(&mut self.words, region, LaneKind::Expressions, cells);
         }
         if cells > (CHUNKS_MAX * CHUNK_CELLS) as usize {
             return Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX));
         }
-        self.chunks.allot(&mut self.words, region, Kind::Expressions, cells)
+        self.chunks.allot(&mut self.words, region, LaneKind::Expressions, cells)
     }
 
     /// Takes cells of the lane of numbers that lie one behind the other.

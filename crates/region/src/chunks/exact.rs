@@ -1,7 +1,7 @@
 //! Chunks that are laid out all at once, those of what is frozen.
 
-use super::{CHUNK_CELLS, Chunks, Home, Kind, Link, Run};
-use crate::region::{Lane, Place};
+use super::{CHUNK_CELLS, Chunks, Home, LaneKind, Link, Run};
+use crate::region::{Lane, LanePosition};
 
 impl Chunks {
     /// No chunk yet, and links for so many; nothing if there is no memory for them.
@@ -12,11 +12,15 @@ impl Chunks {
     }
 
     /// A lane of so many cells, at least one, in the next chunks.
-    pub(crate) fn lay_out(&mut self, kind: Kind, cells: u32) -> Lane {
+    pub(crate) fn lay_out(&mut self, kind: LaneKind, cells: u32) -> Lane {
         let run = Run { start: self.count(), count: cells.div_ceil(CHUNK_CELLS) };
         self.links.resize_with((run.start + run.count) as usize, Link::unused);
         self.adopt(&run, Home { lane: run.start, order: 0 }, kind);
         let start = run.start * CHUNK_CELLS;
-        Lane { place: Place::new(start + cells, start + run.count * CHUNK_CELLS), first: run.start, ..Lane::EMPTY }
+        Lane {
+            place: LanePosition::new(start + cells, start + run.count * CHUNK_CELLS),
+            first: run.start,
+            ..Lane::EMPTY
+        }
     }
 }

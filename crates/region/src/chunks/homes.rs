@@ -1,7 +1,7 @@
 //! Homes of chunks: which lane a chunk lies in, and where there.
 
 use super::{Chunks, Home, LOOSE_HOME, Link, last_chunk};
-use crate::region::{Lane, Place};
+use crate::region::{Lane, LanePosition};
 
 impl Chunks {
     /// The segment that a chunk lies in, and its order there.
@@ -17,7 +17,7 @@ impl Chunks {
 
     /// How many chunks precede the one where a place of a lane lies.
     #[inline]
-    pub(super) fn order(&self, lane: &Lane, place: Place) -> u32 {
+    pub(super) fn order(&self, lane: &Lane, place: LanePosition) -> u32 {
         let home = self.links[last_chunk(place) as usize].home();
         if home.lane == lane.first { home.order } else { self.find_from(lane, home).order }
     }
@@ -38,8 +38,8 @@ impl Chunks {
     }
 
     /// How many chunks a lane has up to a place of it.
-    pub(crate) fn length_to(&self, lane: &Lane, place: Place) -> u32 {
-        if place == Place::START { 0 } else { self.order(lane, place) + 1 }
+    pub(crate) fn length_to(&self, lane: &Lane, place: LanePosition) -> u32 {
+        if place == LanePosition::START { 0 } else { self.order(lane, place) + 1 }
     }
 
     /// The chunks of a lane, in its order.

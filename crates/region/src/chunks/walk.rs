@@ -1,7 +1,7 @@
 //! Walks over lanes, chunk by chunk.
 
-use super::{CHUNK_CELLS, Chunks, Home, Kind, last_chunk};
-use crate::region::{Lane, Place};
+use super::{CHUNK_CELLS, Chunks, Home, LaneKind, last_chunk};
+use crate::region::{Lane, LanePosition};
 
 impl Chunks {
     /// Where a walk over a lane goes on that has come to the end of a chunk or, inside of an expression, past it: the place, and
@@ -32,10 +32,10 @@ impl Chunks {
     }
 
     /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.
-    pub(crate) fn extents(&self, lane: &Lane, since: Place) -> impl Iterator<Item = (u32, u32)> {
+    pub(crate) fn extents(&self, lane: &Lane, since: LanePosition) -> impl Iterator<Item = (u32, u32)> {
         let (last, mut next) = (lane.place.within_chunk(), None);
         if since != last {
-            next = Some(if since == Place::START {
+            next = Some(if since == LanePosition::START {
                 (lane.first, lane.first * CHUNK_CELLS)
             } else {
                 (last_chunk(since), since.cursor())
@@ -54,7 +54,7 @@ impl Chunks {
     }
 
     /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
-    pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
+    pub(crate) fn starts(&self, chunk: u32, kind: LaneKind) -> bool {
         let link = &self.links[chunk as usize];
         link.is_first && link.kind == kind
     }

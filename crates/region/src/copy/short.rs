@@ -15,7 +15,7 @@ const TWO: u32 = 2 << (NOTE_BITS + TAG_BITS);
 
 /// Where a cell went, if the stamp is that of the copy.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ForwardingEntry {
     pub(crate) to: u32,
     pub(crate) stamp: u32,
 }
@@ -32,7 +32,7 @@ pub enum Stop {
 }
 
 /// Where a walk reads what it copies, if that is not where it writes.
-pub(crate) trait Source {
+pub(crate) trait SourceCells {
     /// The cells to read, given those to write.
     fn cells<'a>(&'a self, target: &'a [[Ref; 2]]) -> &'a [[Ref; 2]];
 
@@ -46,7 +46,7 @@ pub(crate) struct Walk<'w, S> {
     /// The cells of the heap where the copy is made.
     pub(crate) cells: &'w mut [[Ref; 2]],
     /// Where cells went.
-    pub(crate) entries: &'w mut [Entry],
+    pub(crate) entries: &'w mut [ForwardingEntry],
     /// The stamp of the entries that count.
     pub(crate) stamp: u32,
     /// Where the lane of the copy stands, and where its last chunk ends.
@@ -56,7 +56,7 @@ pub(crate) struct Walk<'w, S> {
     pub(crate) at: u32,
 }
 
-impl<S: Source> Walk<'_, S> {
+impl<S: SourceCells> Walk<'_, S> {
     /// Goes on from an expression up to a cell, or until it has to stop before. After [`Stop::Child`] it stands behind the
     /// expression.
     ///
@@ -138,7 +138,7 @@ impl<S: Source> Walk<'_, S> {
             *free.get_mut(at as usize)? = both[0];
             self.cursor = at + 1;
         }
-        self.entries[from] = Entry { to: at, stamp: self.stamp };
+        self.entries[from] = ForwardingEntry { to: at, stamp: self.stamp };
         Some(at)
     }
 }

@@ -1,6 +1,6 @@
 //! Regions in a table.
 
-use region::{Fate, HandleError, Heap, Limit, RegionHandle, Regions, Way};
+use region::{EscapePath, HandleError, Heap, Limit, RegionHandle, Regions, ReleaseOutcome};
 
 use crate::basics::small;
 use crate::leaving::values;
@@ -57,7 +57,7 @@ fn a_region_lives_while_anything_holds_it() -> Result<()> {
         }
         if !has(0) {
             let lives = holders & 6 != 0;
-            assert_eq!(regions.close(region), Ok(if lives { Fate::Kept } else { Fate::Freed }));
+            assert_eq!(regions.close(region), Ok(if lives { ReleaseOutcome::Kept } else { ReleaseOutcome::Freed }));
         }
         assert_eq!((regions.count(), regions.heap().bytes_live() > 0), ((holders != 0) as usize, holders != 0));
         if holders == 0 {
@@ -65,13 +65,13 @@ fn a_region_lives_while_anything_holds_it() -> Result<()> {
         }
         assert_eq!(values(regions.heap(), made).len(), 5);
         if has(1) {
-            assert_eq!(regions.release(region)? == Fate::Freed, holders == 2);
+            assert_eq!(regions.release(region)? == ReleaseOutcome::Freed, holders == 2);
         }
         if has(2) {
-            assert_eq!(regions.untether(region)? == Fate::Freed, !has(0));
+            assert_eq!(regions.untether(region)? == ReleaseOutcome::Freed, !has(0));
         }
         if has(0) {
-            assert_eq!(regions.close(region), Ok(Fate::Freed));
+            assert_eq!(regions.close(region), Ok(ReleaseOutcome::Freed));
         }
         assert_eq!((regions.count(), regions.heap().bytes_live()), (0, 0));
     }
@@ -88,12 +88,12 @@ fn a_chain_of_regions_is_freed_from_its_end() -> Result<()> {
         regions.refer(last, next)?;
         list(&mut regions, next, 2)?;
         if last != first {
-            assert_eq!(regions.close(last), Ok(Fate::Kept));
+            assert_eq!(regions.close(last), Ok(ReleaseOutcome::Kept));
         }
         last = next;
     }
     regions.close(last)?;
-    assert_eq!((regions.count(), regions.close(first), regions.count()), (100_001, Ok(Fate::Freed), 0));
+    assert_eq!((regions.count(), regions.close(first), regions.count()), (100_001, Ok(ReleaseOutcome::Freed), 0));
     assert_eq!(regions.heap().bytes_live(), 0);
     Ok(())
 }
@@ -108,12 +108,15 @@ fn a_parent_is_closed_after_its_children() -> Result<()> {
     assert_eq!(regions.splice(child, parent), Err(HandleError::HasChildren(1)));
     let made = list(&mut regions, grandchild, 1_000)?;
     let mut roots = [made];
-    assert_eq!(regions.leave(grandchild, child, &mut roots)?.way, Way::Spliced);
+    assert_eq!(regions.leave(grandchild, child, &mut roots)?.path, EscapePath::Spliced);
     regions.splice(child, parent)?;
     assert_eq!(regions.close(child), Err(HandleError::Freed));
-    assert_eq!((regions.close(other), regions.check(parent, roots[0])), (Ok(Fate::Freed), Ok(())));
+    assert_eq!((regions.close(other), regions.check(parent, roots[0])), (Ok(ReleaseOutcome::Freed), Ok(())));
     assert_eq!(values(regions.heap(), roots[0]).len(), 500);
-    assert_eq!((regions.close(parent), regions.open_within(parent)), (Ok(Fate::Freed), Err(HandleError::Freed)));
+    assert_eq!(
+        (regions.close(parent), regions.open_within(parent)),
+        (Ok(ReleaseOutcome::Freed), Err(HandleError::Freed))
+    );
     Ok(())
 }
 
@@ -132,11 +135,11 @@ fn what_was_retained_stays_so() -> Result<()> {
         regions.close(library)?;
         regions.leave(region, to, &mut roots)?;
         if is_tethered {
-            assert_eq!(regions.untether(region), Ok(Fate::Freed));
+            assert_eq!(regions.untether(region), Ok(ReleaseOutcome::Freed));
         }
         assert_eq!((regions.check(to, shared), regions.count()), (Ok(()), 2));
         assert_eq!(regions.heap().child(roots[0], 0), shared);
-        assert_eq!((regions.close(to), regions.count()), (Ok(Fate::Freed), 0));
+        assert_eq!((regions.close(to), regions.count()), (Ok(ReleaseOutcome::Freed), 0));
     }
     Ok(())
 }
@@ -150,7 +153,7 @@ fn what_finds_no_room_keeps_its_handle() -> Result<()> {
     let error = regions.leave(region, to, &mut [made]).expect_err("there is no room");
     assert!(matches!(error, HandleError::Full(full) if full.limit() == Limit::Region), "{error}");
     assert!(regions.splice(region, to).is_err());
-    assert_eq!((regions.check(region, made), regions.close(to)), (Ok(()), Ok(Fate::Freed)));
+    assert_eq!((regions.check(region, made), regions.close(to)), (Ok(()), Ok(ReleaseOutcome::Freed)));
     regions.close(region)?;
     Ok(())
 }
@@ -183,10 +186,10 @@ fn a_region_leaves_for_another_table() -> Result<()> {
     let before = values(here.heap(), root[0]);
     here.retain(from)?;
     let report = here.leave_for(from, &mut there, to, &mut root, |foreign| foreign)?;
-    assert_eq!((report.way, report.cells), (Way::Copied, 100));
+    assert_eq!((report.path, report.cells), (EscapePath::Copied, 100));
     assert_eq!((values(there.heap(), root[0]), here.count()), (before.clone(), 1));
     assert_eq!(there.check(to, root[0]), Ok(()));
-    assert_eq!(here.release(from), Ok(Fate::Freed));
+    assert_eq!(here.release(from), Ok(ReleaseOutcome::Freed));
     let again = here.leave_for(from, &mut there, to, &mut root, |foreign| foreign);
     assert_eq!(again.map(|_| ()), Err(HandleError::Freed));
     let (child, full) = (there.open_within(to)?, here.open()?);

@@ -1,6 +1,6 @@
 //! What leaves its region: joined or copied; what that costs, in counts, and what happens where there is no room.
 
-use region::{Full, Heap, Limit, Mark, Ref, Region, Way, tag};
+use region::{EscapePath, Full, Heap, Limit, Mark, Ref, Region, tag};
 
 use crate::basics::small;
 use crate::objects::isomorphic;
@@ -106,7 +106,7 @@ fn a_small_result_leaves_alone() -> Result<()> {
         } else {
             heap.transmigrate(&mut roots, region, &mut to)?
         };
-        assert_eq!((report.way, report.cells, report.cells_in_vain), (Way::Copied, 10, 0));
+        assert_eq!((report.path, report.cells, report.cells_in_vain), (EscapePath::Copied, 10, 0));
         assert_eq!(values(if abroad { &other } else { &heap }, roots[0]), [4, 3, 2, 1, 0]);
         assert_eq!(heap.bytes_live() + other.bytes_live(), heap.bytes_of(&beside) + 512);
         heap.rewind(&mut beside, Mark::START);
@@ -136,16 +136,19 @@ fn a_small_region_of_a_large_heap_needs_no_table() -> Result<()> {
             } else {
                 heap.transmigrate(&mut [result], region, &mut to)?
             };
-            ways.push(report.way);
+            ways.push(report.path);
             heap.rewind(&mut to, Mark::START);
             other.rewind(&mut far, Mark::START);
         }
-        let mapped = ways.iter().take_while(|way| **way == Way::Mapped).count();
+        let mapped = ways.iter().take_while(|way| **way == EscapePath::CopiedByMap).count();
         // Eight cells of table are earned by each cell that was copied with a map: a million of them by 12,500 times ten.
         assert!((12_500..12_520).contains(&mapped), "{mapped}");
-        assert!(ways[mapped..].iter().all(|way| *way == Way::Copied));
+        assert!(ways[mapped..].iter().all(|way| *way == EscapePath::Copied));
         let statistics = if abroad { other.statistics() } else { heap.statistics() };
-        assert_eq!((statistics.escapes.mapped, statistics.escapes.copied), (mapped as u64, 20_000 - mapped as u64));
+        assert_eq!(
+            (statistics.escapes.copied_by_map, statistics.escapes.copied),
+            (mapped as u64, 20_000 - mapped as u64)
+        );
         heap.close(large);
         heap.close(to);
         other.close(far);
@@ -161,7 +164,7 @@ fn what_mostly_lives_is_not_copied() -> Result<()> {
     let (beside, list) = interleaved(&mut heap, &mut region, 100_000)?;
     let mut roots = [list];
     let report = heap.transmigrate(&mut roots, region, &mut to)?;
-    assert_eq!((report.way, report.cells), (Way::Spliced, 0));
+    assert_eq!((report.path, report.cells), (EscapePath::Spliced, 0));
     assert!(report.cells_in_vain <= 100_064 / 16 + 2, "{report:?}");
     assert!(values(&heap, roots[0]).into_iter().eq((0..50_000).rev()));
     heap.close(beside);
@@ -179,7 +182,7 @@ fn a_million_levels_leave() -> Result<()> {
         top = [heap.expression(&mut region, &top)?];
     }
     let report = heap.copy_to(&mut top, &region, &mut other, &mut far, |foreign| foreign)?;
-    assert_eq!((report.way, report.cells), (Way::Copied, 1_000_000));
+    assert_eq!((report.path, report.cells), (EscapePath::Copied, 1_000_000));
     heap.close(region);
     let (mut at, mut depth) = (top[0], 0);
     while at.is_expression() {
@@ -286,7 +289,7 @@ fn a_splice_beyond_the_limit_is_refused() -> Result<()> {
     region = refused.region;
     to.set_limit(Some(17 * 512));
     let mut roots = [list];
-    assert_eq!(heap.transmigrate(&mut roots, region, &mut to)?.way, Way::Copied);
+    assert_eq!(heap.transmigrate(&mut roots, region, &mut to)?.path, EscapePath::Copied);
     assert!(values(&heap, roots[0]).into_iter().eq((0..500).rev()));
     heap.close(to);
     heap.close(other);
@@ -372,7 +375,10 @@ fn a_map_copies_what_a_table_copies() -> Result<()> {
             // For an empty region no table is made.
             let by_map = heap.copy_to(&mut mapped, &none, &mut other, &mut far, shifted)?;
             let by_table = heap.copy_to(&mut copied, &region, &mut other, &mut far, shifted)?;
-            assert_eq!((by_map.way, by_table.way, by_map.cells), (Way::Mapped, Way::Copied, by_table.cells));
+            assert_eq!(
+                (by_map.path, by_table.path, by_map.cells),
+                (EscapePath::CopiedByMap, EscapePath::Copied, by_table.cells)
+            );
             assert!(isomorphic(&other, mapped[0], copied[0]), "{count} that refer up to {near} back");
             heap.close(beside);
             heap.close(region);

@@ -3,7 +3,7 @@
 //! 1. [`model`] runs generated programs against an obvious model.
 //! 2. [`basics`] shows each operation by example, [`sizes`] pins what others count on.
 //! 3. [`defects`] has one test for each known defect of an earlier region memory.
-//! 4. [`leaving`] is what becomes of what outlives its region, [`ways`] what becomes of maps on each way.
+//! 4. [`leaving`] is what becomes of what outlives its region, [`escape_paths`] what becomes of maps on each way.
 //! 5. [`handles`] is what keeps regions: tables; [`nested`] runs programs on a table.
 //! 6. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
@@ -14,6 +14,7 @@
 
 mod basics;
 mod defects;
+mod escape_paths;
 mod handles;
 mod leaving;
 mod limits;
@@ -27,4 +28,3 @@ mod shapes;
 mod sizes;
 mod tethers;
 mod travels;
-mod ways;

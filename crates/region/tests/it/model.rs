@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
-use region::{Bound, Full, Heap, Mark, Ref, Region, Way, tag};
+use region::{Bound, EscapePath, Full, Heap, Mark, Ref, Region, tag};
 
 /// What a word is in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -373,7 +373,7 @@ impl World {
         let report = self.heap.transmigrate(&mut words, closing, &mut self.regions[to]).expect("there is a way");
         let handed_out = report.cells + report.cells_in_vain;
         self.cells = self.cells.map(|cells| cells + handed_out);
-        if report.way == Way::Spliced {
+        if report.path == EscapePath::Spliced {
             assert_eq!(words, values.iter().map(|value| self.word(*value)).collect::<Vec<Ref>>());
             return self.came(from, to);
         }
@@ -411,7 +411,7 @@ impl World {
         assert_eq!((report.cells, met), (copied, foreign));
         let (other, region) = &mut self.abroad;
         let reached: Vec<Ref> = pairs.values().copied().collect();
-        assert_eq!(other.stray(&[region], &reached), None);
+        assert_eq!(other.dangling(&[region], &reached), None);
         assert!(reached.iter().all(|made| !other.precedes(*made, region, mark)));
         other.clear_notes();
         assert!(reached.iter().all(|made| !made.is_expression() || other.note(*made) == 0));
@@ -489,7 +489,7 @@ impl World {
         }
         let words: Vec<Ref> = self.living().iter().map(|node| self.nodes[*node].reference).collect();
         let regions: Vec<&Region> = self.regions.iter().collect();
-        assert_eq!(self.heap.stray(&regions, &words), None);
+        assert_eq!(self.heap.dangling(&regions, &words), None);
     }
 
     fn finish(mut self) {

@@ -64,7 +64,7 @@ fn copy(heap: &mut Heap, from: &Region, to: &mut Region, root: Ref) -> Result<Re
     let copy = copying.root(root)?;
     copying.scan()?;
     assert!(isomorphic(heap, root, copy), "a copy is like what it was copied from");
-    assert_eq!(heap.stray(&[to], &[copy]), None, "nothing of a copy lies elsewhere");
+    assert_eq!(heap.dangling(&[to], &[copy]), None, "nothing of a copy lies elsewhere");
     Ok(copy)
 }
 
@@ -684,7 +684,7 @@ fn what_is_not_whole_is_found() -> Result<(), Full> {
     let within = Ref::new(tag::EXPRESSION, made[3].payload() + 7);
     heap.set_child(made[3], 13, small(u32::MAX >> 3));
     assert!(made.iter().all(|made| heap.is_whole(*made)) && !heap.is_whole(within));
-    assert!(heap.stray(&[&region], &[within]) == Some(within) && heap.stray(&[&region], &made).is_none());
+    assert!(heap.dangling(&[&region], &[within]) == Some(within) && heap.dangling(&[&region], &made).is_none());
     heap.rewind(&mut region, before);
     heap.expression(&mut region, &vec![small(u32::MAX >> 3); 60])?;
     assert!(!heap.is_whole(made[1]) && !heap.is_whole(made[2]));

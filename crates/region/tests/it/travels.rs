@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use region::{Bound, FreezeError, Full, Heap, Mark, Ref, Region, Report, Way, tag};
+use region::{Bound, EscapePath, EscapeReport, FreezeError, Full, Heap, Mark, Ref, Region, tag};
 
 use crate::basics::small;
 
@@ -426,7 +426,7 @@ impl World {
         let (since, age) = self.marks[from][how / 8 % self.marks[from].len()];
         let heap = &mut self.heaps[from / 2];
         let (mut left, mut shift, mut since_when) = (None, 0, 0);
-        let result: Result<Option<Report>, Full> = match how % 4 {
+        let result: Result<Option<EscapeReport>, Full> = match how % 4 {
             0 | 1 => {
                 let closing = std::mem::replace(&mut self.regions[from], heap.open());
                 let target = &mut self.regions[to];
@@ -461,7 +461,7 @@ impl World {
             return assert_eq!(after.failures, before.failures + 1);
         };
         assert_eq!(after.failures, before.failures);
-        if left == Some(true) && report.is_none_or(|report| report.way == Way::Spliced) {
+        if left == Some(true) && report.is_none_or(|report| report.path == EscapePath::Spliced) {
             let vain = report.map_or(0, |report| report.cells_in_vain);
             assert_eq!((after.given, after.copied), (before.given + vain, before.copied + vain));
             self.nodes.iter_mut().filter(|node| node.region == from).for_each(|node| {
@@ -494,7 +494,7 @@ impl World {
         let (before, mark) = (self.counts(to / 2), self.heaps[to / 2].mark(&self.regions[to]));
         let mut left = false;
         let [heap, other] = self.heaps.get_disjoint_mut([from / 2, to / 2]).expect("two heaps");
-        let result: Result<Option<Report>, Full> = match how % 3 {
+        let result: Result<Option<EscapeReport>, Full> = match how % 3 {
             way @ (0 | 1) => {
                 let [source, target] = self.regions.get_disjoint_mut([from, to]).expect("two regions");
                 let moved = heap.copy_to(&mut words, source, other, target, foreign(1));
@@ -510,7 +510,7 @@ impl World {
                     Ok(frozen) => frozen,
                     Err(FreezeError::Full(_)) => return,
                     Err(refused) => {
-                        assert!(matches!(refused, FreezeError::Stray(_)));
+                        assert!(matches!(refused, FreezeError::Dangling(_)));
                         return assert!(!self.reached(values).iter().all(|node| self.nodes[*node].region == from));
                     }
                 };
@@ -652,7 +652,7 @@ impl World {
             let [one, other] = [&self.regions[2 * at], &self.regions[2 * at + 1]];
             let words: Vec<Ref> =
                 self.living(|node| node.region / 2 == at).iter().map(|node| self.nodes[*node].reference).collect();
-            assert_eq!(heap.stray(&[one, other], &words), None);
+            assert_eq!(heap.dangling(&[one, other], &words), None);
             assert_eq!(heap.bytes_of(one) + heap.bytes_of(other), heap.bytes_live());
             let statistics = heap.statistics();
             assert_eq!(statistics.bytes_live, (statistics.chunks - statistics.chunks_free) * 512);

@@ -1,19 +1,19 @@
 //! Taking cells for the lanes of a region, giving them back, and counting them.
 
-use super::{CHUNK_BYTES, CHUNK_CELLS, Chunks, Kind, one::AHEAD_MAX};
+use super::{CHUNK_BYTES, CHUNK_CELLS, Chunks, LaneKind, next_chunks::AHEAD_MAX};
 use crate::heap::{LONG, LONG_PREFIX_CELLS, ZERO, cells_of};
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
-use crate::region::{Lane, Place, Region};
-use crate::words::{All, word_of};
+use crate::region::{Lane, LanePosition, Region};
+use crate::words::{AllWords, word_of};
 
 /// The place behind one cell of the chunk 0.
-const ONE: u64 = Place::behind(1).bits();
+const ONE: u64 = LanePosition::behind(1).bits();
 
 impl Chunks {
     /// Gives back the chunks of all lanes of a region.
     ///
-    /// Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`Place`].
+    /// Number by number: a lane that is loaded as one, right after it was stored in parts, is waited for. See [`LanePosition`].
     #[inline]
     pub(crate) fn close(&mut self, region: Region) {
         let Region { expressions, variables, numbers } = region;
@@ -28,7 +28,7 @@ impl Chunks {
 
     /// Gives back the chunks of a lane, but counts only one of them. Gives the last one; no chunk, of a lane without any.
     #[inline(always)]
-    fn close_last(&mut self, place: Place, first: u32) -> u32 {
+    fn close_last(&mut self, place: LanePosition, first: u32) -> u32 {
         self.leave_unused(u64::from(place.room()));
         self.release_all(place, first)
     }
@@ -38,13 +38,13 @@ impl Chunks {
     fn close_rest(&mut self, first: u32, last: u32, variables: u64, numbers: u64, firsts: u64) {
         self.count_freed(first, last);
         for (place, first) in [(variables, firsts as u32), (numbers, (firsts >> 32) as u32)] {
-            let last = self.close_last(Place::from_bits(place), first);
+            let last = self.close_last(LanePosition::from_bits(place), first);
             self.count_freed(first, last);
         }
     }
 
     #[inline]
-    pub(crate) fn rewind_lane(&mut self, lane: &mut Lane, place: Place) {
+    pub(crate) fn rewind_lane(&mut self, lane: &mut Lane, place: LanePosition) {
         if lane.place == place {
             return;
         }
@@ -58,14 +58,14 @@ impl Chunks {
     }
 
     #[cold]
-    fn rewind_chunks(&mut self, lane: &mut Lane, place: Place) {
+    fn rewind_chunks(&mut self, lane: &mut Lane, place: LanePosition) {
         self.settle(0, lane.place, place);
         self.release(lane, place);
     }
 
     /// Gives back the cells that a lane was given last, for what is not made after all.
     #[cold]
-    pub(crate) fn untake(&mut self, lane: &mut Lane, before: Place, cells: usize) {
+    pub(crate) fn untake(&mut self, lane: &mut Lane, before: LanePosition, cells: usize) {
         self.rewind_lane(lane, before);
         self.leave_unused(cells as u64);
     }
@@ -80,7 +80,7 @@ impl Chunks {
     }
 
     /// Counts cells, and the room that a lane has now in place of that which it had.
-    pub(crate) fn settle(&mut self, cells: u64, before: Place, now: Place) {
+    pub(crate) fn settle(&mut self, cells: u64, before: LanePosition, now: LanePosition) {
         self.hand_out(cells + u64::from(now.room()));
         self.leave_unused(u64::from(before.room()));
     }
@@ -126,9 +126,9 @@ impl Chunks {
     #[inline(always)]
     pub(crate) fn extend_by_one(
         &mut self,
-        words: &mut All,
+        words: &mut AllWords,
         region: &mut Region,
-        kind: Kind,
+        kind: LaneKind,
         cells: usize,
     ) -> Result<u32, Full> {
         match self.next_chunk(region, kind, cells) {
@@ -139,7 +139,7 @@ impl Chunks {
 
     /// The same where the free list has a chunk that no limit is to be asked about.
     #[inline(always)]
-    fn next_chunk(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Option<u32> {
+    fn next_chunk(&mut self, region: &mut Region, kind: LaneKind, cells: usize) -> Option<u32> {
         let quota = region.expressions.quota;
         let lane = region.lane_mut(kind);
         let next = self.next_lane(Lane { quota, ..*lane }, kind, cells as u32)?;
@@ -149,15 +149,15 @@ impl Chunks {
 
     /// The lane behind so many cells of its next chunk. Its quota is that of the region.
     #[inline(always)]
-    fn next_lane(&mut self, lane: Lane, kind: Kind, cells: u32) -> Option<Lane> {
+    fn next_lane(&mut self, lane: Lane, kind: LaneKind, cells: u32) -> Option<Lane> {
         if lane.quota != u32::MAX {
             return None;
         }
         let (place, first) = match lane.is_empty() {
-            true => self.begin(kind, Place::behind(cells)),
+            true => self.begin(kind, LanePosition::behind(cells)),
             false => (self.go_on_in_free(lane.place, kind, cells), lane.first),
         };
-        (place != Place::START).then_some(Lane { place, first, ..lane })
+        (place != LanePosition::START).then_some(Lane { place, first, ..lane })
     }
 
     /// Takes cells for a lane whose last chunk has too few.
@@ -165,9 +165,9 @@ impl Chunks {
     #[inline(never)]
     pub(crate) fn allot(
         &mut self,
-        words: &mut All,
+        words: &mut AllWords,
         region: &mut Region,
-        kind: Kind,
+        kind: LaneKind,
         cells: usize,
     ) -> Result<u32, Full> {
         if cells <= CHUNK_CELLS as usize
@@ -189,7 +189,7 @@ impl Chunks {
     }
 
     /// The same as [`Chunks::next_chunk`] where more chunks may be live than ever.
-    fn next_at_peak(&mut self, region: &mut Region, kind: Kind, cells: usize) -> Option<u32> {
+    fn next_at_peak(&mut self, region: &mut Region, kind: LaneKind, cells: usize) -> Option<u32> {
         self.be_ready(self.limit.min(self.live_count() + AHEAD_MAX));
         let at = self.next_chunk(region, kind, cells);
         self.note_peak();
@@ -217,7 +217,7 @@ impl Chunks {
             return None;
         }
         let (lane, cells) = (region.expressions, cells_of(length) as u32);
-        let next = self.next_of_expressions(lane.place.bits(), lane.rest(), Place::behind(cells).bits());
+        let next = self.next_of_expressions(lane.place.bits(), lane.rest(), LanePosition::behind(cells).bits());
         region.expressions.go_on(next)?;
         Some(region.expressions.place.cursor() - cells)
     }
@@ -242,9 +242,9 @@ impl Chunks {
 
     /// The same where they cannot.
     #[cold]
-    pub(crate) fn allot_late(&mut self, words: &mut All, region: &mut Region, length: usize) -> Result<u32, Full> {
+    pub(crate) fn allot_late(&mut self, words: &mut AllWords, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length < CHUNK_CELLS as usize * 2 {
-            return self.allot(words, region, Kind::Expressions, cells_of(length));
+            return self.allot(words, region, LaneKind::Expressions, cells_of(length));
         }
         self.allot_run(words, region, length)
     }
@@ -254,13 +254,13 @@ impl Chunks {
     #[cold]
     #[inline(never)]
     fn next_of_expressions(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.next_words(place, rest, Kind::Expressions, stands, Self::expressions_behind)
+        self.next_words(place, rest, LaneKind::Expressions, stands, Self::expressions_behind)
     }
 
     #[cold]
     #[inline(never)]
     fn next_of_variables(&mut self, place: u64, rest: u64) -> (u64, u32) {
-        self.next_words(place, rest, Kind::Variables, ONE, Self::variables_behind)
+        self.next_words(place, rest, LaneKind::Variables, ONE, Self::variables_behind)
     }
 
     /// The same for numbers, which must lie where they can be addressed.
@@ -270,7 +270,7 @@ impl Chunks {
         if self.free >= self.number_limit {
             return (0, 0);
         }
-        self.next_words(place, rest, Kind::Numbers, ONE, Self::numbers_behind)
+        self.next_words(place, rest, LaneKind::Numbers, ONE, Self::numbers_behind)
     }
 
     /// Takes the next chunk of a lane without any, or goes on behind those that it has. Nothing where a question is to be
@@ -280,12 +280,12 @@ impl Chunks {
         &mut self,
         place: u64,
         rest: u64,
-        kind: Kind,
+        kind: LaneKind,
         stands: u64,
         behind: impl Fn(&mut Self, u64, u64, u64) -> (u64, u32),
     ) -> (u64, u32) {
         if rest == Lane::EMPTY.rest() {
-            let (place, first) = self.begin(kind, Place::from_bits(stands));
+            let (place, first) = self.begin(kind, LanePosition::from_bits(stands));
             return (place.bits(), first);
         }
         if self.taken >= self.bound {
@@ -299,43 +299,43 @@ impl Chunks {
     #[cold]
     #[inline(never)]
     fn expressions_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.words_behind(place, rest, Kind::Expressions, stands)
+        self.words_behind(place, rest, LaneKind::Expressions, stands)
     }
 
     #[cold]
     #[inline(never)]
     fn variables_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.words_behind(place, rest, Kind::Variables, stands)
+        self.words_behind(place, rest, LaneKind::Variables, stands)
     }
 
     #[cold]
     #[inline(never)]
     fn numbers_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.words_behind(place, rest, Kind::Numbers, stands)
+        self.words_behind(place, rest, LaneKind::Numbers, stands)
     }
 
     #[inline(always)]
-    fn words_behind(&mut self, place: u64, rest: u64, kind: Kind, stands: u64) -> (u64, u32) {
+    fn words_behind(&mut self, place: u64, rest: u64, kind: LaneKind, stands: u64) -> (u64, u32) {
         let lane = Lane::from_words(place, rest);
         if lane.quota != u32::MAX {
             return (0, 0);
         }
-        let place = self.go_on_in_free(lane.place, kind, Place::from_bits(stands).cursor());
+        let place = self.go_on_in_free(lane.place, kind, LanePosition::from_bits(stands).cursor());
         (place.bits(), lane.first)
     }
 
     /// The same for what needs more than a chunk.
     #[cold]
     #[inline(never)]
-    fn allot_run(&mut self, words: &mut All, region: &mut Region, length: usize) -> Result<u32, Full> {
+    fn allot_run(&mut self, words: &mut AllWords, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length > LENGTH_MAX {
             return Err(self.too_long());
         }
         let cells = cells_of(length);
         if length < LONG {
-            return self.allot(words, region, Kind::Expressions, cells);
+            return self.allot(words, region, LaneKind::Expressions, cells);
         }
-        let prefix = self.allot(words, region, Kind::Expressions, LONG_PREFIX_CELLS + cells)?;
+        let prefix = self.allot(words, region, LaneKind::Expressions, LONG_PREFIX_CELLS + cells)?;
         let first = word_of(prefix);
         words[first..first + 2].copy_from_slice(&[Ref::new(tag::IMMEDIATE_1, length as u32), ZERO]);
         Ok(prefix + LONG_PREFIX_CELLS as u32)
@@ -348,7 +348,12 @@ impl Chunks {
     /// Takes cells for a lane of numbers whose last chunk has too few. If the chunks that come first in the free list lie where no
     /// number can be addressed, tries once more with the list sorted: those at the front may do.
     #[cold]
-    pub(crate) fn extend_numbers(&mut self, words: &mut All, region: &mut Region, cells: usize) -> Result<u32, Full> {
+    pub(crate) fn extend_numbers(
+        &mut self,
+        words: &mut AllWords,
+        region: &mut Region,
+        cells: usize,
+    ) -> Result<u32, Full> {
         if let Some(at) = self.extend_numbers_near(words, region, cells)? {
             return Ok(at);
         }
@@ -359,12 +364,17 @@ impl Chunks {
     }
 
     /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
-    fn extend_numbers_near(&mut self, words: &mut All, region: &mut Region, cells: usize) -> Result<Option<u32>, Full> {
+    fn extend_numbers_near(
+        &mut self,
+        words: &mut AllWords,
+        region: &mut Region,
+        cells: usize,
+    ) -> Result<Option<u32>, Full> {
         let before = region.numbers.place.within_chunk();
         let at = if cells <= CHUNK_CELLS as usize {
-            self.extend_by_one(words, region, Kind::Numbers, cells)?
+            self.extend_by_one(words, region, LaneKind::Numbers, cells)?
         } else {
-            self.allot(words, region, Kind::Numbers, cells)?
+            self.allot(words, region, LaneKind::Numbers, cells)?
         };
         if region.numbers.place.end() <= self.number_limit * CHUNK_CELLS {
             return Ok(Some(at));

@@ -1,6 +1,6 @@
 //! Maps, strings, buffers and arrays by each way out of a region, and by freezing: keys are found right afterwards.
 
-use region::{Bound, Heap, Mark, Ref, Region, Tether, Way, Words, tag};
+use region::{Bound, EscapePath, Heap, Mark, Ref, Region, Tether, Words, tag};
 
 use crate::basics::small;
 use crate::defects::overwrite;
@@ -62,9 +62,9 @@ fn check(heap: &Heap<impl Words>, [map, keys]: [Ref; 2], foreign_by: Option<u32>
 }
 
 /// What a heap is like that something leaves: where a table is at hand, or where one would cost too much.
-fn heap_for(way: Way) -> Result<Heap> {
+fn heap_for(way: EscapePath) -> Result<Heap> {
     let mut heap = Heap::new();
-    if way == Way::Mapped {
+    if way == EscapePath::CopiedByMap {
         let mut large = heap.open();
         heap.reserve(&mut large, 1_000_000)?;
         heap.close(large);
@@ -75,19 +75,19 @@ fn heap_for(way: Way) -> Result<Heap> {
 /// D5.
 #[test]
 fn maps_leave_for_a_region_of_their_heap_by_each_way() -> Result<()> {
-    for way in [Way::Spliced, Way::Copied, Way::Mapped] {
+    for way in [EscapePath::Spliced, EscapePath::Copied, EscapePath::CopiedByMap] {
         for has_foreign in [false, true] {
             let mut heap = heap_for(way)?;
             let (mut region, mut to) = (heap.open(), heap.open());
             fill(&mut heap, &mut to, true)?;
-            if way != Way::Spliced {
+            if way != EscapePath::Spliced {
                 heap.reserve(&mut region, 80_000)?;
             }
             let mut roots = fill(&mut heap, &mut region, has_foreign)?;
-            assert_eq!(heap.transmigrate(&mut roots, region, &mut to)?.way, way);
+            assert_eq!(heap.transmigrate(&mut roots, region, &mut to)?.path, way);
             let other = overwrite(&mut heap)?;
             check(&heap, roots, has_foreign.then_some(0));
-            assert_eq!(heap.stray(&[&to], &roots), None);
+            assert_eq!(heap.dangling(&[&to], &roots), None);
             heap.map_insert(&mut to, roots[0], small(5_000), roots[1])?;
             check_grown(&heap, roots);
             heap.close(other);
@@ -104,7 +104,7 @@ fn check_grown(heap: &Heap, [map, keys]: [Ref; 2]) {
 /// D5.
 #[test]
 fn maps_leave_for_another_heap_by_each_way() -> Result<()> {
-    for way in [Way::Copied, Way::Mapped] {
+    for way in [EscapePath::Copied, EscapePath::CopiedByMap] {
         for has_foreign in [false, true] {
             let (mut heap, mut other) = (heap_for(way)?, Heap::new());
             let (mut region, mut far) = (heap.open(), other.open());
@@ -118,10 +118,10 @@ fn maps_leave_for_another_heap_by_each_way() -> Result<()> {
             let shifted = |met: Ref| foreign(met.payload() + SHIFT);
             let report = heap.copy_to(&mut roots, &region, &mut other, &mut far, shifted)?;
             heap.close(region);
-            assert_eq!(report.way, way);
+            assert_eq!(report.path, way);
             let more = overwrite(&mut other)?;
             check(&other, roots, has_foreign.then_some(SHIFT));
-            assert_eq!(other.stray(&[&far], &roots), None);
+            assert_eq!(other.dangling(&[&far], &roots), None);
             other.map_insert(&mut far, roots[0], small(5_000), roots[1])?;
             check_grown(&other, roots);
             other.close(more);
@@ -157,7 +157,7 @@ fn maps_are_frozen_read_and_thawed_elsewhere() -> Result<()> {
                 check(&heap, two(&roots), has_foreign.then_some(SHIFT + round));
                 heap.map_insert(&mut region, roots[0], small(5_000), roots[1]).expect("there is no limit");
                 check_grown(&heap, two(&roots));
-                assert_eq!(heap.stray(&[&region], &roots), None);
+                assert_eq!(heap.dangling(&[&region], &roots), None);
             }
             heap.close(region);
             heap.close(beside);
@@ -194,7 +194,7 @@ fn foreign_keys_may_become_the_same() -> Result<()> {
 /// A region of exactly four chunks is the least that a small result is copied out of.
 #[test]
 fn the_least_region_that_is_copied_from() -> Result<()> {
-    for (cells, way) in [(192, Way::Spliced), (255, Way::Copied)] {
+    for (cells, way) in [(192, EscapePath::Spliced), (255, EscapePath::Copied)] {
         let mut heap = Heap::new();
         let (mut region, mut to) = (heap.open(), heap.open());
         for _ in 0..cells {
@@ -202,7 +202,7 @@ fn the_least_region_that_is_copied_from() -> Result<()> {
         }
         let mut root = [if cells == 192 { small(0) } else { heap.expression(&mut region, &[])? }];
         assert_eq!(heap.bytes_of(&region), if cells == 192 { 3 * 512 } else { 4 * 512 });
-        assert_eq!(heap.transmigrate(&mut root, region, &mut to)?.way, way);
+        assert_eq!(heap.transmigrate(&mut root, region, &mut to)?.path, way);
         heap.close(to);
     }
     Ok(())
@@ -215,11 +215,11 @@ fn attempts_are_no_failures() -> Result<()> {
     let (mut region, mut to) = (heap.open(), heap.open());
     let mut roots = [heap.reserve(&mut region, 5_000)?];
     let report = heap.copy_within(&mut roots.clone(), &region, &mut to)?;
-    assert_eq!((report.way, heap.bytes_of(&to)), (Way::Copied, 40 * 512));
+    assert_eq!((report.path, heap.bytes_of(&to)), (EscapePath::Copied, 40 * 512));
     heap.rewind(&mut to, Mark::START);
     // The budget ends it: an expression of 2,501 cells is more than a sixteenth of a region of as many.
     let report = heap.transmigrate(&mut roots.clone(), region, &mut to)?;
-    assert_eq!((report.way, heap.statistics().limit_failures), (Way::Spliced, 0));
+    assert_eq!((report.path, heap.statistics().limit_failures), (EscapePath::Spliced, 0));
     heap.close(to);
     // The limit of the heap ends it: there is no room for any copy.
     (region, to) = (heap.open(), heap.open());
@@ -233,7 +233,7 @@ fn attempts_are_no_failures() -> Result<()> {
     let kept = heap.child(roots[0], 1);
     heap.set_child(kept, 1, small(0));
     let report = heap.transmigrate(&mut roots, region, &mut to)?;
-    assert_eq!((report.way, heap.statistics().limit_failures), (Way::Spliced, failures));
+    assert_eq!((report.path, heap.statistics().limit_failures), (EscapePath::Spliced, failures));
     heap.close(held);
     heap.close(to);
     Ok(())
