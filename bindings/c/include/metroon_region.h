@@ -86,7 +86,7 @@ enum {
 MNR_API const char *mnr_error_text(mnr_status status);
 
 /*
- * What this thread's last error said of its case, numbers included. Copies as much as fits, with a NUL behind it, and gives
+ * What this thread's last error said of its case, numbers included. Copies as much as fits, with a NUL after it, and gives
  * how long it is without the NUL. `to` may be NULL if `size` is 0.
  */
 MNR_API size_t mnr_error_message(char *to, size_t size);
@@ -152,8 +152,8 @@ typedef struct mnr_statistics {
     uint64_t limit_failures;
 } mnr_statistics;
 
-/* A heap of at most so many bytes of cells; 0 is no limit but that of references, 4 GiB. Each heap reserves address space for
- * all of those, which is no memory; MNR_NO_MEMORY if the system refuses it (ulimit -v). */
+/* A heap of at most so many bytes of cells; 0 means no limit but that of references, 4 GiB. Each heap reserves address space for
+ * all of those, which is not memory; MNR_NO_MEMORY if the system refuses it (ulimit -v). */
 MNR_API mnr_status mnr_heap_open(size_t limit, mnr_heap *heap);
 /* Gives back all memory of a heap, with all regions that are in it. */
 MNR_API mnr_status mnr_heap_close(mnr_heap heap);
@@ -174,7 +174,7 @@ MNR_API mnr_status mnr_region_tether(mnr_region region);
 MNR_API mnr_status mnr_region_untether(mnr_region region, bool *freed);
 /* Lets a region retain another one of its heap for as long as it lives, so that what is in it may refer to what is there. */
 MNR_API mnr_status mnr_region_refer(mnr_region from, mnr_region to);
-/* The most bytes of cells that a region may hold, in whole chunks of 512; 0 is no limit. */
+/* The most bytes of cells that a region may hold, in whole chunks of 512; 0 means no limit. */
 MNR_API mnr_status mnr_region_set_limit(mnr_region region, size_t limit);
 MNR_API mnr_status mnr_region_bytes(mnr_region region, uint64_t *bytes);
 /* MNR_FOREIGN unless what is in a region may refer to this: to what is in it, around it, or in what it refers to. */
@@ -255,16 +255,16 @@ MNR_API mnr_status mnr_length(mnr_readable readable, mnr_ref reference, size_t *
 MNR_API mnr_status mnr_child(mnr_readable readable, mnr_ref reference, size_t index, mnr_ref *child);
 /* All of them. MNR_TOO_SMALL if `to` has no room for them; `count`, how many there are, may be NULL. */
 MNR_API mnr_status mnr_children(mnr_readable readable, mnr_ref reference, mnr_ref *to, size_t room, size_t *count);
-/* The elements of a list, as many as there is room for, and what is behind them: `behind` may be NULL. */
+/* The elements of a list, as many as there is room for, and what is after them: `rest` may be NULL. */
 MNR_API mnr_status mnr_list_elements(mnr_readable readable, mnr_ref list, mnr_ref *to, size_t room, size_t *count,
-                                     mnr_ref *behind);
+                                     mnr_ref *rest);
 /* What a variable is bound to; itself if it is not. */
 MNR_API mnr_status mnr_binding(mnr_readable readable, mnr_ref variable, mnr_ref *value);
-/* Follows bindings to an unbound variable or to what is no variable. */
+/* Follows bindings to an unbound variable or to what is not a variable. */
 MNR_API mnr_status mnr_walk(mnr_readable readable, mnr_ref reference, mnr_ref *value);
 MNR_API mnr_status mnr_label(mnr_readable readable, mnr_ref variable, uint32_t *label);
 MNR_API mnr_status mnr_number_bits(mnr_readable readable, mnr_ref number, uint64_t *bits);
-/* The bytes of a string or a buffer, no NUL behind them. MNR_TOO_SMALL if there is no room; `length` may be NULL. */
+/* The bytes of a string or a buffer, no NUL after them. MNR_TOO_SMALL if there is no room; `length` may be NULL. */
 MNR_API mnr_status mnr_bytes(mnr_readable readable, mnr_ref bytes, void *to, size_t room, size_t *length);
 /* MNR_NO_KEY if there is none. */
 MNR_API mnr_status mnr_map_get(mnr_readable readable, mnr_ref map, mnr_ref key, mnr_ref *value);
@@ -308,9 +308,9 @@ typedef struct mnr_view {
     uint64_t length;
 } mnr_view;
 
-/* Copies what roots lead to to storage that nobody writes any more. The region stays as it is. */
+/* Copies what roots lead to to storage that nobody writes again. The region stays as it is. */
 MNR_API mnr_status mnr_freeze(mnr_region region, const mnr_ref *roots, size_t count, mnr_frozen *frozen);
-/* Lets no more tethers start. The memory is given back by whoever ends the last one. */
+/* Lets no more tethers start. The memory is given back when the last one ends. */
 MNR_API mnr_status mnr_frozen_close(mnr_frozen frozen);
 MNR_API mnr_status mnr_frozen_tethers(mnr_frozen frozen, uint32_t *count);
 MNR_API mnr_status mnr_tether_start(mnr_frozen frozen, mnr_tether *tether);
@@ -386,7 +386,7 @@ static inline bool mnr_view_binding(const mnr_view *view, mnr_ref variable, mnr_
 
 /* ---- Making, inline ---------------------------------------------------------------------------------------------------- */
 
-/* Belongs to the library. It is never freed, so that looking at an old one is no harm. */
+/* Belongs to the library. It is never freed, so that looking at an old one does no harm. */
 struct mnr_lane {
     uint64_t ticket;
     uint32_t *words;

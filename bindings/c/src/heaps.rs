@@ -95,7 +95,7 @@ static SPARE: Mutex<Vec<SpareLane>> = Mutex::new(Vec::new());
 
 struct SpareLane(*mut Lane);
 
-// SAFETY: a lane is plain memory that is never freed; whoever takes it off the list is the only one to use it.
+// SAFETY: a lane is plain memory that is never freed; the party that takes it off the list is the only one to use it.
 unsafe impl Send for SpareLane {}
 
 thread_local! {

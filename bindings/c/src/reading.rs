@@ -41,7 +41,7 @@ macro_rules! read_to {
     };
 }
 
-/// Refuses what lies behind the end.
+/// Refuses what lies after the end.
 fn within(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     let cell = if reference.is_number() { reference.payload() >> 1 } else { reference.payload() };
     if (cell as usize) < heap.words().len() / 2 { Ok(()) } else { Err(Status::OutOfRange.into()) }
@@ -106,7 +106,7 @@ fn bytes_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     }
 }
 
-/// `MNR_KIND_…`: immediates have their tags, what lies in a heap has the numbers behind.
+/// `MNR_KIND_…`: immediates have their tags, what lies in a heap has the numbers after.
 fn kind(heap: &Heap<impl Words>, reference: Ref) -> Outcome<u32> {
     if reference.is_immediate() {
         return Ok(reference.tag());
@@ -167,7 +167,7 @@ extern "C" fn mnr_list_elements(
     to: *mut Ref,
     size: usize,
     count: Out<usize>,
-    behind: Out<Ref>,
+    rest_out: Out<Ref>,
 ) -> Status {
     guard(|| {
         let (to, count) = (room(to, size)?, place(count)?);
@@ -179,7 +179,7 @@ extern "C" fn mnr_list_elements(
                 (rest, written) = (heap.child(rest, 1), written + 1);
             }
             count.write(written);
-            behind.write(rest);
+            rest_out.write(rest);
             Ok(())
         })
     })

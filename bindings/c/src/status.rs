@@ -46,7 +46,7 @@ statuses! {
     NoMemory = 21, c"the system refused memory; hold on to less";
     WrongKind = 22, c"the value is of another kind than the function is for; ask mnr_kind first";
     OutOfRange = 23, c"a position or a size is out of range; compare it with the length first";
-    NotText = 24, c"the bytes are no UTF-8 and make no string; make a buffer";
+    NotText = 24, c"the bytes are not UTF-8, so they cannot be a string; make a buffer";
     Ring = 25, c"the variable would be bound to itself; bind to another value";
     StaleMark = 26, c"the mark is of another region, was changed, or its region was rewound to an earlier one; take a new one";
     Dangling = 27, c"something refers out of what is frozen; copy that into the region first";

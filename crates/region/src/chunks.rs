@@ -5,7 +5,7 @@
 //!
 //! Taking memory, in this order:
 //!
-//! 1. A single chunk is the first of the free list. A lane that is longer takes some that follow it as well, if they lie behind
+//! 1. A single chunk is the first of the free list. A lane that is longer takes some that follow it as well, if they lie after
 //!    it: they are *ahead* of the lane until it reaches them, and are given back in one step if it is to have others.
 //! 2. A run of chunks is the first in the free list that is long enough. The search spends credit, which taking chunks earns,
 //!    so it costs each chunk a constant. If it finds nothing and there is credit for it, the list is sorted by address, which
@@ -13,7 +13,7 @@
 //! 3. New chunks at the end, while limits allow.
 //! 4. Before a run is refused, the free list is sorted and searched in any case.
 //!
-//! If the chunks lie behind the last one of the lane, the lane just grows and nothing is left unused.
+//! If the chunks lie after the last one of the lane, the lane just grows and nothing is left unused.
 //!
 //! A chunk knows its *home*: the lane that holds it and its order there. When a lane is joined to another, its chunks are not
 //! visited; only its first one is told where its own home is now. What was joined is a *segment* from then on, chunks that
@@ -32,6 +32,7 @@ mod walk;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, LaneKind, NO_LANE};
 use crate::limit::{Full, Limit};
 use crate::reference::Ref;
 use crate::region::{Lane, LanePosition};
@@ -40,12 +41,6 @@ use crate::words::{AllWords, CELLS, word_of};
 use homes::find_in;
 pub(crate) use lane_range::{LaneMembership, LaneRange};
 
-/// Cells of a chunk.
-pub(crate) const CHUNK_CELLS: u32 = 64;
-/// Bytes of a chunk; a cell has eight.
-pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS as usize * 8;
-/// Words of a chunk; a cell has two.
-pub(crate) const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
 /// The chunks that 29 bits of payload can address.
 pub(crate) const CHUNKS_MAX: u32 = CELLS / CHUNK_CELLS;
 /// The chunks that a number's 28 bits can address.
@@ -54,8 +49,6 @@ const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 const GROWTH_MIN: u32 = 16;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
-/// The name of a lane without chunks.
-pub(crate) const NO_LANE: u32 = NONE - 1;
 /// The lane and the order of a chunk that is free and was sorted.
 const LOOSE: u32 = NONE;
 const LOOSE_HOME: Home = Home { lane: LOOSE, order: LOOSE };
@@ -72,13 +65,13 @@ pub(crate) struct Home {
 /// What is known of a chunk.
 #[derive(Debug)]
 struct Link {
-    /// The chunk behind this one in its list.
+    /// The chunk after this one in its list.
     next: u32,
     /// What the cells hold.
     kind: LaneKind,
     /// Whether a segment begins here.
     is_first: bool,
-    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk. Two bytes, so that nothing
+    /// The cells that a walk visits: fewer than all if another lane was joined after this chunk. Two bytes, so that nothing
     /// lies between the fields and a link is written as two words.
     used: u16,
     /// Of the first chunk of a segment: where the segment lies in the one it was joined to; itself, if it was not. Of other
@@ -119,19 +112,7 @@ impl Link {
     }
 }
 
-/// What the cells of a lane hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LaneKind {
-    Expressions,
-    Variables,
-    Numbers,
-}
-
-impl LaneKind {
-    pub(crate) const ALL: [LaneKind; 3] = [LaneKind::Expressions, LaneKind::Variables, LaneKind::Numbers];
-}
-
-/// Chunks that lie one behind the other.
+/// Chunks that lie one after the other.
 struct Run {
     start: u32,
     count: u32,
@@ -146,7 +127,7 @@ pub(crate) struct Chunks {
     /// How often a chunk was taken.
     taken: u64,
     /// How often one may have been taken without a question: as often as one was freed, and `ready`. So to free is to
-    /// add to this. Nothing is subtracted from those that were taken, since whoever takes and frees in turns would
+    /// add to this. Nothing is subtracted from those that were taken, since a caller that takes and frees in turns would
     /// wait for what it has just counted, twice.
     bound: u64,
     /// Of all cells of the chunks that were taken, those that were not handed out. A difference, which wraps: cells
@@ -235,7 +216,7 @@ impl Chunks {
         Ok(self.append(words, lane, kind, &run, cells))
     }
 
-    /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies behind that.
+    /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies after that.
     #[inline(always)]
     fn append(&mut self, words: &mut AllWords, lane: &mut Lane, kind: LaneKind, run: &Run, cells: u32) -> u32 {
         let start = run.start * CHUNK_CELLS;
@@ -260,7 +241,7 @@ impl Chunks {
     }
 
     /// Joins the chunks of a lane that has some to the end of another lane of its kind, which goes on where the first one stood.
-    /// O(1). Not inlined: whoever has just filled a large region waits for this code, and it should not be there three times.
+    /// O(1). Not inlined: a caller that has just filled a large region waits for this code, and it should not be there three times.
     #[inline(never)]
     pub(crate) fn join(&mut self, from: &Lane, to: &mut Lane) {
         if to.is_empty() {
@@ -277,14 +258,14 @@ impl Chunks {
         self.cells_left += u64::from(left);
     }
 
-    /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them, or has begun to.
+    /// Fills what a lane leaves unused. Zeros are empty expressions to a walk over them, also to one that has begun.
     fn leave(&mut self, words: &mut AllWords, lane: &Lane) {
         let first = word_of(lane.place.cursor());
         self.cells_left += u64::from(lane.room());
         words[first..first + lane.room() as usize * 2].fill(Ref::from_bits(0));
     }
 
-    /// New chunks, or free ones that lie together, for `cells`; if they lie behind the last chunk of the lane, for what does
+    /// New chunks, or free ones that lie together, for `cells`; if they lie after the last chunk of the lane, for what does
     /// not fit there.
     #[inline(never)]
     fn run(&mut self, lane: &Lane, cells: u32) -> Result<Run, Full> {
@@ -329,7 +310,7 @@ impl Chunks {
         None
     }
 
-    /// How many chunks of the free list lie one behind the other from here, up to `most`, and the last of them.
+    /// How many chunks of the free list lie one after the other from here, up to `most`, and the last of them.
     fn stretch(&self, start: u32, most: u32) -> (u32, u32) {
         let (mut count, mut last) = (1, start);
         while count < most && self.links[last as usize].next == last + 1 {
@@ -338,7 +319,7 @@ impl Chunks {
         (count, last)
     }
 
-    /// Takes what lies behind `before` up to `last` out of the free list.
+    /// Takes what lies after `before` up to `last` out of the free list.
     fn unlink(&mut self, before: u32, last: u32) {
         let next = self.links[last as usize].next;
         match before {
@@ -409,7 +390,7 @@ impl Chunks {
         }
     }
 
-    /// Frees the chunks of a lane behind a place of it.
+    /// Frees the chunks of a lane after a place of it.
     #[cold]
     pub(crate) fn release(&mut self, lane: &mut Lane, place: LanePosition) {
         let stood = std::mem::replace(&mut lane.place, place);
@@ -463,13 +444,13 @@ impl Chunks {
     }
 }
 
-/// The last chunk of the room of a place: of a mark, the chunk where it lies; what is no chunk at the start.
+/// The last chunk of the room of a place: of a mark, the chunk where it lies; what is not a chunk at the start.
 #[inline]
 fn last_chunk(place: LanePosition) -> u32 {
     (place.end() / CHUNK_CELLS).wrapping_sub(1)
 }
 
-/// How many chunks are wanted: fewer if they lie behind the last one.
+/// How many chunks are wanted: fewer if they lie after the last one.
 struct Wanted {
     behind: u32,
     longer: u32,

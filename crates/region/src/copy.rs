@@ -3,12 +3,12 @@
 //! 1. [`Heap::copy`] begins one: it raises the stamp.
 //! 2. A root is *forwarded*: what it refers to is copied as it is to the end of the other region, and the forwarding table
 //!    remembers, under the stamp, where it went. What was forwarded already is looked up there.
-//! 3. [`Copying::scan`] walks once over what was copied and forwards what that refers to, which is copied behind it. When
+//! 3. [`Copying::scan`] walks once over what was copied and forwards what that refers to, which is copied after it. When
 //!    the walk reaches the end, so did the copy.
 //!
 //! This is Cheney's algorithm (C. J. Cheney, *A nonrecursive list compacting algorithm*, 1970), with one difference: it
 //! leaves forwarding addresses in what it copies from, this in a table beside it. So the source is never written and stays
-//! as it was if the copy fails. The table is not cleared either: an entry with an older stamp is no entry.
+//! as it was if the copy fails. The table is not cleared either: an entry with an older stamp is not an entry.
 //!
 //! Cost: linear in the cells copied and in their references; nothing depends on the size of the region or of the heap, but
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
@@ -17,8 +17,9 @@
 mod objects;
 mod short;
 
-use crate::chunks::{CHUNK_CELLS, LaneRange};
+use crate::chunks::LaneRange;
 use crate::heap::{Heap, LONG_PREFIX_CELLS, NOTE_BITS, cells_of, length_in};
+use crate::layout::CHUNK_CELLS;
 use crate::limit::Full;
 use crate::number::bits_in;
 use crate::origin::{Forwarded, Origin, SameHeap};
@@ -27,7 +28,7 @@ use crate::region::{Lane, LanePosition, Mark, Region};
 use crate::variable::walk_in;
 use crate::words::{Words, word_of};
 
-pub(crate) use short::{ForwardingEntry, SourceCells, Stop, Walk};
+pub(crate) use short::{SourceCells, Stop, Walk};
 
 /// A scan looks at so many expressions one by one, and then walks over many: to get ready for that costs what two of them do.
 const FEW: u32 = 4;
@@ -39,86 +40,6 @@ pub enum Bound {
     Kept,
     /// Nothing: whatever refers to it refers to its value.
     Replaced,
-}
-
-/// Where cells went, by their number.
-#[derive(Debug)]
-pub(crate) struct ForwardingTable {
-    entries: Vec<ForwardingEntry>,
-    stamp: u32,
-    pub(crate) cells_copied: u64,
-    /// Cells that were copied with a map instead of the table.
-    pub(crate) rented: u64,
-}
-
-impl ForwardingTable {
-    pub(crate) fn new() -> ForwardingTable {
-        ForwardingTable { entries: Vec::new(), stamp: 0, cells_copied: 0, rented: 0 }
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<ForwardingEntry>()
-    }
-
-    /// How many cells the table covers.
-    pub(crate) fn length(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Gives the table back.
-    pub(crate) fn give_back(&mut self) {
-        self.entries = Vec::new();
-    }
-
-    /// A stamp that no entry has.
-    pub(crate) fn begin(&mut self) {
-        if self.stamp == u32::MAX {
-            self.entries.fill(ForwardingEntry::default());
-            self.stamp = 0;
-        }
-        self.stamp += 1;
-    }
-
-    /// Makes the table long enough for so many cells. A heap that is used in the same way again may come to a few more, so there
-    /// is room for an eighth more if the system gives it.
-    pub(crate) fn grow(&mut self, cells: usize) -> bool {
-        let missing = cells.saturating_sub(self.entries.len());
-        if missing == 0 {
-            return true;
-        }
-        let has_room = cells <= self.entries.capacity()
-            || self.entries.try_reserve_exact(missing + cells / 8).is_ok()
-            || self.entries.try_reserve_exact(missing).is_ok();
-        if has_room {
-            self.entries.resize(cells, ForwardingEntry::default());
-        }
-        has_room
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, cell: u32) -> Option<u32> {
-        match self.entries.get(cell as usize) {
-            Some(entry) if entry.stamp == self.stamp => Some(entry.to),
-            _ => None,
-        }
-    }
-
-    /// All entries, and the stamp of those that count.
-    #[inline(always)]
-    pub(crate) fn all(&mut self) -> (&mut [ForwardingEntry], u32) {
-        (&mut self.entries, self.stamp)
-    }
-
-    /// The entry of a cell, and the stamp that it has if the cell was copied.
-    #[inline(always)]
-    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut ForwardingEntry, u32)> {
-        Some((self.entries.get_mut(cell as usize)?, self.stamp))
-    }
-
-    #[inline]
-    pub(crate) fn set(&mut self, cell: u32, to: u32) {
-        self.entries[cell as usize] = ForwardingEntry { to, stamp: self.stamp };
-    }
 }
 
 /// A copy under way, see [`Heap::copy`].
@@ -139,7 +60,7 @@ pub struct Copying<'h, F, O = SameHeap> {
     began: u64,
     expressions: Scan,
     variables: Scan,
-    /// Behind the expressions whose maps have their indexes.
+    /// After the expressions whose maps have their indexes.
     #[cfg(feature = "bindings")]
     indexed: Scan,
     #[cfg(feature = "bindings")]
@@ -600,7 +521,7 @@ impl Scan {
         Scan { at: place.cursor(), end: place.end() }
     }
 
-    /// The same from a place where the lane stood before: another one may have been joined behind it since.
+    /// The same from a place where the lane stood before: another one may have been joined after it since.
     #[cfg(feature = "bindings")]
     fn since(place: LanePosition, heap: &Heap<impl Words>) -> Scan {
         let end = if place == LanePosition::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };

@@ -1,7 +1,7 @@
-//! Freezing: what roots lead to, copied out of a region into storage that nobody writes any more, for all threads to read.
+//! Freezing: what roots lead to, copied out of a region into storage that nobody writes again, for all threads to read.
 //!
 //! 1. What the roots lead to is [copied](Heap::copy) into a region of its own, so that it lies together.
-//! 2. The three lanes of that region are laid out one behind the other in a heap of their own, and each reference is moved by
+//! 2. The three lanes of that region are laid out one after the other in a heap of their own, and each reference is moved by
 //!    as much as what it refers to. One that leads out of the region is refused: nobody could know how long it is good for.
 //! 3. The heap goes to a slot that is never freed, whose word says who reads it: see the modules `tether::word` and
 //!    `tether::storage`.
@@ -16,9 +16,10 @@ use std::error::Error;
 use std::fmt;
 use std::ops::{Deref, Range};
 
-use crate::chunks::{CHUNK_CELLS, CHUNK_WORDS, Chunks, LaneKind};
+use crate::chunks::Chunks;
 use crate::copy::Bound;
 use crate::heap::{FrozenHeap, Heap};
+use crate::layout::{CHUNK_CELLS, CHUNK_WORDS, LaneKind};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, LanePosition, Mark, Region};
@@ -72,7 +73,7 @@ impl From<Full> for FreezeError {
 
 /// The owner of a frozen region. It reads it as a tether does; dropped, it closes the region and ends that tether.
 ///
-/// The memory is given back by whoever ends the last tether, at once; or later, if a [`Reader`](crate::Reader) is reading.
+/// The memory is given back when the last tether ends, or later, if a [`Reader`](crate::Reader) is reading.
 ///
 /// What is frozen cannot be changed, nor can its chunks go anywhere else: that would take the heap for its own.
 ///
@@ -93,7 +94,7 @@ impl Frozen {
         drop(self);
     }
 
-    /// Gives the region up without closing it: whoever has its name may [close](FrozenHandle::close) it. Until then it takes memory.
+    /// Gives the region up without closing it: a holder of its name may [close](FrozenHandle::close) it. Until then it takes memory.
     pub fn into_handle(mut self) -> FrozenHandle {
         let tether = self.tether.take().expect("it is there until the owner is gone");
         tether.handle()

@@ -10,11 +10,12 @@
 //!
 //! The header is an immediate of tag 0 whose payload has 13 bits of length and 16 bits of note. A length that does not fit
 //! stands in front, in a prefix of tag 1. A header of tag 2 begins an object, of the feature `bindings`. So all words of the expression
-//! lane are references or zeros, and whoever walks over them needs no types. A variable is its binding and its label; an
+//! lane are references or zeros, and a walk over them needs no types. A variable is its binding and its label; an
 //! unbound one is bound to itself. A number is its lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, LaneKind};
-use crate::copy::ForwardingTable;
+use crate::chunks::{CHUNKS_MAX, Chunks};
+use crate::forwarding::ForwardingTable;
+use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, LaneKind};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Mark, Region};
@@ -119,7 +120,7 @@ impl Heap {
         self.chunks.rewind_lane(&mut region.numbers, mark.numbers);
     }
 
-    /// Whether something was made before a mark of a region. What is no cell of that region counts as earlier.
+    /// Whether something was made before a mark of a region. What is not a cell of that region counts as earlier.
     #[inline]
     pub fn precedes(&self, reference: Ref, region: &Region, mark: Mark) -> bool {
         let (lane, place) = match reference.tag() {
@@ -250,7 +251,7 @@ impl Heap {
         }
     }
 
-    /// Takes the notes off the expressions of a lane. Behind its last expression lies what earlier ones have left.
+    /// Takes the notes off the expressions of a lane. After its last expression lies what earlier ones have left.
     fn clear_notes_from(&mut self, start: u32) {
         let (mut at, mut end) = (start, self.chunks.walked_to(start / CHUNK_CELLS));
         loop {

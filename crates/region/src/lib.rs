@@ -15,7 +15,7 @@
 //!    is, none of numbers is.
 //! 3. To make something is to compare and to advance a cursor. If the chunk is full, the lane takes the next free ones, up to
 //!    sixteen at once, or the heap grows, if [limits](Heap::set_limit) and the system allow.
-//! 4. To rewind or to close is to set cursors, and to join what is behind them to the free list, first chunk first: a region
+//! 4. To rewind or to close is to set cursors, and to join what is after them to the free list, first chunk first: a region
 //!    that fills up again runs through the same memory in the same order.
 //! 5. To [splice](Heap::splice) a region is to join its lists to those of another one, which has it from then on.
 //! 6. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
@@ -25,7 +25,7 @@
 //! 9. With the feature `bindings`, a table has regions by handles, for languages that cannot hold a region as a value, and what
 //!    roots lead to is copied to another heap by one call. An object, such as a map, is an expression with a header of its own, so
 //!    walks over the lane pass it as they pass others; its raw data, if it has some, lies in the lane of numbers.
-//! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
+//! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes again. Any thread reads it under
 //!     a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
 //! 11. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
 //!
@@ -33,9 +33,9 @@
 //!
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
 //! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in
-//! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind
+//! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or after
 //! which a region was joined, and holds at most as many free chunks ahead of a lane as the lane has, fifteen of them. Memory that was got from the system is kept until the heap is dropped. A heap takes 4 GiB of
-//! address space, which is no memory: [`Heap::try_new`] says what if the system refuses them.
+//! address space, which is not memory: [`Heap::try_new`] says what if the system refuses them.
 //!
 //! # What never happens
 //!
@@ -58,8 +58,10 @@ mod bindings;
 mod cells;
 mod chunks;
 mod copy;
+mod forwarding;
 mod frozen;
 mod heap;
+mod layout;
 mod limit;
 pub mod memory;
 mod number;

@@ -53,7 +53,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS};
+    use crate::layout::{CHUNK_BYTES, CHUNK_CELLS};
     use crate::limit::Limit;
     use crate::region::{Lane, Region};
 
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
     }
 
-    /// A run that begins where numbers may lie and ends behind has left the lane where no number can be addressed.
+    /// A run that begins where numbers may lie and ends after has left the lane where no number can be addressed.
     #[test]
     fn a_run_that_ends_behind_what_numbers_reach_is_refused() -> Result<(), Full> {
         let mut heap = Heap::new();

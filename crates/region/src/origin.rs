@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 
 use crate::cells::{copy_cells, copy_cells_from, move_few};
 use crate::chunks::{LaneMembership, LaneRange};
-use crate::copy::{ForwardingEntry, ForwardingTable, SourceCells, Stop, Walk};
+use crate::copy::{SourceCells, Stop, Walk};
+use crate::forwarding::{ForwardingEntry, ForwardingTable};
 use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::Ref;
@@ -38,7 +39,7 @@ pub trait Origin {
     /// Where a cell went, if it was copied.
     fn get(&self, heap: &Heap, cell: u32) -> Option<u32>;
 
-    /// Remembers where a cell went. Fails if there is no memory for it.
+    /// Remembers where a cell went. Fails if there is not memory for it.
     fn set(&mut self, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full>;
 
     /// Forgets where everything went.

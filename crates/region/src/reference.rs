@@ -101,7 +101,7 @@ impl Ref {
         Ref(bits)
     }
 
-    /// The cell of what is no immediate. The payload of a number has its kind below the cell.
+    /// The cell of what is not an immediate. The payload of a number has its kind below the cell.
     #[inline]
     pub(crate) const fn cell(self) -> u32 {
         if self.tag() == tag::NUMBER { self.payload() >> 1 } else { self.payload() }

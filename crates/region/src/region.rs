@@ -1,8 +1,8 @@
 //! Regions and marks: small values that say where in a heap something lies.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, LaneKind, NO_LANE};
+use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, LaneKind, NO_LANE};
 
-/// Where a lane stands: the next free cell, and how many are left behind it. All zero while there is none.
+/// Where a lane stands: the next free cell, and how many are left after it. All zero while there is none.
 ///
 /// Those of a lane are left of the run of chunks that it took last, of which it may not have reached the last ones: they are
 /// *ahead*. Those of a mark are left of the chunk where the lane stood.
@@ -61,13 +61,13 @@ impl LanePosition {
         LanePosition(self.0 & (ROOM | u32::MAX as u64))
     }
 
-    /// The place behind so many cells of the chunk 0.
+    /// The place after so many cells of the chunk 0.
     #[inline(always)]
     pub(crate) const fn behind(cells: u32) -> LanePosition {
         LanePosition(((CHUNK_CELLS - cells) as u64) << 32 | cells as u64)
     }
 
-    /// The same place in a chunk so many cells behind its own.
+    /// The same place in a chunk so many cells after its own.
     #[inline(always)]
     pub(crate) fn ahead_by(self, cells: u32) -> LanePosition {
         LanePosition(self.0 + u64::from(cells))
@@ -87,7 +87,7 @@ impl LanePosition {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lane {
     pub(crate) place: LanePosition,
-    /// The first chunk, or what is no chunk.
+    /// The first chunk, or what is not a chunk.
     pub(crate) first: u32,
     /// Of a region's first lane: the most chunks that the region may hold. It lies here since four bytes are free here.
     pub(crate) quota: u32,

@@ -10,9 +10,11 @@
 
 use std::cell::Cell;
 
-use crate::chunks::{CHUNK_CELLS, Chunks};
-use crate::copy::{Bound, CopySource, Copying, ForwardingTable};
+use crate::chunks::Chunks;
+use crate::copy::{Bound, CopySource, Copying};
+use crate::forwarding::ForwardingTable;
 use crate::heap::Heap;
+use crate::layout::CHUNK_CELLS;
 use crate::limit::{Full, Limit};
 use crate::origin::{ForwardingMap, Origin, SameHeap, WithMap};
 use crate::reference::Ref;

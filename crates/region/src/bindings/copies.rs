@@ -5,9 +5,11 @@
 use std::cell::Cell;
 
 use crate::cells::copy_cells_from;
-use crate::chunks::{CHUNK_CELLS, LaneRange};
-use crate::copy::{CopySource, ForwardingTable, SourceCells, Stop};
+use crate::chunks::LaneRange;
+use crate::copy::{CopySource, SourceCells, Stop};
+use crate::forwarding::ForwardingTable;
 use crate::heap::Heap;
+use crate::layout::CHUNK_CELLS;
 use crate::limit::Full;
 use crate::origin::{ForwardingMap, Origin, WithMap, walk};
 use crate::reference::{Ref, tag};

@@ -1,7 +1,7 @@
 //! The search for references that lead out of the regions they should stay in: for tests, and for hunting a defect.
 
-use crate::chunks::{CHUNK_CELLS, LaneKind};
 use crate::heap::Heap;
+use crate::layout::{CHUNK_CELLS, LaneKind};
 use crate::reference::{Ref, tag};
 use crate::region::{LanePosition, Region};
 
@@ -14,7 +14,7 @@ struct ChunkUse {
 
 impl Heap {
     /// The first reference that roots lead to, over children and bindings, and that refers to nothing in these regions: to
-    /// another region, to memory that was given back, or to words that are no expression.
+    /// another region, to memory that was given back, or to words that are not an expression.
     ///
     /// Such a reference is sound only while what it refers to is kept. Linear in what is reachable and in the chunks of the
     /// regions; takes memory for a bit for each cell of the heap.

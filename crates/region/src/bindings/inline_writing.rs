@@ -5,12 +5,12 @@
 //! 2. The owner writes whole expressions there, header and children, as [`Heap::expression`] would.
 //! 3. [`Heap::fill`] takes the cells that were written, before anything else is asked of the heap.
 //!
-//! What was written wrongly is no danger to memory: every access of a heap is within its reservation.
+//! What was written wrongly does not endanger memory: every access of a heap is within its reservation.
 
 use std::ops::Range;
 
-use crate::chunks::CHUNK_WORDS;
 use crate::heap::Heap;
+use crate::layout::CHUNK_WORDS;
 use crate::reference::Ref;
 use crate::region::{LanePosition, Mark, Region};
 

@@ -8,8 +8,9 @@
 //! The result is what making one by one gives, but for the order in which the parts lie in memory.
 
 use super::object::{ARRAY, cells_with_prefix};
-use crate::chunks::{CHUNK_CELLS, Chunks};
+use crate::chunks::Chunks;
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
+use crate::layout::CHUNK_CELLS;
 use crate::limit::{Full, LENGTH_MAX};
 use crate::reference::{Ref, TAG_BITS, tag};
 use crate::region::{Lane, LanePosition, Region};
@@ -58,7 +59,7 @@ struct Before {
 
 /// Reading lists, of a heap that is frozen as well.
 impl<W: Words> Heap<W> {
-    /// The elements of a list: the first children of pairs, up to what is no pair. Of a ring there is no end of them.
+    /// The elements of a list: the first children of pairs, up to what is not a pair. Of a ring there is no end of them.
     pub fn list_elements(&self, list: Ref) -> impl Iterator<Item = Ref> {
         let mut rest = list;
         std::iter::from_fn(move || {

@@ -1,11 +1,11 @@
 //! Maps: values by key, in the order in which keys were inserted.
 //!
-//! 1. The *table* of a map has its entries, key and value, one behind the other as they were inserted.
+//! 1. The *table* of a map has its entries, key and value, one after the other as they were inserted.
 //! 2. The *index* is open addressing over twice as many slots, a power of two. A slot is 0, or the number of an entry above
 //!    0 and, in its upper bits, some of the key's hash, so that a slot of another key is rarely followed.
 //! 3. A removed entry stays where it is, as a reference of the table to itself in place of the key, until there is no room:
 //!    then the entries close up, or move to a table of twice the length. Slots are emptied at once, by moving back what lies
-//!    behind them.
+//!    after them.
 //!
 //! Keys are the same if they are the same reference, whatever its mark; numbers if kind and bits are equal; strings and
 //! buffers if their bytes and their kind are. So most hashes come from addresses, which a copy changes: it makes the index
@@ -16,8 +16,8 @@
 
 use super::bytes::hash_slice;
 use super::object::{BYTES, MAP, Object, cells_with_prefix};
-use crate::chunks::CHUNK_BYTES;
 use crate::heap::{Heap, ZERO, cells_of};
+use crate::layout::CHUNK_BYTES;
 use crate::limit::{ENTRIES_MAX, Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
@@ -224,7 +224,7 @@ impl<W: Words> Heap<W> {
         }
     }
 
-    /// The map that a table was made for; none if this is no table.
+    /// The map that a table was made for; none if this is not a table.
     #[inline]
     pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
         let kind = self.word(object, KIND);
@@ -439,7 +439,7 @@ impl Heap {
     }
 }
 
-/// What a search comes to that has found no empty slot: whoever wrote to the index did not own it any more.
+/// What a search comes to that has found no empty slot: something wrote to the index that did not own it any more.
 #[cold]
 #[inline(never)]
 fn index_is_damaged() -> ! {

@@ -1,6 +1,6 @@
 //! What bindings to other languages need, and no program in Rust: a feature of the crate, `bindings`, off unless asked for.
 //!
-//! 1. [`object`]: strings, buffers, arrays and maps ([`bytes`], [`array`], [`map`]) as values of a region, and [`lists`] and
+//! 1. [`object`]: strings, buffers, arrays and maps (the modules `bytes`, `array` and `map`) as values of a region, and [`lists`] and
 //!    trees that are made as a whole.
 //! 2. [`region_table`]: regions by handles, for languages that cannot hold a region as a value.
 //! 3. [`copies`]: what roots lead to, copied to another region or another heap by one call.

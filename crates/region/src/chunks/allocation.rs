@@ -1,13 +1,14 @@
 //! Taking cells for the lanes of a region, giving them back, and counting them.
 
-use super::{CHUNK_BYTES, CHUNK_CELLS, Chunks, LaneKind, next_chunks::AHEAD_MAX};
+use super::{Chunks, next_chunks::AHEAD_MAX};
 use crate::heap::{LONG, LONG_PREFIX_CELLS, ZERO, cells_of};
+use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, LaneKind};
 use crate::limit::{Full, LENGTH_MAX, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, LanePosition, Region};
 use crate::words::{AllWords, word_of};
 
-/// The place behind one cell of the chunk 0.
+/// The place after one cell of the chunk 0.
 const ONE: u64 = LanePosition::behind(1).bits();
 
 impl Chunks {
@@ -147,7 +148,7 @@ impl Chunks {
         Some(next.place.cursor() - cells as u32)
     }
 
-    /// The lane behind so many cells of its next chunk. Its quota is that of the region.
+    /// The lane after so many cells of its next chunk. Its quota is that of the region.
     #[inline(always)]
     fn next_lane(&mut self, lane: Lane, kind: LaneKind, cells: u32) -> Option<Lane> {
         if lane.quota != u32::MAX {
@@ -209,7 +210,7 @@ impl Chunks {
     /// The cells of an expression of this length, where the chunks that a region has are too small for it, which is so for all
     /// lengths that need a prefix; nothing if they cannot be had at once.
     ///
-    /// The lane is passed and comes back by value: whoever calls this in a loop has it in registers, and not in
+    /// The lane is passed and comes back by value: a caller with a loop has it in registers, and not in
     /// memory, since its address is known to nobody.
     #[inline(always)]
     pub(crate) fn allot_at_once(&mut self, region: &mut Region, length: usize) -> Option<u32> {
@@ -249,7 +250,7 @@ impl Chunks {
         self.allot_run(words, region, length)
     }
 
-    /// Where a lane of expressions of this place and [`Lane::rest`] stands behind as many cells of its next chunk as
+    /// Where a lane of expressions of this place and [`Lane::rest`] stands after as many cells of its next chunk as
     /// this place is in the chunk 0, and its first chunk. No place, if that cannot be had at once.
     #[cold]
     #[inline(never)]
@@ -273,7 +274,7 @@ impl Chunks {
         self.next_words(place, rest, LaneKind::Numbers, ONE, Self::numbers_behind)
     }
 
-    /// Takes the next chunk of a lane without any, or goes on behind those that it has. Nothing where a question is to be
+    /// Takes the next chunk of a lane without any, or goes on after those that it has. Nothing where a question is to be
     /// asked first, as for each chunk of a heap that grows.
     #[inline(always)]
     fn next_words(

@@ -1,10 +1,11 @@
 //! Chunks that are laid out all at once, those of what is frozen.
 
-use super::{CHUNK_CELLS, Chunks, Home, LaneKind, Link, Run};
+use super::{Chunks, Home, Link, Run};
+use crate::layout::{CHUNK_CELLS, LaneKind};
 use crate::region::{Lane, LanePosition};
 
 impl Chunks {
-    /// No chunk yet, and links for so many; nothing if there is no memory for them.
+    /// No chunk yet, and links for so many; nothing if there is not memory for them.
     pub(crate) fn exact(chunks: u32) -> Option<Chunks> {
         let mut made = Chunks::new();
         made.links.try_reserve_exact(chunks as usize).ok()?;

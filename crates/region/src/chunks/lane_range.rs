@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{CHUNK_CELLS, Chunks, Home, Link, find_in};
+use super::{Chunks, Home, Link, find_in};
+use crate::layout::CHUNK_CELLS;
 use crate::region::{Lane, LanePosition};
 
 /// The cells of a lane from some place on.
@@ -48,7 +49,7 @@ impl Chunks {
 pub(crate) struct LaneMembership<'c> {
     links: &'c [Link],
     part: &'c LaneRange,
-    /// The home of the first chunk that belongs to the part as a whole, and how many homes there may be behind it.
+    /// The home of the first chunk that belongs to the part as a whole, and how many homes there may be after it.
     low: u64,
     span: u64,
 }

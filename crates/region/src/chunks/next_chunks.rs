@@ -1,15 +1,16 @@
 //! The next chunks of a lane, where the free list has them: what a long lane pays for every few chunks, and a short one to begin.
 //!
 //! It does what [`Chunks::extend`] does, in the case that needs neither search nor call: the first chunks of the free list,
-//! for at most a chunk of cells, by a lane that wastes nothing by it. Whoever gets nothing here asks there.
+//! for at most a chunk of cells, by a lane that wastes nothing by it. A caller that gets nothing here asks there.
 //!
 //! A lane takes as many as precede its last chunk, at least one and up to [`AHEAD_MAX`], if so many of the free list lie one
-//! behind the other: it is likely to need them, and goes through them without asking again. In a heap with a limit it takes one, since what lies
+//! after the other: it is likely to need them, and goes through them without asking again. In a heap with a limit it takes one, since what lies
 //! ahead of one region would be refused to another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CHUNK_CELLS, CHUNKS_MAX, Chunks, LaneKind, Link, NO_LANE, NONE, last_chunk};
+use super::{CHUNKS_MAX, Chunks, Link, NONE, last_chunk};
+use crate::layout::{CHUNK_CELLS, LaneKind, NO_LANE};
 use crate::region::LanePosition;
 
 /// The most chunks that a lane takes at once before it needs them all: 8 KiB.
@@ -34,7 +35,7 @@ impl Chunks {
         (LanePosition::START, NO_LANE)
     }
 
-    /// The place of a lane that has chunks behind `cells` in its next ones, whose last one has not that many left, at most a
+    /// The place of a lane that has chunks after `cells` in its next ones, whose last one has not that many left, at most a
     /// chunk's. The start, if they cannot be had.
     #[inline(always)]
     pub(crate) fn go_on_in_free(&mut self, place: LanePosition, kind: LaneKind, cells: u32) -> LanePosition {

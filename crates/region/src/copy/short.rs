@@ -3,8 +3,9 @@
 //! It does what [`Copying`](super::Copying) does child by child, in the case that most children are: an expression of at most
 //! three children that was copied already, is shared, or fits where the lane of the copy stands. What it looks at is at hand
 //! for as long as it goes. It ends where anything else is needed: another chunk, or a step for a child of another kind or for
-//! what is longer. Who called it does that, and calls it again.
+//! what is longer. The caller does that, and calls it again.
 
+use crate::forwarding::ForwardingEntry;
 use crate::heap::NOTE_BITS;
 use crate::reference::{Ref, TAG_BITS, tag};
 
@@ -12,13 +13,6 @@ use crate::reference::{Ref, TAG_BITS, tag};
 const MORE: u32 = !((0xffff << TAG_BITS) | (3 << (NOTE_BITS + TAG_BITS)));
 /// What begins with a header has one cell if this bit is not set, and two if it is, unless a higher one is set.
 const TWO: u32 = 2 << (NOTE_BITS + TAG_BITS);
-
-/// Where a cell went, if the stamp is that of the copy.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct ForwardingEntry {
-    pub(crate) to: u32,
-    pub(crate) stamp: u32,
-}
 
 /// What a walk ended at.
 #[derive(Clone, Copy, Debug)]
@@ -57,10 +51,10 @@ pub(crate) struct Walk<'w, S> {
 }
 
 impl<S: SourceCells> Walk<'_, S> {
-    /// Goes on from an expression up to a cell, or until it has to stop before. After [`Stop::Child`] it stands behind the
+    /// Goes on from an expression up to a cell, or until it has to stop before. After [`Stop::Child`] it stands after the
     /// expression.
     ///
-    /// Whether this is where the lane ends is asked behind an expression only: where a chunk begins, the chunk before it in
+    /// Whether this is where the lane ends is asked after an expression only: where a chunk begins, the chunk before it in
     /// memory ends, and that may be the last one of the lane.
     #[inline(always)]
     pub(crate) fn go(&mut self, end: u32) -> Stop {

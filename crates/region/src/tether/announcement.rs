@@ -5,7 +5,7 @@
 //!
 //! 1. To start, the reader *announces* what it wants to read, and only then looks whether it is still open. If not, it
 //!    withdraws. If that is announced already it only looks: what is announced is kept.
-//! 2. Whoever is to destroy has closed before, and only then looks at all announcements. If one names what is to be
+//! 2. The party that is to destroy has closed before, and only then looks at all announcements. If one names what is to be
 //!    destroyed, that is put off.
 //! 3. A reader that ends leaves its announcement standing, until it announces something else or rests.
 //!
@@ -59,7 +59,7 @@ impl Announcement {
         self.0.store(Announcement::NOTHING, Ordering::Release);
     }
 
-    /// What this reader may be reading. For who has called [`look`] since the region in question was closed.
+    /// What this reader may be reading. For a caller of [`look`] since the region in question was closed.
     pub(crate) fn name(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }

@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 const FIRST: u32 = 64;
 const BLOCKS: usize = 20;
 /// The most slots there may be.
-pub(crate) const PLACES_MAX: u32 = FIRST * ((1 << BLOCKS) - 1);
+pub(crate) const SLOTS_MAX: u32 = FIRST * ((1 << BLOCKS) - 1);
 
 pub(crate) struct Slab<T: 'static> {
     blocks: [OnceLock<Box<[T]>>; BLOCKS],
@@ -25,7 +25,7 @@ pub(crate) struct Slab<T: 'static> {
     used: AtomicU32,
 }
 
-/// There is no slot: [`PLACES_MAX`] are taken, or the system refused memory.
+/// There is no slot: [`SLOTS_MAX`] are taken, or the system refused memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NoSlot {
     /// How many there are.
@@ -45,7 +45,7 @@ impl<T> Slab<T> {
         }
         let used = self.used.load(Ordering::Relaxed);
         let none = NoSlot { slots: used };
-        if used == PLACES_MAX {
+        if used == SLOTS_MAX {
             return Err(none);
         }
         // Room for all of them, so that giving one back cannot fail.
@@ -70,7 +70,7 @@ impl<T> Slab<T> {
         self.blocks[block].get()?.get(at)
     }
 
-    /// Gives a slot back that was taken, for the next who takes one.
+    /// Gives a slot back that was taken, for the next party that takes one.
     pub(crate) fn give_back(&self, number: u32) {
         self.lock().push(number);
     }
@@ -113,7 +113,7 @@ mod tests {
         for number in 0..64 * 63 {
             assert_eq!(Some(location(number)), expected.next());
         }
-        assert_eq!(location(PLACES_MAX - 1), (BLOCKS - 1, ((FIRST as usize) << (BLOCKS - 1)) - 1));
+        assert_eq!(location(SLOTS_MAX - 1), (BLOCKS - 1, ((FIRST as usize) << (BLOCKS - 1)) - 1));
     }
 
     #[test]

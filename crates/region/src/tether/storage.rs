@@ -28,7 +28,7 @@ use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::Region;
 
-/// What was frozen: a heap that nobody writes any more.
+/// What was frozen: a heap that nobody writes again.
 #[derive(Debug)]
 pub(crate) struct FrozenContent {
     pub(crate) heap: FrozenHeap,
@@ -176,7 +176,7 @@ fn announced() -> impl Iterator<Item = u64> {
 ///
 /// The word has said [`AfterEnd::Destroy`], nobody has acted on that yet, and since then no announcement of the slot was seen.
 unsafe fn destroy(slot: &'static FrozenSlot) {
-    // SAFETY: no tether is counted and none can start; no announcement stands, and whoever announces from now on sees that the
+    // SAFETY: no tether is counted and none can start; no announcement stands, and a reader that announces from now on sees that the
     // word is closed. So nobody reads, and nobody else writes, since one party was told to destroy.
     let content = unsafe { (*slot.content.get()).take() };
     SLOTS.give_back(slot.number);
@@ -195,7 +195,7 @@ pub struct FrozenHandle {
 }
 
 impl FrozenHandle {
-    /// The handle of what is in a slot, for who has a hold on it.
+    /// The handle of what is in a slot, for a party that has a hold on it.
     fn of(slot: &'static FrozenSlot) -> FrozenHandle {
         FrozenHandle { slot, name: name(slot.number, slot.word.generation()) }
     }

@@ -17,9 +17,9 @@
 //! 3. [`Word::close`] replaces the generation under which the word is open by 0, which one party can, and then closes the
 //!    balance. From then on no reader stays that was not there before, though some may come and go again at once.
 //! 4. [`Word::end`] takes a reader away.
-//! 5. Whoever makes the balance fall below zero, the closer, the last reader or one that may not stay, tries to *claim* the
+//! 5. The party that makes the balance fall below zero, the closer, the last reader or one that may not stay, tries to *claim* the
 //!    word: to replace exactly this generation, closed, without readers, by the same and claimed. Who succeeds destroys. One
-//!    party does, since nothing takes the claim away in this generation; and some party does, since whoever comes in between
+//!    party does, since nothing takes the claim away in this generation; and some party does, since a party that comes in between
 //!    goes again and tries then.
 //!
 //! A reader that stays was counted before the claim, which needs a count of 0 and so did not happen; or it was counted after
@@ -79,7 +79,7 @@ impl Error for Refused {}
 
 /// What the party that ended or closed has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use = "whoever is told to destroy is the only one"]
+#[must_use = "the party that is told to destroy is the only one"]
 pub(crate) enum AfterEnd {
     /// Others still read, or may come.
     Nothing,
@@ -122,7 +122,7 @@ impl Word {
         let seen = self.state.fetch_add(CLOSED + CLAIMED + ONE + 1, Ordering::Release);
         debug_assert!(balance(seen) < CLAIMED_BELOW, "only a word that was claimed is opened");
         let generation = seen as u32 + 1;
-        // Release: whoever starts a reader sees what is in place.
+        // Release: a party that starts a reader sees what is in place.
         self.open.store(generation, Ordering::Release);
         generation
     }
@@ -160,7 +160,7 @@ impl Word {
         // know that it says by its sign what became of it.
         const LESS: u64 = ONE.wrapping_neg();
         let seen = self.state.fetch_add(LESS, Ordering::Release);
-        debug_assert!(count(seen) > 0, "who ends has started");
+        debug_assert!(count(seen) > 0, "a reader that ends has started");
         if (seen.wrapping_add(LESS) as i64) < 0 { self.claim(self.generation()) } else { AfterEnd::Nothing }
     }
 
@@ -170,13 +170,13 @@ impl Word {
         if of == NONE || self.open.compare_exchange(of, NONE, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return Err(self.refusal(of));
         }
-        // Release: whoever counts a reader from here on sees that the word is not open.
+        // Release: a party that counts a reader from here on sees that the word is not open.
         let seen = self.state.fetch_sub(CLOSED, Ordering::Release);
         Ok(if (seen.wrapping_sub(CLOSED) as i64) < 0 { self.claim(of) } else { AfterEnd::Nothing })
     }
 
     /// Claims the word if it is closed under this generation and nobody is in it. If the generation is a later one than that
-    /// of whoever asks, which was claimed then, that is no harm: it may be claimed by anybody.
+    /// of the party that asks, which was claimed then, that does no harm: it may be claimed by anybody.
     #[cold]
     #[inline(never)]
     fn claim(&self, of: u32) -> AfterEnd {
