@@ -39,6 +39,12 @@ const GIVES_BACK: State = State {
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072",
 };
 
+/// The same, with large pages where they fit: a heap asks for them in large memory, so malloc does as well.
+const FRESH: State = State {
+    words: "malloc gives memory back",
+    settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072:glibc.malloc.hugetlb=1",
+};
+
 /// As in a process that has freed large pieces.
 const KEEPS: State = State {
     words: "malloc keeps memory",
@@ -47,7 +53,7 @@ const KEEPS: State = State {
 
 /// The processes of this program: the state of malloc in each, and its suite.
 const PROCESSES: [(State, Suite); 3] = [
-    (GIVES_BACK, Suite { name: "region-fresh", has_programs: false, run: fresh }),
+    (FRESH, Suite { name: "region-fresh", has_programs: false, run: fresh }),
     (GIVES_BACK, Suite { name: "region-gives-back", has_programs: false, run: |plan| at_once(plan, GIVES_BACK) }),
     (KEEPS, Suite { name: "region-keeps", has_programs: false, run: |plan| at_once(plan, KEEPS) }),
 ];
@@ -65,6 +71,9 @@ fn fresh(plan: &Plan) -> Rows {
 fn at_once(plan: &Plan, state: State) -> Rows {
     let mut rows = super::life::anew_at_once(plan, state)?;
     rows.extend(super::life::pooled_at_once(plan, state)?);
+    if state.settings == GIVES_BACK.settings {
+        rows.extend(super::modelled::anew_rows(plan)?);
+    }
     rows.extend(super::copies::large_rows(plan, state)?);
     Ok(rows)
 }
@@ -84,7 +93,10 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let words = ["build", "--config", "bench/.cargo/config.toml", "--profile", "bench", "--quiet"];
     succeed(Command::new(cargo).args(words).args(["--manifest-path", "bench/Cargo.toml", "--bin", NAME]))?;
-    rows_of(Command::new(std::env::current_exe()?.with_file_name(NAME)), NAME, plan)
+    let mut command = Command::new(std::env::current_exe()?.with_file_name(NAME));
+    // Large pages for both sides: see [`FRESH`].
+    command.env("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1");
+    rows_of(command, NAME, plan)
 }
 
 /// Runs a suite of a program and reads its rows.
