@@ -105,7 +105,7 @@ impl Heap {
     #[inline]
     pub fn mark(&self, region: &Region) -> Mark {
         let [expressions, variables, numbers] =
-            [&region.expressions, &region.variables, &region.numbers].map(|lane| lane.place.within_chunk());
+            [&region.expressions, &region.variables, &region.numbers].map(|lane| lane.position.within_chunk());
         Mark { expressions, variables, numbers }
     }
 
@@ -123,13 +123,13 @@ impl Heap {
     /// Whether something was made before a mark of a region. What is not a cell of that region counts as earlier.
     #[inline]
     pub fn precedes(&self, reference: Ref, region: &Region, mark: Mark) -> bool {
-        let (lane, place) = match reference.tag() {
+        let (lane, position) = match reference.tag() {
             tag::EXPRESSION | tag::MARKED => (&region.expressions, mark.expressions),
             tag::VARIABLE => (&region.variables, mark.variables),
             tag::NUMBER => (&region.numbers, mark.numbers),
             _ => return true,
         };
-        !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
+        !self.chunks.contains(&self.chunks.since(lane, position), reference.cell())
     }
 
     /// Gives the table back that copies use: as many bytes as the cells had when the largest copy began. The next one makes
@@ -511,7 +511,7 @@ mod tests {
         for length in [0, 1, 2, 30, 31, 62, 63, 100] {
             heap.expression(&mut region, &[child; 100][..length])?;
         }
-        let used = region.expressions.place.cursor() as usize * 2;
+        let used = region.expressions.position.cursor() as usize * 2;
         let ones = heap.words[..used].iter().filter(|word| word.bits() == u32::MAX);
         assert_eq!(ones.count(), 0);
         heap.close(region);

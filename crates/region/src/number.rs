@@ -89,7 +89,7 @@ mod tests {
         heap.number(&mut region, 0, 7)?;
         let refused = heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES]).map_err(|full| full.limit());
         assert_eq!(refused, Err(Limit::NumberAddresses));
-        assert_eq!((region.numbers.place.cursor(), region.expressions), (1, Lane::EMPTY));
+        assert_eq!((region.numbers.position.cursor(), region.expressions), (1, Lane::EMPTY));
         heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES - 8])?;
         assert_eq!(heap.number(&mut region, 0, 7).map_err(|full| full.limit()), Err(Limit::NumberAddresses));
         heap.close(region);
@@ -153,7 +153,7 @@ mod tests {
                         heap.close(probe);
                     }
                 }
-                prop_assert!(regions.iter().all(|region| region.numbers.place.end() <= limit * CHUNK_CELLS));
+                prop_assert!(regions.iter().all(|region| region.numbers.position.end() <= limit * CHUNK_CELLS));
                 for &(reference, size) in made.iter().flatten() {
                     if reference.is_number() {
                         prop_assert_eq!(heap.number_bits(reference), size as u64);

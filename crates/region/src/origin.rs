@@ -146,10 +146,10 @@ pub(crate) fn walk(
 ) -> Stop {
     let (entries, stamp) = forwarding.all();
     let cells = words.as_chunks_mut().0;
-    let place = &mut to.expressions.place;
-    let mut walk = Walk { source, cells, entries, stamp, cursor: place.cursor(), room: place.end(), at: *at };
+    let position = &mut to.expressions.position;
+    let mut walk = Walk { source, cells, entries, stamp, cursor: position.cursor(), room: position.end(), at: *at };
     let stop = walk.go(end);
-    (*place, *at) = (LanePosition::new(walk.cursor, walk.room), walk.at);
+    (*position, *at) = (LanePosition::new(walk.cursor, walk.room), walk.at);
     stop
 }
 

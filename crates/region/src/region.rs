@@ -86,7 +86,7 @@ impl LanePosition {
 /// of the place, and the number of chunks follows from the order of the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lane {
-    pub(crate) place: LanePosition,
+    pub(crate) position: LanePosition,
     /// The first chunk, or what is not a chunk.
     pub(crate) first: u32,
     /// Of a region's first lane: the most chunks that the region may hold. It lies here since four bytes are free here.
@@ -94,7 +94,7 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) const EMPTY: Lane = Lane { place: LanePosition::START, first: NO_LANE, quota: u32::MAX };
+    pub(crate) const EMPTY: Lane = Lane { position: LanePosition::START, first: NO_LANE, quota: u32::MAX };
 
     /// What a lane is beside its place, in a word, so that a function takes it in a register.
     #[inline(always)]
@@ -104,17 +104,17 @@ impl Lane {
 
     /// The lane of this place and [`Lane::rest`].
     #[inline(always)]
-    pub(crate) fn from_words(place: u64, rest: u64) -> Lane {
-        Lane { place: LanePosition::from_bits(place), first: rest as u32, quota: (rest >> 32) as u32 }
+    pub(crate) fn from_words(position: u64, rest: u64) -> Lane {
+        Lane { position: LanePosition::from_bits(position), first: rest as u32, quota: (rest >> 32) as u32 }
     }
 
     /// Lets the lane stand at another place, and begin with this chunk, if it is a place.
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, (place, first): (u64, u32)) -> Option<()> {
-        if place == 0 {
+    pub(crate) fn go_on(&mut self, (position, first): (u64, u32)) -> Option<()> {
+        if position == 0 {
             return None;
         }
-        (self.place, self.first) = (LanePosition::from_bits(place), first);
+        (self.position, self.first) = (LanePosition::from_bits(position), first);
         Some(())
     }
 
@@ -124,8 +124,8 @@ impl Lane {
         if cells > self.room() as usize {
             return None;
         }
-        let at = self.place.cursor();
-        self.place = LanePosition(self.place.0 - step(cells as u64));
+        let at = self.position.cursor();
+        self.position = LanePosition(self.position.0 - step(cells as u64));
         Some(at)
     }
 
@@ -133,20 +133,20 @@ impl Lane {
     /// room borrows.
     #[inline]
     pub(crate) fn bump_few(&mut self, cells: usize) -> Option<u32> {
-        let at = self.place.cursor();
-        self.place = LanePosition(self.place.0.checked_sub(step(cells as u64))?);
+        let at = self.position.cursor();
+        self.position = LanePosition(self.position.0.checked_sub(step(cells as u64))?);
         Some(at)
     }
 
     /// The cells that are left of the last chunk.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
-        self.place.room()
+        self.position.room()
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.place == LanePosition::START
+        self.position == LanePosition::START
     }
 }
 

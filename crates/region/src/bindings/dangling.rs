@@ -74,7 +74,7 @@ impl Heap {
         }
         let lane = region.lane(kind_of(reference));
         let used = self.chunks.since(lane, LanePosition::START);
-        let left = self.chunks.since(lane, lane.place.within_chunk());
+        let left = self.chunks.since(lane, lane.position.within_chunk());
         let cell = reference.cell();
         cell / CHUNK_CELLS < self.chunks.count()
             && self.chunks.contains(&used, cell)

@@ -18,7 +18,7 @@ impl Heap {
     /// The cells that are left of the last chunk of a region's expressions, empty if there are none.
     #[inline]
     pub fn room(&self, region: &Region) -> Range<u32> {
-        region.expressions.place.cursor()..region.expressions.place.end()
+        region.expressions.position.cursor()..region.expressions.position.end()
     }
 
     /// Takes so many cells of the [room](Heap::room), in which whole expressions were written. Whether there were so many.
@@ -43,7 +43,7 @@ impl Mark {
 
     /// The mark with these [`Mark::bits`]. Any others make a mark that means nothing for any region.
     pub fn from_bits([expressions, variables, numbers]: [u64; 3]) -> Mark {
-        let place = LanePosition::from_bits;
-        Mark { expressions: place(expressions), variables: place(variables), numbers: place(numbers) }
+        let position = LanePosition::from_bits;
+        Mark { expressions: position(expressions), variables: position(variables), numbers: position(numbers) }
     }
 }

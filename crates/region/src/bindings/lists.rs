@@ -53,7 +53,7 @@ impl Elements<'_> {
 
 /// What a region was before something that may fail half-way.
 struct Before {
-    place: LanePosition,
+    position: LanePosition,
     given: u64,
 }
 
@@ -296,14 +296,14 @@ impl Heap {
     }
 
     fn before(&self, region: &Region) -> Before {
-        Before { place: region.expressions.place.within_chunk(), given: self.chunks.given(region) }
+        Before { position: region.expressions.position.within_chunk(), given: self.chunks.given(region) }
     }
 
     /// Gives back the cells of expressions that a region was given since.
     #[cold]
     fn undo(&mut self, region: &mut Region, before: &Before, full: Full) -> Full {
         let cells = self.chunks.given(region) - before.given;
-        self.chunks.untake(&mut region.expressions, before.place, cells as usize);
+        self.chunks.untake(&mut region.expressions, before.position, cells as usize);
         full
     }
 

@@ -121,7 +121,7 @@ impl Heap {
     /// Takes a run of the number lane, and then cells of the lane of expressions; both, or neither.
     #[inline]
     pub(crate) fn take_both(&mut self, region: &mut Region, run: usize, cells: usize) -> Result<(u32, u32), Full> {
-        let before = region.numbers.place.within_chunk();
+        let before = region.numbers.position.within_chunk();
         let run_at = self.take_run(region, run)?;
         match self.take(region, cells) {
             Ok(at) => Ok((run_at, at)),

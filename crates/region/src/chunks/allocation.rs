@@ -18,50 +18,50 @@ impl Chunks {
     #[inline]
     pub(crate) fn close(&mut self, region: Region) {
         let Region { expressions, variables, numbers } = region;
-        let last = self.close_last(expressions.place, expressions.first);
+        let last = self.close_last(expressions.position, expressions.first);
         // One question, most often answered by no, so that nothing of what is passed on is kept for later.
-        let others = variables.place.bits() | numbers.place.bits();
+        let others = variables.position.bits() | numbers.position.bits();
         if others | u64::from(expressions.first ^ last) != 0 {
             let firsts = u64::from(numbers.first) << 32 | u64::from(variables.first);
-            self.close_rest(expressions.first, last, variables.place.bits(), numbers.place.bits(), firsts);
+            self.close_rest(expressions.first, last, variables.position.bits(), numbers.position.bits(), firsts);
         }
     }
 
     /// Gives back the chunks of a lane, but counts only one of them. Gives the last one; no chunk, of a lane without any.
     #[inline(always)]
-    fn close_last(&mut self, place: LanePosition, first: u32) -> u32 {
-        self.leave_unused(u64::from(place.room()));
-        self.release_all(place, first)
+    fn close_last(&mut self, position: LanePosition, first: u32) -> u32 {
+        self.leave_unused(u64::from(position.room()));
+        self.release_all(position, first)
     }
 
     /// What is left to do for regions of more than one chunk.
     #[inline(never)]
     fn close_rest(&mut self, first: u32, last: u32, variables: u64, numbers: u64, firsts: u64) {
         self.count_freed(first, last);
-        for (place, first) in [(variables, firsts as u32), (numbers, (firsts >> 32) as u32)] {
-            let last = self.close_last(LanePosition::from_bits(place), first);
+        for (position, first) in [(variables, firsts as u32), (numbers, (firsts >> 32) as u32)] {
+            let last = self.close_last(LanePosition::from_bits(position), first);
             self.count_freed(first, last);
         }
     }
 
     #[inline]
-    pub(crate) fn rewind_lane(&mut self, lane: &mut Lane, place: LanePosition) {
-        if lane.place == place {
+    pub(crate) fn rewind_lane(&mut self, lane: &mut Lane, position: LanePosition) {
+        if lane.position == position {
             return;
         }
-        let cells = lane.place.cursor().wrapping_sub(place.cursor());
-        if cells > place.room() {
-            return self.rewind_chunks(lane, place);
+        let cells = lane.position.cursor().wrapping_sub(position.cursor());
+        if cells > position.room() {
+            return self.rewind_chunks(lane, position);
         }
         // In the same chunk; what is ahead stays there.
         self.hand_out(u64::from(cells));
-        lane.place = lane.place.back(cells);
+        lane.position = lane.position.back(cells);
     }
 
     #[cold]
-    fn rewind_chunks(&mut self, lane: &mut Lane, place: LanePosition) {
-        self.settle(0, lane.place, place);
-        self.release(lane, place);
+    fn rewind_chunks(&mut self, lane: &mut Lane, position: LanePosition) {
+        self.settle(0, lane.position, position);
+        self.release(lane, position);
     }
 
     /// Gives back the cells that a lane was given last, for what is not made after all.
@@ -115,10 +115,10 @@ impl Chunks {
 
     /// Gives back the chunks ahead of a lane. O(1), since they are linked in themselves.
     pub(crate) fn give_ahead(&mut self, lane: &mut Lane) {
-        let place = lane.place.within_chunk();
-        if place != lane.place {
-            self.settle(0, lane.place, place);
-            self.release(lane, place);
+        let position = lane.position.within_chunk();
+        if position != lane.position {
+            self.settle(0, lane.position, position);
+            self.release(lane, position);
         }
     }
 
@@ -144,8 +144,8 @@ impl Chunks {
         let quota = region.expressions.quota;
         let lane = region.lane_mut(kind);
         let next = self.next_lane(Lane { quota, ..*lane }, kind, cells as u32)?;
-        (lane.place, lane.first) = (next.place, next.first);
-        Some(next.place.cursor() - cells as u32)
+        (lane.position, lane.first) = (next.position, next.first);
+        Some(next.position.cursor() - cells as u32)
     }
 
     /// The lane after so many cells of its next chunk. Its quota is that of the region.
@@ -154,11 +154,11 @@ impl Chunks {
         if lane.quota != u32::MAX {
             return None;
         }
-        let (place, first) = match lane.is_empty() {
+        let (position, first) = match lane.is_empty() {
             true => self.begin(kind, LanePosition::behind(cells)),
-            false => (self.go_on_in_free(lane.place, kind, cells), lane.first),
+            false => (self.go_on_in_free(lane.position, kind, cells), lane.first),
         };
-        (place != LanePosition::START).then_some(Lane { place, first, ..lane })
+        (position != LanePosition::START).then_some(Lane { position, first, ..lane })
     }
 
     /// Takes cells for a lane whose last chunk has too few.
@@ -183,9 +183,9 @@ impl Chunks {
         }
         let lane = region.lane_mut(kind);
         self.give_ahead(lane);
-        let before = lane.place;
+        let before = lane.position;
         let at = self.extend(words, lane, kind, cells as u32)?;
-        self.settle(cells as u64, before, lane.place);
+        self.settle(cells as u64, before, lane.position);
         Ok(at)
     }
 
@@ -204,7 +204,7 @@ impl Chunks {
 
     /// How many chunks a region has reached.
     pub(crate) fn reached(&self, region: &Region) -> u32 {
-        region.lanes().iter().map(|lane| self.length_to(lane, lane.place.within_chunk())).sum()
+        region.lanes().iter().map(|lane| self.length_to(lane, lane.position.within_chunk())).sum()
     }
 
     /// The cells of an expression of this length, where the chunks that a region has are too small for it, which is so for all
@@ -218,27 +218,27 @@ impl Chunks {
             return None;
         }
         let (lane, cells) = (region.expressions, cells_of(length) as u32);
-        let next = self.next_of_expressions(lane.place.bits(), lane.rest(), LanePosition::behind(cells).bits());
+        let next = self.next_of_expressions(lane.position.bits(), lane.rest(), LanePosition::behind(cells).bits());
         region.expressions.go_on(next)?;
-        Some(region.expressions.place.cursor() - cells)
+        Some(region.expressions.position.cursor() - cells)
     }
 
     /// The cell of a number, where the chunks that a region has are full; nothing if it cannot be had at once.
     #[inline(always)]
     pub(crate) fn number_at_once(&mut self, region: &mut Region) -> Option<u32> {
         let lane = Lane { quota: region.expressions.quota, ..region.numbers };
-        let next = self.next_of_numbers(lane.place.bits(), lane.rest());
+        let next = self.next_of_numbers(lane.position.bits(), lane.rest());
         region.numbers.go_on(next)?;
-        Some(region.numbers.place.cursor() - 1)
+        Some(region.numbers.position.cursor() - 1)
     }
 
     /// The cell of a variable, in the same way.
     #[inline(always)]
     pub(crate) fn variable_at_once(&mut self, region: &mut Region) -> Option<u32> {
         let lane = Lane { quota: region.expressions.quota, ..region.variables };
-        let next = self.next_of_variables(lane.place.bits(), lane.rest());
+        let next = self.next_of_variables(lane.position.bits(), lane.rest());
         region.variables.go_on(next)?;
-        Some(region.variables.place.cursor() - 1)
+        Some(region.variables.position.cursor() - 1)
     }
 
     /// The same where they cannot.
@@ -254,24 +254,24 @@ impl Chunks {
     /// this place is in the chunk 0, and its first chunk. No place, if that cannot be had at once.
     #[cold]
     #[inline(never)]
-    fn next_of_expressions(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.next_words(place, rest, LaneKind::Expressions, stands, Self::expressions_behind)
+    fn next_of_expressions(&mut self, position: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.next_words(position, rest, LaneKind::Expressions, stands, Self::expressions_behind)
     }
 
     #[cold]
     #[inline(never)]
-    fn next_of_variables(&mut self, place: u64, rest: u64) -> (u64, u32) {
-        self.next_words(place, rest, LaneKind::Variables, ONE, Self::variables_behind)
+    fn next_of_variables(&mut self, position: u64, rest: u64) -> (u64, u32) {
+        self.next_words(position, rest, LaneKind::Variables, ONE, Self::variables_behind)
     }
 
     /// The same for numbers, which must lie where they can be addressed.
     #[cold]
     #[inline(never)]
-    fn next_of_numbers(&mut self, place: u64, rest: u64) -> (u64, u32) {
+    fn next_of_numbers(&mut self, position: u64, rest: u64) -> (u64, u32) {
         if self.free >= self.number_limit {
             return (0, 0);
         }
-        self.next_words(place, rest, LaneKind::Numbers, ONE, Self::numbers_behind)
+        self.next_words(position, rest, LaneKind::Numbers, ONE, Self::numbers_behind)
     }
 
     /// Takes the next chunk of a lane without any, or goes on after those that it has. Nothing where a question is to be
@@ -279,50 +279,50 @@ impl Chunks {
     #[inline(always)]
     fn next_words(
         &mut self,
-        place: u64,
+        position: u64,
         rest: u64,
         kind: LaneKind,
         stands: u64,
         behind: impl Fn(&mut Self, u64, u64, u64) -> (u64, u32),
     ) -> (u64, u32) {
         if rest == Lane::EMPTY.rest() {
-            let (place, first) = self.begin(kind, LanePosition::from_bits(stands));
-            return (place.bits(), first);
+            let (position, first) = self.begin(kind, LanePosition::from_bits(stands));
+            return (position.bits(), first);
         }
         if self.taken >= self.bound {
             return (0, 0);
         }
-        behind(self, place, rest, stands)
+        behind(self, position, rest, stands)
     }
 
     /// The same for a lane that has chunks: a function of its own, so that the other one needs few registers, and one for each
     /// kind, so that a link is written in whole words.
     #[cold]
     #[inline(never)]
-    fn expressions_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.words_behind(place, rest, LaneKind::Expressions, stands)
+    fn expressions_behind(&mut self, position: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.words_behind(position, rest, LaneKind::Expressions, stands)
     }
 
     #[cold]
     #[inline(never)]
-    fn variables_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.words_behind(place, rest, LaneKind::Variables, stands)
+    fn variables_behind(&mut self, position: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.words_behind(position, rest, LaneKind::Variables, stands)
     }
 
     #[cold]
     #[inline(never)]
-    fn numbers_behind(&mut self, place: u64, rest: u64, stands: u64) -> (u64, u32) {
-        self.words_behind(place, rest, LaneKind::Numbers, stands)
+    fn numbers_behind(&mut self, position: u64, rest: u64, stands: u64) -> (u64, u32) {
+        self.words_behind(position, rest, LaneKind::Numbers, stands)
     }
 
     #[inline(always)]
-    fn words_behind(&mut self, place: u64, rest: u64, kind: LaneKind, stands: u64) -> (u64, u32) {
-        let lane = Lane::from_words(place, rest);
+    fn words_behind(&mut self, position: u64, rest: u64, kind: LaneKind, stands: u64) -> (u64, u32) {
+        let lane = Lane::from_words(position, rest);
         if lane.quota != u32::MAX {
             return (0, 0);
         }
-        let place = self.go_on_in_free(lane.place, kind, LanePosition::from_bits(stands).cursor());
-        (place.bits(), lane.first)
+        let position = self.go_on_in_free(lane.position, kind, LanePosition::from_bits(stands).cursor());
+        (position.bits(), lane.first)
     }
 
     /// The same for what needs more than a chunk.
@@ -371,13 +371,13 @@ impl Chunks {
         region: &mut Region,
         cells: usize,
     ) -> Result<Option<u32>, Full> {
-        let before = region.numbers.place.within_chunk();
+        let before = region.numbers.position.within_chunk();
         let at = if cells <= CHUNK_CELLS as usize {
             self.extend_by_one(words, region, LaneKind::Numbers, cells)?
         } else {
             self.allot(words, region, LaneKind::Numbers, cells)?
         };
-        if region.numbers.place.end() <= self.number_limit * CHUNK_CELLS {
+        if region.numbers.position.end() <= self.number_limit * CHUNK_CELLS {
             return Ok(Some(at));
         }
         self.untake(&mut region.numbers, before, cells);

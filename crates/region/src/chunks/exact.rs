@@ -19,7 +19,7 @@ impl Chunks {
         self.adopt(&run, Home { lane: run.start, order: 0 }, kind);
         let start = run.start * CHUNK_CELLS;
         Lane {
-            place: LanePosition::new(start + cells, start + run.count * CHUNK_CELLS),
+            position: LanePosition::new(start + cells, start + run.count * CHUNK_CELLS),
             first: run.start,
             ..Lane::EMPTY
         }

@@ -17,8 +17,8 @@ impl Chunks {
 
     /// How many chunks precede the one where a place of a lane lies.
     #[inline]
-    pub(super) fn order(&self, lane: &Lane, place: LanePosition) -> u32 {
-        let home = self.links[last_chunk(place) as usize].home();
+    pub(super) fn order(&self, lane: &Lane, position: LanePosition) -> u32 {
+        let home = self.links[last_chunk(position) as usize].home();
         if home.lane == lane.first { home.order } else { self.find_from(lane, home).order }
     }
 
@@ -34,12 +34,12 @@ impl Chunks {
 
     /// How many chunks a lane has, those ahead included.
     pub(crate) fn length(&self, lane: &Lane) -> u32 {
-        self.length_to(lane, lane.place)
+        self.length_to(lane, lane.position)
     }
 
     /// How many chunks a lane has up to a place of it.
-    pub(crate) fn length_to(&self, lane: &Lane, place: LanePosition) -> u32 {
-        if place == LanePosition::START { 0 } else { self.order(lane, place) + 1 }
+    pub(crate) fn length_to(&self, lane: &Lane, position: LanePosition) -> u32 {
+        if position == LanePosition::START { 0 } else { self.order(lane, position) + 1 }
     }
 
     /// The chunks of a lane, in its order.

@@ -24,9 +24,9 @@ impl LaneRange {
 impl Chunks {
     /// The cells of a lane from a place of it on.
     #[inline]
-    pub(crate) fn since(&self, lane: &Lane, place: LanePosition) -> LaneRange {
-        let order = if place == LanePosition::START { 0 } else { self.order(lane, place) };
-        LaneRange { from: Home { lane: lane.first, order }, cursor: place.cursor() }
+    pub(crate) fn since(&self, lane: &Lane, position: LanePosition) -> LaneRange {
+        let order = if position == LanePosition::START { 0 } else { self.order(lane, position) };
+        LaneRange { from: Home { lane: lane.first, order }, cursor: position.cursor() }
     }
 
     #[inline]

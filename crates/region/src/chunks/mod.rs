@@ -224,19 +224,19 @@ impl Chunks {
         if lane.is_empty() {
             self.adopt(run, Home { lane: run.start, order: 0 }, kind);
             lane.first = run.start;
-            lane.place = LanePosition::new(start + cells, end);
+            lane.position = LanePosition::new(start + cells, end);
             return start;
         }
-        let last = &mut self.links[last_chunk(lane.place) as usize];
+        let last = &mut self.links[last_chunk(lane.position) as usize];
         last.next = run.start;
-        let home = last.segment(last_chunk(lane.place));
-        let mut at = lane.place.cursor();
-        if start != lane.place.end() {
+        let home = last.segment(last_chunk(lane.position));
+        let mut at = lane.position.cursor();
+        if start != lane.position.end() {
             self.leave(words, lane);
             at = start;
         }
         self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
-        lane.place = LanePosition::new(at + cells, end);
+        lane.position = LanePosition::new(at + cells, end);
         at
     }
 
@@ -245,22 +245,22 @@ impl Chunks {
     #[inline(never)]
     pub(crate) fn join(&mut self, from: &Lane, to: &mut Lane) {
         if to.is_empty() {
-            (to.first, to.place) = (from.first, from.place);
+            (to.first, to.position) = (from.first, from.position);
             return;
         }
-        let home = Home { lane: to.first, order: self.order(to, to.place) + 1 };
+        let home = Home { lane: to.first, order: self.order(to, to.position) + 1 };
         let left = to.room();
-        let last = &mut self.links[last_chunk(to.place) as usize];
+        let last = &mut self.links[last_chunk(to.position) as usize];
         last.next = from.first;
         last.used = (CHUNK_CELLS - left) as u16;
         self.links[from.first as usize].set_home(home);
-        to.place = from.place;
+        to.position = from.position;
         self.cells_left += u64::from(left);
     }
 
     /// Fills what a lane leaves unused. Zeros are empty expressions to a walk over them, also to one that has begun.
     fn leave(&mut self, words: &mut AllWords, lane: &Lane) {
-        let first = word_of(lane.place.cursor());
+        let first = word_of(lane.position.cursor());
         self.cells_left += u64::from(lane.room());
         words[first..first + lane.room() as usize * 2].fill(Ref::from_bits(0));
     }
@@ -269,7 +269,7 @@ impl Chunks {
     /// not fit there.
     #[inline(never)]
     fn run(&mut self, lane: &Lane, cells: u32) -> Result<Run, Full> {
-        let behind = if lane.is_empty() { NONE } else { lane.place.end() / CHUNK_CELLS };
+        let behind = if lane.is_empty() { NONE } else { lane.position.end() / CHUNK_CELLS };
         let longer = (cells - lane.room()).div_ceil(CHUNK_CELLS);
         let wanted = Wanted { behind, longer, anew: cells.div_ceil(CHUNK_CELLS) };
         if self.live_count() + wanted.longer > self.limit {
@@ -369,8 +369,8 @@ impl Chunks {
     /// Frees all chunks of a lane, which stands at a place and has this first chunk; none of a lane that stands
     /// nowhere. Counts one of them, and gives the last.
     #[inline(always)]
-    pub(crate) fn release_all(&mut self, place: LanePosition, first: u32) -> u32 {
-        let last = last_chunk(place);
+    pub(crate) fn release_all(&mut self, position: LanePosition, first: u32) -> u32 {
+        let last = last_chunk(position);
         // Before the first chunk there is none, so a lane without chunks has no last one.
         if let Some(link) = self.links.get_mut(last as usize) {
             link.next = self.free;
@@ -392,16 +392,16 @@ impl Chunks {
 
     /// Frees the chunks of a lane after a place of it.
     #[cold]
-    pub(crate) fn release(&mut self, lane: &mut Lane, place: LanePosition) {
-        let stood = std::mem::replace(&mut lane.place, place);
-        if place == LanePosition::START {
+    pub(crate) fn release(&mut self, lane: &mut Lane, position: LanePosition) {
+        let stood = std::mem::replace(&mut lane.position, position);
+        if position == LanePosition::START {
             let first = std::mem::replace(&mut lane.first, NO_LANE);
             let last = self.release_all(stood, first);
             return self.count_freed(first, last);
         }
-        let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, place) + 1);
+        let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, position) + 1);
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
-        let end = &mut self.links[last_chunk(place) as usize];
+        let end = &mut self.links[last_chunk(position) as usize];
         end.used = CHUNK_CELLS as u16;
         let first = end.next;
         self.links[last as usize].next = self.free;
@@ -446,8 +446,8 @@ impl Chunks {
 
 /// The last chunk of the room of a place: of a mark, the chunk where it lies; what is not a chunk at the start.
 #[inline]
-fn last_chunk(place: LanePosition) -> u32 {
-    (place.end() / CHUNK_CELLS).wrapping_sub(1)
+fn last_chunk(position: LanePosition) -> u32 {
+    (position.end() / CHUNK_CELLS).wrapping_sub(1)
 }
 
 /// How many chunks are wanted: fewer if they lie after the last one.

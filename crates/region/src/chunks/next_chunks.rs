@@ -38,16 +38,16 @@ impl Chunks {
     /// The place of a lane that has chunks after `cells` in its next ones, whose last one has not that many left, at most a
     /// chunk's. The start, if they cannot be had.
     #[inline(always)]
-    pub(crate) fn go_on_in_free(&mut self, place: LanePosition, kind: LaneKind, cells: u32) -> LanePosition {
+    pub(crate) fn go_on_in_free(&mut self, position: LanePosition, kind: LaneKind, cells: u32) -> LanePosition {
         let first = self.free;
         let start = first.wrapping_mul(CHUNK_CELLS);
-        let at = if start == place.end() { place.cursor() } else { start };
-        if self.taken >= self.bound || at == start && place.room() != 0 {
+        let at = if start == position.end() { position.cursor() } else { start };
+        if self.taken >= self.bound || at == start && position.room() != 0 {
             return LanePosition::START;
         }
-        let Some(last) = self.links.get_mut(last_chunk(place) as usize) else { return LanePosition::START };
+        let Some(last) = self.links.get_mut(last_chunk(position) as usize) else { return LanePosition::START };
         last.next = first;
-        let home = last.segment_bits(last_chunk(place));
+        let home = last.segment_bits(last_chunk(position));
         let most = self.most_ahead(first, kind, home).min((self.bound - self.taken) as u32);
         let count = self.link_free(first, kind, home, most);
         LanePosition::new(at + cells, start + count * CHUNK_CELLS)

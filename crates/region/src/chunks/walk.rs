@@ -34,7 +34,7 @@ impl Chunks {
 
     /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.
     pub(crate) fn extents(&self, lane: &Lane, since: LanePosition) -> impl Iterator<Item = (u32, u32)> {
-        let (last, mut next) = (lane.place.within_chunk(), None);
+        let (last, mut next) = (lane.position.within_chunk(), None);
         if since != last {
             next = Some(if since == LanePosition::START {
                 (lane.first, lane.first * CHUNK_CELLS)

@@ -517,21 +517,22 @@ struct Scan {
 }
 
 impl Scan {
-    fn from(place: LanePosition) -> Scan {
-        Scan { at: place.cursor(), end: place.end() }
+    fn from(position: LanePosition) -> Scan {
+        Scan { at: position.cursor(), end: position.end() }
     }
 
     /// The same from a place where the lane stood before: another one may have been joined after it since.
     #[cfg(feature = "bindings")]
-    fn since(place: LanePosition, heap: &Heap<impl Words>) -> Scan {
-        let end = if place == LanePosition::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };
-        Scan { at: place.cursor(), end }
+    fn since(position: LanePosition, heap: &Heap<impl Words>) -> Scan {
+        let end =
+            if position == LanePosition::START { 0 } else { heap.chunks.walked_to(position.end() / CHUNK_CELLS - 1) };
+        Scan { at: position.cursor(), end }
     }
 
     /// The next cell, unless the lane ends.
     #[inline]
     fn next(&mut self, lane: &Lane, heap: &Heap<impl Words>) -> Option<u32> {
-        if self.at == lane.place.cursor() {
+        if self.at == lane.position.cursor() {
             return None;
         }
         if self.at >= self.end {
