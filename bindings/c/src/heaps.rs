@@ -17,7 +17,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use region::{Heap, Ref, RegionHandle, Regions, Words};
+use region::{Heap, Ref, RegionHandle, RegionTable, Words};
 
 use crate::marks::Marks;
 use crate::status::{Outcome, Status};
@@ -115,7 +115,7 @@ struct Slot {
 /// A heap that is open.
 pub(crate) struct HeapEntry {
     pub(crate) handle: u64,
-    pub(crate) regions: Regions,
+    pub(crate) regions: RegionTable,
     /// Of regions that were ever rewound or marked.
     pub(crate) marks: HashMap<RegionHandle, Marks>,
     /// Whether a call panicked while it moved things: nobody knows what the regions hold, and the heap can only be closed.
@@ -145,7 +145,7 @@ fn withdraw(lane: *mut Lane) {
 }
 
 impl Table {
-    fn add(&mut self, regions: Regions) -> Outcome<u64> {
+    fn add(&mut self, regions: RegionTable) -> Outcome<u64> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None if self.slots.len() >> SLOT_BITS > 0 => return Err(Status::TooMany.into()),
@@ -220,7 +220,7 @@ impl Drop for Call<'_> {
 
 /// Opens a heap.
 pub(crate) fn open(heap: Heap) -> Outcome<u64> {
-    with_table(|table| table.add(Regions::new(heap)))
+    with_table(|table| table.add(RegionTable::new(heap)))
 }
 
 /// Closes a heap, with all that is in it.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use region::{Heap, Ref, RegionHandle, Regions, ReleaseOutcome};
+use region::{Heap, Ref, RegionHandle, RegionTable, ReleaseOutcome};
 
 use crate::arguments::{Out, place};
 use crate::heaps::{self, Builder, HeapEntry, Region, View, with};
@@ -47,7 +47,7 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    fn of(regions: &Regions) -> Statistics {
+    fn of(regions: &RegionTable) -> Statistics {
         let counts = regions.heap().statistics();
         Statistics {
             cells_handed_out: counts.cells_handed_out,
@@ -158,7 +158,7 @@ extern "C" fn mnr_region_open_within(parent: Region, out: Out<Region>) -> Status
 fn ending(
     region: Region,
     freed: Out<bool>,
-    end: impl FnOnce(&mut Regions, RegionHandle) -> Result<ReleaseOutcome, region::HandleError>,
+    end: impl FnOnce(&mut RegionTable, RegionHandle) -> Result<ReleaseOutcome, region::HandleError>,
 ) -> Status {
     guard(|| {
         with(region.heap, |entry| {
@@ -174,17 +174,17 @@ fn ending(
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_close(region: Region, freed: Out<bool>) -> Status {
-    ending(region, freed, Regions::close)
+    ending(region, freed, RegionTable::close)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_release(region: Region, freed: Out<bool>) -> Status {
-    ending(region, freed, Regions::release)
+    ending(region, freed, RegionTable::release)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_untether(region: Region, freed: Out<bool>) -> Status {
-    ending(region, freed, Regions::untether)
+    ending(region, freed, RegionTable::untether)
 }
 
 /// Works on the region of a handle.

@@ -1,6 +1,6 @@
 //! Making: expressions, variables, numbers, strings, buffers, arrays, maps, lists and trees.
 //!
-//! What is to be referred to is checked ([`region::Regions::check`]), but for what the inline path makes, which does not
+//! What is to be referred to is checked ([`region::RegionTable::check`]), but for what the inline path makes, which does not
 //! check either: it would cost more than making it.
 
 use region::{Heap, Ref, Region as Made, RegionHandle};

@@ -21,21 +21,20 @@
 //! 6. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
 //! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced or copied.
-//! 8. Regions are values.
-//! 9. With the feature `bindings`, a table has regions by handles, for languages that cannot hold a region as a value, and what
+//! 8. With the feature `bindings`, a table has regions by handles, for languages that cannot hold a region as a value, and what
 //!    roots lead to is copied to another heap by one call. An object, such as a map, is an expression with a header of its own, so
 //!    walks over the lane pass it as they pass others; its raw data, if it has some, lies in the lane of numbers.
-//! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes again. Any thread reads it under
-//!     a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
-//! 11. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
+//! 9. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes again. Any thread reads it under
+//!    a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
+//! 10. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
 //!
 //! # What it costs
 //!
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
 //! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in
 //! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or after
-//! which a region was joined, and holds at most as many free chunks ahead of a lane as the lane has, fifteen of them. Memory that was got from the system is kept until the heap is dropped. A heap takes 4 GiB of
-//! address space, which is not memory: [`Heap::try_new`] says what if the system refuses them.
+//! which a region was joined, and holds at most as many free chunks ahead of a lane as the lane has, fifteen of them. Memory that
+//! was got from the system is kept until the heap is dropped. A heap takes 4 GiB of address space, which is not memory: [`Heap::try_new`] says what if the system refuses them.
 //!
 //! # What never happens
 //!
@@ -82,7 +81,9 @@ mod words;
 mod page {}
 
 #[cfg(feature = "bindings")]
-pub use bindings::{Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, Regions, ReleaseOutcome};
+pub use bindings::{
+    Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome,
+};
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
 pub use heap::{FrozenHeap, Heap};

@@ -94,12 +94,6 @@ impl<W: Words> Heap<W> {
         }
     }
 
-    /// Whether a map has a key, whatever its value is.
-    #[inline(always)]
-    pub fn map_contains(&self, map: Ref, key: Ref) -> bool {
-        self.map_get(map, key).is_some()
-    }
-
     /// The value of a key that is this string, without making it.
     pub fn map_get_string(&self, map: Ref, key: &str) -> Option<Ref> {
         let layout = self.layout(map);

@@ -24,7 +24,7 @@ pub use bytes::Bytes;
 pub use map::Entries;
 pub use object::Object;
 pub use parked_tethers::{NoParking, NotParked};
-pub use region_table::{HandleError, RegionHandle, Regions, ReleaseOutcome};
+pub use region_table::{HandleError, RegionHandle, RegionTable, ReleaseOutcome};
 
 pub(crate) use bytes::{RUN, run_cells};
 pub(crate) use map::TABLE;

@@ -7,14 +7,14 @@
 //!
 //! 1. It is opened, perhaps within another one, its *parent*, which cannot be closed before it, and which it retains: what is
 //!    in it may refer to what is in the parent.
-//! 2. It is retained by its owner or by another region ([`Regions::refer`]), and released; it is tethered while it is read.
-//! 3. It is closed, or leaves with its result for another region ([`Regions::leave`]). If nothing retains or tethers it, it is
+//! 2. It is retained by its owner or by another region ([`RegionTable::refer`]), and released; it is tethered while it is read.
+//! 3. It is closed, or leaves with its result for another region ([`RegionTable::leave`]). If nothing retains or tethers it, it is
 //!    freed at once, and otherwise by the last release. Whatever it retained is released then.
 //!
 //! Regions that retain each other in a ring are freed with the table. One that leaves for another region than its parent takes
 //! along that it retains the parent; for a region further out, that would be a ring: let it leave level by level.
 //!
-//! All operations but [`Regions::leave`] and [`Regions::check`] are O(1), freeing counted where it was caused. The rules are
+//! All operations but [`RegionTable::leave`] and [`RegionTable::check`] are O(1), freeing counted where it was caused. The rules are
 //! those of the RC-G runtime of Omnilisp, where an operation too many went unnoticed: here it is an error.
 
 use std::error::Error;
@@ -125,7 +125,7 @@ pub enum ReleaseOutcome {
 
 /// A heap and the regions in it, by handle.
 #[derive(Debug, Default)]
-pub struct Regions {
+pub struct RegionTable {
     heap: Heap,
     slots: Vec<Slot>,
     /// Slots without a region that can have one.
@@ -162,10 +162,10 @@ impl TableEntry {
 }
 
 /// Opening, closing and counting.
-impl Regions {
+impl RegionTable {
     /// A table of regions in a heap of their own.
-    pub fn new(heap: Heap) -> Regions {
-        Regions { heap, slots: Vec::new(), free: Vec::new(), count: 0 }
+    pub fn new(heap: Heap) -> RegionTable {
+        RegionTable { heap, slots: Vec::new(), free: Vec::new(), count: 0 }
     }
 
     /// The heap that all regions of the table lie in.
@@ -173,7 +173,7 @@ impl Regions {
         &self.heap
     }
 
-    /// The same, to change what is in it. What it makes goes to regions of the table through [`Regions::parts`].
+    /// The same, to change what is in it. What it makes goes to regions of the table through [`RegionTable::parts`].
     pub fn heap_mut(&mut self) -> &mut Heap {
         &mut self.heap
     }
@@ -256,7 +256,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Takes back one [`Regions::retain`].
+    /// Takes back one [`RegionTable::retain`].
     pub fn release(&mut self, handle: RegionHandle) -> Result<ReleaseOutcome, HandleError> {
         let entry = self.entry_mut(handle)?;
         if entry.external == entry.referred {
@@ -285,7 +285,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Ends one [`Regions::tether`].
+    /// Ends one [`RegionTable::tether`].
     pub fn untether(&mut self, handle: RegionHandle) -> Result<ReleaseOutcome, HandleError> {
         let tethers = &mut self.entry_mut(handle)?.tethers;
         *tethers = tethers.checked_sub(1).ok_or(HandleError::NotTethered)?;
@@ -353,10 +353,10 @@ impl Regions {
 }
 
 /// What is in regions.
-impl Regions {
+impl RegionTable {
     /// The heap and an open region, to make something in it.
     ///
-    /// What refers to other regions from there is not checked; [`Regions::check`] does that.
+    /// What refers to other regions from there is not checked; [`RegionTable::check`] does that.
     pub fn parts(&mut self, handle: RegionHandle) -> Result<(&mut Heap, &mut Region), HandleError> {
         self.opened(handle)?;
         let entry = self.slots[handle.slot as usize].entry.as_mut().ok_or(HandleError::Freed)?;
@@ -369,7 +369,7 @@ impl Regions {
     }
 
     /// Whether what lies in a region may refer to this: an immediate, or what lies in the region itself, in one that it was
-    /// opened within, or in one that it [refers](Regions::refer) to. Steps for each of those.
+    /// opened within, or in one that it [refers](RegionTable::refer) to. Steps for each of those.
     pub fn check(&self, handle: RegionHandle, reference: Ref) -> Result<(), HandleError> {
         let mut outer = Some(handle);
         if reference.is_immediate() {
@@ -388,14 +388,14 @@ impl Regions {
         if refers.iter().any(is_retained) { Ok(()) } else { Err(HandleError::Foreign(reference)) }
     }
 
-    /// Makes an expression of children that a region [may refer](Regions::check) to.
+    /// Makes an expression of children that a region [may refer](RegionTable::check) to.
     pub fn expression(&mut self, handle: RegionHandle, children: &[Ref]) -> Result<Ref, HandleError> {
         children.iter().try_for_each(|child| self.check(handle, *child))?;
         let (heap, region) = self.parts(handle)?;
         Ok(heap.expression(region, children)?)
     }
 
-    /// Replaces a child of an expression in a region by what the region [may refer](Regions::check) to. The index must be
+    /// Replaces a child of an expression in a region by what the region [may refer](RegionTable::check) to. The index must be
     /// below the length of the expression.
     pub fn set_child(&mut self, handle: RegionHandle, of: Ref, index: usize, child: Ref) -> Result<(), HandleError> {
         self.stores(handle, of, child)?;
@@ -403,7 +403,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Binds a variable in a region to what the region [may refer](Regions::check) to.
+    /// Binds a variable in a region to what the region [may refer](RegionTable::check) to.
     pub fn bind(&mut self, handle: RegionHandle, variable: Ref, value: Ref) -> Result<(), HandleError> {
         self.stores(handle, variable, value)?;
         self.heap.bind(variable, value);
@@ -468,7 +468,7 @@ impl Regions {
     pub fn leave_for(
         &mut self,
         from: RegionHandle,
-        target: &mut Regions,
+        target: &mut RegionTable,
         to: RegionHandle,
         roots: &mut [Ref],
         foreign: impl FnMut(Ref) -> Ref,
@@ -544,7 +544,7 @@ mod tests {
     /// A slot whose generations are used up is never used again.
     #[test]
     fn a_slot_is_retired() {
-        let mut regions = Regions::new(Heap::new());
+        let mut regions = RegionTable::new(Heap::new());
         let first = regions.open().expect("there is room");
         assert_eq!(regions.close(first), Ok(ReleaseOutcome::Freed));
         regions.slots[0].generation = u32::MAX;
@@ -558,7 +558,7 @@ mod tests {
 
     #[test]
     fn counts_do_not_wrap() -> Result<(), HandleError> {
-        let mut regions = Regions::new(Heap::new());
+        let mut regions = RegionTable::new(Heap::new());
         let region = regions.open()?;
         let entry = regions.entry_mut(region)?;
         (entry.external, entry.tethers) = (u32::MAX, u32::MAX);

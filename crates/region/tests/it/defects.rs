@@ -25,7 +25,7 @@
 //! | D18 | what a thread kept was lost with it | `defects::threads_return_their_memory` |
 //! | D19 | nothing kept a reference to a temporary out of what lives longer | `defects::foreign_reference_is_refused`, `defects::foreign_reference_is_found`, `tethers::foreign_reference_is_refused`, `nested::a_parent_lives_as_long_as_what_was_within_it` |
 
-use region::{Bound, EscapePath, Full, HandleError, Heap, Mark, Ref, Region, Regions, ReleaseOutcome, tag};
+use region::{Bound, EscapePath, Full, HandleError, Heap, Mark, Ref, Region, RegionTable, ReleaseOutcome, tag};
 
 use crate::basics::small;
 use crate::handles::list;
@@ -302,7 +302,7 @@ fn splice_leaves_nothing_behind() -> Any {
 /// D7: a region that was closed twice was in the pool twice, and two owners got the same one.
 #[test]
 fn double_exit_is_an_error() -> Handled {
-    let mut regions = Regions::new(Heap::new());
+    let mut regions = RegionTable::new(Heap::new());
     let (one, kept) = (regions.open()?, regions.open()?);
     assert_eq!((regions.close(one), regions.close(one)), (Ok(ReleaseOutcome::Freed), Err(HandleError::Freed)));
     regions.retain(kept)?;
@@ -318,7 +318,7 @@ fn double_exit_is_an_error() -> Handled {
 /// D16: a release too many made a count negative, and the region was never freed.
 #[test]
 fn release_needs_retain() -> Handled {
-    let mut regions = Regions::new(Heap::new());
+    let mut regions = RegionTable::new(Heap::new());
     let (one, other) = (regions.open()?, regions.open()?);
     assert_eq!(regions.release(one), Err(HandleError::NotRetained));
     assert_eq!(regions.untether(one), Err(HandleError::NotTethered));
@@ -334,7 +334,7 @@ fn release_needs_retain() -> Handled {
 /// D14: the chunk of a tethered region was moved away under its readers.
 #[test]
 fn splice_refused_while_tethered() -> Handled {
-    let mut regions = Regions::new(Heap::new());
+    let mut regions = RegionTable::new(Heap::new());
     let (region, to) = (regions.open()?, regions.open()?);
     let made = list(&mut regions, region, 1_000)?;
     regions.tether(region)?;
@@ -359,7 +359,7 @@ fn splice_refused_while_tethered() -> Handled {
 /// D19: nothing kept a reference to a temporary out of a region that lived longer.
 #[test]
 fn foreign_reference_is_refused() -> Handled {
-    let mut regions = Regions::new(Heap::new());
+    let mut regions = RegionTable::new(Heap::new());
     let (long, short) = (regions.open()?, regions.open()?);
     let inner = regions.open_within(long)?;
     let temporary = regions.expression(short, &[small(1)])?;

@@ -1,18 +1,18 @@
 //! Regions in a table.
 
-use region::{EscapePath, HandleError, Heap, Limit, RegionHandle, Regions, ReleaseOutcome};
+use region::{EscapePath, HandleError, Heap, Limit, RegionHandle, RegionTable, ReleaseOutcome};
 
 use crate::basics::small;
 use crate::leaving::values;
 
 type Result<T> = std::result::Result<T, HandleError>;
 
-fn regions() -> Regions {
-    Regions::new(Heap::new())
+fn regions() -> RegionTable {
+    RegionTable::new(Heap::new())
 }
 
 /// A list of so many cells in a region of the table.
-pub(crate) fn list(regions: &mut Regions, handle: RegionHandle, cells: u32) -> Result<region::Ref> {
+pub(crate) fn list(regions: &mut RegionTable, handle: RegionHandle, cells: u32) -> Result<region::Ref> {
     let (heap, region) = regions.parts(handle)?;
     let mut list = small(0);
     for at in 0..cells / 2 {

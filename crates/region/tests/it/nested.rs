@@ -6,7 +6,7 @@
 //! 3. After each step everything in every region that lives is read: what it refers to is there.
 
 use proptest::prelude::*;
-use region::{EscapePath, HandleError, Heap, Ref, RegionHandle, Regions, ReleaseOutcome};
+use region::{EscapePath, HandleError, Heap, Ref, RegionHandle, RegionTable, ReleaseOutcome};
 
 use crate::basics::small;
 
@@ -47,7 +47,7 @@ struct Node {
 }
 
 struct World {
-    regions: Regions,
+    regions: RegionTable,
     models: Vec<Model>,
     nodes: Vec<Node>,
 }
@@ -282,7 +282,7 @@ proptest! {
     fn a_table_does_what_its_model_does(
         steps in prop::collection::vec((step(), 0..12_usize, 0..12_usize), 1..120),
     ) {
-        let mut world = World { regions: Regions::new(Heap::new()), models: Vec::new(), nodes: Vec::new() };
+        let mut world = World { regions: RegionTable::new(Heap::new()), models: Vec::new(), nodes: Vec::new() };
         world.regions.open().map(|handle| world.add(handle, None)).expect("there is room");
         for (step, one, other) in steps {
             world.step(step, one, other);
@@ -295,7 +295,7 @@ proptest! {
 #[test]
 fn nothing_retains_itself() -> Answer<()> {
     for by_splice in [false, true] {
-        let mut regions = Regions::new(Heap::new());
+        let mut regions = RegionTable::new(Heap::new());
         let (one, to) = (regions.open()?, regions.open()?);
         let within = regions.open_within(to)?;
         assert_eq!(regions.refer(one, one), Err(HandleError::Same));
@@ -315,7 +315,7 @@ fn nothing_retains_itself() -> Answer<()> {
 /// D19: what a region within another one refers to there is kept, wherever it goes and whatever is closed first.
 #[test]
 fn a_parent_lives_as_long_as_what_was_within_it() -> Answer<()> {
-    let mut regions = Regions::new(Heap::new());
+    let mut regions = RegionTable::new(Heap::new());
     let (parent, results) = (regions.open()?, regions.open()?);
     let (kept, leaving) = (regions.open_within(parent)?, regions.open_within(parent)?);
     let shared = regions.expression(parent, &[small(5)])?;
