@@ -30,24 +30,28 @@ pub(super) const SYSTEM: &str = "system";
 #[derive(Clone, Copy)]
 pub(super) struct State {
     pub(super) words: &'static str,
+    gives_back: bool,
     settings: &'static str,
 }
 
 /// As in a process that has just begun.
 const GIVES_BACK: State = State {
     words: "malloc gives memory back",
+    gives_back: true,
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072",
 };
 
 /// The same, with large pages where they fit: a heap asks for them in large memory, so malloc does as well.
 const FRESH: State = State {
     words: "malloc gives memory back",
+    gives_back: true,
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072:glibc.malloc.hugetlb=1",
 };
 
 /// As in a process that has freed large pieces.
 const KEEPS: State = State {
     words: "malloc keeps memory",
+    gives_back: false,
     settings: "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824",
 };
 
@@ -71,9 +75,10 @@ fn fresh(plan: &Plan) -> Rows {
 fn at_once(plan: &Plan, state: State) -> Rows {
     let mut rows = super::life::anew_at_once(plan, state)?;
     rows.extend(super::life::pooled_at_once(plan, state)?);
-    if state.settings == GIVES_BACK.settings {
-        rows.extend(super::modelled::anew_rows(plan)?);
-    }
+    rows.extend(match state.gives_back {
+        true => super::modelled::anew_rows(plan)?,
+        false => super::modelled::again_rows(plan)?,
+    });
     rows.extend(super::copies::large_rows(plan, state)?);
     Ok(rows)
 }
