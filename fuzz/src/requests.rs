@@ -9,9 +9,7 @@
 //! Limits stay below [`CAP`] wherever something could be granted, so that a run takes little memory. This file is compiled by
 //! the fuzz target and by the tests of region, which run it on programs of their own.
 
-use std::alloc::Layout;
-
-use region::{Arena, ArenaFull, ArenaMark, BYTES_MAX, ENTRIES_MAX, Full, Heap, LENGTH_MAX, Limit, Mark, Ref, Region};
+use region::{BYTES_MAX, ENTRIES_MAX, Full, Heap, LENGTH_MAX, Limit, Mark, Ref, Region};
 
 /// The highest limit under which anything is made, in bytes.
 const CAP: usize = 1 << 20;
@@ -81,7 +79,7 @@ impl Program<'_> {
     }
 }
 
-/// A heap with two regions, another heap, and an arena.
+/// A heap with two regions, and another heap.
 struct World {
     heap: Heap,
     limit: usize,
@@ -91,27 +89,14 @@ struct World {
     quotas: [usize; 2],
     other: Heap,
     far: Region,
-    arena: Arena,
-    arena_limit: usize,
-    arena_mark: Option<ArenaMark>,
 }
 
 /// Runs a program. Panics where a number is not what it should be.
 pub(crate) fn run(program: &[u8]) {
     let mut heap = Heap::with_limit(CAP);
     let (regions, mut other) = ([heap.open(), heap.open()], Heap::with_limit(CAP));
-    let mut world = World {
-        heap,
-        limit: CAP,
-        regions,
-        marks: [Mark::START; 2],
-        quotas: [usize::MAX; 2],
-        far: other.open(),
-        other,
-        arena: Arena::with_limit(CAP),
-        arena_limit: CAP,
-        arena_mark: None,
-    };
+    let mut world =
+        World { heap, limit: CAP, regions, marks: [Mark::START; 2], quotas: [usize::MAX; 2], far: other.open(), other };
     let mut program = Program(program);
     while world.step(&mut program).is_some() {
         world.check();
@@ -122,7 +107,7 @@ pub(crate) fn run(program: &[u8]) {
 impl World {
     /// Runs the next request, if the program has one.
     fn step(&mut self, program: &mut Program<'_>) -> Option<()> {
-        let (request, which) = (program.byte()? % 16, usize::from(program.byte()?) % 2);
+        let (request, which) = (program.byte()? % 14, usize::from(program.byte()?) % 2);
         match request {
             0 => self.limit_heap(program.pick(&LIMITS)?),
             1 => {
@@ -160,13 +145,14 @@ impl World {
             8 => self.marks[which] = self.heap.mark(&self.regions[which]),
             9 => self.heap.rewind(&mut self.regions[which], self.marks[which]),
             10 | 11 => self.leave(which, request == 10),
-            12 => self.relocate(which, program.pick(&LIMITS)?.min(CAP), program.pick(&LIMITS)?),
-            13 => {
-                self.arena_limit = program.pick(&LIMITS)?;
-                self.arena.set_limit(self.arena_limit);
+            12 => {
+                let (limit, quota) = (program.pick(&LIMITS)?.min(CAP), program.pick(&LIMITS)?);
+                let length = program.size()?;
+                if let Some(made) = self.make(which, |heap, region| heap.reserve(region, length)) {
+                    self.copy_away(which, made, limit, quota);
+                }
             }
-            14 => self.alloc(program.size()?, 1 << (program.byte()? % 31)),
-            _ => self.give_back(program.byte()?),
+            _ => self.give_back(which),
         }
         Some(())
     }
@@ -231,17 +217,18 @@ impl World {
         }
     }
 
-    /// Copies a region to another heap as a whole, and gives that back.
-    fn relocate(&mut self, from: usize, limit: usize, quota: usize) {
+    /// Copies something in a region to another heap, and gives that back.
+    fn copy_away(&mut self, from: usize, root: Ref, limit: usize, quota: usize) {
         self.other.set_limit(Some(limit));
         self.far.set_limit(Some(quota));
         let before = self.other.statistics();
-        let moved = self.heap.relocate_to(&mut [], &self.regions[from], &mut self.other, &mut self.far, |met| met);
+        let (source, mut roots) = (&self.regions[from], [root]);
+        let moved = self.heap.copy_to(&mut roots, source, &mut self.other, &mut self.far, |met| met);
         let after = self.other.statistics();
         assert!(after.bytes_held <= limit.max(before.bytes_held), "the limit of the other heap");
         match moved {
-            Ok(report) => {
-                assert!(report.is_some() && after.bytes_live == self.heap.bytes_of(&self.regions[from]));
+            Ok(_) => {
+                assert_eq!(self.other.children(roots[0]), self.heap.children(root));
                 assert!(after.bytes_live <= quota, "the limit of the other region");
             }
             Err(full) => {
@@ -251,46 +238,10 @@ impl World {
         self.other.rewind(&mut self.far, Mark::START);
     }
 
-    /// Under a limit beyond the cap only what can never be had is asked for.
-    fn alloc(&mut self, size: usize, align: usize) {
-        let Ok(layout) = Layout::from_size_align(size, align) else { return };
-        let before = self.arena.statistics();
-        if self.arena_limit > CAP && size < isize::MAX as usize - 128 {
-            self.arena.set_limit(CAP);
-        }
-        let slice =
-            if align == 8 { self.arena.try_alloc_slice_fill_with(size, |at| at as u64).map(drop) } else { Ok(()) };
-        let place = slice.and_then(|()| self.arena.try_alloc_layout(layout));
-        let (after, limit) = (self.arena.statistics(), self.arena_limit.min(CAP));
-        self.arena.set_limit(self.arena_limit);
-        assert!(after.bytes_held <= limit.max(before.bytes_held), "the limit of the arena");
-        match place {
-            Ok(place) => assert_eq!(place.addr().get() % align, 0),
-            Err(ArenaFull::Limit { held, needed, limit }) => assert!(held > limit || needed > (limit - held) / 16 * 16),
-            Err(ArenaFull::Size) => assert!(size > isize::MAX as usize / 8),
-            Err(full) => assert!(size >= isize::MAX as usize - 128, "{full}"),
-        }
-    }
-
-    fn give_back(&mut self, how: u8) {
-        match how % 6 {
-            0 => self.arena_mark = Some(self.arena.mark()),
-            1 => {
-                // Of what was given back the mark is refused, or stands where the same chunk is in use again.
-                if let Some(mark) = self.arena_mark.take() {
-                    let _ = self.arena.rewind(mark);
-                }
-            }
-            2 => self.arena.reset(),
-            3 => self.arena.trim(),
-            4 => Arena::set_pool_limit(LIMITS[how as usize % LIMITS.len()]),
-            _ => {
-                let which = usize::from(how) / 6 % 2;
-                let fresh = self.heap.open();
-                self.heap.close(std::mem::replace(&mut self.regions[which], fresh));
-                (self.marks[which], self.quotas[which]) = (Mark::START, usize::MAX);
-            }
-        }
+    fn give_back(&mut self, which: usize) {
+        let fresh = self.heap.open();
+        self.heap.close(std::mem::replace(&mut self.regions[which], fresh));
+        (self.marks[which], self.quotas[which]) = (Mark::START, usize::MAX);
     }
 
     /// What is counted adds up.
@@ -301,9 +252,6 @@ impl World {
         assert!(statistics.chunks * 512 <= statistics.bytes_held);
         assert_eq!((statistics.chunks - statistics.chunks_free) * 512, statistics.bytes_live);
         assert!(statistics.bytes_live <= statistics.bytes_live_peak);
-        let arena = self.arena.statistics();
-        let parts = arena.bytes_used + arena.bytes_wasted + arena.bytes_free + 48 * arena.chunks;
-        assert_eq!(arena.bytes_held, parts, "{arena:?}");
     }
 
     fn finish(mut self) {

@@ -30,13 +30,9 @@ pub(crate) struct Flags {
 /// Sanitizer, package, and the tests that are left out under it.
 const RUNS: &[(Sanitizer, &str, &[&str])] =
     &[(Sanitizer::Address, "metroon-region", LEFT_OUT), (Sanitizer::Thread, "metroon-region", LEFT_OUT)];
-/// One limits the address space of a process, of which sanitizers need terabytes; one measures its memory, of which they keep
-/// what was given back, to find who still uses it.
-const LEFT_OUT: &[&str] = &[
-    "limits::a_system_that_refuses_is_an_error",
-    "limits::address_space_that_is_refused_is_an_error",
-    "arena::threads_return_their_memory",
-];
+/// They limit the address space of a process, of which sanitizers need terabytes.
+const LEFT_OUT: &[&str] =
+    &["limits::a_system_that_refuses_is_an_error", "limits::address_space_that_is_refused_is_an_error"];
 
 const ASK_LIMIT: Duration = Duration::from_secs(20);
 

@@ -4,9 +4,8 @@
 //! arena in every round, and end when it is dropped, so they are mostly about pages that the system gives.
 
 use super::objects::{
-    Bumped, Collected, Integers, Node, Nodes, Objects, all_but_one, chain, chain_boxed, chain_by_maker,
-    chain_collected, chain_counted, chain_typed, integers, integers_by_maker, read, read_boxed, read_collected,
-    read_counted, read_plain,
+    Bumped, Collected, Integers, Node, Nodes, Objects, all_but_one, chain, chain_boxed, chain_collected, chain_counted,
+    chain_typed, integers, read, read_boxed, read_collected, read_counted, read_plain,
 };
 use super::{Clock, Contest, Failure};
 use crate::compare::Timed;
@@ -43,7 +42,7 @@ pub(super) struct Size {
 }
 
 /// A side that makes this many.
-type Maker<'a> = &'a mut dyn FnMut(Size) -> Result<Timed, Failure>;
+type Filling<'a> = &'a mut dyn FnMut(Size) -> Result<Timed, Failure>;
 
 impl Size {
     /// What is made in warm memory.
@@ -60,34 +59,26 @@ impl Size {
         u64::from(self.objects) * self.repeats
     }
 
-    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Maker<'_>, theirs: Maker<'_>) -> Result<Row, Failure> {
+    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Filling<'_>, theirs: Filling<'_>) -> Result<Row, Failure> {
         Contest { n: self.total(), ..contest }.run(plan, &mut || ours(self), &mut || theirs(self))
     }
 }
 
 fn warm_rows(plan: &Plan, size: Size) -> Rows {
-    let (name, by_maker) =
-        (&format!("{} objects, warm", size.objects), &format!("{} objects by a maker, warm", size.objects));
-    let contest = |name, must, note| Contest { name, n: 0, peer: "bumpalo, reset", must, note };
+    let name = &format!("{} objects, warm", size.objects);
+    let contest = |must, note| Contest { name, n: 0, peer: "bumpalo, reset", must, note };
     let must = Some((0.91, "small object, warm"));
     Ok(vec![
-        size.row(plan, contest(name, must, EQUAL), &mut warm(chain::<3>), &mut bump_warm::<Nodes<1>>())?,
-        size.row(plan, contest(by_maker, must, EQUAL), &mut warm(chain_by_maker::<3>), &mut bump_warm::<Nodes<1>>())?,
-        size.row(plan, contest(name, must, EQUAL_LARGE), &mut warm(chain::<9>), &mut bump_warm::<Nodes<7>>())?,
-        size.row(
-            plan,
-            contest(by_maker, must, EQUAL_LARGE),
-            &mut warm(chain_by_maker::<9>),
-            &mut bump_warm::<Nodes<7>>(),
-        )?,
-        size.row(plan, contest(name, None, SMALLER), &mut warm(chain::<3>), &mut bump_warm::<Objects>())?,
+        size.row(plan, contest(must, EQUAL), &mut warm(chain::<3>), &mut bump_warm::<Nodes<1>>())?,
+        size.row(plan, contest(must, EQUAL_LARGE), &mut warm(chain::<9>), &mut bump_warm::<Nodes<7>>())?,
+        size.row(plan, contest(None, SMALLER), &mut warm(chain::<3>), &mut bump_warm::<Objects>())?,
     ])
 }
 
 /// The report's loop, create and allocate and destroy, where a peer has no memory to begin with.
 fn anew_rows(plan: &Plan, size: Size) -> Rows {
     let name = &format!("{} objects, create to destroy", size.objects);
-    let row = |peer, note, theirs: Maker<'_>| {
+    let row = |peer, note, theirs: Filling<'_>| {
         size.row(plan, Contest { name, n: 0, peer, must: None, note }, &mut warm(chain::<3>), theirs)
     };
     Ok(vec![
@@ -120,7 +111,7 @@ pub(super) fn boxed_rows(plan: &Plan, peer: &'static str) -> Rows {
 pub(super) fn many(plan: &Plan) -> Rows {
     let size = Size::fresh(plan);
     let name = "10M objects, fresh memory";
-    let row = |peer, least: Option<f64>, note, ours: Maker<'_>, theirs: Maker<'_>| {
+    let row = |peer, least: Option<f64>, note, ours: Filling<'_>, theirs: Filling<'_>| {
         let must = least.map(|least| (least, name));
         size.row(plan, Contest { name, n: 0, peer, must, note }, ours, theirs)
     };
@@ -138,13 +129,9 @@ fn integer_rows(plan: &Plan) -> Rows {
     const NOTE: &str = "8 bytes an integer of 64 bits on both sides; one in 1,024 is kept and read back";
     let mut rows = Vec::new();
     for size in Size::all(plan) {
-        let row = |by, ours: Maker<'_>| {
-            let name = &format!("{} boxed integers{by}, warm", size.objects);
-            let contest = Contest { name, n: 0, peer: "bumpalo, reset", must: None, note: NOTE };
-            size.row(plan, contest, ours, &mut bump_warm::<Integers>())
-        };
-        rows.push(row("", &mut numbers(integers))?);
-        rows.push(row(" by a maker", &mut numbers(integers_by_maker))?);
+        let name = &format!("{} boxed integers, warm", size.objects);
+        let contest = Contest { name, n: 0, peer: "bumpalo, reset", must: None, note: NOTE };
+        rows.push(size.row(plan, contest, &mut numbers(), &mut bump_warm::<Integers>())?);
     }
     Ok(rows)
 }
@@ -257,10 +244,8 @@ fn counted(size: Size) -> Result<Timed, Failure> {
     Ok(clock.done(checksum))
 }
 
-/// Ours: integers in one heap for all rounds, made by something that gives some of them.
-fn numbers(
-    make: impl Fn(&mut Heap, &mut Region, u32, &mut Vec<Ref>) -> Result<(), Full>,
-) -> impl FnMut(Size) -> Result<Timed, Failure> {
+/// Ours: integers in one heap for all rounds.
+fn numbers() -> impl FnMut(Size) -> Result<Timed, Failure> {
     let mut heap = Heap::new();
     let mut region = heap.open();
     let mut kept: Vec<Ref> = Vec::new();
@@ -271,7 +256,7 @@ fn numbers(
                 let before = mem::replace(&mut region, heap.open());
                 heap.close(before);
                 kept.clear();
-                make(&mut heap, &mut region, size.objects, &mut kept)?;
+                integers(&mut heap, &mut region, size.objects, &mut kept)?;
             }
             Ok::<(), Full>(())
         })?;

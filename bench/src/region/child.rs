@@ -30,24 +30,34 @@ pub(super) const SYSTEM: &str = "system";
 #[derive(Clone, Copy)]
 pub(super) struct State {
     pub(super) words: &'static str,
+    gives_back: bool,
     settings: &'static str,
 }
 
 /// As in a process that has just begun.
 const GIVES_BACK: State = State {
     words: "malloc gives memory back",
+    gives_back: true,
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072",
+};
+
+/// The same, with large pages where they fit: a heap asks for them in large memory, so malloc does as well.
+const FRESH: State = State {
+    words: "malloc gives memory back",
+    gives_back: true,
+    settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072:glibc.malloc.hugetlb=1",
 };
 
 /// As in a process that has freed large pieces.
 const KEEPS: State = State {
     words: "malloc keeps memory",
+    gives_back: false,
     settings: "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824",
 };
 
 /// The processes of this program: the state of malloc in each, and its suite.
 const PROCESSES: [(State, Suite); 3] = [
-    (GIVES_BACK, Suite { name: "region-fresh", has_programs: false, run: fresh }),
+    (FRESH, Suite { name: "region-fresh", has_programs: false, run: fresh }),
     (GIVES_BACK, Suite { name: "region-gives-back", has_programs: false, run: |plan| at_once(plan, GIVES_BACK) }),
     (KEEPS, Suite { name: "region-keeps", has_programs: false, run: |plan| at_once(plan, KEEPS) }),
 ];
@@ -57,17 +67,18 @@ pub(crate) const SUITES: &[Suite] = &[PROCESSES[0].1, PROCESSES[1].1, PROCESSES[
 
 /// Memory that is fresh in every round.
 fn fresh(plan: &Plan) -> Rows {
-    let mut rows = super::allocate::many(plan)?;
-    rows.extend(super::arenas::fresh_rows(plan)?);
-    Ok(rows)
+    super::allocate::many(plan)
 }
 
 /// Many arenas at once, and maps that are as large as many. Those out of pools come last of the arenas, since what a pool keeps
 /// may leave a hole; a map is a piece of its own.
 fn at_once(plan: &Plan, state: State) -> Rows {
     let mut rows = super::life::anew_at_once(plan, state)?;
-    rows.push(super::arenas::live_at_once(plan, state)?);
     rows.extend(super::life::pooled_at_once(plan, state)?);
+    rows.extend(match state.gives_back {
+        true => super::modelled::anew_rows(plan)?,
+        false => super::modelled::again_rows(plan)?,
+    });
     rows.extend(super::copies::large_rows(plan, state)?);
     Ok(rows)
 }
@@ -87,7 +98,10 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let words = ["build", "--config", "bench/.cargo/config.toml", "--profile", "bench", "--quiet"];
     succeed(Command::new(cargo).args(words).args(["--manifest-path", "bench/Cargo.toml", "--bin", NAME]))?;
-    rows_of(Command::new(std::env::current_exe()?.with_file_name(NAME)), NAME, plan)
+    let mut command = Command::new(std::env::current_exe()?.with_file_name(NAME));
+    // Large pages for both sides: see [`FRESH`].
+    command.env("MIMALLOC_ALLOW_LARGE_OS_PAGES", "1");
+    rows_of(command, NAME, plan)
 }
 
 /// Runs a suite of a program and reads its rows.

@@ -1,4 +1,4 @@
-//! How results leave their region: joined to another one, relocated to another heap, or by the way that ours chooses.
+//! How results leave their region: joined to another one, copied to another heap, or by the path that ours chooses.
 //!
 //! Regions are made in turn with others, so their chunks interleave. A splice is compared with the time that so many
 //! allocations take; everything else with the copy by a hash map, which a program without regions makes, and with the cheapest
@@ -12,7 +12,7 @@ use super::{Clock, Contest, Failure, exact};
 use crate::compare::Timed;
 use crate::{Plan, Rows};
 use bumpalo::Bump;
-use region::{Bound, Full, Heap, Mark, Ref, Region, Way, tag};
+use region::{Full, Heap, Ref, Region, tag};
 use rustc_hash::FxBuildHasher;
 use std::hint::black_box;
 use std::mem;
@@ -23,7 +23,7 @@ const ALLOCATIONS: u32 = 15;
 pub(super) fn rows(plan: &Plan) -> Rows {
     let mut rows = splices(plan)?;
     rows.extend(built_and_left(plan)?);
-    rows.extend(relocated(plan)?);
+    rows.extend(abroad(plan)?);
     rows.extend(counts()?);
     Ok(rows)
 }
@@ -34,7 +34,7 @@ fn splices(plan: &Plan) -> Rows {
         let (batches, objects) =
             (plan.scaled(batches), if objects == 100_000 { plan.scaled(objects) } else { objects });
         let (name, n) = (&format!("splice, a region of {objects}"), batches * AT_ONCE as u64);
-        let row = |peer, must, theirs: Maker<'_>| {
+        let row = |peer, must, theirs: Filling<'_>| {
             let note = "16 bytes an object; a time is of a splice, of 16 regions that were filled in turn";
             Contest { name, n, peer, must, note }.run(plan, &mut spliced(batches, objects as u32), theirs)
         };
@@ -49,7 +49,7 @@ fn splices(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-type Maker<'a> = &'a mut dyn FnMut() -> Result<Timed, Failure>;
+type Filling<'a> = &'a mut dyn FnMut() -> Result<Timed, Failure>;
 
 /// So many regions are filled in turn, and then spliced one after the other.
 const AT_ONCE: usize = 16;
@@ -220,37 +220,19 @@ fn hashed_list(objects: u32, repeats: u64) -> impl FnMut() -> Result<Timed, Fail
     }
 }
 
-/// To another heap, as a whole.
-fn relocated(plan: &Plan) -> Rows {
-    let whole = "a time is of the whole; ours goes to another heap";
+/// To another heap.
+fn abroad(plan: &Plan) -> Rows {
     let cases = [
-        (
-            "list of 1,000, relocated",
-            Shape::List(1_000),
-            1_000,
-            10.0,
-            "list of 1,000, relocated",
-            "a time is of an element",
-        ),
-        ("tree of depth 15, relocated", Shape::Tree(15), 30, 8.0, "tree of depth 15, relocated", whole),
-        ("pairs of depth 15, relocated", Shape::Pairs(15), 30, 20.0, "tree of depth 15 of pairs, relocated", whole),
+        ("list of 1,000, to another heap", Shape::List(1_000), 1_000, "a time is of an element"),
+        ("tree of depth 15, to another heap", Shape::Tree(15), 30, "a time is of the whole"),
     ];
     let mut rows = Vec::new();
-    for (name, shape, repeats, least, case, note) in cases {
+    for (name, shape, repeats, note) in cases {
         let repeats = plan.scaled(repeats);
         let n = repeats * if matches!(shape, Shape::List(_)) { shape.expressions() } else { 1 };
-        let mut theirs = Theirs::new(shape)?;
-        let mut row = |peer, must, note, mut ours: Moving| {
-            let contest = Contest { name, n, peer, must, note };
-            contest.run(plan, &mut || ours.go(repeats), &mut || theirs.copy_anew::<FxBuildHasher>(repeats))
-        };
-        rows.push(row(FX_NEW, Some((least, case)), note, Moving::new(shape, false)?)?);
-        rows.push(row(
-            FX_NEW,
-            None,
-            "as above; ours tries to copy first, and then relocates",
-            Moving::new(shape, true)?,
-        )?);
+        let (mut ours, mut theirs) = (Moving::new(shape)?, Theirs::new(shape)?);
+        let contest = Contest { name, n, peer: FX_NEW, must: None, note };
+        rows.push(contest.run(plan, &mut || ours.go(repeats), &mut || theirs.copy_anew::<FxBuildHasher>(repeats))?);
     }
     Ok(rows)
 }
@@ -261,55 +243,30 @@ struct Moving {
     root: Ref,
     target: Heap,
     to: Region,
-    /// Whether the way is chosen.
-    is_chosen: bool,
 }
 
 impl Moving {
-    fn new(shape: Shape, is_chosen: bool) -> Result<Moving, Failure> {
+    fn new(shape: Shape) -> Result<Moving, Failure> {
         let (mut from, mut target) = (Interleaved::new(), Heap::new());
         let root = shape.make(&mut from)?;
         let to = target.open();
-        Ok(Moving { from, root, target, to, is_chosen })
+        Ok(Moving { from, root, target, to })
     }
 
     fn go(&mut self, repeats: u64) -> Result<Timed, Failure> {
-        let (mut clock, mut root) = (Clock::default(), self.root);
-        if self.is_chosen {
-            // That closes the region, so there must be one for each time.
+        let (mut clock, mut roots) = (Clock::default(), [self.root]);
+        let Moving { from: Interleaved { heap, region, .. }, root, target, to } = self;
+        clock.run(|| {
             for _ in 0..repeats {
-                let spare = self.spare()?;
-                root = clock.run(|| self.once(Some(spare)))?;
+                let before = mem::replace(to, target.open());
+                target.close(before);
+                roots = [*root];
+                heap.copy_to(&mut roots, region, target, to, |foreign| foreign)?;
+                black_box(roots);
             }
-        } else {
-            clock.run(|| (0..repeats).try_for_each(|_| self.once(None).map(|moved| root = black_box(moved))))?;
-        }
-        Ok(clock.done(fingerprint(root, |expression| self.target.children(expression))))
-    }
-
-    /// The same graph in another region, which may be closed.
-    fn spare(&mut self) -> Result<(Region, Ref), Failure> {
-        let Interleaved { heap, region, .. } = &mut self.from;
-        let mut spare = heap.open();
-        let mut copying = heap.copy(region, Mark::START, Bound::Kept, &mut spare, |foreign| foreign)?;
-        let root = copying.root(self.root)?;
-        copying.scan()?;
-        Ok((spare, root))
-    }
-
-    fn once(&mut self, closing: Option<(Region, Ref)>) -> Result<Ref, Failure> {
-        let before = mem::replace(&mut self.to, self.target.open());
-        self.target.close(before);
-        let Moving { from: Interleaved { heap, region, .. }, root, target, to, .. } = self;
-        let mut roots = [closing.as_ref().map_or(*root, |closing| closing.1)];
-        let report = match closing {
-            Some((closing, _)) => Some(heap.transmigrate_to(&mut roots, closing, target, to, |foreign| foreign)?),
-            None => heap.relocate_to(&mut roots, region, target, to, |foreign| foreign)?,
-        };
-        match report {
-            Some(report) if report.way == Way::Relocated => Ok(roots[0]),
-            report => Err(format!("it was to be relocated, and was not: {report:?}").into()),
-        }
+            Ok::<(), Full>(())
+        })?;
+        Ok(clock.done(fingerprint(roots[0], |expression| target.children(expression))))
     }
 }
 

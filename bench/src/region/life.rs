@@ -11,7 +11,6 @@ use crate::row::Row;
 use crate::{Plan, Rows};
 use bumpalo::Bump;
 use region::{Full, Heap, Ref, Region, tag};
-use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 use typed_arena::Arena;
 
@@ -28,16 +27,16 @@ pub(super) fn rows(plan: &Plan) -> Rows {
 
 /// Regions of a shape: how many at once or one after the other, with how many objects each, how often.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub(super) regions: u64,
-    pub(super) objects: u32,
-    pub(super) repeats: u64,
+struct Shape {
+    regions: u64,
+    objects: u32,
+    repeats: u64,
 }
 
-type Maker<'a> = &'a mut dyn FnMut(Shape) -> Result<Timed, Failure>;
+type Filling<'a> = &'a mut dyn FnMut(Shape) -> Result<Timed, Failure>;
 
 impl Shape {
-    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Maker<'_>, theirs: Maker<'_>) -> Result<Row, Failure> {
+    fn row(self, plan: &Plan, contest: Contest<'_>, ours: Filling<'_>, theirs: Filling<'_>) -> Result<Row, Failure> {
         let n = self.regions * self.repeats;
         Contest { n, ..contest }.run(plan, &mut || ours(self), &mut || theirs(self))
     }
@@ -47,12 +46,12 @@ fn short_lived(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
     for (objects, name) in [(1, "create, 1 object, destroy"), (10, "create, 10 objects, destroy")] {
         let shape = Shape { regions: plan.scaled(800_000), objects, repeats: 1 };
-        let row = |peer, least: Option<f64>, theirs: Maker<'_>| {
+        let row = |peer, least: Option<f64>, theirs: Filling<'_>| {
             let must = least.map(|least| (least, "create + allocate + destroy"));
             shape.row(plan, Contest { name, n: 0, peer, must, note: EACH }, &mut one_by_one(), theirs)
         };
         rows.push(row("bumpalo, new", Some(3.0), &mut bump_anew)?);
-        rows.push(row("bumpalo, pool of 32", Some(1.2), &mut bump_pooled)?);
+        rows.push(row("bumpalo, pool of 32", Some(1.2), &mut bump_pooled())?);
         rows.push(row("bumpalo, one, reset", None, &mut bump_reset())?);
         rows.push(row("typed-arena, new", None, &mut typed_anew)?);
     }
@@ -115,18 +114,18 @@ fn nested(plan: &Plan) -> Rows {
     };
     Ok(vec![
         shape.row(plan, sharing, &mut shared(), &mut bump_shared())?,
-        shape.row(plan, scope, &mut marked(), &mut bump_pooled)?,
+        shape.row(plan, scope, &mut marked(), &mut bump_pooled())?,
     ])
 }
 
 fn waves(plan: &Plan) -> Rows {
     let shape = Shape { regions: plan.scaled(4_000), objects: 1_000, repeats: 1 };
     let name = "memory pressure: 1,000 objects a wave";
-    let row = |peer, theirs: Maker<'_>| {
+    let row = |peer, theirs: Filling<'_>| {
         let note = "16 bytes an object; a time is of a wave: create, make 1,000, read the last, destroy";
         shape.row(plan, Contest { name, n: 0, peer, must: None, note }, &mut one_by_one(), theirs)
     };
-    Ok(vec![row("bumpalo, new", &mut bump_anew)?, row("bumpalo, pool of 32", &mut bump_pooled)?])
+    Ok(vec![row("bumpalo, new", &mut bump_anew)?, row("bumpalo, pool of 32", &mut bump_pooled())?])
 }
 
 /// Ours: regions of one heap, one after the other.
@@ -168,54 +167,71 @@ fn marked() -> impl FnMut(Shape) -> Result<Timed, Failure> {
     }
 }
 
-pub(super) fn bump_anew(shape: Shape) -> Result<Timed, Failure> {
-    each_of_bumps(shape, Bump::new, drop)
-}
-
-fn bump_reset() -> impl FnMut(Shape) -> Result<Timed, Failure> {
-    let slot = Cell::new(Bump::new());
-    move |shape| {
-        let give = |mut bump: Bump| {
-            bump.reset();
-            slot.set(bump);
-        };
-        each_of_bumps(shape, || slot.take(), give)
-    }
-}
-
-thread_local! {
-    static POOL: RefCell<Vec<Bump>> = const { RefCell::new(Vec::new()) };
-}
-
-fn from_pool() -> Bump {
-    POOL.with_borrow_mut(Vec::pop).unwrap_or_default()
-}
-
-fn to_pool(mut bump: Bump, most: usize) {
-    bump.reset();
-    POOL.with_borrow_mut(|pool| {
-        if pool.len() < most {
-            pool.push(bump);
-        }
-    });
-}
-
-pub(super) fn bump_pooled(shape: Shape) -> Result<Timed, Failure> {
-    each_of_bumps(shape, from_pool, |bump| to_pool(bump, POOLED))
-}
-
-/// Makes the objects of each region in an arena that is taken from somewhere and given back.
-#[inline]
-fn each_of_bumps(shape: Shape, take: impl Fn() -> Bump, give: impl Fn(Bump)) -> Result<Timed, Failure> {
+fn bump_anew(shape: Shape) -> Result<Timed, Failure> {
     let (mut clock, mut sum) = (Clock::default(), 0);
     clock.run(|| {
         for _ in 0..shape.regions {
-            let bump = black_box(take());
+            let bump = black_box(Bump::new());
             sum += read_last_plain(black_box(chain_bump::<1>(&bump, shape.objects)));
-            give(bump);
         }
     });
     Ok(clock.done(sum))
+}
+
+fn bump_reset() -> impl FnMut(Shape) -> Result<Timed, Failure> {
+    let mut bump = Bump::new();
+    move |shape| {
+        let (mut clock, mut sum) = (Clock::default(), 0);
+        clock.run(|| {
+            for _ in 0..shape.regions {
+                let bump = black_box(&mut bump);
+                sum += read_last_plain(black_box(chain_bump::<1>(bump, shape.objects)));
+                bump.reset();
+            }
+        });
+        Ok(clock.done(sum))
+    }
+}
+
+/// A pool of arenas that keeps at most so many. It is a value, as our heap is, and is not looked for in a thread's memory.
+struct Pool {
+    bumps: Vec<Bump>,
+    most: usize,
+}
+
+impl Pool {
+    fn new(most: usize) -> Pool {
+        Pool { bumps: Vec::new(), most }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Bump {
+        self.bumps.pop().unwrap_or_default()
+    }
+
+    #[inline]
+    fn give(&mut self, mut bump: Bump) {
+        if self.bumps.len() < self.most {
+            bump.reset();
+            self.bumps.push(bump);
+        }
+    }
+}
+
+/// Makes the objects of each region in an arena of a pool.
+fn bump_pooled() -> impl FnMut(Shape) -> Result<Timed, Failure> {
+    let mut pool = Pool::new(POOLED);
+    move |shape| {
+        let (mut clock, mut sum) = (Clock::default(), 0);
+        clock.run(|| {
+            for _ in 0..shape.regions {
+                let bump = black_box(pool.take());
+                sum += read_last_plain(black_box(chain_bump::<1>(&bump, shape.objects)));
+                pool.give(bump);
+            }
+        });
+        Ok(clock.done(sum))
+    }
 }
 
 fn typed_anew(shape: Shape) -> Result<Timed, Failure> {
@@ -254,20 +270,15 @@ fn at_once() -> impl FnMut(Shape) -> Result<Timed, Failure> {
 
 /// A peer: an arena for each region, out of a pool with at most so many, and what was made in it.
 fn bump_at_once(most: usize) -> impl FnMut(Shape) -> Result<Timed, Failure> {
-    let (mut open, mut pool): (Vec<Bump>, Vec<Bump>) = (Vec::new(), Vec::new());
+    let (mut open, mut pool): (Vec<Bump>, Pool) = (Vec::new(), Pool::new(most));
     move |shape| {
         let (mut clock, mut sum) = (Clock::default(), 0);
         clock.run(|| {
             for _ in 0..shape.repeats {
-                open.extend((0..shape.regions).map(|_| pool.pop().unwrap_or_default()));
+                open.extend((0..shape.regions).map(|_| pool.take()));
                 let lasts: Vec<_> = open.iter().map(|bump| chain_bump::<1>(bump, shape.objects)).collect();
                 sum += lasts.into_iter().map(read_last_plain).sum::<u64>();
-                for mut bump in open.drain(..) {
-                    bump.reset();
-                    if pool.len() < most {
-                        pool.push(bump);
-                    }
-                }
+                open.drain(..).for_each(|bump| pool.give(bump));
             }
         });
         Ok(clock.done(sum))
@@ -319,17 +330,18 @@ struct Pair<'a> {
 }
 
 fn bump_shared() -> impl FnMut(Shape) -> Result<Timed, Failure> {
+    let mut pool = Pool::new(usize::MAX);
     move |shape| {
         let (mut clock, mut sum) = (Clock::default(), 0);
         clock.run(|| {
             let lasting = Bump::new();
             let integers: Vec<&u64> = (0..SHARED as u64).map(|number| &*lasting.alloc(number)).collect();
             for number in 0..shape.regions as usize {
-                let bump = from_pool();
+                let bump = pool.take();
                 let pairs = of_region(&integers, number, shape).iter();
                 let last = pairs.fold(None, |before, integer| Some(&*bump.alloc(Pair { integer, before })));
                 sum += std::iter::successors(last, |pair| pair.before).map(|pair| *pair.integer).sum::<u64>();
-                to_pool(bump, usize::MAX);
+                pool.give(bump);
             }
         });
         Ok(clock.done(sum))

@@ -9,7 +9,6 @@
 //! One "object" is one expression of ours and one node of the peer's. Where their bytes differ, the note says both.
 
 mod allocate;
-mod arenas;
 mod batch;
 mod child;
 mod copies;
@@ -43,7 +42,6 @@ const PARTS: &[Part] = &[
     ("batch", batch::rows),
     ("copies", copies::rows),
     ("escapes", escapes::rows),
-    ("arena", arenas::rows),
     ("tethers", tethers::rows),
     ("model", modelled::rows),
 ];

@@ -17,8 +17,7 @@ const MODEL: &str = "RC-G (model)";
 const BOXED: &str = "ours 8 bytes an integer, the model's 40";
 
 pub(super) fn rows(plan: &Plan) -> Rows {
-    let mut rows = lives(plan)?;
-    rows.extend(copied(plan)?);
+    let mut rows = copied(plan)?;
     rows.extend(checks(plan)?);
     Ok(rows)
 }
@@ -33,25 +32,37 @@ struct Lives {
     is_tethered: bool,
 }
 
-fn lives(plan: &Plan) -> Rows {
+/// Rows for which the original had its memory from `malloc` again and again, and not from the system: in a process whose malloc keeps
+/// memory. There the model's figures are those of the original.
+pub(super) fn again_rows(plan: &Plan) -> Rows {
     let each =
         |regions, integers| Lives { regions: plan.scaled(regions), integers, at_once: false, is_tethered: false };
-    let kept = |integers| Lives { regions: 1_000, integers, at_once: true, is_tethered: false };
     let cases = [
         ("small objects 1K: an integer", each(2_000, 1_000), true),
-        ("medium objects 100K: an integer", each(20, 100_000), true),
-        ("many small regions: 1,000 of 1 integer, kept", kept(1), false),
-        ("many independent regions: 1,000 of 10 integers, kept", kept(10), false),
         ("lifecycle: create, 1 integer, exit", each(400_000, 1), false),
         ("lifecycle: create, 10 integers, tether pair, exit", Lives { is_tethered: true, ..each(200_000, 10) }, false),
         ("scoped regions: create, 10 integers, exit", each(200_000, 10), false),
         ("memory pressure: create, 1,000 integers, exit", each(2_000, 1_000), false),
     ];
-    let row = |(name, lives, by_integer): (&str, Lives, bool)| {
-        let n = lives.regions * if by_integer { u64::from(lives.integers) } else { 1 };
-        Contest { name, n, peer: MODEL, must: None, note: BOXED }.run(plan, &mut ours(lives), &mut || Ok(model(lives)))
-    };
-    cases.into_iter().map(row).collect()
+    cases.into_iter().map(|(name, lives, by_integer)| lives.row(plan, name, by_integer)).collect()
+}
+
+/// Rows for which the original had its memory from the system each time: in a process whose malloc gives memory back.
+pub(super) fn anew_rows(plan: &Plan) -> Rows {
+    let kept = |integers| Lives { regions: 1_000, integers, at_once: true, is_tethered: false };
+    let medium = Lives { regions: plan.scaled(20), integers: 100_000, at_once: false, is_tethered: false };
+    Ok(vec![
+        medium.row(plan, "medium objects 100K: an integer", true)?,
+        kept(1).row(plan, "many small regions: 1,000 of 1 integer, kept", false)?,
+        kept(10).row(plan, "many independent regions: 1,000 of 10 integers, kept", false)?,
+    ])
+}
+
+impl Lives {
+    fn row(self, plan: &Plan, name: &str, by_integer: bool) -> Result<Row, Failure> {
+        let n = self.regions * if by_integer { u64::from(self.integers) } else { 1 };
+        Contest { name, n, peer: MODEL, must: None, note: BOXED }.run(plan, &mut ours(self), &mut || Ok(model(self)))
+    }
 }
 
 fn ours(lives: Lives) -> impl FnMut() -> Result<Timed, Failure> {
@@ -195,7 +206,37 @@ fn checks(plan: &Plan) -> Rows {
     Ok(vec![
         row("check of the model: an object of the tree, an element of the list", list, "about 2.2 (18 and 40 ns)")?,
         row("check of the model: an object of the tree, a box of the ring", ring, "about 0.78 (18 and 14 ns)")?,
+        lives_check(
+            plan,
+            "check of the model: an object of the tree, an integer of 1,000",
+            1_000,
+            "about 0.1 (18 and 1.8 ns)",
+        )?,
+        lives_check(
+            plan,
+            "check of the model: an object of the tree, a region of 1 integer",
+            1,
+            "about 0.25 (18 and 4.5 ns)",
+        )?,
+        lives_check(
+            plan,
+            "check of the model: an object of the tree, a region of 10 integers",
+            10,
+            "about 1.5 (18 and 26 ns)",
+        )?,
     ])
+}
+
+/// The same for regions of so many integers: an integer of many, or a region of few.
+fn lives_check(plan: &Plan, name: &str, integers: u32, expected: &str) -> Result<Row, Failure> {
+    let (mut base, repeats) = (Modelled::new(Shape::Pairs(15)), plan.scaled(8));
+    let n = repeats * (2 << 15);
+    let regions = if integers > 10 { n / u64::from(integers) } else { n };
+    let lives = Lives { regions, integers, at_once: false, is_tethered: false };
+    let note = &format!("no row of ours: both sides are the model; the original, run again, has {expected}");
+    let same = |timed: Timed| Ok(Timed { checksum: 0, ..timed });
+    let contest = Contest { name, n, peer: MODEL, must: None, note };
+    contest.run(plan, &mut || same(base.copy(repeats)), &mut || same(model(lives)))
 }
 
 /// A graph in a region of the model.

@@ -39,18 +39,6 @@ pub(super) fn chain<const N: usize>(heap: &mut Heap, region: &mut Region, object
     Ok(last)
 }
 
-/// Makes the same chain by a maker.
-#[inline]
-pub(super) fn chain_by_maker<const N: usize>(heap: &mut Heap, region: &mut Region, objects: u32) -> Result<Ref, Full> {
-    heap.make(region, |maker| {
-        (0..objects).fold(NIL, |last, number| {
-            let mut children = [value(number); N];
-            (children[0], children[N - 1]) = (Ref::new(tag::IMMEDIATE_0, HEAD), last);
-            maker.expression(children)
-        })
-    })
-}
-
 /// Reads a chain.
 pub(super) fn read(heap: &Heap, mut last: Ref) -> u64 {
     let mut sum = 0;
@@ -154,24 +142,6 @@ pub(super) fn integers(heap: &mut Heap, region: &mut Region, objects: u32, kept:
         }
     }
     Ok(())
-}
-
-/// Makes the same integers by a maker.
-#[inline]
-pub(super) fn integers_by_maker(
-    heap: &mut Heap,
-    region: &mut Region,
-    objects: u32,
-    kept: &mut Vec<Ref>,
-) -> Result<(), Full> {
-    heap.make(region, |maker| {
-        for number in 0..objects {
-            let made = black_box(maker.number(0, integer(number)));
-            if number % KEPT_EVERY == 0 {
-                kept.push(made);
-            }
-        }
-    })
 }
 
 /// Makes something in an arena of a peer as often as that less one, and gives it back each time.

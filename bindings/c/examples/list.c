@@ -23,11 +23,11 @@ static void expect(mnr_status status, const char *what)
 static mnr_ref list_of_numbers(mnr_region region)
 {
     mnr_ref list = mnr_immediate(1, 0);
-    mnr_maker maker;
+    mnr_builder builder;
     uint32_t number;
-    expect(mnr_maker_open(region, &maker), "a maker");
+    expect(mnr_builder_open(region, &builder), "a builder");
     for (number = COUNT; number-- > 0;) {
-        expect(mnr_pair(&maker, mnr_immediate(0, number), list, &list), "a pair");
+        expect(mnr_build_pair(&builder, mnr_immediate(0, number), list, &list), "a pair");
     }
     return list;
 }
@@ -68,7 +68,7 @@ int main(void)
     printf("sum of %zu elements: %" PRIu64 "\n", count, copied);
 
     expect(mnr_transmigrate(work, results, &list, 1, &report), "leaving");
-    printf("left by way %u, %" PRIu64 " cells written; sum: %" PRIu64 "\n", (unsigned)report.way, report.cells,
+    printf("left by path %u, %" PRIu64 " cells written; sum: %" PRIu64 "\n", (unsigned)report.path, report.cells,
            sum(view, list));
     printf("closed twice: %s\n", mnr_error_text(mnr_region_close(work, NULL)));
 

@@ -10,12 +10,12 @@
  *
  * What is found out and refused: NULL, handles of what was closed, of another heap or of another thread, an operation too
  * many, a size or a position out of range, a reference of the wrong kind, a mark that is too old or was changed, a limit that
- * is reached. What is not: a pointer that points nowhere; lengths that are not true; a maker or a view that is used on another
- * thread than the heap's; a view of a tether that has ended; a maker that the caller has changed.
+ * is reached. What is not: a pointer that points nowhere; lengths that are not true; a builder or a view that is used on another
+ * thread than the heap's; a view of a tether that has ended; a builder that the caller has changed.
  *
  * A reference that outlived what it refers to, or was made up, refers to some cell of its heap. What does not lie there as a
  * whole is MNR_BROKEN. Otherwise the call works on whatever lies there now, and what it reads or changes may be part of something
- * else in the same heap. It touches no other memory, takes none beyond the limits, and comes to an end. mnr_stray finds such
+ * else in the same heap. It touches no other memory, takes none beyond the limits, and comes to an end. mnr_dangling finds such
  * references. Where one is met while things are moved (mnr_transmigrate, mnr_freeze, mnr_thaw) and nothing can be made of it,
  * that is MNR_BROKEN as well, and the heap can only be closed from then on.
  *
@@ -71,8 +71,8 @@ enum {
     MNR_NOT_TEXT = 24,
     MNR_RING = 25,
     MNR_STALE_MARK = 26,
-    MNR_STRAY = 27,
-    MNR_NO_PLACE = 28,
+    MNR_DANGLING = 27,
+    MNR_NO_SLOT = 28,
     MNR_FROZEN_CLOSED = 29,
     MNR_FROZEN_GONE = 30,
     MNR_NO_TETHER = 31,
@@ -86,7 +86,7 @@ enum {
 MNR_API const char *mnr_error_text(mnr_status status);
 
 /*
- * What this thread's last error said of its case, numbers included. Copies as much as fits, with a NUL behind it, and gives
+ * What this thread's last error said of its case, numbers included. Copies as much as fits, with a NUL after it, and gives
  * how long it is without the NUL. `to` may be NULL if `size` is 0.
  */
 MNR_API size_t mnr_error_message(char *to, size_t size);
@@ -138,7 +138,6 @@ typedef struct mnr_statistics {
     uint64_t cells_handed_out;
     uint64_t cells_copied;
     uint64_t cells_left; /* unused, at the ends of chunks */
-    uint64_t cells_relocated;
     uint64_t chunks;
     uint64_t chunks_free;
     uint64_t bytes_live; /* of chunks that regions hold */
@@ -147,16 +146,14 @@ typedef struct mnr_statistics {
     uint64_t bytes_beside; /* for tables beside them */
     uint64_t regions;
     uint64_t splices;
-    uint64_t relocations;
     uint64_t escapes_spliced;
     uint64_t escapes_copied;
-    uint64_t escapes_mapped;
-    uint64_t escapes_relocated;
+    uint64_t escapes_copied_by_map;
     uint64_t limit_failures;
 } mnr_statistics;
 
-/* A heap of at most so many bytes of cells; 0 is no limit but that of references, 4 GiB. Each heap reserves address space for
- * all of those, which is no memory; MNR_NO_MEMORY if the system refuses it (ulimit -v). */
+/* A heap of at most so many bytes of cells; 0 means no limit but that of references, 4 GiB. Each heap reserves address space for
+ * all of those, which is not memory; MNR_NO_MEMORY if the system refuses it (ulimit -v). */
 MNR_API mnr_status mnr_heap_open(size_t limit, mnr_heap *heap);
 /* Gives back all memory of a heap, with all regions that are in it. */
 MNR_API mnr_status mnr_heap_close(mnr_heap heap);
@@ -177,7 +174,7 @@ MNR_API mnr_status mnr_region_tether(mnr_region region);
 MNR_API mnr_status mnr_region_untether(mnr_region region, bool *freed);
 /* Lets a region retain another one of its heap for as long as it lives, so that what is in it may refer to what is there. */
 MNR_API mnr_status mnr_region_refer(mnr_region from, mnr_region to);
-/* The most bytes of cells that a region may hold, in whole chunks of 512; 0 is no limit. */
+/* The most bytes of cells that a region may hold, in whole chunks of 512; 0 means no limit. */
 MNR_API mnr_status mnr_region_set_limit(mnr_region region, size_t limit);
 MNR_API mnr_status mnr_region_bytes(mnr_region region, uint64_t *bytes);
 /* MNR_FOREIGN unless what is in a region may refer to this: to what is in it, around it, or in what it refers to. */
@@ -249,40 +246,40 @@ MNR_API mnr_status mnr_map_remove(mnr_region region, mnr_ref map, mnr_ref key, m
 /* ---- Reading, by calls ----------------------------------------------------------------------------------------------- */
 
 /* What is read: a heap, or a tether. */
-typedef uint64_t mnr_source;
+typedef uint64_t mnr_readable;
 
-MNR_API mnr_status mnr_kind(mnr_source source, mnr_ref reference, uint32_t *kind);
+MNR_API mnr_status mnr_kind(mnr_readable readable, mnr_ref reference, uint32_t *kind);
 /* Children, elements, entries or bytes. */
-MNR_API mnr_status mnr_length(mnr_source source, mnr_ref reference, size_t *length);
+MNR_API mnr_status mnr_length(mnr_readable readable, mnr_ref reference, size_t *length);
 /* A child of an expression, or an element of an array. */
-MNR_API mnr_status mnr_child(mnr_source source, mnr_ref reference, size_t index, mnr_ref *child);
+MNR_API mnr_status mnr_child(mnr_readable readable, mnr_ref reference, size_t index, mnr_ref *child);
 /* All of them. MNR_TOO_SMALL if `to` has no room for them; `count`, how many there are, may be NULL. */
-MNR_API mnr_status mnr_children(mnr_source source, mnr_ref reference, mnr_ref *to, size_t room, size_t *count);
-/* The elements of a list, as many as there is room for, and what is behind them: `behind` may be NULL. */
-MNR_API mnr_status mnr_list_elements(mnr_source source, mnr_ref list, mnr_ref *to, size_t room, size_t *count,
-                                     mnr_ref *behind);
+MNR_API mnr_status mnr_children(mnr_readable readable, mnr_ref reference, mnr_ref *to, size_t room, size_t *count);
+/* The elements of a list, as many as there is room for, and what is after them: `rest` may be NULL. */
+MNR_API mnr_status mnr_list_elements(mnr_readable readable, mnr_ref list, mnr_ref *to, size_t room, size_t *count,
+                                     mnr_ref *rest);
 /* What a variable is bound to; itself if it is not. */
-MNR_API mnr_status mnr_binding(mnr_source source, mnr_ref variable, mnr_ref *value);
-/* Follows bindings to an unbound variable or to what is no variable. */
-MNR_API mnr_status mnr_walk(mnr_source source, mnr_ref reference, mnr_ref *value);
-MNR_API mnr_status mnr_label(mnr_source source, mnr_ref variable, uint32_t *label);
-MNR_API mnr_status mnr_number_bits(mnr_source source, mnr_ref number, uint64_t *bits);
-/* The bytes of a string or a buffer, no NUL behind them. MNR_TOO_SMALL if there is no room; `length` may be NULL. */
-MNR_API mnr_status mnr_bytes(mnr_source source, mnr_ref bytes, void *to, size_t room, size_t *length);
+MNR_API mnr_status mnr_binding(mnr_readable readable, mnr_ref variable, mnr_ref *value);
+/* Follows bindings to an unbound variable or to what is not a variable. */
+MNR_API mnr_status mnr_walk(mnr_readable readable, mnr_ref reference, mnr_ref *value);
+MNR_API mnr_status mnr_label(mnr_readable readable, mnr_ref variable, uint32_t *label);
+MNR_API mnr_status mnr_number_bits(mnr_readable readable, mnr_ref number, uint64_t *bits);
+/* The bytes of a string or a buffer, no NUL after them. MNR_TOO_SMALL if there is no room; `length` may be NULL. */
+MNR_API mnr_status mnr_bytes(mnr_readable readable, mnr_ref bytes, void *to, size_t room, size_t *length);
 /* MNR_NO_KEY if there is none. */
-MNR_API mnr_status mnr_map_get(mnr_source source, mnr_ref map, mnr_ref key, mnr_ref *value);
+MNR_API mnr_status mnr_map_get(mnr_readable readable, mnr_ref map, mnr_ref key, mnr_ref *value);
 /* The value of a key that is this string, without making it. */
-MNR_API mnr_status mnr_map_get_string(mnr_source source, mnr_ref map, const char *key, size_t length, mnr_ref *value);
+MNR_API mnr_status mnr_map_get_string(mnr_readable readable, mnr_ref map, const char *key, size_t length, mnr_ref *value);
 /* All entries, in the order in which the keys were inserted. */
-MNR_API mnr_status mnr_map_entries(mnr_source source, mnr_ref map, mnr_entry *to, size_t room, size_t *count);
+MNR_API mnr_status mnr_map_entries(mnr_readable readable, mnr_ref map, mnr_entry *to, size_t room, size_t *count);
 
 /* ---- Leaving --------------------------------------------------------------------------------------------------------- */
 
-enum { MNR_WAY_SPLICED = 1, MNR_WAY_COPIED = 2, MNR_WAY_MAPPED = 3, MNR_WAY_RELOCATED = 4 };
+enum { MNR_ESCAPE_SPLICED = 1, MNR_ESCAPE_COPIED = 2, MNR_ESCAPE_COPIED_BY_MAP = 3 };
 
 /* What a transmigration has done. */
 typedef struct mnr_report {
-    uint32_t way;           /* one of MNR_WAY_... */
+    uint32_t path;          /* one of MNR_ESCAPE_... */
     uint64_t cells;         /* written: none by a splice */
     uint64_t cells_in_vain; /* copied before, in an attempt that was given up */
 } mnr_report;
@@ -295,8 +292,8 @@ MNR_API mnr_status mnr_splice(mnr_region from, mnr_region to);
  * `report` may be NULL.
  */
 MNR_API mnr_status mnr_transmigrate(mnr_region from, mnr_region to, mnr_ref *roots, size_t count, mnr_report *report);
-/* MNR_STRAY if roots lead out of a region or to freed memory; `found`, the first such reference, may be NULL. Linear. */
-MNR_API mnr_status mnr_stray(mnr_region region, const mnr_ref *roots, size_t count, mnr_ref *found);
+/* MNR_DANGLING if roots lead out of a region or to freed memory; `found`, the first such reference, may be NULL. Linear. */
+MNR_API mnr_status mnr_dangling(mnr_region region, const mnr_ref *roots, size_t count, mnr_ref *found);
 
 /* ---- Frozen regions and tethers: for all threads ----------------------------------------------------------------------- */
 
@@ -311,14 +308,14 @@ typedef struct mnr_view {
     uint64_t length;
 } mnr_view;
 
-/* Copies what roots lead to to storage that nobody writes any more. The region stays as it is. */
+/* Copies what roots lead to to storage that nobody writes again. The region stays as it is. */
 MNR_API mnr_status mnr_freeze(mnr_region region, const mnr_ref *roots, size_t count, mnr_frozen *frozen);
-/* Lets no more tethers start. The memory is given back by whoever ends the last one. */
+/* Lets no more tethers start. The memory is given back when the last one ends. */
 MNR_API mnr_status mnr_frozen_close(mnr_frozen frozen);
 MNR_API mnr_status mnr_frozen_tethers(mnr_frozen frozen, uint32_t *count);
 MNR_API mnr_status mnr_tether_start(mnr_frozen frozen, mnr_tether *tether);
 MNR_API mnr_status mnr_tether_end(mnr_tether tether);
-/* A view that is good until the tether ends. A tether is a source too, which takes a lock a call. */
+/* A view that is good until the tether ends. A tether is a readable too, which takes a lock a call. */
 MNR_API mnr_status mnr_tether_view(mnr_tether tether, mnr_view *view);
 /* What was frozen, in the order in which the roots were given. `count` may be NULL. */
 MNR_API mnr_status mnr_tether_roots(mnr_tether tether, mnr_ref *to, size_t room, size_t *count);
@@ -389,7 +386,7 @@ static inline bool mnr_view_binding(const mnr_view *view, mnr_ref variable, mnr_
 
 /* ---- Making, inline ---------------------------------------------------------------------------------------------------- */
 
-/* Belongs to the library. It is never freed, so that looking at an old one is no harm. */
+/* Belongs to the library. It is never freed, so that looking at an old one does no harm. */
 struct mnr_lane {
     uint64_t ticket;
     uint32_t *words;
@@ -400,27 +397,27 @@ struct mnr_lane {
 
 /*
  * Makes expressions in a region, without a call while the last chunk of the region has room. A region may have many, and a heap
- * has one lane, which is lent to the region that was made in last: where makers of several regions take turns, each turn is a
- * call. A maker whose region or heap was closed goes the long way and gets an error. For the heap's thread.
+ * has one lane, which is lent to the region that was made in last: where builders of several regions take turns, each turn is a
+ * call. A builder whose region or heap was closed goes the long way and gets an error. For the heap's thread.
  *
- * What expressions refer to is not checked here: mnr_region_check and mnr_stray do that.
+ * What expressions refer to is not checked here: mnr_region_check and mnr_dangling do that.
  */
-typedef struct mnr_maker {
+typedef struct mnr_builder {
     struct mnr_lane *lane;
     uint64_t ticket;
     mnr_region region;
-} mnr_maker;
+} mnr_builder;
 
-MNR_API mnr_status mnr_maker_open(mnr_region region, mnr_maker *maker);
+MNR_API mnr_status mnr_builder_open(mnr_region region, mnr_builder *builder);
 /* The long way, for the functions below. */
-MNR_API mnr_status mnr_make_slowly(mnr_maker *maker, const mnr_ref *children, size_t length, mnr_ref *made);
+MNR_API mnr_status mnr_build_slowly(mnr_builder *builder, const mnr_ref *children, size_t length, mnr_ref *made);
 
 /* An expression of these children. */
-static inline mnr_status mnr_make(mnr_maker *maker, const mnr_ref *children, size_t length, mnr_ref *made)
+static inline mnr_status mnr_build(mnr_builder *builder, const mnr_ref *children, size_t length, mnr_ref *made)
 {
-    struct mnr_lane *lane = maker->lane;
+    struct mnr_lane *lane = builder->lane;
     uint64_t cells = (uint64_t)length / 2u + 1u;
-    if (lane != NULL && maker->ticket == lane->ticket && length < 64u && cells <= lane->end - lane->cursor) {
+    if (lane != NULL && builder->ticket == lane->ticket && length < 64u && cells <= lane->end - lane->cursor) {
         uint64_t at = lane->cursor;
         uint32_t *words = lane->words + at * 2u;
         size_t child;
@@ -433,15 +430,15 @@ static inline mnr_status mnr_make(mnr_maker *maker, const mnr_ref *children, siz
         *made = (uint32_t)at << 3 | 6u;
         return MNR_OK;
     }
-    return mnr_make_slowly(maker, children, length, made);
+    return mnr_build_slowly(builder, children, length, made);
 }
 
 /* An expression of two children. */
-static inline mnr_status mnr_pair(mnr_maker *maker, mnr_ref first, mnr_ref second, mnr_ref *made)
+static inline mnr_status mnr_build_pair(mnr_builder *builder, mnr_ref first, mnr_ref second, mnr_ref *made)
 {
-    struct mnr_lane *lane = maker->lane;
+    struct mnr_lane *lane = builder->lane;
     mnr_ref children[2];
-    if (lane != NULL && maker->ticket == lane->ticket && 2u <= lane->end - lane->cursor) {
+    if (lane != NULL && builder->ticket == lane->ticket && 2u <= lane->end - lane->cursor) {
         uint64_t at = lane->cursor;
         uint32_t *words = lane->words + at * 2u;
         lane->cursor = at + 2u;
@@ -454,7 +451,7 @@ static inline mnr_status mnr_pair(mnr_maker *maker, mnr_ref first, mnr_ref secon
     }
     children[0] = first;
     children[1] = second;
-    return mnr_make_slowly(maker, children, 2u, made);
+    return mnr_build_slowly(builder, children, 2u, made);
 }
 
 #ifdef __cplusplus

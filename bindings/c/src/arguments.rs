@@ -80,7 +80,7 @@ pub(crate) fn write<T: Copy>(from: &[T], to: &mut [MaybeUninit<T>], count: Out<u
     Ok(())
 }
 
-/// Copies what this thread's last error said, as far as it fits, with a NUL behind it. Gives how long it is.
+/// Copies what this thread's last error said, as far as it fits, with a NUL after it. Gives how long it is.
 #[unsafe(no_mangle)]
 extern "C" fn mnr_error_message(to: *mut c_char, size: usize) -> usize {
     let copy = |message: &str| {

@@ -5,7 +5,7 @@
 use region::{Object, Ref, RegionHandle};
 
 use crate::arguments::{Out, array, place};
-use crate::heaps::{Kept, Region, with};
+use crate::heaps::{HeapEntry, Region, with};
 use crate::reading::{array_in, chain, expression_in, map_in, object_in, variable_in, whole};
 use crate::status::{Outcome, Status, guard};
 
@@ -14,24 +14,24 @@ fn change<T>(
     region: Region,
     target: Ref,
     stored: &[Ref],
-    work: impl FnOnce(&mut Kept, RegionHandle) -> Outcome<T>,
+    work: impl FnOnce(&mut HeapEntry, RegionHandle) -> Outcome<T>,
 ) -> Outcome<T> {
-    with(region.heap, |kept| {
+    with(region.heap, |entry| {
         let handle = region.handle();
-        let (heap, made) = kept.regions.parts(handle)?;
+        let (heap, made) = entry.regions.parts(handle)?;
         if !target.is_immediate() && !heap.holds(made, target) {
             return Err(Status::Foreign.into());
         }
-        kept.check_all(handle, stored)?;
-        work(kept, handle)
+        entry.check_all(handle, stored)?;
+        work(entry, handle)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_set_child(region: Region, expression: Ref, index: usize, child: Ref) -> Status {
     guard(|| {
-        change(region, expression, &[child], |kept, _| {
-            let heap = kept.regions.heap_mut();
+        change(region, expression, &[child], |entry, _| {
+            let heap = entry.regions.heap_mut();
             if index >= expression_in(heap, expression)? {
                 return Err(Status::OutOfRange.into());
             }
@@ -44,8 +44,8 @@ extern "C" fn mnr_set_child(region: Region, expression: Ref, index: usize, child
 #[unsafe(no_mangle)]
 extern "C" fn mnr_bind(region: Region, variable: Ref, value: Ref) -> Status {
     guard(|| {
-        change(region, variable, &[value], |kept, _| {
-            let heap = kept.regions.heap_mut();
+        change(region, variable, &[value], |entry, _| {
+            let heap = entry.regions.heap_mut();
             variable_in(heap, variable)?;
             chain(heap, value, |on_the_way| if on_the_way == variable { Err(Status::Ring.into()) } else { Ok(()) })?;
             heap.bind(variable, value);
@@ -57,9 +57,9 @@ extern "C" fn mnr_bind(region: Region, variable: Ref, value: Ref) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn mnr_unbind(region: Region, variable: Ref) -> Status {
     guard(|| {
-        change(region, variable, &[], |kept, _| {
-            variable_in(kept.regions.heap(), variable)?;
-            kept.regions.heap_mut().unbind(variable);
+        change(region, variable, &[], |entry, _| {
+            variable_in(entry.regions.heap(), variable)?;
+            entry.regions.heap_mut().unbind(variable);
             Ok(())
         })
     })
@@ -68,9 +68,9 @@ extern "C" fn mnr_unbind(region: Region, variable: Ref) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn mnr_set_label(region: Region, variable: Ref, label: u32) -> Status {
     guard(|| {
-        change(region, variable, &[], |kept, _| {
-            variable_in(kept.regions.heap(), variable)?;
-            kept.regions.heap_mut().set_label(variable, label);
+        change(region, variable, &[], |entry, _| {
+            variable_in(entry.regions.heap(), variable)?;
+            entry.regions.heap_mut().set_label(variable, label);
             Ok(())
         })
     })
@@ -80,8 +80,8 @@ extern "C" fn mnr_set_label(region: Region, variable: Ref, label: u32) -> Status
 extern "C" fn mnr_write_bytes(region: Region, buffer: Ref, position: usize, bytes: *const u8, count: usize) -> Status {
     guard(|| {
         let bytes = array(bytes, count)?;
-        change(region, buffer, &[], |kept, _| {
-            let heap = kept.regions.heap_mut();
+        change(region, buffer, &[], |entry, _| {
+            let heap = entry.regions.heap_mut();
             if object_in(heap, buffer)? != Object::Buffer {
                 return Err(Status::WrongKind.into());
             }
@@ -97,9 +97,9 @@ extern "C" fn mnr_write_bytes(region: Region, buffer: Ref, position: usize, byte
 #[unsafe(no_mangle)]
 extern "C" fn mnr_array_set(region: Region, array: Ref, position: usize, element: Ref) -> Status {
     guard(|| {
-        change(region, array, &[element], |kept, _| {
-            array_in(kept.regions.heap(), array)?;
-            let before = kept.regions.heap_mut().array_set(array, position, element);
+        change(region, array, &[element], |entry, _| {
+            array_in(entry.regions.heap(), array)?;
+            let before = entry.regions.heap_mut().array_set(array, position, element);
             before.map(|_| ()).ok_or(Status::OutOfRange.into())
         })
     })
@@ -108,9 +108,9 @@ extern "C" fn mnr_array_set(region: Region, array: Ref, position: usize, element
 #[unsafe(no_mangle)]
 extern "C" fn mnr_array_push(region: Region, array: Ref, element: Ref) -> Status {
     guard(|| {
-        change(region, array, &[element], |kept, handle| {
-            array_in(kept.regions.heap(), array)?;
-            let (heap, region) = kept.regions.parts(handle)?;
+        change(region, array, &[element], |entry, handle| {
+            array_in(entry.regions.heap(), array)?;
+            let (heap, region) = entry.regions.parts(handle)?;
             Ok(heap.array_push(region, array, element)?)
         })
     })
@@ -120,9 +120,9 @@ extern "C" fn mnr_array_push(region: Region, array: Ref, element: Ref) -> Status
 extern "C" fn mnr_array_pop(region: Region, array: Ref, out: Out<Ref>) -> Status {
     guard(|| {
         let out = place(out)?;
-        change(region, array, &[], |kept, _| {
-            array_in(kept.regions.heap(), array)?;
-            out.write(kept.regions.heap_mut().array_pop(array).ok_or(Status::OutOfRange)?);
+        change(region, array, &[], |entry, _| {
+            array_in(entry.regions.heap(), array)?;
+            out.write(entry.regions.heap_mut().array_pop(array).ok_or(Status::OutOfRange)?);
             Ok(())
         })
     })
@@ -131,10 +131,10 @@ extern "C" fn mnr_array_pop(region: Region, array: Ref, out: Out<Ref>) -> Status
 #[unsafe(no_mangle)]
 extern "C" fn mnr_map_insert(region: Region, map: Ref, key: Ref, value: Ref) -> Status {
     guard(|| {
-        change(region, map, &[key, value], |kept, handle| {
-            map_in(kept.regions.heap(), map)?;
-            whole(kept.regions.heap(), key)?;
-            let (heap, region) = kept.regions.parts(handle)?;
+        change(region, map, &[key, value], |entry, handle| {
+            map_in(entry.regions.heap(), map)?;
+            whole(entry.regions.heap(), key)?;
+            let (heap, region) = entry.regions.parts(handle)?;
             heap.map_insert(region, map, key, value)?;
             Ok(())
         })
@@ -144,10 +144,10 @@ extern "C" fn mnr_map_insert(region: Region, map: Ref, key: Ref, value: Ref) -> 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_map_remove(region: Region, map: Ref, key: Ref, removed: Out<Ref>) -> Status {
     guard(|| {
-        change(region, map, &[], |kept, _| {
-            map_in(kept.regions.heap(), map)?;
-            whole(kept.regions.heap(), key)?;
-            let value = kept.regions.heap_mut().map_remove(map, key).ok_or(Status::NoKey)?;
+        change(region, map, &[], |entry, _| {
+            map_in(entry.regions.heap(), map)?;
+            whole(entry.regions.heap(), key)?;
+            let value = entry.regions.heap_mut().map_remove(map, key).ok_or(Status::NoKey)?;
             removed.write(value);
             Ok(())
         })

@@ -18,10 +18,10 @@ thread_local! {
 extern "C" fn mnr_freeze(region: Region, roots: *const Ref, count: usize, out: Out<u64>) -> Status {
     guard(|| {
         let (roots, out) = (array(roots, count)?, place(out)?);
-        moving(region.heap, |kept| {
-            kept.regions.parts(region.handle())?;
-            kept.check_all(region.handle(), roots)?;
-            let (heap, region) = kept.regions.parts(region.handle())?;
+        moving(region.heap, |entry| {
+            entry.regions.parts(region.handle())?;
+            entry.check_all(region.handle(), roots)?;
+            let (heap, region) = entry.regions.parts(region.handle())?;
             let frozen = heap.freeze(region, roots, Bound::Kept, |foreign| foreign)?;
             out.write(frozen.into_handle().bits());
             Ok(())
@@ -90,8 +90,8 @@ extern "C" fn mnr_tether_roots(tether: u64, to: *mut Ref, size: usize, count: Ou
 extern "C" fn mnr_thaw(tether: u64, region: Region, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let (tether, to) = (number(tether)?, room(to, size)?);
-        moving(region.heap, |kept| {
-            let (heap, region) = kept.regions.parts(region.handle())?;
+        moving(region.heap, |entry| {
+            let (heap, region) = entry.regions.parts(region.handle())?;
             let thaw = |tether: &Tether| {
                 if tether.roots().len() > to.len() {
                     return write(tether.roots(), to, count);

@@ -5,11 +5,11 @@
 //! 2. A slot has a *lane*: memory that is never freed, where the inline path finds the words of the heap, and the cells that
 //!    one region has left in its last chunk. Each call takes first what was used of them, and says at its end what there is
 //!    now. So whatever moves the words, the inline path never sees old ones.
-//! 3. A lane has a ticket, which changes whenever it is lent to another region or to none. A maker in C holds the ticket of
+//! 3. A lane has a ticket, which changes whenever it is lent to another region or to none. A builder in C holds the ticket of
 //!    its region: where they differ, it goes the long way, by handles.
 //!
 //! What keeps it sound: a lane is written by the thread that has its slot, here during a call and by the inline path between
-//! calls. A maker that is used on another thread than its heap's is the one misuse that nothing finds.
+//! calls. A builder that is used on another thread than its heap's is the one misuse that nothing finds.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use region::{Heap, Ref, RegionHandle, Regions, Words};
+use region::{Heap, Ref, RegionHandle, RegionTable, Words};
 
 use crate::marks::Marks;
 use crate::status::{Outcome, Status};
@@ -74,16 +74,17 @@ impl Region {
     }
 }
 
-/// What makes expressions in a region without a call: `mnr_maker`.
+/// What makes expressions in a region without a call: `mnr_builder`.
 #[repr(C)]
-pub(crate) struct Maker {
+pub(crate) struct Builder {
     lane: *mut Lane,
     ticket: u64,
     pub(crate) region: Region,
 }
 
-impl Maker {
-    pub(crate) const NOTHING: Maker = Maker { lane: ptr::null_mut(), ticket: 0, region: Region { heap: 0, bits: 0 } };
+impl Builder {
+    pub(crate) const NOTHING: Builder =
+        Builder { lane: ptr::null_mut(), ticket: 0, region: Region { heap: 0, bits: 0 } };
 }
 
 /// The bits of a handle that are the slot.
@@ -94,7 +95,7 @@ static SPARE: Mutex<Vec<SpareLane>> = Mutex::new(Vec::new());
 
 struct SpareLane(*mut Lane);
 
-// SAFETY: a lane is plain memory that is never freed; whoever takes it off the list is the only one to use it.
+// SAFETY: a lane is plain memory that is never freed; the party that takes it off the list is the only one to use it.
 unsafe impl Send for SpareLane {}
 
 thread_local! {
@@ -108,13 +109,13 @@ struct Table {
 
 struct Slot {
     lane: *mut Lane,
-    kept: Option<Box<Kept>>,
+    entry: Option<Box<HeapEntry>>,
 }
 
 /// A heap that is open.
-pub(crate) struct Kept {
+pub(crate) struct HeapEntry {
     pub(crate) handle: u64,
-    pub(crate) regions: Regions,
+    pub(crate) regions: RegionTable,
     /// Of regions that were ever rewound or marked.
     pub(crate) marks: HashMap<RegionHandle, Marks>,
     /// Whether a call panicked while it moved things: nobody knows what the regions hold, and the heap can only be closed.
@@ -144,38 +145,38 @@ fn withdraw(lane: *mut Lane) {
 }
 
 impl Table {
-    fn add(&mut self, regions: Regions) -> Outcome<u64> {
+    fn add(&mut self, regions: RegionTable) -> Outcome<u64> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None if self.slots.len() >> SLOT_BITS > 0 => return Err(Status::TooMany.into()),
             None => {
                 let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let lane = spare.map_or_else(|| Box::into_raw(Box::new(Lane::EMPTY)), |SpareLane(lane)| lane);
-                self.slots.push(Slot { lane, kept: None });
+                self.slots.push(Slot { lane, entry: None });
                 self.slots.len() as u64 - 1
             }
         };
         let handle = SERIAL.fetch_add(1, Ordering::Relaxed) << SLOT_BITS | slot;
-        let entry = &mut self.slots[slot as usize];
-        let mut kept = Box::new(Kept {
+        let slot = &mut self.slots[slot as usize];
+        let mut entry = Box::new(HeapEntry {
             handle,
             regions,
             marks: HashMap::new(),
             is_broken: false,
-            lane: entry.lane,
+            lane: slot.lane,
             lent: None,
             cursor: 0,
             end: 0,
         });
-        kept.publish();
-        entry.kept = Some(kept);
+        entry.publish();
+        slot.entry = Some(entry);
         Ok(handle)
     }
 
     #[inline]
-    fn find(&mut self, handle: u64) -> Outcome<&mut Kept> {
-        let kept = self.slots.get_mut(slot_of(handle)).and_then(|slot| slot.kept.as_deref_mut());
-        Ok(kept.filter(|kept| kept.handle == handle).ok_or(Status::NoHeap)?)
+    fn find(&mut self, handle: u64) -> Outcome<&mut HeapEntry> {
+        let entry = self.slots.get_mut(slot_of(handle)).and_then(|slot| slot.entry.as_deref_mut());
+        Ok(entry.filter(|entry| entry.handle == handle).ok_or(Status::NoHeap)?)
     }
 }
 
@@ -192,34 +193,34 @@ fn with_table<T>(work: impl FnOnce(&mut Table) -> Outcome<T>) -> Outcome<T> {
 /// A heap during a call. In any case, even if the call panics, the lane says at the end what there is; nothing, if the regions may
 /// have been lost on the way.
 struct Call<'a> {
-    kept: &'a mut Kept,
+    entry: &'a mut HeapEntry,
     moves: bool,
 }
 
 impl<'a> Call<'a> {
-    fn begin(kept: &'a mut Kept, moves: bool) -> Outcome<Call<'a>> {
-        if kept.is_broken {
+    fn begin(entry: &'a mut HeapEntry, moves: bool) -> Outcome<Call<'a>> {
+        if entry.is_broken {
             return Err(Status::Broken.into());
         }
-        kept.collect()?;
-        Ok(Call { kept, moves })
+        entry.collect()?;
+        Ok(Call { entry, moves })
     }
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
         if self.moves && std::thread::panicking() {
-            self.kept.is_broken = true;
-            withdraw(self.kept.lane);
+            self.entry.is_broken = true;
+            withdraw(self.entry.lane);
         } else {
-            self.kept.publish();
+            self.entry.publish();
         }
     }
 }
 
 /// Opens a heap.
 pub(crate) fn open(heap: Heap) -> Outcome<u64> {
-    with_table(|table| table.add(Regions::new(heap)))
+    with_table(|table| table.add(RegionTable::new(heap)))
 }
 
 /// Closes a heap, with all that is in it.
@@ -227,7 +228,7 @@ pub(crate) fn close(handle: u64) -> Outcome {
     with_table(|table| {
         table.find(handle)?;
         let slot = &mut table.slots[slot_of(handle)];
-        slot.kept = None;
+        slot.entry = None;
         withdraw(slot.lane);
         table.free.push(slot_of(handle) as u64);
         Ok(())
@@ -235,36 +236,40 @@ pub(crate) fn close(handle: u64) -> Outcome {
 }
 
 /// Works on a heap.
-pub(crate) fn with<T>(handle: u64, work: impl FnOnce(&mut Kept) -> Outcome<T>) -> Outcome<T> {
+pub(crate) fn with<T>(handle: u64, work: impl FnOnce(&mut HeapEntry) -> Outcome<T>) -> Outcome<T> {
     with_table(|table| {
         let call = Call::begin(table.find(handle)?, false)?;
-        work(call.kept)
+        work(call.entry)
     })
 }
 
 /// Moves what is in a heap. If that panics, which a reference into what was given back may lead to, the heap is broken.
-pub(crate) fn moving<T>(handle: u64, work: impl FnOnce(&mut Kept) -> Outcome<T>) -> Outcome<T> {
+pub(crate) fn moving<T>(handle: u64, work: impl FnOnce(&mut HeapEntry) -> Outcome<T>) -> Outcome<T> {
     with_table(|table| {
         let call = Call::begin(table.find(handle)?, true)?;
-        work(call.kept)
+        work(call.entry)
     })
 }
 
 /// The same from one heap to another one.
-pub(crate) fn moving_to<T>(one: u64, other: u64, work: impl FnOnce(&mut Kept, &mut Kept) -> Outcome<T>) -> Outcome<T> {
+pub(crate) fn moving_to<T>(
+    one: u64,
+    other: u64,
+    work: impl FnOnce(&mut HeapEntry, &mut HeapEntry) -> Outcome<T>,
+) -> Outcome<T> {
     with_table(|table| {
         table.find(one)?;
         table.find(other)?;
         let slots = table.slots.get_disjoint_mut([slot_of(one), slot_of(other)]).map_err(|_| Status::Same)?;
-        let [Some(one), Some(other)] = slots.map(|slot| slot.kept.as_deref_mut()) else {
+        let [Some(one), Some(other)] = slots.map(|slot| slot.entry.as_deref_mut()) else {
             return Err(Status::NoHeap.into());
         };
         let (one, other) = (Call::begin(one, true)?, Call::begin(other, true)?);
-        work(one.kept, other.kept)
+        work(one.entry, other.entry)
     })
 }
 
-impl Kept {
+impl HeapEntry {
     /// Takes the cells that the inline path has used since the last call.
     #[inline]
     fn collect(&mut self) -> Outcome {
@@ -305,8 +310,8 @@ impl Kept {
         (lane.words, lane.cursor, lane.end, lane.view) = (words, cursor, end, view);
     }
 
-    /// Lends the lane to a region, if another one or none has it, and makes a maker for it.
-    pub(crate) fn lend(&mut self, region: Region) -> Outcome<Maker> {
+    /// Lends the lane to a region, if another one or none has it, and makes a builder for it.
+    pub(crate) fn lend(&mut self, region: Region) -> Outcome<Builder> {
         let handle = region.handle();
         self.regions.parts(handle)?;
         // SAFETY: lanes are never freed, and this thread has it.
@@ -315,15 +320,15 @@ impl Kept {
             *ticket += 1;
             self.lent = Some(handle);
         }
-        Ok(Maker { lane: self.lane, ticket: *ticket, region })
+        Ok(Builder { lane: self.lane, ticket: *ticket, region })
     }
 
-    /// Lends the lane to the region of a maker, if it is not.
+    /// Lends the lane to the region of a builder, if it is not.
     #[inline]
-    pub(crate) fn relend(&mut self, maker: &mut Maker) -> Outcome {
+    pub(crate) fn relend(&mut self, builder: &mut Builder) -> Outcome {
         // SAFETY: lanes are never freed, and this thread has it.
-        if !ptr::eq(maker.lane, self.lane) || maker.ticket != unsafe { (*self.lane).ticket } {
-            *maker = self.lend(maker.region)?;
+        if !ptr::eq(builder.lane, self.lane) || builder.ticket != unsafe { (*self.lane).ticket } {
+            *builder = self.lend(builder.region)?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use std::ffi::{CStr, c_char};
 
-use region::{Fate, Heap, Ref, RegionHandle, Regions};
+use region::{Heap, Ref, RegionHandle, RegionTable, ReleaseOutcome};
 
 use crate::arguments::{Out, place};
-use crate::heaps::{self, Kept, Maker, Region, View, with};
+use crate::heaps::{self, Builder, HeapEntry, Region, View, with};
 use crate::status::{Failed, Outcome, Status, guard};
 
 /// Major, minor and patch, each of them below 1,000.
@@ -32,7 +32,6 @@ pub(crate) struct Statistics {
     cells_handed_out: u64,
     cells_copied: u64,
     cells_left: u64,
-    cells_relocated: u64,
     chunks: u64,
     chunks_free: u64,
     bytes_live: u64,
@@ -41,22 +40,19 @@ pub(crate) struct Statistics {
     bytes_beside: u64,
     regions: u64,
     splices: u64,
-    relocations: u64,
     escapes_spliced: u64,
     escapes_copied: u64,
-    escapes_mapped: u64,
-    escapes_relocated: u64,
+    escapes_copied_by_map: u64,
     limit_failures: u64,
 }
 
 impl Statistics {
-    fn of(regions: &Regions) -> Statistics {
+    fn of(regions: &RegionTable) -> Statistics {
         let counts = regions.heap().statistics();
         Statistics {
             cells_handed_out: counts.cells_handed_out,
             cells_copied: counts.cells_copied,
             cells_left: counts.cells_left,
-            cells_relocated: counts.cells_relocated,
             chunks: counts.chunks as u64,
             chunks_free: counts.chunks_free as u64,
             bytes_live: counts.bytes_live as u64,
@@ -65,11 +61,9 @@ impl Statistics {
             bytes_beside: counts.bytes_beside as u64,
             regions: regions.count() as u64,
             splices: counts.splices,
-            relocations: counts.relocations,
             escapes_spliced: counts.escapes.spliced,
             escapes_copied: counts.escapes.copied,
-            escapes_mapped: counts.escapes.mapped,
-            escapes_relocated: counts.escapes.relocated,
+            escapes_copied_by_map: counts.escapes.copied_by_map,
             limit_failures: counts.limit_failures,
         }
     }
@@ -109,8 +103,8 @@ extern "C" fn mnr_heap_close(heap: u64) -> Status {
 #[unsafe(no_mangle)]
 extern "C" fn mnr_heap_set_limit(heap: u64, bytes: usize) -> Status {
     guard(|| {
-        with(heap, |kept| {
-            kept.regions.heap_mut().set_limit(limit(bytes));
+        with(heap, |entry| {
+            entry.regions.heap_mut().set_limit(limit(bytes));
             Ok(())
         })
     })
@@ -120,8 +114,8 @@ extern "C" fn mnr_heap_set_limit(heap: u64, bytes: usize) -> Status {
 extern "C" fn mnr_heap_statistics(heap: u64, out: Out<Statistics>) -> Status {
     guard(|| {
         let out = place(out)?;
-        with(heap, |kept| {
-            out.write(Statistics::of(&kept.regions));
+        with(heap, |entry| {
+            out.write(Statistics::of(&entry.regions));
             Ok(())
         })
     })
@@ -131,8 +125,8 @@ extern "C" fn mnr_heap_statistics(heap: u64, out: Out<Statistics>) -> Status {
 extern "C" fn mnr_heap_view(heap: u64, out: Out<*const View>) -> Status {
     guard(|| {
         let out = place(out)?;
-        with(heap, |kept| {
-            out.write(kept.view());
+        with(heap, |entry| {
+            out.write(entry.view());
             Ok(())
         })
     })
@@ -142,8 +136,8 @@ extern "C" fn mnr_heap_view(heap: u64, out: Out<*const View>) -> Status {
 extern "C" fn mnr_region_open(heap: u64, out: Out<Region>) -> Status {
     guard(|| {
         let out = place(out)?;
-        with(heap, |kept| {
-            out.write(Region::new(heap, kept.regions.open()?));
+        with(heap, |entry| {
+            out.write(Region::new(heap, entry.regions.open()?));
             Ok(())
         })
     })
@@ -153,8 +147,8 @@ extern "C" fn mnr_region_open(heap: u64, out: Out<Region>) -> Status {
 extern "C" fn mnr_region_open_within(parent: Region, out: Out<Region>) -> Status {
     guard(|| {
         let out = place(out)?;
-        with(parent.heap, |kept| {
-            out.write(Region::new(parent.heap, kept.regions.open_within(parent.handle())?));
+        with(parent.heap, |entry| {
+            out.write(Region::new(parent.heap, entry.regions.open_within(parent.handle())?));
             Ok(())
         })
     })
@@ -164,15 +158,15 @@ extern "C" fn mnr_region_open_within(parent: Region, out: Out<Region>) -> Status
 fn ending(
     region: Region,
     freed: Out<bool>,
-    end: impl FnOnce(&mut Regions, RegionHandle) -> Result<Fate, region::HandleError>,
+    end: impl FnOnce(&mut RegionTable, RegionHandle) -> Result<ReleaseOutcome, region::HandleError>,
 ) -> Status {
     guard(|| {
-        with(region.heap, |kept| {
-            let fate = end(&mut kept.regions, region.handle())?;
-            if fate == Fate::Freed {
-                kept.forget_marks(region.handle());
+        with(region.heap, |entry| {
+            let fate = end(&mut entry.regions, region.handle())?;
+            if fate == ReleaseOutcome::Freed {
+                entry.forget_marks(region.handle());
             }
-            freed.write(fate == Fate::Freed);
+            freed.write(fate == ReleaseOutcome::Freed);
             Ok(())
         })
     })
@@ -180,32 +174,32 @@ fn ending(
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_close(region: Region, freed: Out<bool>) -> Status {
-    ending(region, freed, Regions::close)
+    ending(region, freed, RegionTable::close)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_release(region: Region, freed: Out<bool>) -> Status {
-    ending(region, freed, Regions::release)
+    ending(region, freed, RegionTable::release)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_untether(region: Region, freed: Out<bool>) -> Status {
-    ending(region, freed, Regions::untether)
+    ending(region, freed, RegionTable::untether)
 }
 
 /// Works on the region of a handle.
-fn on(region: Region, work: impl FnOnce(&mut Kept, RegionHandle) -> Outcome) -> Status {
-    guard(|| with(region.heap, |kept| work(kept, region.handle())))
+fn on(region: Region, work: impl FnOnce(&mut HeapEntry, RegionHandle) -> Outcome) -> Status {
+    guard(|| with(region.heap, |entry| work(entry, region.handle())))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_retain(region: Region) -> Status {
-    on(region, |kept, handle| kept.regions.retain(handle).map_err(Failed::from))
+    on(region, |entry, handle| entry.regions.retain(handle).map_err(Failed::from))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_tether(region: Region) -> Status {
-    on(region, |kept, handle| kept.regions.tether(handle).map_err(Failed::from))
+    on(region, |entry, handle| entry.regions.tether(handle).map_err(Failed::from))
 }
 
 #[unsafe(no_mangle)]
@@ -213,13 +207,13 @@ extern "C" fn mnr_region_refer(from: Region, to: Region) -> Status {
     if from.heap != to.heap {
         return guard(|| Err(Status::NoRegion.into()));
     }
-    on(from, |kept, handle| kept.regions.refer(handle, to.handle()).map_err(Failed::from))
+    on(from, |entry, handle| entry.regions.refer(handle, to.handle()).map_err(Failed::from))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_set_limit(region: Region, bytes: usize) -> Status {
-    on(region, |kept, handle| {
-        let (_, region) = kept.regions.parts(handle)?;
+    on(region, |entry, handle| {
+        let (_, region) = entry.regions.parts(handle)?;
         region.set_limit(limit(bytes));
         Ok(())
     })
@@ -227,8 +221,8 @@ extern "C" fn mnr_region_set_limit(region: Region, bytes: usize) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_bytes(region: Region, out: Out<u64>) -> Status {
-    on(region, |kept, handle| {
-        let bytes = kept.regions.heap().bytes_of(kept.regions.region(handle)?);
+    on(region, |entry, handle| {
+        let bytes = entry.regions.heap().bytes_of(entry.regions.region(handle)?);
         place(out)?.write(bytes as u64);
         Ok(())
     })
@@ -236,18 +230,18 @@ extern "C" fn mnr_region_bytes(region: Region, out: Out<u64>) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_region_check(region: Region, value: Ref) -> Status {
-    on(region, |kept, handle| kept.regions.check(handle, value).map_err(Failed::from))
+    on(region, |entry, handle| entry.regions.check(handle, value).map_err(Failed::from))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_maker_open(region: Region, out: Out<Maker>) -> Status {
+extern "C" fn mnr_builder_open(region: Region, out: Out<Builder>) -> Status {
     guard(|| {
         let out = place(out)?;
-        let (maker, outcome) = match with(region.heap, |kept| kept.lend(region)) {
-            Ok(maker) => (maker, Ok(())),
-            Err(failed) => (Maker::NOTHING, Err(failed)),
+        let (builder, outcome) = match with(region.heap, |entry| entry.lend(region)) {
+            Ok(builder) => (builder, Ok(())),
+            Err(failed) => (Builder::NOTHING, Err(failed)),
         };
-        out.write(maker);
+        out.write(builder);
         outcome
     })
 }

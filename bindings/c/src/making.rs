@@ -1,12 +1,12 @@
 //! Making: expressions, variables, numbers, strings, buffers, arrays, maps, lists and trees.
 //!
-//! What is to be referred to is checked ([`region::Regions::check`]), but for what the inline path makes, which does not
+//! What is to be referred to is checked ([`region::RegionTable::check`]), but for what the inline path makes, which does not
 //! check either: it would cost more than making it.
 
 use region::{Heap, Ref, Region as Made, RegionHandle};
 
 use crate::arguments::{Out, array, given, place};
-use crate::heaps::{Kept, Maker, Region, with};
+use crate::heaps::{Builder, HeapEntry, Region, with};
 use crate::reading::{array_in, expression_in};
 use crate::status::{Failed, Outcome, Status, guard};
 
@@ -18,7 +18,7 @@ pub(crate) struct Entry {
     pub(crate) value: Ref,
 }
 
-impl Kept {
+impl HeapEntry {
     /// Refuses what things in a region may not refer to.
     pub(crate) fn check_all<'r>(&self, handle: RegionHandle, values: impl IntoIterator<Item = &'r Ref>) -> Outcome {
         let check = |value: &Ref| self.regions.check(handle, *value);
@@ -28,10 +28,10 @@ impl Kept {
 
 /// Makes one thing in a region, of what it may refer to.
 fn make(region: Region, of: &[Ref], work: impl FnOnce(&mut Heap, &mut Made) -> Outcome<Ref>) -> Outcome<Ref> {
-    with(region.heap, |kept| {
-        kept.regions.parts(region.handle())?;
-        kept.check_all(region.handle(), of)?;
-        let (heap, region) = kept.regions.parts(region.handle())?;
+    with(region.heap, |entry| {
+        entry.regions.parts(region.handle())?;
+        entry.check_all(region.handle(), of)?;
+        let (heap, region) = entry.regions.parts(region.handle())?;
         work(heap, region)
     })
 }
@@ -46,12 +46,17 @@ fn made(out: Out<Ref>, work: impl FnOnce() -> Outcome<Ref>) -> Status {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_make_slowly(maker: Option<&mut Maker>, children: *const Ref, length: usize, out: Out<Ref>) -> Status {
+extern "C" fn mnr_build_slowly(
+    builder: Option<&mut Builder>,
+    children: *const Ref,
+    length: usize,
+    out: Out<Ref>,
+) -> Status {
     guard(|| {
-        let (maker, out, children) = (given(maker)?, place(out)?, array(children, length)?);
-        let made = with(maker.region.heap, |kept| {
-            kept.relend(maker)?;
-            let (heap, region) = kept.regions.parts(maker.region.handle())?;
+        let (builder, out, children) = (given(builder)?, place(out)?, array(children, length)?);
+        let made = with(builder.region.heap, |entry| {
+            entry.relend(builder)?;
+            let (heap, region) = entry.regions.parts(builder.region.handle())?;
             Ok(heap.expression(region, children)?)
         })?;
         out.write(made);
@@ -136,7 +141,7 @@ extern "C" fn mnr_map_of(region: Region, entries: *const Entry, length: usize, o
 extern "C" fn mnr_list(region: Region, elements: *const Ref, length: usize, tail: Ref, out: Out<Ref>) -> Status {
     made(out, || {
         let elements = array(elements, length)?;
-        with(region.heap, |kept| kept.check_all(region.handle(), &[tail]))?;
+        with(region.heap, |entry| entry.check_all(region.handle(), &[tail]))?;
         make(region, elements, |heap, region| Ok(heap.list(region, elements, tail)?))
     })
 }

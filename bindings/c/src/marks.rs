@@ -10,7 +10,7 @@
 use region::{Mark as Place, RegionHandle};
 
 use crate::arguments::{Out, place};
-use crate::heaps::{Kept, Region, with};
+use crate::heaps::{HeapEntry, Region, with};
 use crate::status::{Status, guard};
 
 /// Where a region stood: `mnr_mark`.
@@ -67,13 +67,13 @@ impl Marks {
         if serial == self.taken {
             return;
         }
-        let kept = self.gone.partition_point(|(first, _)| *first <= serial);
-        self.gone.truncate(kept);
+        let entry = self.gone.partition_point(|(first, _)| *first <= serial);
+        self.gone.truncate(entry);
         self.gone.push((serial + 1, self.taken));
     }
 }
 
-impl Kept {
+impl HeapEntry {
     fn marks_of(&mut self, handle: RegionHandle) -> &mut Marks {
         self.marks.entry(handle).or_default()
     }
@@ -92,10 +92,10 @@ impl Kept {
 extern "C" fn mnr_mark_take(region: Region, out: Out<Mark>) -> Status {
     guard(|| {
         let out = place(out)?;
-        with(region.heap, |kept| {
-            let (heap, made) = kept.regions.parts(region.handle())?;
+        with(region.heap, |entry| {
+            let (heap, made) = entry.regions.parts(region.handle())?;
             let places = heap.mark(made).bits();
-            let serial = kept.marks_of(region.handle()).take();
+            let serial = entry.marks_of(region.handle()).take();
             out.write(Mark::new(region, serial, places));
             Ok(())
         })
@@ -106,18 +106,18 @@ extern "C" fn mnr_mark_take(region: Region, out: Out<Mark>) -> Status {
 extern "C" fn mnr_rewind(region: Region, mark: Option<&Mark>) -> Status {
     guard(|| {
         let mark = *mark.ok_or(Status::Null)?;
-        with(region.heap, |kept| {
+        with(region.heap, |entry| {
             let handle = region.handle();
-            kept.regions.parts(handle)?;
+            entry.regions.parts(handle)?;
             if mark.region != region
                 || mark.check != mark.expected_check()
-                || !kept.marks_of(handle).is_good(mark.serial)
+                || !entry.marks_of(handle).is_good(mark.serial)
             {
                 return Err(Status::StaleMark.into());
             }
-            let (heap, made) = kept.regions.parts(handle)?;
+            let (heap, made) = entry.regions.parts(handle)?;
             heap.rewind(made, Place::from_bits(mark.places));
-            kept.marks_of(handle).rewound(mark.serial);
+            entry.marks_of(handle).rewound(mark.serial);
             Ok(())
         })
     })

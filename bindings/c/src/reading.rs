@@ -1,4 +1,4 @@
-//! Reading what is in a heap or under a tether: both are sources, whose numbers differ in the highest bit.
+//! Reading what is in a heap or under a tether: both are readables, whose numbers differ in the highest bit.
 //!
 //! A reference that outlived its region refers to some cell of the heap. What is read there means nothing, but it is read
 //! within the heap: each reference is compared with its end, and what does not lie there as a whole is refused as broken.
@@ -10,19 +10,19 @@ use crate::heaps::with;
 use crate::making::Entry;
 use crate::status::{Outcome, Status, guard};
 
-/// The bit of a source that is a tether.
+/// The bit of a readable that is a tether.
 pub(crate) const IS_TETHER: u64 = 1 << 63;
 
 /// Reads a heap or what a tether keeps. The code is there for both, since their words do not lie in the same way.
 macro_rules! read {
-    ($source:expr, |$heap:ident| $work:expr) => {
-        if $source & IS_TETHER == 0 {
-            with($source, |kept| {
-                let $heap = kept.regions.heap();
+    ($readable:expr, |$heap:ident| $work:expr) => {
+        if $readable & IS_TETHER == 0 {
+            with($readable, |entry| {
+                let $heap = entry.regions.heap();
                 $work
             })
         } else {
-            Tether::parked($source & !IS_TETHER, |tether| {
+            Tether::parked($readable & !IS_TETHER, |tether| {
                 let $heap: &FrozenHeap = tether;
                 $work
             })?
@@ -32,16 +32,16 @@ macro_rules! read {
 
 /// Reads something to a place.
 macro_rules! read_to {
-    ($source:expr, $out:expr, |$heap:ident| $work:expr) => {
+    ($readable:expr, $out:expr, |$heap:ident| $work:expr) => {
         guard(|| {
             let out = place($out)?;
-            out.write(read!($source, |$heap| $work)?);
+            out.write(read!($readable, |$heap| $work)?);
             Ok(())
         })
     };
 }
 
-/// Refuses what lies behind the end.
+/// Refuses what lies after the end.
 fn within(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     let cell = if reference.is_number() { reference.payload() >> 1 } else { reference.payload() };
     if (cell as usize) < heap.words().len() / 2 { Ok(()) } else { Err(Status::OutOfRange.into()) }
@@ -106,7 +106,7 @@ fn bytes_in(heap: &Heap<impl Words>, reference: Ref) -> Outcome {
     }
 }
 
-/// `MNR_KIND_…`: immediates have their tags, what lies in a heap has the numbers behind.
+/// `MNR_KIND_…`: immediates have their tags, what lies in a heap has the numbers after.
 fn kind(heap: &Heap<impl Words>, reference: Ref) -> Outcome<u32> {
     if reference.is_immediate() {
         return Ok(reference.tag());
@@ -126,13 +126,13 @@ fn kind(heap: &Heap<impl Words>, reference: Ref) -> Outcome<u32> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_kind(source: u64, reference: Ref, out: Out<u32>) -> Status {
-    read_to!(source, out, |heap| kind(heap, reference))
+extern "C" fn mnr_kind(readable: u64, reference: Ref, out: Out<u32>) -> Status {
+    read_to!(readable, out, |heap| kind(heap, reference))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<usize>) -> Status {
-    read_to!(source, out, |heap| match object_in(heap, reference)? {
+extern "C" fn mnr_length(readable: u64, reference: Ref, out: Out<usize>) -> Status {
+    read_to!(readable, out, |heap| match object_in(heap, reference)? {
         Object::Expression => Ok(heap.length(reference)),
         Object::String | Object::Buffer => Ok(heap.bytes(reference).len()),
         Object::Array => Ok(heap.array_length(reference)),
@@ -141,8 +141,8 @@ extern "C" fn mnr_length(source: u64, reference: Ref, out: Out<usize>) -> Status
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<Ref>) -> Status {
-    read_to!(source, out, |heap| match object_in(heap, reference)? {
+extern "C" fn mnr_child(readable: u64, reference: Ref, index: usize, out: Out<Ref>) -> Status {
+    read_to!(readable, out, |heap| match object_in(heap, reference)? {
         Object::Expression => Ok(*heap.children(reference).get(index).ok_or(Status::OutOfRange)?),
         Object::Array => Ok(heap.array_get(reference, index).ok_or(Status::OutOfRange)?),
         _ => Err(Status::WrongKind.into()),
@@ -150,9 +150,9 @@ extern "C" fn mnr_child(source: u64, reference: Ref, index: usize, out: Out<Ref>
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_children(source: u64, reference: Ref, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
+extern "C" fn mnr_children(readable: u64, reference: Ref, to: *mut Ref, size: usize, count: Out<usize>) -> Status {
     guard(|| {
-        read!(source, |heap| match object_in(heap, reference)? {
+        read!(readable, |heap| match object_in(heap, reference)? {
             Object::Expression => write(heap.children(reference), room(to, size)?, count),
             Object::Array => write(heap.array_elements(reference), room(to, size)?, count),
             _ => Err(Status::WrongKind.into()),
@@ -162,16 +162,16 @@ extern "C" fn mnr_children(source: u64, reference: Ref, to: *mut Ref, size: usiz
 
 #[unsafe(no_mangle)]
 extern "C" fn mnr_list_elements(
-    source: u64,
+    readable: u64,
     list: Ref,
     to: *mut Ref,
     size: usize,
     count: Out<usize>,
-    behind: Out<Ref>,
+    rest_out: Out<Ref>,
 ) -> Status {
     guard(|| {
         let (to, count) = (room(to, size)?, place(count)?);
-        read!(source, |heap| {
+        read!(readable, |heap| {
             let (mut rest, mut written) = (list, 0);
             for to in to {
                 let Ok(2) = expression_in(heap, rest) else { break };
@@ -179,47 +179,47 @@ extern "C" fn mnr_list_elements(
                 (rest, written) = (heap.child(rest, 1), written + 1);
             }
             count.write(written);
-            behind.write(rest);
+            rest_out.write(rest);
             Ok(())
         })
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_binding(source: u64, variable: Ref, out: Out<Ref>) -> Status {
-    read_to!(source, out, |heap| {
+extern "C" fn mnr_binding(readable: u64, variable: Ref, out: Out<Ref>) -> Status {
+    read_to!(readable, out, |heap| {
         variable_in(heap, variable)?;
         Ok(heap.binding(variable).unwrap_or(variable))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_walk(source: u64, reference: Ref, out: Out<Ref>) -> Status {
-    read_to!(source, out, |heap| chain(heap, reference, |_| Ok(())))
+extern "C" fn mnr_walk(readable: u64, reference: Ref, out: Out<Ref>) -> Status {
+    read_to!(readable, out, |heap| chain(heap, reference, |_| Ok(())))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_label(source: u64, variable: Ref, out: Out<u32>) -> Status {
-    read_to!(source, out, |heap| {
+extern "C" fn mnr_label(readable: u64, variable: Ref, out: Out<u32>) -> Status {
+    read_to!(readable, out, |heap| {
         variable_in(heap, variable)?;
         Ok(heap.label(variable))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_number_bits(source: u64, number: Ref, out: Out<u64>) -> Status {
-    read_to!(source, out, |heap| {
+extern "C" fn mnr_number_bits(readable: u64, number: Ref, out: Out<u64>) -> Status {
+    read_to!(readable, out, |heap| {
         of_kind(heap, number, number.is_number())?;
         Ok(heap.number_bits(number))
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, length: Out<usize>) -> Status {
+extern "C" fn mnr_bytes(readable: u64, bytes: Ref, to: *mut u8, size: usize, length: Out<usize>) -> Status {
     guard(|| {
         room(to, size)?.fill(std::mem::MaybeUninit::new(0));
         let to = array_mut(to, size)?;
-        read!(source, |heap| {
+        read!(readable, |heap| {
             bytes_in(heap, bytes)?;
             let bytes = heap.bytes(bytes);
             length.write(bytes.len());
@@ -233,8 +233,8 @@ extern "C" fn mnr_bytes(source: u64, bytes: Ref, to: *mut u8, size: usize, lengt
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<Ref>) -> Status {
-    read_to!(source, out, |heap| {
+extern "C" fn mnr_map_get(readable: u64, map: Ref, key: Ref, out: Out<Ref>) -> Status {
+    read_to!(readable, out, |heap| {
         map_in(heap, map)?;
         whole(heap, key)?;
         Ok(heap.map_get(map, key).ok_or(Status::NoKey)?)
@@ -242,8 +242,8 @@ extern "C" fn mnr_map_get(source: u64, map: Ref, key: Ref, out: Out<Ref>) -> Sta
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: usize, out: Out<Ref>) -> Status {
-    read_to!(source, out, |heap| {
+extern "C" fn mnr_map_get_string(readable: u64, map: Ref, key: *const u8, length: usize, out: Out<Ref>) -> Status {
+    read_to!(readable, out, |heap| {
         map_in(heap, map)?;
         let key = str::from_utf8(array(key, length)?).map_err(|_| Status::NotText)?;
         Ok(heap.map_get_string(map, key).ok_or(Status::NoKey)?)
@@ -251,10 +251,10 @@ extern "C" fn mnr_map_get_string(source: u64, map: Ref, key: *const u8, length: 
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn mnr_map_entries(source: u64, map: Ref, to: *mut Entry, size: usize, count: Out<usize>) -> Status {
+extern "C" fn mnr_map_entries(readable: u64, map: Ref, to: *mut Entry, size: usize, count: Out<usize>) -> Status {
     guard(|| {
         let to = room(to, size)?;
-        read!(source, |heap| {
+        read!(readable, |heap| {
             map_in(heap, map)?;
             let entries: Vec<Entry> = heap.map_entries(map).map(|(key, value)| Entry { key, value }).collect();
             write(&entries, to, count)

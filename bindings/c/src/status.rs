@@ -46,18 +46,18 @@ statuses! {
     NoMemory = 21, c"the system refused memory; hold on to less";
     WrongKind = 22, c"the value is of another kind than the function is for; ask mnr_kind first";
     OutOfRange = 23, c"a position or a size is out of range; compare it with the length first";
-    NotText = 24, c"the bytes are no UTF-8 and make no string; make a buffer";
+    NotText = 24, c"the bytes are not UTF-8, so they cannot be a string; make a buffer";
     Ring = 25, c"the variable would be bound to itself; bind to another value";
     StaleMark = 26, c"the mark is of another region, was changed, or its region was rewound to an earlier one; take a new one";
-    Stray = 27, c"something refers out of what is frozen; copy that into the region first";
-    NoPlace = 28, c"no more regions can be frozen; close some";
+    Dangling = 27, c"something refers out of what is frozen; copy that into the region first";
+    NoSlot = 28, c"no more regions can be frozen; close some";
     FrozenClosed = 29, c"the frozen region was closed; start tethers before its owner closes it";
     FrozenGone = 30, c"there is no such frozen region: its memory was given back, or it never was";
     NoTether = 31, c"there is no such tether: it was never started, or has ended already";
     NoReaders = 32, c"too many threads read without tethers; let some rest and end, or use tethers";
     NoKey = 33, c"the map has no such key";
     TooSmall = 34, c"the room is too small for what is to be written; the count says how much there is";
-    Broken = 35, c"a value was used that outlived its region, or there is a defect in the library; check with mnr_stray";
+    Broken = 35, c"a value was used that outlived its region, or there is a defect in the library; check with mnr_dangling";
 }
 
 thread_local! {
@@ -131,8 +131,8 @@ impl From<FreezeError> for Failed {
     fn from(error: FreezeError) -> Failed {
         let status = match error {
             FreezeError::Full(full) => return full.into(),
-            FreezeError::Stray(_) => Status::Stray,
-            _ => Status::NoPlace,
+            FreezeError::Dangling(_) => Status::Dangling,
+            _ => Status::NoSlot,
         };
         Failed::new(status, error)
     }

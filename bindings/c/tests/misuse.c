@@ -72,7 +72,7 @@ static void arguments(void)
     GIVES(MNR_NULL, mnr_expression(region, children, 2, NULL));
     GIVES(MNR_NULL, mnr_expression(region, NULL, 2, &made));
     GIVES(MNR_NULL, mnr_rewind(region, NULL));
-    GIVES(MNR_NULL, mnr_make_slowly(NULL, children, 2, &made));
+    GIVES(MNR_NULL, mnr_build_slowly(NULL, children, 2, &made));
     GIVES(MNR_OUT_OF_RANGE, mnr_expression(region, children, SIZE_MAX, &made));
     GIVES(MNR_OUT_OF_RANGE, mnr_number(region, 2, 1, &made));
     GIVES(MNR_TOO_LONG, mnr_array_with_room(region, SIZE_MAX, &made));
@@ -152,7 +152,7 @@ static void limits(void)
 {
     mnr_heap heap;
     mnr_region region;
-    mnr_maker maker;
+    mnr_builder builder;
     mnr_ref list = 0;
     mnr_statistics counts;
     mnr_status status = MNR_OK;
@@ -160,9 +160,9 @@ static void limits(void)
     int made;
     OK(mnr_heap_open(64 * 512, &heap));
     OK(mnr_region_open(heap, &region));
-    OK(mnr_maker_open(region, &maker));
+    OK(mnr_builder_open(region, &builder));
     for (made = 0; status == MNR_OK; made++) {
-        status = mnr_pair(&maker, one, list, &list);
+        status = mnr_build_pair(&builder, one, list, &list);
     }
     GIVES(MNR_HEAP_LIMIT, status);
     GIVES(MNR_OK, made == 64 * 32 + 1 ? MNR_OK : MNR_BROKEN);
@@ -171,17 +171,17 @@ static void limits(void)
     GIVES(MNR_OK, counts.limit_failures == 1 && counts.bytes_live == 64 * 512 ? MNR_OK : MNR_BROKEN);
     OK(mnr_heap_set_limit(heap, 0));
     OK(mnr_region_set_limit(region, 64 * 512));
-    GIVES(MNR_REGION_LIMIT, mnr_pair(&maker, one, list, &list));
+    GIVES(MNR_REGION_LIMIT, mnr_build_pair(&builder, one, list, &list));
     OK(mnr_region_set_limit(region, 0));
-    OK(mnr_pair(&maker, one, list, &list));
+    OK(mnr_build_pair(&builder, one, list, &list));
     OK(mnr_heap_close(heap));
 }
 
-static void makers(void)
+static void builders(void)
 {
     mnr_heap heap, next;
     mnr_region region, other;
-    mnr_maker maker, second, none = {NULL, 0, {0, 0}};
+    mnr_builder builder, second, none = {NULL, 0, {0, 0}};
     const mnr_view *view;
     mnr_mark mark;
     mnr_ref made, before, children[70] = {0};
@@ -192,27 +192,27 @@ static void makers(void)
     OK(mnr_heap_view(heap, &view));
     OK(mnr_region_open(heap, &region));
     OK(mnr_region_open(heap, &other));
-    OK(mnr_maker_open(region, &maker));
-    OK(mnr_maker_open(other, &second));
-    GIVES(MNR_NO_HEAP, mnr_pair(&none, one, one, &made));
+    OK(mnr_builder_open(region, &builder));
+    OK(mnr_builder_open(other, &second));
+    GIVES(MNR_NO_HEAP, mnr_build_pair(&none, one, one, &made));
     /* Two regions take turns; what one makes is not in the other. */
     for (turn = 0; turn < 1000; turn++) {
-        OK(mnr_pair(&maker, one, one, &made));
+        OK(mnr_build_pair(&builder, one, one, &made));
         OK(mnr_region_check(region, made));
         GIVES(MNR_FOREIGN, mnr_region_check(other, made));
-        OK(mnr_make(&second, children, (size_t)turn % 70, &made));
+        OK(mnr_build(&second, children, (size_t)turn % 70, &made));
         OK(mnr_region_check(other, made));
         GIVES(MNR_OK, mnr_view_length(view, made) == (size_t)turn % 70 ? MNR_OK : MNR_BROKEN);
     }
     /* What was made inline is there for calls, and given back by a rewind. */
-    OK(mnr_pair(&maker, one, one, &made));
+    OK(mnr_build_pair(&builder, one, one, &made));
     OK(mnr_mark_take(region, &mark));
-    OK(mnr_pair(&maker, one, made, &before));
+    OK(mnr_build_pair(&builder, one, made, &before));
     OK(mnr_rewind(region, &mark));
-    OK(mnr_pair(&maker, one, one, &made));
+    OK(mnr_build_pair(&builder, one, one, &made));
     GIVES(MNR_OK, made == before ? MNR_OK : MNR_BROKEN);
     /* Long ones are made by a call; what they have is read inline, and so are numbers and variables. */
-    OK(mnr_make(&second, many, 9000, &made));
+    OK(mnr_build(&second, many, 9000, &made));
     GIVES(MNR_OK, mnr_view_length(view, made) == 9000 && mnr_view_child(view, made, 8999, &before) ? MNR_OK : MNR_BROKEN);
     GIVES(MNR_OK, before == 0 && !mnr_view_child(view, made, 9000, &before) ? MNR_OK : MNR_BROKEN);
     OK(mnr_number(other, 1, UINT64_MAX - 1, &made));
@@ -221,17 +221,17 @@ static void makers(void)
     GIVES(MNR_OK, mnr_view_binding(view, made, &before) && before == made ? MNR_OK : MNR_BROKEN);
     GIVES(MNR_OK, mnr_view_number(view, made, &bits) || mnr_view_length(view, made) != 0 ? MNR_BROKEN : MNR_OK);
     OK(mnr_region_close(region, NULL));
-    GIVES(MNR_FREED, mnr_pair(&maker, one, one, &made));
-    OK(mnr_pair(&second, one, one, &made));
+    GIVES(MNR_FREED, mnr_build_pair(&builder, one, one, &made));
+    OK(mnr_build_pair(&second, one, one, &made));
     OK(mnr_heap_close(heap));
-    GIVES(MNR_NO_HEAP, mnr_pair(&second, one, one, &made));
+    GIVES(MNR_NO_HEAP, mnr_build_pair(&second, one, one, &made));
     GIVES(MNR_OK, mnr_view_length(view, made) == 0 ? MNR_OK : MNR_BROKEN);
-    /* The next heap has the lane of the old one, and old makers have nothing of it. */
+    /* The next heap has the lane of the old one, and old builders have nothing of it. */
     OK(mnr_heap_open(0, &next));
     OK(mnr_region_open(next, &region));
-    OK(mnr_maker_open(region, &maker));
-    OK(mnr_pair(&maker, one, one, &made));
-    GIVES(MNR_NO_HEAP, mnr_pair(&second, one, one, &made));
+    OK(mnr_builder_open(region, &builder));
+    OK(mnr_build_pair(&builder, one, one, &made));
+    GIVES(MNR_NO_HEAP, mnr_build_pair(&second, one, one, &made));
     OK(mnr_heap_close(next));
 }
 
@@ -253,15 +253,15 @@ static void leaving(void)
     GIVES(MNR_TETHERED, mnr_splice(from, to));
     OK(mnr_region_untether(from, NULL));
     OK(mnr_transmigrate(from, there, &root, 1, &report));
-    GIVES(MNR_OK, report.way == MNR_WAY_COPIED && report.cells == 14 ? MNR_OK : MNR_BROKEN);
-    OK(mnr_stray(there, &root, 1, NULL));
+    GIVES(MNR_OK, report.path == MNR_ESCAPE_COPIED && report.cells == 14 ? MNR_OK : MNR_BROKEN);
+    OK(mnr_dangling(there, &root, 1, NULL));
     GIVES(MNR_FREED, mnr_transmigrate(from, there, &root, 1, NULL));
     OK(mnr_region_open(other, &from));
     OK(mnr_transmigrate(there, from, &root, 1, &report));
-    GIVES(MNR_OK, report.way == MNR_WAY_SPLICED ? MNR_OK : MNR_BROKEN);
+    GIVES(MNR_OK, report.path == MNR_ESCAPE_SPLICED ? MNR_OK : MNR_BROKEN);
     OK(mnr_region_close(from, NULL));
     OK(mnr_region_open(other, &from));
-    GIVES(MNR_STRAY, mnr_stray(from, &root, 1, NULL));
+    GIVES(MNR_DANGLING, mnr_dangling(from, &root, 1, NULL));
     OK(mnr_heap_close(heap));
     OK(mnr_heap_close(other));
 }
@@ -326,7 +326,7 @@ int main(void)
     arguments();
     values();
     limits();
-    makers();
+    builders();
     leaving();
     threads();
     if (mnr_version() != MNR_VERSION) {

@@ -1,5 +1,5 @@
 /*
- * Random calls of every function, with references, regions, marks, makers and tethers that are good, that outlived what they refer
+ * Random calls of every function, with references, regions, marks, builders and tethers that are good, that outlived what they refer
  * to, or that were made up. Each call must come to an end with a status of the header, and write nothing beside its results.
  *
  * stress [FIRST [END]]: the seeds from FIRST up to END. Prints how many calls there were, and how many of them were refused.
@@ -12,7 +12,7 @@
 
 #include <metroon_region.h>
 
-enum { SEEDS = 40, CALLS = 4000, HEAPS = 2, REGIONS = 8, REFS = 64, MARKS = 8, MAKERS = 4, TETHERS = 4, ROOM = 40 };
+enum { SEEDS = 40, CALLS = 4000, HEAPS = 2, REGIONS = 8, REFS = 64, MARKS = 8, BUILDERS = 4, TETHERS = 4, ROOM = 40 };
 /* How long one seed may take, in seconds, under any sanitizer. */
 enum { SECONDS = 60 };
 enum { LIMIT = 256 * 1024 };
@@ -28,7 +28,7 @@ static mnr_ref refs[REFS];
 /* The region that each of them was made in, or read from, and the one that was drawn last. */
 static size_t homes[REFS], home;
 static mnr_mark marks[MARKS];
-static mnr_maker makers[MAKERS];
+static mnr_builder builders[BUILDERS];
 static mnr_frozen frozen[TETHERS];
 static mnr_tether tethers[TETHERS];
 
@@ -138,7 +138,7 @@ static mnr_region some_region(void)
     return region;
 }
 
-static mnr_source some_source(void)
+static mnr_readable some_readable(void)
 {
     if (now_and_then(50)) {
         return draw();
@@ -244,7 +244,7 @@ static void making(void)
     size_t within = home;
     mnr_ref children[ROOM], made = 0;
     mnr_entry entries[ROOM / 2];
-    mnr_maker *maker = &makers[below(MAKERS)];
+    mnr_builder *builder = &builders[below(BUILDERS)];
     size_t length = now_and_then(40) ? SIZE_MAX >> below(64) : below(ROOM), short_length = length % ROOM;
     mnr_status status;
     some_refs(children, ROOM);
@@ -263,9 +263,9 @@ static void making(void)
     case 10: status = CALL(mnr_list, region, children, short_length, some_key(), &made); break;
     case 11: status = CALL(mnr_list_of, region, some_of(9), some_key(), &made); break;
     case 12: status = CALL(mnr_tree, region, 3, 3, children, 27, &made); break;
-    case 13: status = CALL(mnr_maker_open, region, maker); break;
-    case 14: status = CALL(mnr_make, maker, children, short_length, &made); break;
-    default: status = CALL(mnr_pair, maker, children[0], children[1], &made);
+    case 13: status = CALL(mnr_builder_open, region, builder); break;
+    case 14: status = CALL(mnr_build, builder, children, short_length, &made); break;
+    default: status = CALL(mnr_build_pair, builder, children[0], children[1], &made);
     }
     home = within;
     keep(status, made);
@@ -306,23 +306,23 @@ static void reading(void)
     static const uint32_t kinds[] = {6, 9, 6, 9, 6, 5, 5, 5, 4, 7, 10, 10, 10, 6};
     size_t which = below(14), count = 0, size = below(ROOM + 1);
     mnr_ref of = some_of(kinds[which]), found = 0, *to = room();
-    mnr_source source = now_and_then(3) ? some_source() : regions[home].heap;
+    mnr_readable readable = now_and_then(3) ? some_readable() : regions[home].heap;
     uint32_t small;
     uint64_t bits;
     switch (which) {
-    case 0: CALL(mnr_kind, source, of, &small); break;
-    case 1: CALL(mnr_length, source, of, &count); break;
-    case 2: keep(CALL(mnr_child, source, of, below(8), &found), found); break;
-    case 3: keep_all(CALL(mnr_children, source, of, to, size, &count), count); break;
-    case 4: keep_all(CALL(mnr_list_elements, source, of, to, size, &count, &found), count); break;
-    case 5: keep(CALL(mnr_binding, source, of, &found), found); break;
-    case 6: keep(CALL(mnr_walk, source, of, &found), found); break;
-    case 7: CALL(mnr_label, source, of, &small); break;
-    case 8: CALL(mnr_number_bits, source, of, &bits); break;
-    case 9: keep_all(CALL(mnr_bytes, source, of, to, size * 4, &count), 0); break;
-    case 10: keep(CALL(mnr_map_get, source, of, some_key(), &found), found); break;
-    case 11: keep(CALL(mnr_map_get_string, source, of, "a frog", below(7), &found), found); break;
-    case 12: keep_all(CALL(mnr_map_entries, source, of, (mnr_entry *)(void *)to, size / 2, &count), count * 2); break;
+    case 0: CALL(mnr_kind, readable, of, &small); break;
+    case 1: CALL(mnr_length, readable, of, &count); break;
+    case 2: keep(CALL(mnr_child, readable, of, below(8), &found), found); break;
+    case 3: keep_all(CALL(mnr_children, readable, of, to, size, &count), count); break;
+    case 4: keep_all(CALL(mnr_list_elements, readable, of, to, size, &count, &found), count); break;
+    case 5: keep(CALL(mnr_binding, readable, of, &found), found); break;
+    case 6: keep(CALL(mnr_walk, readable, of, &found), found); break;
+    case 7: CALL(mnr_label, readable, of, &small); break;
+    case 8: CALL(mnr_number_bits, readable, of, &bits); break;
+    case 9: keep_all(CALL(mnr_bytes, readable, of, to, size * 4, &count), 0); break;
+    case 10: keep(CALL(mnr_map_get, readable, of, some_key(), &found), found); break;
+    case 11: keep(CALL(mnr_map_get_string, readable, of, "a frog", below(7), &found), found); break;
+    case 12: keep_all(CALL(mnr_map_entries, readable, of, (mnr_entry *)(void *)to, size / 2, &count), count * 2); break;
     default: keep_all(MNR_OK, 0);
     }
 }
@@ -358,8 +358,8 @@ static void leaving(void)
     switch (below(4)) {
     case 0: CALL(mnr_splice, some_region(), some_region()); break;
     case 1: keep_all(CALL(mnr_transmigrate, some_region(), some_region(), roots, count, &report), count); break;
-    case 2: CALL(mnr_stray, some_region(), roots, count, &found); break;
-    default: CALL(mnr_stray, some_region(), roots, count, NULL);
+    case 2: CALL(mnr_dangling, some_region(), roots, count, &found); break;
+    default: CALL(mnr_dangling, some_region(), roots, count, NULL);
     }
 }
 
@@ -419,7 +419,7 @@ static void one_seed(void)
     memset(refs, 0, sizeof refs);
     memset(homes, 0, sizeof homes);
     memset(marks, 0, sizeof marks);
-    memset(makers, 0, sizeof makers);
+    memset(builders, 0, sizeof builders);
     for (at = 0; at < HEAPS; at++) {
         CALL(mnr_heap_open, LIMIT, &heaps[at]);
     }

@@ -2,11 +2,11 @@
 
 use crate::heap::{NOTE_BITS, cells_of};
 use crate::region::Lane;
-use crate::words::{All, word_of};
+use crate::words::{AllWords, word_of};
 
 /// Copies the content of cells. A few are copied faster than a call is made.
 #[inline(always)]
-pub(crate) fn copy_cells(words: &mut All, from: u32, to: u32, count: usize) {
+pub(crate) fn copy_cells(words: &mut AllWords, from: u32, to: u32, count: usize) {
     let (from, to) = (word_of(from), word_of(to));
     match count {
         1 => words.copy_within(from..from + 2, to),
@@ -18,7 +18,7 @@ pub(crate) fn copy_cells(words: &mut All, from: u32, to: u32, count: usize) {
 
 /// The same out of another heap.
 #[inline(always)]
-pub(crate) fn copy_cells_from(words: &mut All, source: &All, from: u32, to: u32, count: usize) {
+pub(crate) fn copy_cells_from(words: &mut AllWords, source: &AllWords, from: u32, to: u32, count: usize) {
     let (from, to) = (word_of(from), word_of(to));
     match count {
         1 => words[to..to + 2].copy_from_slice(&source[from..from + 2]),
@@ -31,7 +31,7 @@ pub(crate) fn copy_cells_from(words: &mut All, source: &All, from: u32, to: u32,
 /// Copies an expression of one or two cells, if the last chunk of a lane has them left. A few words are copied faster as
 /// a whole than one by one, and their header is among them.
 #[inline(always)]
-pub(crate) fn move_few(words: &mut All, to: &mut Lane, from: u32) -> Option<u32> {
+pub(crate) fn move_few(words: &mut AllWords, to: &mut Lane, from: u32) -> Option<u32> {
     let first = word_of(from);
     // Two cells can be read wherever an expression lies, but at the very end.
     let &[header, one, two, three] = words.get(first..first + 4)?.first_chunk()?;

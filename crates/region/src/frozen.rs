@@ -1,9 +1,9 @@
-//! Freezing: what roots lead to, copied out of a region into storage that nobody writes any more, for all threads to read.
+//! Freezing: what roots lead to, copied out of a region into storage that nobody writes again, for all threads to read.
 //!
 //! 1. What the roots lead to is [copied](Heap::copy) into a region of its own, so that it lies together.
-//! 2. The three lanes of that region are laid out one behind the other in a heap of their own, and each reference is moved by
+//! 2. The three lanes of that region are laid out one after the other in a heap of their own, and each reference is moved by
 //!    as much as what it refers to. One that leads out of the region is refused: nobody could know how long it is good for.
-//! 3. The heap goes to a place that is never freed, whose word says who reads it: see the modules `tether::word` and
+//! 3. The heap goes to a slot that is never freed, whose word says who reads it: see the modules `tether::word` and
 //!    `tether::storage`.
 //!
 //! Thawing is the second step once more, to the end of a region of another heap. There each lane lies together already, so
@@ -16,13 +16,14 @@ use std::error::Error;
 use std::fmt;
 use std::ops::{Deref, Range};
 
-use crate::chunks::{CHUNK_CELLS, CHUNK_WORDS, Chunks, Kind};
+use crate::chunks::Chunks;
 use crate::copy::Bound;
 use crate::heap::{FrozenHeap, Heap};
+use crate::layout::{CHUNK_CELLS, CHUNK_WORDS, LaneKind};
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
-use crate::region::{Lane, Mark, Place, Region};
-use crate::tether::{Content, FrozenHandle, NoPlace, Tether, place};
+use crate::region::{Lane, LanePosition, Mark, Region};
+use crate::tether::{FrozenContent, FrozenHandle, NoSlot, Tether, store_frozen};
 use crate::words::Words;
 
 /// Why nothing was frozen. The heap and its regions are as they were.
@@ -32,24 +33,24 @@ pub enum FreezeError {
     /// A limit was reached.
     Full(Full),
     /// Something refers to what lies in no region that is frozen: in another region, or in memory that was given back.
-    Stray(Ref),
+    Dangling(Ref),
     /// So many regions are frozen, and there can be no more.
-    Places(u32),
+    NoSlot(u32),
 }
 
 impl fmt::Display for FreezeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FreezeError::Full(full) => write!(f, "cannot freeze: {full}"),
-            FreezeError::Stray(reference) => {
+            FreezeError::Dangling(reference) => {
                 let (tag, payload) = (reference.tag(), reference.payload());
                 write!(
                     f,
                     "cannot freeze: a reference of tag {tag} leads out of the region, to {payload}; copy that first"
                 )
             }
-            FreezeError::Places(places) => {
-                write!(f, "cannot freeze: {places} regions are frozen and there can be no more; close some")
+            FreezeError::NoSlot(slots) => {
+                write!(f, "cannot freeze: {slots} regions are frozen and there can be no more; close some")
             }
         }
     }
@@ -72,7 +73,7 @@ impl From<Full> for FreezeError {
 
 /// The owner of a frozen region. It reads it as a tether does; dropped, it closes the region and ends that tether.
 ///
-/// The memory is given back by whoever ends the last tether, at once; or later, if a [`Reader`](crate::Reader) is reading.
+/// The memory is given back when the last tether ends, or later, if a [`Reader`](crate::Reader) is reading.
 ///
 /// What is frozen cannot be changed, nor can its chunks go anywhere else: that would take the heap for its own.
 ///
@@ -93,7 +94,7 @@ impl Frozen {
         drop(self);
     }
 
-    /// Gives the region up without closing it: whoever has its name may [close](FrozenHandle::close) it. Until then it takes memory.
+    /// Gives the region up without closing it: a holder of its name may [close](FrozenHandle::close) it. Until then it takes memory.
     pub fn into_handle(mut self) -> FrozenHandle {
         let tether = self.tether.take().expect("it is there until the owner is gone");
         tether.handle()
@@ -134,7 +135,7 @@ impl Heap {
         let content = self.gather(from, roots, bound, &mut gathered, foreign);
         let content = content.and_then(|roots| self.lift(&gathered, roots));
         self.close(gathered);
-        let tether = place(Box::new(content?)).map_err(|NoPlace { places }| FreezeError::Places(places))?;
+        let tether = store_frozen(Box::new(content?)).map_err(|NoSlot { slots }| FreezeError::NoSlot(slots))?;
         Ok(Frozen { tether: Some(tether) })
     }
 
@@ -154,8 +155,8 @@ impl Heap {
     }
 
     /// Copies all of a region into a heap of its own.
-    fn lift(&mut self, from: &Region, mut roots: Box<[Ref]>) -> Result<Content, FreezeError> {
-        if !self.scratch.grow((self.chunks.count() * CHUNK_CELLS) as usize) {
+    fn lift(&mut self, from: &Region, mut roots: Box<[Ref]>) -> Result<FrozenContent, FreezeError> {
+        if !self.forwarding.grow((self.chunks.count() * CHUNK_CELLS) as usize) {
             return Err(self.no_memory().into());
         }
         let cells = lanes(from).map(|lane| self.cells_of(lane));
@@ -168,10 +169,10 @@ impl Heap {
         for (lane, part) in lanes(from).into_iter().zip(&parts) {
             heap.fill_part(part, self, lane);
         }
-        self.scratch.begin();
+        self.forwarding.begin();
         for (lane, part) in lanes(from).into_iter().zip(&parts) {
             for (order, chunk) in (0..).zip(self.chunks.of_lane(lane)) {
-                self.scratch.set(chunk * CHUNK_CELLS, part.start + order * CHUNK_CELLS);
+                self.forwarding.set(chunk * CHUNK_CELLS, part.start + order * CHUNK_CELLS);
             }
         }
         let moved = |reference: Ref| -> Result<Ref, FreezeError> {
@@ -179,23 +180,25 @@ impl Heap {
                 return Ok(reference);
             }
             let cell = reference.cell();
-            let chunk = self.scratch.get(cell / CHUNK_CELLS * CHUNK_CELLS).ok_or(FreezeError::Stray(reference))?;
+            let chunk =
+                self.forwarding.get(cell / CHUNK_CELLS * CHUNK_CELLS).ok_or(FreezeError::Dangling(reference))?;
             Ok(reference.at_cell(chunk + cell % CHUNK_CELLS))
         };
         heap.each_reference(&parts, moved)?;
         for root in &mut roots {
             *root = moved(*root)?;
         }
+        #[cfg(feature = "bindings")]
         if self.has_maps() {
             // Keys are found by where they lie.
             heap.maps_made = true;
             heap.reindex_maps(&region, Mark::START);
         }
-        Ok(Content { heap, region, roots })
+        Ok(FrozenContent { heap, region, roots })
     }
 
     /// Copies the cells of a region of another heap to the end of a region, each lane to where it lies together. Says where.
-    fn append<W: Words>(&mut self, to: &mut Region, from: &Heap<W>, region: &Region) -> Result<Parts, Full> {
+    fn append<W: Words>(&mut self, to: &mut Region, from: &Heap<W>, region: &Region) -> Result<LaneCells, Full> {
         let mut parts = [const { 0..0 }; 3];
         let start = self.mark(to);
         for (at, kind) in KINDS.into_iter().enumerate() {
@@ -212,10 +215,10 @@ impl Heap {
         Ok(parts)
     }
 
-    fn allot_part(&mut self, to: &mut Region, kind: Kind, cells: u32) -> Result<Range<u32>, Full> {
+    fn allot_part(&mut self, to: &mut Region, kind: LaneKind, cells: u32) -> Result<Range<u32>, Full> {
         let at = match to.lane_mut(kind).bump(cells as usize) {
             Some(at) => at,
-            None if kind == Kind::Numbers => self.chunks.extend_numbers(&mut self.words, to, cells as usize)?,
+            None if kind == LaneKind::Numbers => self.chunks.extend_numbers(&mut self.words, to, cells as usize)?,
             None => self.chunks.allot(&mut self.words, to, kind, cells as usize)?,
         };
         Ok(at..at + cells)
@@ -224,7 +227,7 @@ impl Heap {
 
 impl FrozenHeap {
     /// A region whose lanes have so many cells, and where they are.
-    fn lay_out(&mut self, cells: [u32; 3]) -> (Region, Parts) {
+    fn lay_out(&mut self, cells: [u32; 3]) -> (Region, LaneCells) {
         let (mut region, mut parts) = (Region::EMPTY, [const { 0..0 }; 3]);
         for (at, kind) in KINDS.into_iter().enumerate().filter(|(at, _)| cells[*at] > 0) {
             let lane = region.lane_mut(kind);
@@ -246,14 +249,14 @@ impl<W: Words> Heap<W> {
     /// Copies the cells of a lane of another heap to where they lie together. What no walk visits there is not copied.
     fn fill_part(&mut self, part: &Range<u32>, from: &Heap<impl Words>, lane: &Lane) {
         let start = words_of(part).start;
-        for (order, (at, end)) in from.chunks.extents(lane, Place::START).enumerate() {
+        for (order, (at, end)) in from.chunks.extents(lane, LanePosition::START).enumerate() {
             let (words, to) = (words_of(&(at..end)), start + order * CHUNK_WORDS);
             self.words[to..to + words.len()].copy_from_slice(&from.words[words]);
         }
     }
 
     /// Replaces the words of parts that are references or look like immediates: every other one of variables, all of expressions.
-    fn each_reference<E>(&mut self, parts: &Parts, mut moved: impl FnMut(Ref) -> Result<Ref, E>) -> Result<(), E> {
+    fn each_reference<E>(&mut self, parts: &LaneCells, mut moved: impl FnMut(Ref) -> Result<Ref, E>) -> Result<(), E> {
         let [_, variables, expressions] = parts;
         for variable in self.words[words_of(variables)].chunks_exact_mut(2) {
             variable[0] = moved(variable[0])?;
@@ -274,10 +277,10 @@ fn zeros(words: usize) -> Option<Box<[Ref]>> {
 }
 
 /// Where the lanes of a region went, in the order of [`KINDS`].
-type Parts = [Range<u32>; 3];
+type LaneCells = [Range<u32>; 3];
 
 /// Numbers come first: what can refer to them reaches half as far.
-const KINDS: [Kind; 3] = [Kind::Numbers, Kind::Variables, Kind::Expressions];
+const KINDS: [LaneKind; 3] = [LaneKind::Numbers, LaneKind::Variables, LaneKind::Expressions];
 
 fn lanes(region: &Region) -> [&Lane; 3] {
     KINDS.map(|kind| region.lane(kind))
@@ -287,7 +290,7 @@ fn words_of(cells: &Range<u32>) -> Range<usize> {
     cells.start as usize * 2..cells.end as usize * 2
 }
 
-impl Content {
+impl FrozenContent {
     /// Copies everything to the end of a region of another heap. Gives the roots of the copy.
     ///
     /// After an error the region is as it was.
@@ -297,6 +300,7 @@ impl Content {
         region: &mut Region,
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Vec<Ref>, Full> {
+        #[cfg(feature = "bindings")]
         let start = heap.mark(region);
         let parts = heap.append(region, &self.heap, &self.region)?;
         // Each lane lies together here and there, so what begins it says how far all of it was moved.
@@ -312,6 +316,7 @@ impl Content {
             _ => reference,
         };
         let Ok(()) = heap.each_reference(&parts, |word| Ok::<Ref, Infallible>(moved(word)));
+        #[cfg(feature = "bindings")]
         if self.heap.has_maps() {
             heap.maps_made = true;
             heap.reindex_maps(region, start);

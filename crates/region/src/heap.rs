@@ -9,12 +9,13 @@
 //! ```
 //!
 //! The header is an immediate of tag 0 whose payload has 13 bits of length and 16 bits of note. A length that does not fit
-//! stands in front, in a prefix of tag 1. A header of tag 2 begins an [object](crate::Object). So all words of the expression
-//! lane are references or zeros, and whoever walks over them needs no types. A variable is its binding and its label; an
+//! stands in front, in a prefix of tag 1. A header of tag 2 begins an object, of the feature `bindings`. So all words of the expression
+//! lane are references or zeros, and a walk over them needs no types. A variable is its binding and its label; an
 //! unbound one is bound to itself. A number is its lower and its upper half.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, CHUNKS_MAX, Chunks, Kind};
-use crate::copy::Scratch;
+use crate::chunks::{CHUNKS_MAX, Chunks};
+use crate::forwarding::ForwardingTable;
+use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, CHUNK_WORDS, LaneKind};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::{Mark, Region};
@@ -35,9 +36,10 @@ pub struct Heap<W: Words = Reserved> {
     /// All cells, two words each, and those of chunks to come.
     pub(crate) words: W,
     pub(crate) chunks: Chunks,
-    pub(crate) scratch: Scratch,
+    pub(crate) forwarding: ForwardingTable,
     pub(crate) counts: Counts,
-    /// Whether there was a map since the heap was made or reset, whose index depends on where keys lie.
+    /// Whether there ever was a map, whose index depends on where keys lie.
+    #[cfg(feature = "bindings")]
     pub(crate) maps_made: bool,
 }
 
@@ -103,7 +105,7 @@ impl Heap {
     #[inline]
     pub fn mark(&self, region: &Region) -> Mark {
         let [expressions, variables, numbers] =
-            [&region.expressions, &region.variables, &region.numbers].map(|lane| lane.place.within_chunk());
+            [&region.expressions, &region.variables, &region.numbers].map(|lane| lane.position.within_chunk());
         Mark { expressions, variables, numbers }
     }
 
@@ -118,22 +120,22 @@ impl Heap {
         self.chunks.rewind_lane(&mut region.numbers, mark.numbers);
     }
 
-    /// Whether something was made before a mark of a region. What is no cell of that region counts as earlier.
+    /// Whether something was made before a mark of a region. What is not a cell of that region counts as earlier.
     #[inline]
     pub fn precedes(&self, reference: Ref, region: &Region, mark: Mark) -> bool {
-        let (lane, place) = match reference.tag() {
+        let (lane, position) = match reference.tag() {
             tag::EXPRESSION | tag::MARKED => (&region.expressions, mark.expressions),
             tag::VARIABLE => (&region.variables, mark.variables),
             tag::NUMBER => (&region.numbers, mark.numbers),
             _ => return true,
         };
-        !self.chunks.contains(&self.chunks.since(lane, place), reference.cell())
+        !self.chunks.contains(&self.chunks.since(lane, position), reference.cell())
     }
 
     /// Gives the table back that copies use: as many bytes as the cells had when the largest copy began. The next one makes
     /// another.
     pub fn drop_table(&mut self) {
-        self.scratch.give_back();
+        self.forwarding.give_back();
     }
 
     /// Refuses what the system gives no memory for, beside the cells.
@@ -243,13 +245,13 @@ impl Heap {
     /// Walks over all expressions, those in free memory included: what lies there is written over anyway.
     pub fn clear_notes(&mut self) {
         for chunk in 0..self.chunks.count() {
-            if self.chunks.starts(chunk, Kind::Expressions) {
+            if self.chunks.starts(chunk, LaneKind::Expressions) {
                 self.clear_notes_from(chunk * CHUNK_CELLS);
             }
         }
     }
 
-    /// Takes the notes off the expressions of a lane. Behind its last expression lies what earlier ones have left.
+    /// Takes the notes off the expressions of a lane. After its last expression lies what earlier ones have left.
     fn clear_notes_from(&mut self, start: u32) {
         let (mut at, mut end) = (start, self.chunks.walked_to(start / CHUNK_CELLS));
         loop {
@@ -355,7 +357,14 @@ impl<W: Words> Drop for Heap<W> {
 impl<W: Words> Heap<W> {
     /// A heap of chunks whose words are these.
     pub(crate) fn of(words: W, chunks: Chunks) -> Heap<W> {
-        Heap { words, chunks, scratch: Scratch::new(), counts: Counts::default(), maps_made: false }
+        Heap {
+            words,
+            chunks,
+            forwarding: ForwardingTable::new(),
+            counts: Counts::default(),
+            #[cfg(feature = "bindings")]
+            maps_made: false,
+        }
     }
 }
 
@@ -379,20 +388,20 @@ impl<W: Words> Heap<W> {
 
     /// Bytes that were got from the system, for cells and for the tables beside them.
     pub fn bytes_held(&self) -> usize {
-        self.chunks.bytes() + self.chunks.link_bytes() + self.scratch.bytes()
+        self.chunks.bytes() + self.chunks.link_bytes() + self.forwarding.bytes()
     }
 
     /// Bytes that a [copy](Heap::copy) of all that is held would still have to get from the system, at most: for cells that
     /// are not free, and for the table beside them.
     pub fn bytes_to_copy(&self) -> usize {
         let (live, free) = (self.chunks.live_count() as usize, self.chunks.free_count() as usize);
-        let table = self.chunks.bytes().saturating_sub(self.scratch.bytes());
+        let table = self.chunks.bytes().saturating_sub(self.forwarding.bytes());
         live.saturating_sub(free) * CHUNK_BYTES + table + table / 8
     }
 
     /// Bytes of the table that copies use.
     pub fn table_bytes(&self) -> usize {
-        self.scratch.bytes()
+        self.forwarding.bytes()
     }
 
     /// Whether there are addresses for a copy of all that is held.
@@ -405,30 +414,18 @@ impl<W: Words> Heap<W> {
         let chunks = &self.chunks;
         Statistics {
             cells_handed_out: chunks.handed_out(),
-            cells_copied: self.scratch.cells_copied,
+            cells_copied: self.forwarding.cells_copied,
             chunks: chunks.count() as usize,
             chunks_free: chunks.free_count() as usize,
             bytes_live: chunks.live_count() as usize * CHUNK_BYTES,
             bytes_live_peak: chunks.live_peak() as usize * CHUNK_BYTES,
             bytes_held: chunks.bytes(),
-            bytes_beside: chunks.link_bytes() + self.scratch.bytes(),
+            bytes_beside: chunks.link_bytes() + self.forwarding.bytes(),
             cells_left: chunks.cells_left,
             splices: self.counts.splices,
-            relocations: self.counts.relocations,
-            cells_relocated: self.counts.cells_relocated,
             escapes: self.counts.escapes,
             limit_failures: chunks.failures,
         }
-    }
-}
-
-impl Heap {
-    /// Gives back all memory of all regions of this heap, which mean nothing from now on, and begins the statistics anew. The
-    /// chunks are kept. Linear in the chunks, unless all are free.
-    pub fn reset(&mut self) {
-        self.chunks.reset();
-        (self.scratch.cells_copied, self.scratch.rented) = (0, 0);
-        (self.counts, self.maps_made) = (Counts::default(), false);
     }
 }
 
@@ -514,7 +511,7 @@ mod tests {
         for length in [0, 1, 2, 30, 31, 62, 63, 100] {
             heap.expression(&mut region, &[child; 100][..length])?;
         }
-        let used = region.expressions.place.cursor() as usize * 2;
+        let used = region.expressions.position.cursor() as usize * 2;
         let ones = heap.words[..used].iter().filter(|word| word.bits() == u32::MAX);
         assert_eq!(ones.count(), 0);
         heap.close(region);

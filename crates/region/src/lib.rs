@@ -3,8 +3,7 @@
 //! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or down
 //! to a [`Mark`]. In a region are made expressions (a header and references to children, contiguous), variables (a cell with
 //! a binding and a label) and numbers (a cell with 64 raw bits). A [`Ref`] refers to one of them, or is an immediate value.
-//! [Strings and buffers](Heap::string), [arrays](Heap::array) and [maps](Heap::map) are made of the same cells, and
-//! [lists](Heap::list) and [trees](Heap::tree) as a whole.
+//! With the feature `bindings`, strings, buffers, arrays and maps are made of the same cells, and lists and trees as a whole.
 //!
 //! # How it works
 //!
@@ -15,31 +14,27 @@
 //!    lane can be walked over without knowing more: all words of expressions are references, every second one of variables
 //!    is, none of numbers is.
 //! 3. To make something is to compare and to advance a cursor. If the chunk is full, the lane takes the next free ones, up to
-//!    sixteen at once, or the heap grows, if [limits](Heap::set_limit) and the system allow. Who makes many things in a row has
-//!    them from a [`Maker`], which keeps the cursors in registers.
-//! 4. To rewind or to close is to set cursors, and to join what is behind them to the free list, first chunk first: a region
+//!    sixteen at once, or the heap grows, if [limits](Heap::set_limit) and the system allow.
+//! 4. To rewind or to close is to set cursors, and to join what is after them to the free list, first chunk first: a region
 //!    that fills up again runs through the same memory in the same order.
 //! 5. To [splice](Heap::splice) a region is to join its lists to those of another one, which has it from then on.
 //! 6. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
-//! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced, copied, or, for [another
-//!    heap](Heap::transmigrate_to), copied with its chunks.
-//! 8. Regions are values. Where they cannot be held as such, a [table](Regions) has them by handles; where the compiler is to
-//!    watch over them, they are [scopes](RegionScope). Heaps that come and go are kept in the [pool] of a thread.
-//! 9. An [object](Object) is an expression with a header of its own, so walks over the lane pass it as they pass others; its
-//!    raw data, if it has some, lies in the lane of numbers.
-//! 10. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes any more. Any thread reads it under
-//!     a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
-//! 11. For values of Rust of any other type there is an [`Arena`], which has nothing to do with a heap.
-//! 12. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
+//! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced or copied.
+//! 8. With the feature `bindings`, a table has regions by handles, for languages that cannot hold a region as a value, and what
+//!    roots lead to is copied to another heap by one call. An object, such as a map, is an expression with a header of its own, so
+//!    walks over the lane pass it as they pass others; its raw data, if it has some, lies in the lane of numbers.
+//! 9. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes again. Any thread reads it under
+//!    a [`Tether`], or as a [`Reader`], and [thaws](Tether::thaw) it into a heap of its own.
+//! 10. How much of all this and of other [memory] a thread and the process have is counted, if the program wants it.
 //!
 //! # What it costs
 //!
 //! An expression of three children takes 16 bytes and between one and two nanoseconds in warm memory. A mark, a rewind, an
 //! open, a close and a splice are O(1), whatever they give back or join. A copy is linear in what it copies, and only in
-//! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or behind
-//! which a region was joined, and holds at most as many free chunks ahead of a lane as the lane has, fifteen of them. Memory that was got from the system is kept until the heap is dropped. A heap takes 4 GiB of
-//! address space, which is no memory: [`Heap::try_new`] says what if the system refuses them.
+//! that. A region wastes at most a chunk a lane, beside the ends of chunks that an expression did not fit into, or after
+//! which a region was joined, and holds at most as many free chunks ahead of a lane as the lane has, fifteen of them. Memory that
+//! was got from the system is kept until the heap is dropped. A heap takes 4 GiB of address space, which is not memory: [`Heap::try_new`] says what if the system refuses them.
 //!
 //! # What never happens
 //!
@@ -49,7 +44,7 @@
 //! - No reference changes by a splice, and nothing is left behind in the closed region.
 //! - No limit is exceeded, and then noticed: what is refused was not made.
 //! - No reference is followed to memory of another owner: one that outlives its region refers to *some* cell of this heap,
-//!   and [`Heap::stray`] finds it.
+//!   and `Heap::dangling`, of the feature `bindings`, finds it.
 //!
 //! Regions that are moved and freed as a whole are an old idea (D. T. Ross, *The AED free storage package*, 1967; M. Tofte and
 //! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
@@ -57,37 +52,27 @@
 //! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![deny(unsafe_code)]
 
-mod arena;
-mod array;
-mod batch;
-mod bytes;
+#[cfg(feature = "bindings")]
+mod bindings;
 mod cells;
 mod chunks;
 mod copy;
+mod forwarding;
 mod frozen;
 mod heap;
+mod layout;
 mod limit;
-mod maker;
-mod map;
 pub mod memory;
 mod number;
-mod object;
 mod origin;
-pub mod pool;
 mod reference;
 mod region;
-mod regions;
-mod relocate;
-mod room;
-mod scope;
 mod splice;
 mod stamp;
 mod statistics;
-mod stray;
 mod tether;
 mod transmigrate;
 mod variable;
-mod whole;
 mod words;
 
 /// The programs of the page for users, which are tests.
@@ -95,24 +80,19 @@ mod words;
 #[doc = include_str!("../../../docs/region.md")]
 mod page {}
 
-pub use arena::{Arena, ArenaFull, ArenaMark, ArenaScope, ArenaStatistics, NotHere};
-pub use bytes::Bytes;
+#[cfg(feature = "bindings")]
+pub use bindings::{
+    Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome,
+};
 pub use copy::{Bound, Copying};
 pub use frozen::{FreezeError, Frozen};
 pub use heap::{FrozenHeap, Heap};
 pub use limit::{BYTES_MAX, ENTRIES_MAX, Full, LENGTH_MAX, Limit};
-pub use maker::Maker;
-pub use map::Entries;
-pub use object::Object;
 pub use reference::{Ref, tag};
 pub use region::{Mark, Region};
-pub use regions::{Fate, HandleError, RegionHandle, Regions};
-pub use scope::{RegionScope, Term, Variable};
 pub use splice::StillOpen;
 pub use stamp::Stamp;
 pub use statistics::{Escapes, Statistics};
-pub use tether::{
-    FrozenHandle, LocalTether, NestedTether, NoParking, NoReader, NotParked, Reader, Reading, Refused, Tether, reclaim,
-};
-pub use transmigrate::{Report, Way};
+pub use tether::{FrozenHandle, LocalTether, NestedTether, NoReader, Reader, Reading, Refused, Tether, reclaim};
+pub use transmigrate::{EscapePath, EscapeReport};
 pub use words::{Addressed, Reserved, Words};

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::chunks::CHUNK_BYTES;
+use crate::layout::CHUNK_BYTES;
 
 /// The most children an expression may have.
 pub const LENGTH_MAX: usize = 1 << 26;

@@ -53,7 +53,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS};
+    use crate::layout::{CHUNK_BYTES, CHUNK_CELLS};
     use crate::limit::Limit;
     use crate::region::{Lane, Region};
 
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(heap.statistics().cells_handed_out, 3 * 64 + 2);
     }
 
-    /// A run that begins where numbers may lie and ends behind has left the lane where no number can be addressed.
+    /// A run that begins where numbers may lie and ends after has left the lane where no number can be addressed.
     #[test]
     fn a_run_that_ends_behind_what_numbers_reach_is_refused() -> Result<(), Full> {
         let mut heap = Heap::new();
@@ -89,7 +89,7 @@ mod tests {
         heap.number(&mut region, 0, 7)?;
         let refused = heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES]).map_err(|full| full.limit());
         assert_eq!(refused, Err(Limit::NumberAddresses));
-        assert_eq!((region.numbers.place.cursor(), region.expressions), (1, Lane::EMPTY));
+        assert_eq!((region.numbers.position.cursor(), region.expressions), (1, Lane::EMPTY));
         heap.buffer(&mut region, &[1; 3 * CHUNK_BYTES - 8])?;
         assert_eq!(heap.number(&mut region, 0, 7).map_err(|full| full.limit()), Err(Limit::NumberAddresses));
         heap.close(region);
@@ -153,7 +153,7 @@ mod tests {
                         heap.close(probe);
                     }
                 }
-                prop_assert!(regions.iter().all(|region| region.numbers.place.end() <= limit * CHUNK_CELLS));
+                prop_assert!(regions.iter().all(|region| region.numbers.position.end() <= limit * CHUNK_CELLS));
                 for &(reference, size) in made.iter().flatten() {
                     if reference.is_number() {
                         prop_assert_eq!(heap.number_bits(reference), size as u64);

@@ -2,9 +2,9 @@
 //!
 //! | origin | reads | remembers in |
 //! |---|---|---|
-//! | [`Here`] | the heap where the copy is made | the table of that heap |
-//! | [`There`] | another heap | the table of the other heap |
-//! | [`Mapped`] | either | a map |
+//! | [`SameHeap`] | the heap where the copy is made | the table of that heap |
+//! | `OtherHeap`, of the feature `bindings` | another heap | the table of the other heap |
+//! | [`WithMap`] | either | a map |
 //!
 //! The table takes eight bytes for each cell of the heap and is as fast as memory; it is made once, and then only grows. The
 //! map takes memory for what is copied, and several times as long. A copy is compiled for each of them, so that it pays for
@@ -13,21 +13,22 @@
 use rustc_hash::FxHashMap;
 
 use crate::cells::{copy_cells, copy_cells_from, move_few};
-use crate::chunks::{Holder, Part};
-use crate::copy::{Cells, Entry, Scratch, Stop, Walk};
+use crate::chunks::{LaneMembership, LaneRange};
+use crate::copy::{SourceCells, Stop, Walk};
+use crate::forwarding::{ForwardingEntry, ForwardingTable};
 use crate::heap::Heap;
 use crate::limit::Full;
 use crate::reference::Ref;
-use crate::region::{Place, Region};
-use crate::words::All;
+use crate::region::{LanePosition, Region};
+use crate::words::AllWords;
 
 /// What a copy asks of where it reads. `heap` is where it writes.
 pub trait Origin {
     /// All words of the heap that is read.
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All;
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a AllWords;
 
     /// Whether a cell is to be copied, given the part of its lane that is. What lies in another heap cannot be shared.
-    fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool;
+    fn holds(&self, heap: &Heap, part: &LaneRange, cell: u32) -> bool;
 
     /// Whether another heap is read.
     fn is_elsewhere(&self) -> bool;
@@ -38,7 +39,7 @@ pub trait Origin {
     /// Where a cell went, if it was copied.
     fn get(&self, heap: &Heap, cell: u32) -> Option<u32>;
 
-    /// Remembers where a cell went. Fails if there is no memory for it.
+    /// Remembers where a cell went. Fails if there is not memory for it.
     fn set(&mut self, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full>;
 
     /// Forgets where everything went.
@@ -46,13 +47,13 @@ pub trait Origin {
 
     /// Forwards an expression of `part` in one step, if it can: what is short, and fits where the lane of `to` stands.
     #[inline(always)]
-    fn forward(&mut self, _heap: &mut Heap, _to: &mut Region, _part: &Part, _from: u32) -> Forwarded {
+    fn forward(&mut self, _heap: &mut Heap, _to: &mut Region, _part: &LaneRange, _from: u32) -> Forwarded {
         Forwarded::Not
     }
 
     /// Walks over short expressions at the end of the lane of `to`, from `at` up to `end`, and forwards what they refer to.
     #[inline(always)]
-    fn walk(&mut self, _heap: &mut Heap, _to: &mut Region, _part: &Part, _at: &mut u32, _end: u32) -> Stop {
+    fn walk(&mut self, _heap: &mut Heap, _to: &mut Region, _part: &LaneRange, _at: &mut u32, _end: u32) -> Stop {
         Stop::Long
     }
 }
@@ -70,16 +71,16 @@ pub enum Forwarded {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Here;
+pub struct SameHeap;
 
-impl Origin for Here {
+impl Origin for SameHeap {
     #[inline(always)]
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All {
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a AllWords {
         &heap.words
     }
 
     #[inline(always)]
-    fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool {
+    fn holds(&self, heap: &Heap, part: &LaneRange, cell: u32) -> bool {
         heap.chunks.contains(part, cell)
     }
 
@@ -95,26 +96,26 @@ impl Origin for Here {
 
     #[inline(always)]
     fn get(&self, heap: &Heap, cell: u32) -> Option<u32> {
-        heap.scratch.get(cell)
+        heap.forwarding.get(cell)
     }
 
     #[inline(always)]
     fn set(&mut self, heap: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
-        heap.scratch.set(cell, to);
+        heap.forwarding.set(cell, to);
         Ok(())
     }
 
     #[inline]
     fn forget(&mut self, heap: &mut Heap) {
-        heap.scratch.begin();
+        heap.forwarding.begin();
     }
 
     /// The path that most references take: each table is looked at once, and one or two cells are moved as a whole.
     #[inline(always)]
-    fn forward(&mut self, heap: &mut Heap, to: &mut Region, part: &Part, from: u32) -> Forwarded {
-        let Heap { words, chunks, scratch, .. } = heap;
+    fn forward(&mut self, heap: &mut Heap, to: &mut Region, part: &LaneRange, from: u32) -> Forwarded {
+        let Heap { words, chunks, forwarding, .. } = heap;
         // A cell that the table does not cover was made after the copy began.
-        let Some((entry, stamp)) = scratch.entry(from) else { return Forwarded::Shared };
+        let Some((entry, stamp)) = forwarding.entry(from) else { return Forwarded::Shared };
         if entry.stamp == stamp {
             return Forwarded::To(entry.to);
         }
@@ -122,30 +123,37 @@ impl Origin for Here {
             return Forwarded::Shared;
         }
         let Some(to) = move_few(words, &mut to.expressions, from) else { return Forwarded::Not };
-        *entry = Entry { to, stamp };
+        *entry = ForwardingEntry { to, stamp };
         Forwarded::To(to)
     }
 
     #[inline(always)]
-    fn walk(&mut self, heap: &mut Heap, to: &mut Region, part: &Part, at: &mut u32, end: u32) -> Stop {
-        let Heap { words, chunks, scratch, .. } = heap;
-        walk(chunks.holder(part), &mut words[..], scratch, to, at, end)
+    fn walk(&mut self, heap: &mut Heap, to: &mut Region, part: &LaneRange, at: &mut u32, end: u32) -> Stop {
+        let Heap { words, chunks, forwarding, .. } = heap;
+        walk(chunks.holder(part), &mut words[..], forwarding, to, at, end)
     }
 }
 
 /// The walk, and what it changes.
 #[inline(always)]
-fn walk(source: impl Cells, words: &mut [Ref], scratch: &mut Scratch, to: &mut Region, at: &mut u32, end: u32) -> Stop {
-    let (entries, stamp) = scratch.all();
+pub(crate) fn walk(
+    source: impl SourceCells,
+    words: &mut [Ref],
+    forwarding: &mut ForwardingTable,
+    to: &mut Region,
+    at: &mut u32,
+    end: u32,
+) -> Stop {
+    let (entries, stamp) = forwarding.all();
     let cells = words.as_chunks_mut().0;
-    let place = &mut to.expressions.place;
-    let mut walk = Walk { source, cells, entries, stamp, cursor: place.cursor(), room: place.end(), at: *at };
+    let position = &mut to.expressions.position;
+    let mut walk = Walk { source, cells, entries, stamp, cursor: position.cursor(), room: position.end(), at: *at };
     let stop = walk.go(end);
-    (*place, *at) = (Place::new(walk.cursor, walk.room), walk.at);
+    (*position, *at) = (LanePosition::new(walk.cursor, walk.room), walk.at);
     stop
 }
 
-impl Cells for Holder<'_> {
+impl SourceCells for LaneMembership<'_> {
     #[inline(always)]
     fn cells<'a>(&'a self, target: &'a [[Ref; 2]]) -> &'a [[Ref; 2]] {
         target
@@ -153,89 +161,27 @@ impl Cells for Holder<'_> {
 
     #[inline(always)]
     fn holds(&self, cell: u32) -> bool {
-        Holder::holds(self, cell)
-    }
-}
-
-/// The cells of another heap, all of which are to be copied.
-impl Cells for &[[Ref; 2]] {
-    #[inline(always)]
-    fn cells<'a>(&'a self, _: &'a [[Ref; 2]]) -> &'a [[Ref; 2]] {
-        self
-    }
-
-    #[inline(always)]
-    fn holds(&self, _: u32) -> bool {
-        true
+        LaneMembership::holds(self, cell)
     }
 }
 
 /// Where cells went, by their number.
-pub(crate) type Map = FxHashMap<u32, u32>;
+pub(crate) type ForwardingMap = FxHashMap<u32, u32>;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct There<'s> {
-    pub(crate) words: &'s All,
-    pub(crate) scratch: &'s mut Scratch,
-}
-
-impl Origin for There<'_> {
-    #[inline(always)]
-    fn words<'a>(&'a self, _: &'a Heap) -> &'a All {
-        self.words
-    }
-
-    #[inline(always)]
-    fn holds(&self, _: &Heap, _: &Part, _: u32) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn is_elsewhere(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn copy_cells(&self, heap: &mut Heap, from: u32, to: u32, count: usize) {
-        copy_cells_from(&mut heap.words, self.words, from, to, count);
-    }
-
-    #[inline(always)]
-    fn get(&self, _: &Heap, cell: u32) -> Option<u32> {
-        self.scratch.get(cell)
-    }
-
-    #[inline(always)]
-    fn set(&mut self, _: &mut Heap, cell: u32, to: u32) -> Result<(), Full> {
-        self.scratch.set(cell, to);
-        Ok(())
-    }
-
-    fn forget(&mut self, _: &mut Heap) {
-        self.scratch.begin();
-    }
-
-    #[inline(always)]
-    fn walk(&mut self, heap: &mut Heap, to: &mut Region, _: &Part, at: &mut u32, end: u32) -> Stop {
-        walk(self.words.as_chunks().0, &mut heap.words[..], self.scratch, to, at, end)
-    }
-}
-
-/// See the module.
-#[derive(Debug)]
-pub(crate) struct Mapped<'s> {
+pub(crate) struct WithMap<'s> {
     /// The words of the other heap, if it is one.
-    pub(crate) elsewhere: Option<&'s All>,
-    pub(crate) map: Map,
+    pub(crate) elsewhere: Option<&'s AllWords>,
+    pub(crate) map: ForwardingMap,
 }
 
-impl Origin for Mapped<'_> {
-    fn words<'a>(&'a self, heap: &'a Heap) -> &'a All {
+impl Origin for WithMap<'_> {
+    fn words<'a>(&'a self, heap: &'a Heap) -> &'a AllWords {
         self.elsewhere.unwrap_or(&heap.words)
     }
 
-    fn holds(&self, heap: &Heap, part: &Part, cell: u32) -> bool {
+    fn holds(&self, heap: &Heap, part: &LaneRange, cell: u32) -> bool {
         self.elsewhere.is_some() || heap.chunks.contains(part, cell)
     }
 

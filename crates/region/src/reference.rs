@@ -1,7 +1,5 @@
 //! References: what a word of the heap holds.
 
-use crate::chunks::CHUNK_CELLS;
-
 /// The tags of references. The heap follows 4 to 7; the meaning of 0 to 3 is the owner's.
 pub mod tag {
     /// An immediate: the payload is the value.
@@ -103,7 +101,7 @@ impl Ref {
         Ref(bits)
     }
 
-    /// The cell of what is no immediate. The payload of a number has its kind below the cell.
+    /// The cell of what is not an immediate. The payload of a number has its kind below the cell.
     #[inline]
     pub(crate) const fn cell(self) -> u32 {
         if self.tag() == tag::NUMBER { self.payload() >> 1 } else { self.payload() }
@@ -114,11 +112,5 @@ impl Ref {
     pub(crate) const fn at_cell(self, cell: u32) -> Ref {
         let payload = if self.tag() == tag::NUMBER { cell << 1 | self.payload() & 1 } else { cell };
         Ref::new(self.tag(), payload)
-    }
-
-    /// The reference to an expression at the same place in the chunk that begins with a cell.
-    #[inline(always)]
-    pub(crate) const fn in_chunk(self, begins: u32) -> Ref {
-        Ref(begins << TAG_BITS | self.0 & ((CHUNK_CELLS << TAG_BITS) - 1))
     }
 }

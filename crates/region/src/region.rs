@@ -1,8 +1,8 @@
 //! Regions and marks: small values that say where in a heap something lies.
 
-use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Kind, NO_LANE};
+use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, LaneKind, NO_LANE};
 
-/// Where a lane stands: the next free cell, and how many are left behind it. All zero while there is none.
+/// Where a lane stands: the next free cell, and how many are left after it. All zero while there is none.
 ///
 /// Those of a lane are left of the run of chunks that it took last, of which it may not have reached the last ones: they are
 /// *ahead*. Those of a mark are left of the chunk where the lane stood.
@@ -11,7 +11,7 @@ use crate::chunks::{CHUNK_BYTES, CHUNK_CELLS, Kind, NO_LANE};
 /// as one what was just stored as two waits until both have reached the cache: 10 ns for a mark. And to take cells is a
 /// subtraction: it borrows where there is too little room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place(u64);
+pub(crate) struct LanePosition(u64);
 
 /// What is subtracted from a place to take so many cells.
 #[inline(always)]
@@ -19,21 +19,21 @@ const fn step(cells: u64) -> u64 {
     (cells << 32) - cells
 }
 
-impl Place {
-    pub(crate) const START: Place = Place(0);
+impl LanePosition {
+    pub(crate) const START: LanePosition = LanePosition(0);
 
     /// A place in a chunk, or in chunks in a row, which have an end.
     #[inline]
-    pub(crate) fn new(cursor: u32, end: u32) -> Place {
-        Place(u64::from(end - cursor) << 32 | u64::from(cursor))
+    pub(crate) fn new(cursor: u32, end: u32) -> LanePosition {
+        LanePosition(u64::from(end - cursor) << 32 | u64::from(cursor))
     }
 
     pub(crate) const fn bits(self) -> u64 {
         self.0
     }
 
-    pub(crate) fn from_bits(bits: u64) -> Place {
-        Place(bits)
+    pub(crate) fn from_bits(bits: u64) -> LanePosition {
+        LanePosition(bits)
     }
 
     /// The next free cell.
@@ -56,27 +56,27 @@ impl Place {
 
     /// The same place without the chunks ahead: the room that it has is left of its own chunk.
     #[inline]
-    pub(crate) fn within_chunk(self) -> Place {
+    pub(crate) fn within_chunk(self) -> LanePosition {
         const ROOM: u64 = (CHUNK_CELLS as u64 - 1) << 32;
-        Place(self.0 & (ROOM | u32::MAX as u64))
+        LanePosition(self.0 & (ROOM | u32::MAX as u64))
     }
 
-    /// The place behind so many cells of the chunk 0.
+    /// The place after so many cells of the chunk 0.
     #[inline(always)]
-    pub(crate) const fn behind(cells: u32) -> Place {
-        Place(((CHUNK_CELLS - cells) as u64) << 32 | cells as u64)
+    pub(crate) const fn behind(cells: u32) -> LanePosition {
+        LanePosition(((CHUNK_CELLS - cells) as u64) << 32 | cells as u64)
     }
 
-    /// The same place in a chunk so many cells behind its own.
+    /// The same place in a chunk so many cells after its own.
     #[inline(always)]
-    pub(crate) fn ahead_by(self, cells: u32) -> Place {
-        Place(self.0 + u64::from(cells))
+    pub(crate) fn ahead_by(self, cells: u32) -> LanePosition {
+        LanePosition(self.0 + u64::from(cells))
     }
 
     /// The same place so many cells earlier in the same chunk.
     #[inline]
-    pub(crate) fn back(self, cells: u32) -> Place {
-        Place(self.0 + step(u64::from(cells)))
+    pub(crate) fn back(self, cells: u32) -> LanePosition {
+        LanePosition(self.0 + step(u64::from(cells)))
     }
 }
 
@@ -86,15 +86,15 @@ impl Place {
 /// of the place, and the number of chunks follows from the order of the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lane {
-    pub(crate) place: Place,
-    /// The first chunk, or what is no chunk.
+    pub(crate) position: LanePosition,
+    /// The first chunk, or what is not a chunk.
     pub(crate) first: u32,
     /// Of a region's first lane: the most chunks that the region may hold. It lies here since four bytes are free here.
     pub(crate) quota: u32,
 }
 
 impl Lane {
-    pub(crate) const EMPTY: Lane = Lane { place: Place::START, first: NO_LANE, quota: u32::MAX };
+    pub(crate) const EMPTY: Lane = Lane { position: LanePosition::START, first: NO_LANE, quota: u32::MAX };
 
     /// What a lane is beside its place, in a word, so that a function takes it in a register.
     #[inline(always)]
@@ -104,17 +104,17 @@ impl Lane {
 
     /// The lane of this place and [`Lane::rest`].
     #[inline(always)]
-    pub(crate) fn from_words(place: u64, rest: u64) -> Lane {
-        Lane { place: Place::from_bits(place), first: rest as u32, quota: (rest >> 32) as u32 }
+    pub(crate) fn from_words(position: u64, rest: u64) -> Lane {
+        Lane { position: LanePosition::from_bits(position), first: rest as u32, quota: (rest >> 32) as u32 }
     }
 
     /// Lets the lane stand at another place, and begin with this chunk, if it is a place.
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, (place, first): (u64, u32)) -> Option<()> {
-        if place == 0 {
+    pub(crate) fn go_on(&mut self, (position, first): (u64, u32)) -> Option<()> {
+        if position == 0 {
             return None;
         }
-        (self.place, self.first) = (Place::from_bits(place), first);
+        (self.position, self.first) = (LanePosition::from_bits(position), first);
         Some(())
     }
 
@@ -124,8 +124,8 @@ impl Lane {
         if cells > self.room() as usize {
             return None;
         }
-        let at = self.place.cursor();
-        self.place = Place(self.place.0 - step(cells as u64));
+        let at = self.position.cursor();
+        self.position = LanePosition(self.position.0 - step(cells as u64));
         Some(at)
     }
 
@@ -133,20 +133,20 @@ impl Lane {
     /// room borrows.
     #[inline]
     pub(crate) fn bump_few(&mut self, cells: usize) -> Option<u32> {
-        let at = self.place.cursor();
-        self.place = Place(self.place.0.checked_sub(step(cells as u64))?);
+        let at = self.position.cursor();
+        self.position = LanePosition(self.position.0.checked_sub(step(cells as u64))?);
         Some(at)
     }
 
     /// The cells that are left of the last chunk.
     #[inline]
     pub(crate) fn room(&self) -> u32 {
-        self.place.room()
+        self.position.room()
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.place == Place::START
+        self.position == LanePosition::START
     }
 }
 
@@ -191,19 +191,19 @@ impl Region {
         [self.expressions, self.variables, self.numbers]
     }
 
-    pub(crate) fn lane_mut(&mut self, kind: Kind) -> &mut Lane {
+    pub(crate) fn lane_mut(&mut self, kind: LaneKind) -> &mut Lane {
         match kind {
-            Kind::Expressions => &mut self.expressions,
-            Kind::Variables => &mut self.variables,
-            Kind::Numbers => &mut self.numbers,
+            LaneKind::Expressions => &mut self.expressions,
+            LaneKind::Variables => &mut self.variables,
+            LaneKind::Numbers => &mut self.numbers,
         }
     }
 
-    pub(crate) fn lane(&self, kind: Kind) -> &Lane {
+    pub(crate) fn lane(&self, kind: LaneKind) -> &Lane {
         match kind {
-            Kind::Expressions => &self.expressions,
-            Kind::Variables => &self.variables,
-            Kind::Numbers => &self.numbers,
+            LaneKind::Expressions => &self.expressions,
+            LaneKind::Variables => &self.variables,
+            LaneKind::Numbers => &self.numbers,
         }
     }
 }
@@ -211,12 +211,13 @@ impl Region {
 /// Where a region stood. It means nothing for another region, nor after its region was rewound to an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
-    pub(crate) expressions: Place,
-    pub(crate) variables: Place,
-    pub(crate) numbers: Place,
+    pub(crate) expressions: LanePosition,
+    pub(crate) variables: LanePosition,
+    pub(crate) numbers: LanePosition,
 }
 
 impl Mark {
     /// Where every region begins: everything in it was made after this.
-    pub const START: Mark = Mark { expressions: Place::START, variables: Place::START, numbers: Place::START };
+    pub const START: Mark =
+        Mark { expressions: LanePosition::START, variables: LanePosition::START, numbers: LanePosition::START };
 }

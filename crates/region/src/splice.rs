@@ -1,6 +1,6 @@
 //! Joining a region to another one of its heap.
 //!
-//! 1. Each lane's list of chunks is linked behind the last chunk of the other region's lane, which goes on where the first
+//! 1. Each lane's list of chunks is linked after the last chunk of the other region's lane, which goes on where the first
 //!    one stood. What was free in that last chunk stays unused: half a chunk a lane on average.
 //! 2. The first chunk of what was joined is told where it lies now, see [`crate::chunks`]. No other chunk is touched.
 //!
@@ -9,8 +9,8 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::chunks::Kind;
 use crate::heap::Heap;
+use crate::layout::LaneKind;
 use crate::limit::Full;
 use crate::region::{Lane, Region};
 
@@ -62,7 +62,7 @@ impl Heap {
     /// A region that is closed as its result leaves was the RC-G runtime's idea; there, it worked for regions of one chunk.
     pub fn splice(&mut self, mut from: Region, to: &mut Region) -> Result<(), StillOpen> {
         if to.expressions.quota != u32::MAX {
-            Kind::ALL.into_iter().for_each(|kind| self.chunks.give_ahead(from.lane_mut(kind)));
+            LaneKind::ALL.into_iter().for_each(|kind| self.chunks.give_ahead(from.lane_mut(kind)));
             if let Err(full) = self.chunks.admit(to, self.chunks.of_region(&from)) {
                 return Err(StillOpen { full, region: from });
             }

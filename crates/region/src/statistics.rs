@@ -30,17 +30,13 @@ pub struct Statistics {
     pub cells_left: u64,
     /// How often a region was joined to another one.
     pub splices: u64,
-    /// How often a region of another heap was moved to one of this heap as a whole.
-    pub relocations: u64,
-    /// Cells that were moved so, in `cells_handed_out` as well.
-    pub cells_relocated: u64,
     /// How often what was to outlive its region came to a region of this heap, by the way it went.
     pub escapes: Escapes,
     /// How often something was refused because a limit was reached.
     pub limit_failures: u64,
 }
 
-/// How often each [`Way`](crate::Way) was taken.
+/// How often each [`EscapePath`](crate::EscapePath) was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Escapes {
@@ -48,17 +44,13 @@ pub struct Escapes {
     pub spliced: u64,
     /// By a copy that kept forwarding addresses in the table of the heap.
     pub copied: u64,
-    /// By a copy that kept them in a map.
-    pub mapped: u64,
-    /// By moving the region's chunks.
-    pub relocated: u64,
+    /// By a copy that kept them in a hash map.
+    pub copied_by_map: u64,
 }
 
 /// What a heap counts of what comes to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) splices: u64,
-    pub(crate) relocations: u64,
-    pub(crate) cells_relocated: u64,
     pub(crate) escapes: Escapes,
 }

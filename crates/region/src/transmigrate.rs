@@ -6,35 +6,26 @@
 //!    that stays of a large region, and the attempt costs less than a third of what filling the region has cost at least.
 //! 2. Otherwise the region is [joined](Heap::splice) to the other one, which costs nothing and keeps its garbage.
 //!
-//! To a region of another heap ([`Heap::transmigrate_to`]):
-//!
-//! 1. It is copied, as long as the copy has at most one cell for every eight that the region holds: to copy so many costs what
-//!    it costs to relocate all of them.
-//! 2. Otherwise the region is [relocated](Heap::relocate_to), garbage included, unless something in it refers to another
-//!    region.
-//! 3. Otherwise everything that the roots lead to is copied.
-//!
-//! So the way that is taken needs at most twice the time of the better one. The reasons are in `docs/decisions/0015-results-are-joined-or-copied.md`.
+//! The path that is taken needs at most twice the time of the better one. The reasons are in
+//! `docs/decisions/0015-results-are-joined-or-copied.md`.
 
 use std::cell::Cell;
 
-use crate::chunks::{CHUNK_CELLS, Chunks};
-use crate::copy::{Bound, Copying, Scratch, Source};
+use crate::chunks::Chunks;
+use crate::copy::{Bound, CopySource, Copying};
+use crate::forwarding::ForwardingTable;
 use crate::heap::Heap;
+use crate::layout::CHUNK_CELLS;
 use crate::limit::{Full, Limit};
-use crate::origin::{Here, Map, Mapped, Origin, There};
-use crate::reference::{Ref, tag};
+use crate::origin::{ForwardingMap, Origin, SameHeap, WithMap};
+use crate::reference::Ref;
 use crate::region::{Mark, Region};
 use crate::splice::StillOpen;
 
 /// Within a heap, a copy is made of at most one cell for so many of the region.
 const SHARE_WITHIN: u64 = 16;
-/// Between heaps.
-const SHARE_BETWEEN: u64 = 8;
-/// Regions of fewer chunks are joined as they are, ...
+/// Regions of fewer chunks are joined as they are.
 const CHUNKS_MIN: u32 = 4;
-/// ... and copied to another heap if they come to at most so many cells.
-const CELLS_MIN: u64 = 64;
 /// A table is made, or made longer, by at most so many cells for each cell of the region that is copied from; ...
 const TABLE_SHARE: u64 = 4;
 /// ... or by so many for each cell that maps have served so far, since that is what they have cost.
@@ -43,43 +34,41 @@ const TABLE_EARNED: u64 = 8;
 /// The way that something took to another region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Way {
+pub enum EscapePath {
     /// The region was joined to the other one.
     Spliced,
     /// It was copied, with forwarding addresses in the table of the heap.
     Copied,
     /// It was copied, with forwarding addresses in a map: the heap is large, and its table was not.
-    Mapped,
-    /// The chunks of the region were copied, and their references adjusted.
-    Relocated,
+    CopiedByMap,
 }
 
 /// What a transmigration has done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Report {
+pub struct EscapeReport {
     /// How it went.
-    pub way: Way,
-    /// Cells of the other region that were written: none by [`Way::Spliced`].
+    pub path: EscapePath,
+    /// Cells of the other region that were written: none by [`EscapePath::Spliced`].
     pub cells: u64,
     /// Cells that were copied before that in vain, since more would have followed.
     pub cells_in_vain: u64,
 }
 
 /// What an attempt to copy came to.
-enum Attempt {
-    Copied(Report),
+pub(crate) enum CopyAttempt {
+    Copied(EscapeReport),
     /// There was more to copy than was wanted, and nothing is left of the copy.
     Dropped,
 }
 
 /// What a copy is made of, and where it remembers what went where.
-struct Job<'r> {
-    roots: &'r mut [Ref],
+pub(crate) struct CopyJob<'r> {
+    pub(crate) roots: &'r mut [Ref],
     /// The most cells that it may come to.
-    most: u64,
-    /// Whether immediates of [`tag::IMMEDIATE_3`] were met.
-    met_foreign: &'r Cell<bool>,
+    pub(crate) most: u64,
+    /// Whether immediates of [`IMMEDIATE_3`](crate::tag::IMMEDIATE_3) were met.
+    pub(crate) met_foreign: &'r Cell<bool>,
 }
 
 impl Heap {
@@ -94,7 +83,7 @@ impl Heap {
     /// regions are as they were.
     ///
     /// ```
-    /// use region::{Heap, Ref, Way, tag};
+    /// use region::{EscapePath, Heap, Ref, tag};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut heap = Heap::new();
     /// let (mut results, mut evaluation) = (heap.open(), heap.open());
@@ -104,36 +93,41 @@ impl Heap {
     /// }
     /// let mut root = [heap.expression(&mut evaluation, &[one])?];
     /// let report = heap.transmigrate(&mut root, evaluation, &mut results)?;
-    /// assert_eq!((report.way, report.cells), (Way::Copied, 1));
+    /// assert_eq!((report.path, report.cells), (EscapePath::Copied, 1));
     /// assert_eq!(heap.children(root[0]), [one]);
     /// # heap.close(results);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn transmigrate(&mut self, roots: &mut [Ref], from: Region, to: &mut Region) -> Result<Report, StillOpen> {
+    pub fn transmigrate(
+        &mut self,
+        roots: &mut [Ref],
+        from: Region,
+        to: &mut Region,
+    ) -> Result<EscapeReport, StillOpen> {
         let cells = u64::from(self.chunks.reached(&from)) * u64::from(CHUNK_CELLS);
         let mut in_vain = 0;
         if cells >= u64::from(CHUNKS_MIN * CHUNK_CELLS) {
-            let (failures, copied) = (self.chunks.failures, self.scratch.cells_copied);
-            if let Ok(Attempt::Copied(report)) = self.copy_some(roots, &from, cells, to, cells / SHARE_WITHIN) {
+            let (failures, copied) = (self.chunks.failures, self.forwarding.cells_copied);
+            if let Ok(CopyAttempt::Copied(report)) = self.copy_some(roots, &from, cells, to, cells / SHARE_WITHIN) {
                 return Ok(self.left(from, report));
             }
             // That a limit was reached means that it came to more.
             self.chunks.failures = failures;
-            in_vain = self.scratch.cells_copied - copied;
+            in_vain = self.forwarding.cells_copied - copied;
         }
         let failures = self.chunks.failures;
         let StillOpen { full, region } = match self.splice(from, to) {
             Ok(()) => {
                 self.counts.escapes.spliced += 1;
-                return Ok(Report { way: Way::Spliced, cells: 0, cells_in_vain: in_vain });
+                return Ok(EscapeReport { path: EscapePath::Spliced, cells: 0, cells_in_vain: in_vain });
             }
             Err(refused) => refused,
         };
         match self.copy_some(roots, &region, cells, to, u64::MAX) {
-            Ok(Attempt::Copied(report)) => {
+            Ok(CopyAttempt::Copied(report)) => {
                 self.chunks.failures = failures;
-                Ok(self.left(region, Report { cells_in_vain: in_vain, ..report }))
+                Ok(self.left(region, EscapeReport { cells_in_vain: in_vain, ..report }))
             }
             _ => {
                 self.chunks.failures = failures + 1;
@@ -143,208 +137,76 @@ impl Heap {
     }
 
     /// Closes a region that was copied.
-    fn left(&mut self, region: Region, report: Report) -> Report {
+    fn left(&mut self, region: Region, report: EscapeReport) -> EscapeReport {
         self.close(region);
         report
     }
 
-    /// Copies what roots lead to in a region to another region of this heap; the first one stays as it is. What is kept and
-    /// what is shared is as with [`Heap::transmigrate`], which this is a part of; [`Heap::copy`] has more to choose from.
-    ///
-    /// After an error the other region is as it was, and so are the roots.
-    pub fn copy_within(&mut self, roots: &mut [Ref], from: &Region, to: &mut Region) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
-        match self.copy_some(roots, from, cells, to, u64::MAX)? {
-            Attempt::Copied(report) => Ok(report),
-            Attempt::Dropped => unreachable!("no copy has more cells than that"),
-        }
-    }
-
     /// Copies what roots lead to in a region of so many cells if it comes to at most so many.
-    fn copy_some(
+    pub(crate) fn copy_some(
         &mut self,
         roots: &mut [Ref],
         from: &Region,
         cells: u64,
         to: &mut Region,
         most: u64,
-    ) -> Result<Attempt, Full> {
+    ) -> Result<CopyAttempt, Full> {
         let met_foreign = Cell::new(false);
-        let source = Source::new(self, from, Mark::START);
-        let has_table = prepare(&self.chunks, &mut self.scratch, cells);
-        let job = Job { roots, most, met_foreign: &met_foreign };
-        let copied = self.scratch.cells_copied;
+        let source = CopySource::new(self, from, Mark::START);
+        let has_table = prepare(&self.chunks, &mut self.forwarding, cells);
+        let job = CopyJob { roots, most, met_foreign: &met_foreign };
+        let copied = self.forwarding.cells_copied;
         let attempt = if has_table {
-            self.scratch.begin();
-            job.run(self, Here, source, to, Way::Copied)
+            self.forwarding.begin();
+            job.run(self, SameHeap, source, to, EscapePath::Copied)
         } else {
-            job.run(self, Mapped { elsewhere: None, map: Map::default() }, source, to, Way::Mapped)
+            job.run(
+                self,
+                WithMap { elsewhere: None, map: ForwardingMap::default() },
+                source,
+                to,
+                EscapePath::CopiedByMap,
+            )
         };
         if !has_table {
-            self.scratch.rented += self.scratch.cells_copied - copied;
+            self.forwarding.rented += self.forwarding.cells_copied - copied;
         }
         attempt
-    }
-
-    /// Closes a region and moves what roots lead to, over children and bindings, to a region of another heap, the cheapest way:
-    /// see [`Heap::copy_to`] and [`Heap::relocate_to`]. The roots become references of the other heap.
-    ///
-    /// After an error both regions are as they were, and `foreign` was not called.
-    pub fn transmigrate_to(
-        &mut self,
-        roots: &mut [Ref],
-        from: Region,
-        target: &mut Heap,
-        to: &mut Region,
-        foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, StillOpen> {
-        match self.leave_for(roots, &from, target, to, foreign) {
-            Ok(report) => Ok(self.left(from, report)),
-            Err(full) => Err(StillOpen { full, region: from }),
-        }
-    }
-
-    pub(crate) fn leave_for(
-        &mut self,
-        roots: &mut [Ref],
-        from: &Region,
-        target: &mut Heap,
-        to: &mut Region,
-        mut foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.reached(from)) * u64::from(CHUNK_CELLS);
-        let most = (cells / SHARE_BETWEEN).max(CELLS_MIN);
-        let (failures, copied) = (target.chunks.failures, target.scratch.cells_copied);
-        if let Ok(Attempt::Copied(report)) = self.copy_some_to(roots, cells, target, to, most, &mut foreign) {
-            return Ok(report);
-        }
-        let cells_in_vain = target.scratch.cells_copied - copied;
-        let relocated = self.relocate_to(roots, from, target, to, &mut foreign);
-        // That a limit was reached so far means that another way is to be tried.
-        target.chunks.failures = failures;
-        if let Ok(Some(report)) = relocated {
-            return Ok(Report { cells_in_vain, ..report });
-        }
-        let report = self.copy_to(roots, target, to, foreign)?;
-        Ok(Report { cells_in_vain, ..report })
-    }
-
-    /// Copies what roots lead to, over children and bindings, to a region of another heap, whichever regions of this heap it
-    /// lies in: nothing can be shared. The roots become references of the other heap. Sharing, cycles, bindings, labels, notes
-    /// and the marks of references are kept.
-    ///
-    /// `foreign` is called for each immediate of [`tag::IMMEDIATE_3`], once for each place where it stands, when all is
-    /// copied, and gives what the other heap has in its place.
-    ///
-    /// This heap is not written. After an error the other region is as it was, and so are the roots.
-    pub fn copy_to(
-        &mut self,
-        roots: &mut [Ref],
-        target: &mut Heap,
-        to: &mut Region,
-        mut foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, Full> {
-        let cells = u64::from(self.chunks.count()) * u64::from(CHUNK_CELLS);
-        match self.copy_some_to(roots, cells, target, to, u64::MAX, &mut foreign)? {
-            Attempt::Copied(report) => Ok(report),
-            Attempt::Dropped => unreachable!("no copy has more cells than that"),
-        }
-    }
-
-    fn copy_some_to(
-        &mut self,
-        roots: &mut [Ref],
-        cells: u64,
-        target: &mut Heap,
-        to: &mut Region,
-        most: u64,
-        foreign: &mut impl FnMut(Ref) -> Ref,
-    ) -> Result<Attempt, Full> {
-        let met_foreign = Cell::new(false);
-        let mark = target.mark(to);
-        let has_table = prepare(&self.chunks, &mut self.scratch, cells);
-        let source = Source::new(self, &Region::EMPTY, Mark::START);
-        let job = Job { roots: &mut *roots, most, met_foreign: &met_foreign };
-        let copied = target.scratch.cells_copied;
-        let attempt = if has_table {
-            self.scratch.begin();
-            let there = There { words: &self.words, scratch: &mut self.scratch };
-            job.run(target, there, source, to, Way::Copied)
-        } else {
-            let map = Mapped { elsewhere: Some(&self.words), map: Map::default() };
-            job.run(target, map, source, to, Way::Mapped)
-        };
-        if !has_table {
-            self.scratch.rented += target.scratch.cells_copied - copied;
-        }
-        if let Ok(Attempt::Copied(_)) = attempt
-            && met_foreign.get()
-        {
-            target.replace_foreign(roots, to, mark, foreign);
-        }
-        attempt
-    }
-
-    /// Replaces the foreign immediates among roots and in what a region made since a mark.
-    pub(crate) fn replace_foreign(
-        &mut self,
-        roots: &mut [Ref],
-        region: &Region,
-        since: Mark,
-        foreign: &mut impl FnMut(Ref) -> Ref,
-    ) {
-        let mut replace = |word: &mut Ref| {
-            if word.tag() == tag::IMMEDIATE_3 {
-                *word = foreign(*word);
-            }
-        };
-        roots.iter_mut().for_each(&mut replace);
-        let extents: Vec<(u32, u32)> = self.chunks.extents(&region.expressions, since.expressions).collect();
-        for (start, end) in extents {
-            self.words[start as usize * 2..end as usize * 2].iter_mut().for_each(&mut replace);
-        }
-        let extents: Vec<(u32, u32)> = self.chunks.extents(&region.variables, since.variables).collect();
-        for (start, end) in extents {
-            self.words[start as usize * 2..end as usize * 2].iter_mut().step_by(2).for_each(&mut replace);
-        }
-        if self.has_maps() {
-            self.reindex_maps(region, since);
-        }
     }
 }
 
 /// Makes sure of a table for a copy out of a region of so many cells, if it is worth its memory.
-fn prepare(chunks: &Chunks, scratch: &mut Scratch, cells: u64) -> bool {
+pub(crate) fn prepare(chunks: &Chunks, forwarding: &mut ForwardingTable, cells: u64) -> bool {
     let wanted = chunks.count() as usize * CHUNK_CELLS as usize;
-    let missing = wanted.saturating_sub(scratch.length()) as u64;
-    let worth = cells.saturating_mul(TABLE_SHARE).max(scratch.rented.saturating_mul(TABLE_EARNED));
-    missing <= worth && scratch.grow(wanted)
+    let missing = wanted.saturating_sub(forwarding.length()) as u64;
+    let worth = cells.saturating_mul(TABLE_SHARE).max(forwarding.rented.saturating_mul(TABLE_EARNED));
+    missing <= worth && forwarding.grow(wanted)
 }
 
-impl Job<'_> {
+impl CopyJob<'_> {
     /// Copies. After an error, or if there is too much, the other region is as it was.
-    fn run<O: Origin>(
+    pub(crate) fn run<O: Origin>(
         self,
         heap: &mut Heap,
         origin: O,
-        source: Source,
+        source: CopySource,
         to: &mut Region,
-        way: Way,
-    ) -> Result<Attempt, Full> {
+        path: EscapePath,
+    ) -> Result<CopyAttempt, Full> {
         if self.most == u64::MAX {
-            return self.copy(heap, origin, source, to, way);
+            return self.copy(heap, origin, source, to, path);
         }
         let quota = to.expressions.quota;
         // What the copy makes before the scan has counted it, long expressions for instance, is bounded by this.
         let chunks = (self.most / u64::from(CHUNK_CELLS)).saturating_add(3 + u64::from(heap.chunks.of_region(to)));
         let within = quota.min(u32::try_from(chunks).unwrap_or(u32::MAX));
         to.expressions.quota = within;
-        let result = self.copy(heap, origin, source, to, way);
+        let result = self.copy(heap, origin, source, to, path);
         to.expressions.quota = quota;
         match result {
             Err(full) if within < quota && full.limit() == Limit::Region => {
                 heap.chunks.failures -= 1;
-                Ok(Attempt::Dropped)
+                Ok(CopyAttempt::Dropped)
             }
             result => result,
         }
@@ -354,10 +216,10 @@ impl Job<'_> {
         self,
         heap: &mut Heap,
         origin: O,
-        source: Source,
+        source: CopySource,
         to: &mut Region,
-        way: Way,
-    ) -> Result<Attempt, Full> {
+        path: EscapePath,
+    ) -> Result<CopyAttempt, Full> {
         let met_foreign = self.met_foreign;
         let foreign = |reference| {
             met_foreign.set(true);
@@ -370,7 +232,7 @@ impl Job<'_> {
         let is_all = copying.scan_within(self.most)?;
         if !is_all {
             copying.undo();
-            return Ok(Attempt::Dropped);
+            return Ok(CopyAttempt::Dropped);
         }
         let cells = copying.cells();
         // Each is looked up now.
@@ -378,10 +240,10 @@ impl Job<'_> {
             *root = copying.root(*root)?;
         }
         let escapes = &mut heap.counts.escapes;
-        match way {
-            Way::Mapped => escapes.mapped += 1,
+        match path {
+            EscapePath::CopiedByMap => escapes.copied_by_map += 1,
             _ => escapes.copied += 1,
         }
-        Ok(Attempt::Copied(Report { way, cells, cells_in_vain: 0 }))
+        Ok(CopyAttempt::Copied(EscapeReport { path, cells, cells_in_vain: 0 }))
     }
 }

@@ -1,7 +1,7 @@
 //! Variables: a binding and a label each; an unbound one is bound to itself.
 
-use crate::chunks::Kind;
 use crate::heap::{Heap, aside};
+use crate::layout::LaneKind;
 use crate::limit::Full;
 use crate::reference::{Ref, tag};
 use crate::region::Region;
@@ -26,7 +26,7 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn extend_variables(&mut self, region: &mut Region) -> Result<u32, Full> {
-        self.chunks.extend_by_one(&mut self.words, region, Kind::Variables, 1)
+        self.chunks.extend_by_one(&mut self.words, region, LaneKind::Variables, 1)
     }
 
     /// Gives a variable another label.
@@ -75,7 +75,7 @@ impl<W: Words> Heap<W> {
         (value != variable).then_some(value)
     }
 
-    /// Follows bindings to an unbound variable or to what is no variable.
+    /// Follows bindings to an unbound variable or to what is not a variable.
     #[inline]
     pub fn walk(&self, reference: Ref) -> Ref {
         walk_in(&*self.words, reference)

@@ -1,10 +1,10 @@
 //! The words of a heap: memory that is reserved once for all cells that a reference can address, and never moves.
 //!
-//! 1. The address space of all cells is reserved when a heap is made. It is no memory yet: the system gives a page, zeroed, when
+//! 1. The address space of all cells is reserved when a heap is made. It is not memory yet: the system gives a page, zeroed, when
 //!    something is first written to it. So a heap grows without a copy, and nothing is zeroed twice.
-//! 2. The words are an array of fixed length, and the cell of a reference has 29 bits. So a compiler sees that no cell lies behind
+//! 2. The words are an array of fixed length, and the cell of a reference has 29 bits. So a compiler sees that no cell lies after
 //!    the end, and compares nothing. Where it cannot see that, it compares: nothing here trusts a number.
-//! 3. Behind the last cell there are [words to spare](SPARE), so that the same holds for the children of a short expression.
+//! 3. After the last cell there are [words to spare](SPARE), so that the same holds for the children of a short expression.
 //! 4. What is larger than [`SMALL`] has its pages from the system in pieces of 2 MiB, where the system has such. Each first
 //!    look at a page is answered by the system, and that takes longer than all else that is done in fresh memory.
 //! 5. A heap that is dropped young leaves its reservation to the next one of its thread, with the few pages it has.
@@ -27,7 +27,7 @@ use crate::reference::{Ref, TAG_BITS};
 
 /// The cells that a reference can address.
 pub(crate) const CELLS: u32 = 1 << (u32::BITS - TAG_BITS);
-/// Words behind the last cell. A heap never hands them out.
+/// Words after the last cell. A heap never hands them out.
 pub(crate) const SPARE: usize = 1 << 14;
 /// All words that are reserved.
 pub(crate) const WORDS: usize = CELLS as usize * 2 + SPARE;
@@ -41,7 +41,7 @@ const LEFT_BYTES_MAX: usize = 1 << 20;
 const LEFT_MAX: usize = 4;
 
 /// All words of a heap.
-pub(crate) type All = [Ref; WORDS];
+pub(crate) type AllWords = [Ref; WORDS];
 
 /// What the words of a heap can be looked at as.
 pub trait Addressed:
@@ -69,7 +69,7 @@ impl Words for Box<[Ref]> {
     }
 }
 
-/// The first word of a cell. Of a number that is no cell it takes the bits that one has.
+/// The first word of a cell. Of a number that is not a cell it takes the bits that one has.
 #[inline(always)]
 pub(crate) const fn word_of(cell: u32) -> usize {
     (cell & (CELLS - 1)) as usize * 2
@@ -141,10 +141,10 @@ impl Words for Reserved {
 }
 
 impl Deref for Reserved {
-    type Target = All;
+    type Target = AllWords;
 
     #[inline(always)]
-    fn deref(&self) -> &All {
+    fn deref(&self) -> &AllWords {
         // SAFETY: the mapping has `BYTES` bytes for as long as this lives, begins where a page does, and can be read; any bits
         // are a reference. It is borrowed as this is.
         unsafe { &*self.map.as_ptr().cast() }
@@ -153,7 +153,7 @@ impl Deref for Reserved {
 
 impl DerefMut for Reserved {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut All {
+    fn deref_mut(&mut self) -> &mut AllWords {
         // SAFETY: as above. It can be written as well, and nobody else has it, since it is private to this process.
         unsafe { &mut *self.map.as_mut_ptr().cast() }
     }

@@ -23,7 +23,7 @@ fn its_commands_work() {
     let commands = commands.replace("target/release/", "$CARGO_TARGET_DIR/release/");
     let mut shell = Command::new("sh");
     shell.current_dir(tools::package().join("../..")).args(["-e", "-u", "-c", &commands]);
-    // Kept from one run to the next, and not the folder that the cargo which runs this has locked.
+    // HeapEntry from one run to the next, and not the folder that the cargo which runs this has locked.
     shell.env("CARGO_TARGET_DIR", folder.with_file_name("readme-target")).env_remove("PKG_CONFIG_PATH");
     let printed = tools::expect(&mut shell);
     assert!(printed.contains("sum of 1000 elements: 499500"), "{printed}");

@@ -1,6 +1,7 @@
 //! New chunks: links for them, since their cells are reserved.
 
-use super::{CHUNK_BYTES, Chunks, GROWTH_MIN, Link, NONE, Run, Wanted};
+use super::{Chunks, GROWTH_MIN, Link, NONE, Run, Wanted};
+use crate::layout::CHUNK_BYTES;
 use crate::limit::{Full, Limit};
 use crate::memory;
 

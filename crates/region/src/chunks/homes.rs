@@ -1,7 +1,7 @@
 //! Homes of chunks: which lane a chunk lies in, and where there.
 
-use super::{CHUNK_CELLS, Chunks, Home, LOOSE_HOME, Link, last_chunk};
-use crate::region::{Lane, Place};
+use super::{Chunks, Home, LOOSE_HOME, Link, last_chunk};
+use crate::region::{Lane, LanePosition};
 
 impl Chunks {
     /// The segment that a chunk lies in, and its order there.
@@ -17,8 +17,8 @@ impl Chunks {
 
     /// How many chunks precede the one where a place of a lane lies.
     #[inline]
-    pub(super) fn order(&self, lane: &Lane, place: Place) -> u32 {
-        let home = self.links[last_chunk(place) as usize].home();
+    pub(super) fn order(&self, lane: &Lane, position: LanePosition) -> u32 {
+        let home = self.links[last_chunk(position) as usize].home();
         if home.lane == lane.first { home.order } else { self.find_from(lane, home).order }
     }
 
@@ -34,28 +34,18 @@ impl Chunks {
 
     /// How many chunks a lane has, those ahead included.
     pub(crate) fn length(&self, lane: &Lane) -> u32 {
-        self.length_to(lane, lane.place)
+        self.length_to(lane, lane.position)
     }
 
     /// How many chunks a lane has up to a place of it.
-    pub(crate) fn length_to(&self, lane: &Lane, place: Place) -> u32 {
-        if place == Place::START { 0 } else { self.order(lane, place) + 1 }
+    pub(crate) fn length_to(&self, lane: &Lane, position: LanePosition) -> u32 {
+        if position == LanePosition::START { 0 } else { self.order(lane, position) + 1 }
     }
 
     /// The chunks of a lane, in its order.
     pub(crate) fn of_lane(&self, lane: &Lane) -> impl Iterator<Item = u32> {
         let count = self.length(lane);
         std::iter::successors(Some(lane.first), |chunk| Some(self.links[*chunk as usize].next)).take(count as usize)
-    }
-
-    /// How many chunks of the lane with this first chunk precede the one where a cell lies; `None` if it lies in none of them.
-    #[inline(always)]
-    pub(crate) fn order_of(&self, first: u32, cell: u32) -> Option<u32> {
-        let mut home = self.links.get((cell / CHUNK_CELLS) as usize)?.home();
-        if home.lane != first {
-            home = self.find(home);
-        }
-        (home.lane == first).then_some(home.order)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Walks over lanes, chunk by chunk.
 
-use super::{CHUNK_CELLS, Chunks, Home, Kind, last_chunk};
-use crate::region::{Lane, Place};
+use super::{Chunks, Home, last_chunk};
+use crate::layout::{CHUNK_CELLS, LaneKind};
+use crate::region::{Lane, LanePosition};
 
 impl Chunks {
     /// Where a walk over a lane goes on that has come to the end of a chunk or, inside of an expression, past it: the place, and
@@ -22,7 +23,7 @@ impl Chunks {
         chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
     }
 
-    /// The same for a walk over a segment. Nowhere if the segment ends, or if what was walked over was left behind its end.
+    /// The same for a walk over a segment. Nowhere if the segment ends, or if what was walked over was left after its end.
     pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
         let chunk = (end - 1) / CHUNK_CELLS;
         let next = self.links[chunk as usize].next;
@@ -32,10 +33,10 @@ impl Chunks {
     }
 
     /// The cells of a lane from a place of it on that a walk visits, chunk by chunk: the first one, and the end.
-    pub(crate) fn extents(&self, lane: &Lane, since: Place) -> impl Iterator<Item = (u32, u32)> {
-        let (last, mut next) = (lane.place.within_chunk(), None);
+    pub(crate) fn extents(&self, lane: &Lane, since: LanePosition) -> impl Iterator<Item = (u32, u32)> {
+        let (last, mut next) = (lane.position.within_chunk(), None);
         if since != last {
-            next = Some(if since == Place::START {
+            next = Some(if since == LanePosition::START {
                 (lane.first, lane.first * CHUNK_CELLS)
             } else {
                 (last_chunk(since), since.cursor())
@@ -53,13 +54,8 @@ impl Chunks {
         })
     }
 
-    /// Notes that a walk visits the cells of a chunk up to here.
-    pub(crate) fn walk_to(&mut self, chunk: u32, end: u32) {
-        self.links[chunk as usize].used = (end - chunk * CHUNK_CELLS) as u16;
-    }
-
     /// Whether a chunk is the first of a segment of a kind, or was before it was freed.
-    pub(crate) fn starts(&self, chunk: u32, kind: Kind) -> bool {
+    pub(crate) fn starts(&self, chunk: u32, kind: LaneKind) -> bool {
         let link = &self.links[chunk as usize];
         link.is_first && link.kind == kind
     }

@@ -1,26 +1,20 @@
 //! Copies of [objects](crate::Object): what of them is more than their words.
 
 use super::{Copying, Scan};
-use crate::bytes::{RUN, run_cells};
+use crate::bindings::{ARRAY, BYTES, RUN, TABLE, run_cells};
 use crate::heap::{Heap, cells_of};
 use crate::limit::Full;
-use crate::map::TABLE;
-use crate::object::{ARRAY, BYTES};
 use crate::origin::Origin;
 use crate::reference::{Ref, tag};
 use crate::region::{Lane, Mark, Region};
 use crate::words::Words;
 
 impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
-    /// The scan where it meets something else than an expression: the prefix of a long one, or an object.
+    /// The scan where it meets an object.
     #[cold]
     #[inline(never)]
     pub(super) fn scan_object(&mut self, at: u32) -> Result<(), Full> {
         let object = Ref::new(tag::EXPRESSION, at);
-        if self.heap.word(object, 0).tag() == tag::IMMEDIATE_1 {
-            self.expressions.at += 1;
-            return Ok(());
-        }
         let length = self.heap.length_at(at);
         self.expressions.at += cells_of(length) as u32;
         match self.heap.word(object, 1).tag() {

@@ -3,8 +3,9 @@
 //! It does what [`Copying`](super::Copying) does child by child, in the case that most children are: an expression of at most
 //! three children that was copied already, is shared, or fits where the lane of the copy stands. What it looks at is at hand
 //! for as long as it goes. It ends where anything else is needed: another chunk, or a step for a child of another kind or for
-//! what is longer. Who called it does that, and calls it again.
+//! what is longer. The caller does that, and calls it again.
 
+use crate::forwarding::ForwardingEntry;
 use crate::heap::NOTE_BITS;
 use crate::reference::{Ref, TAG_BITS, tag};
 
@@ -12,13 +13,6 @@ use crate::reference::{Ref, TAG_BITS, tag};
 const MORE: u32 = !((0xffff << TAG_BITS) | (3 << (NOTE_BITS + TAG_BITS)));
 /// What begins with a header has one cell if this bit is not set, and two if it is, unless a higher one is set.
 const TWO: u32 = 2 << (NOTE_BITS + TAG_BITS);
-
-/// Where a cell went, if the stamp is that of the copy.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Entry {
-    pub(crate) to: u32,
-    pub(crate) stamp: u32,
-}
 
 /// What a walk ended at.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +26,7 @@ pub enum Stop {
 }
 
 /// Where a walk reads what it copies, if that is not where it writes.
-pub(crate) trait Source {
+pub(crate) trait SourceCells {
     /// The cells to read, given those to write.
     fn cells<'a>(&'a self, target: &'a [[Ref; 2]]) -> &'a [[Ref; 2]];
 
@@ -46,7 +40,7 @@ pub(crate) struct Walk<'w, S> {
     /// The cells of the heap where the copy is made.
     pub(crate) cells: &'w mut [[Ref; 2]],
     /// Where cells went.
-    pub(crate) entries: &'w mut [Entry],
+    pub(crate) entries: &'w mut [ForwardingEntry],
     /// The stamp of the entries that count.
     pub(crate) stamp: u32,
     /// Where the lane of the copy stands, and where its last chunk ends.
@@ -56,11 +50,11 @@ pub(crate) struct Walk<'w, S> {
     pub(crate) at: u32,
 }
 
-impl<S: Source> Walk<'_, S> {
-    /// Goes on from an expression up to a cell, or until it has to stop before. After [`Stop::Child`] it stands behind the
+impl<S: SourceCells> Walk<'_, S> {
+    /// Goes on from an expression up to a cell, or until it has to stop before. After [`Stop::Child`] it stands after the
     /// expression.
     ///
-    /// Whether this is where the lane ends is asked behind an expression only: where a chunk begins, the chunk before it in
+    /// Whether this is where the lane ends is asked after an expression only: where a chunk begins, the chunk before it in
     /// memory ends, and that may be the last one of the lane.
     #[inline(always)]
     pub(crate) fn go(&mut self, end: u32) -> Stop {
@@ -138,7 +132,7 @@ impl<S: Source> Walk<'_, S> {
             *free.get_mut(at as usize)? = both[0];
             self.cursor = at + 1;
         }
-        self.entries[from] = Entry { to: at, stamp: self.stamp };
+        self.entries[from] = ForwardingEntry { to: at, stamp: self.stamp };
         Some(at)
     }
 }

@@ -1,11 +1,11 @@
 //! Announcements: how a reader keeps a region without a read-modify-write.
 //!
-//! A reader has a place of its own, which only it writes and everybody may look at. It holds what is being read, or was read
+//! A reader has a slot of its own, which only it writes and everybody may look at. It holds what is being read, or was read
 //! last, or zero.
 //!
 //! 1. To start, the reader *announces* what it wants to read, and only then looks whether it is still open. If not, it
 //!    withdraws. If that is announced already it only looks: what is announced is kept.
-//! 2. Whoever is to destroy has closed before, and only then looks at all announcements. If one names what is to be
+//! 2. The party that is to destroy has closed before, and only then looks at all announcements. If one names what is to be
 //!    destroyed, that is put off.
 //! 3. A reader that ends leaves its announcement standing, until it announces something else or rests.
 //!
@@ -24,7 +24,7 @@
 use super::sync::{AtomicU64, Ordering, fence};
 use super::word::{Refused, Word};
 
-/// The place of a reader.
+/// The slot of a reader.
 #[derive(Debug)]
 pub(crate) struct Announcement(AtomicU64);
 
@@ -36,7 +36,7 @@ impl Announcement {
         Announcement(AtomicU64::new(Announcement::NOTHING))
     }
 
-    /// Announces a region by a number that no other one has, and looks whether it is open. For the owner of the place, which
+    /// Announces a region by a number that no other one has, and looks whether it is open. For the owner of the slot, which
     /// reads nothing else at the time.
     #[inline]
     pub(crate) fn start(&self, name: u64, word: &Word, of: u32) -> Result<(), Refused> {
@@ -53,13 +53,13 @@ impl Announcement {
         open
     }
 
-    /// Withdraws what was announced, if anything was. For the owner of the place, which reads nothing at the time.
+    /// Withdraws what was announced, if anything was. For the owner of the slot, which reads nothing at the time.
     pub(crate) fn rest(&self) {
         // Release: as above.
         self.0.store(Announcement::NOTHING, Ordering::Release);
     }
 
-    /// What this reader may be reading. For who has called [`look`] since the region in question was closed.
+    /// What this reader may be reading. For a caller of [`look`] since the region in question was closed.
     pub(crate) fn name(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }

@@ -2,14 +2,12 @@
 //!
 //! 1. [`word`] decides, in one atomic number, who may read and who destroys.
 //! 2. [`announcement`] is the same for readers that do not count themselves, and is given memory back later.
-//! 3. [`slab`] has the places where words lie, which are never freed: asking a word of something long gone is safe.
-//! 4. [`storage`] puts content into places and hands out tethers and readings. It has all the unsafe code.
-//! 5. [`parked`] has tethers that go by a number.
+//! 3. [`slab`] has the slots where words lie, which are never freed: asking a word of something long gone is safe.
+//! 4. [`storage`] puts content into slots and hands out tethers and readings. It has all the unsafe code.
 //!
 //! The first two know nothing of memory, and are compiled a second time by the tests that go through every interleaving.
 
 mod announcement;
-mod parked;
 mod slab;
 mod storage;
 mod word;
@@ -19,9 +17,8 @@ mod sync {
     pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 }
 
-pub use parked::{NoParking, NotParked};
 pub use storage::{FrozenHandle, LocalTether, NestedTether, NoReader, Reader, Reading, Tether, reclaim};
 pub use word::Refused;
 
-pub(crate) use slab::NoPlace;
-pub(crate) use storage::{Content, place};
+pub(crate) use slab::NoSlot;
+pub(crate) use storage::{FrozenContent, store_frozen};

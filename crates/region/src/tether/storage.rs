@@ -1,11 +1,11 @@
 //! What is frozen, where it lies, and the holds under which it is read. All unsafe code of tethers is in this file.
 //!
-//! A place of the slab holds a tether word and, while the word is open or counted, the content. What keeps this sound:
+//! A slot of the slab holds a tether word and, while the word is open or counted, the content. What keeps this sound:
 //!
-//! 1. Content is written only by [`place`], in a place that was just taken and whose word is closed with a count of 0, and
+//! 1. Content is written only by [`store_frozen`], in a slot that was just taken and whose word is closed with a count of 0, and
 //!    taken away only by [`destroy`]. Both are private to this file.
 //! 2. It is read only under a hold: a [`Tether`] that was counted, a [`LocalTether`] that stands on one of its thread, or a
-//!    [`Reading`] that announced the place and then found the word open.
+//!    [`Reading`] that announced the slot and then found the word open.
 //! 3. [`destroy`] is called by one party, which was told to by the word and then saw no announcement: see the modules `word`
 //!    and `announcement` for why that is one party, and why it is the last.
 //!
@@ -21,75 +21,75 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::announcement::{Announcement, look};
-use super::slab::{NoPlace, Slab};
-use super::word::{Failed, Refused, Then, Word};
+use super::slab::{NoSlot, Slab};
+use super::word::{AfterEnd, Refused, StartFailed, Word};
 use crate::heap::{FrozenHeap, Heap};
 use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::Region;
 
-/// What was frozen: a heap that nobody writes any more.
+/// What was frozen: a heap that nobody writes again.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct FrozenContent {
     pub(crate) heap: FrozenHeap,
     pub(crate) region: Region,
     pub(crate) roots: Box<[Ref]>,
 }
 
-/// A place in the slab, on a cache line of its own: readers of one region do not slow down those of another.
+/// A slot in the slab, on a cache line of its own: readers of one region do not slow down those of another.
 #[repr(align(64))]
-struct Place {
+struct FrozenSlot {
     word: Word,
     number: u32,
-    content: UnsafeCell<Option<Box<Content>>>,
+    content: UnsafeCell<Option<Box<FrozenContent>>>,
 }
 
 // SAFETY: the content is written by one thread while no other can reach it, and read by many while nobody writes: points 1 to
-// 3 above. `Content` itself may be read and dropped by any thread, which the function below has the compiler check.
-unsafe impl Sync for Place {}
+// 3 above. `FrozenContent` itself may be read and dropped by any thread, which the function below has the compiler check.
+unsafe impl Sync for FrozenSlot {}
 
 #[allow(dead_code)]
 fn content_goes_everywhere() {
     fn is_send_and_sync<T: Send + Sync>() {}
-    is_send_and_sync::<Content>();
+    is_send_and_sync::<FrozenContent>();
 }
 
-static PLACES: Slab<Place> = Slab::new();
-static READERS: Slab<ReaderPlace> = Slab::new();
+static SLOTS: Slab<FrozenSlot> = Slab::new();
+static READERS: Slab<ReaderSlot> = Slab::new();
 /// What is to be destroyed as soon as no reader announces it.
-static PUT_OFF: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+static PUT_OFF: Mutex<Vec<&'static FrozenSlot>> = Mutex::new(Vec::new());
 /// How many those are, so that nobody locks the list to find it empty.
 static PUT_OFF_COUNT: AtomicUsize = AtomicUsize::new(0);
 
-impl Place {
-    fn new(number: u32) -> Place {
-        Place { word: Word::new(), number, content: UnsafeCell::new(None) }
+impl FrozenSlot {
+    fn new(number: u32) -> FrozenSlot {
+        FrozenSlot { word: Word::new(), number, content: UnsafeCell::new(None) }
     }
 
     /// # Safety
     ///
-    /// The caller has a hold on this place for as long as it uses what this gives.
+    /// The caller has a hold on this slot for as long as it uses what this gives.
     #[inline]
-    unsafe fn content(&self) -> &Content {
+    unsafe fn content(&self) -> &FrozenContent {
         // SAFETY: under a hold the content is there and nobody writes it, by points 1 and 3 above.
         unsafe { (*self.content.get()).as_deref().unwrap_unchecked() }
     }
 }
 
-/// Puts content into a place and opens it, with one tether started.
-pub(crate) fn place(content: Box<Content>) -> Result<Tether, NoPlace> {
+/// Puts content into a slot and opens it, with one tether started.
+pub(crate) fn store_frozen(content: Box<FrozenContent>) -> Result<Tether, NoSlot> {
     reclaim();
     loop {
-        let place = PLACES.take(Place::new)?;
-        if place.word.next().is_none() {
+        let slot = SLOTS.take(FrozenSlot::new)?;
+        if slot.word.next().is_none() {
             // Its generations are used up: it is never given back, and so never taken again.
             continue;
         }
-        // SAFETY: the slab gives a place to one party at a time, and takes it back after its content was destroyed. So its
+        // SAFETY: the slab gives a slot to one party at a time, and takes it back after its content was destroyed. So its
         // word is closed with a count of 0: no hold on it exists, and none can begin before it is opened below.
-        unsafe { *place.content.get() = Some(content) };
-        place.word.open();
-        return Ok(Tether { place });
+        unsafe { *slot.content.get() = Some(content) };
+        slot.word.open();
+        return Ok(Tether { slot });
     }
 }
 
@@ -99,40 +99,40 @@ fn name(number: u32, generation: u32) -> u64 {
 
 /// Does what the word said.
 #[inline]
-fn settle(place: &'static Place, then: Then) {
-    if then == Then::Destroy {
-        retire(place);
+fn settle(slot: &'static FrozenSlot, then: AfterEnd) {
+    if then == AfterEnd::Destroy {
+        retire(slot);
     }
 }
 
 /// Starts a tether. One that may not stay may have to do what the last one would have done.
 #[inline]
 fn start(handle: FrozenHandle) -> Result<(), Refused> {
-    handle.place.word.start(handle.generation()).map_err(|failed| came_and_went(handle.place, failed))
+    handle.slot.word.start(handle.generation()).map_err(|failed| came_and_went(handle.slot, failed))
 }
 
 #[cold]
 #[inline(never)]
-fn came_and_went(place: &'static Place, Failed { refused, then }: Failed) -> Refused {
-    settle(place, then);
+fn came_and_went(slot: &'static FrozenSlot, StartFailed { refused, then }: StartFailed) -> Refused {
+    settle(slot, then);
     refused
 }
 
 /// Destroys what nobody may tether any more and no tether holds, now or when no reader announces it.
 #[cold]
 #[inline(never)]
-fn retire(place: &'static Place) {
+fn retire(slot: &'static FrozenSlot) {
     reclaim();
     look();
     // Nobody opens it again before it was destroyed here.
-    let name = name(place.number, place.word.generation());
+    let name = name(slot.number, slot.word.generation());
     if announced().any(|announced| announced == name) {
         let mut list = put_off();
-        list.push(place);
+        list.push(slot);
         PUT_OFF_COUNT.store(list.len(), Ordering::Relaxed);
     } else {
         // SAFETY: the word said to destroy to this party alone, and no announcement was seen since.
-        unsafe { destroy(place) };
+        unsafe { destroy(slot) };
     }
 }
 
@@ -148,12 +148,12 @@ pub fn reclaim() -> usize {
     look();
     let mut kept: Vec<u64> = announced().collect();
     kept.sort_unstable();
-    list.retain(|place| {
-        let keep = kept.binary_search(&name(place.number, place.word.generation())).is_ok();
+    list.retain(|slot| {
+        let keep = kept.binary_search(&name(slot.number, slot.word.generation())).is_ok();
         if !keep {
             // SAFETY: the word said to destroy to the party that put this on the list, which is locked; it leaves the list
             // here. No announcement was seen since.
-            unsafe { destroy(place) };
+            unsafe { destroy(slot) };
         }
         keep
     });
@@ -161,7 +161,7 @@ pub fn reclaim() -> usize {
     list.len()
 }
 
-fn put_off() -> MutexGuard<'static, Vec<&'static Place>> {
+fn put_off() -> MutexGuard<'static, Vec<&'static FrozenSlot>> {
     PUT_OFF.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -170,34 +170,34 @@ fn announced() -> impl Iterator<Item = u64> {
     READERS.iter().map(|reader| reader.announcement.name()).filter(|name| *name != Announcement::NOTHING)
 }
 
-/// Takes the content out of a place and gives the place back.
+/// Takes the content out of a slot and gives the slot back.
 ///
 /// # Safety
 ///
-/// The word has said [`Then::Destroy`], nobody has acted on that yet, and since then no announcement of the place was seen.
-unsafe fn destroy(place: &'static Place) {
-    // SAFETY: no tether is counted and none can start; no announcement stands, and whoever announces from now on sees that the
+/// The word has said [`AfterEnd::Destroy`], nobody has acted on that yet, and since then no announcement of the slot was seen.
+unsafe fn destroy(slot: &'static FrozenSlot) {
+    // SAFETY: no tether is counted and none can start; no announcement stands, and a reader that announces from now on sees that the
     // word is closed. So nobody reads, and nobody else writes, since one party was told to destroy.
-    let content = unsafe { (*place.content.get()).take() };
-    PLACES.give_back(place.number);
+    let content = unsafe { (*slot.content.get()).take() };
+    SLOTS.give_back(slot.number);
     drop(content);
 }
 
 /// The name of a frozen region: any thread may copy it, keep it, and ask for a tether by it.
 ///
-/// It keeps nothing alive. When the region is gone it is refused, for ever: what lies in the same place later has another
+/// It keeps nothing alive. When the region is gone it is refused, for ever: what lies in the same slot later has another
 /// generation.
 #[derive(Clone, Copy)]
 pub struct FrozenHandle {
-    place: &'static Place,
-    /// The number of the place, and below it the generation.
+    slot: &'static FrozenSlot,
+    /// The number of the slot, and below it the generation.
     name: u64,
 }
 
 impl FrozenHandle {
-    /// The handle of what is in a place, for who has a hold on it.
-    fn of(place: &'static Place) -> FrozenHandle {
-        FrozenHandle { place, name: name(place.number, place.word.generation()) }
+    /// The handle of what is in a slot, for a party that has a hold on it.
+    fn of(slot: &'static FrozenSlot) -> FrozenHandle {
+        FrozenHandle { slot, name: name(slot.number, slot.word.generation()) }
     }
 
     #[inline]
@@ -211,7 +211,7 @@ impl FrozenHandle {
     #[inline]
     pub fn tether(self) -> Result<Tether, Refused> {
         start(self)?;
-        Ok(Tether { place: self.place })
+        Ok(Tether { slot: self.slot })
     }
 
     /// Starts a tether that stays on this thread.
@@ -221,26 +221,26 @@ impl FrozenHandle {
     #[inline]
     pub fn tether_local(self) -> Result<LocalTether, Refused> {
         // Little is done with the table at a time, so that it is compiled into whatever calls this.
-        if !LOCAL.with(|local| local.entry(self.place).another(self)) {
+        if !LOCAL.with(|local| local.entry(self.slot).another(self)) {
             start(self)?;
-            LOCAL.with(|local| local.entry(self.place).begin(self));
+            LOCAL.with(|local| local.entry(self.slot).begin(self));
         }
-        Ok(LocalTether { place: self.place, stays: PhantomData })
+        Ok(LocalTether { slot: self.slot, stays: PhantomData })
     }
 
     /// Lets no more tethers start. The region is given back when the last one ends, which is now if there is none.
     ///
     /// Refused if somebody has closed it before.
     pub fn close(self) -> Result<(), Refused> {
-        let then = self.place.word.close(self.generation())?;
-        settle(self.place, then);
+        let then = self.slot.word.close(self.generation())?;
+        settle(self.slot, then);
         Ok(())
     }
 
     /// How many tethers there were a moment ago, the owner's included, those of one thread counted once; 0 if the region is
     /// gone.
     pub fn tethers(self) -> u32 {
-        if self.place.word.generation() == self.generation() { self.place.word.count() } else { 0 }
+        if self.slot.word.generation() == self.generation() { self.slot.word.count() } else { 0 }
     }
 
     /// The handle as a number other than 0, for code in other languages.
@@ -250,12 +250,12 @@ impl FrozenHandle {
 
     /// The handle of these bits. Refused if no frozen region ever had them.
     pub fn from_bits(bits: u64) -> Result<FrozenHandle, Refused> {
-        let place = PLACES.get((bits >> 32) as u32).ok_or(Refused::Stale)?;
+        let slot = SLOTS.get((bits >> 32) as u32).ok_or(Refused::Stale)?;
         let generation = bits as u32;
-        if generation == 0 || generation > place.word.generation() {
+        if generation == 0 || generation > slot.word.generation() {
             return Err(Refused::Stale);
         }
-        Ok(FrozenHandle { place, name: bits })
+        Ok(FrozenHandle { slot, name: bits })
     }
 }
 
@@ -269,20 +269,20 @@ impl Eq for FrozenHandle {}
 
 impl fmt::Debug for FrozenHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FrozenHandle({}, generation {})", self.place.number, self.generation())
+        write!(f, "FrozenHandle({}, generation {})", self.slot.number, self.generation())
     }
 }
 
 /// Keeps a frozen region, on whatever thread it is, and reads it as a [`Heap`]. Ends when dropped.
 #[must_use = "a tether ends when it is dropped"]
 pub struct Tether {
-    place: &'static Place,
+    slot: &'static FrozenSlot,
 }
 
 impl Tether {
     /// The name of the region, to start other tethers by.
     pub fn handle(&self) -> FrozenHandle {
-        FrozenHandle::of(self.place)
+        FrozenHandle::of(self.slot)
     }
 
     /// Starts another tether, even if the region was closed: this one keeps it until then. It may end on another thread.
@@ -290,21 +290,21 @@ impl Tether {
     /// Costs what cloning an `Arc` costs: an atomic read-modify-write, and no look at anything.
     #[inline]
     pub fn another(&self) -> Result<Tether, Refused> {
-        self.place.word.start_another().map_err(|failed| came_and_went(self.place, failed))?;
-        Ok(Tether { place: self.place })
+        self.slot.word.start_another().map_err(|failed| came_and_went(self.slot, failed))?;
+        Ok(Tether { slot: self.slot })
     }
 
     #[inline]
-    pub(crate) fn content(&self) -> &Content {
+    pub(crate) fn content(&self) -> &FrozenContent {
         // SAFETY: this is a tether that was counted and has not ended.
-        unsafe { self.place.content() }
+        unsafe { self.slot.content() }
     }
 }
 
 impl Drop for Tether {
     #[inline]
     fn drop(&mut self) {
-        settle(self.place, self.place.word.end());
+        settle(self.slot, self.slot.word.end());
     }
 }
 
@@ -322,47 +322,47 @@ impl Drop for Tether {
 pub struct LocalTether {
     // Nothing else: what fits into a register is moved without memory. Those of a region are all the same, so that it does
     // not matter which of them the thread has counted.
-    place: &'static Place,
+    slot: &'static FrozenSlot,
     stays: PhantomData<*const ()>,
 }
 
 impl LocalTether {
     /// The name of the region, to start other tethers by.
     pub fn handle(&self) -> FrozenHandle {
-        FrozenHandle::of(self.place)
+        FrozenHandle::of(self.slot)
     }
 
     #[inline]
-    pub(crate) fn content(&self) -> &Content {
-        // SAFETY: of the tethers of this thread on this place, this one included, there are at most as many as its entry and the
+    pub(crate) fn content(&self) -> &FrozenContent {
+        // SAFETY: of the tethers of this thread on this slot, this one included, there are at most as many as its entry and the
         // word count together, and an entry that counts any is counted in the word. What ends one takes one away from either.
-        unsafe { self.place.content() }
+        unsafe { self.slot.content() }
     }
 }
 
 impl Drop for LocalTether {
     #[inline]
     fn drop(&mut self) {
-        if LOCAL.with(|local| local.entry(self.place).end(self.place)) {
-            settle(self.place, self.place.word.end());
+        if LOCAL.with(|local| local.entry(self.slot).end(self.slot)) {
+            settle(self.slot, self.slot.word.end());
         }
     }
 }
 
 /// The tethers of a thread that are counted here, and in their words once.
 ///
-/// An entry is found by where the place lies. It has the place for as long as it counts a tether, and so as long as the region
-/// is there: nothing else can be in that place meanwhile.
+/// An entry is found by where the slot lies. It has the slot for as long as it counts a tether, and so as long as the region
+/// is there: nothing else can be in that slot meanwhile.
 struct Local([Entry; LOCAL_ENTRIES]);
 
 const LOCAL_ENTRIES: usize = 8;
 
-/// As large as a place, so that the one of a place is found by a mask.
+/// As large as a slot, so that the one of a slot is found by a mask.
 #[repr(align(64))]
 struct Entry {
     /// The name of the region, or 0, which none has.
     name: Cell<u64>,
-    place: Cell<Option<&'static Place>>,
+    slot: Cell<Option<&'static FrozenSlot>>,
     /// No thread starts so many that this wraps.
     count: Cell<u64>,
 }
@@ -374,19 +374,19 @@ thread_local! {
 
 impl Local {
     #[inline]
-    fn entry(&self, place: &'static Place) -> &Entry {
-        &self.0[ptr::from_ref(place).addr() / size_of::<Place>() % LOCAL_ENTRIES]
+    fn entry(&self, slot: &'static FrozenSlot) -> &Entry {
+        &self.0[ptr::from_ref(slot).addr() / size_of::<FrozenSlot>() % LOCAL_ENTRIES]
     }
 }
 
 impl Entry {
     const fn new() -> Entry {
-        Entry { name: Cell::new(0), place: Cell::new(None), count: Cell::new(0) }
+        Entry { name: Cell::new(0), slot: Cell::new(None), count: Cell::new(0) }
     }
 
     #[inline]
-    fn is_of(&self, place: &'static Place) -> bool {
-        self.place.get().is_some_and(|here| ptr::eq(here, place))
+    fn is_of(&self, slot: &'static FrozenSlot) -> bool {
+        self.slot.get().is_some_and(|here| ptr::eq(here, slot))
     }
 
     /// Counts one more tether of a region, if this one counts any of it.
@@ -402,8 +402,8 @@ impl Entry {
     /// Counts the first tether of a region, if nothing else is counted here.
     #[inline]
     fn begin(&self, handle: FrozenHandle) {
-        if self.place.get().is_none() {
-            self.place.set(Some(handle.place));
+        if self.slot.get().is_none() {
+            self.slot.set(Some(handle.slot));
             self.name.set(handle.name);
             self.count.set(1);
         }
@@ -412,14 +412,14 @@ impl Entry {
     /// Takes a tether away; whether it is to be taken away from the word, as the last one that is counted here or as one
     /// that is not.
     #[inline]
-    fn end(&self, place: &'static Place) -> bool {
-        if !self.is_of(place) {
+    fn end(&self, slot: &'static FrozenSlot) -> bool {
+        if !self.is_of(slot) {
             return true;
         }
         let left = self.count.get() - 1;
         self.count.set(left);
         if left == 0 {
-            self.place.set(None);
+            self.slot.set(None);
             self.name.set(0);
         }
         left == 0
@@ -457,12 +457,12 @@ impl Entry {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NestedTether<'t> {
-    content: &'t Content,
+    content: &'t FrozenContent,
 }
 
 impl NestedTether<'_> {
     #[inline]
-    pub(crate) fn content(&self) -> &Content {
+    pub(crate) fn content(&self) -> &FrozenContent {
         self.content
     }
 }
@@ -495,22 +495,22 @@ impl NestedTether<'_> {
 /// # }
 /// ```
 pub struct Reader {
-    place: &'static ReaderPlace,
+    slot: &'static ReaderSlot,
 }
 
-/// The place of a reader, on a cache line of its own.
+/// The slot of a reader, on a cache line of its own.
 #[repr(align(64))]
-struct ReaderPlace {
+struct ReaderSlot {
     announcement: Announcement,
     number: u32,
 }
 
 impl Reader {
-    /// A reader. It has a place of its own, which the next reader gets when this one is dropped.
+    /// A reader. It has a slot of its own, which the next reader gets when this one is dropped.
     pub fn new() -> Result<Reader, NoReader> {
-        let make = |number| ReaderPlace { announcement: Announcement::new(), number };
-        let place = READERS.take(make).map_err(|none| NoReader { readers: none.places })?;
-        Ok(Reader { place })
+        let make = |number| ReaderSlot { announcement: Announcement::new(), number };
+        let slot = READERS.take(make).map_err(|none| NoReader { readers: none.slots })?;
+        Ok(Reader { slot })
     }
 
     /// Reads a region. It is kept while what this gives is there, and until the reader goes on or rests.
@@ -518,27 +518,27 @@ impl Reader {
     /// Costs two loads if it is what was read last, otherwise a store, a fence and a load.
     #[inline]
     pub fn read(&mut self, handle: FrozenHandle) -> Result<Reading<'_>, Refused> {
-        self.place.announcement.start(handle.name, &handle.place.word, handle.generation())?;
+        self.slot.announcement.start(handle.name, &handle.slot.word, handle.generation())?;
         Ok(Reading { handle, reader: PhantomData })
     }
 
     /// Lets go of what was read last, for a reader that may not read again soon.
     pub fn rest(&mut self) {
-        self.place.announcement.rest();
+        self.slot.announcement.rest();
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.place.announcement.rest();
-        READERS.give_back(self.place.number);
+        self.slot.announcement.rest();
+        READERS.give_back(self.slot.number);
         reclaim();
     }
 }
 
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Reader({})", self.place.number)
+        write!(f, "Reader({})", self.slot.number)
     }
 }
 
@@ -571,9 +571,9 @@ impl Reading<'_> {
     }
 
     #[inline]
-    pub(crate) fn content(&self) -> &Content {
+    pub(crate) fn content(&self) -> &FrozenContent {
         // SAFETY: the reader has announced this region, has then found it open, and announces nothing else while this lives.
-        unsafe { self.handle.place.content() }
+        unsafe { self.handle.slot.content() }
     }
 }
 
@@ -643,7 +643,7 @@ impl fmt::Debug for LocalTether {
 mod tests {
     use super::*;
 
-    /// A place whose generations are used up stays closed and is not taken again.
+    /// A slot whose generations are used up stays closed and is not taken again.
     #[test]
     fn generations_do_not_wrap() {
         let word = Word::new();
@@ -663,6 +663,6 @@ mod tests {
         let refused = word.start(generation).map_err(|failed| failed.refused);
         assert_eq!((refused, word.count()), (Err(Refused::TooMany), 1_073_741_823));
         assert!(Refused::TooMany.to_string().contains("1073741823"));
-        assert_eq!((word.end(), word.start(generation)), (Then::Nothing, Ok(())));
+        assert_eq!((word.end(), word.start(generation)), (AfterEnd::Nothing, Ok(())));
     }
 }

@@ -17,9 +17,9 @@
 //! 3. [`Word::close`] replaces the generation under which the word is open by 0, which one party can, and then closes the
 //!    balance. From then on no reader stays that was not there before, though some may come and go again at once.
 //! 4. [`Word::end`] takes a reader away.
-//! 5. Whoever makes the balance fall below zero, the closer, the last reader or one that may not stay, tries to *claim* the
+//! 5. The party that makes the balance fall below zero, the closer, the last reader or one that may not stay, tries to *claim* the
 //!    word: to replace exactly this generation, closed, without readers, by the same and claimed. Who succeeds destroys. One
-//!    party does, since nothing takes the claim away in this generation; and some party does, since whoever comes in between
+//!    party does, since nothing takes the claim away in this generation; and some party does, since a party that comes in between
 //!    goes again and tries then.
 //!
 //! A reader that stays was counted before the claim, which needs a count of 0 and so did not happen; or it was counted after
@@ -79,8 +79,8 @@ impl Error for Refused {}
 
 /// What the party that ended or closed has to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use = "whoever is told to destroy is the only one"]
-pub(crate) enum Then {
+#[must_use = "the party that is told to destroy is the only one"]
+pub(crate) enum AfterEnd {
     /// Others still read, or may come.
     Nothing,
     /// Nobody reads and nobody will. All that readers did happened before.
@@ -89,10 +89,10 @@ pub(crate) enum Then {
 
 /// A reader that may not stay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Failed {
+pub(crate) struct StartFailed {
     pub(crate) refused: Refused,
     /// What it has to do, having come and gone. It may have been in the way of the last one.
-    pub(crate) then: Then,
+    pub(crate) then: AfterEnd,
 }
 
 #[derive(Debug)]
@@ -122,14 +122,14 @@ impl Word {
         let seen = self.state.fetch_add(CLOSED + CLAIMED + ONE + 1, Ordering::Release);
         debug_assert!(balance(seen) < CLAIMED_BELOW, "only a word that was claimed is opened");
         let generation = seen as u32 + 1;
-        // Release: whoever starts a reader sees what is in place.
+        // Release: a party that starts a reader sees what is in place.
         self.open.store(generation, Ordering::Release);
         generation
     }
 
     /// Counts a reader.
     #[inline]
-    pub(crate) fn start(&self, of: u32) -> Result<(), Failed> {
+    pub(crate) fn start(&self, of: u32) -> Result<(), StartFailed> {
         // Acquire: if the word was claimed before, that it is not open is seen.
         let seen = self.state.fetch_add(ONE, Ordering::Acquire);
         // In this order, since only a sign is free of charge.
@@ -138,7 +138,7 @@ impl Word {
 
     /// Counts one more reader, for a party that started one and has not ended it: even if the word was closed meanwhile.
     #[inline]
-    pub(crate) fn start_another(&self) -> Result<(), Failed> {
+    pub(crate) fn start_another(&self) -> Result<(), StartFailed> {
         // Relaxed, as for `Arc`: this party knows that the word was not claimed, and has seen what is in place.
         let seen = self.state.fetch_add(ONE, Ordering::Relaxed);
         debug_assert!(count(seen) > 0, "who counts another has counted one");
@@ -148,43 +148,43 @@ impl Word {
     /// Takes a reader away that may not stay.
     #[cold]
     #[inline(never)]
-    fn fail(&self, of: u32) -> Failed {
+    fn fail(&self, of: u32) -> StartFailed {
         let refused = self.check(of).err().unwrap_or(Refused::TooMany);
-        Failed { refused, then: self.end() }
+        StartFailed { refused, then: self.end() }
     }
 
     /// Takes a reader away, for a party that started one and has not ended it.
     #[inline]
-    pub(crate) fn end(&self) -> Then {
+    pub(crate) fn end(&self) -> AfterEnd {
         // Release: what this reader read was read before another party destroys. Written as an addition, of which compilers
         // know that it says by its sign what became of it.
         const LESS: u64 = ONE.wrapping_neg();
         let seen = self.state.fetch_add(LESS, Ordering::Release);
-        debug_assert!(count(seen) > 0, "who ends has started");
-        if (seen.wrapping_add(LESS) as i64) < 0 { self.claim(self.generation()) } else { Then::Nothing }
+        debug_assert!(count(seen) > 0, "a reader that ends has started");
+        if (seen.wrapping_add(LESS) as i64) < 0 { self.claim(self.generation()) } else { AfterEnd::Nothing }
     }
 
     /// Lets nobody in from now on.
-    pub(crate) fn close(&self, of: u32) -> Result<Then, Refused> {
+    pub(crate) fn close(&self, of: u32) -> Result<AfterEnd, Refused> {
         // One party gets past this, and is the only one that closes the balance in this generation.
         if of == NONE || self.open.compare_exchange(of, NONE, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return Err(self.refusal(of));
         }
-        // Release: whoever counts a reader from here on sees that the word is not open.
+        // Release: a party that counts a reader from here on sees that the word is not open.
         let seen = self.state.fetch_sub(CLOSED, Ordering::Release);
-        Ok(if (seen.wrapping_sub(CLOSED) as i64) < 0 { self.claim(of) } else { Then::Nothing })
+        Ok(if (seen.wrapping_sub(CLOSED) as i64) < 0 { self.claim(of) } else { AfterEnd::Nothing })
     }
 
     /// Claims the word if it is closed under this generation and nobody is in it. If the generation is a later one than that
-    /// of whoever asks, which was claimed then, that is no harm: it may be claimed by anybody.
+    /// of the party that asks, which was claimed then, that does no harm: it may be claimed by anybody.
     #[cold]
     #[inline(never)]
-    fn claim(&self, of: u32) -> Then {
+    fn claim(&self, of: u32) -> AfterEnd {
         let last = u64::from(of).wrapping_sub(CLOSED);
         // Acquire: all that readers did before they ended is seen.
         match self.state.compare_exchange(last, last.wrapping_sub(CLAIMED), Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => Then::Destroy,
-            Err(_) => Then::Nothing,
+            Ok(_) => AfterEnd::Destroy,
+            Err(_) => AfterEnd::Nothing,
         }
     }
 

@@ -271,7 +271,7 @@ fn what_is_written_into_the_room_was_made() -> Result<(), Full> {
 
 /// A chunk that was given back is no part of its region, even if the region has as many chunks again, and others.
 #[test]
-fn what_was_given_back_is_stray_for_ever() -> Result<(), Full> {
+fn what_was_given_back_dangles_for_ever() -> Result<(), Full> {
     let mut heap = Heap::new();
     let (mut region, mut beside) = (heap.open(), heap.open());
     let kept = heap.reserve(&mut region, 127)?;
@@ -281,8 +281,8 @@ fn what_was_given_back_is_stray_for_ever() -> Result<(), Full> {
     heap.reserve(&mut region, 127)?;
     heap.rewind(&mut region, mark);
     let long = heap.reserve(&mut region, 255)?;
-    assert_eq!(heap.stray(&[&region], &[kept, long]), None);
-    assert_eq!(heap.stray(&[&region], &[gone]), Some(gone));
+    assert_eq!(heap.dangling(&[&region], &[kept, long]), None);
+    assert_eq!(heap.dangling(&[&region], &[gone]), Some(gone));
     heap.close(region);
     heap.close(beside);
     Ok(())

@@ -1,18 +1,18 @@
-//! Regions in a table, scopes and the pool of a thread.
+//! Regions in a table.
 
-use region::{Fate, Full, HandleError, Heap, Limit, RegionHandle, RegionScope, Regions, Way, tag};
+use region::{EscapePath, HandleError, Heap, Limit, RegionHandle, RegionTable, ReleaseOutcome};
 
 use crate::basics::small;
 use crate::leaving::values;
 
 type Result<T> = std::result::Result<T, HandleError>;
 
-fn regions() -> Regions {
-    Regions::new(Heap::new())
+fn regions() -> RegionTable {
+    RegionTable::new(Heap::new())
 }
 
 /// A list of so many cells in a region of the table.
-pub(crate) fn list(regions: &mut Regions, handle: RegionHandle, cells: u32) -> Result<region::Ref> {
+pub(crate) fn list(regions: &mut RegionTable, handle: RegionHandle, cells: u32) -> Result<region::Ref> {
     let (heap, region) = regions.parts(handle)?;
     let mut list = small(0);
     for at in 0..cells / 2 {
@@ -57,7 +57,7 @@ fn a_region_lives_while_anything_holds_it() -> Result<()> {
         }
         if !has(0) {
             let lives = holders & 6 != 0;
-            assert_eq!(regions.close(region), Ok(if lives { Fate::Kept } else { Fate::Freed }));
+            assert_eq!(regions.close(region), Ok(if lives { ReleaseOutcome::Kept } else { ReleaseOutcome::Freed }));
         }
         assert_eq!((regions.count(), regions.heap().bytes_live() > 0), ((holders != 0) as usize, holders != 0));
         if holders == 0 {
@@ -65,13 +65,13 @@ fn a_region_lives_while_anything_holds_it() -> Result<()> {
         }
         assert_eq!(values(regions.heap(), made).len(), 5);
         if has(1) {
-            assert_eq!(regions.release(region)? == Fate::Freed, holders == 2);
+            assert_eq!(regions.release(region)? == ReleaseOutcome::Freed, holders == 2);
         }
         if has(2) {
-            assert_eq!(regions.untether(region)? == Fate::Freed, !has(0));
+            assert_eq!(regions.untether(region)? == ReleaseOutcome::Freed, !has(0));
         }
         if has(0) {
-            assert_eq!(regions.close(region), Ok(Fate::Freed));
+            assert_eq!(regions.close(region), Ok(ReleaseOutcome::Freed));
         }
         assert_eq!((regions.count(), regions.heap().bytes_live()), (0, 0));
     }
@@ -88,12 +88,12 @@ fn a_chain_of_regions_is_freed_from_its_end() -> Result<()> {
         regions.refer(last, next)?;
         list(&mut regions, next, 2)?;
         if last != first {
-            assert_eq!(regions.close(last), Ok(Fate::Kept));
+            assert_eq!(regions.close(last), Ok(ReleaseOutcome::Kept));
         }
         last = next;
     }
     regions.close(last)?;
-    assert_eq!((regions.count(), regions.close(first), regions.count()), (100_001, Ok(Fate::Freed), 0));
+    assert_eq!((regions.count(), regions.close(first), regions.count()), (100_001, Ok(ReleaseOutcome::Freed), 0));
     assert_eq!(regions.heap().bytes_live(), 0);
     Ok(())
 }
@@ -108,12 +108,15 @@ fn a_parent_is_closed_after_its_children() -> Result<()> {
     assert_eq!(regions.splice(child, parent), Err(HandleError::HasChildren(1)));
     let made = list(&mut regions, grandchild, 1_000)?;
     let mut roots = [made];
-    assert_eq!(regions.leave(grandchild, child, &mut roots)?.way, Way::Spliced);
+    assert_eq!(regions.leave(grandchild, child, &mut roots)?.path, EscapePath::Spliced);
     regions.splice(child, parent)?;
     assert_eq!(regions.close(child), Err(HandleError::Freed));
-    assert_eq!((regions.close(other), regions.check(parent, roots[0])), (Ok(Fate::Freed), Ok(())));
+    assert_eq!((regions.close(other), regions.check(parent, roots[0])), (Ok(ReleaseOutcome::Freed), Ok(())));
     assert_eq!(values(regions.heap(), roots[0]).len(), 500);
-    assert_eq!((regions.close(parent), regions.open_within(parent)), (Ok(Fate::Freed), Err(HandleError::Freed)));
+    assert_eq!(
+        (regions.close(parent), regions.open_within(parent)),
+        (Ok(ReleaseOutcome::Freed), Err(HandleError::Freed))
+    );
     Ok(())
 }
 
@@ -132,11 +135,11 @@ fn what_was_retained_stays_so() -> Result<()> {
         regions.close(library)?;
         regions.leave(region, to, &mut roots)?;
         if is_tethered {
-            assert_eq!(regions.untether(region), Ok(Fate::Freed));
+            assert_eq!(regions.untether(region), Ok(ReleaseOutcome::Freed));
         }
         assert_eq!((regions.check(to, shared), regions.count()), (Ok(()), 2));
         assert_eq!(regions.heap().child(roots[0], 0), shared);
-        assert_eq!((regions.close(to), regions.count()), (Ok(Fate::Freed), 0));
+        assert_eq!((regions.close(to), regions.count()), (Ok(ReleaseOutcome::Freed), 0));
     }
     Ok(())
 }
@@ -150,7 +153,7 @@ fn what_finds_no_room_keeps_its_handle() -> Result<()> {
     let error = regions.leave(region, to, &mut [made]).expect_err("there is no room");
     assert!(matches!(error, HandleError::Full(full) if full.limit() == Limit::Region), "{error}");
     assert!(regions.splice(region, to).is_err());
-    assert_eq!((regions.check(region, made), regions.close(to)), (Ok(()), Ok(Fate::Freed)));
+    assert_eq!((regions.check(region, made), regions.close(to)), (Ok(()), Ok(ReleaseOutcome::Freed)));
     regions.close(region)?;
     Ok(())
 }
@@ -174,53 +177,6 @@ fn errors_say_what_to_do() {
     assert!(errors.iter().all(|error| error.to_string().contains(';')));
 }
 
-#[test]
-fn a_scope_gives_back_all_but_its_result() -> std::result::Result<(), Full> {
-    let mut heap = Heap::new();
-    let cells = RegionScope::run(&mut heap, |mut scope| -> std::result::Result<usize, Full> {
-        let variable = scope.variable(4)?;
-        let leaf = scope.expression(&[variable.term()])?;
-        scope.bind(variable, leaf);
-        let mut list = leaf;
-        for round in 0..10 {
-            list = scope.within(|inner| {
-                let (list, one) = (inner.outer(list), inner.immediate(tag::IMMEDIATE_0, round));
-                for _ in 0..1_000 {
-                    inner.expression(&[list, one])?;
-                }
-                inner.within(|innermost| innermost.expression(&[innermost.outer(one), innermost.outer(list)]))
-            })?;
-        }
-        let failed = scope.within(|inner| {
-            inner.set_limit(Some(512));
-            loop {
-                inner.number(0, 1)?;
-            }
-        });
-        assert_eq!(failed.map_err(|full: Full| full.limit()).map(|_| ()), Err(Limit::Region));
-        let mut depth = 0;
-        while scope.children(list).len() == 2 {
-            (list, depth) = (scope.children(list).nth(1).unwrap_or(list), depth + 1);
-        }
-        assert_eq!((scope.walk(variable.term()), list.reference()), (leaf, leaf.reference()));
-        Ok(depth)
-    })?;
-    assert_eq!((cells, heap.bytes_live(), heap.statistics().escapes.spliced), (10, 0, 10));
-    Ok(())
-}
-
-#[test]
-fn a_scope_ends_by_a_panic() {
-    let mut heap = Heap::new();
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        RegionScope::run(&mut heap, |mut scope| {
-            scope.expression(&[]).map(|_| ()).expect("there is no limit");
-            panic!("on purpose");
-        });
-    }));
-    assert_eq!((result.is_err(), heap.bytes_live()), (true, 0));
-}
-
 /// From one table to another: it leaves once, and what is retained stays behind.
 #[test]
 fn a_region_leaves_for_another_table() -> Result<()> {
@@ -230,10 +186,10 @@ fn a_region_leaves_for_another_table() -> Result<()> {
     let before = values(here.heap(), root[0]);
     here.retain(from)?;
     let report = here.leave_for(from, &mut there, to, &mut root, |foreign| foreign)?;
-    assert_eq!((report.way, report.cells), (Way::Relocated, 100));
+    assert_eq!((report.path, report.cells), (EscapePath::Copied, 100));
     assert_eq!((values(there.heap(), root[0]), here.count()), (before.clone(), 1));
     assert_eq!(there.check(to, root[0]), Ok(()));
-    assert_eq!(here.release(from), Ok(Fate::Freed));
+    assert_eq!(here.release(from), Ok(ReleaseOutcome::Freed));
     let again = here.leave_for(from, &mut there, to, &mut root, |foreign| foreign);
     assert_eq!(again.map(|_| ()), Err(HandleError::Freed));
     let (child, full) = (there.open_within(to)?, here.open()?);

@@ -89,7 +89,7 @@ fn a_copy_can_be_tried_again_after_a_binding() -> Result<(), Full> {
     copying.scan()?;
     let moved = copying.moved(value);
     assert_eq!((heap.label(copy), heap.binding(copy)), (2, moved));
-    assert_eq!(heap.stray(&[&to], &[copy]), None);
+    assert_eq!(heap.dangling(&[&to], &[copy]), None);
     heap.close(region);
     heap.close(to);
     Ok(())

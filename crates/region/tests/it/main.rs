@@ -3,24 +3,21 @@
 //! 1. [`model`] runs generated programs against an obvious model.
 //! 2. [`basics`] shows each operation by example, [`sizes`] pins what others count on.
 //! 3. [`defects`] has one test for each known defect of an earlier region memory.
-//! 4. [`leaving`] is what becomes of what outlives its region, [`ways`] what becomes of maps on each way.
-//! 5. [`handles`] is what keeps regions: tables, scopes, the pool of a thread; [`nested`] runs programs on a table.
+//! 4. [`leaving`] is what becomes of what outlives its region, [`escape_paths`] what becomes of maps on each way.
+//! 5. [`handles`] is what keeps regions: tables; [`nested`] runs programs on a table.
 //! 6. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
 //! 8. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
-//! 9. [`arena`] keeps values of any type.
-//! 10. [`makers`] makes things in a row, beside a heap that makes them one by one.
-//! 11. [`travels`] is a second model, of all kinds of things in three heaps at once.
-//! 12. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
+//! 9. [`travels`] is a second model, of all kinds of things in three heaps at once.
+//! 10. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
 #![forbid(unsafe_code)]
 
-mod arena;
 mod basics;
 mod defects;
+mod escape_paths;
 mod handles;
 mod leaving;
 mod limits;
-mod makers;
 mod model;
 mod models;
 mod nested;
@@ -31,4 +28,3 @@ mod shapes;
 mod sizes;
 mod tethers;
 mod travels;
-mod ways;

@@ -22,7 +22,7 @@ mod announcement;
 mod word;
 
 use announcement::{Announcement, look};
-use word::{Failed, Refused, Then, Word};
+use word::{AfterEnd, Refused, StartFailed, Word};
 
 /// A region as small as it can be.
 struct Model {
@@ -53,7 +53,7 @@ impl Model {
     }
 
     fn start(&self, of: u32) -> Result<(), Refused> {
-        self.word.start(of).map_err(|Failed { refused, then }| {
+        self.word.start(of).map_err(|StartFailed { refused, then }| {
             self.settle(then);
             refused
         })
@@ -79,8 +79,8 @@ impl Model {
         closed
     }
 
-    fn settle(&self, then: Then) {
-        if then == Then::Destroy {
+    fn settle(&self, then: AfterEnd) {
+        if then == AfterEnd::Destroy {
             self.destroy();
         }
     }
@@ -141,7 +141,7 @@ fn tether_and_close_destroy_once() {
 fn of_two_closers_one_closes() {
     explore(3, || {
         let (model, of) = Model::open();
-        assert_eq!(model.word.end(), Then::Nothing, "it is open, even if nobody reads");
+        assert_eq!(model.word.end(), AfterEnd::Nothing, "it is open, even if nobody reads");
         let reader = {
             let model = model.clone();
             thread::spawn(move || model.tether(of).is_ok())
@@ -193,8 +193,8 @@ fn recycle(late: usize, preemptions: usize) {
                 thread::spawn(move || model.tether(of))
             })
             .collect();
-        assert_eq!(model.word.close(of), Ok(Then::Nothing));
-        let recycled = model.word.end() == Then::Destroy;
+        assert_eq!(model.word.close(of), Ok(AfterEnd::Nothing));
+        let recycled = model.word.end() == AfterEnd::Destroy;
         if recycled {
             // Nobody may write here but who was told to destroy.
             model.destroy();
@@ -243,8 +243,8 @@ fn what_is_announced_is_kept() {
                 thread::spawn(move || model.announce(at, of))
             })
             .collect();
-        assert_eq!(model.word.close(of), Ok(Then::Nothing));
-        assert_eq!(model.word.end(), Then::Destroy);
+        assert_eq!(model.word.close(of), Ok(AfterEnd::Nothing));
+        assert_eq!(model.word.end(), AfterEnd::Destroy);
         let early = model.try_destroy();
         for reader in readers {
             assert!(matches!(reader.join().expect("no panic"), Ok(()) | Err(Refused::Closed)));
@@ -267,10 +267,10 @@ fn tethers_and_announcements_together() {
             let model = model.clone();
             thread::spawn(move || {
                 model.read();
-                model.word.end() == Then::Destroy && model.try_destroy()
+                model.word.end() == AfterEnd::Destroy && model.try_destroy()
             })
         };
-        let early = model.word.close(of) == Ok(Then::Destroy) && model.try_destroy();
+        let early = model.word.close(of) == Ok(AfterEnd::Destroy) && model.try_destroy();
         announced.join().expect("no panic");
         let early = tethered.join().expect("no panic") || early;
         assert!(early || model.try_destroy(), "nobody reads any more");

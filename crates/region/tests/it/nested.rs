@@ -6,7 +6,7 @@
 //! 3. After each step everything in every region that lives is read: what it refers to is there.
 
 use proptest::prelude::*;
-use region::{Fate, HandleError, Heap, Ref, RegionHandle, Regions, Way};
+use region::{EscapePath, HandleError, Heap, Ref, RegionHandle, RegionTable, ReleaseOutcome};
 
 use crate::basics::small;
 
@@ -47,7 +47,7 @@ struct Node {
 }
 
 struct World {
-    regions: Regions,
+    regions: RegionTable,
     models: Vec<Model>,
     nodes: Vec<Node>,
 }
@@ -66,14 +66,14 @@ impl World {
     }
 
     /// Lets go what nothing holds any more. Whether that was one of them.
-    fn settle(&mut self, of: usize) -> Fate {
+    fn settle(&mut self, of: usize) -> ReleaseOutcome {
         while let Some(dead) = (0..self.models.len()).find(|at| {
             let model = &self.models[*at];
             model.lives && !model.is_open && model.tethers == 0 && self.external(*at) == 0
         }) {
             self.models[dead].lives = false;
         }
-        if self.models[of].lives { Fate::Kept } else { Fate::Freed }
+        if self.models[of].lives { ReleaseOutcome::Kept } else { ReleaseOutcome::Freed }
     }
 
     fn lives(&self, of: usize) -> Answer<()> {
@@ -224,7 +224,7 @@ impl World {
         assert_eq!(report.map(drop), self.may_leave(from, to));
         let Ok(report) = report else { return };
         if self.models[from].tethers == 0 && self.external(from) == 0 {
-            assert_eq!(report.way, Way::Spliced, "the region is small");
+            assert_eq!(report.path, EscapePath::Spliced, "the region is small");
             return self.join(from, to);
         }
         let refers = self.models[from].refers.clone();
@@ -282,7 +282,7 @@ proptest! {
     fn a_table_does_what_its_model_does(
         steps in prop::collection::vec((step(), 0..12_usize, 0..12_usize), 1..120),
     ) {
-        let mut world = World { regions: Regions::new(Heap::new()), models: Vec::new(), nodes: Vec::new() };
+        let mut world = World { regions: RegionTable::new(Heap::new()), models: Vec::new(), nodes: Vec::new() };
         world.regions.open().map(|handle| world.add(handle, None)).expect("there is room");
         for (step, one, other) in steps {
             world.step(step, one, other);
@@ -295,7 +295,7 @@ proptest! {
 #[test]
 fn nothing_retains_itself() -> Answer<()> {
     for by_splice in [false, true] {
-        let mut regions = Regions::new(Heap::new());
+        let mut regions = RegionTable::new(Heap::new());
         let (one, to) = (regions.open()?, regions.open()?);
         let within = regions.open_within(to)?;
         assert_eq!(regions.refer(one, one), Err(HandleError::Same));
@@ -307,7 +307,7 @@ fn nothing_retains_itself() -> Answer<()> {
                 false => regions.leave(from, to, &mut []).map(drop)?,
             }
         }
-        assert_eq!((regions.close(to), regions.count()), (Ok(Fate::Freed), 0));
+        assert_eq!((regions.close(to), regions.count()), (Ok(ReleaseOutcome::Freed), 0));
     }
     Ok(())
 }
@@ -315,17 +315,17 @@ fn nothing_retains_itself() -> Answer<()> {
 /// D19: what a region within another one refers to there is kept, wherever it goes and whatever is closed first.
 #[test]
 fn a_parent_lives_as_long_as_what_was_within_it() -> Answer<()> {
-    let mut regions = Regions::new(Heap::new());
+    let mut regions = RegionTable::new(Heap::new());
     let (parent, results) = (regions.open()?, regions.open()?);
     let (kept, leaving) = (regions.open_within(parent)?, regions.open_within(parent)?);
     let shared = regions.expression(parent, &[small(5)])?;
     let made = [regions.expression(kept, &[shared])?, regions.expression(leaving, &[shared])?];
     regions.retain(kept)?;
-    assert_eq!(regions.close(kept), Ok(Fate::Kept));
+    assert_eq!(regions.close(kept), Ok(ReleaseOutcome::Kept));
     regions.splice(leaving, results)?;
-    assert_eq!(regions.close(parent), Ok(Fate::Kept));
-    assert_eq!(regions.release(kept), Ok(Fate::Freed));
+    assert_eq!(regions.close(parent), Ok(ReleaseOutcome::Kept));
+    assert_eq!(regions.release(kept), Ok(ReleaseOutcome::Freed));
     assert_eq!((regions.heap().child(made[1], 0), regions.heap().children(shared)), (shared, &[small(5)][..]));
-    assert_eq!((regions.close(results), regions.count()), (Ok(Fate::Freed), 0));
+    assert_eq!((regions.close(results), regions.count()), (Ok(ReleaseOutcome::Freed), 0));
     Ok(())
 }

@@ -115,7 +115,7 @@ impl World {
         let things = self.things.iter().map(|thing| copying.root(*thing)).collect::<Result<Vec<Ref>, Full>>()?;
         copying.scan()?;
         assert!(isomorphic(&self.heap, self.map, map));
-        assert_eq!(self.heap.stray(&[&to], &[map]), None);
+        assert_eq!(self.heap.dangling(&[&to], &[map]), None);
         self.heap.close(std::mem::replace(&mut self.region, to));
         (self.map, self.things) = (map, things);
         Ok(())

@@ -120,7 +120,7 @@ fn check_map(heap: &Heap<impl Words>, roots: &[Ref]) {
 
 fn check_objects(tether: &Tether) {
     let map = tether.roots()[0];
-    assert!(tether.roots()[1..301].iter().all(|key| tether.map_contains(map, *key)));
+    assert!(tether.roots()[1..301].iter().all(|key| tether.map_get(map, *key).is_some()));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn what_is_thawed_is_what_was_frozen() -> Result<(), FreezeError> {
             let mark = heap.mark(&region);
             let [root] = frozen.thaw(&mut heap, &mut region, |foreign| foreign)?[..] else { panic!("one root") };
             check_list(&heap, root, length);
-            assert_eq!(heap.stray(&[&region], &[root]), None);
+            assert_eq!(heap.dangling(&[&region], &[root]), None);
             assert!(length == 0 || !heap.precedes(root, &region, mark));
             if round == 1 {
                 let other = overwrite(&mut heap)?;
@@ -206,7 +206,7 @@ fn foreign_reference_is_refused() -> Result<(), Full> {
     let live = heap.statistics().bytes_live;
     for roots in [[holder], [elsewhere]] {
         let refused = heap.freeze(&region, &roots, Bound::Kept, |foreign| foreign).map(drop);
-        assert_eq!(refused, Err(FreezeError::Stray(elsewhere)));
+        assert_eq!(refused, Err(FreezeError::Dangling(elsewhere)));
     }
     assert_eq!(heap.statistics().bytes_live, live);
     heap.close(region);

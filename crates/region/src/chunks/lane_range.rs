@@ -2,17 +2,18 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{CHUNK_CELLS, Chunks, Home, Link, find_in};
-use crate::region::{Lane, Place};
+use super::{Chunks, Home, Link, find_in};
+use crate::layout::CHUNK_CELLS;
+use crate::region::{Lane, LanePosition};
 
 /// The cells of a lane from some place on.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct LaneRange {
     from: Home,
     cursor: u32,
 }
 
-impl Part {
+impl LaneRange {
     /// Whether a cell that lies in this chunk of the lane belongs to the part.
     #[inline]
     fn begins_before(&self, order: u32, cell: u32) -> bool {
@@ -23,20 +24,20 @@ impl Part {
 impl Chunks {
     /// The cells of a lane from a place of it on.
     #[inline]
-    pub(crate) fn since(&self, lane: &Lane, place: Place) -> Part {
-        let order = if place == Place::START { 0 } else { self.order(lane, place) };
-        Part { from: Home { lane: lane.first, order }, cursor: place.cursor() }
+    pub(crate) fn since(&self, lane: &Lane, position: LanePosition) -> LaneRange {
+        let order = if position == LanePosition::START { 0 } else { self.order(lane, position) };
+        LaneRange { from: Home { lane: lane.first, order }, cursor: position.cursor() }
     }
 
     #[inline]
-    pub(crate) fn contains(&self, part: &Part, cell: u32) -> bool {
+    pub(crate) fn contains(&self, part: &LaneRange, cell: u32) -> bool {
         let Some(home) = self.links.get((cell / CHUNK_CELLS) as usize).map(Link::home) else { return false };
         if home.lane == part.from.lane { part.begins_before(home.order, cell) } else { self.joined(part, home, cell) }
     }
 
     /// The same for a chunk of another segment.
     #[cold]
-    fn joined(&self, part: &Part, home: Home, cell: u32) -> bool {
+    fn joined(&self, part: &LaneRange, home: Home, cell: u32) -> bool {
         let home = self.find(home);
         home.lane == part.from.lane && part.begins_before(home.order, cell)
     }
@@ -45,10 +46,10 @@ impl Chunks {
 /// What a part of a lane holds, to be asked for one cell after the other while the words of the heap are written. Whole chunks
 /// of it are found by one comparison of their homes.
 #[derive(Clone, Copy)]
-pub(crate) struct Holder<'c> {
+pub(crate) struct LaneMembership<'c> {
     links: &'c [Link],
-    part: &'c Part,
-    /// The home of the first chunk that belongs to the part as a whole, and how many homes there may be behind it.
+    part: &'c LaneRange,
+    /// The home of the first chunk that belongs to the part as a whole, and how many homes there may be after it.
     low: u64,
     span: u64,
 }
@@ -56,16 +57,16 @@ pub(crate) struct Holder<'c> {
 impl Chunks {
     /// What a part of a lane holds.
     #[inline(always)]
-    pub(crate) fn holder<'c>(&'c self, part: &'c Part) -> Holder<'c> {
+    pub(crate) fn holder<'c>(&'c self, part: &'c LaneRange) -> LaneMembership<'c> {
         let Home { lane, order } = part.from;
         // A lane that stands somewhere has used a cell of its last chunk.
         let first = order + u32::from(part.cursor != 0);
         let low = u64::from(lane) << 32 | u64::from(first);
-        Holder { links: &self.links, part, low, span: u64::from(u32::MAX - first) }
+        LaneMembership { links: &self.links, part, low, span: u64::from(u32::MAX - first) }
     }
 }
 
-impl Holder<'_> {
+impl LaneMembership<'_> {
     /// Whether the part holds a cell: see [`Chunks::contains`].
     #[inline(always)]
     pub(crate) fn holds(&self, cell: u32) -> bool {
@@ -77,7 +78,7 @@ impl Holder<'_> {
 
 /// The same for a cell in the first chunk of the part, or in a chunk of another segment.
 #[inline(never)]
-fn holds_some(links: &[Link], part: &Part, home: u64, cell: u32) -> bool {
+fn holds_some(links: &[Link], part: &LaneRange, home: u64, cell: u32) -> bool {
     let mut home = Home { lane: (home >> 32) as u32, order: home as u32 };
     if home.lane != part.from.lane {
         home = find_in(links, home);

@@ -7,12 +7,13 @@
 //!
 //! The result is what making one by one gives, but for the order in which the parts lie in memory.
 
-use crate::chunks::CHUNK_CELLS;
+use super::object::{ARRAY, cells_with_prefix};
+use crate::chunks::Chunks;
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
+use crate::layout::CHUNK_CELLS;
 use crate::limit::{Full, LENGTH_MAX};
-use crate::object::{ARRAY, cells_with_prefix};
 use crate::reference::{Ref, TAG_BITS, tag};
-use crate::region::{Place, Region};
+use crate::region::{Lane, LanePosition, Region};
 use crate::words::{Words, word_of};
 
 /// The children and the cells of a pair.
@@ -52,13 +53,13 @@ impl Elements<'_> {
 
 /// What a region was before something that may fail half-way.
 struct Before {
-    place: Place,
+    position: LanePosition,
     given: u64,
 }
 
 /// Reading lists, of a heap that is frozen as well.
 impl<W: Words> Heap<W> {
-    /// The elements of a list: the first children of pairs, up to what is no pair. Of a ring there is no end of them.
+    /// The elements of a list: the first children of pairs, up to what is not a pair. Of a ring there is no end of them.
     pub fn list_elements(&self, list: Ref) -> impl Iterator<Item = Ref> {
         let mut rest = list;
         std::iter::from_fn(move || {
@@ -284,25 +285,25 @@ impl Heap {
         let cells = things.saturating_mul(cells as u64).min(usize::MAX as u64) as usize;
         match self.take(region, cells) {
             Ok(at) => Ok(Some(at)),
-            Err(full) if cells <= CHUNK_CELLS as usize || !self.chunks.could_hold(&region.expressions, cells) => {
+            Err(full) if cells <= CHUNK_CELLS as usize || !could_hold(&self.chunks, &region.expressions, cells) => {
                 Err(full)
             }
             Err(_) => {
-                self.chunks.forgive();
+                self.chunks.failures -= 1;
                 Ok(None)
             }
         }
     }
 
     fn before(&self, region: &Region) -> Before {
-        Before { place: region.expressions.place.within_chunk(), given: self.chunks.given(region) }
+        Before { position: region.expressions.position.within_chunk(), given: self.chunks.given(region) }
     }
 
     /// Gives back the cells of expressions that a region was given since.
     #[cold]
     fn undo(&mut self, region: &mut Region, before: &Before, full: Full) -> Full {
         let cells = self.chunks.given(region) - before.given;
-        self.chunks.untake(&mut region.expressions, before.place, cells as usize);
+        self.chunks.untake(&mut region.expressions, before.position, cells as usize);
         full
     }
 
@@ -315,4 +316,10 @@ impl Heap {
         let before = self.before(region);
         make(self, region).map_err(|full| self.undo(region, &before, full))
     }
+}
+
+/// Whether the limit leaves a lane so many cells, wherever they may lie.
+fn could_hold(chunks: &Chunks, lane: &Lane, cells: usize) -> bool {
+    let free = u64::from(chunks.limit.saturating_sub(chunks.live_count())) * u64::from(CHUNK_CELLS);
+    cells as u64 <= free + u64::from(lane.room())
 }

@@ -1,6 +1,6 @@
 //! Maps, strings, buffers and arrays by each way out of a region, and by freezing: keys are found right afterwards.
 
-use region::{Bound, Heap, Limit, Mark, Ref, Region, Tether, Way, Words, tag};
+use region::{Bound, EscapePath, Heap, Mark, Ref, Region, Tether, Words, tag};
 
 use crate::basics::small;
 use crate::defects::overwrite;
@@ -62,9 +62,9 @@ fn check(heap: &Heap<impl Words>, [map, keys]: [Ref; 2], foreign_by: Option<u32>
 }
 
 /// What a heap is like that something leaves: where a table is at hand, or where one would cost too much.
-fn heap_for(way: Way) -> Result<Heap> {
+fn heap_for(way: EscapePath) -> Result<Heap> {
     let mut heap = Heap::new();
-    if way == Way::Mapped {
+    if way == EscapePath::CopiedByMap {
         let mut large = heap.open();
         heap.reserve(&mut large, 1_000_000)?;
         heap.close(large);
@@ -75,19 +75,19 @@ fn heap_for(way: Way) -> Result<Heap> {
 /// D5.
 #[test]
 fn maps_leave_for_a_region_of_their_heap_by_each_way() -> Result<()> {
-    for way in [Way::Spliced, Way::Copied, Way::Mapped] {
+    for way in [EscapePath::Spliced, EscapePath::Copied, EscapePath::CopiedByMap] {
         for has_foreign in [false, true] {
             let mut heap = heap_for(way)?;
             let (mut region, mut to) = (heap.open(), heap.open());
             fill(&mut heap, &mut to, true)?;
-            if way != Way::Spliced {
+            if way != EscapePath::Spliced {
                 heap.reserve(&mut region, 80_000)?;
             }
             let mut roots = fill(&mut heap, &mut region, has_foreign)?;
-            assert_eq!(heap.transmigrate(&mut roots, region, &mut to)?.way, way);
+            assert_eq!(heap.transmigrate(&mut roots, region, &mut to)?.path, way);
             let other = overwrite(&mut heap)?;
             check(&heap, roots, has_foreign.then_some(0));
-            assert_eq!(heap.stray(&[&to], &roots), None);
+            assert_eq!(heap.dangling(&[&to], &roots), None);
             heap.map_insert(&mut to, roots[0], small(5_000), roots[1])?;
             check_grown(&heap, roots);
             heap.close(other);
@@ -104,25 +104,24 @@ fn check_grown(heap: &Heap, [map, keys]: [Ref; 2]) {
 /// D5.
 #[test]
 fn maps_leave_for_another_heap_by_each_way() -> Result<()> {
-    for way in [Way::Copied, Way::Mapped, Way::Relocated] {
+    for way in [EscapePath::Copied, EscapePath::CopiedByMap] {
         for has_foreign in [false, true] {
             let (mut heap, mut other) = (heap_for(way)?, Heap::new());
             let (mut region, mut far) = (heap.open(), other.open());
             // Chunks of another region lie in between, so that lanes are in no row.
             let mut beside = heap.open();
             other.string(&mut far, "something that was there before")?;
-            if way != Way::Relocated {
-                heap.reserve(&mut region, 80_000)?;
-            }
+            heap.reserve(&mut region, 80_000)?;
             fill(&mut heap, &mut beside, false)?;
             let mut roots = fill(&mut heap, &mut region, has_foreign)?;
             fill(&mut heap, &mut beside, false)?;
             let shifted = |met: Ref| foreign(met.payload() + SHIFT);
-            let report = heap.transmigrate_to(&mut roots, region, &mut other, &mut far, shifted)?;
-            assert_eq!(report.way, way);
+            let report = heap.copy_to(&mut roots, &region, &mut other, &mut far, shifted)?;
+            heap.close(region);
+            assert_eq!(report.path, way);
             let more = overwrite(&mut other)?;
             check(&other, roots, has_foreign.then_some(SHIFT));
-            assert_eq!(other.stray(&[&far], &roots), None);
+            assert_eq!(other.dangling(&[&far], &roots), None);
             other.map_insert(&mut far, roots[0], small(5_000), roots[1])?;
             check_grown(&other, roots);
             other.close(more);
@@ -158,7 +157,7 @@ fn maps_are_frozen_read_and_thawed_elsewhere() -> Result<()> {
                 check(&heap, two(&roots), has_foreign.then_some(SHIFT + round));
                 heap.map_insert(&mut region, roots[0], small(5_000), roots[1]).expect("there is no limit");
                 check_grown(&heap, two(&roots));
-                assert_eq!(heap.stray(&[&region], &roots), None);
+                assert_eq!(heap.dangling(&[&region], &roots), None);
             }
             heap.close(region);
             heap.close(beside);
@@ -172,22 +171,20 @@ fn maps_are_frozen_read_and_thawed_elsewhere() -> Result<()> {
 /// Foreign keys that become the same on the way are one key, by every way: the first of them, with its value.
 #[test]
 fn foreign_keys_may_become_the_same() -> Result<()> {
-    for way in 0..3 {
+    for is_copied in [true, false] {
         let (mut heap, mut other) = (Heap::new(), Heap::new());
         let (mut region, mut far) = (heap.open(), other.open());
         let entries: Vec<(Ref, Ref)> = (0..40).map(|at| (foreign(at), small(at))).collect();
         let mut roots = [heap.map_of(&mut region, &entries)?];
         let halved = |met: Ref| foreign(met.payload() / 2);
-        match way {
-            0 => drop(heap.copy_to(&mut roots, &mut other, &mut far, halved)?),
-            1 => assert!(heap.relocate_to(&mut roots, &region, &mut other, &mut far, halved)?.is_some()),
-            _ => {
-                let frozen = heap.freeze(&region, &roots, Bound::Kept, |met| met)?;
-                roots = [frozen.thaw(&mut other, &mut far, halved)?[0]];
-            }
+        if is_copied {
+            heap.copy_to(&mut roots, &region, &mut other, &mut far, halved)?;
+        } else {
+            let frozen = heap.freeze(&region, &roots, Bound::Kept, |met| met)?;
+            roots = [frozen.thaw(&mut other, &mut far, halved)?[0]];
         }
-        assert!(other.map_entries(roots[0]).eq((0..20).map(|at| (foreign(at), small(2 * at)))), "{way}");
-        assert!((0..20).all(|at| other.map_get(roots[0], foreign(at)) == Some(small(2 * at))), "{way}");
+        assert!(other.map_entries(roots[0]).eq((0..20).map(|at| (foreign(at), small(2 * at)))), "{is_copied}");
+        assert!((0..20).all(|at| other.map_get(roots[0], foreign(at)) == Some(small(2 * at))), "{is_copied}");
         heap.close(region);
         other.close(far);
     }
@@ -197,7 +194,7 @@ fn foreign_keys_may_become_the_same() -> Result<()> {
 /// A region of exactly four chunks is the least that a small result is copied out of.
 #[test]
 fn the_least_region_that_is_copied_from() -> Result<()> {
-    for (cells, way) in [(192, Way::Spliced), (255, Way::Copied)] {
+    for (cells, way) in [(192, EscapePath::Spliced), (255, EscapePath::Copied)] {
         let mut heap = Heap::new();
         let (mut region, mut to) = (heap.open(), heap.open());
         for _ in 0..cells {
@@ -205,25 +202,8 @@ fn the_least_region_that_is_copied_from() -> Result<()> {
         }
         let mut root = [if cells == 192 { small(0) } else { heap.expression(&mut region, &[])? }];
         assert_eq!(heap.bytes_of(&region), if cells == 192 { 3 * 512 } else { 4 * 512 });
-        assert_eq!(heap.transmigrate(&mut root, region, &mut to)?.way, way);
+        assert_eq!(heap.transmigrate(&mut root, region, &mut to)?.path, way);
         heap.close(to);
-    }
-    Ok(())
-}
-
-/// Between heaps 64 cells are copied, whatever their share, and one more only if they are few of many.
-#[test]
-fn the_most_that_is_copied_whatever_its_share() -> Result<()> {
-    for (more, way) in [(false, Way::Copied), (true, Way::Relocated)] {
-        let (mut heap, mut other) = (Heap::new(), Heap::new());
-        let (mut region, mut far) = (heap.open(), other.open());
-        let mut root = if more { heap.expression(&mut region, &[])? } else { small(0) };
-        for at in 0..32 {
-            root = heap.expression(&mut region, &[small(at), root])?;
-        }
-        let report = heap.transmigrate_to(&mut [root], region, &mut other, &mut far, |met| met)?;
-        assert_eq!((report.way, report.cells), (way, 64 + u64::from(more)));
-        other.close(far);
     }
     Ok(())
 }
@@ -231,17 +211,18 @@ fn the_most_that_is_copied_whatever_its_share() -> Result<()> {
 /// What an attempt has met is nobody's failure: not the budget of the attempt, not the limit of a heap that another way obeys.
 #[test]
 fn attempts_are_no_failures() -> Result<()> {
-    let (mut heap, mut other) = (Heap::new(), Heap::new());
-    let (mut region, mut to, mut far) = (heap.open(), heap.open(), other.open());
+    let mut heap = Heap::new();
+    let (mut region, mut to) = (heap.open(), heap.open());
     let mut roots = [heap.reserve(&mut region, 5_000)?];
     let report = heap.copy_within(&mut roots.clone(), &region, &mut to)?;
-    assert_eq!((report.way, heap.bytes_of(&to)), (Way::Copied, 40 * 512));
+    assert_eq!((report.path, heap.bytes_of(&to)), (EscapePath::Copied, 40 * 512));
     heap.rewind(&mut to, Mark::START);
-    // The budget ends it: an expression of 2,501 cells is more than an eighth of a region of as many.
-    let abroad = heap.transmigrate_to(&mut roots.clone(), region, &mut other, &mut far, |met| met)?;
-    assert_eq!((abroad.way, other.statistics().limit_failures), (Way::Relocated, 0));
+    // The budget ends it: an expression of 2,501 cells is more than a sixteenth of a region of as many.
+    let report = heap.transmigrate(&mut roots.clone(), region, &mut to)?;
+    assert_eq!((report.path, heap.statistics().limit_failures), (EscapePath::Spliced, 0));
+    heap.close(to);
     // The limit of the heap ends it: there is no room for any copy.
-    region = heap.open();
+    (region, to) = (heap.open(), heap.open());
     let mut held = heap.open();
     for at in 0..5_000 {
         roots[0] = heap.expression(&mut region, &[small(at), roots[0]])?;
@@ -252,51 +233,8 @@ fn attempts_are_no_failures() -> Result<()> {
     let kept = heap.child(roots[0], 1);
     heap.set_child(kept, 1, small(0));
     let report = heap.transmigrate(&mut roots, region, &mut to)?;
-    assert_eq!((report.way, heap.statistics().limit_failures), (Way::Spliced, failures));
+    assert_eq!((report.path, heap.statistics().limit_failures), (EscapePath::Spliced, failures));
     heap.close(held);
     heap.close(to);
-    other.close(far);
-    Ok(())
-}
-
-/// A region that is relocated is bounded by the limit of the region where it goes.
-#[test]
-fn a_relocation_beyond_the_limit_is_refused() -> Result<()> {
-    let (mut heap, mut other) = (Heap::new(), Heap::new());
-    let (mut region, mut far) = (heap.open(), other.open());
-    let mut roots = fill(&mut heap, &mut region, true)?;
-    let chunks = heap.bytes_of(&region) / 512;
-    far.set_limit(Some((chunks - 1) * 512));
-    let before = roots;
-    let full = heap.relocate_to(&mut roots, &region, &mut other, &mut far, |met| met).expect_err("there is no room");
-    assert_eq!((full.limit(), other.bytes_live(), roots), (Limit::Region, 0, before));
-    far.set_limit(Some(chunks * 512));
-    assert!(heap.relocate_to(&mut roots, &region, &mut other, &mut far, |met| met)?.is_some());
-    check(&other, roots, Some(0));
-    heap.close(region);
-    other.close(far);
-    Ok(())
-}
-
-/// What lies in garbage may lead to what was given back, far behind the end of a lane: nothing is looked up there.
-#[test]
-fn a_relocation_meets_a_key_that_was_given_back() -> Result<()> {
-    let (mut heap, mut other) = (Heap::new(), Heap::new());
-    let (mut region, mut far) = (heap.open(), other.open());
-    let garbage = heap.map(&mut region)?;
-    let mut roots = [heap.expression(&mut region, &[small(1)])?];
-    heap.number(&mut region, 0, 0)?;
-    let mark = heap.mark(&region);
-    for _ in 0..100_000 {
-        heap.number(&mut region, 0, 0)?;
-    }
-    let key = heap.number(&mut region, 0, 5)?;
-    heap.map_insert(&mut region, garbage, key, small(1))?;
-    heap.rewind(&mut region, mark);
-    let report = heap.relocate_to(&mut roots, &region, &mut other, &mut far, |met| met)?;
-    assert_eq!((report, other.bytes_live()), (None, 0));
-    let report = heap.transmigrate_to(&mut roots, region, &mut other, &mut far, |met| met)?;
-    assert_eq!((report.way, other.children(roots[0])), (Way::Mapped, &[small(1)][..]));
-    other.close(far);
     Ok(())
 }

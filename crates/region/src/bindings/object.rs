@@ -1,6 +1,6 @@
 //! Objects: strings, byte buffers, arrays and maps, which lie among expressions.
 //!
-//! An object is an expression whose header has another tag, so whoever walks over the lane finds its end as that of any
+//! An object is an expression whose header has another tag, so a walk over the lane finds its end as that of any
 //! expression, and pays for objects only where there are some. Its words, the header first:
 //!
 //! ```text
@@ -10,16 +10,17 @@
 //!   table │ header zero   │ map  key   │ value key │ …    in the order of insertion; made for one map, seen by nobody else
 //! ```
 //!
-//! The tag of the word behind the header says which of them it is. It is an immediate, as the counts are, so those words are
+//! The tag of the word after the header says which of them it is. It is an immediate, as the counts are, so those words are
 //! references or zeros as all words of the lane are; raw data lies in the number lane, which nobody walks over.
 //!
 //! An array and a map are what refers to their elements; when these need more room, they move, and what refers to the array
 //! or the map need not know. The room that they leave is given back with the region.
 //!
-//! Whoever asks an object for what another kind has breaks an invariant: a debug build says so, a release build does not look.
+//! To ask an object for what another kind has breaks an invariant: a debug build says so, a release build does not look.
 
-use crate::chunks::{CHUNK_CELLS, CHUNKS_MAX, Kind};
+use crate::chunks::CHUNKS_MAX;
 use crate::heap::{Heap, LONG, NOTE_BITS, ZERO, cells_of};
+use crate::layout::{CHUNK_CELLS, LaneKind};
 use crate::limit::{Full, Limit};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
@@ -40,7 +41,7 @@ pub enum Object {
     Map,
 }
 
-/// The tag of the word behind a header.
+/// The tag of the word after a header.
 pub(crate) const BYTES: u32 = tag::IMMEDIATE_0;
 pub(crate) const ARRAY: u32 = tag::IMMEDIATE_1;
 /// Of maps, and of their tables.
@@ -86,7 +87,7 @@ impl<W: Words> Heap<W> {
 }
 
 impl Heap {
-    /// Takes cells of the lane of expressions that lie one behind the other.
+    /// Takes cells of the lane of expressions that lie one after the other.
     #[inline]
     pub(crate) fn take(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         match region.expressions.bump(cells) {
@@ -100,15 +101,15 @@ impl Heap {
     #[inline(never)]
     fn take_late(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         if cells <= CHUNK_CELLS as usize {
-            return self.chunks.extend_by_one(&mut self.words, region, Kind::Expressions, cells);
+            return self.chunks.extend_by_one(&mut self.words, region, LaneKind::Expressions, cells);
         }
         if cells > (CHUNKS_MAX * CHUNK_CELLS) as usize {
             return Err(self.chunks.refuse(Limit::Addresses, CHUNKS_MAX));
         }
-        self.chunks.allot(&mut self.words, region, Kind::Expressions, cells)
+        self.chunks.allot(&mut self.words, region, LaneKind::Expressions, cells)
     }
 
-    /// Takes cells of the lane of numbers that lie one behind the other.
+    /// Takes cells of the lane of numbers that lie one after the other.
     #[inline]
     pub(crate) fn take_run(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {
         match region.numbers.bump(cells) {
@@ -120,7 +121,7 @@ impl Heap {
     /// Takes a run of the number lane, and then cells of the lane of expressions; both, or neither.
     #[inline]
     pub(crate) fn take_both(&mut self, region: &mut Region, run: usize, cells: usize) -> Result<(u32, u32), Full> {
-        let before = region.numbers.place.within_chunk();
+        let before = region.numbers.position.within_chunk();
         let run_at = self.take_run(region, run)?;
         match self.take(region, cells) {
             Ok(at) => Ok((run_at, at)),

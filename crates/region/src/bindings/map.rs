@@ -1,11 +1,11 @@
 //! Maps: values by key, in the order in which keys were inserted.
 //!
-//! 1. The *table* of a map has its entries, key and value, one behind the other as they were inserted.
+//! 1. The *table* of a map has its entries, key and value, one after the other as they were inserted.
 //! 2. The *index* is open addressing over twice as many slots, a power of two. A slot is 0, or the number of an entry above
 //!    0 and, in its upper bits, some of the key's hash, so that a slot of another key is rarely followed.
 //! 3. A removed entry stays where it is, as a reference of the table to itself in place of the key, until there is no room:
 //!    then the entries close up, or move to a table of twice the length. Slots are emptied at once, by moving back what lies
-//!    behind them.
+//!    after them.
 //!
 //! Keys are the same if they are the same reference, whatever its mark; numbers if kind and bits are equal; strings and
 //! buffers if their bytes and their kind are. So most hashes come from addresses, which a copy changes: it makes the index
@@ -14,11 +14,11 @@
 //! Entries in a row beside an index of small numbers are the dictionaries of R. Hettinger (*More compact dictionaries with
 //! faster iteration*, 2012).
 
-use crate::bytes::hash_slice;
-use crate::chunks::CHUNK_BYTES;
+use super::bytes::hash_slice;
+use super::object::{BYTES, MAP, Object, cells_with_prefix};
 use crate::heap::{Heap, ZERO, cells_of};
+use crate::layout::CHUNK_BYTES;
 use crate::limit::{ENTRIES_MAX, Full, Limit};
-use crate::object::{BYTES, MAP, Object, cells_with_prefix};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
 use crate::words::Words;
@@ -49,7 +49,7 @@ const POSITION: u32 = (1 << PRINT_SHIFT) - 1;
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Where a search ended: at the entry, or at the empty slot where it would be, with what that shows of the hash.
-enum Found {
+enum SearchResult {
     Entry { position: usize, slot: usize },
     Slot { slot: usize, print: u32 },
 }
@@ -89,15 +89,9 @@ impl<W: Words> Heap<W> {
     pub fn map_get(&self, map: Ref, key: Ref) -> Option<Ref> {
         let layout = self.layout(map);
         match self.find(layout, key) {
-            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
-            Found::Slot { .. } => None,
+            SearchResult::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
+            SearchResult::Slot { .. } => None,
         }
-    }
-
-    /// Whether a map has a key, whatever its value is.
-    #[inline(always)]
-    pub fn map_contains(&self, map: Ref, key: Ref) -> bool {
-        self.map_get(map, key).is_some()
     }
 
     /// The value of a key that is this string, without making it.
@@ -106,8 +100,8 @@ impl<W: Words> Heap<W> {
         let is_key =
             |stored: Ref| self.is_bytes(stored) && self.object(stored) == Object::String && self.bytes(stored) == *key;
         match self.search(layout, hash_slice(key.as_bytes(), mix), is_key) {
-            Found::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
-            Found::Slot { .. } => None,
+            SearchResult::Entry { position, .. } => Some(self.words[layout.entries + position * 2 + 1]),
+            SearchResult::Slot { .. } => None,
         }
     }
 
@@ -153,7 +147,7 @@ impl<W: Words> Heap<W> {
 
     /// Looks for a key: at once if the reference is all there is to it.
     #[inline(always)]
-    fn find(&self, layout: Layout, key: Ref) -> Found {
+    fn find(&self, layout: Layout, key: Ref) -> SearchResult {
         if key.is_number() || key.is_expression() {
             return self.find_content(layout, key);
         }
@@ -161,13 +155,13 @@ impl<W: Words> Heap<W> {
     }
 
     #[inline(never)]
-    fn find_content(&self, layout: Layout, key: Ref) -> Found {
+    fn find_content(&self, layout: Layout, key: Ref) -> SearchResult {
         self.search(layout, self.hash(key), |stored| stored == key || self.is_same(stored, key))
     }
 
     /// At most half of the slots are in use, so a search ends at an empty one, if not at the key.
     #[inline(always)]
-    fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> Found {
+    fn search(&self, layout: Layout, hash: u64, is_key: impl Fn(Ref) -> bool) -> SearchResult {
         let index = &self.words[layout.index..layout.index + layout.slots()];
         let entries = &self.words[layout.entries..layout.entries + layout.room() * 2];
         let (home, mask, print) = (home(hash, layout), index.len() - 1, print(hash));
@@ -175,12 +169,12 @@ impl<W: Words> Heap<W> {
             let slot = (home + step) & mask;
             let word = index[slot].bits();
             if word == 0 {
-                return Found::Slot { slot, print };
+                return SearchResult::Slot { slot, print };
             }
             if word & !POSITION == print {
                 let position = (word & POSITION) as usize - 1;
                 if is_key(entries[position * 2]) {
-                    return Found::Entry { position, slot };
+                    return SearchResult::Entry { position, slot };
                 }
             }
         }
@@ -215,8 +209,8 @@ impl<W: Words> Heap<W> {
                 continue;
             }
             match self.find(layout, key) {
-                Found::Slot { slot, print } => self.words[layout.index + slot] = slot_of(position, print),
-                Found::Entry { .. } => {
+                SearchResult::Slot { slot, print } => self.words[layout.index + slot] = slot_of(position, print),
+                SearchResult::Entry { .. } => {
                     self.erase(map, layout, position);
                     self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
                 }
@@ -224,7 +218,7 @@ impl<W: Words> Heap<W> {
         }
     }
 
-    /// The map that a table was made for; none if this is no table.
+    /// The map that a table was made for; none if this is not a table.
     #[inline]
     pub(crate) fn owner_of_table(&self, object: Ref) -> Option<Ref> {
         let kind = self.word(object, KIND);
@@ -315,11 +309,11 @@ impl Heap {
     pub fn map_insert(&mut self, region: &mut Region, map: Ref, key: Ref, value: Ref) -> Result<Option<Ref>, Full> {
         let layout = self.layout(map);
         let (slot, print) = match self.find(layout, key) {
-            Found::Entry { position, .. } => {
+            SearchResult::Entry { position, .. } => {
                 let word = &mut self.words[layout.entries + position * 2 + 1];
                 return Ok(Some(std::mem::replace(word, value)));
             }
-            Found::Slot { slot, print } => (slot, print),
+            SearchResult::Slot { slot, print } => (slot, print),
         };
         let used = self.used(map);
         if used == layout.room() {
@@ -355,7 +349,7 @@ impl Heap {
     /// Removes a key, and gives the value it had. The order of the others stays.
     pub fn map_remove(&mut self, map: Ref, key: Ref) -> Option<Ref> {
         let layout = self.layout(map);
-        let Found::Entry { position, slot } = self.find(layout, key) else { return None };
+        let SearchResult::Entry { position, slot } = self.find(layout, key) else { return None };
         self.empty_slot(layout, slot);
         self.set_word(map, COUNT, Ref::new(MAP, self.map_length(map) as u32 - 1));
         Some(self.erase(map, layout, position))
@@ -439,7 +433,7 @@ impl Heap {
     }
 }
 
-/// What a search comes to that has found no empty slot: whoever wrote to the index did not own it any more.
+/// What a search comes to that has found no empty slot: something wrote to the index that did not own it any more.
 #[cold]
 #[inline(never)]
 fn index_is_damaged() -> ! {

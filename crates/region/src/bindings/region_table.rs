@@ -7,14 +7,14 @@
 //!
 //! 1. It is opened, perhaps within another one, its *parent*, which cannot be closed before it, and which it retains: what is
 //!    in it may refer to what is in the parent.
-//! 2. It is retained by its owner or by another region ([`Regions::refer`]), and released; it is tethered while it is read.
-//! 3. It is closed, or leaves with its result for another region ([`Regions::leave`]). If nothing retains or tethers it, it is
+//! 2. It is retained by its owner or by another region ([`RegionTable::refer`]), and released; it is tethered while it is read.
+//! 3. It is closed, or leaves with its result for another region ([`RegionTable::leave`]). If nothing retains or tethers it, it is
 //!    freed at once, and otherwise by the last release. Whatever it retained is released then.
 //!
 //! Regions that retain each other in a ring are freed with the table. One that leaves for another region than its parent takes
 //! along that it retains the parent; for a region further out, that would be a ring: let it leave level by level.
 //!
-//! All operations but [`Regions::leave`] and [`Regions::check`] are O(1), freeing counted where it was caused. The rules are
+//! All operations but [`RegionTable::leave`] and [`RegionTable::check`] are O(1), freeing counted where it was caused. The rules are
 //! those of the RC-G runtime of Omnilisp, where an operation too many went unnoticed: here it is an error.
 
 use std::error::Error;
@@ -25,7 +25,7 @@ use crate::limit::Full;
 use crate::reference::Ref;
 use crate::region::Region;
 use crate::splice::StillOpen;
-use crate::transmigrate::Report;
+use crate::transmigrate::EscapeReport;
 
 /// A region in a table: its slot, and the generation of the slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -116,7 +116,7 @@ impl From<Full> for HandleError {
 
 /// What became of a region that was closed or released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum ReleaseOutcome {
     /// Its memory was given back.
     Freed,
     /// It lives: something still opens, retains or tethers it.
@@ -125,7 +125,7 @@ pub enum Fate {
 
 /// A heap and the regions in it, by handle.
 #[derive(Debug, Default)]
-pub struct Regions {
+pub struct RegionTable {
     heap: Heap,
     slots: Vec<Slot>,
     /// Slots without a region that can have one.
@@ -136,12 +136,12 @@ pub struct Regions {
 #[derive(Debug)]
 struct Slot {
     generation: u32,
-    kept: Option<Kept>,
+    entry: Option<TableEntry>,
 }
 
 /// A region that lives.
 #[derive(Debug)]
-struct Kept {
+struct TableEntry {
     region: Region,
     is_open: bool,
     /// By the owner and by other regions.
@@ -155,17 +155,17 @@ struct Kept {
     refers: Vec<RegionHandle>,
 }
 
-impl Kept {
+impl TableEntry {
     fn lives(&self) -> bool {
         self.is_open || self.external > 0 || self.tethers > 0
     }
 }
 
 /// Opening, closing and counting.
-impl Regions {
+impl RegionTable {
     /// A table of regions in a heap of their own.
-    pub fn new(heap: Heap) -> Regions {
-        Regions { heap, slots: Vec::new(), free: Vec::new(), count: 0 }
+    pub fn new(heap: Heap) -> RegionTable {
+        RegionTable { heap, slots: Vec::new(), free: Vec::new(), count: 0 }
     }
 
     /// The heap that all regions of the table lie in.
@@ -173,7 +173,7 @@ impl Regions {
         &self.heap
     }
 
-    /// The same, to change what is in it. What it makes goes to regions of the table through [`Regions::parts`].
+    /// The same, to change what is in it. What it makes goes to regions of the table through [`RegionTable::parts`].
     pub fn heap_mut(&mut self) -> &mut Heap {
         &mut self.heap
     }
@@ -195,13 +195,13 @@ impl Regions {
         }
         let child = self.add(Some(parent))?;
         self.refer(child, parent)?;
-        self.kept_mut(parent)?.children += 1;
+        self.entry_mut(parent)?.children += 1;
         Ok(child)
     }
 
     fn add(&mut self, parent: Option<RegionHandle>) -> Result<RegionHandle, HandleError> {
         let region = self.heap.open();
-        let kept = Kept {
+        let entry = TableEntry {
             region,
             is_open: true,
             external: 0,
@@ -215,35 +215,35 @@ impl Regions {
             Some(slot) => slot,
             None => {
                 let slot = u32::try_from(self.slots.len()).map_err(|_| HandleError::TooMany)?;
-                self.slots.push(Slot { generation: 1, kept: None });
+                self.slots.push(Slot { generation: 1, entry: None });
                 slot
             }
         };
-        self.slots[slot as usize].kept = Some(kept);
+        self.slots[slot as usize].entry = Some(entry);
         self.count += 1;
         Ok(RegionHandle { slot, generation: self.slots[slot as usize].generation })
     }
 
     /// Closes a region. Nothing more can be made in it; it is freed unless it is retained or tethered.
-    pub fn close(&mut self, handle: RegionHandle) -> Result<Fate, HandleError> {
+    pub fn close(&mut self, handle: RegionHandle) -> Result<ReleaseOutcome, HandleError> {
         self.may_close(handle)?;
         Ok(self.closed(handle))
     }
 
     /// An open region whose children are closed.
-    fn may_close(&self, handle: RegionHandle) -> Result<&Kept, HandleError> {
+    fn may_close(&self, handle: RegionHandle) -> Result<&TableEntry, HandleError> {
         match self.opened(handle)? {
-            kept if kept.children > 0 => Err(HandleError::HasChildren(kept.children)),
-            kept => Ok(kept),
+            entry if entry.children > 0 => Err(HandleError::HasChildren(entry.children)),
+            entry => Ok(entry),
         }
     }
 
-    fn closed(&mut self, handle: RegionHandle) -> Fate {
-        let parent = self.kept_mut(handle).ok().and_then(|kept| {
-            kept.is_open = false;
-            kept.parent
+    fn closed(&mut self, handle: RegionHandle) -> ReleaseOutcome {
+        let parent = self.entry_mut(handle).ok().and_then(|entry| {
+            entry.is_open = false;
+            entry.parent
         });
-        if let Some(parent) = parent.and_then(|parent| self.kept_mut(parent).ok()) {
+        if let Some(parent) = parent.and_then(|parent| self.entry_mut(parent).ok()) {
             parent.children -= 1;
         }
         self.free_if_dead(handle)
@@ -251,18 +251,18 @@ impl Regions {
 
     /// Retains a region, open or closed: it lives until it is released as often.
     pub fn retain(&mut self, handle: RegionHandle) -> Result<(), HandleError> {
-        let external = &mut self.kept_mut(handle)?.external;
+        let external = &mut self.entry_mut(handle)?.external;
         *external = external.checked_add(1).ok_or(HandleError::TooMany)?;
         Ok(())
     }
 
-    /// Takes back one [`Regions::retain`].
-    pub fn release(&mut self, handle: RegionHandle) -> Result<Fate, HandleError> {
-        let kept = self.kept_mut(handle)?;
-        if kept.external == kept.referred {
+    /// Takes back one [`RegionTable::retain`].
+    pub fn release(&mut self, handle: RegionHandle) -> Result<ReleaseOutcome, HandleError> {
+        let entry = self.entry_mut(handle)?;
+        if entry.external == entry.referred {
             return Err(HandleError::NotRetained);
         }
-        kept.external -= 1;
+        entry.external -= 1;
         Ok(self.free_if_dead(handle))
     }
 
@@ -273,56 +273,56 @@ impl Regions {
             return Err(HandleError::Same);
         }
         self.retain(to)?;
-        self.kept_mut(to)?.referred += 1;
-        self.kept_mut(from)?.refers.push(to);
+        self.entry_mut(to)?.referred += 1;
+        self.entry_mut(from)?.refers.push(to);
         Ok(())
     }
 
     /// Keeps a region alive while it is read, by this thread.
     pub fn tether(&mut self, handle: RegionHandle) -> Result<(), HandleError> {
-        let tethers = &mut self.kept_mut(handle)?.tethers;
+        let tethers = &mut self.entry_mut(handle)?.tethers;
         *tethers = tethers.checked_add(1).ok_or(HandleError::TooMany)?;
         Ok(())
     }
 
-    /// Ends one [`Regions::tether`].
-    pub fn untether(&mut self, handle: RegionHandle) -> Result<Fate, HandleError> {
-        let tethers = &mut self.kept_mut(handle)?.tethers;
+    /// Ends one [`RegionTable::tether`].
+    pub fn untether(&mut self, handle: RegionHandle) -> Result<ReleaseOutcome, HandleError> {
+        let tethers = &mut self.entry_mut(handle)?.tethers;
         *tethers = tethers.checked_sub(1).ok_or(HandleError::NotTethered)?;
         Ok(self.free_if_dead(handle))
     }
 
     /// Frees a region that does not live any more, and those that only it retained.
-    fn free_if_dead(&mut self, handle: RegionHandle) -> Fate {
-        let (mut open, mut fate) = (vec![handle], Fate::Kept);
+    fn free_if_dead(&mut self, handle: RegionHandle) -> ReleaseOutcome {
+        let (mut open, mut outcome) = (vec![handle], ReleaseOutcome::Kept);
         while let Some(handle) = open.pop() {
-            let Ok(kept) = self.kept_mut(handle) else { continue };
-            if kept.lives() {
+            let Ok(entry) = self.entry_mut(handle) else { continue };
+            if entry.lives() {
                 continue;
             }
-            let Some(kept) = self.take(handle) else { continue };
-            self.heap.close(kept.region);
-            fate = Fate::Freed;
-            for other in kept.refers {
-                if let Ok(other) = self.kept_mut(other) {
+            let Some(entry) = self.take(handle) else { continue };
+            self.heap.close(entry.region);
+            outcome = ReleaseOutcome::Freed;
+            for other in entry.refers {
+                if let Ok(other) = self.entry_mut(other) {
                     (other.external, other.referred) = (other.external - 1, other.referred - 1);
                 }
                 open.push(other);
             }
         }
-        fate
+        outcome
     }
 
     /// Takes a region out of its slot, which is free then unless its generations are used up.
-    fn take(&mut self, handle: RegionHandle) -> Option<Kept> {
+    fn take(&mut self, handle: RegionHandle) -> Option<TableEntry> {
         let slot = &mut self.slots[handle.slot as usize];
-        let kept = slot.kept.take()?;
+        let entry = slot.entry.take()?;
         self.count -= 1;
         if let Some(next) = slot.generation.checked_add(1) {
             slot.generation = next;
             self.free.push(handle.slot);
         }
-        Some(kept)
+        Some(entry)
     }
 
     fn slot(&self, handle: RegionHandle) -> Result<&Slot, HandleError> {
@@ -335,67 +335,67 @@ impl Regions {
         }
     }
 
-    fn kept(&self, handle: RegionHandle) -> Result<&Kept, HandleError> {
-        self.slot(handle)?.kept.as_ref().ok_or(HandleError::Freed)
+    fn entry(&self, handle: RegionHandle) -> Result<&TableEntry, HandleError> {
+        self.slot(handle)?.entry.as_ref().ok_or(HandleError::Freed)
     }
 
-    fn kept_mut(&mut self, handle: RegionHandle) -> Result<&mut Kept, HandleError> {
+    fn entry_mut(&mut self, handle: RegionHandle) -> Result<&mut TableEntry, HandleError> {
         self.slot(handle)?;
-        self.slots[handle.slot as usize].kept.as_mut().ok_or(HandleError::Freed)
+        self.slots[handle.slot as usize].entry.as_mut().ok_or(HandleError::Freed)
     }
 
-    fn opened(&self, handle: RegionHandle) -> Result<&Kept, HandleError> {
-        match self.kept(handle)? {
-            kept if kept.is_open => Ok(kept),
+    fn opened(&self, handle: RegionHandle) -> Result<&TableEntry, HandleError> {
+        match self.entry(handle)? {
+            entry if entry.is_open => Ok(entry),
             _ => Err(HandleError::Closed),
         }
     }
 }
 
 /// What is in regions.
-impl Regions {
+impl RegionTable {
     /// The heap and an open region, to make something in it.
     ///
-    /// What refers to other regions from there is not checked; [`Regions::check`] does that.
+    /// What refers to other regions from there is not checked; [`RegionTable::check`] does that.
     pub fn parts(&mut self, handle: RegionHandle) -> Result<(&mut Heap, &mut Region), HandleError> {
         self.opened(handle)?;
-        let kept = self.slots[handle.slot as usize].kept.as_mut().ok_or(HandleError::Freed)?;
-        Ok((&mut self.heap, &mut kept.region))
+        let entry = self.slots[handle.slot as usize].entry.as_mut().ok_or(HandleError::Freed)?;
+        Ok((&mut self.heap, &mut entry.region))
     }
 
     /// A region that lives, open or closed.
     pub fn region(&self, handle: RegionHandle) -> Result<&Region, HandleError> {
-        Ok(&self.kept(handle)?.region)
+        Ok(&self.entry(handle)?.region)
     }
 
     /// Whether what lies in a region may refer to this: an immediate, or what lies in the region itself, in one that it was
-    /// opened within, or in one that it [refers](Regions::refer) to. Steps for each of those.
+    /// opened within, or in one that it [refers](RegionTable::refer) to. Steps for each of those.
     pub fn check(&self, handle: RegionHandle, reference: Ref) -> Result<(), HandleError> {
         let mut outer = Some(handle);
         if reference.is_immediate() {
-            return self.kept(handle).map(|_| ());
+            return self.entry(handle).map(|_| ());
         }
         while let Some(at) = outer {
-            let Ok(kept) = self.kept(at) else { break };
-            if self.heap.holds(&kept.region, reference) {
+            let Ok(entry) = self.entry(at) else { break };
+            if self.heap.holds(&entry.region, reference) {
                 return Ok(());
             }
-            outer = kept.parent;
+            outer = entry.parent;
         }
-        let refers = &self.kept(handle)?.refers;
+        let refers = &self.entry(handle)?.refers;
         let is_retained =
-            |other: &RegionHandle| self.kept(*other).is_ok_and(|kept| self.heap.holds(&kept.region, reference));
+            |other: &RegionHandle| self.entry(*other).is_ok_and(|entry| self.heap.holds(&entry.region, reference));
         if refers.iter().any(is_retained) { Ok(()) } else { Err(HandleError::Foreign(reference)) }
     }
 
-    /// Makes an expression of children that a region [may refer](Regions::check) to.
+    /// Makes an expression of children that a region [may refer](RegionTable::check) to.
     pub fn expression(&mut self, handle: RegionHandle, children: &[Ref]) -> Result<Ref, HandleError> {
         children.iter().try_for_each(|child| self.check(handle, *child))?;
         let (heap, region) = self.parts(handle)?;
         Ok(heap.expression(region, children)?)
     }
 
-    /// Replaces a child of an expression in a region by what the region [may refer](Regions::check) to. The index must be
+    /// Replaces a child of an expression in a region by what the region [may refer](RegionTable::check) to. The index must be
     /// below the length of the expression.
     pub fn set_child(&mut self, handle: RegionHandle, of: Ref, index: usize, child: Ref) -> Result<(), HandleError> {
         self.stores(handle, of, child)?;
@@ -403,7 +403,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Binds a variable in a region to what the region [may refer](Regions::check) to.
+    /// Binds a variable in a region to what the region [may refer](RegionTable::check) to.
     pub fn bind(&mut self, handle: RegionHandle, variable: Ref, value: Ref) -> Result<(), HandleError> {
         self.stores(handle, variable, value)?;
         self.heap.bind(variable, value);
@@ -411,8 +411,8 @@ impl Regions {
     }
 
     fn stores(&self, handle: RegionHandle, into: Ref, value: Ref) -> Result<(), HandleError> {
-        let kept = self.opened(handle)?;
-        if !self.heap.holds(&kept.region, into) {
+        let entry = self.opened(handle)?;
+        if !self.heap.holds(&entry.region, into) {
             return Err(HandleError::Foreign(into));
         }
         self.check(handle, value)
@@ -421,12 +421,12 @@ impl Regions {
     /// Closes a region by [joining](Heap::splice) it to another one, which is open. Refused while it is retained or tethered.
     pub fn splice(&mut self, from: RegionHandle, to: RegionHandle) -> Result<(), HandleError> {
         self.may_leave(from, to)?;
-        let kept = self.kept(from)?;
-        if kept.tethers > 0 {
-            return Err(HandleError::Tethered(kept.tethers));
+        let entry = self.entry(from)?;
+        if entry.tethers > 0 {
+            return Err(HandleError::Tethered(entry.tethers));
         }
-        if kept.external > 0 {
-            return Err(HandleError::Retained(kept.external));
+        if entry.external > 0 {
+            return Err(HandleError::Retained(entry.external));
         }
         self.moving(from, to, Heap::splice)
     }
@@ -435,17 +435,22 @@ impl Regions {
     /// the region is retained or tethered, it stays as it is, and what leaves is a copy.
     ///
     /// The other region retains from now on what the region retained.
-    pub fn leave(&mut self, from: RegionHandle, to: RegionHandle, roots: &mut [Ref]) -> Result<Report, HandleError> {
+    pub fn leave(
+        &mut self,
+        from: RegionHandle,
+        to: RegionHandle,
+        roots: &mut [Ref],
+    ) -> Result<EscapeReport, HandleError> {
         self.may_leave(from, to)?;
-        let kept = self.kept(from)?;
-        if kept.tethers == 0 && kept.external == 0 {
+        let entry = self.entry(from)?;
+        if entry.tethers == 0 && entry.external == 0 {
             return self.moving(from, to, |heap, region, to| heap.transmigrate(roots, region, to));
         }
-        let refers = kept.refers.clone();
+        let refers = entry.refers.clone();
         let (source, target) = (self.lend(from)?, self.lend(to)?);
         let (result, source, target) = copy(&mut self.heap, roots, source, target);
-        self.kept_mut(from)?.region = source;
-        self.kept_mut(to)?.region = target;
+        self.entry_mut(from)?.region = source;
+        self.entry_mut(to)?.region = target;
         let report = result?;
         for other in refers {
             if other != to {
@@ -456,23 +461,23 @@ impl Regions {
         Ok(report)
     }
 
-    /// Closes a region and moves what roots lead to to an open region of another table, the [cheapest
-    /// way](Heap::transmigrate_to). If the region is retained or tethered, it stays as it is.
+    /// Closes a region and [copies](Heap::copy_to) what roots lead to to an open region of another table. If the region is
+    /// retained or tethered, it stays as it is.
     ///
     /// `foreign` is as for [`Heap::copy_to`]. After an error everything is as it was.
     pub fn leave_for(
         &mut self,
         from: RegionHandle,
-        target: &mut Regions,
+        target: &mut RegionTable,
         to: RegionHandle,
         roots: &mut [Ref],
         foreign: impl FnMut(Ref) -> Ref,
-    ) -> Result<Report, HandleError> {
+    ) -> Result<EscapeReport, HandleError> {
         self.may_close(from)?;
         let (heap, region) = target.parts(to)?;
         let source = self.lend(from)?;
-        let result = self.heap.leave_for(roots, &source, heap, region, foreign);
-        self.kept_mut(from)?.region = source;
+        let result = self.heap.copy_to(roots, &source, heap, region, foreign);
+        self.entry_mut(from)?.region = source;
         let report = result?;
         self.closed(from);
         Ok(report)
@@ -488,7 +493,7 @@ impl Regions {
 
     /// A region's value, for as long as nobody else looks.
     fn lend(&mut self, handle: RegionHandle) -> Result<Region, HandleError> {
-        Ok(std::mem::replace(&mut self.kept_mut(handle)?.region, Region::EMPTY))
+        Ok(std::mem::replace(&mut self.entry_mut(handle)?.region, Region::EMPTY))
     }
 
     /// Moves a region that nothing retains into another one; frees its handle.
@@ -500,16 +505,16 @@ impl Regions {
     ) -> Result<T, HandleError> {
         let (source, mut target) = (self.lend(from)?, self.lend(to)?);
         let result = by(&mut self.heap, source, &mut target);
-        self.kept_mut(to)?.region = target;
+        self.entry_mut(to)?.region = target;
         match result {
             Err(StillOpen { full, region }) => {
-                self.kept_mut(from)?.region = region;
+                self.entry_mut(from)?.region = region;
                 Err(full.into())
             }
             Ok(moved) => {
                 let (to_itself, mut others): (Vec<RegionHandle>, Vec<RegionHandle>) =
-                    std::mem::take(&mut self.kept_mut(from)?.refers).into_iter().partition(|other| *other == to);
-                let target = self.kept_mut(to)?;
+                    std::mem::take(&mut self.entry_mut(from)?.refers).into_iter().partition(|other| *other == to);
+                let target = self.entry_mut(to)?;
                 target.refers.append(&mut others);
                 // A region that retained itself would never be freed.
                 let count = to_itself.len() as u32;
@@ -522,7 +527,12 @@ impl Regions {
 }
 
 /// Copies what roots lead to out of a region that stays.
-fn copy(heap: &mut Heap, roots: &mut [Ref], from: Region, mut to: Region) -> (Result<Report, Full>, Region, Region) {
+fn copy(
+    heap: &mut Heap,
+    roots: &mut [Ref],
+    from: Region,
+    mut to: Region,
+) -> (Result<EscapeReport, Full>, Region, Region) {
     let result = heap.copy_within(roots, &from, &mut to);
     (result, from, to)
 }
@@ -534,13 +544,13 @@ mod tests {
     /// A slot whose generations are used up is never used again.
     #[test]
     fn a_slot_is_retired() {
-        let mut regions = Regions::new(Heap::new());
+        let mut regions = RegionTable::new(Heap::new());
         let first = regions.open().expect("there is room");
-        assert_eq!(regions.close(first), Ok(Fate::Freed));
+        assert_eq!(regions.close(first), Ok(ReleaseOutcome::Freed));
         regions.slots[0].generation = u32::MAX;
         let last = regions.open().expect("there is room");
         assert_eq!((last.slot, last.generation), (0, u32::MAX));
-        assert_eq!(regions.close(last), Ok(Fate::Freed));
+        assert_eq!(regions.close(last), Ok(ReleaseOutcome::Freed));
         let next = regions.open().expect("there is room");
         assert_eq!((next.slot, regions.free.len()), (1, 0));
         assert_eq!((regions.close(last), regions.close(first)), (Err(HandleError::Freed), Err(HandleError::Freed)));
@@ -548,13 +558,13 @@ mod tests {
 
     #[test]
     fn counts_do_not_wrap() -> Result<(), HandleError> {
-        let mut regions = Regions::new(Heap::new());
+        let mut regions = RegionTable::new(Heap::new());
         let region = regions.open()?;
-        let kept = regions.kept_mut(region)?;
-        (kept.external, kept.tethers) = (u32::MAX, u32::MAX);
+        let entry = regions.entry_mut(region)?;
+        (entry.external, entry.tethers) = (u32::MAX, u32::MAX);
         assert_eq!(regions.retain(region), Err(HandleError::TooMany));
         assert_eq!(regions.tether(region), Err(HandleError::TooMany));
-        assert_eq!(regions.release(region), Ok(Fate::Kept));
+        assert_eq!(regions.release(region), Ok(ReleaseOutcome::Kept));
         Ok(())
     }
 }

@@ -9,10 +9,10 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::iter;
 
-use crate::chunks::CHUNK_BYTES;
+use super::object::{BYTES, Object};
 use crate::heap::{Heap, ZERO, cells_of};
+use crate::layout::CHUNK_BYTES;
 use crate::limit::{BYTES_MAX, Full, Limit};
-use crate::object::{BYTES, Object};
 use crate::reference::{Ref, tag};
 use crate::region::Region;
 use crate::words::Words;
@@ -115,7 +115,7 @@ fn write_cells(cells: &mut [[Ref; 2]], content: &[u8]) {
     }
 }
 
-/// The bytes behind the last whole cell, and zeros behind them. There is such a byte, unless there is none at all.
+/// The bytes after the last whole cell, and zeros after them. There is such a byte, unless there is none at all.
 #[inline]
 fn filled_up(content: &[u8], rest: &[u8]) -> [u8; CELL_BYTES] {
     match content.last_chunk() {
@@ -292,7 +292,7 @@ impl PartialEq<str> for Bytes<'_> {
 }
 
 impl Ord for Bytes<'_> {
-    /// Zeros behind the end are no bytes: what is equal but for them is shorter, and comes first.
+    /// Zeros after the end are not bytes: what is equal but for them is shorter, and comes first.
     fn cmp(&self, other: &Self) -> Ordering {
         let differ = iter::zip(self.words, other.words).find(|(one, other)| one != other);
         let key = |word: &Ref| u32::from_be_bytes(word.bits().to_ne_bytes());
@@ -309,7 +309,7 @@ impl PartialOrd for Bytes<'_> {
     }
 }
 
-/// As text, with a replacement character where they are no UTF-8.
+/// As text, with a replacement character where they are not UTF-8.
 impl fmt::Display for Bytes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&String::from_utf8_lossy(&self.to_vec()))

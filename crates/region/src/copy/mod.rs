@@ -1,32 +1,34 @@
 //! Copies of what a region holds, with sharing and cycles kept.
 //!
 //! 1. [`Heap::copy`] begins one: it raises the stamp.
-//! 2. A root is *forwarded*: what it refers to is copied as it is to the end of the other region, and the scratch table
+//! 2. A root is *forwarded*: what it refers to is copied as it is to the end of the other region, and the forwarding table
 //!    remembers, under the stamp, where it went. What was forwarded already is looked up there.
-//! 3. [`Copying::scan`] walks once over what was copied and forwards what that refers to, which is copied behind it. When
+//! 3. [`Copying::scan`] walks once over what was copied and forwards what that refers to, which is copied after it. When
 //!    the walk reaches the end, so did the copy.
 //!
 //! This is Cheney's algorithm (C. J. Cheney, *A nonrecursive list compacting algorithm*, 1970), with one difference: it
 //! leaves forwarding addresses in what it copies from, this in a table beside it. So the source is never written and stays
-//! as it was if the copy fails. The table is not cleared either: an entry with an older stamp is no entry.
+//! as it was if the copy fails. The table is not cleared either: an entry with an older stamp is not an entry.
 //!
 //! Cost: linear in the cells copied and in their references; nothing depends on the size of the region or of the heap, but
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
+#[cfg(feature = "bindings")]
 mod objects;
 mod short;
 
-use crate::chunks::{CHUNK_CELLS, Part};
-use crate::heap::{Heap, NOTE_BITS, cells_of, length_in};
+use crate::chunks::LaneRange;
+use crate::heap::{Heap, LONG_PREFIX_CELLS, NOTE_BITS, cells_of, length_in};
+use crate::layout::CHUNK_CELLS;
 use crate::limit::Full;
 use crate::number::bits_in;
-use crate::origin::{Forwarded, Here, Origin};
+use crate::origin::{Forwarded, Origin, SameHeap};
 use crate::reference::{Ref, tag};
-use crate::region::{Lane, Mark, Place, Region};
+use crate::region::{Lane, LanePosition, Mark, Region};
 use crate::variable::walk_in;
 use crate::words::{Words, word_of};
 
-pub(crate) use short::{Entry, Source as Cells, Stop, Walk};
+pub(crate) use short::{SourceCells, Stop, Walk};
 
 /// A scan looks at so many expressions one by one, and then walks over many: to get ready for that costs what two of them do.
 const FEW: u32 = 4;
@@ -40,115 +42,37 @@ pub enum Bound {
     Replaced,
 }
 
-/// Where cells went, by their number.
-#[derive(Debug)]
-pub(crate) struct Scratch {
-    entries: Vec<Entry>,
-    stamp: u32,
-    pub(crate) cells_copied: u64,
-    /// Cells that were copied with a map instead of the table.
-    pub(crate) rented: u64,
-}
-
-impl Scratch {
-    pub(crate) fn new() -> Scratch {
-        Scratch { entries: Vec::new(), stamp: 0, cells_copied: 0, rented: 0 }
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
-    }
-
-    /// How many cells the table covers.
-    pub(crate) fn length(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Gives the table back.
-    pub(crate) fn give_back(&mut self) {
-        self.entries = Vec::new();
-    }
-
-    /// A stamp that no entry has.
-    pub(crate) fn begin(&mut self) {
-        if self.stamp == u32::MAX {
-            self.entries.fill(Entry::default());
-            self.stamp = 0;
-        }
-        self.stamp += 1;
-    }
-
-    /// Makes the table long enough for so many cells. A heap that is used in the same way again may come to a few more, so there
-    /// is room for an eighth more if the system gives it.
-    pub(crate) fn grow(&mut self, cells: usize) -> bool {
-        let missing = cells.saturating_sub(self.entries.len());
-        if missing == 0 {
-            return true;
-        }
-        let has_room = cells <= self.entries.capacity()
-            || self.entries.try_reserve_exact(missing + cells / 8).is_ok()
-            || self.entries.try_reserve_exact(missing).is_ok();
-        if has_room {
-            self.entries.resize(cells, Entry::default());
-        }
-        has_room
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, cell: u32) -> Option<u32> {
-        match self.entries.get(cell as usize) {
-            Some(entry) if entry.stamp == self.stamp => Some(entry.to),
-            _ => None,
-        }
-    }
-
-    /// All entries, and the stamp of those that count.
-    #[inline(always)]
-    pub(crate) fn all(&mut self) -> (&mut [Entry], u32) {
-        (&mut self.entries, self.stamp)
-    }
-
-    /// The entry of a cell, and the stamp that it has if the cell was copied.
-    #[inline(always)]
-    pub(crate) fn entry(&mut self, cell: u32) -> Option<(&mut Entry, u32)> {
-        Some((self.entries.get_mut(cell as usize)?, self.stamp))
-    }
-
-    #[inline]
-    pub(crate) fn set(&mut self, cell: u32, to: u32) {
-        self.entries[cell as usize] = Entry { to, stamp: self.stamp };
-    }
-}
-
 /// A copy under way, see [`Heap::copy`].
 #[derive(Debug)]
-pub struct Copying<'h, F, O = Here> {
+pub struct Copying<'h, F, O = SameHeap> {
     /// Where the copy is made.
     heap: &'h mut Heap,
     origin: O,
-    source: Source,
+    source: CopySource,
     bound: Bound,
     to: &'h mut Region,
     foreign: F,
     /// Where the other region stood when the copy began.
     start: Mark,
-    /// [`Heap::given`] when the cells copied were counted last.
+    /// [`Chunks::given`](crate::chunks::Chunks::given) when the cells copied were counted last.
     counted: u64,
-    /// [`Heap::given`] when the copy began.
+    /// [`Chunks::given`](crate::chunks::Chunks::given) when the copy began.
     began: u64,
     expressions: Scan,
     variables: Scan,
-    /// Behind the expressions whose maps have their indexes.
+    /// After the expressions whose maps have their indexes.
+    #[cfg(feature = "bindings")]
     indexed: Scan,
+    #[cfg(feature = "bindings")]
     met_map: bool,
 }
 
 /// What is copied.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
-    expressions: Part,
-    variables: Part,
-    numbers: Part,
+pub(crate) struct CopySource {
+    expressions: LaneRange,
+    variables: LaneRange,
+    numbers: LaneRange,
 }
 
 impl Heap {
@@ -190,12 +114,12 @@ impl Heap {
         foreign: F,
     ) -> Result<Copying<'h, F>, Full> {
         let cells = self.chunks.count() * CHUNK_CELLS;
-        if !self.scratch.grow(cells as usize) {
+        if !self.forwarding.grow(cells as usize) {
             return Err(self.no_memory());
         }
-        self.scratch.begin();
-        let source = Source::new(self, from, since);
-        Ok(Copying::new(self, Here, source, bound, to, foreign))
+        self.forwarding.begin();
+        let source = CopySource::new(self, from, since);
+        Ok(Copying::new(self, SameHeap, source, bound, to, foreign))
     }
 }
 
@@ -203,7 +127,7 @@ impl<'h, F, O> Copying<'h, F, O> {
     pub(crate) fn new(
         heap: &'h mut Heap,
         origin: O,
-        source: Source,
+        source: CopySource,
         bound: Bound,
         to: &'h mut Region,
         foreign: F,
@@ -211,7 +135,6 @@ impl<'h, F, O> Copying<'h, F, O> {
         let start = heap.mark(to);
         let (expressions, variables) = (Scan::from(start.expressions), Scan::from(start.variables));
         let counted = heap.chunks.given(to);
-        let (indexed, met_map, began) = (expressions, false, counted);
         Copying {
             heap,
             origin,
@@ -221,11 +144,13 @@ impl<'h, F, O> Copying<'h, F, O> {
             foreign,
             start,
             counted,
-            began,
+            began: counted,
             expressions,
             variables,
-            indexed,
-            met_map,
+            #[cfg(feature = "bindings")]
+            indexed: expressions,
+            #[cfg(feature = "bindings")]
+            met_map: false,
         }
     }
 }
@@ -234,7 +159,7 @@ impl Heap {
     /// Gives each variable of a region the label that this makes of its own: for an owner whose labels mean something in a
     /// table that has shrunk.
     pub fn relabel(&mut self, region: &Region, mut relabelled: impl FnMut(u32) -> u32) {
-        let mut scan = Scan::from(Place::START);
+        let mut scan = Scan::from(LanePosition::START);
         while let Some(at) = scan.next(&region.variables, self) {
             scan.at += 1;
             let label = &mut self.words[word_of(at) + 1];
@@ -258,6 +183,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
         let result = self.scan_all();
+        #[cfg(feature = "bindings")]
         if self.met_map && result.is_ok() {
             self.index_maps();
         }
@@ -269,6 +195,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// was noticed is for the caller to [undo](Copying::undo).
     pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
         let result = self.scan_up_to(cells);
+        #[cfg(feature = "bindings")]
         if self.met_map && result == Ok(true) {
             self.index_maps();
         }
@@ -474,7 +401,13 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
 
     #[inline(never)]
     fn scan_long(&mut self, at: u32) -> Result<(), Full> {
-        if self.heap.words[word_of(at)].tag() != tag::IMMEDIATE_0 {
+        let header = self.heap.words[word_of(at)];
+        if header.tag() == tag::IMMEDIATE_1 {
+            self.expressions.at += LONG_PREFIX_CELLS as u32;
+            return Ok(());
+        }
+        #[cfg(feature = "bindings")]
+        if header.tag() == tag::IMMEDIATE_2 {
             return self.scan_object(at);
         }
         let length = self.heap.length_at(at);
@@ -498,7 +431,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// Adds what was copied since the last time to the statistics.
     fn count(&mut self) {
         let given = self.heap.chunks.given(self.to);
-        self.heap.scratch.cells_copied += given - self.counted;
+        self.heap.forwarding.cells_copied += given - self.counted;
         self.counted = given;
     }
 
@@ -515,7 +448,10 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         self.origin.forget(self.heap);
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);
-        (self.indexed, self.met_map) = (self.expressions, false);
+        #[cfg(feature = "bindings")]
+        {
+            (self.indexed, self.met_map) = (self.expressions, false);
+        }
     }
 }
 
@@ -532,7 +468,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     /// After an error the other region is as it was when the copy began: there is no copy.
     pub fn bind(&mut self, variable: Ref, value: Ref) -> Result<(), Full> {
         self.heap.bind(variable, value);
-        if let Some(cell) = self.heap.scratch.get(variable.cell()) {
+        if let Some(cell) = self.heap.forwarding.get(variable.cell()) {
             let value = self.root(value)?;
             self.heap.write_binding(variable.at_cell(cell), value);
         }
@@ -544,7 +480,7 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     pub fn moved(&self, reference: Ref) -> Option<Ref> {
         let reference = self.resolve(reference);
         let Some(part) = self.source.part(reference) else { return Some(reference) };
-        match self.heap.scratch.get(reference.cell()) {
+        match self.heap.forwarding.get(reference.cell()) {
             Some(cell) => Some(reference.at_cell(cell)),
             None if self.heap.chunks.contains(part, reference.cell()) => None,
             None => Some(reference),
@@ -552,9 +488,9 @@ impl<F: FnMut(Ref) -> Ref> Copying<'_, F> {
     }
 }
 
-impl Source {
-    pub(crate) fn new(heap: &Heap, from: &Region, since: Mark) -> Source {
-        Source {
+impl CopySource {
+    pub(crate) fn new(heap: &Heap, from: &Region, since: Mark) -> CopySource {
+        CopySource {
             expressions: heap.chunks.since(&from.expressions, since.expressions),
             variables: heap.chunks.since(&from.variables, since.variables),
             numbers: heap.chunks.since(&from.numbers, since.numbers),
@@ -563,7 +499,7 @@ impl Source {
 
     /// The lane that a reference points to; none for an immediate.
     #[inline]
-    fn part(&self, reference: Ref) -> Option<&Part> {
+    fn part(&self, reference: Ref) -> Option<&LaneRange> {
         match reference.tag() {
             tag::EXPRESSION | tag::MARKED => Some(&self.expressions),
             tag::VARIABLE => Some(&self.variables),
@@ -581,20 +517,22 @@ struct Scan {
 }
 
 impl Scan {
-    fn from(place: Place) -> Scan {
-        Scan { at: place.cursor(), end: place.end() }
+    fn from(position: LanePosition) -> Scan {
+        Scan { at: position.cursor(), end: position.end() }
     }
 
-    /// The same from a place where the lane stood before: another one may have been joined behind it since.
-    fn since(place: Place, heap: &Heap<impl Words>) -> Scan {
-        let end = if place == Place::START { 0 } else { heap.chunks.walked_to(place.end() / CHUNK_CELLS - 1) };
-        Scan { at: place.cursor(), end }
+    /// The same from a place where the lane stood before: another one may have been joined after it since.
+    #[cfg(feature = "bindings")]
+    fn since(position: LanePosition, heap: &Heap<impl Words>) -> Scan {
+        let end =
+            if position == LanePosition::START { 0 } else { heap.chunks.walked_to(position.end() / CHUNK_CELLS - 1) };
+        Scan { at: position.cursor(), end }
     }
 
     /// The next cell, unless the lane ends.
     #[inline]
     fn next(&mut self, lane: &Lane, heap: &Heap<impl Words>) -> Option<u32> {
-        if self.at == lane.place.cursor() {
+        if self.at == lane.position.cursor() {
             return None;
         }
         if self.at >= self.end {
@@ -631,12 +569,12 @@ mod tests {
             (moved, copying.root(old).expect("no limit"))
         };
         let (moved, first) = copy(&mut heap, &mut to);
-        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        assert_eq!((moved, heap.forwarding.stamp), (None, 1));
         // The last stamp, for a copy that touches nothing.
-        heap.scratch.stamp = u32::MAX - 1;
+        heap.forwarding.stamp = u32::MAX - 1;
         heap.copy(&region, Mark::START, Bound::Kept, &mut to, |foreign| foreign).expect("no limit");
         let (moved, second) = copy(&mut heap, &mut to);
-        assert_eq!((moved, heap.scratch.stamp), (None, 1));
+        assert_eq!((moved, heap.forwarding.stamp), (None, 1));
         assert_ne!(first, second);
     }
 }

@@ -1,16 +1,17 @@
 //! Whether what a reference refers to lies in the heap as a whole: for references that come from outside, such as another language.
 //!
 //! A reference that outlived its region refers to some cell, where anything may lie by now: the middle of an expression, a number's
-//! bits, an object whose elements were given back. Whoever reads it as what it was believes a length that nobody wrote. Here the
+//! bits, an object whose elements were given back. To read it as what it was is to believe a length that nobody wrote. Here the
 //! words that say how long something is, and where its parts lie, are compared with the end of the heap and with each other. O(1).
 //!
 //! What is found to be whole may still not be what the owner meant, and the index of a map may be damaged: a search in it panics
 //! rather than go on for ever.
 
-use crate::chunks::Kind;
+use super::dangling::kind_of;
+use super::object::{ARRAY, BYTES, MAP};
+use crate::bindings::map;
 use crate::heap::{Heap, LONG, NOTE_BITS};
-use crate::map;
-use crate::object::{ARRAY, BYTES, MAP};
+use crate::layout::LaneKind;
 use crate::reference::{Ref, tag};
 use crate::words::Words;
 
@@ -29,7 +30,7 @@ impl<W: Words> Heap<W> {
         if first + CELL_WORDS > self.words().len() {
             return false;
         }
-        Kind::of(reference) != Kind::Expressions
+        kind_of(reference) != LaneKind::Expressions
             || match self.words()[first].tag() {
                 tag::IMMEDIATE_0 => self.expression_words(reference).is_some(),
                 tag::IMMEDIATE_2 => self.is_whole_object(reference),

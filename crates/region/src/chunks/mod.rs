@@ -5,7 +5,7 @@
 //!
 //! Taking memory, in this order:
 //!
-//! 1. A single chunk is the first of the free list. A lane that is longer takes some that follow it as well, if they lie behind
+//! 1. A single chunk is the first of the free list. A lane that is longer takes some that follow it as well, if they lie after
 //!    it: they are *ahead* of the lane until it reaches them, and are given back in one step if it is to have others.
 //! 2. A run of chunks is the first in the free list that is long enough. The search spends credit, which taking chunks earns,
 //!    so it costs each chunk a constant. If it finds nothing and there is credit for it, the list is sorted by address, which
@@ -13,7 +13,7 @@
 //! 3. New chunks at the end, while limits allow.
 //! 4. Before a run is refused, the free list is sorted and searched in any case.
 //!
-//! If the chunks lie behind the last one of the lane, the lane just grows and nothing is left unused.
+//! If the chunks lie after the last one of the lane, the lane just grows and nothing is left unused.
 //!
 //! A chunk knows its *home*: the lane that holds it and its order there. When a lane is joined to another, its chunks are not
 //! visited; only its first one is told where its own home is now. What was joined is a *segment* from then on, chunks that
@@ -22,31 +22,25 @@
 //! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
+mod allocation;
 mod exact;
 mod growth;
 mod homes;
-mod one;
-mod part;
-mod taking;
+mod lane_range;
+mod next_chunks;
 mod walk;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, LaneKind, NO_LANE};
 use crate::limit::{Full, Limit};
-use crate::reference::{Ref, tag};
-use crate::region::{Lane, Place};
-use crate::words::{All, CELLS, word_of};
+use crate::reference::Ref;
+use crate::region::{Lane, LanePosition};
+use crate::words::{AllWords, CELLS, word_of};
 
 use homes::find_in;
-pub(crate) use part::{Holder, Part};
-pub(crate) use taking::NO_CELL;
+pub(crate) use lane_range::{LaneMembership, LaneRange};
 
-/// Cells of a chunk.
-pub(crate) const CHUNK_CELLS: u32 = 64;
-/// Bytes of a chunk; a cell has eight.
-pub(crate) const CHUNK_BYTES: usize = CHUNK_CELLS as usize * 8;
-/// Words of a chunk; a cell has two.
-pub(crate) const CHUNK_WORDS: usize = CHUNK_CELLS as usize * 2;
 /// The chunks that 29 bits of payload can address.
 pub(crate) const CHUNKS_MAX: u32 = CELLS / CHUNK_CELLS;
 /// The chunks that a number's 28 bits can address.
@@ -55,8 +49,6 @@ const NUMBER_CHUNKS_MAX: u32 = CHUNKS_MAX / 2;
 const GROWTH_MIN: u32 = 16;
 /// Ends a list.
 const NONE: u32 = u32::MAX;
-/// The name of a lane without chunks.
-pub(crate) const NO_LANE: u32 = NONE - 1;
 /// The lane and the order of a chunk that is free and was sorted.
 const LOOSE: u32 = NONE;
 const LOOSE_HOME: Home = Home { lane: LOOSE, order: LOOSE };
@@ -73,13 +65,13 @@ pub(crate) struct Home {
 /// What is known of a chunk.
 #[derive(Debug)]
 struct Link {
-    /// The chunk behind this one in its list.
+    /// The chunk after this one in its list.
     next: u32,
     /// What the cells hold.
-    kind: Kind,
+    kind: LaneKind,
     /// Whether a segment begins here.
     is_first: bool,
-    /// The cells that a walk visits: fewer than all if another lane was joined behind this chunk. Two bytes, so that nothing
+    /// The cells that a walk visits: fewer than all if another lane was joined after this chunk. Two bytes, so that nothing
     /// lies between the fields and a link is written as two words.
     used: u16,
     /// Of the first chunk of a segment: where the segment lies in the one it was joined to; itself, if it was not. Of other
@@ -93,10 +85,10 @@ struct Link {
 impl Link {
     /// Of a chunk that is in no list.
     fn unused() -> Link {
-        Link::new(NONE, Kind::Numbers, false, LOOSE_HOME)
+        Link::new(NONE, LaneKind::Numbers, false, LOOSE_HOME)
     }
 
-    fn new(next: u32, kind: Kind, is_first: bool, home: Home) -> Link {
+    fn new(next: u32, kind: LaneKind, is_first: bool, home: Home) -> Link {
         let link = Link { next, kind, is_first, used: CHUNK_CELLS as u16, home: AtomicU64::new(0) };
         link.set_home(home);
         link
@@ -120,29 +112,7 @@ impl Link {
     }
 }
 
-/// What the cells of a lane hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    Expressions,
-    Variables,
-    Numbers,
-}
-
-impl Kind {
-    pub(crate) const ALL: [Kind; 3] = [Kind::Expressions, Kind::Variables, Kind::Numbers];
-
-    /// The lane for what is no immediate.
-    #[inline]
-    pub(crate) fn of(reference: Ref) -> Kind {
-        match reference.tag() {
-            tag::NUMBER => Kind::Numbers,
-            tag::VARIABLE => Kind::Variables,
-            _ => Kind::Expressions,
-        }
-    }
-}
-
-/// Chunks that lie one behind the other.
+/// Chunks that lie one after the other.
 struct Run {
     start: u32,
     count: u32,
@@ -157,14 +127,14 @@ pub(crate) struct Chunks {
     /// How often a chunk was taken.
     taken: u64,
     /// How often one may have been taken without a question: as often as one was freed, and `ready`. So to free is to
-    /// add to this. Nothing is subtracted from those that were taken, since whoever takes and frees in turns would
+    /// add to this. Nothing is subtracted from those that were taken, since a caller that takes and frees in turns would
     /// wait for what it has just counted, twice.
     bound: u64,
     /// Of all cells of the chunks that were taken, those that were not handed out. A difference, which wraps: cells
     /// that are given back by a rewind are handed out again.
     unused: u64,
     /// The most chunks there may be.
-    limit: u32,
+    pub(crate) limit: u32,
     /// The chunks that may hold numbers: those before this one.
     pub(crate) number_limit: u32,
     /// The most chunks that were live.
@@ -221,21 +191,6 @@ impl Chunks {
         self.level();
     }
 
-    /// Frees all chunks, lifts the limit and begins all counts anew.
-    pub(crate) fn reset(&mut self) {
-        if self.live_count() > 0 {
-            for chunk in 0..self.count() {
-                let next = if chunk + 1 == self.count() { NONE } else { chunk + 1 };
-                self.links[chunk as usize] = Link::new(next, Kind::Numbers, false, LOOSE_HOME);
-            }
-            self.free = 0;
-        }
-        self.limit = CHUNKS_MAX;
-        (self.taken, self.bound, self.ready, self.unused, self.live_peak) = (0, 0, 0, 0, 0);
-        (self.spent, self.failures, self.cells_left) = (0, 0, 0);
-        self.level();
-    }
-
     /// Notes a failure.
     #[cold]
     pub(crate) fn refuse(&mut self, limit: Limit, chunks: u32) -> Full {
@@ -243,19 +198,14 @@ impl Chunks {
         Full::new(limit, chunks)
     }
 
-    /// Whether the limit leaves a lane so many cells, wherever they may lie.
-    pub(crate) fn could_hold(&self, lane: &Lane, cells: usize) -> bool {
-        let free = u64::from(self.limit.saturating_sub(self.live_count())) * u64::from(CHUNK_CELLS);
-        cells as u64 <= free + u64::from(lane.room())
-    }
-
-    /// Takes the last failure back, where another way was found.
-    pub(crate) fn forgive(&mut self) {
-        self.failures -= 1;
-    }
-
     /// Takes `cells` for a lane whose last chunk has not that many left.
-    pub(crate) fn extend(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, cells: u32) -> Result<u32, Full> {
+    pub(crate) fn extend(
+        &mut self,
+        words: &mut AllWords,
+        lane: &mut Lane,
+        kind: LaneKind,
+        cells: u32,
+    ) -> Result<u32, Full> {
         let run = match self.free {
             first if first != NONE && cells <= CHUNK_CELLS && self.live_count() < self.limit => {
                 self.unlink(NONE, first);
@@ -266,60 +216,60 @@ impl Chunks {
         Ok(self.append(words, lane, kind, &run, cells))
     }
 
-    /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies behind that.
+    /// Makes a run the end of a lane, and takes `cells` from it: from what is left of the last chunk on, if it lies after that.
     #[inline(always)]
-    fn append(&mut self, words: &mut All, lane: &mut Lane, kind: Kind, run: &Run, cells: u32) -> u32 {
+    fn append(&mut self, words: &mut AllWords, lane: &mut Lane, kind: LaneKind, run: &Run, cells: u32) -> u32 {
         let start = run.start * CHUNK_CELLS;
         let end = start + run.count * CHUNK_CELLS;
         if lane.is_empty() {
             self.adopt(run, Home { lane: run.start, order: 0 }, kind);
             lane.first = run.start;
-            lane.place = Place::new(start + cells, end);
+            lane.position = LanePosition::new(start + cells, end);
             return start;
         }
-        let last = &mut self.links[last_chunk(lane.place) as usize];
+        let last = &mut self.links[last_chunk(lane.position) as usize];
         last.next = run.start;
-        let home = last.segment(last_chunk(lane.place));
-        let mut at = lane.place.cursor();
-        if start != lane.place.end() {
+        let home = last.segment(last_chunk(lane.position));
+        let mut at = lane.position.cursor();
+        if start != lane.position.end() {
             self.leave(words, lane);
             at = start;
         }
         self.adopt(run, Home { lane: home.lane, order: home.order + 1 }, kind);
-        lane.place = Place::new(at + cells, end);
+        lane.position = LanePosition::new(at + cells, end);
         at
     }
 
     /// Joins the chunks of a lane that has some to the end of another lane of its kind, which goes on where the first one stood.
-    /// O(1). Not inlined: whoever has just filled a large region waits for this code, and it should not be there three times.
+    /// O(1). Not inlined: a caller that has just filled a large region waits for this code, and it should not be there three times.
     #[inline(never)]
     pub(crate) fn join(&mut self, from: &Lane, to: &mut Lane) {
         if to.is_empty() {
-            (to.first, to.place) = (from.first, from.place);
+            (to.first, to.position) = (from.first, from.position);
             return;
         }
-        let home = Home { lane: to.first, order: self.order(to, to.place) + 1 };
+        let home = Home { lane: to.first, order: self.order(to, to.position) + 1 };
         let left = to.room();
-        let last = &mut self.links[last_chunk(to.place) as usize];
+        let last = &mut self.links[last_chunk(to.position) as usize];
         last.next = from.first;
         last.used = (CHUNK_CELLS - left) as u16;
         self.links[from.first as usize].set_home(home);
-        to.place = from.place;
+        to.position = from.position;
         self.cells_left += u64::from(left);
     }
 
-    /// Fills what a lane leaves unused. Zeros are empty expressions to whoever walks over them, or has begun to.
-    fn leave(&mut self, words: &mut All, lane: &Lane) {
-        let first = word_of(lane.place.cursor());
+    /// Fills what a lane leaves unused. Zeros are empty expressions to a walk over them, also to one that has begun.
+    fn leave(&mut self, words: &mut AllWords, lane: &Lane) {
+        let first = word_of(lane.position.cursor());
         self.cells_left += u64::from(lane.room());
         words[first..first + lane.room() as usize * 2].fill(Ref::from_bits(0));
     }
 
-    /// New chunks, or free ones that lie together, for `cells`; if they lie behind the last chunk of the lane, for what does
+    /// New chunks, or free ones that lie together, for `cells`; if they lie after the last chunk of the lane, for what does
     /// not fit there.
     #[inline(never)]
     fn run(&mut self, lane: &Lane, cells: u32) -> Result<Run, Full> {
-        let behind = if lane.is_empty() { NONE } else { lane.place.end() / CHUNK_CELLS };
+        let behind = if lane.is_empty() { NONE } else { lane.position.end() / CHUNK_CELLS };
         let longer = (cells - lane.room()).div_ceil(CHUNK_CELLS);
         let wanted = Wanted { behind, longer, anew: cells.div_ceil(CHUNK_CELLS) };
         if self.live_count() + wanted.longer > self.limit {
@@ -360,7 +310,7 @@ impl Chunks {
         None
     }
 
-    /// How many chunks of the free list lie one behind the other from here, up to `most`, and the last of them.
+    /// How many chunks of the free list lie one after the other from here, up to `most`, and the last of them.
     fn stretch(&self, start: u32, most: u32) -> (u32, u32) {
         let (mut count, mut last) = (1, start);
         while count < most && self.links[last as usize].next == last + 1 {
@@ -369,7 +319,7 @@ impl Chunks {
         (count, last)
     }
 
-    /// Takes what lies behind `before` up to `last` out of the free list.
+    /// Takes what lies after `before` up to `last` out of the free list.
     fn unlink(&mut self, before: u32, last: u32) {
         let next = self.links[last as usize].next;
         match before {
@@ -419,8 +369,8 @@ impl Chunks {
     /// Frees all chunks of a lane, which stands at a place and has this first chunk; none of a lane that stands
     /// nowhere. Counts one of them, and gives the last.
     #[inline(always)]
-    pub(crate) fn release_all(&mut self, place: Place, first: u32) -> u32 {
-        let last = last_chunk(place);
+    pub(crate) fn release_all(&mut self, position: LanePosition, first: u32) -> u32 {
+        let last = last_chunk(position);
         // Before the first chunk there is none, so a lane without chunks has no last one.
         if let Some(link) = self.links.get_mut(last as usize) {
             link.next = self.free;
@@ -433,25 +383,25 @@ impl Chunks {
     /// Counts the chunks of a lane that is freed, but one.
     #[inline]
     pub(crate) fn count_freed(&mut self, first: u32, last: u32) {
-        if first != last && last != last_chunk(Place::START) {
+        if first != last && last != last_chunk(LanePosition::START) {
             let home = self.links[last as usize].home();
             let order = if home.lane == first { home.order } else { self.find(home).order };
             self.bound += u64::from(order);
         }
     }
 
-    /// Frees the chunks of a lane behind a place of it.
+    /// Frees the chunks of a lane after a place of it.
     #[cold]
-    pub(crate) fn release(&mut self, lane: &mut Lane, place: Place) {
-        let stood = std::mem::replace(&mut lane.place, place);
-        if place == Place::START {
+    pub(crate) fn release(&mut self, lane: &mut Lane, position: LanePosition) {
+        let stood = std::mem::replace(&mut lane.position, position);
+        if position == LanePosition::START {
             let first = std::mem::replace(&mut lane.first, NO_LANE);
             let last = self.release_all(stood, first);
             return self.count_freed(first, last);
         }
-        let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, place) + 1);
+        let (last, behind, kept) = (last_chunk(stood), self.order(lane, stood) + 1, self.order(lane, position) + 1);
         debug_assert!(kept < behind, "a mark is of this region and no older than its last rewind");
-        let end = &mut self.links[last_chunk(place) as usize];
+        let end = &mut self.links[last_chunk(position) as usize];
         end.used = CHUNK_CELLS as u16;
         let first = end.next;
         self.links[last as usize].next = self.free;
@@ -481,7 +431,7 @@ impl Chunks {
 
     /// Links a run in itself, as the end of a segment. Its cells are counted when they are handed out.
     #[inline(always)]
-    fn adopt(&mut self, run: &Run, home: Home, kind: Kind) {
+    fn adopt(&mut self, run: &Run, home: Home, kind: LaneKind) {
         for at in 0..run.count {
             let chunk = run.start + at;
             let next = if at + 1 == run.count { NONE } else { chunk + 1 };
@@ -494,13 +444,13 @@ impl Chunks {
     }
 }
 
-/// The last chunk of the room of a place: of a mark, the chunk where it lies; what is no chunk at the start.
+/// The last chunk of the room of a place: of a mark, the chunk where it lies; what is not a chunk at the start.
 #[inline]
-fn last_chunk(place: Place) -> u32 {
-    (place.end() / CHUNK_CELLS).wrapping_sub(1)
+fn last_chunk(position: LanePosition) -> u32 {
+    (position.end() / CHUNK_CELLS).wrapping_sub(1)
 }
 
-/// How many chunks are wanted: fewer if they lie behind the last one.
+/// How many chunks are wanted: fewer if they lie after the last one.
 struct Wanted {
     behind: u32,
     longer: u32,
@@ -523,7 +473,7 @@ mod tests {
         let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lane = Lane::EMPTY;
         let full = chunks
-            .extend(&mut words, &mut lane, Kind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1)
+            .extend(&mut words, &mut lane, LaneKind::Expressions, CHUNKS_MAX * CHUNK_CELLS + 1)
             .expect_err("too much");
         assert_eq!((full.limit(), full.bytes()), (Limit::Addresses, 1 << 32));
         assert_eq!((chunks.count(), lane), (0, Lane::EMPTY));
@@ -535,23 +485,23 @@ mod tests {
         let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 100];
         for lane in &mut lanes {
-            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, LaneKind::Expressions, 64).expect("there is no limit");
         }
         for lane in lanes.iter_mut().step_by(2) {
-            chunks.release(lane, Place::START);
+            chunks.release(lane, LanePosition::START);
         }
         assert_eq!(chunks.credit(), 100 * STEPS_EARNED);
         chunks.spend(chunks.credit() - 20);
         let mut long = Lane::EMPTY;
-        chunks.extend(&mut words, &mut long, Kind::Expressions, 65).expect("there is no limit");
+        chunks.extend(&mut words, &mut long, LaneKind::Expressions, 65).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.credit()), (102, 2 * STEPS_EARNED));
         for lane in lanes.iter_mut().skip(1).step_by(2) {
-            chunks.release(lane, Place::START);
+            chunks.release(lane, LanePosition::START);
         }
         // A search past all of them, and a sort.
         chunks.spent = chunks.taken * STEPS_EARNED - (100 + 102);
         let mut longest = Lane::EMPTY;
-        chunks.extend(&mut words, &mut longest, Kind::Expressions, 6_400).expect("there is no limit");
+        chunks.extend(&mut words, &mut longest, LaneKind::Expressions, 6_400).expect("there is no limit");
         assert_eq!((chunks.count(), chunks.free_count(), chunks.credit()), (102, 0, 100 * STEPS_EARNED));
     }
 
@@ -561,14 +511,14 @@ mod tests {
         let (mut chunks, mut words) = (Chunks::new(), Reserved::new().expect("there is address space"));
         let mut lanes = [Lane::EMPTY; 4];
         for lane in &mut lanes {
-            chunks.extend(&mut words, lane, Kind::Expressions, 64).expect("there is no limit");
+            chunks.extend(&mut words, lane, LaneKind::Expressions, 64).expect("there is no limit");
         }
         for at in [0, 2, 1, 3] {
-            chunks.release(&mut lanes[at], Place::START);
+            chunks.release(&mut lanes[at], LanePosition::START);
         }
         chunks.spend(chunks.credit());
         chunks.set_limit(Some(4 * CHUNK_BYTES));
         let mut long = Lane::EMPTY;
-        assert_eq!(chunks.extend(&mut words, &mut long, Kind::Expressions, 4 * 64), Ok(0));
+        assert_eq!(chunks.extend(&mut words, &mut long, LaneKind::Expressions, 4 * 64), Ok(0));
     }
 }

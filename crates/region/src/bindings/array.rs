@@ -4,9 +4,9 @@
 //! the old one is given back with the region, and what refers to the array refers to it still. Elements that are not yet
 //! there, or no longer, are zeros: a copy follows nothing that was removed.
 
+use super::object::{ARRAY, cells_with_prefix};
 use crate::heap::{Heap, ZERO, cells_of};
 use crate::limit::{Full, LENGTH_MAX};
-use crate::object::{ARRAY, cells_with_prefix};
 use crate::reference::Ref;
 use crate::region::Region;
 use crate::words::Words;

@@ -5,20 +5,20 @@
 //! 2. The owner writes whole expressions there, header and children, as [`Heap::expression`] would.
 //! 3. [`Heap::fill`] takes the cells that were written, before anything else is asked of the heap.
 //!
-//! What was written wrongly is no danger to memory: every access of a heap is within its reservation.
+//! What was written wrongly does not endanger memory: every access of a heap is within its reservation.
 
 use std::ops::Range;
 
-use crate::chunks::CHUNK_WORDS;
 use crate::heap::Heap;
+use crate::layout::CHUNK_WORDS;
 use crate::reference::Ref;
-use crate::region::{Mark, Place, Region};
+use crate::region::{LanePosition, Mark, Region};
 
 impl Heap {
     /// The cells that are left of the last chunk of a region's expressions, empty if there are none.
     #[inline]
     pub fn room(&self, region: &Region) -> Range<u32> {
-        region.expressions.place.cursor()..region.expressions.place.end()
+        region.expressions.position.cursor()..region.expressions.position.end()
     }
 
     /// Takes so many cells of the [room](Heap::room), in which whole expressions were written. Whether there were so many.
@@ -43,7 +43,7 @@ impl Mark {
 
     /// The mark with these [`Mark::bits`]. Any others make a mark that means nothing for any region.
     pub fn from_bits([expressions, variables, numbers]: [u64; 3]) -> Mark {
-        let place = Place::from_bits;
-        Mark { expressions: place(expressions), variables: place(variables), numbers: place(numbers) }
+        let position = LanePosition::from_bits;
+        Mark { expressions: position(expressions), variables: position(variables), numbers: position(numbers) }
     }
 }

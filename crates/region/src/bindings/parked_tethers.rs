@@ -10,7 +10,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::storage::Tether;
+use crate::tether::Tether;
 
 /// There is no tether of this number: it was never parked, or was taken already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
