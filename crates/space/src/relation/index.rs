@@ -44,7 +44,14 @@ impl Default for KeyTable {
 
 /// Two rows or more, or none while the list is free.
 #[derive(Clone)]
-enum List {
+struct List {
+    rows: ListedRows,
+    /// How many of them became holes since they were listed.
+    holes: u32,
+}
+
+#[derive(Clone)]
+enum ListedRows {
     Run(Range<u32>),
     Each(Vec<u32>),
 }
@@ -86,23 +93,34 @@ impl RowList<'_> {
 }
 
 impl List {
+    fn of(rows: ListedRows) -> Self {
+        Self { rows, holes: 0 }
+    }
+
     fn first(&self) -> u32 {
-        match self {
-            Self::Run(rows) => rows.start,
-            Self::Each(rows) => rows[0],
+        match &self.rows {
+            ListedRows::Run(rows) => rows.start,
+            ListedRows::Each(rows) => rows[0],
+        }
+    }
+
+    fn rows(&self) -> RowList<'_> {
+        match &self.rows {
+            ListedRows::Run(rows) => RowList::Run(rows.clone()),
+            ListedRows::Each(rows) => RowList::Each(rows),
         }
     }
 
     fn push(&mut self, row: u32) {
-        match self {
-            Self::Run(rows) if row == rows.end => rows.end += 1,
-            Self::Run(rows) => {
+        match &mut self.rows {
+            ListedRows::Run(rows) if row == rows.end => rows.end += 1,
+            ListedRows::Run(rows) => {
                 let mut each = Vec::with_capacity((rows.len() + 1).max(4));
                 each.extend(rows.clone());
                 each.push(row);
-                *self = Self::Each(each);
+                self.rows = ListedRows::Each(each);
             }
-            Self::Each(rows) => rows.push(row),
+            ListedRows::Each(rows) => rows.push(row),
         }
     }
 }
@@ -195,10 +213,7 @@ impl Index {
         match self.place(key, keys) {
             None => RowList::Each(&[]),
             Some(place) if *place & LIST == 0 => RowList::Each(std::slice::from_ref(place)),
-            Some(place) => match &self.lists[(*place & !LIST) as usize] {
-                List::Run(rows) => RowList::Run(rows.clone()),
-                List::Each(rows) => RowList::Each(rows),
-            },
+            Some(place) => self.lists[(*place & !LIST) as usize].rows(),
         }
     }
 
@@ -235,15 +250,29 @@ impl Index {
         }
     }
 
+    /// Notes that a row became a hole. A list leaves its holes when they are more than half of it, so a query never walks over more
+    /// holes than rows, and a removal pays for that once.
+    pub(super) fn forget(&mut self, row: u32, keys: &KeyReader<'_>, copies: &Copies) {
+        let Some((key, &place)) = keys.at(row).and_then(|key| Some((key, self.place(key, keys)?))) else { return };
+        if place & LIST == 0 {
+            return self.retain(key, keys, |listed| listed != row);
+        }
+        let list = &mut self.lists[(place & !LIST) as usize];
+        list.holes += 1;
+        if list.holes as usize * 2 > list.rows().len() {
+            self.retain(key, keys, |listed| copies.get(listed) > 0);
+        }
+    }
+
     /// Keeps only the rows of a key that are wanted.
-    pub(super) fn retain(&mut self, key: Key, keys: &KeyReader<'_>, is_wanted: impl Fn(u32) -> bool) {
+    fn retain(&mut self, key: Key, keys: &KeyReader<'_>, is_wanted: impl Fn(u32) -> bool) {
         let Some(&place) = self.place(key, keys) else { return };
         let left: Vec<u32> = match self.get(key, keys) {
             RowList::Run(rows) => rows.filter(|&row| is_wanted(row)).collect(),
             RowList::Each(rows) => rows.iter().copied().filter(|&row| is_wanted(row)).collect(),
         };
         if place & LIST != 0 && !left.is_empty() {
-            self.lists[(place & !LIST) as usize] = List::Each(left);
+            self.lists[(place & !LIST) as usize] = List::of(ListedRows::Each(left));
             return;
         }
         if !left.is_empty() {
@@ -258,7 +287,7 @@ impl Index {
             }
         }
         if place & LIST != 0 {
-            self.lists[(place & !LIST) as usize] = List::Run(0..0);
+            self.lists[(place & !LIST) as usize] = List::of(ListedRows::Run(0..0));
             self.free.push(place & !LIST);
         }
     }
@@ -282,7 +311,7 @@ fn with_row(place: Option<u32>, row: u32, lists: &mut Vec<List>, free: &mut Vec<
             place
         }
         Some(only) => {
-            let mut list = List::Run(only..only + 1);
+            let mut list = List::of(ListedRows::Run(only..only + 1));
             list.push(row);
             LIST | free_list(list, lists, free)
         }

@@ -12,7 +12,7 @@
 //! 3. Removing the last copy of a row leaves a hole. A segment of which more than half is holes is packed.
 //! 4. An index of a *path* (a column, or a child of the compound terms in a column) lists the rows of a segment by the match
 //!    key found there; it is made when a query first asks for it, and in the head it is kept up to date afterwards. Holes
-//!    leave a list of the head when a query walks it and finds that they are more than half.
+//!    leave a list of the head when they are more than half of it.
 //!
 //! Invariants
 //! - Rows lie in the order of their insertion numbers, across segments; only a row that came back with its old
@@ -221,7 +221,7 @@ impl Relation {
         if self.head.segment.len() > 0 {
             let start = self.len();
             let head = std::mem::replace(&mut self.head, CountedSegment { start, ..CountedSegment::default() });
-            let segment = Arc::new(head.segment.sealed());
+            let segment = Arc::new(head.segment);
             self.sealed.push(CountedSegment { segment, copies: head.copies, start: head.start });
         }
         let share = |part: &CountedSegment<Arc<Segment>>| CountedSegment {
@@ -298,9 +298,7 @@ impl Relation {
         }
         let last = self.sealed.pop().expect("something is sealed");
         match Arc::try_unwrap(last.segment) {
-            Ok(segment) => {
-                self.head = CountedSegment { segment: segment.unsealed(), copies: last.copies, start: last.start }
-            }
+            Ok(segment) => self.head = CountedSegment { segment, copies: last.copies, start: last.start },
             Err(segment) => self.sealed.push(CountedSegment { segment, ..last }),
         }
         self.count_starts();
@@ -332,7 +330,7 @@ impl Relation {
         if let Some(row) = row.checked_sub(self.head.start) {
             let CountedSegment { segment, copies, .. } = &mut self.head;
             if copies.remove(row) == 0 {
-                segment.forget(row, dictionary);
+                segment.forget(row, copies, dictionary);
                 if copies.holes() > segment.len() / 2 {
                     self.head = self.head_view().packed(dictionary);
                 }
@@ -344,7 +342,7 @@ impl Relation {
         part.copies.remove(row - part.start);
         if part.copies.holes() > part.segment.len() / 2 {
             let CountedSegment { segment, copies, start } = part.view().packed(dictionary);
-            self.sealed[place] = CountedSegment { segment: Arc::new(segment.sealed()), copies, start };
+            self.sealed[place] = CountedSegment { segment: Arc::new(segment), copies, start };
             self.count_starts();
         }
     }
@@ -463,12 +461,12 @@ impl CountedSegment<Arc<Segment>> {
     fn joined(self, younger: &SegmentView<'_>, dictionary: &Terms) -> Self {
         let Self { segment, copies, start } = self;
         let mut joined = match Arc::try_unwrap(segment) {
-            Ok(segment) => CountedSegment { segment: segment.unsealed(), copies, start },
+            Ok(segment) => CountedSegment { segment, copies, start },
             Err(segment) => {
                 SegmentView { segment: &segment, copies: &copies, start, is_head: false }.packed(dictionary)
             }
         };
         joined.take(younger, dictionary);
-        CountedSegment { segment: Arc::new(joined.segment.sealed()), copies: joined.copies, start }
+        CountedSegment { segment: Arc::new(joined.segment), copies: joined.copies, start }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Path;
 use super::copies::Copies;
-use super::index::{Index, IndexedBy, Key, KeyReader, RowList};
+use super::index::{Index, IndexedBy, KeyReader, RowList};
 use super::indexes::Indexes;
 use crate::batch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
@@ -218,12 +218,16 @@ impl Segment {
         self.set = set;
     }
 
-    /// Takes a row that became a hole out of the set.
-    pub(super) fn forget(&mut self, row: u32, dictionary: &Terms) {
+    /// Takes a row that became a hole out of the set, and out of the indexes in time.
+    pub(super) fn forget(&mut self, row: u32, copies: &Copies, dictionary: &Terms) {
         let hash = hash_keys(self.terms(row), dictionary);
         if let Ok(entry) = self.set.find_entry(hash, |&listed| listed == row) {
             entry.remove();
         }
+        let Self { rows, indexes, .. } = self;
+        indexes.each_mut(|place, index| {
+            index.forget(row, &KeyReader { rows: TermReader(rows), place, dictionary }, copies);
+        });
     }
 
     /// Reads an index, which is made if need be; the holes are left out if it is said which those are.
@@ -235,7 +239,7 @@ impl Segment {
         read: impl FnOnce(&Index, &KeyReader<'_>) -> T,
     ) -> T {
         let keys = KeyReader { rows: TermReader(&self.rows), place, dictionary };
-        if let Some(index) = self.indexes.read().get(place) {
+        if let Some(index) = self.indexes.get(place) {
             return read(index, &keys);
         }
         let index = match copies {
@@ -251,20 +255,18 @@ impl Segment {
         answer
     }
 
-    /// Reads the shortest of the lists of these keys, or the first that is short enough; gives its length and where it is,
-    /// or a path without an index.
+    /// Reads the shortest of the lists of these keys, or the first that is short enough; fails with a path without an index.
     pub(super) fn shortest(
         &self,
         known: &[(Path, Term)],
         short_enough: usize,
         dictionary: &Terms,
         read: impl FnOnce(RowList<'_>, (Path, Term)),
-    ) -> Result<(usize, Path, Term), Path> {
-        let indexes = self.indexes.read();
+    ) -> Result<(), Path> {
         let mut best: Option<(RowList<'_>, Path, Term)> = None;
         for &(path, key) in known {
             let place = IndexedBy::Path(path);
-            let index = indexes.get(place).ok_or(path)?;
+            let index = self.indexes.get(place).ok_or(path)?;
             let rows = index.get(key.into(), &KeyReader { rows: TermReader(&self.rows), place, dictionary });
             let length = rows.len();
             if best.as_ref().is_none_or(|(shortest, ..)| length < shortest.len()) {
@@ -275,29 +277,8 @@ impl Segment {
             }
         }
         let (rows, path, key) = best.expect("at least one path is known");
-        let length = rows.len();
         read(rows, (path, key));
-        Ok((length, path, key))
-    }
-
-    /// Takes the holes out of what an index lists for a key.
-    pub(super) fn forget_holes(&self, place: IndexedBy, key: Key, copies: &Copies, dictionary: &Terms) {
-        self.indexes.change(place, |index| {
-            let keys = KeyReader { rows: TermReader(&self.rows), place, dictionary };
-            index.retain(key, &keys, |row| copies.get(row) > 0);
-        });
-    }
-
-    /// From now on it does not change: its indexes are read without a lock.
-    pub(super) fn sealed(mut self) -> Self {
-        self.indexes = self.indexes.sealed();
-        self
-    }
-
-    /// From now on it may change again.
-    pub(super) fn unsealed(mut self) -> Self {
-        self.indexes = self.indexes.unsealed();
-        self
+        Ok(())
     }
 }
 

@@ -101,7 +101,7 @@ impl SegmentView<'_> {
         visit(RowSelection { part: self, rows, is_sure });
     }
 
-    /// Hands on the rows that an index lists for a key; the head forgets its holes if most are.
+    /// Hands on the rows that an index lists for a key.
     fn list(
         self,
         place: IndexedBy,
@@ -110,54 +110,28 @@ impl SegmentView<'_> {
         dictionary: &Terms,
         visit: &mut impl FnMut(RowSelection<'_>),
     ) {
-        let holes = self.with_index(place, dictionary, |index, keys| {
-            let rows = index.get(key, keys);
-            let holes = self.holes_among(&rows);
-            visit(RowSelection { part: self, rows, is_sure });
-            holes
+        self.with_index(place, dictionary, |index, keys| {
+            visit(RowSelection { part: self, rows: index.get(key, keys), is_sure });
         });
-        self.forget_holes(holes, place, key, dictionary);
-    }
-
-    /// How many of the listed rows are holes, and how many are listed, where it matters.
-    #[inline]
-    fn holes_among(self, rows: &RowList<'_>) -> [usize; 2] {
-        if !self.is_head || self.copies.holes() == 0 {
-            return [0; 2];
-        }
-        let is_hole = |row: u32| self.copies.get(row) == 0;
-        let holes = match rows {
-            RowList::Run(rows) => rows.clone().filter(|&row| is_hole(row)).count(),
-            RowList::Each(rows) => rows.iter().filter(|&&row| is_hole(row)).count(),
-        };
-        [holes, rows.len()]
-    }
-
-    fn forget_holes(self, [holes, listed]: [usize; 2], place: IndexedBy, key: Key, dictionary: &Terms) {
-        if holes * 2 > listed {
-            self.segment.forget_holes(place, key, self.copies, dictionary);
-        }
     }
 
     /// Hands on the shortest list among the paths, or what two of them list together.
     fn narrow(self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
-        let (mut mixed, mut holes) = (None, [0; 2]);
-        let (path, key) = loop {
+        let mut mixed = None;
+        loop {
             let read = |rows: RowList<'_>, best: (Path, Term)| {
                 mixed = pair_of(best, known).filter(|pair| self.are_mixed(&rows, pair.other, dictionary));
                 if mixed.is_none() {
-                    holes = self.holes_among(&rows);
                     visit(RowSelection { part: self, rows, is_sure: known.len() == 1 });
                 }
             };
             match self.segment.shortest(known, SHORT_ENOUGH, dictionary, read) {
-                Ok((_, path, key)) => break (path, key),
+                Ok(()) => break,
                 Err(missing) => self.with_index(IndexedBy::Path(missing), dictionary, |_, _| ()),
             }
-        };
-        match mixed {
-            Some(pair) => self.list(pair.place, pair.key, known.len() == 2, dictionary, visit),
-            None => self.forget_holes(holes, IndexedBy::Path(path), key.into(), dictionary),
+        }
+        if let Some(pair) = mixed {
+            self.list(pair.place, pair.key, known.len() == 2, dictionary, visit);
         }
     }
 }
