@@ -5,7 +5,7 @@ use super::{INTERACTIONS_A_ROUND, ROUNDS, SIZES, SUITE, exchange, sizes, sum};
 use crate::compare::{Case, Timed, compare, timed};
 use crate::row::Row;
 use crate::{Plan, Rows};
-use cassette::{Content, Exchange, KeyScheme, Tape, write_tape};
+use cassette::{Content, Exchange, KeyScheme, Cassette, write_cassette};
 use std::error::Error;
 use std::hint::black_box;
 
@@ -150,13 +150,13 @@ impl Forms {
     }
 
     fn sealed(&self, plan: &Plan) -> Rows {
-        let path = plan.scratch.join("report.tape");
-        write_tape(&path, &self.content.exchanges, &[], KeyScheme::target())?;
+        let path = plan.scratch.join("report.cassette");
+        write_cassette(&path, &self.content.exchanges, &[], KeyScheme::target())?;
         let last = &self.content.exchanges[self.n as usize - 1];
         let expected = sum(last);
         let find = || -> Result<u64, Box<dyn Error>> {
-            let tape = Tape::open(&path)?;
-            let found = tape.find(&KeyScheme::target(), &last.request)?;
+            let cassette = Cassette::open(&path)?;
+            let found = cassette.find(&KeyScheme::target(), &last.request)?;
             Ok(if found == [self.n as usize - 1] { expected } else { 0 })
         };
         let load = || -> Result<u64, Box<dyn Error>> {
@@ -173,8 +173,8 @@ impl Forms {
                 MESSAGE_PACK,
                 "ours opens a file, checks and decompresses it; the peer decodes bytes in memory",
                 &|| {
-                    let tape = Tape::open(&path)?;
-                    tape.exchanges().try_fold(0, |total, exchange| Ok(total + sum(&exchange?)))
+                    let cassette = Cassette::open(&path)?;
+                    cassette.exchanges().try_fold(0, |total, exchange| Ok(total + sum(&exchange?)))
                 },
                 &|| Ok(rmp_serde::from_slice::<Cassette>(&self.message_pack)?.sum()),
             )?,

@@ -5,7 +5,7 @@ use super::report::Cassette;
 use super::{ROUNDS, SUITE, exchange, sum};
 use crate::compare::{Case, Timed, compare, timed};
 use crate::{Plan, Rows};
-use cassette::{Exchange, Recorder, RecorderOptions, Tape};
+use cassette::{Exchange, Recorder, RecorderOptions, Cassette};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(super) fn cases(plan: &Plan) -> Rows {
         rounds: plan.rounds(ROUNDS),
         note: note.to_owned(),
     };
-    let path = plan.scratch.join("enqueued.tape");
+    let path = plan.scratch.join("enqueued.cassette");
     let mut rows = Vec::new();
     for (end, options) in variants() {
         rows.push(compare(
@@ -76,9 +76,9 @@ fn record(path: &std::path::Path, n: u64, options: RecorderOptions) -> Result<Ti
     let recorder = Recorder::open(path, options)?;
     let elapsed = each(n, |exchange| Ok(recorder.record(exchange).map(drop)?))?;
     drop(recorder);
-    let tape = Tape::open(path)?;
-    let checksum = tape.len() as u64;
-    std::fs::remove_file(path.with_extension("tape.recording"))?;
+    let cassette = Cassette::open(path)?;
+    let checksum = cassette.len() as u64;
+    std::fs::remove_file(path.with_extension("cassette.recording"))?;
     Ok(Timed { elapsed, checksum })
 }
 
@@ -108,9 +108,9 @@ fn to_the_end(path: &std::path::Path, options: RecorderOptions) -> Result<Timed,
         }
         Ok(recorder.finish()?)
     })?;
-    let tape = Tape::open(path)?;
+    let cassette = Cassette::open(path)?;
     let checksum =
-        tape.exchanges().try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&restored(exchange?))))?;
+        cassette.exchanges().try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&restored(exchange?))))?;
     std::fs::remove_file(path)?;
     Ok(Timed { elapsed, checksum })
 }

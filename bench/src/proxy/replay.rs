@@ -1,6 +1,6 @@
-//! Answers from a tape.
+//! Answers from a cassette.
 
-use super::peers::{Proxy, flows, ours, tape, text, theirs};
+use super::peers::{Proxy, flows, ours, cassette, text, theirs};
 use super::{HOST, REQUESTS, ROUNDS, SUITE, client, origin};
 use crate::compare::{Case, Timed, compare, judged, timed};
 use crate::row::Row;
@@ -54,8 +54,8 @@ pub(super) fn with_requests(plan: &Plan) -> Rows {
 }
 
 fn replaying(plan: &Plan, scheme: &'static str, port: u16) -> Result<Proxy, Box<dyn Error>> {
-    let tape = tape(plan, scheme, port)?;
-    ours(plan, &["replay", text(&tape), "--speed", "0", "--repeats", "last"])
+    let cassette = cassette(plan, scheme, port)?;
+    ours(plan, &["replay", text(&cassette), "--speed", "0", "--repeats", "last"])
 }
 
 /// What a server on the same library does without a proxy's work.

@@ -1,4 +1,4 @@
-//! Bytes from the wire, borrowed from a tape or owned.
+//! Bytes from the wire, borrowed from a cassette or owned.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 /// Bytes that are text most of the time and need not be: a header's value, a target, a body.
 ///
-/// Decoding a tape borrows from it; [`Bytes::into_owned`] cuts that tie. Equality and order are those of the bytes.
+/// Decoding a cassette borrows from it; [`Bytes::into_owned`] cuts that tie. Equality and order are those of the bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes<'a>(pub Cow<'a, [u8]>);
 

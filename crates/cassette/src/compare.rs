@@ -1,4 +1,4 @@
-//! What differs between two tapes.
+//! What differs between two cassettes.
 //!
 //! 1. Exchanges are paired: those that ask the same [question](crate::matching), in their order; then, of what is left, those
 //!    with the same method, server and path, in their order.
@@ -8,28 +8,28 @@
 
 mod conversation;
 
+use crate::cassette::Cassette;
 use crate::error::ReadError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::matching::miss::{by_name, common_start, shorten, shown};
 use crate::matching::{Rules, json};
 use crate::message::{Body, Header, Informational, Request, Response};
-use crate::tape::Tape;
 use crate::websocket::{Direction, WsFrame};
 use conversation::Conversation;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
-/// What differs between two tapes.
+/// What differs between two cassettes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// In what is known of the tapes.
+    /// In what is known of the cassettes.
     pub meta: Vec<Change>,
-    /// The positions of exchanges that only the first tape has.
+    /// The positions of exchanges that only the first cassette has.
     pub only_before: Vec<usize>,
     /// The positions of exchanges that only the second one has.
     pub only_after: Vec<usize>,
-    /// Exchanges that differ, in the order of the first tape.
+    /// Exchanges that differ, in the order of the first cassette.
     pub changed: Vec<Changed>,
 }
 
@@ -37,9 +37,9 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changed {
-    /// The position on the first tape.
+    /// The position on the first cassette.
     pub before: usize,
-    /// The position on the second tape.
+    /// The position on the second cassette.
     pub after: usize,
     /// What differs, never nothing.
     pub changes: Vec<Change>,
@@ -51,7 +51,7 @@ pub struct Changed {
 pub struct Change {
     /// What: `response status`, `request header accept`, `response body at items.0.id`.
     pub place: String,
-    /// On the first tape, shortened; `None` is nothing at all.
+    /// On the first cassette, shortened; `None` is nothing at all.
     pub before: Option<String>,
     /// On the second one, shortened.
     pub after: Option<String>,
@@ -71,11 +71,11 @@ impl Comparison {
     }
 }
 
-/// Compares two tapes.
+/// Compares two cassettes.
 ///
 /// # Errors
 /// One of them is not what was written.
-pub fn compare(before: &Tape, after: &Tape, with_times: bool) -> Result<Comparison, ReadError> {
+pub fn compare(before: &Cassette, after: &Cassette, with_times: bool) -> Result<Comparison, ReadError> {
     let mut comparison = Comparison::default();
     let mut changes = Changes::default();
     changes.notes("", &before.meta()?, &after.meta()?);
@@ -93,7 +93,7 @@ pub fn compare(before: &Tape, after: &Tape, with_times: bool) -> Result<Comparis
 
 type Pairs = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
 
-fn pairs(before: &Tape, after: &Tape) -> Result<Pairs, ReadError> {
+fn pairs(before: &Cassette, after: &Cassette) -> Result<Pairs, ReadError> {
     let rules = Rules::default();
     let question = |request: &Request<'_>| rules.canonical(request);
     let place = |request: &Request<'_>| {
@@ -112,12 +112,13 @@ fn pairs(before: &Tape, after: &Tape) -> Result<Pairs, ReadError> {
 /// Pairs those with the same key, in their order; gives what is left as well.
 fn pair_by(
     key: &dyn Fn(&Request<'_>) -> Vec<u8>,
-    (before, ones): (&Tape, Vec<usize>),
-    (after, others): (&Tape, Vec<usize>),
+    (before, ones): (&Cassette, Vec<usize>),
+    (after, others): (&Cassette, Vec<usize>),
 ) -> Result<Pairs, ReadError> {
     let mut by_key: HashMap<[u8; 32], VecDeque<usize>> = HashMap::new();
-    let hash =
-        |tape: &Tape, at| -> Result<[u8; 32], ReadError> { Ok(*blake3::hash(&key(&tape.request(at)?)).as_bytes()) };
+    let hash = |cassette: &Cassette, at| -> Result<[u8; 32], ReadError> {
+        Ok(*blake3::hash(&key(&cassette.request(at)?)).as_bytes())
+    };
     for at in others {
         by_key.entry(hash(after, at)?).or_default().push_back(at);
     }

@@ -1,12 +1,12 @@
 //! Compression of blocks: zstd, by its own library. The reasons and the figures are in
 //! `docs/decisions/0036-one-library-for-zstd.md`.
 //!
-//! Every block is decompressed again before it counts: a defect of the compressor, or of the memory, costs a larger tape and never
+//! Every block is decompressed again before it counts: a defect of the compressor, or of the memory, costs a larger cassette and never
 //! its content.
 
 use zstd::bulk;
 
-/// The level that is shortest for what tapes hold, among those that are fast.
+/// The level that is shortest for what cassettes hold, among those that are fast.
 const LEVEL: i32 = 1;
 
 /// What is not made shorter by an eighth stays as it is and can be used in place.

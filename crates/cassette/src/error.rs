@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// Bytes that say nothing in the encoding of tapes.
+/// Bytes that say nothing in the encoding of cassettes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Malformed {
@@ -61,15 +61,15 @@ impl Error for Failure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flaw {
-    /// The file is shorter than any tape.
+    /// The file is shorter than any cassette.
     Short,
-    /// It does not begin as a tape does.
+    /// It does not begin as a cassette does.
     Magic,
     /// It is of a version that this program does not know.
     Version(u32),
     /// The bytes are not those that their checksum was made of.
     Checksum,
-    /// It does not end as a tape does: the end is missing, or something follows it.
+    /// It does not end as a cassette does: the end is missing, or something follows it.
     NoEnd,
     /// It is not as long as it says.
     Length,
@@ -84,14 +84,14 @@ pub enum Flaw {
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Short => f.write_str("too short for a tape"),
-            Self::Magic => f.write_str("this is no tape"),
+            Self::Short => f.write_str("too short for a cassette"),
+            Self::Magic => f.write_str("this is no cassette"),
             Self::Version(version) => write!(f, "version {version}, but this program reads up to {VERSION}"),
             Self::Checksum => f.write_str("bytes have changed since they were written"),
-            Self::NoEnd => f.write_str("the end of the tape is missing"),
-            Self::Length => f.write_str("the tape is not as long as it says"),
+            Self::NoEnd => f.write_str("the end of the cassette is missing"),
+            Self::Length => f.write_str("the cassette is not as long as it says"),
             Self::Compression => f.write_str("what is compressed here cannot be decompressed"),
-            Self::Parts => f.write_str("the parts of the tape do not fit together"),
+            Self::Parts => f.write_str("the parts of the cassette do not fit together"),
             Self::Record(malformed) => malformed.fmt(f),
         }
     }
@@ -122,13 +122,13 @@ impl fmt::Display for Damage {
 
 impl Error for Damage {}
 
-/// Why a tape cannot be read.
+/// Why a cassette cannot be read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The system refused.
     Disk(Failure),
-    /// The tape is not what was written.
+    /// The cassette is not what was written.
     Damaged(Damage),
     /// The journal of a recording cannot be read.
     Recording(String),
@@ -167,7 +167,7 @@ impl From<Damage> for ReadError {
     }
 }
 
-/// Why a tape was not sealed. The recording and any tape of the name are as they were.
+/// Why a cassette was not sealed. The recording and any cassette of the name are as they were.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SealError {
@@ -175,7 +175,7 @@ pub enum SealError {
     Disk(Failure),
     /// What is to be sealed cannot be read.
     Unreadable(ReadError),
-    /// More than a tape has room for.
+    /// More than a cassette has room for.
     TooLarge(&'static str),
     /// Two exchanges have this number.
     SameNumber(u64),
@@ -185,13 +185,13 @@ pub enum SealError {
     Broken(&'static str),
 }
 
-/// A secret that would have been on a tape.
+/// A secret that would have been on a cassette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exposed {
     /// What was to be sealed.
     pub file: String,
-    /// The number of the exchange; `None` for what is known of the tape.
+    /// The number of the exchange; `None` for what is known of the cassette.
     pub exchange: Option<u64>,
     /// In which field, and the form of the secret.
     pub finding: Finding,
@@ -207,7 +207,7 @@ impl fmt::Display for Exposed {
         write!(f, "{file}: ")?;
         match exchange {
             Some(number) => write!(f, "exchange {number} has {what} in its {place}")?,
-            None => write!(f, "the tape has {what} in its {place}")?,
+            None => write!(f, "the cassette has {what} in its {place}")?,
         }
         if *is_kept {
             f.write_str(", which is not text and was left as it is")?;
@@ -225,7 +225,7 @@ impl fmt::Display for SealError {
         match self {
             Self::Disk(failure) => failure.fmt(f),
             Self::Unreadable(error) => error.fmt(f),
-            Self::TooLarge(what) => write!(f, "the tape is too large: {what}; record to several tapes"),
+            Self::TooLarge(what) => write!(f, "the cassette is too large: {what}; record to several cassettes"),
             Self::SameNumber(number) => write!(f, "two exchanges have the number {number}; give each its own"),
             Self::Secret(exposed) if exposed.is_kept => write!(
                 f,
@@ -233,7 +233,7 @@ impl fmt::Display for SealError {
             ),
             Self::Secret(exposed) => write!(
                 f,
-                "{exposed}; `metroon tape redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"
+                "{exposed}; `metroon cassette redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"
             ),
             Self::Broken(what) => write!(f, "the recording cannot be sealed: {what}; record it again"),
         }
@@ -270,7 +270,7 @@ pub enum RecordError {
     Journal(String),
     /// What is there already cannot be read.
     Unreadable(ReadError),
-    /// The tape was not sealed; its recording is there.
+    /// The cassette was not sealed; its recording is there.
     Seal(SealError),
     /// Something other than a body is longer than a frame.
     TooLong {
@@ -303,7 +303,9 @@ impl fmt::Display for RecordError {
             Self::NumberTaken(number) => {
                 write!(f, "the number {number} may be taken: let the recorder number it, or take a number from `start`")
             }
-            Self::NoNumbersLeft => f.write_str("the tape has no number left for an exchange; record to another tape"),
+            Self::NoNumbersLeft => {
+                f.write_str("the cassette has no number left for an exchange; record to another cassette")
+            }
         }
     }
 }

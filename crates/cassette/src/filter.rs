@@ -1,7 +1,7 @@
 //! What is not recorded: whoever leaves exchanges out says why, and how many there were.
 //!
 //! A [`Filter`] is a list of [conditions](LeaveOut) with a reason each. An exchange that meets all of one of them is left out, and is
-//! counted under its reason on the tape: [`Tape::left_out`](crate::Tape::left_out) has the counts, and `metroon tape stats` shows
+//! counted under its reason on the cassette: [`Cassette::left_out`](crate::Cassette::left_out) has the counts, and `metroon cassette stats` shows
 //! them. Some conditions are known with the request, others with the head of the response; a recorder holds an exchange back
 //! until then, if it has such conditions.
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-/// Under these names a tape keeps how many exchanges were left out, the reason behind it.
+/// Under these names a cassette keeps how many exchanges were left out, the reason behind it.
 const NOTE: &str = "left_out.";
 
 /// Says which exchanges are not recorded. The first condition that an exchange meets is its reason.
@@ -144,7 +144,7 @@ fn length(response: &Response<'_>) -> Option<u64> {
 pub(crate) struct Counts(Mutex<BTreeMap<String, u64>>);
 
 impl Counts {
-    /// Goes on from what notes of a tape say.
+    /// Goes on from what notes of a cassette say.
     pub(crate) fn read(&self, note: &Note<'_>) {
         if let Some((reason, count)) = read(note) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(reason, count);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_go_on_from_what_a_tape_says() {
+    fn counts_go_on_from_what_a_cassette_says() {
         let counts = Counts::default();
         counts.read(&Note::new("left_out.pictures", "7"));
         counts.read(&Note::new("name", "7"));

@@ -1,4 +1,4 @@
-//! What the world answered: HTTP exchanges and WebSocket conversations on a tape.
+//! What the world answered: HTTP exchanges and WebSocket conversations on a cassette.
 //!
 //! An [`Exchange`] is a request, what came back, and when. Bytes are kept as they were on the wire: headers in their order
 //! and as often as they came, bodies with the boundaries and times of their chunks. Whatever is text most of the time but
@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod cassette;
 pub mod compare;
 mod compress;
 mod error;
@@ -29,7 +30,6 @@ pub mod redact;
 mod scan;
 mod seal;
 mod selection;
-mod tape;
 mod websocket;
 mod wire;
 
@@ -39,6 +39,7 @@ mod wire;
 mod page {}
 
 pub use bytes::Bytes;
+pub use cassette::{Cassette, SealOptions, Summary, write_cassette, write_cassette_on};
 pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 pub use filter::{Filter, LeaveOut, Verdict};
@@ -51,5 +52,4 @@ pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
 pub use outline::{BodyReader, Fragment, Outline};
 pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
 pub use selection::Selection;
-pub use tape::{SealOptions, Summary, Tape, write_tape, write_tape_on};
 pub use websocket::{Close, Direction, Opcode, WsFrame};

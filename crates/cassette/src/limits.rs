@@ -1,11 +1,11 @@
 //! How much may come of what is read.
 //!
-//! A tape names a piece of a body as often as it likes, a block of a few bytes can be decompressed to many, and an alias of YAML
+//! A cassette names a piece of a body as often as it likes, a block of a few bytes can be decompressed to many, and an alias of YAML
 //! repeats what it stands for: a small file can ask for any amount of memory. So every reader counts what it makes before it makes
 //! it, and refuses by name what is more than the limit. The limit holds for what is made of one file:
 //!
 //! - the file itself, where it is read whole, and the tree or the lists that are made of it;
-//! - the blocks of a tape that are decompressed and kept;
+//! - the blocks of a cassette that are decompressed and kept;
 //! - each body, and all bodies of what is read [whole](crate::Content).
 //!
 //! A body that is read [fragment by fragment](crate::BodyReader) takes no memory, and may have [`STREAMED_FACTOR`] times as many

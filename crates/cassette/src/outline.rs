@@ -1,8 +1,8 @@
 //! Exchanges whose bodies are read fragment by fragment, however long they are.
 //!
 //! 1. An [`Outline`] is an exchange without its bodies, and a [`BodyReader`] for each of them.
-//! 2. A reader has one block of the tape in memory, which is 256 KiB at most as Metroon writes them, or a body that lies within its exchange.
-//! 3. Its fragments are the chunks that were recorded, with their times. A chunk that goes beyond a piece of the tape comes in
+//! 2. A reader has one block of the cassette in memory, which is 256 KiB at most as Metroon writes them, or a body that lies within its exchange.
+//! 3. Its fragments are the chunks that were recorded, with their times. A chunk that goes beyond a piece of the cassette comes in
 //!    several fragments, of which all but the first [go on](Fragment::goes_on).
 //!
 //! Cost: a block is decompressed once as long as fragments are read in order.
@@ -76,7 +76,7 @@ impl<'t> Outline<'t> {
         Self { exchange, request_body, response_body }
     }
 
-    /// Of an exchange on a sealed tape.
+    /// Of an exchange on a sealed cassette.
     pub(crate) fn on(sealed: &'t Sealed, whole: Whole<'t>) -> Self {
         let reader = |body: StoredBody<'t>| BodyReader::on(sealed, body);
         let (request_body, response_body) = (whole.request.map(reader), whole.response.map(reader));
@@ -124,7 +124,7 @@ impl<'t> BodyReader<'t> {
     /// The next bytes that came together; `None` at the end.
     ///
     /// # Errors
-    /// What lies on the tape is not what was written.
+    /// What lies on the cassette is not what was written.
     pub fn read(&mut self) -> Result<Option<Fragment<'_>>, ReadError> {
         if let Source::Shared { sealed, .. } = &self.source {
             sealed.check_streamed(self.bytes)?;

@@ -1,17 +1,17 @@
-//! Looking for secrets before a tape is sealed: what has a form that is known from everywhere.
+//! Looking for secrets before a cassette is sealed: what has a form that is known from everywhere.
 //!
 //! Redaction takes secrets out of what is recorded. This finds what came another way: from another form, from a recording with
 //! rules of the user's own. Values of secret names are not looked for: there are dummies among them.
 //!
 //! A recording is looked through event by event, as it was recorded, so that long bodies need no memory.
 
+use crate::cassette::SealOptions;
 use crate::error::{Exposed, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::message::{Request, Response};
 use crate::record::event::Event;
 use crate::recorder::{Ending, Redactor, Side};
 use crate::redact::{Finding, Findings, Redacted, Redaction, kept_finding};
-use crate::tape::SealOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Scanner {
         }
     }
 
-    /// That nothing is found in exchanges and in what is known of their tape, unless secrets are to be kept.
+    /// That nothing is found in exchanges and in what is known of their cassette, unless secrets are to be kept.
     pub(crate) fn of_content(
         exchanges: &[Exchange<'_>],
         meta: &[Note<'_>],

@@ -1,14 +1,15 @@
-//! Exchanges of tapes on their way to a new tape, one after the other: copied, merged, redacted.
+//! Exchanges of cassettes on their way to a new cassette, one after the other: copied, merged, redacted.
 //!
-//! 1. A [`Selection`] says which exchanges of which tapes a new tape has, in which order, under which numbers.
-//! 2. Writing one goes through them once. A long body goes from tape to tape in fragments, and is looked through for secrets as it
+//! 1. A [`Selection`] says which exchanges of which cassettes a new cassette has, in which order, under which numbers.
+//! 2. Writing one goes through them once. A long body goes from cassette to cassette in fragments, and is looked through for secrets as it
 //!    goes; an exchange whose bodies are short is taken whole, as a recorder takes it.
 //! 3. Redacting one needs all of a body that is compressed, and all bodies if there are rules of places in JSON: those are taken whole,
 //!    however long.
 //!
-//! Memory: an exchange whose bodies are short, or a block of a tape; what sealing takes; the heads of exchanges that the tapes keep.
+//! Memory: an exchange whose bodies are short, or a block of a cassette; what sealing takes; the heads of exchanges that the cassettes keep.
 
 use crate::bytes::Bytes;
+use crate::cassette::{Cassette, SealOptions, folder_and_name};
 use crate::error::{ReadError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::forms::Content;
@@ -22,7 +23,6 @@ use crate::recorder::{Ending, Redactor, Side};
 use crate::redact::{Finding, Redacted, Redaction, is_compressed};
 use crate::scan::Scanner;
 use crate::seal::write::Sealer;
-use crate::tape::{SealOptions, Tape, folder_and_name};
 use crate::websocket::WsFrame;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -31,13 +31,13 @@ use std::sync::Arc;
 /// Exchanges whose bodies have no more bytes together are taken whole.
 const WHOLE_BYTES_MAX: usize = 1 << 20;
 
-/// What is named if a tape does not fit into memory whole.
-const WHOLE_TAPE: &str = "the tape with all of its bodies";
+/// What is named if a cassette does not fit into memory whole.
+const WHOLE_CASSETTE: &str = "the cassette with all of its bodies";
 
 /// A chunk of more bytes is looked through in pieces, and becomes several chunks of one time.
 const CHUNK_BYTES_GATHERED: usize = 8 << 20;
 
-/// Exchanges of tapes, for a new tape.
+/// Exchanges of cassettes, for a new cassette.
 #[derive(Debug)]
 pub struct Selection<'t> {
     picks: Vec<Pick<'t>>,
@@ -46,50 +46,51 @@ pub struct Selection<'t> {
 
 #[derive(Clone, Copy, Debug)]
 struct Pick<'t> {
-    tape: &'t Tape,
+    cassette: &'t Cassette,
     index: usize,
     number: u64,
 }
 
-/// What takes secrets out, and who is told of them: of the exchange of a number, or of the tape.
+/// What takes secrets out, and who is told of them: of the exchange of a number, or of the cassette.
 struct Changes<'c> {
     redaction: &'c Arc<Redaction>,
     told: &'c mut dyn FnMut(Option<u64>, Redacted),
 }
 
 impl<'t> Selection<'t> {
-    /// All of a tape.
+    /// All of a cassette.
     ///
     /// # Errors
-    /// The tape is not what was written.
-    pub fn of(tape: &'t Tape) -> Result<Self, ReadError> {
-        let pick = |index| Ok(Pick { tape, index, number: tape.outline(index)?.exchange.number });
-        let picks = (0..tape.len()).map(pick).collect::<Result<_, ReadError>>()?;
-        let meta = tape.meta()?.into_iter().map(Note::into_owned).collect();
+    /// The cassette is not what was written.
+    pub fn of(cassette: &'t Cassette) -> Result<Self, ReadError> {
+        let pick = |index| Ok(Pick { cassette, index, number: cassette.outline(index)?.exchange.number });
+        let picks = (0..cassette.len()).map(pick).collect::<Result<_, ReadError>>()?;
+        let meta = cassette.meta()?.into_iter().map(Note::into_owned).collect();
         Ok(Self { picks, meta })
     }
 
-    /// One tape of several, by the rules of [`merge`](crate::merge), and how many exchanges were left out as duplicates. Every
+    /// One cassette of several, by the rules of [`merge`](crate::merge), and how many exchanges were left out as duplicates. Every
     /// exchange is read once for that.
     ///
     /// # Errors
-    /// A tape is not what was written.
-    pub fn merged(tapes: impl IntoIterator<Item = &'t Tape>) -> Result<(Self, usize), ReadError> {
+    /// A cassette is not what was written.
+    pub fn merged(cassettes: impl IntoIterator<Item = &'t Cassette>) -> Result<(Self, usize), ReadError> {
         let mut meta: BTreeMap<_, Note<'static>> = BTreeMap::new();
         let mut queues = Vec::new();
-        for tape in tapes {
-            for note in tape.meta()? {
+        for cassette in cassettes {
+            for note in cassette.meta()? {
                 let note = note.into_owned();
                 meta.insert(note.name.clone(), note);
             }
-            let started = (0..tape.len()).map(|index| Ok((tape, index, tape.outline(index)?.exchange.started_ns)));
+            let started =
+                (0..cassette.len()).map(|index| Ok((cassette, index, cassette.outline(index)?.exchange.started_ns)));
             queues.push(started.collect::<Result<Vec<_>, ReadError>>()?.into_iter().peekable());
         }
         let (mut picks, mut duplicates, mut seen) = (Vec::new(), 0, HashSet::new());
         let started_ns = |&(_, _, started_ns): &(_, _, i64)| started_ns;
-        while let Some((tape, index, _)) = next_of(&mut queues, started_ns).and_then(|queue| queues[queue].next()) {
-            if seen.insert(hash_without_number(tape.outline(index)?)?) {
-                picks.push(Pick { tape, index, number: picks.len() as u64 });
+        while let Some((cassette, index, _)) = next_of(&mut queues, started_ns).and_then(|queue| queues[queue].next()) {
+            if seen.insert(hash_without_number(cassette.outline(index)?)?) {
+                picks.push(Pick { cassette, index, number: picks.len() as u64 });
             } else {
                 duplicates += 1;
             }
@@ -110,29 +111,29 @@ impl<'t> Selection<'t> {
     /// All of them in memory, as other forms need it.
     ///
     /// # Errors
-    /// A tape is not what was written.
+    /// A cassette is not what was written.
     pub fn content(&self) -> Result<Content, ReadError> {
         let mut exchanges = Vec::with_capacity(self.picks.len());
-        let most = self.picks.iter().map(|pick| pick.tape.most()).max().unwrap_or_default();
+        let most = self.picks.iter().map(|pick| pick.cassette.most()).max().unwrap_or_default();
         let mut room = Room::new(most);
         for pick in &self.picks {
-            let outline = pick.tape.outline(pick.index)?;
-            room.take(outline.memory_bytes(), WHOLE_TAPE).map_err(|excess| excess.of(pick.tape.shown()))?;
+            let outline = pick.cassette.outline(pick.index)?;
+            room.take(outline.memory_bytes(), WHOLE_CASSETTE).map_err(|excess| excess.of(pick.cassette.shown()))?;
             exchanges.push(Exchange { number: pick.number, ..outline.into_exchange()?.into_owned() });
         }
         Ok(Content { exchanges, meta: self.meta.clone() })
     }
 
-    /// Writes the new tape, in place of any of the path, at once and durably.
+    /// Writes the new cassette, in place of any of the path, at once and durably.
     ///
     /// # Errors
-    /// As [`write_tape`](crate::write_tape), and [`SealError::Unreadable`] if a tape is not what was written.
+    /// As [`write_cassette`](crate::write_cassette), and [`SealError::Unreadable`] if a cassette is not what was written.
     pub fn write(&self, path: impl AsRef<Path>, options: impl Into<SealOptions>) -> Result<(), SealError> {
         self.write_with(path.as_ref(), options.into(), None)
     }
 
-    /// Writes the new tape without secrets; `told` gets what was found, under the number of its exchange, or none for what is known
-    /// of the tape. Of a body that is looked through as it goes it gets what was found sorted.
+    /// Writes the new cassette without secrets; `told` gets what was found, under the number of its exchange, or none for what is known
+    /// of the cassette. Of a body that is looked through as it goes it gets what was found sorted.
     ///
     /// # Errors
     /// As [`Selection::write`].
@@ -193,7 +194,7 @@ impl Pick<'_> {
         scanner: &mut Option<Scanner>,
         changes: &mut Option<Changes<'_>>,
     ) -> Result<(), SealError> {
-        let mut outline = self.tape.outline(self.index)?;
+        let mut outline = self.cassette.outline(self.index)?;
         outline.exchange.number = self.number;
         let mut assembler = Assembler::default();
         let mut put = |event: &Event<'_>| -> Result<(), SealError> {
@@ -304,10 +305,10 @@ impl<'t> Outline<'t> {
         redaction.needs_whole_bodies() || is_compressed(&self.exchange.request.headers) || response
     }
 
-    /// The exchange with its bodies, which the tape does not keep in memory.
+    /// The exchange with its bodies, which the cassette does not keep in memory.
     ///
     /// # Errors
-    /// What lies on the tape is not what was written.
+    /// What lies on the cassette is not what was written.
     pub fn into_exchange(self) -> Result<Exchange<'t>, ReadError> {
         let mut exchange = self.exchange;
         exchange.request.body = self.request_body.map(BodyReader::into_body).transpose()?;

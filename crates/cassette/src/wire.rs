@@ -1,4 +1,4 @@
-//! The numbers and byte strings that everything on a tape is made of.
+//! The numbers and byte strings that everything on a cassette is made of.
 //!
 //! A number takes seven bits a byte, the lowest first; the top bit says that another byte follows. A signed number is folded so
 //! that small ones of either sign are short. A byte string is its length and its bytes. `docs/formats.md` draws all of it.

@@ -17,9 +17,9 @@ pub(crate) enum Command {
     /// Run MeTTa programs and print the answer of each `!` form
     #[command(after_help = ABOUT_RUNS)]
     Run(RunArguments),
-    /// Run a program and record its network traffic to a tape
+    /// Run a program and record its network traffic to a cassette
     Record(Box<crate::proxy::RecordArguments>),
-    /// Run again what a tape holds, and check that it comes to the same; answer a program's requests from a cassette
+    /// Run the program of a tape again and check that it does the same; or answer a program's requests from a cassette
     #[command(after_help = ABOUT_REPLAYS)]
     Replay(Box<ReplayArguments>),
     /// Load files into a knowledge base; look at its history, its past, its atoms; check it
@@ -29,7 +29,8 @@ pub(crate) enum Command {
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
     /// Look at a cassette of network traffic, check it, convert, compare, merge, take secrets out
-    Tape(crate::tape::TapeArguments),
+    #[command(visible_alias = "tape")]
+    Cassette(crate::cassette::CassetteArguments),
 }
 
 const ABOUT_RUNS: &str = "\
@@ -100,33 +101,34 @@ pub(crate) struct RunArguments {
 }
 
 const ABOUT_REPLAYS: &str = "\
-A tape of `metroon run --record`: the programs on it are run again. What they are told of files, clocks and random numbers comes
-from the tape; what they print, and the state after each commit, must be what it was. No other file is needed.
+`metroon replay TAPE` takes a tape, the recording of a run by `metroon run --record`. It runs the programs on the tape again. What they
+are told of files, clocks and random numbers comes from the tape. What they print, and the state after each commit, must be
+the same as before. No other file is needed.
 
-A tape of `metroon record`, or a cassette in another form: COMMAND runs, and its requests are answered from the tape, with the
-times that were recorded. Nothing reaches the network through the proxy, but for hosts of --pass; a request that the tape does not
-answer is refused, with the nearest recorded one and what differs. COMMAND runs in a network of its own, where the system gives one:
-what goes past the proxy is refused as well, and named. Without COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md
-shows more.
+`metroon replay CASSETTE -- COMMAND` takes a cassette, the network traffic that `metroon record` recorded, in any form. It runs COMMAND and
+answers its requests from the cassette, with the recorded times. No request reaches the network, except to the hosts of --pass.
+If the cassette does not answer a request, the request is refused, and a message shows the nearest recorded one and what differs.
+COMMAND runs in a network of its own, if the system can give it one: what goes past the proxy is refused as well, and named. Without
+COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
 
-A tape is a program, and may be a stranger's: a replay has limits of its own, which --heap, --memory, --steps and --timeout change.
-Where the recorded run came to a limit, the replay does as well.
+A tape is a program, and a stranger may have made it: a replay has its own limits, which --heap, --memory, --steps and --timeout change.
+If the recorded run reached a limit, the replay stops at the same place.
 
-Exit code: 0 all is the same; 1 the output cannot be written, somebody ended the replay, or it came to a limit of its own; 2 wrong
-usage, or no tape there; 4 something differs, or the tape is damaged. With COMMAND: its code, unless something differs; 126 it cannot be run; 127
-there is none.";
+Exit code: 0 everything is the same; 1 the output cannot be written, somebody ended the replay, or it reached one of its own limits;
+2 the usage is wrong, or the file is not there; 4 something differs, or the file is damaged. With COMMAND: its exit code, unless
+something differs; 126 it cannot be run; 127 it was not found.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
-    /// The tape
-    #[arg(value_name = "TAPE")]
-    pub(crate) tape: PathBuf,
+    /// The tape of a run, or a cassette of network traffic
+    #[arg(value_name = "TAPE|CASSETTE")]
+    pub(crate) path: PathBuf,
 
     /// Stop after this commit; each `!` form is one
     #[arg(long, value_name = "N", conflicts_with_all = ["command", "listen"])]
     pub(crate) to: Option<u64>,
 
-    /// Make at most this many bytes of memory of a cassette, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
+    /// Use at most this many bytes of memory for what a cassette holds, 1G by default; K, M and G stand for 2^10, 2^20 and 2^30
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     pub(crate) max_size: Option<u64>,
 
@@ -145,7 +147,7 @@ pub(crate) struct ReplayArguments {
     #[command(flatten)]
     pub(crate) secrets: crate::proxy::SecretArguments,
 
-    /// The program whose requests the tape answers, and its words
+    /// The program whose requests the cassette answers, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }

@@ -29,7 +29,7 @@ pub(crate) struct Asked<'c, 'r> {
     pub(crate) is_upgrade: bool,
 }
 
-/// Time, as it is on a tape.
+/// Time, as it is on a cassette.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) started_ns: i64,
@@ -85,7 +85,7 @@ async fn answer_by_mode(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> After
             asked.reply.keeps_alive = false;
             let most = shared.limits.matched_body_bytes;
             let what = format!(
-                "the body of a request that is looked up on a tape has {most} bytes at most; --ignore-body compares without bodies"
+                "the body of a request that is looked up on a cassette has {most} bytes at most; --ignore-body compares without bodies"
             );
             return refuse(&mut asked.reply, 413, &what).await;
         }
@@ -100,7 +100,7 @@ async fn answer_by_mode(shared: &Arc<Shared>, mut asked: Asked<'_, '_>) -> After
     match session.plan(&asked.request) {
         Plan::Replay { position, is_expired } => {
             if is_expired {
-                shared.counts.warn("the tape has answers that are older than they should be; record them again");
+                shared.counts.warn("the cassette has answers that are older than they should be; record them again");
             }
             replay::replay(shared, &session, asked, position).await
         }
@@ -178,30 +178,31 @@ async fn missing(shared: &Shared, session: &Session, reply: &mut Reply<'_>, why:
                 Reason::AllGiven { count, last } => json!({"exchange": last, "given": count}),
                 _ => Value::Null,
             };
-            let more = json!({"request": miss.request, "nearest": nearest, "tape": tape(session)});
+            let more = json!({"request": miss.request, "nearest": nearest, "cassette": cassette(session)});
             told("miss", &miss.to_string(), more)
         }
         NoAnswer::Unreadable(error) => {
             shared.counts.unreadable(error);
-            told("unreadable", &error.to_string(), json!({"tape": tape(session)}))
+            told("unreadable", &error.to_string(), json!({"cassette": cassette(session)}))
         }
     };
     let what = if matches!(why, NoAnswer::Miss(_)) { "miss" } else { "unreadable" };
-    own(reply, NO_ANSWER, "Not On The Tape", what, &body).await
+    own(reply, NO_ANSWER, "Not On The Cassette", what, &body).await
 }
 
 async fn expired(shared: &Shared, session: &Session, asked: Asked<'_, '_>, position: usize, age: i64) -> After {
     count(&shared.counts.expired);
-    let number = session.tape().and_then(|tape| tape.outline(position).ok()).map(|outline| outline.exchange.number);
+    let number =
+        session.cassette().and_then(|cassette| cassette.outline(position).ok()).map(|outline| outline.exchange.number);
     let most = session.playback.expiry.map_or(0, |expiry| expiry.max_age);
     let message = format!("the recorded answer is {age} seconds old, and {most} are allowed; record it again");
-    let more = json!({"request": asked.request.line(), "exchange": number, "tape": tape(session)});
+    let more = json!({"request": asked.request.line(), "exchange": number, "cassette": cassette(session)});
     let body = told("expired", &message, more);
     let mut reply = asked.reply;
     own(&mut reply, NO_ANSWER, "Too Old", "expired", &body).await
 }
 
-fn tape(session: &Session) -> Option<String> {
+fn cassette(session: &Session) -> Option<String> {
     session.path().map(|path| path.display().to_string())
 }
 

@@ -1,4 +1,4 @@
-//! Messages of HTTP/2 as they are on a tape, and back.
+//! Messages of HTTP/2 as they are on a cassette, and back.
 
 use crate::headers::Kept;
 use cassette::{Bytes, Header, HttpVersion, Informational, Request, Response};

@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cassette::matching::{Repeats, Rules};
 use cassette::redact::Redaction;
-use cassette::{Expiry, Filter, Mode, Note, ReadOptions, Tape};
+use cassette::{Cassette, Expiry, Filter, Mode, Note, ReadOptions};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,36 +13,36 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Which tape is used, and how.
+/// Which cassette is used, and how.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     pub(crate) source: Source,
     pub(crate) mode: Mode,
 }
 
-/// Where the tape is.
+/// Where the cassette is.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// At a path, whether there is one already or not.
     Path(PathBuf),
     /// In memory, to be replayed, and read from there.
-    Loaded(Arc<Tape>, PathBuf),
+    Loaded(Arc<Cassette>, PathBuf),
     /// There is none: everything goes to the network.
     Nowhere,
 }
 
 impl Traffic {
-    /// A tape at a path.
-    pub fn tape(path: impl Into<PathBuf>, mode: Mode) -> Self {
+    /// A cassette at a path.
+    pub fn cassette(path: impl Into<PathBuf>, mode: Mode) -> Self {
         match mode {
             Mode::Passthrough => Self::passthrough(),
             mode => Self { source: Source::Path(path.into()), mode },
         }
     }
 
-    /// A tape that is open, such as one that was read from another form, and where it was read from. It is replayed.
-    pub fn loaded(tape: Arc<Tape>, path: impl Into<PathBuf>) -> Self {
-        Self { source: Source::Loaded(tape, path.into()), mode: Mode::None }
+    /// A cassette that is open, such as one that was read from another form, and where it was read from. It is replayed.
+    pub fn loaded(cassette: Arc<Cassette>, path: impl Into<PathBuf>) -> Self {
+        Self { source: Source::Loaded(cassette, path.into()), mode: Mode::None }
     }
 
     /// Everything goes to the network, and nothing is recorded.
@@ -50,12 +50,12 @@ impl Traffic {
         Self { source: Source::Nowhere, mode: Mode::Passthrough }
     }
 
-    /// How the tape is used.
+    /// How the cassette is used.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Where the tape is, if it has a path.
+    /// Where the cassette is, if it has a path.
     pub fn path(&self) -> Option<&std::path::Path> {
         match &self.source {
             Source::Path(path) | Source::Loaded(_, path) => Some(path),
@@ -64,7 +64,7 @@ impl Traffic {
     }
 }
 
-/// Another address for what is sent to a host, as curl's `--connect-to`. Names on the tape, in certificates and in headers stay.
+/// Another address for what is sent to a host, as curl's `--connect-to`. Names on the cassette, in certificates and in headers stay.
 ///
 /// Its text is `HOST:PORT=ADDRESS:PORT`, where `HOST` alone means every port and brackets stand around an IPv6 address:
 /// `api.example.com:443=127.0.0.1:8443`, `[::1]:80=[::1]:8080`.
@@ -91,7 +91,7 @@ impl FromStr for Resolve {
     }
 }
 
-/// A host whose requests pass: they go to the network as they are, and neither to a tape nor are they answered from one.
+/// A host whose requests pass: they go to the network as they are, and neither to a cassette nor are they answered from one.
 ///
 /// Its text is `HOST` or `HOST:PORT`. `*.example.com` is every host below `example.com`, `*` every host, and `localhost` every name and
 /// address of loopback.
@@ -363,14 +363,14 @@ pub struct ProxyOptions {
     pub(crate) threads: Option<usize>,
 }
 
-/// What of an exchange goes to a tape.
+/// What of an exchange goes to a cassette.
 #[derive(Clone, Debug)]
 pub(crate) struct Keeping {
     /// What is a secret; nothing is if secrets are kept.
     pub(crate) redaction: Option<Arc<Redaction>>,
     /// What is not recorded.
     pub(crate) filter: Filter,
-    /// What is to be known of the tape.
+    /// What is to be known of the cassette.
     pub(crate) notes: Vec<Note<'static>>,
 }
 
@@ -382,18 +382,18 @@ pub(crate) struct Playback {
     pub(crate) repeats: Repeats,
     pub(crate) expiry: Option<Expiry>,
     pub(crate) edits: Edits,
-    /// How much is made of a tape.
+    /// How much is made of a cassette.
     pub(crate) reading: ReadOptions,
 }
 
-/// The socket by which a running proxy is asked for its state and told to use another tape.
+/// The socket by which a running proxy is asked for its state and told to use another cassette.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Control {
     /// Where it lies; `None` is `proxy-PORT.sock` in the data directory.
     pub socket: Option<PathBuf>,
-    /// The folder that tapes are named in; a name does not lead out of it. `None` is the folder that the process works in,
+    /// The folder that cassettes are named in; a name does not lead out of it. `None` is the folder that the process works in,
     /// and names are paths.
-    pub tapes: Option<PathBuf>,
+    pub cassettes: Option<PathBuf>,
 }
 
 impl ProxyOptions {
@@ -429,7 +429,7 @@ impl ProxyOptions {
         self
     }
 
-    /// Requests for this host go to the network, whatever the mode, and not to the tape.
+    /// Requests for this host go to the network, whatever the mode, and not to the cassette.
     #[must_use]
     pub fn pass(mut self, pass: Pass) -> Self {
         self.passes.push(pass);
@@ -457,7 +457,7 @@ impl ProxyOptions {
         self
     }
 
-    /// How much memory is made of a tape that is read.
+    /// How much memory is made of a cassette that is read.
     #[must_use]
     pub fn reading(mut self, reading: ReadOptions) -> Self {
         self.playback.reading = reading;
@@ -499,7 +499,7 @@ impl ProxyOptions {
         self
     }
 
-    /// What is a secret, on the tape and in live requests, in place of the usual rules.
+    /// What is a secret, on the cassette and in live requests, in place of the usual rules.
     #[must_use]
     pub fn redaction(mut self, redaction: Arc<Redaction>) -> Self {
         self.keeping.redaction = Some(redaction);
@@ -513,14 +513,14 @@ impl ProxyOptions {
         self
     }
 
-    /// What goes to the network and is not recorded. It is counted in the report and on the tape.
+    /// What goes to the network and is not recorded. It is counted in the report and on the cassette.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.keeping.filter = filter;
         self
     }
 
-    /// Something to be known of a tape that is recorded, such as its name. The last value of a name counts.
+    /// Something to be known of a cassette that is recorded, such as its name. The last value of a name counts.
     #[must_use]
     pub fn note(mut self, note: Note<'static>) -> Self {
         self.keeping.notes.push(note);

@@ -28,10 +28,10 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy. When this returns it is listening, and its tape is open.
+    /// Starts a proxy. When this returns it is listening, and its cassette is open.
     ///
     /// # Errors
-    /// The address is taken, the tape cannot be opened, or there is no certificate authority and none can be made.
+    /// The address is taken, the cassette cannot be opened, or there is no certificate authority and none can be made.
     pub fn start(options: ProxyOptions) -> Result<Self, ProxyError> {
         let folder = options.data_directory.clone().map_or_else(data_directory, Ok)?;
         let authority = Arc::new(Authority::open(folder)?);
@@ -44,7 +44,7 @@ impl Proxy {
         let control = options.control.as_ref();
         let control = control.map(|control| control::Bound::open(control, address.port(), authority.folder()));
         let control = control.transpose()?;
-        // The tape comes last: what does not start leaves nothing beside it.
+        // The cassette comes last: what does not start leaves nothing beside it.
         let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.keeping.clone())?;
         let shared = Arc::new(Common::new(&options, address, leaves, network, session));
         warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
@@ -91,8 +91,8 @@ impl Proxy {
         self.control.as_ref().map(control::Socket::path)
     }
 
-    /// The tape that is in use, as it was named; `None` if there is none.
-    pub fn tape(&self) -> Option<PathBuf> {
+    /// The cassette that is in use, as it was named; `None` if there is none.
+    pub fn cassette(&self) -> Option<PathBuf> {
         self.shared.session().path().map(Path::to_owned)
     }
 
@@ -113,11 +113,11 @@ impl Proxy {
         }
     }
 
-    /// Stops it: no connection is taken any more, what is under way has a little time to end, the tape is sealed. The port and
+    /// Stops it: no connection is taken any more, what is under way has a little time to end, the cassette is sealed. The port and
     /// the threads are free when this returns.
     ///
     /// # Errors
-    /// Something was not recorded, or the tape was not sealed; its recording lies beside it then.
+    /// Something was not recorded, or the cassette was not sealed; its recording lies beside it then.
     pub fn stop(mut self) -> Result<Report, ProxyError> {
         let sealed = self.end();
         let report = self.shared.report();
@@ -131,7 +131,7 @@ impl Proxy {
         if drained.is_err() {
             self.shared.counts.warn("what was under way when the proxy stopped was cut off");
         }
-        // What is cut off here is partial on the tape.
+        // What is cut off here is partial on the cassette.
         threads.stop();
         drop(self.control.take());
         Ok(self.shared.session().finish()?)

@@ -1,10 +1,10 @@
-//! A request that goes to the network, and to the tape as it happens.
+//! A request that goes to the network, and to the cassette as it happens.
 //!
 //! 1. Both ways are open at the same time: a server may answer before it has the whole body, and a client sees each piece of an
 //!    answer when it comes.
 //! 2. Each piece is given to the recorder before it is sent on. While the recorder's queue is full nothing is read.
 //! 3. A piece goes to the client when what was recorded up to it survives the death of the program, and the last piece of an
-//!    answer when its end does: who has an answer, or an event of a stream, finds it on the tape. In the middle of a long body of
+//!    answer when its end does: who has an answer, or an event of a stream, finds it on the cassette. In the middle of a long body of
 //!    a known length nobody waits for that.
 //! 4. If an answer breaks off, the client gets what came of it, and sees that something is missing, as it does on a replay.
 
@@ -67,7 +67,7 @@ impl From<RecordError> for Mishap {
     }
 }
 
-/// What goes to the tape of an exchange.
+/// What goes to the cassette of an exchange.
 pub(crate) struct Tap<'s> {
     session: &'s Session,
     call: Option<Call>,
@@ -216,7 +216,7 @@ async fn relay_both(
     let may_repeat = link.is_used() && asked.framing == Framing::Absent && is_safe(&asked.request.method);
     let mut heard = Heard::default();
     let mut done = on_link(shared, tap, asked, &mut link, (upload, &mut heard)).await;
-    // What has begun to answer was there, and what it said is on the tape.
+    // What has begun to answer was there, and what it said is on the cassette.
     if may_repeat
         && !heard.has_answered
         && matches!(&done, Err(Mishap::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
@@ -485,7 +485,7 @@ async fn receive_body(
     }
 }
 
-/// Tells the client, the tape and the user that an exchange did not come to its end.
+/// Tells the client, the cassette and the user that an exchange did not come to its end.
 pub(crate) async fn mishap(
     shared: &Shared,
     reply: &mut Reply<'_>,
@@ -541,7 +541,7 @@ pub(crate) async fn mishap(
     bad_gateway(reply, status, what, &message, request).await
 }
 
-/// Gives the client what came of an answer that did not come to its end, once that is on the tape.
+/// Gives the client what came of an answer that did not come to its end, once that is on the cassette.
 async fn break_off(shared: &Shared, recorded_by: Option<&Session>, reply: &mut Reply<'_>) -> After {
     if let Some(session) = recorded_by
         && let Err(error) = session.acknowledged().await

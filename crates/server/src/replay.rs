@@ -1,7 +1,7 @@
-//! An answer from the tape.
+//! An answer from the cassette.
 //!
 //! 1. Everything is there when it was there, counted from when the request was complete, or sooner as the user wishes.
-//! 2. A body is read from the tape fragment by fragment, so that a long one takes no more memory than a short one.
+//! 2. A body is read from the cassette fragment by fragment, so that a long one takes no more memory than a short one.
 //! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it.
 
 use crate::edits::Edits;
@@ -57,8 +57,8 @@ impl Schedule {
 enum Cut {
     /// The client is gone, or does nothing.
     Client,
-    /// The tape is not what was written.
-    Tape(ReadError),
+    /// The cassette is not what was written.
+    Cassette(ReadError),
 }
 
 impl From<Broken> for Cut {
@@ -67,7 +67,7 @@ impl From<Broken> for Cut {
     }
 }
 
-/// Answers a request from the tape.
+/// Answers a request from the cassette.
 pub(crate) async fn replay(
     shared: &Arc<Shared>,
     session: &Session,
@@ -75,13 +75,13 @@ pub(crate) async fn replay(
     position: usize,
 ) -> After {
     count(&shared.counts.replayed);
-    let Some(tape) = session.tape() else { return After::Reset };
-    let given = match tape.outline(position) {
+    let Some(cassette) = session.cassette() else { return After::Reset };
+    let given = match cassette.outline(position) {
         Ok(outline) if outline.exchange.frames.is_some() => {
             return websocket::replay(shared, session, asked, outline.exchange).await;
         }
         Ok(outline) => give(shared, session, &mut asked, outline).await,
-        Err(error) => Err(Cut::Tape(error)),
+        Err(error) => Err(Cut::Cassette(error)),
     };
     match given {
         Ok(after) => after,
@@ -90,7 +90,7 @@ pub(crate) async fn replay(
             asked.reply.abort();
             After::Reset
         }
-        Err(Cut::Tape(error)) => {
+        Err(Cut::Cassette(error)) => {
             shared.counts.unreadable(&error);
             if !asked.reply.take_back() {
                 asked.reply.abort();
@@ -119,7 +119,7 @@ async fn give(
     outline: Outline<'_>,
 ) -> Result<After, Cut> {
     let Outline { exchange, request_body, response_body, .. } = outline;
-    let schedule = schedule(session.playback.latency, request_body).map_err(Cut::Tape)?;
+    let schedule = schedule(session.playback.latency, request_body).map_err(Cut::Cassette)?;
     for informational in &exchange.informational {
         // That it can go on the client was told when its body was wanted.
         if informational.status != 100 {
@@ -150,7 +150,7 @@ async fn give(
         outcome => {
             if !matches!(outcome, Outcome::Aborted(_)) {
                 shared.counts.warn(format!(
-                    "exchange {} is not on the tape to its end, so its answer was cut off; record it again",
+                    "exchange {} is not on the cassette to its end, so its answer was cut off; record it again",
                     exchange.number
                 ));
             }
@@ -217,7 +217,7 @@ async fn give_edited(
     match body {
         Some(mut body) if matches!(length, Length::Known(_)) && body.bytes() <= EDITED_BYTES_MAX => {
             let mut whole = Vec::with_capacity(body.bytes());
-            while let Some(fragment) = body.read().map_err(Cut::Tape)? {
+            while let Some(fragment) = body.read().map_err(Cut::Cassette)? {
                 whole.extend_from_slice(fragment.bytes);
             }
             let whole = edits.edited(&asked.request, &whole).into_owned();
@@ -244,7 +244,7 @@ async fn give_body(
     schedule: Schedule,
     edits: Option<&Edits>,
 ) -> Result<(), Cut> {
-    while let Some(fragment) = body.read().map_err(Cut::Tape)? {
+    while let Some(fragment) = body.read().map_err(Cut::Cassette)? {
         if !fragment.goes_on {
             wait(shared, asked, schedule.due(fragment.at_us)).await?;
         }

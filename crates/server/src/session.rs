@@ -1,4 +1,4 @@
-//! A tape while a proxy uses it: what is looked up on it, and what is recorded to it.
+//! A cassette while a proxy uses it: what is looked up on it, and what is recorded to it.
 
 use crate::error::ProxyError;
 use crate::options::{Keeping, Playback, Source, Traffic};
@@ -6,8 +6,8 @@ use crate::report::{DETAILS_MAX, NoAnswer, Report};
 use cassette::matching::{BodyRule, Player, Recorded, WithoutSecrets};
 use cassette::redact::{Findings, Redaction};
 use cassette::{
-    Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Response,
-    Tape, Verdict,
+    Action, Call, Cassette, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request,
+    Response, Verdict,
 };
 use journal::Durability;
 use std::ffi::OsString;
@@ -21,13 +21,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
 use tokio::task::yield_now;
 
-/// A tape while a proxy uses it.
+/// A cassette while a proxy uses it.
 pub(crate) struct Session {
     mode: Mode,
     path: Option<PathBuf>,
     existed: bool,
-    tape: Option<Arc<Tape>>,
-    player: Option<Player<Box<WithoutSecrets<Arc<Tape>>>>>,
+    cassette: Option<Arc<Cassette>>,
+    player: Option<Player<Box<WithoutSecrets<Arc<Cassette>>>>>,
     recording: Mutex<Option<Recording>>,
     /// What was found in what was recorded, once that is sealed.
     findings: Mutex<Findings>,
@@ -43,7 +43,7 @@ struct Recording {
     replaced: Option<Replaced>,
 }
 
-/// A tape that is to be recorded anew: the new one takes its place when it is complete, and not before.
+/// A cassette that is to be recorded anew: the new one takes its place when it is complete, and not before.
 struct Replaced {
     new: PathBuf,
     old: PathBuf,
@@ -58,7 +58,7 @@ const TRIES: usize = 16;
 
 type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
 
-/// What is done with a request, as far as the tape decides.
+/// What is done with a request, as far as the cassette decides.
 pub(crate) enum Plan {
     /// It is answered by the exchange at this place.
     Replay {
@@ -77,29 +77,29 @@ pub(crate) enum Plan {
 }
 
 impl Session {
-    /// Opens a tape. Gives warnings as well.
+    /// Opens a cassette. Gives warnings as well.
     pub(crate) fn open(
         traffic: &Traffic,
         playback: Playback,
         keeping: Keeping,
     ) -> Result<(Self, Vec<String>), ProxyError> {
         let mode = traffic.mode;
-        let (mut tape, mut path, mut existed) = (None, None, false);
+        let (mut cassette, mut path, mut existed) = (None, None, false);
         match &traffic.source {
-            Source::Loaded(loaded, at) => (tape, path, existed) = (Some(loaded.clone()), Some(at.clone()), true),
+            Source::Loaded(loaded, at) => (cassette, path, existed) = (Some(loaded.clone()), Some(at.clone()), true),
             Source::Path(at) => {
-                existed = is_tape_at(at);
+                existed = is_cassette_at(at);
                 path = Some(at.clone());
                 if existed && mode != Mode::All {
-                    tape = Some(Arc::new(Tape::open_with(at, playback.reading)?));
+                    cassette = Some(Arc::new(Cassette::open_with(at, playback.reading)?));
                 } else if mode == Mode::None {
-                    return Err(ProxyError::NoTape(at.clone()));
+                    return Err(ProxyError::NoCassette(at.clone()));
                 }
             }
             Source::Nowhere => {}
         }
-        let player = tape.clone().map(|tape| {
-            let recorded = WithoutSecrets::new(tape, keeping.redaction.clone());
+        let player = cassette.clone().map(|cassette| {
+            let recorded = WithoutSecrets::new(cassette, keeping.redaction.clone());
             Player::new(Box::new(recorded), playback.rules.clone(), playback.repeats)
         });
         let player = player.transpose()?;
@@ -111,7 +111,7 @@ impl Session {
         };
         let recording = Mutex::new(recording);
         let findings = Mutex::default();
-        Ok((Self { mode, path, existed, tape, player, recording, findings, keeping, playback }, warnings))
+        Ok((Self { mode, path, existed, cassette, player, recording, findings, keeping, playback }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -122,7 +122,7 @@ impl Session {
         self.path.as_deref()
     }
 
-    /// Whether it records to the tape that is to be used.
+    /// Whether it records to the cassette that is to be used.
     pub(crate) fn records_to(&self, traffic: &Traffic) -> bool {
         let place = |path: &Path| {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -134,8 +134,8 @@ impl Session {
         }
     }
 
-    pub(crate) fn tape(&self) -> Option<&Arc<Tape>> {
-        self.tape.as_ref()
+    pub(crate) fn cassette(&self) -> Option<&Arc<Cassette>> {
+        self.cassette.as_ref()
     }
 
     pub(crate) fn redaction(&self) -> Option<&Redaction> {
@@ -194,8 +194,8 @@ impl Session {
 
     /// How old an exchange is, in seconds, if anybody wants to know.
     fn age(&self, position: usize) -> Result<i64, ReadError> {
-        let Some(tape) = self.tape.as_ref().filter(|_| self.playback.expiry.is_some()) else { return Ok(0) };
-        let started_ns = tape.outline(position)?.exchange.started_ns;
+        let Some(cassette) = self.cassette.as_ref().filter(|_| self.playback.expiry.is_some()) else { return Ok(0) };
+        let started_ns = cassette.outline(position)?.exchange.started_ns;
         Ok((now_ns() - started_ns) / 1_000_000_000)
     }
 
@@ -261,12 +261,12 @@ impl Session {
 
     /// Adds what was not asked for to a report.
     pub(crate) fn report_unused(&self, report: &mut Report) {
-        let (Some(player), Some(tape)) = (&self.player, &self.tape) else { return };
+        let (Some(player), Some(cassette)) = (&self.player, &self.cassette) else { return };
         let unused = player.unused();
         report.unused = unused.len() as u64;
         let lines = unused.iter().take(DETAILS_MAX).filter_map(|&position| {
-            let number = tape.number(position).ok()?;
-            Some((number, Tape::request(tape, position).ok()?.line()))
+            let number = cassette.number(position).ok()?;
+            Some((number, Cassette::request(cassette, position).ok()?.line()))
         });
         report.unused_requests = lines.collect();
     }
@@ -328,22 +328,22 @@ impl Replaced {
         if has_remains {
             let other = Recorder::open(path, RecorderOptions::default());
             match other.and_then(Recorder::stop) {
-                // It is damaged: who records to a tape leaves it readable.
-                Err(_) if Tape::open(path).is_err() => {}
+                // It is damaged: who records to a cassette leaves it readable.
+                Err(_) if Cassette::open(path).is_err() => {}
                 outcome => outcome?,
             }
         }
         Ok(Self { new, old, has_remains })
     }
 
-    /// Puts the new tape in the place of the old one, if anything was recorded.
+    /// Puts the new cassette in the place of the old one, if anything was recorded.
     fn replace(self) -> Result<(), RecordError> {
         let Self { new, old, has_remains } = self;
         let put = || {
             if !new.exists() {
                 return Ok(());
             }
-            if Tape::open(&new).is_ok_and(|tape| tape.is_empty()) {
+            if Cassette::open(&new).is_ok_and(|cassette| cassette.is_empty()) {
                 return fs::remove_file(&new);
             }
             if has_remains {
@@ -383,12 +383,12 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-fn is_tape_at(path: &Path) -> bool {
+fn is_cassette_at(path: &Path) -> bool {
     path.exists() || recording_of(path).exists()
 }
 
-fn recording_of(tape: &Path) -> PathBuf {
-    with_ending(tape, ".recording")
+fn recording_of(cassette: &Path) -> PathBuf {
+    with_ending(cassette, ".recording")
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

@@ -7,7 +7,7 @@ use crate::report::{Counts, Report};
 use crate::session::Session;
 use crate::upstream::{Network, Upstream};
 use crate::wakeful::Wakeful;
-use cassette::{Mode, Tape};
+use cassette::{Cassette, Mode};
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +43,7 @@ pub(crate) struct Common {
     pub(crate) started: Instant,
     keeping: Keeping,
     session: RwLock<Arc<Session>>,
-    /// Whether requests wait until a tape is sealed that is to be used again. Who switches has the lock.
+    /// Whether requests wait until a cassette is sealed that is to be used again. Who switches has the lock.
     is_sealing: watch::Sender<bool>,
     switching: Mutex<()>,
     /// Whether the proxy is to stop.
@@ -130,17 +130,17 @@ impl Common {
         let _ = self.watch.set(watch);
     }
 
-    /// Whether what is asked of a host goes to the network, past every tape.
+    /// Whether what is asked of a host goes to the network, past every cassette.
     pub(crate) fn passes(&self, host: &str, port: u16) -> bool {
         self.passes.iter().any(|pass| pass.takes(host, port))
     }
 
-    /// The tape that is in use.
+    /// The cassette that is in use.
     pub(crate) fn session(&self) -> Arc<Session> {
         self.session.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same for a request, which waits while a tape is sealed that is to be used again.
+    /// The same for a request, which waits while a cassette is sealed that is to be used again.
     pub(crate) async fn session_for_request(&self) -> Arc<Session> {
         loop {
             // Who seals waits for those that have the session, so it is taken before it is looked whether somebody does.
@@ -153,7 +153,7 @@ impl Common {
         }
     }
 
-    /// Uses another tape from now on, and seals the one before when nothing that began with it is under way. If it is the same, it is
+    /// Uses another cassette from now on, and seals the one before when nothing that began with it is under way. If it is the same, it is
     /// sealed first, and what is asked meanwhile waits.
     pub(crate) fn switch(&self, traffic: &Traffic) -> Result<(), ProxyError> {
         let _alone = self.switching.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,8 +171,8 @@ impl Common {
     fn open(&self, traffic: &Traffic) -> Result<(), ProxyError> {
         let playback = self.session().playback.clone();
         if let (Mode::All, Some(path)) = (traffic.mode(), traffic.path().filter(|path| path.exists())) {
-            // Nothing but a tape is recorded anew.
-            Tape::open_with(path, playback.reading)?;
+            // Nothing but a cassette is recorded anew.
+            Cassette::open_with(path, playback.reading)?;
         }
         let (opened, warnings) = Session::open(traffic, playback, self.keeping.clone())?;
         warnings.into_iter().for_each(|warning| self.counts.warn(warning));
@@ -180,7 +180,7 @@ impl Common {
         Ok(())
     }
 
-    /// Seals a tape once no more than so many have it, or the time is over that what is under way has to end.
+    /// Seals a cassette once no more than so many have it, or the time is over that what is under way has to end.
     fn seal(&self, session: Arc<Session>, holders: usize) -> Result<(), ProxyError> {
         let until = Instant::now() + self.limits.drain;
         while Arc::strong_count(&session) > holders && Instant::now() < until {

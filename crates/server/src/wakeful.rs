@@ -1,6 +1,6 @@
 //! A thread that stays awake for a moment.
 //!
-//! To wake a thread that sleeps on another core takes longer than to answer a request from a tape, and a request that is recorded
+//! To wake a thread that sleeps on another core takes longer than to answer a request from a cassette, and a request that is recorded
 //! wakes four times. So a thread that was woken soon after it fell asleep looks for more by itself for a moment before it sleeps
 //! again. Where nothing comes that soon, and where there is only one core, it sleeps at once.
 

@@ -1,4 +1,4 @@
-//! Why a form of a tape cannot be read or written.
+//! Why a form of a cassette cannot be read or written.
 
 use super::{Form, VERSION};
 use crate::error::{Failure, ReadError, SealError};
@@ -12,15 +12,15 @@ use std::fmt;
 pub enum FormError {
     /// The system refused.
     Disk(Failure),
-    /// The tape is not what was written.
+    /// The cassette is not what was written.
     Unreadable(ReadError),
     /// More would come of it than is allowed.
     TooMuch(Excess),
-    /// The tape was not sealed, or not written.
+    /// The cassette was not sealed, or not written.
     Seal(SealError),
-    /// A tape of this form is a file, and is not made in memory.
+    /// A cassette of this form is a file, and is not made in memory.
     NotInMemory,
-    /// It is neither a tape nor any form of one.
+    /// It is neither a cassette nor any form of one.
     Unknown {
         /// The file.
         file: String,
@@ -66,17 +66,17 @@ impl fmt::Display for FormError {
             Self::Unreadable(error) => error.fmt(f),
             Self::TooMuch(excess) => excess.fmt(f),
             Self::Seal(error) => error.fmt(f),
-            Self::NotInMemory => f.write_str("a tape is a file: write it to one, and open it there"),
+            Self::NotInMemory => f.write_str("a cassette is a file: write it to one, and open it there"),
             Self::Unknown { file } => {
-                write!(f, "{file} is neither a tape nor a form of one; there are {}", Form::names())
+                write!(f, "{file} is neither a cassette nor a form of one; there are {}", Form::names())
             }
             Self::Version { file, version } => {
                 put_file(f, file)?;
-                write!(f, "a tape of version {version}, but this program reads up to {VERSION}; use a newer one")
+                write!(f, "a cassette of version {version}, but this program reads up to {VERSION}; use a newer one")
             }
             Self::Malformed { file, form, message } => {
                 put_file(f, file)?;
-                write!(f, "no tape in {form}: {message}; mend it there, or convert the tape again")
+                write!(f, "no cassette in {form}: {message}; mend it there, or convert the cassette again")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the readers and writers of other recorders' documents share: notes of what a tape has no place for, and times.
+//! What the readers and writers of other recorders' documents share: notes of what a cassette has no place for, and times.
 
 use super::document::{Node, from_json, to_json};
 use crate::exchange::Note;

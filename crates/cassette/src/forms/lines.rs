@@ -1,6 +1,6 @@
-//! Lines of headers that a document has and a tape has not, kept in a note with their places.
+//! Lines of headers that a document has and a cassette has not, kept in a note with their places.
 //!
-//! Recorders often have bodies without compression, below headers that name one. On a tape a header must not name what is not so.
+//! Recorders often have bodies without compression, below headers that name one. On a cassette a header must not name what is not so.
 
 use super::document::{Node, Wrong};
 use super::foreign::{note, noted};

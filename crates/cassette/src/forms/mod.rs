@@ -1,4 +1,4 @@
-//! Other forms of a tape: text for people and differences, JSON, MessagePack for other programs, what the Magneto-Serge system
+//! Other forms of a cassette: text for people and differences, JSON, MessagePack for other programs, what the Magneto-Serge system
 //! wrote, and the formats of others: HAR and VCR.
 //!
 //! Which form a file has is told by its content; its name says what to write. [`Form`] lists the forms; a new one gets a row
@@ -23,25 +23,25 @@ pub use error::FormError;
 pub use losses::Loss;
 pub use vcr::VcrStyle;
 
+use crate::cassette::{Cassette, SealOptions, folder_and_name, write_cassette};
 use crate::error::Failure;
 use crate::exchange::{Exchange, Note};
 use crate::file::{self, NotRead};
 use crate::limits::ReadOptions;
 use crate::scan::Scanner;
 use crate::selection::Selection;
-use crate::tape::{SealOptions, Tape, folder_and_name, write_tape};
 use journal::Disk;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// How the file of a tape says what it says.
+/// How the file of a cassette says what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// Sealed or being recorded, as [`Tape`] reads it.
-    Tape,
+    /// Sealed or being recorded, as [`Cassette`] reads it.
+    Cassette,
     /// JSON, indented.
     Json,
     /// MessagePack; with the feature `msgpack` only.
@@ -58,9 +58,9 @@ pub enum Form {
     VcrRuby,
 }
 
-/// What each form is called, and how the names of its files end, the longer of two endings behind the other. A name that ends otherwise is that of a tape.
+/// What each form is called, and how the names of its files end, the longer of two endings behind the other. A name that ends otherwise is that of a cassette.
 const FORMS: [(Form, &str, &[&str]); 8] = [
-    (Form::Tape, "tape", &["tape"]),
+    (Form::Cassette, "cassette", &["cassette"]),
     (Form::Json, "json", &["json"]),
     (Form::MessagePack, "msgpack", &["msgpack", "mp"]),
     (Form::Text, "text", &["txt"]),
@@ -70,30 +70,30 @@ const FORMS: [(Form, &str, &[&str]); 8] = [
     (Form::VcrJson, "vcr-json", &["vcr.json"]),
 ];
 
-/// All that is on a tape, in memory.
+/// All that is on a cassette, in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
     /// In the order of their numbers.
     pub exchanges: Vec<Exchange<'static>>,
-    /// What is known of the tape: names and values.
+    /// What is known of the cassette: names and values.
     pub meta: Vec<Note<'static>>,
 }
 
 impl Form {
     /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `txt`, `har`, `yaml` or
-    /// `yml`, `vcr.json`; else a tape.
+    /// `yml`, `vcr.json`; else a cassette.
     pub fn of_name(path: &Path) -> Self {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
         let has = |extension: &&str| name.strip_suffix(extension).is_some_and(|name| name.ends_with('.'));
         let is_its = |extensions: &[&str]| extensions.iter().any(has);
         // From the end, where the longer extension of two is.
-        FORMS.iter().rev().find(|(.., extensions)| is_its(extensions)).map_or(Self::Tape, |(form, ..)| *form)
+        FORMS.iter().rev().find(|(.., extensions)| is_its(extensions)).map_or(Self::Cassette, |(form, ..)| *form)
     }
 
     /// The form that bytes have: by their beginning, of JSON by the names at its top, of YAML by its lines; `None` if it is none.
     pub fn of_content(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"METROON") {
-            return Some(Self::Tape);
+            return Some(Self::Cassette);
         }
         let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         if text.starts_with(text::MAGIC.as_bytes()) {
@@ -116,7 +116,7 @@ impl Form {
 
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(FORMS.iter().find(|(form, ..)| form == self).map_or("tape", |(_, name, _)| name))
+        f.write_str(FORMS.iter().find(|(form, ..)| form == self).map_or("cassette", |(_, name, _)| name))
     }
 }
 
@@ -137,13 +137,13 @@ pub struct UnknownForm {
 
 impl fmt::Display for UnknownForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no form of a tape; there are {}", self.name, Form::names())
+        write!(f, "`{}` is no form of a cassette; there are {}", self.name, Form::names())
     }
 }
 
 impl std::error::Error for UnknownForm {}
 
-/// A tape in a form that is not a tape itself.
+/// A cassette in a form that is not a cassette itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Encoded {
     /// The file.
@@ -163,9 +163,9 @@ impl Encoded {
     }
 }
 
-/// A file of any form: a tape is used where it lies, everything else is read.
+/// A file of any form: a cassette is used where it lies, everything else is read.
 enum Found {
-    Tape(Box<Tape>),
+    Cassette(Box<Cassette>),
     Content(Content, Form),
 }
 
@@ -173,14 +173,14 @@ enum Found {
 fn find(path: &Path, options: ReadOptions) -> Result<Found, FormError> {
     let shown = path.display().to_string();
     // A pipe can be read once.
-    let begins_as_tape = if file::is_handed_over(path) { Ok(false) } else { Tape::is_at(path) };
-    let is_tape = match begins_as_tape {
-        // A tape whose recording has not been sealed, or nothing at all, as opening it says.
+    let begins_as_cassette = if file::is_handed_over(path) { Ok(false) } else { Cassette::is_at(path) };
+    let is_cassette = match begins_as_cassette {
+        // A cassette whose recording has not been sealed, or nothing at all, as opening it says.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
-        is_tape => is_tape.map_err(Failure::new("read", &shown))?,
+        is_cassette => is_cassette.map_err(Failure::new("read", &shown))?,
     };
-    if is_tape {
-        return Ok(Found::Tape(Box::new(Tape::open_with(path, options)?)));
+    if is_cassette {
+        return Ok(Found::Cassette(Box::new(Cassette::open_with(path, options)?)));
     }
     let bytes = file::read(path, options).map_err(|error| match error {
         NotRead::Failed(error) => FormError::from(Failure::new("read", &shown)(error)),
@@ -189,18 +189,18 @@ fn find(path: &Path, options: ReadOptions) -> Result<Found, FormError> {
     // What is so broken that nothing tells it but its name.
     let named = Some(Form::of_name(path)).filter(|form| *form == Form::Vcr);
     let form = Form::of_content(&bytes).or(named).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
-    if form == Form::Tape {
-        return Ok(Found::Tape(Box::new(Tape::from_bytes_with(bytes, &shown, options)?)));
+    if form == Form::Cassette {
+        return Ok(Found::Cassette(Box::new(Cassette::from_bytes_with(bytes, &shown, options)?)));
     }
     let content = Content::decode_with(&bytes, form, options).map_err(|error| error.of(&shown))?;
     Ok(Found::Content(content, form))
 }
 
-impl Tape {
-    /// Opens a file of any form, and says which it has. What is no tape itself is read into memory.
+impl Cassette {
+    /// Opens a file of any form, and says which it has. What is no cassette itself is read into memory.
     ///
     /// # Errors
-    /// There is none, it is none of the forms, or what it says is no tape.
+    /// There is none, it is none of the forms, or what it says is no cassette.
     pub fn open_any(path: impl AsRef<Path>) -> Result<(Self, Form), FormError> {
         Self::open_any_with(path, ReadOptions::default())
     }
@@ -208,28 +208,28 @@ impl Tape {
     /// The same with another limit of what comes of the file.
     ///
     /// # Errors
-    /// As [`Tape::open_any`], and [`FormError::TooMuch`].
+    /// As [`Cassette::open_any`], and [`FormError::TooMuch`].
     pub fn open_any_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<(Self, Form), FormError> {
         Ok(match find(path.as_ref(), options)? {
-            Found::Tape(tape) => (*tape, Form::Tape),
+            Found::Cassette(cassette) => (*cassette, Form::Cassette),
             Found::Content(content, form) => (content.into(), form),
         })
     }
 }
 
 impl Content {
-    /// Reads a tape of any form.
+    /// Reads a cassette of any form.
     ///
     /// # Errors
-    /// As [`Tape::open_any`].
+    /// As [`Cassette::open_any`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, FormError> {
         match find(path.as_ref(), ReadOptions::default())? {
-            Found::Tape(tape) => Self::of_tape(&tape),
+            Found::Cassette(cassette) => Self::of_cassette(&cassette),
             Found::Content(content, _) => Ok(content),
         }
     }
 
-    /// Writes a tape in the form that its name says, durably, in place of any file of the name. Says what the form has no place
+    /// Writes a cassette in the form that its name says, durably, in place of any file of the name. Says what the form has no place
     /// for.
     ///
     /// # Errors
@@ -250,8 +250,8 @@ impl Content {
         options: impl Into<SealOptions>,
     ) -> Result<Vec<String>, FormError> {
         let (path, options) = (path.as_ref(), options.into());
-        if form == Form::Tape {
-            write_tape(path, &self.exchanges, &self.meta, options)?;
+        if form == Form::Cassette {
+            write_cassette(path, &self.exchanges, &self.meta, options)?;
             return Ok(Vec::new());
         }
         Scanner::of_content(&self.exchanges, &self.meta, &options, &path.display().to_string())?;
@@ -260,13 +260,13 @@ impl Content {
         Ok(lost)
     }
 
-    /// All of it in a form other than a tape's own, which is a file and is [written](write_tape).
+    /// All of it in a form other than a cassette's own, which is a file and is [written](write_cassette).
     ///
     /// # Errors
-    /// The form cannot be written: it is that of a tape, or the feature `msgpack` is off.
+    /// The form cannot be written: it is that of a cassette, or the feature `msgpack` is off.
     pub fn encode(&self, form: Form) -> Result<Encoded, FormError> {
         match form {
-            Form::Tape => Err(FormError::NotInMemory),
+            Form::Cassette => Err(FormError::NotInMemory),
             Form::Json => self.to_json(true).map(Encoded::whole),
             Form::MessagePack => self.to_msgpack().map(Encoded::whole),
             Form::Text => Ok(Encoded::whole(self.to_text().into_bytes())),
@@ -277,7 +277,7 @@ impl Content {
         }
     }
 
-    /// What bytes of a form other than a tape's own say.
+    /// What bytes of a form other than a cassette's own say.
     ///
     /// # Errors
     /// They say nothing in this form.
@@ -292,7 +292,7 @@ impl Content {
     pub fn decode_with(bytes: &[u8], form: Form, options: ReadOptions) -> Result<Self, FormError> {
         memory::check(bytes, form, options)?;
         match form {
-            Form::Tape => Err(FormError::NotInMemory),
+            Form::Cassette => Err(FormError::NotInMemory),
             Form::Json => Self::from_json(bytes),
             Form::MessagePack => Self::from_msgpack(bytes),
             Form::Text => Self::from_text(bytes),
@@ -302,12 +302,12 @@ impl Content {
         }
     }
 
-    /// All that is on a tape.
+    /// All that is on a cassette.
     ///
     /// # Errors
-    /// The tape is not what was written.
-    pub fn of_tape(tape: &Tape) -> Result<Self, FormError> {
-        Ok(Selection::of(tape)?.content()?)
+    /// The cassette is not what was written.
+    pub fn of_cassette(cassette: &Cassette) -> Result<Self, FormError> {
+        Ok(Selection::of(cassette)?.content()?)
     }
 
     /// As JSON; indented with a line at the end, or in one line.
@@ -414,7 +414,7 @@ mod msgpack {
 }
 
 /// What the forms call themselves.
-const FORMAT: &str = "metroon-tape";
+const FORMAT: &str = "metroon-cassette";
 /// The version that is written. All versions up to it are read.
 const VERSION: u32 = 1;
 

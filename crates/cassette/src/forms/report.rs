@@ -180,7 +180,7 @@ impl Interaction {
         let started_ns = i64::try_from(time.as_nanosecond());
         let base = Exchange {
             number,
-            started_ns: started_ns.map_err(|_| format!("{time} is no time that a tape can hold"))?,
+            started_ns: started_ns.map_err(|_| format!("{time} is no time that a cassette can hold"))?,
             notes: self.recorded_at.note().into_iter().collect(),
             ended_us: self.response_time_ms.map(|time_ms| time_ms.saturating_mul(1000)),
             ..Exchange::default()

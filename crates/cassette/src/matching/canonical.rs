@@ -55,7 +55,7 @@ impl Rules {
         self.canonical(one) == self.canonical(other)
     }
 
-    /// The number under which a tape may keep keys of these rules for good; `None` unless they are the default ones.
+    /// The number under which a cassette may keep keys of these rules for good; `None` unless they are the default ones.
     /// Custom conditions have no part in a key.
     pub fn scheme(&self) -> Option<u32> {
         let Self { method, scheme, host, port, path, query, headers, body, custom: _ } = self;

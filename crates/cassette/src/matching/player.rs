@@ -1,19 +1,19 @@
 //! Which recorded exchange answers a request.
 //!
 //! 1. Recorded requests with the same key lie in one lane. A lane is looked into when it is first asked for: requests whose
-//!    keys are equal by chance are told apart there, so that opening a tape decodes nothing.
+//!    keys are equal by chance are told apart there, so that opening a cassette decodes nothing.
 //! 2. Equal requests of a lane are a queue in the order in which they began, which is not that in which they ended. Each is
 //!    answered once; what comes then is decided by [`Repeats`].
 //! 3. Threads share a player. Only those that ask the same question wait for each other, and for no longer than it takes to
 //!    take a turn.
 
+use crate::cassette::Cassette;
 use crate::error::ReadError;
 use crate::exchange::Exchange;
 use crate::key::KeyScheme;
 use crate::matching::miss::{Miss, Reason, nearest};
 use crate::matching::rules::Rules;
 use crate::message::Request;
-use crate::tape::Tape;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -75,7 +75,7 @@ impl Recorded for [Exchange<'_>] {
     }
 }
 
-impl Recorded for Tape {
+impl Recorded for Cassette {
     type Error = ReadError;
 
     fn count(&self) -> usize {
@@ -91,10 +91,10 @@ impl Recorded for Tape {
     }
 
     fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, ReadError> {
-        Ok(Cow::Owned(Tape::request(self, position)?))
+        Ok(Cow::Owned(Cassette::request(self, position)?))
     }
 
-    /// From the index, if the tape was sealed with the keys of these rules; else every request is read.
+    /// From the index, if the cassette was sealed with the keys of these rules; else every request is read.
     fn keys(&self, rules: &Rules) -> Result<Vec<u32>, ReadError> {
         self.upper_keys(&KeyScheme::of(rules))
     }
@@ -141,7 +141,7 @@ impl<E: fmt::Display> fmt::Display for NotFound<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for NotFound<E> {}
 
-/// Answers requests from what is recorded, which it borrows or shares: `Player<&Tape>`, `Player<Arc<Tape>>`.
+/// Answers requests from what is recorded, which it borrows or shares: `Player<&Cassette>`, `Player<Arc<Cassette>>`.
 pub struct Player<P> {
     recorded: P,
     rules: Rules,
@@ -173,7 +173,7 @@ struct Turns {
 }
 
 impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
-    /// A player of what is recorded. A tape is not read for it beyond its index, if the rules are those it was sealed with.
+    /// A player of what is recorded. A cassette is not read for it beyond its index, if the rules are those it was sealed with.
     ///
     /// # Errors
     /// A request cannot be read.

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What is recorded, with the secrets taken out of its requests when they are looked at. A tape of this program has none; one of
+/// What is recorded, with the secrets taken out of its requests when they are looked at. A cassette of this program has none; one of
 /// another, one that was recorded with secrets, or by other rules, may have some.
 ///
-/// Cost: every request is read when a player is made of it, since the keys that a tape keeps may be those of requests with secrets.
+/// Cost: every request is read when a player is made of it, since the keys that a cassette keeps may be those of requests with secrets.
 pub struct WithoutSecrets<P> {
     recorded: P,
     redaction: Option<Arc<Redaction>>,

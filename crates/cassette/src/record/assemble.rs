@@ -99,7 +99,7 @@ impl Assembler {
         }
     }
 
-    /// Numbers are given in the order in which requests begin, but those who take them may reach the tape in another.
+    /// Numbers are given in the order in which requests begin, but those who take them may reach the cassette in another.
     fn note_number(&mut self, number: u64) {
         self.next_number = self.next_number.max(number.saturating_add(1));
     }
@@ -128,7 +128,7 @@ impl Assembler {
         self.next_number
     }
 
-    /// What is known of the tape: by name, the last value of each.
+    /// What is known of the cassette: by name, the last value of each.
     pub(crate) fn meta(&self) -> impl Iterator<Item = Note<'static>> {
         self.meta.iter().map(|(name, value)| Note { name: name.clone(), value: value.clone() })
     }

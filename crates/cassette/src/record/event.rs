@@ -15,7 +15,7 @@ use crate::wire::{Cursor, put_i64, put_u64};
 /// One thing that happened. All but [`Event::Meta`] and [`Event::Whole`] belong to the exchange of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Event<'a> {
-    /// What is known of the tape.
+    /// What is known of the cassette.
     Meta(Note<'a>),
     /// All of an exchange at once.
     Whole(Box<Exchange<'a>>),

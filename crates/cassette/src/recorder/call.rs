@@ -22,7 +22,7 @@ const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// Secrets are taken out before anything is queued, unless the recorder keeps them; so a chunk may wait until it is known that no
 /// secret goes on behind it: [`Stream`](crate::redact::Stream) says how long.
 ///
-/// One that is dropped without [`Call::end`] is partial on the tape. All times are microseconds after its beginning.
+/// One that is dropped without [`Call::end`] is partial on the cassette. All times are microseconds after its beginning.
 ///
 /// Every method waits while the recorder's queue is full, and gives an error once the recorder has failed.
 pub struct Call {
@@ -34,7 +34,7 @@ pub struct Call {
     frames: FrameRoom,
 }
 
-/// The frames of one exchange are one row of a sealed tape, so there is an end to them. What comes then is not recorded, and the
+/// The frames of one exchange are one row of a sealed cassette, so there is an end to them. What comes then is not recorded, and the
 /// exchange is truncated.
 const EXCHANGE_FRAMES_BYTES_MAX: usize = 256 << 20;
 

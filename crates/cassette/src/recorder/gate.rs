@@ -24,7 +24,7 @@ impl Sieve {
         Self { filter, counts: Counts::default() }
     }
 
-    /// Counts an exchange that is left out, and puts the count on the tape.
+    /// Counts an exchange that is left out, and puts the count on the cassette.
     pub(super) fn count(&self, reason: &str, queue: &Queue, redaction: Option<&Redaction>) -> Result<(), RecordError> {
         self.counts.add(reason, |note| queue.give(frame_of(&Event::Meta(redacted(note, redaction)), 0)?))
     }

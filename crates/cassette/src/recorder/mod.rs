@@ -1,4 +1,4 @@
-//! Recording: what happens goes into a queue, a thread writes it to a journal, and stopping makes a sealed tape of that.
+//! Recording: what happens goes into a queue, a thread writes it to a journal, and stopping makes a sealed cassette of that.
 //!
 //! 1. [`Recorder::record`] and the methods of [`Call`] put things into the queue and return. The queue is bounded in bytes; who
 //!    finds it full waits.
@@ -8,7 +8,7 @@
 //!    disk as well. The journal's file gets its name with the first write; until then an empty file of another name is locked.
 //! 3. Secrets are taken out of an exchange before a byte of it is written: of a whole one by the thread, of one that is recorded
 //!    as it happens by whoever records it.
-//! 4. [`Recorder::finish`] takes what is left in the queue, seals the tape and takes the journal away. If nothing was written by then,
+//! 4. [`Recorder::finish`] takes what is left in the queue, seals the cassette and takes the journal away. If nothing was written by then,
 //!    it seals from memory; should that take longer than a millisecond, the thread writes the journal meanwhile. [`Recorder::stop`],
 //!    and dropping, write what is left: the recording stays and can be read, gone on with and sealed.
 
@@ -23,6 +23,7 @@ pub use call::{Call, Ending};
 use redacting::Redacting;
 pub(crate) use redacting::Redactor;
 
+use crate::cassette::{SealOptions, folder_and_name};
 use crate::error::{Failure, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::filter::{Filter, Verdict};
@@ -32,7 +33,6 @@ use crate::record::event::Event;
 use crate::recording::{self, Frames, Source, is_blank, recording_path};
 use crate::redact::{Findings, Redaction};
 use crate::seal::read::Sealed;
-use crate::tape::{SealOptions, folder_and_name};
 use call::retell;
 use gate::{Gate, Sieve};
 use journal::{Chain, Disk, Durability, Journal, SingleFile, SyncError};
@@ -53,7 +53,7 @@ const WHOLE_BYTES_MAX: usize = 4 << 20;
 /// A recording of more bytes goes through its journal before it is sealed, even if none of it was written yet.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
-/// How a tape is recorded.
+/// How a cassette is recorded.
 #[derive(Clone, Debug)]
 pub struct RecorderOptions {
     queue_bytes: usize,
@@ -93,9 +93,9 @@ impl RecorderOptions {
         self
     }
 
-    /// How durable the tape is when [`Recorder::finish`] returns: on the disk, unless less is asked for. Then finishing does not
-    /// wait for a new tape, and a loss of power within the next seconds may leave none, or one that is not whole and says so when it is
-    /// opened. What was on the disk before is not risked: what an older tape holds, and what a [sync](Recorder::sync) of the
+    /// How durable the cassette is when [`Recorder::finish`] returns: on the disk, unless less is asked for. Then finishing does not
+    /// wait for a new cassette, and a loss of power within the next seconds may leave none, or one that is not whole and says so when it is
+    /// opened. What was on the disk before is not risked: what an older cassette holds, and what a [sync](Recorder::sync) of the
     /// recording has put there.
     #[must_use]
     pub fn sealing(mut self, durability: Durability) -> Self {
@@ -103,7 +103,7 @@ impl RecorderOptions {
         self
     }
 
-    /// How the request keys of the sealed tape are made.
+    /// How the request keys of the sealed cassette are made.
     #[must_use]
     pub fn key(mut self, key: KeyScheme) -> Self {
         self.seal.key = key;
@@ -125,7 +125,7 @@ impl RecorderOptions {
         self
     }
 
-    /// What is not recorded. It is counted on the tape, so it does not vanish without a trace; what is left out takes a number
+    /// What is not recorded. It is counted on the cassette, so it does not vanish without a trace; what is left out takes a number
     /// all the same. A request that may be left out for its response is held back in memory until that begins, or 8 MiB are there.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
@@ -133,7 +133,7 @@ impl RecorderOptions {
         self
     }
 
-    /// Something to be known of the tape, such as its name. The last value of a name counts.
+    /// Something to be known of the cassette, such as its name. The last value of a name counts.
     #[must_use]
     pub fn meta(mut self, note: Note<'static>) -> Self {
         self.meta.push(note);
@@ -141,20 +141,20 @@ impl RecorderOptions {
     }
 }
 
-/// Records a tape. Any number of threads may use one.
+/// Records a cassette. Any number of threads may use one.
 ///
 /// ```
-/// use cassette::{Exchange, Recorder, RecorderOptions, Request, Response, Tape};
+/// use cassette::{Exchange, Recorder, RecorderOptions, Request, Response, Cassette};
 ///
-/// let path = std::env::temp_dir().join(format!("recorded-{}.tape", std::process::id()));
+/// let path = std::env::temp_dir().join(format!("recorded-{}.cassette", std::process::id()));
 /// let recorder = Recorder::open(&path, RecorderOptions::default())?;
 /// let request = Request { method: "GET".into(), target: "/frogs".into(), ..Request::default() };
 /// let response = Response { status: 200, ..Response::default() };
 /// recorder.record(Exchange { request, response: Some(response), ..Exchange::default() })?;
 /// recorder.finish()?;
 ///
-/// let tape = Tape::open(&path)?;
-/// assert_eq!(tape.exchange(0)?.request.target, "/frogs");
+/// let cassette = Cassette::open(&path)?;
+/// assert_eq!(cassette.exchange(0)?.request.target, "/frogs");
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -172,7 +172,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records to a tape: a new one, or after what a sealed one holds, or after what a crash left of a recording.
+    /// Records to a cassette: a new one, or after what a sealed one holds, or after what a crash left of a recording.
     ///
     /// # Errors
     /// Somebody records to it, what is there is not what was written, or the system refuses.
@@ -331,7 +331,7 @@ impl Recorder {
         )
     }
 
-    /// Something to be known of the tape; the last value of a name counts.
+    /// Something to be known of the cassette; the last value of a name counts.
     ///
     /// # Errors
     /// The recorder has failed.
@@ -384,10 +384,10 @@ impl Recorder {
         journal.close().map_err(journal_failed)
     }
 
-    /// Writes what waits and seals the tape. Exchanges that are not over are partial on it.
+    /// Writes what waits and seals the cassette. Exchanges that are not over are partial on it.
     ///
     /// # Errors
-    /// The recorder has failed, at any time since it was opened, or the tape cannot be sealed, such as for a secret in it. The
+    /// The recorder has failed, at any time since it was opened, or the cassette cannot be sealed, such as for a secret in it. The
     /// recording is there still.
     pub fn finish(mut self) -> Result<(), RecordError> {
         let journal = self.end(Self::seal)?;
@@ -439,7 +439,7 @@ impl Recorder {
     fn seal_frames(&self, journal: &Journal, frames: Frames<'_>) -> Result<(), RecordError> {
         let sealed = sealed_at(&self.path)?;
         if sealed.is_some() && journal.progress().chain == Chain::genesis() {
-            // Nothing is to be added to the tape.
+            // Nothing is to be added to the cassette.
             return Ok(());
         }
         let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
@@ -486,7 +486,7 @@ fn journal_failed(error: SyncError) -> RecordError {
     RecordError::Journal(error.to_string())
 }
 
-/// A note of the tape without secrets.
+/// A note of the cassette without secrets.
 fn redacted(note: Note<'static>, redaction: Option<&Redaction>) -> Note<'static> {
     let Some(redaction) = redaction else { return note };
     let mut exchange = Exchange { notes: vec![note], ..Exchange::default() };
@@ -516,7 +516,7 @@ fn disk_of(recording: &Path) -> Result<Arc<dyn Disk>, RecordError> {
     Ok(Arc::new(disk))
 }
 
-/// Takes a recording away that is on a sealed tape now.
+/// Takes a recording away that is on a sealed cassette now.
 fn remove(recording: &Path) -> Result<(), RecordError> {
     fs::remove_file(recording).map_err(Failure::new("remove", recording.display().to_string()))?;
     Ok(())

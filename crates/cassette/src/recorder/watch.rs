@@ -47,7 +47,7 @@ pub(super) fn watch(job: Job) -> Result<(), RecordError> {
     let mut watched = watched();
     let process = Some(std::process::id());
     if watched.process != process {
-        start("tape recorders", look).map_err(not_started)?;
+        start("cassette recorders", look).map_err(not_started)?;
         *watched = Watched { young: Vec::new(), old: Vec::new(), process };
     }
     watched.young.push(job);
@@ -77,7 +77,7 @@ impl Job {
         let Some(queue) = self.queue.upgrade().filter(|queue| !queue.is_over()) else { return };
         let Self { journal, writing, .. } = self;
         let writer = queue.clone();
-        if let Err(error) = start("tape recorder", move || writer.write(&journal, &writing)) {
+        if let Err(error) = start("cassette recorder", move || writer.write(&journal, &writing)) {
             queue.fail(not_started(error));
         }
     }

@@ -1,4 +1,4 @@
-//! Keeping secrets off a tape.
+//! Keeping secrets off a cassette.
 //!
 //! 1. Values of secret names: headers, cookies, parameters of URLs, fields of forms, members of JSON. In `Authorization` the
 //!    scheme stays, in cookies the names do.
@@ -10,7 +10,7 @@
 //! be redacted before it is looked up.
 //!
 //! Only text is edited: a program or an archive would be spoiled. What looks like a secret in anything else stays, is
-//! reported, and keeps the tape from being sealed. Of a JSON Web Token that a server gives, header and claims stay, since programs take
+//! reported, and keeps the cassette from being sealed. Of a JSON Web Token that a server gives, header and claims stay, since programs take
 //! them apart.
 
 mod content;
@@ -58,7 +58,7 @@ pub(crate) const REQUEST_BODY_NOTE: &str = "redacted.request-body";
 /// The same of the body of a response.
 pub(crate) const RESPONSE_BODY_NOTE: &str = "redacted.response-body";
 
-/// A secret that is shorter would be found all over a tape.
+/// A secret that is shorter would be found all over a cassette.
 const SECRET_BYTES_MIN: usize = 6;
 
 /// What is a secret.
@@ -97,7 +97,7 @@ pub struct Redacted {
     /// What was replaced.
     pub findings: Vec<Finding>,
     /// What was found in bodies and messages that are no text, and is as it was. A note of the exchange, `redacted.kept`, says
-    /// the same, and keeps the tape from being sealed.
+    /// the same, and keeps the cassette from being sealed.
     pub kept: Vec<Finding>,
     /// Bodies and messages that could not be looked into, or not to their end, such as those in an unknown compression. What
     /// could not be is as it was. A note of the exchange, `redacted.opaque`, says the same.
@@ -206,7 +206,7 @@ impl Redaction {
         USUAL.clone()
     }
 
-    /// Only what has a well-known form, whatever it is called: what keeps a tape from being sealed.
+    /// Only what has a well-known form, whatever it is called: what keeps a cassette from being sealed.
     pub fn known_forms() -> Arc<Self> {
         static KNOWN: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
             let made = Patterns::of_texts(true, &[]).and_then(|texts| Ok((texts, Patterns::of_binaries(true, &[])?)));

@@ -1,4 +1,4 @@
-//! The fixed parts of a sealed tape. All numbers in them are little-endian and have their full width, so that a directory of
+//! The fixed parts of a sealed cassette. All numbers in them are little-endian and have their full width, so that a directory of
 //! any length is used where it lies.
 //!
 //! ```text
@@ -9,8 +9,8 @@ use crate::error::Flaw;
 use crc32c::crc32c;
 use std::ops::Range;
 
-/// How a sealed tape begins.
-pub(crate) const MAGIC: [u8; 8] = *b"METROONT";
+/// How a sealed cassette begins.
+pub(crate) const MAGIC: [u8; 8] = *b"METROONC";
 /// The version that is written. All versions up to it are read.
 pub(crate) const VERSION: u32 = 1;
 pub(crate) const HEADER_BYTES: u64 = 24;
@@ -124,7 +124,7 @@ pub(crate) struct Section {
     pub(crate) checksum: u32,
 }
 
-/// The end of a sealed tape: how much there is of everything, and the checksums of what is not blocks.
+/// The end of a sealed cassette: how much there is of everything, and the checksums of what is not blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trailer {
     /// The length of the file.

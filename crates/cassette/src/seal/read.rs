@@ -1,13 +1,13 @@
-//! Reading a sealed tape where it lies.
+//! Reading a sealed cassette where it lies.
 //!
-//! 1. Opening looks at the header and the trailer, and at nothing that grows with the tape. A small file is read, a larger one mapped.
+//! 1. Opening looks at the header and the trailer, and at nothing that grows with the cassette. A small file is read, a larger one mapped.
 //! 2. The index and each directory are checked against their checksums when they are first used, once.
 //! 3. A block is checked, decompressed and kept when something of it is first asked for. One that is not compressed is used
 //!    where it lies.
 //!
 //! 4. What is decompressed and kept, what a body takes in memory, and the lists of an exchange have a limit ([`ReadOptions`]).
 //!
-//! An exchange borrows from the tape. All of this is safe for any number of threads.
+//! An exchange borrows from the cassette. All of this is safe for any number of threads.
 
 use super::blocks::{RowPlace, places};
 use super::layout::{
@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A sealed tape, open.
+/// A sealed cassette, open.
 pub(crate) struct Sealed {
     bytes: Store,
     shown: String,
@@ -47,7 +47,7 @@ pub(crate) struct Sealed {
     pieces: OnceLock<Box<[OnceLock<Vec<u8>>]>>,
 }
 
-/// Where the bytes of a tape are.
+/// Where the bytes of a cassette are.
 enum Store {
     Mapped(Mapping),
     Owned(Vec<u8>),
@@ -87,21 +87,21 @@ struct RowsOf {
 }
 
 impl Sealed {
-    /// Opens a tape that lies at a path.
+    /// Opens a cassette that lies at a path.
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         let file = open_regular(path, Access::Read)
             .map_err(|error| Failure::new("open", path.display().to_string())(error))?;
         Self::of_file(&file, path, ReadOptions::default())
     }
 
-    /// Opens a tape whose file is open; the path is for messages.
+    /// Opens a cassette whose file is open; the path is for messages.
     pub(crate) fn of_file(file: &File, path: &Path, options: ReadOptions) -> Result<Self, ReadError> {
         let shown = path.display().to_string();
         let store = Store::open(file).map_err(Failure::new("open", &shown))?;
         Self::from_store(store, shown, options)
     }
 
-    /// Opens a tape that lies in memory.
+    /// Opens a cassette that lies in memory.
     pub(crate) fn from_bytes(bytes: Vec<u8>, shown: String, options: ReadOptions) -> Result<Self, ReadError> {
         Self::from_store(Store::Owned(bytes), shown, options)
     }
@@ -178,8 +178,8 @@ impl Sealed {
         self.keys().map(drop)
     }
 
-    /// Row numbers of the index, all of which are on the tape.
-    fn on_tape<I: Iterator<Item = u32> + Clone>(&self, mut rows: I) -> Result<I, ReadError> {
+    /// Row numbers of the index, all of which are on the cassette.
+    fn on_cassette<I: Iterator<Item = u32> + Clone>(&self, mut rows: I) -> Result<I, ReadError> {
         let found = rows.clone();
         if rows.any(|row| row >= self.trailer.rows) {
             return Err(self.damage(self.trailer.section(Part::Index).offset, Flaw::Parts));
@@ -199,7 +199,7 @@ impl Sealed {
         let (keys, rows) = index.split_at(4 * self.trailer.rows as usize);
         let (width, key) = (self.trailer.row_width(), (key >> 32) as u32);
         let range = range_of(keys, key);
-        self.on_tape(row_numbers(&rows[range.start * width..range.end * width], width))
+        self.on_cassette(row_numbers(&rows[range.start * width..range.end * width], width))
     }
 
     /// Whether the index has the keys of this scheme.
@@ -211,7 +211,7 @@ impl Sealed {
     pub(crate) fn keys(&self) -> Result<Vec<(u32, u32)>, ReadError> {
         let index = self.section(Part::Index)?;
         let (keys, rows) = self.index_parts(index);
-        let rows = self.on_tape(rows)?;
+        let rows = self.on_cassette(rows)?;
         Ok(keys.chunks_exact(4).map(|key| u32_at(key, 0)).zip(rows).collect())
     }
 
@@ -255,7 +255,7 @@ impl Sealed {
         if end == self.blocks_end() { Ok(()) } else { Err(self.damage(end, Flaw::Parts)) }
     }
 
-    /// What is known of the tape.
+    /// What is known of the cassette.
     pub(crate) fn meta(&self) -> Result<Vec<Note<'_>>, ReadError> {
         let bytes = self.section(Part::Meta)?;
         let mut cursor = Cursor::with_room(bytes, self.most);
@@ -361,7 +361,7 @@ impl Sealed {
             Some(kept) if kept <= self.most => Ok(()),
             _ => {
                 self.kept.fetch_sub(bytes, Ordering::Relaxed);
-                Err(self.too_much("what is decompressed of the tape"))
+                Err(self.too_much("what is decompressed of the cassette"))
             }
         }
     }
@@ -372,7 +372,7 @@ impl Sealed {
             return Ok(Cow::Borrowed(stored));
         }
         if entry.bytes as usize > self.most {
-            return Err(self.too_much("a block of the tape"));
+            return Err(self.too_much("a block of the cassette"));
         }
         let bytes = decompress(stored, entry.bytes as usize);
         bytes.map(Cow::Owned).ok_or_else(|| self.damage(entry.offset, Flaw::Compression))
@@ -510,19 +510,19 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 mod tests {
     use super::*;
     use crate::Selection;
+    use crate::cassette::{Cassette, write_cassette_on};
     use crate::compress::compress;
     use crate::message::{Chunk, Response};
     use crate::record::whole::{Beginning, BodyForm, encode_with};
     use crate::seal::blocks::RowBlock;
     use crate::seal::layout::header;
-    use crate::tape::{Tape, write_tape_on};
     use journal::simulated::SimulatedDisk;
 
     /// An index whose checksum is right and whose rows are not there.
     #[test]
-    fn rows_of_the_index_are_on_the_tape() {
+    fn rows_of_the_index_are_on_the_cassette() {
         let disk = SimulatedDisk::new();
-        write_tape_on(&disk, "a", &[Exchange::default()], &[], KeyScheme::target()).unwrap();
+        write_cassette_on(&disk, "a", &[Exchange::default()], &[], KeyScheme::target()).unwrap();
         let mut bytes = disk.contents("a").unwrap();
         let at = bytes.len() - TRAILER_BYTES as usize;
         let mut trailer = Trailer::decode(&bytes[at..], bytes.len() as u64).unwrap();
@@ -539,7 +539,7 @@ mod tests {
         }
     }
 
-    /// A tape of one row, whose response has a body that names one piece so many times.
+    /// A cassette of one row, whose response has a body that names one piece so many times.
     fn naming_one_piece(times: usize) -> Vec<u8> {
         let piece = vec![0; 256 << 10];
         let response = Response { status: 200, ..Response::default() };
@@ -575,30 +575,30 @@ mod tests {
         file
     }
 
-    /// 10 GB from some hundred bytes: the tape is sound, and its body is neither joined nor refused with anything but its name.
+    /// 10 GB from some hundred bytes: the cassette is sound, and its body is neither joined nor refused with anything but its name.
     #[test]
     fn a_body_that_names_one_piece_many_times_is_refused_by_name() {
         let bomb = naming_one_piece(40_000);
         assert!(bomb.len() < 600, "{} bytes", bomb.len());
-        let tape = Tape::from_bytes(bomb, "bomb.tape").unwrap();
-        tape.verify().unwrap();
-        let outline = || tape.outline(0).unwrap();
+        let cassette = Cassette::from_bytes(bomb, "bomb.cassette").unwrap();
+        cassette.verify().unwrap();
+        let outline = || cassette.outline(0).unwrap();
         assert_eq!(outline().response_body.unwrap().bytes(), 40_000 * (256 << 10));
         let refused = [
-            tape.exchange(0).map(drop),
+            cassette.exchange(0).map(drop),
             outline().into_exchange().map(drop),
-            Selection::of(&tape).unwrap().content().map(drop),
+            Selection::of(&cassette).unwrap().content().map(drop),
         ];
         for error in refused.map(Result::unwrap_err) {
             let message = error.to_string();
             assert!(matches!(error, ReadError::TooMuch(_)), "{message}");
-            assert!(message.starts_with("bomb.tape: ") && message.contains("1073741824 bytes"), "{message}");
+            assert!(message.starts_with("bomb.cassette: ") && message.contains("1073741824 bytes"), "{message}");
         }
         // What a request asks is looked at without its response.
-        assert!(tape.request(0).is_ok());
+        assert!(cassette.request(0).is_ok());
         // As long as no reader of fragments takes.
-        let tape = Tape::from_bytes(naming_one_piece(100_000), "bomb.tape").unwrap();
-        let error = tape.outline(0).unwrap().response_body.unwrap().read().unwrap_err().to_string();
-        assert!(error.contains("bomb.tape: a body has more than the 17179869184 bytes"), "{error}");
+        let cassette = Cassette::from_bytes(naming_one_piece(100_000), "bomb.cassette").unwrap();
+        let error = cassette.outline(0).unwrap().response_body.unwrap().read().unwrap_err().to_string();
+        assert!(error.contains("bomb.cassette: a body has more than the 17179869184 bytes"), "{error}");
     }
 }

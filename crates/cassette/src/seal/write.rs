@@ -1,10 +1,10 @@
-//! Making a sealed tape.
+//! Making a sealed cassette.
 //!
-//! 1. A file of another name, `.NAME.sealing`, gets the header, or everything of an older tape up to the end of its blocks.
+//! 1. A file of another name, `.NAME.sealing`, gets the header, or everything of an older cassette up to the end of its blocks.
 //! 2. Exchanges come in the order in which they were over and wait until none with a lower number is missing (all numbers are
 //!    known before); so rows lie in the order in which requests began. Bodies of 1 KiB and more lie apart, equal ones once, in pieces of 256 KiB at most.
 //! 3. Rows and pieces fill blocks, which are compressed and written when they are full.
-//! 4. Index, directories and trailer follow. The file is synced, gets its name, and the name is synced: the old tape or the new
+//! 4. Index, directories and trailer follow. The file is synced, gets its name, and the name is synced: the old cassette or the new
 //!    one is there, whole, whenever the power fails. On request nobody waits for the name, nor for a file that replaces none.
 //!
 //! Memory: a block of each kind, the rows that wait, 32 bytes for each piece and 8 for each row.
@@ -12,6 +12,7 @@
 use super::blocks::RowBlock;
 use super::layout::{BLOCK_BYTES, BlockEntry, PieceEntry, Trailer, header};
 use super::read::Sealed;
+use crate::cassette::SealOptions;
 use crate::compress::compress;
 use crate::error::{Failure, SealError};
 use crate::exchange::Note;
@@ -19,14 +20,13 @@ use crate::key::KeyScheme;
 use crate::record::assemble::{Draft, Keep};
 use crate::record::fields::put_note;
 use crate::record::whole::{Beginning, encode_with};
-use crate::tape::SealOptions;
 use crate::wire::put_u64;
 use crc32c::crc32c;
 use journal::{Access, Disk, DiskFile, Durability};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// A tape that is being sealed.
+/// A cassette that is being sealed.
 pub(crate) struct Sealer<'d> {
     disk: &'d dyn Disk,
     name: String,
@@ -77,7 +77,7 @@ struct RowWriter {
 }
 
 impl<'d> Sealer<'d> {
-    /// A tape of this name in a folder, which holds what an older one holds, and exchanges of these numbers.
+    /// A cassette of this name in a folder, which holds what an older one holds, and exchanges of these numbers.
     pub(crate) fn new(
         disk: &'d dyn Disk,
         name: &str,
@@ -121,7 +121,7 @@ impl<'d> Sealer<'d> {
         }
     }
 
-    /// The blocks of an older tape lie where they lay.
+    /// The blocks of an older cassette lie where they lay.
     fn take_over(&mut self, older: &Sealed) -> Result<(), SealError> {
         older.check_blocks()?;
         self.out.write(older.blocks())?;
@@ -178,7 +178,7 @@ impl<'d> Sealer<'d> {
         Ok(())
     }
 
-    /// Writes what is left, and gives the tape its name. If that fails, nothing of it stays.
+    /// Writes what is left, and gives the cassette its name. If that fails, nothing of it stays.
     pub(crate) fn finish(mut self, meta: &[Note<'_>], chain: [u8; 32], next_number: u64) -> Result<(), SealError> {
         let finished = self.write_rest(meta, chain, next_number).and_then(|()| self.give_name());
         if finished.is_err() {
@@ -246,7 +246,7 @@ impl<'d> Sealer<'d> {
     }
 }
 
-/// What the tape is called while it is made: the whole name is in it, so no two tapes share one.
+/// What the cassette is called while it is made: the whole name is in it, so no two cassettes share one.
 fn unfinished_name(name: &str) -> String {
     format!(".{name}.sealing")
 }

@@ -1,19 +1,19 @@
-//! Three hundred bodies of all kinds, recorded: they are on the tape byte for byte, or the tape is not sealed and the reason is said.
+//! Three hundred bodies of all kinds, recorded: they are on the cassette byte for byte, or the cassette is not sealed and the reason is said.
 
 mod kinds;
 
 use crate::exchanges::Folder;
-use cassette::{Body, Ending, Header, RecordError, Recorder, RecorderOptions, Request, Response, SealError, Tape};
+use cassette::{Body, Cassette, Ending, Header, RecordError, Recorder, RecorderOptions, Request, Response, SealError};
 
-/// Records a download and an upload of a body in pieces; gives what became of the tape.
+/// Records a download and an upload of a body in pieces; gives what became of the cassette.
 fn record(
     folder: &Folder,
     number: usize,
     headers: Vec<Header<'static>>,
     body: &[u8],
     piece: usize,
-) -> Result<Tape, RecordError> {
-    let path = folder.join(&format!("{number}.tape"));
+) -> Result<Cassette, RecordError> {
+    let path = folder.join(&format!("{number}.cassette"));
     let options = RecorderOptions::default().sealing(journal::Durability::Os);
     let recorder = Recorder::open(&path, options).unwrap();
     let request = Request {
@@ -31,7 +31,7 @@ fn record(
     let findings = recorder.findings();
     recorder.finish()?;
     assert_eq!((findings.replaced, findings.kept), (0, 0), "{findings:?}");
-    Ok(Tape::open(&path).unwrap())
+    Ok(Cassette::open(&path).unwrap())
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn three_hundred_bodies_are_as_they_were_or_refused() {
         let kinds::Sample { bytes, headers, piece, has_secret } = sample;
         let headers: Vec<_> = headers.into_iter().map(|(name, value)| Header::new(name, value)).collect();
         match record(&folder, number, headers.clone(), &bytes, piece) {
-            Ok(tape) => {
+            Ok(cassette) => {
                 assert!(!has_secret, "{number}: {headers:?}");
-                let exchange = tape.exchange(0).unwrap();
+                let exchange = cassette.exchange(0).unwrap();
                 let response = exchange.response.as_ref().unwrap();
                 assert!(exchange.request.body_bytes() == bytes && response.body_bytes() == bytes, "{number}");
                 assert_eq!((&exchange.request.headers, &response.headers), (&headers, &headers), "{number}");

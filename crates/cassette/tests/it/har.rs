@@ -88,7 +88,7 @@ fn a_header_names_no_compression_that_is_not_there() {
     assert_eq!((&entry["response"]["bodySize"], &entry["response"]["content"]["size"]), (&61.into(), &77.into()));
 }
 
-/// A tape has the compressed bytes; HAR cannot have them.
+/// A cassette has the compressed bytes; HAR cannot have them.
 #[test]
 fn compressed_bodies_are_written_without_compression() {
     use std::io::Write;
@@ -130,7 +130,7 @@ fn what_firefox_writes_is_read() {
     assert_eq!((cached.response.as_ref().unwrap().status, &cached.outcome), (304, &Outcome::Complete));
 }
 
-/// What HAR has and a tape has not comes back.
+/// What HAR has and a cassette has not comes back.
 #[test]
 fn har_comes_back() {
     let content = Content::from_har(&foreign("chrome.har")).unwrap();

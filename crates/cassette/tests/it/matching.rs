@@ -4,7 +4,7 @@ use cassette::matching::{
     BodyRule, Condition, Found, HeaderRule, JsonPath, Miss, NotFound, PathRule, Player, QueryRule, Reason, Recorded,
     Repeats, Rules,
 };
-use cassette::{Body, Content, Exchange, Header, KEY_BODY_BYTES_MAX, Request, Tape};
+use cassette::{Body, Cassette, Content, Exchange, Header, KEY_BODY_BYTES_MAX, Request};
 use proptest::prelude::*;
 use regex::bytes::Regex;
 use std::borrow::Cow;
@@ -41,14 +41,14 @@ fn with_header(mut request: Request<'static>, name: &'static str, value: &'stati
     request
 }
 
-/// A tape of these requests, begun in this order.
-fn tape(requests: impl IntoIterator<Item = Request<'static>>) -> Vec<Exchange<'static>> {
+/// A cassette of these requests, begun in this order.
+fn cassette(requests: impl IntoIterator<Item = Request<'static>>) -> Vec<Exchange<'static>> {
     let numbered = |(number, request)| Exchange { number: number as u64, request, ..Exchange::default() };
     requests.into_iter().enumerate().map(numbered).collect()
 }
 
-fn player<'t>(tape: &'t [Exchange<'static>], rules: Rules, repeats: Repeats) -> Player<&'t [Exchange<'static>]> {
-    Player::new(tape, rules, repeats).expect("what is in memory can be read")
+fn player<'t>(cassette: &'t [Exchange<'static>], rules: Rules, repeats: Repeats) -> Player<&'t [Exchange<'static>]> {
+    Player::new(cassette, rules, repeats).expect("what is in memory can be read")
 }
 
 fn position(found: Result<Found, NotFound<std::convert::Infallible>>) -> Option<usize> {
@@ -72,13 +72,13 @@ fn names(names: &[&str]) -> Vec<String> {
 
 #[test]
 fn identical_requests_replay_in_sequence() {
-    let tape = tape([get("/a"), get("/b"), get("/a"), get("/a")]);
+    let cassette = cassette([get("/a"), get("/b"), get("/a"), get("/a")]);
     for (repeats, expected) in [
         (Repeats::Refused, [Some(0), Some(2), Some(3), None, None]),
         (Repeats::Last, [Some(0), Some(2), Some(3), Some(3), Some(3)]),
         (Repeats::Cycle, [Some(0), Some(2), Some(3), Some(0), Some(2)]),
     ] {
-        let player = player(&tape, Rules::default(), repeats);
+        let player = player(&cassette, Rules::default(), repeats);
         assert_eq!([(); 5].map(|()| position(player.find(&get("/a")))), expected, "{repeats:?}");
         assert_eq!(player.unused(), [1]);
     }
@@ -86,11 +86,11 @@ fn identical_requests_replay_in_sequence() {
 
 #[test]
 fn the_order_is_that_of_beginnings() {
-    let mut tape = tape([get("/a"), get("/a"), get("/a")]);
-    for (exchange, number) in tape.iter_mut().zip([7, 3, 5]) {
+    let mut cassette = cassette([get("/a"), get("/a"), get("/a")]);
+    for (exchange, number) in cassette.iter_mut().zip([7, 3, 5]) {
         exchange.number = number;
     }
-    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let player = player(&cassette, Rules::default(), Repeats::Refused);
     assert_eq!([(); 3].map(|()| position(player.find(&get("/a")))), [Some(1), Some(2), Some(0)]);
 }
 
@@ -206,8 +206,8 @@ impl Condition for FirstWord {
 fn conditions_choose_among_equals() {
     let rules = || Rules { body: BodyRule::Ignored, custom: vec![Arc::new(FirstWord)], ..Rules::default() };
     let say = |text| post("text/plain", text);
-    let tape = tape([say("buy bread"), say("sell milk"), say("buy milk")]);
-    let player_of = |repeats| player(&tape, rules(), repeats);
+    let cassette = cassette([say("buy bread"), say("sell milk"), say("buy milk")]);
+    let player_of = |repeats| player(&cassette, rules(), repeats);
     let once = player_of(Repeats::Refused);
     let asked = ["sell all", "buy some", "buy more", "buy even more"].map(|text| position(once.find(&say(text))));
     assert_eq!(asked, [Some(1), Some(0), Some(2), None]);
@@ -221,12 +221,12 @@ fn conditions_choose_among_equals() {
 
 #[test]
 fn a_miss_names_the_nearest_and_what_differs() {
-    let tape = tape([
+    let cassette = cassette([
         get("/users/7?page=1&size=10"),
         Request { host: "other.test".into(), ..get("/users/7?page=2&size=10") },
         json(r#"{"model": "m", "messages": [{"content": "hello"}]}"#),
     ]);
-    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let player = player(&cassette, Rules::default(), Repeats::Refused);
     let missed = miss(player.find(&get("/users/7?page=2&size=10&all")));
     assert_eq!(
         missed.to_string(),
@@ -242,8 +242,8 @@ fn a_miss_names_the_nearest_and_what_differs() {
          nearest is exchange 2, POST https://api.test/chat; what differs:\n  \
          body at messages.0.content: recorded \"hello\", now \"bye\""
     );
-    assert_eq!(position(player.find(&tape[0].request)), Some(0));
-    let missed = miss(player.find(&tape[0].request));
+    assert_eq!(position(player.find(&cassette[0].request)), Some(0));
+    let missed = miss(player.find(&cassette[0].request));
     assert_eq!(
         missed.to_string(),
         "no recorded exchange answers GET https://api.test/users/7?page=1&size=10\n\
@@ -258,16 +258,16 @@ fn what_differs_is_shown_where_it_differs() {
     let long =
         |end: &str| with_header(get("/"), "X-Long", Box::leak(format!("{}{end}", "x".repeat(500)).into_boxed_str()));
     let rules = Rules { headers: HeaderRule::Only(names(&["x-long"])), ..Rules::default() };
-    let tape = tape([long("one")]);
-    let missed = miss(player(&tape, rules, Repeats::Refused).find(&long("two"))).to_string();
+    let cassette = cassette([long("one")]);
+    let missed = miss(player(&cassette, rules, Repeats::Refused).find(&long("two"))).to_string();
     assert!(missed.contains("one\"") && missed.contains("two\"") && missed.len() < 400, "{missed}");
 }
 
 #[test]
 fn concurrent_replay_scales() {
     const REQUESTS: usize = 10_000;
-    let tape = tape((0..REQUESTS).map(|_| get("/same")));
-    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let cassette = cassette((0..REQUESTS).map(|_| get("/same")));
+    let player = player(&cassette, Rules::default(), Repeats::Refused);
     let mut positions: Vec<_> = std::thread::scope(|scope| {
         let ask = || (0..REQUESTS / 8).map(|_| position(player.find(&get("/same")))).collect::<Vec<_>>();
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
@@ -307,7 +307,7 @@ impl Recorded for Counted {
 #[test]
 fn questions_with_one_key_are_told_apart_once() {
     let long = |number: usize| request("POST", "/upload", &number.to_string().repeat(KEY_BODY_BYTES_MAX + 1));
-    let counted = Counted(tape((0..4).map(long)), AtomicUsize::new(0));
+    let counted = Counted(cassette((0..4).map(long)), AtomicUsize::new(0));
     let player = Player::new(&counted, Rules::default(), Repeats::Refused).unwrap();
     for number in (0..4).rev() {
         assert_eq!(position(player.find(&long(number))), Some(number));
@@ -323,8 +323,8 @@ fn many_parameters_are_compared_in_little_time() {
         let pairs: String = (0..50_000).map(|name| format!("p{name}=1&")).collect();
         get(&format!("/a?{pairs}last={last}"))
     };
-    let tape = tape([query("1")]);
-    let miss = miss(player(&tape, Rules::default(), Repeats::Refused).find(&query("2")));
+    let cassette = cassette([query("1")]);
+    let miss = miss(player(&cassette, Rules::default(), Repeats::Refused).find(&query("2")));
     let Reason::Unlike(nearest) = miss.reason else { panic!("it was asked otherwise") };
     assert_eq!(
         nearest.differences.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -376,8 +376,8 @@ proptest! {
         let same = rules.same(&one, &other);
         prop_assert_eq!(same, rules.key(&one) == rules.key(&other));
         prop_assert_eq!(same, rules.same(&other, &one));
-        let tape = tape([one]);
-        let player = player(&tape, rules, Repeats::Last);
+        let cassette = cassette([one]);
+        let player = player(&cassette, rules, Repeats::Last);
         match player.find(&other) {
             Ok(_) => prop_assert!(same),
             Err(NotFound::Miss(miss)) => {
@@ -396,11 +396,11 @@ proptest! {
         asked in prop::collection::vec(any_request(), 0..40),
         repeats in prop::sample::select(vec![Repeats::Refused, Repeats::Last, Repeats::Cycle]),
     ) {
-        let tape = tape(recorded);
-        let player = player(&tape, rules.clone(), repeats);
+        let cassette = cassette(recorded);
+        let player = player(&cassette, rules.clone(), repeats);
         let mut turns: HashMap<usize, usize> = HashMap::new();
         for live in &asked {
-            let same: Vec<_> = (0..tape.len()).filter(|&at| rules.same(&tape[at].request, live)).collect();
+            let same: Vec<_> = (0..cassette.len()).filter(|&at| rules.same(&cassette[at].request, live)).collect();
             let expected = same.first().and_then(|first| {
                 let turn = turns.entry(*first).or_default();
                 *turn += 1;
@@ -413,56 +413,56 @@ proptest! {
             });
             prop_assert_eq!(position(player.find(live)), expected);
         }
-        let given = |at: &usize| asked.iter().filter(|live| rules.same(&tape[*at].request, live)).count()
-            > (0..*at).filter(|&before| rules.same(&tape[before].request, &tape[*at].request)).count();
-        prop_assert_eq!(player.unused(), (0..tape.len()).filter(|at| !given(at)).collect::<Vec<_>>());
+        let given = |at: &usize| asked.iter().filter(|live| rules.same(&cassette[*at].request, live)).count()
+            > (0..*at).filter(|&before| rules.same(&cassette[before].request, &cassette[*at].request)).count();
+        prop_assert_eq!(player.unused(), (0..cassette.len()).filter(|at| !given(at)).collect::<Vec<_>>());
     }
 }
 
-mod on_tapes {
-    //! The same of tapes that lie on a disk.
+mod on_cassettes {
+    //! The same of cassettes that lie on a disk.
 
     use super::*;
     use crate::exchanges::Folder;
-    use cassette::{KeyScheme, ReadError, Tape, write_tape};
+    use cassette::{Cassette, KeyScheme, ReadError, write_cassette};
 
     fn sealed(exchanges: &[Exchange<'static>], rules: &Rules) -> Vec<u8> {
         let folder = Folder::new();
-        let path = folder.join("a.tape");
-        write_tape(&path, exchanges, &[], KeyScheme::of(rules)).expect("it is written");
+        let path = folder.join("a.cassette");
+        write_cassette(&path, exchanges, &[], KeyScheme::of(rules)).expect("it is written");
         std::fs::read(path).expect("it is there")
     }
 
-    fn open(bytes: Vec<u8>) -> Tape {
-        Tape::from_bytes(bytes, "a.tape").expect("what opening looks at is well")
+    fn open(bytes: Vec<u8>) -> Cassette {
+        Cassette::from_bytes(bytes, "a.cassette").expect("what opening looks at is well")
     }
 
     #[test]
-    fn a_tape_answers_as_its_exchanges_do() {
+    fn a_cassette_answers_as_its_exchanges_do() {
         let targets = ["/a?x=1", "/b", "/a?x=2", "/a?x=1", "/c"];
-        let exchanges = tape(targets.map(get));
+        let exchanges = cassette(targets.map(get));
         for sealed_by in [Rules::default(), Rules::lenient()] {
-            let tape = open(sealed(&exchanges, &sealed_by));
+            let cassette = open(sealed(&exchanges, &sealed_by));
             for rules in [Rules::default(), Rules::lenient()] {
-                let from_tape = Player::new(&tape, rules.clone(), Repeats::Last).expect("it can be read");
+                let from_cassette = Player::new(&cassette, rules.clone(), Repeats::Last).expect("it can be read");
                 let from_memory = player(&exchanges, rules, Repeats::Last);
                 for target in ["/a?x=1", "/a?x=1", "/a?x=3", "/c", "/d", "/a?x=1"] {
-                    let found = from_tape.find(&get(target)).map_err(|error| error.to_string());
+                    let found = from_cassette.find(&get(target)).map_err(|error| error.to_string());
                     assert_eq!(found, from_memory.find(&get(target)).map_err(|error| error.to_string()), "{target}");
                 }
-                assert_eq!(from_tape.unused(), from_memory.unused());
+                assert_eq!(from_cassette.unused(), from_memory.unused());
             }
         }
     }
 
     #[test]
     fn opening_a_player_reads_no_exchange() {
-        let exchanges = tape(["/a", "/b"].map(get));
+        let exchanges = cassette(["/a", "/b"].map(get));
         let mut bytes = sealed(&exchanges, &Rules::default());
-        let at = bytes.windows(2).position(|window| window == b"/a").expect("a tape this small is not compressed");
+        let at = bytes.windows(2).position(|window| window == b"/a").expect("a cassette this small is not compressed");
         bytes[at] ^= 1;
-        let tape = open(bytes);
-        let player = Player::new(&tape, Rules::default(), Repeats::Refused).expect("the index is well");
+        let cassette = open(bytes);
+        let player = Player::new(&cassette, Rules::default(), Repeats::Refused).expect("the index is well");
         let found = player.find(&get("/a"));
         assert!(matches!(found, Err(NotFound::Unreadable(ReadError::Damaged(_)))), "{found:?}");
     }
@@ -476,8 +476,8 @@ fn a_long_name_is_shortened_in_a_miss() {
         request.headers = vec![Header::new("Content-Type", "application/x-www-form-urlencoded")];
         request
     };
-    let tape = tape([form("1")]);
-    let miss = miss(player(&tape, Rules::default(), Repeats::Refused).find(&form("2")));
+    let cassette = cassette([form("1")]);
+    let miss = miss(player(&cassette, Rules::default(), Repeats::Refused).find(&form("2")));
     assert!(miss.to_string().len() < 1000, "{} bytes", miss.to_string().len());
 }
 
@@ -508,8 +508,8 @@ fn compressed_bodies_are_compared_by_what_they_say() {
     let difference = Rules::default().message_difference(br#"{"a": 1, "b": 2}"#, br#"{"b":2,"a":3}"#);
     assert_eq!(difference.as_deref(), Some("message at a: recorded 1, now 3"));
     let recorded = Exchange { request: one, ..Exchange::default() };
-    let tape = [recorded];
-    let player = Player::new(&tape[..], Rules::default(), Repeats::Refused).expect("it is in memory");
+    let cassette = [recorded];
+    let player = Player::new(&cassette[..], Rules::default(), Repeats::Refused).expect("it is in memory");
     let message = player.find(&changed).expect_err("it differs").to_string();
     assert!(message.contains("body at a: recorded 1, now 2"), "{message}");
 }
@@ -527,13 +527,13 @@ fn a_recording_with_secrets_answers_its_own_request() {
     };
     let content =
         Content { exchanges: vec![Exchange { request: asked.clone(), ..Exchange::default() }], meta: Vec::new() };
-    let tape = Arc::new(Tape::from(content));
+    let cassette = Arc::new(Cassette::from(content));
     let usual = Redaction::usual();
     let mut live = asked;
     usual.request(&mut live);
-    let player = Player::new(tape.clone(), Rules::default(), Repeats::Last).expect("it is in memory");
+    let player = Player::new(cassette.clone(), Rules::default(), Repeats::Last).expect("it is in memory");
     assert!(player.find(&live).is_err(), "the secret was compared with what stands for it");
-    let recorded = Box::new(WithoutSecrets::new(tape, Some(usual)));
+    let recorded = Box::new(WithoutSecrets::new(cassette, Some(usual)));
     let player = Player::new(recorded, Rules::default(), Repeats::Refused).expect("it is in memory");
     assert!(player.find(&live).is_ok());
     let message = player.find(&Request { target: "/y".into(), ..live }).expect_err("it differs").to_string();

@@ -1,4 +1,4 @@
-//! Keeping secrets off a tape. Tests named after a defect of an earlier system say so.
+//! Keeping secrets off a cassette. Tests named after a defect of an earlier system say so.
 
 use crate::planted;
 use cassette::matching::{Player, Repeats};
@@ -91,8 +91,8 @@ fn redaction_keeps_match() {
     let mut exchange = Exchange { request: recorded, ..Exchange::default() };
     USUAL.exchange(&mut exchange);
     assert_eq!(header(&exchange.request, "content-length"), body(&exchange.request).len().to_string());
-    let tape = [exchange];
-    let player = Player::new(&tape[..], cassette::matching::Rules::default(), Repeats::Refused).unwrap();
+    let cassette = [exchange];
+    let player = Player::new(&cassette[..], cassette::matching::Rules::default(), Repeats::Refused).unwrap();
     assert!(player.find(&live).is_err());
     assert!(player.find(&redacted(live)).is_ok());
 }
@@ -612,7 +612,7 @@ fn a_token_that_a_server_gives_keeps_its_shape() {
     let mut exchange = response("application/json", text(&jwt(claims)).as_bytes());
     assert_eq!(USUAL.exchange(&mut exchange).findings.len(), 2);
     assert_eq!(String::from_utf8_lossy(&response_body(&exchange)), text(without));
-    // Once is enough, and nothing is left that keeps a tape from being sealed.
+    // Once is enough, and nothing is left that keeps a cassette from being sealed.
     assert_eq!(USUAL.exchange(&mut exchange).findings, []);
     assert_eq!(Redaction::known_forms().scan(&exchange).findings, []);
     // What a program says is compared: one token is as good as another.

@@ -10,7 +10,7 @@ fn content() -> Content {
     Content { exchanges: vec![with_everything(0), of_the_report(7)], meta: vec![Note::new("name", "a")] }
 }
 
-const TEXT: &str = r#"metroon-tape text 1
+const TEXT: &str = r#"metroon-cassette text 1
 meta name: a
 
 exchange 0
@@ -75,7 +75,7 @@ fn everything_has_its_line() {
 /// With carriage returns, comments and blank lines, as editors and people leave them, and what need not be said left out.
 #[test]
 fn what_people_write_is_read() {
-    let by_hand = "\u{feff}metroon-tape text 1\r
+    let by_hand = "\u{feff}metroon-cassette text 1\r
 # What the server says.\r
 exchange 3\r
 started 2026-01-01T00:00:00Z
@@ -256,10 +256,10 @@ fn what_is_another_text_is_said() {
     let later = TEXT.replacen("text 1", "text 9", 1);
     assert!(matches!(Content::from_text(later.as_bytes()), Err(FormError::Version { version: 9, .. })));
     let error = Content::from_text(b"hello").unwrap_err().to_string();
-    assert!(error.contains("line 1, column 1: the first line is `metroon-tape text 1`"), "{error}");
-    let error = Content::from_text(b"metroon-tape text 1\nmeta \xc3\xa9\xff: a\n").unwrap_err().to_string();
+    assert!(error.contains("line 1, column 1: the first line is `metroon-cassette text 1`"), "{error}");
+    let error = Content::from_text(b"metroon-cassette text 1\nmeta \xc3\xa9\xff: a\n").unwrap_err().to_string();
     assert!(error.contains("line 2, column 7: no UTF-8"), "{error}");
-    assert_eq!(Content::from_text(b"metroon-tape text 1\nend").unwrap(), Content::default());
+    assert_eq!(Content::from_text(b"metroon-cassette text 1\nend").unwrap(), Content::default());
 }
 
 #[test]

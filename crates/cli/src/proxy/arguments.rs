@@ -12,33 +12,33 @@ use std::time::Duration;
 
 const ABOUT_RECORDS: &str = "\
 COMMAND runs with variables that send its requests through a proxy on this computer: curl, Python, Node, Go, Java and all that
-takes HTTPS_PROXY and SSL_CERT_FILE. Each request, and each piece of its answer, is on the disk as it happens, in TAPE.recording;
-at the end TAPE is sealed. The name says its form: .txt, .json, .har or .yaml instead of .tape records to TAPE.tape, and writes
-TAPE from it at the end. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
+takes HTTPS_PROXY and SSL_CERT_FILE. Each request, and each piece of its answer, is on the disk as it happens, in CASSETTE.recording;
+at the end CASSETTE is sealed. The name says its form: .txt, .json, .har or .yaml instead of .cassette records to CASSETTE.cassette, and writes
+CASSETTE from it at the end. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
 recorded is said on the standard error.
 
 Without COMMAND the proxy stays until Ctrl-C or SIGTERM, and says how programs reach it.
 
 docs/recording.md shows how all of this is used. Exit code: that of COMMAND; 1 something could not be recorded; 2 wrong usage;
-4 the tape is damaged, or it was there already and lacks an answer; 126 COMMAND cannot be run; 127 there is none.";
+4 the cassette is damaged, or it was there already and lacks an answer; 126 COMMAND cannot be run; 127 there is none.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT_RECORDS)]
 pub(crate) struct RecordArguments {
-    /// The tape to record to
-    #[arg(short = 'o', long = "output", value_name = "TAPE")]
-    pub(super) tape: PathBuf,
+    /// The cassette to record to
+    #[arg(short = 'o', long = "output", value_name = "CASSETTE")]
+    pub(super) cassette: PathBuf,
 
-    /// once: record if there is no tape yet, else answer from it; new: answer what is on it, record the rest; all: record anew;
-    /// none: answer only; passthrough: no tape, all goes to the network
+    /// once: record if there is no cassette yet, else answer from it; new: answer what is on it, record the rest; all: record anew;
+    /// none: answer only; passthrough: no cassette, all goes to the network
     #[arg(long, value_name = "MODE", default_value = "once")]
     pub(super) mode: Mode,
 
-    /// Keep a new tape even if nothing was recorded on it: the next run is answered from it, and finds nothing
+    /// Keep a new cassette even if nothing was recorded on it: the next run is answered from it, and finds nothing
     #[arg(long)]
     pub(super) allow_empty: bool,
 
-    /// Make at most this many bytes of memory of a tape that is there, 1G unless it is said; K, M and G stand for 2^10, 2^20 and
+    /// Make at most this many bytes of memory of a cassette that is there, 1G unless it is said; K, M and G stand for 2^10, 2^20 and
     /// 2^30
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     pub(super) max_size: Option<u64>,
@@ -79,7 +79,7 @@ pub(crate) struct ServingArguments {
     #[arg(long, conflicts_with = "command")]
     pub(super) ready_json: bool,
 
-    /// Open a socket at this path by which the proxy is asked for its state, told to use another tape, and stopped
+    /// Open a socket at this path by which the proxy is asked for its state, told to use another cassette, and stopped
     #[arg(long, value_name = "PATH")]
     pub(super) control: Option<PathBuf>,
 }
@@ -93,7 +93,7 @@ pub(crate) struct NetworkArguments {
     #[arg(requires = "command")]
     pub(super) isolate: Option<When>,
 
-    /// Let requests to this host go to the network, and not to the tape: host=localhost, host=*.example.com, host=db.test:8443;
+    /// Let requests to this host go to the network, and not to the cassette: host=localhost, host=*.example.com, host=db.test:8443;
     /// `no_proxy` is all hosts of NO_PROXY; may be given several times
     #[arg(long, value_name = "host=NAME[:PORT]", value_parser = pass)]
     pub(super) pass: Vec<Passing>,
@@ -168,10 +168,10 @@ impl UpstreamArguments {
     }
 }
 
-/// What is a secret, on the tape and in the requests that are looked up on it.
+/// What is a secret, on the cassette and in the requests that are looked up on it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SecretArguments {
-    /// Record secrets as they are; a replay knows by the tape whether they were
+    /// Record secrets as they are; a replay knows by the cassette whether they were
     #[arg(long, conflicts_with_all = ["secret_name", "secret_json_path", "secret_from"])]
     pub(super) keep_secrets: bool,
 

@@ -1,39 +1,39 @@
-//! Recording to a file of another form than a tape's own, such as text for `git`.
+//! Recording to a file of another form than a cassette's own, such as text for `git`.
 //!
-//! 1. What happens goes to a tape beside the file, `FILE.tape`, and to its journal: a crash loses nothing that was on the disk.
-//! 2. A file that is there becomes that tape first, if its answers are used.
-//! 3. When the tape is sealed, the file is written from it, at once, and the tape goes. If that fails, or nobody came so far, the
-//!    tape stays, and the next recording says what to do with it.
+//! 1. What happens goes to a cassette beside the file, `FILE.cassette`, and to its journal: a crash loses nothing that was on the disk.
+//! 2. A file that is there becomes that cassette first, if its answers are used.
+//! 3. When the cassette is sealed, the file is written from it, at once, and the cassette goes. If that fails, or nobody came so far, the
+//!    cassette stays, and the next recording says what to do with it.
 
 use crate::output::fail;
 use crate::render;
 use crate::run::End;
-use cassette::{Form, Mode, ReadError, ReadOptions, SealOptions, Selection, Tape};
+use cassette::{Cassette, Form, Mode, ReadError, ReadOptions, SealOptions, Selection};
 use std::path::{Path, PathBuf};
 
-/// A file that is not a tape, and the tape that stands for it while it is recorded.
+/// A file that is not a cassette, and the cassette that stands for it while it is recorded.
 pub(super) struct OtherForm {
     file: PathBuf,
     form: Form,
-    tape: PathBuf,
+    cassette: PathBuf,
     /// Whether the file was there.
     pub(super) was_there: bool,
     reading: ReadOptions,
 }
 
 impl OtherForm {
-    /// What is recorded to a file of this name; `None` if the file is a tape, or gets the name of one.
+    /// What is recorded to a file of this name; `None` if the file is a cassette, or gets the name of one.
     pub(super) fn of(file: &Path, mode: Mode, reading: ReadOptions) -> Result<Option<Self>, End> {
         let named = Form::of_name(file);
         let was_there = file.symlink_metadata().is_ok();
-        let there = if was_there { Some(crate::tape::open(file, reading)?) } else { None };
+        let there = if was_there { Some(crate::cassette::open(file, reading)?) } else { None };
         let form = there.as_ref().map_or(named, |(_, form)| *form);
-        if named == Form::Tape || form == Form::Tape || mode == Mode::Passthrough {
+        if named == Form::Cassette || form == Form::Cassette || mode == Mode::Passthrough {
             return Ok(None);
         }
-        let mut tape = file.as_os_str().to_owned();
-        tape.push(".tape");
-        let other = Self { file: file.to_owned(), form, tape: tape.into(), was_there, reading };
+        let mut cassette = file.as_os_str().to_owned();
+        cassette.push(".cassette");
+        let other = Self { file: file.to_owned(), form, cassette: cassette.into(), was_there, reading };
         other.check()?;
         if let Some((there, _)) = there.filter(|_| mode != Mode::All) {
             other.take(&there)?;
@@ -43,39 +43,39 @@ impl OtherForm {
 
     /// That no recording was left behind.
     fn check(&self) -> Result<(), End> {
-        let left = [self.tape.clone(), super::recording_of(&self.tape)].into_iter().find(|path| path.exists());
+        let left = [self.cassette.clone(), super::recording_of(&self.cassette)].into_iter().find(|path| path.exists());
         let Some(left) = left else { return Ok(()) };
         let message = format!("a recording of {} did not come to its end: {}", self.file.display(), left.display());
         Err(fail(&message, &format!("{}, or remove it", self.by_hand()), End::Usage))
     }
 
-    /// How the file is made of the tape.
+    /// How the file is made of the cassette.
     pub(super) fn by_hand(&self) -> String {
-        let (tape, file, form) = (self.tape.display(), self.file.display(), self.form);
+        let (cassette, file, form) = (self.cassette.display(), self.file.display(), self.form);
         format!(
-            "`metroon tape convert --force --to {form} {tape} {file}` makes {file} of what was recorded; then remove {tape}"
+            "`metroon cassette convert --force --to {form} {cassette} {file}` makes {file} of what was recorded; then remove {cassette}"
         )
     }
 
-    /// What was there answers, as a tape. What is secret in it is there already.
-    fn take(&self, there: &Tape) -> Result<(), End> {
+    /// What was there answers, as a cassette. What is secret in it is there already.
+    fn take(&self, there: &Cassette) -> Result<(), End> {
         let written = Selection::of(there).map_err(|error| error.to_string()).and_then(|selection| {
-            selection.write(&self.tape, SealOptions::default().keep_secrets()).map_err(|error| error.to_string())
+            selection.write(&self.cassette, SealOptions::default().keep_secrets()).map_err(|error| error.to_string())
         });
         written.map_err(|message| fail(&message, "record to a folder that may be written to", End::Error))
     }
 
-    pub(super) fn tape(&self) -> &Path {
-        &self.tape
+    pub(super) fn cassette(&self) -> &Path {
+        &self.cassette
     }
 
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Writes the file, if anything is new, and takes the tape away.
+    /// Writes the file, if anything is new, and takes the cassette away.
     pub(super) fn finish(&self, is_new: bool) -> Result<(), End> {
-        if !self.tape.exists() {
+        if !self.cassette.exists() {
             return Ok(());
         }
         if is_new {
@@ -84,16 +84,16 @@ impl OtherForm {
                 render::say(&format!("warning: {} has no place for this: {lost}", self.form));
             }
         }
-        std::fs::remove_file(&self.tape).map_err(|error| {
-            fail(&format!("cannot remove {}: {error}", self.tape.display()), "remove it yourself", End::Error)
+        std::fs::remove_file(&self.cassette).map_err(|error| {
+            fail(&format!("cannot remove {}: {error}", self.cassette.display()), "remove it yourself", End::Error)
         })
     }
 
-    /// The tape was looked through for secrets when it was sealed.
+    /// The cassette was looked through for secrets when it was sealed.
     fn write(&self) -> Result<Vec<String>, String> {
-        let of_tape = |error: ReadError| error.to_string();
-        let tape = Tape::open_with(&self.tape, self.reading).map_err(of_tape)?;
-        let content = Selection::of(&tape).and_then(|selection| selection.content()).map_err(of_tape)?;
+        let of_cassette = |error: ReadError| error.to_string();
+        let cassette = Cassette::open_with(&self.cassette, self.reading).map_err(of_cassette)?;
+        let content = Selection::of(&cassette).and_then(|selection| selection.content()).map_err(of_cassette)?;
         let options = SealOptions::default().keep_secrets();
         content.write_as(self.form, &self.file, options).map_err(|error| error.to_string())
     }

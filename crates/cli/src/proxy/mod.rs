@@ -3,7 +3,7 @@
 //! 1. [`arguments`] become options of a proxy, which listens when the program is started.
 //! 2. [`child`] runs the program with the variables that its runtime goes by, passes signals on, and gives its exit code.
 //!    Without a program, [`stay`] says how the proxy is reached and waits for a signal.
-//! 3. The proxy is stopped, which seals the tape, and [`summary`] says on the standard error what it did. The standard output
+//! 3. The proxy is stopped, which seals the cassette, and [`summary`] says on the standard error what it did. The standard output
 //!    is the program's.
 
 mod arguments;
@@ -19,7 +19,7 @@ use crate::render;
 use crate::run::End;
 pub(crate) use arguments::{NetworkArguments, PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
 use arguments::{UpstreamArguments, When};
-use cassette::{Mode, ReadOptions, RecordError, SealError, Tape};
+use cassette::{Cassette, Mode, ReadOptions, RecordError, SealError};
 use child::Program;
 pub(crate) use child::isolated;
 use form::OtherForm;
@@ -35,12 +35,12 @@ use summary::{Before, Kept, Style, Summary};
 
 /// What is done, as far as it does not depend on the verb's own words.
 struct Job<'a> {
-    tape: &'a Path,
-    /// The file that the tape stands for, if that has another form.
+    cassette: &'a Path,
+    /// The file that the cassette stands for, if that has another form.
     other: Option<OtherForm>,
     records: bool,
     before: Before,
-    /// Whether a new tape on which nothing was recorded stays.
+    /// Whether a new cassette on which nothing was recorded stays.
     allows_empty: bool,
     serving: &'a ServingArguments,
     network: &'a NetworkArguments,
@@ -50,7 +50,7 @@ struct Job<'a> {
 /// `metroon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     let RecordArguments {
-        tape: file,
+        cassette: file,
         mode,
         allow_empty,
         max_size,
@@ -61,19 +61,19 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
         playing,
         command,
     } = arguments;
-    let reading = crate::tape::read_options(*max_size);
+    let reading = crate::cassette::read_options(*max_size);
     let (other, before, used) = match place(file, *mode, reading) {
         Ok(place) => place,
         Err(end) => return end.into(),
     };
-    let tape = &other.as_ref().map_or(file.as_path(), OtherForm::tape).to_owned();
-    let secrets = known_secrets(secrets, used.as_ref(), tape, mode.may_send(used.is_some()));
-    let options = ProxyOptions::new(Traffic::tape(tape, *mode)).reading(reading);
+    let cassette = &other.as_ref().map_or(file.as_path(), OtherForm::cassette).to_owned();
+    let secrets = known_secrets(secrets, used.as_ref(), cassette, mode.may_send(used.is_some()));
+    let options = ProxyOptions::new(Traffic::cassette(cassette, *mode)).reading(reading);
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
             let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
-            Job { tape, other, records, before, allows_empty, serving, network, command }.run(options)
+            Job { cassette, other, records, before, allows_empty, serving, network, command }.run(options)
         }
         Err(end) => {
             // Nothing was recorded, so nothing stands for the file.
@@ -83,49 +83,49 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     }
 }
 
-/// Where it is recorded to: a tape, be it one that stands for a file of another form, with what lies there.
-fn place(file: &Path, mode: Mode, reading: ReadOptions) -> Result<(Option<OtherForm>, Before, Option<Tape>), End> {
+/// Where it is recorded to: a cassette, be it one that stands for a file of another form, with what lies there.
+fn place(file: &Path, mode: Mode, reading: ReadOptions) -> Result<(Option<OtherForm>, Before, Option<Cassette>), End> {
     let other = OtherForm::of(file, mode, reading)?;
-    let (before, used) = there(other.as_ref().map_or(file, OtherForm::tape), mode, reading)?;
+    let (before, used) = there(other.as_ref().map_or(file, OtherForm::cassette), mode, reading)?;
     let is_replaced = mode == Mode::All && other.as_ref().is_some_and(|other| other.was_there);
     Ok((other, if is_replaced { Before::Replaced } else { before }, used))
 }
 
-/// Looks at what lies where a tape is to be recorded, and gives the tape if it is used. A tape takes the place of a tape, damaged or
+/// Looks at what lies where a cassette is to be recorded, and gives the cassette if it is used. A cassette takes the place of a cassette, damaged or
 /// not, and of nothing else.
-fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(Before, Option<Tape>), End> {
+fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(Before, Option<Cassette>), End> {
     if mode == Mode::Passthrough || ![path.to_owned(), recording_of(path)].iter().any(|path| path.exists()) {
         return Ok((Before::Nothing, None));
     }
-    match Tape::open_with(path, reading) {
+    match Cassette::open_with(path, reading) {
         Ok(_) if mode == Mode::All => Ok((Before::Replaced, None)),
-        Ok(tape) => Ok((Before::Used, Some(tape))),
-        Err(error) if mode == Mode::All && crate::tape::is_damaged(path, &error) => Ok((Before::Replaced, None)),
-        Err(error) => Err(crate::tape::damaged(path, &error)),
+        Ok(cassette) => Ok((Before::Used, Some(cassette))),
+        Err(error) if mode == Mode::All && crate::cassette::is_damaged(path, &error) => Ok((Before::Replaced, None)),
+        Err(error) => Err(crate::cassette::damaged(path, &error)),
     }
 }
 
-/// `metroon replay TAPE -- COMMAND`.
+/// `metroon replay CASSETTE -- COMMAND`.
 pub(crate) fn replay(
-    tape: &Path,
+    cassette: &Path,
     reading: ReadOptions,
     (serving, network): (&ServingArguments, &NetworkArguments),
     (playing, secrets): (&PlayingArguments, &SecretArguments),
     command: &[OsString],
 ) -> ExitCode {
-    let opened = match crate::tape::open(tape, reading) {
+    let opened = match crate::cassette::open(cassette, reading) {
         Ok((opened, _)) => opened,
         Err(end) => return end.into(),
     };
-    let secrets = known_secrets(secrets, Some(&opened), tape, false);
-    let mut options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), tape));
+    let secrets = known_secrets(secrets, Some(&opened), cassette, false);
+    let mut options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), cassette));
     if let Some(proxy) = Some(network).filter(|network| !network.pass.is_empty()).and_then(|_| inherited_proxy()) {
         options = options.upstream_proxy(proxy);
     }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
             let job = Job {
-                tape,
+                cassette,
                 other: None,
                 records: false,
                 before: Before::Used,
@@ -140,8 +140,8 @@ pub(crate) fn replay(
     }
 }
 
-fn recording_of(tape: &Path) -> PathBuf {
-    let mut name = tape.as_os_str().to_owned();
+fn recording_of(cassette: &Path) -> PathBuf {
+    let mut name = cassette.as_os_str().to_owned();
     name.push(".recording");
     name.into()
 }
@@ -160,16 +160,18 @@ fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOption
     })
 }
 
-/// What is a secret by the command line and by the tape, if there is one.
+/// What is a secret by the command line and by the cassette, if there is one.
 fn known_secrets(
     secrets: &SecretArguments,
-    tape: Option<&Tape>,
+    cassette: Option<&Cassette>,
     path: &Path,
     records: bool,
 ) -> Result<SecretArguments, End> {
     let secrets = secrets.clone();
-    match tape {
-        Some(tape) => secrets.with_those_of(tape, records).map_err(|error| crate::tape::damaged(path, &error)),
+    match cassette {
+        Some(cassette) => {
+            secrets.with_those_of(cassette, records).map_err(|error| crate::cassette::damaged(path, &error))
+        }
         None => Ok(secrets),
     }
 }
@@ -245,13 +247,13 @@ impl Job<'_> {
             options = options.listen(address);
         }
         if let Some(path) = &self.serving.control {
-            options = options.control(Control { socket: Some(path.clone()), tapes: None });
+            options = options.control(Control { socket: Some(path.clone()), cassettes: None });
         }
         let passes = self.network.passes(&no_proxy());
         options = passes.iter().cloned().fold(options, ProxyOptions::pass);
         let proxy = match Proxy::start(options) {
             Ok(proxy) => proxy,
-            Err(error) => return not_started(self.tape, &error).into(),
+            Err(error) => return not_started(self.cassette, &error).into(),
         };
         let (code, program) = match self.command {
             [] => (self.stay(&proxy, &passes, &signals), None),
@@ -282,15 +284,16 @@ impl Job<'_> {
 
     /// What the user named.
     fn named(&self) -> &Path {
-        self.other.as_ref().map_or(self.tape, OtherForm::file)
+        self.other.as_ref().map_or(self.cassette, OtherForm::file)
     }
 
-    /// Seals the tape and says what was done, by the program if one has run.
+    /// Seals the cassette and says what was done, by the program if one has run.
     fn end(&self, proxy: Proxy, code: u8, program: Option<&OsString>) -> ExitCode {
         let so_far = proxy.report();
-        // The control socket may have named another tape since.
-        let tape = proxy.tape().filter(|tape| tape != self.tape).unwrap_or_else(|| self.named().to_owned());
-        let tape = tape.display().to_string();
+        // The control socket may have named another cassette since.
+        let cassette =
+            proxy.cassette().filter(|cassette| cassette != self.cassette).unwrap_or_else(|| self.named().to_owned());
+        let cassette = cassette.display().to_string();
         let (report, sealed) = match proxy.stop() {
             Ok(report) => (report, Ok(())),
             Err(error) => (so_far, Err(error)),
@@ -304,7 +307,7 @@ impl Job<'_> {
         let (kept, not_written) = self.write_other(&report, kept);
         let style = std::env::var("METROON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
         let style = style.map_or(Style::default(), |name| Style::named(&name));
-        let summary = Summary { report: &report, tape, records, before, kept, style, program };
+        let summary = Summary { report: &report, cassette, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
             stay::say_done(&report, summary.kept != Kept::Nothing);
@@ -316,7 +319,7 @@ impl Job<'_> {
         ExitCode::from(if differs { End::Damaged.code() } else { code })
     }
 
-    /// Writes the file of another form that the tape stands for. Gives what there is then, and the code if it could not be written.
+    /// Writes the file of another form that the cassette stands for. Gives what there is then, and the code if it could not be written.
     fn write_other(&self, report: &Report, kept: Kept) -> (Kept, Option<u8>) {
         let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Unsealed(..))) else {
             return (kept, None);
@@ -324,20 +327,22 @@ impl Job<'_> {
         let is_new = kept == Kept::All && (report.recorded > 0 || self.before == Before::Nothing);
         match other.finish(is_new) {
             Ok(()) => (kept, None),
-            Err(end) => (Kept::Unwritten(other.tape().display().to_string()), Some(end.code())),
+            Err(end) => (Kept::Unwritten(other.cassette().display().to_string()), Some(end.code())),
         }
     }
 
-    /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
+    /// Whether there is no use in a new cassette, which is removed then: the next run would answer everything from one that has nothing.
     /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
         let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
-        is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
+        is_empty
+            && Cassette::open(self.cassette).is_ok_and(|cassette| cassette.is_empty())
+            && std::fs::remove_file(self.cassette).is_ok()
     }
 
-    /// Where it was recorded to: a tape that is recorded anew stays until the new one is complete.
+    /// Where it was recorded to: a cassette that is recorded anew stays until the new one is complete.
     fn recorded_to(&self) -> PathBuf {
-        let mut name = self.tape.as_os_str().to_owned();
+        let mut name = self.cassette.as_os_str().to_owned();
         if self.before == Before::Replaced {
             name.push(".new");
         }
@@ -346,8 +351,8 @@ impl Job<'_> {
 
     /// What there is of a recording that was not sealed.
     fn unsealed(&self) -> Kept {
-        let (tape, recording) = (self.recorded_to(), recording_of(&self.recorded_to()));
-        match Tape::open(tape) {
+        let (cassette, recording) = (self.recorded_to(), recording_of(&self.recorded_to()));
+        match Cassette::open(cassette) {
             Ok(left) if recording.exists() => Kept::Unsealed(left.len() as u64, recording.display().to_string()),
             Ok(_) => Kept::All,
             Err(_) => Kept::Nothing,
@@ -356,7 +361,7 @@ impl Job<'_> {
 
     /// The code of a recording that is not whole, after saying so.
     fn failure(&self, report: &Report, sealed: Result<(), ProxyError>) -> Option<u8> {
-        let recording = recording_of(self.tape);
+        let recording = recording_of(self.cassette);
         let secret = matches!(&sealed, Err(ProxyError::Record(RecordError::Seal(SealError::Secret(_)))));
         let what = match (sealed, &report.recorder_failure) {
             (Err(error), _) => error.to_string(),
@@ -366,9 +371,11 @@ impl Job<'_> {
         let help = if let Some(other) = &self.other {
             other.by_hand()
         } else if recording.exists() {
-            let (tape, recording) = (self.tape.display(), recording.display());
+            let (cassette, recording) = (self.cassette.display(), recording.display());
             let keeping = if secret { " --keep-secrets" } else { "" };
-            format!("what was recorded is in {recording}; `metroon tape convert {tape} {tape}{keeping}` seals it")
+            format!(
+                "what was recorded is in {recording}; `metroon cassette convert {cassette} {cassette}{keeping}` seals it"
+            )
         } else {
             "make room on the disk, or record to another one, and record it again".to_owned()
         };
@@ -389,11 +396,11 @@ fn not_public(address: SocketAddr) -> End {
     fail(&what, &help, End::Usage)
 }
 
-fn not_started(tape: &Path, error: &ProxyError) -> End {
+fn not_started(cassette: &Path, error: &ProxyError) -> End {
     match error {
-        ProxyError::NoTape(_) => fail(&error.to_string(), "", End::Usage),
-        ProxyError::Unreadable(error) => crate::tape::damaged(tape, error),
-        ProxyError::Record(RecordError::Unreadable(error)) => crate::tape::damaged(tape, error),
+        ProxyError::NoCassette(_) => fail(&error.to_string(), "", End::Usage),
+        ProxyError::Unreadable(error) => crate::cassette::damaged(cassette, error),
+        ProxyError::Record(RecordError::Unreadable(error)) => crate::cassette::damaged(cassette, error),
         ProxyError::Record(RecordError::Journal(_) | RecordError::Disk(_)) => {
             fail(&error.to_string(), "record to a folder that is there and may be written to", End::Error)
         }
@@ -407,5 +414,5 @@ fn not_started(tape: &Path, error: &ProxyError) -> End {
 
 /// Whether a path is a cassette, as far as can be seen without saying anything.
 pub(crate) fn is_cassette(path: &Path) -> bool {
-    Tape::open_any(path).is_ok()
+    Cassette::open_any(path).is_ok()
 }

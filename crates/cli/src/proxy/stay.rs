@@ -67,7 +67,7 @@ fn ready(proxy: &Proxy, variables: &[(OsString, OsString)]) -> Value {
     })
 }
 
-/// Counts what was asked, for the program that reads the JSON; `kept` is whether there is a tape now.
+/// Counts what was asked, for the program that reads the JSON; `kept` is whether there is a cassette now.
 pub(super) fn say_done(report: &Report, is_kept: bool) {
     let Report { connections, requests, recorded, replayed, forwarded, missed, .. } = report;
     let line = json!({

@@ -9,13 +9,13 @@ use std::ffi::OsString;
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
 
-/// What there was at the tape's place when a run began.
+/// What there was at the cassette's place when a run began.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
     Nothing,
-    /// A tape that answers, and may be added to.
+    /// A cassette that answers, and may be added to.
     Used,
-    /// A tape that another one takes the place of, if anything is recorded.
+    /// A cassette that another one takes the place of, if anything is recorded.
     Replaced,
 }
 
@@ -93,21 +93,21 @@ impl Allowing {
 /// What there is of what was recorded.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// The tape, with all of it.
+    /// The cassette, with all of it.
     All,
     /// So many exchanges, in a recording of this name, since something failed.
     Unsealed(u64, String),
-    /// All of it, in a tape of this name, since the file of another form could not be written.
+    /// All of it, in a cassette of this name, since the file of another form could not be written.
     Unwritten(String),
-    /// There is no tape.
+    /// There is no cassette.
     Nothing,
 }
 
 /// What a run came to.
 pub(super) struct Summary<'a> {
     pub(super) report: &'a Report,
-    /// The tape, as the user named it.
-    pub(super) tape: String,
+    /// The cassette, as the user named it.
+    pub(super) cassette: String,
     /// Whether the verb was `record`.
     pub(super) records: bool,
     pub(super) before: Before,
@@ -147,7 +147,7 @@ impl Summary<'_> {
         }
         if report.unreadable > 0 {
             lines.push(format!(
-                "error: {} not answered, since the tape cannot be read",
+                "error: {} not answered, since the cassette cannot be read",
                 counted(report.unreadable, "request")
             ));
         }
@@ -194,7 +194,7 @@ impl Summary<'_> {
 
     fn again(&self, mode: &str) -> String {
         match self.style {
-            Style::CommandLine => format!("record it: `metroon record -o {} --mode {mode} -- …`", self.tape),
+            Style::CommandLine => format!("record it: `metroon record -o {} --mode {mode} -- …`", self.cassette),
             Style::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
             Style::Node => format!("record it: start metroon with {}", self.style.mode(mode)),
         }
@@ -254,7 +254,7 @@ impl Summary<'_> {
     }
 
     fn what_was_done(&self) -> String {
-        let Self { report, tape, .. } = self;
+        let Self { report, cassette, .. } = self;
         let recorded = counted(report.recorded, "exchange");
         let answered = counted(report.replayed, "request");
         match (report.recorded, report.replayed) {
@@ -265,20 +265,20 @@ impl Summary<'_> {
                 format!("{} of {of} recorded, in {recording}, which is not sealed", counted(*left, "exchange"))
             }
             _ if let Kept::Unwritten(sealed) = &self.kept => format!("{recorded} recorded, in {sealed}"),
-            (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
-            _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
+            (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {cassette}"),
+            _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {cassette}"),
             (0, 0) if self.before == Before::Replaced => {
-                format!("recorded nothing, so {tape} stays as it was")
+                format!("recorded nothing, so {cassette} stays as it was")
             }
             (0, _) if self.records && self.before == Before::Used => {
                 format!(
-                    "answered {answered} from {tape}, which was there already; {} records it anew",
+                    "answered {answered} from {cassette}, which was there already; {} records it anew",
                     self.style.mode("all")
                 )
             }
-            (0, _) if !self.records => format!("answered {answered} from {tape}"),
-            (_, 0) => format!("recorded {recorded} in {tape}"),
-            _ => format!("recorded {recorded} in {tape}, answered {answered} from it"),
+            (0, _) if !self.records => format!("answered {answered} from {cassette}"),
+            (_, 0) => format!("recorded {recorded} in {cassette}"),
+            _ => format!("recorded {recorded} in {cassette}, answered {answered} from it"),
         }
     }
 
@@ -369,10 +369,10 @@ mod tests {
         let mut report = Report::default();
         change(&mut report);
         let program = OsString::from("curl");
-        let tape = "trip.tape".to_owned();
+        let cassette = "trip.cassette".to_owned();
         Summary {
             report: &report,
-            tape,
+            cassette,
             records,
             before,
             kept: Kept::All,
@@ -385,9 +385,9 @@ mod tests {
     #[test]
     fn all_well_is_one_line() {
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
-        assert_eq!(lines(true, Before::Nothing, some), ["metroon: recorded 2 exchanges in trip.tape"]);
+        assert_eq!(lines(true, Before::Nothing, some), ["metroon: recorded 2 exchanges in trip.cassette"]);
         let some = |report: &mut Report| (report.requests, report.replayed) = (1, 1);
-        assert_eq!(lines(false, Before::Used, some), ["metroon: answered 1 request from trip.tape"]);
+        assert_eq!(lines(false, Before::Used, some), ["metroon: answered 1 request from trip.cassette"]);
         assert!(lines(true, Before::Used, some)[0].ends_with("which was there already; --mode all records it anew"));
     }
 
@@ -407,10 +407,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tape_that_nothing_takes_the_place_of_is_said_to_stay() {
-        assert_eq!(lines(true, Before::Replaced, |_| ())[0], "metroon: recorded nothing, so trip.tape stays as it was");
+    fn a_cassette_that_nothing_takes_the_place_of_is_said_to_stay() {
+        assert_eq!(
+            lines(true, Before::Replaced, |_| ())[0],
+            "metroon: recorded nothing, so trip.cassette stays as it was"
+        );
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
-        assert_eq!(lines(true, Before::Replaced, some), ["metroon: recorded 2 exchanges in trip.tape"]);
+        assert_eq!(lines(true, Before::Replaced, some), ["metroon: recorded 2 exchanges in trip.cassette"]);
     }
 
     #[test]
@@ -465,14 +468,14 @@ mod tests {
         let mut report = Report::default();
         (report.requests, report.recorded) = (3, 3);
         let said = |kept| {
-            let (tape, style) = ("trip.tape".to_owned(), Style::default());
+            let (cassette, style) = ("trip.cassette".to_owned(), Style::default());
             let before = Before::Nothing;
-            Summary { report: &report, tape, records: true, before, kept, style, program: None }.lines().remove(0)
+            Summary { report: &report, cassette, records: true, before, kept, style, program: None }.lines().remove(0)
         };
-        assert_eq!(said(Kept::Nothing), "metroon: nothing could be recorded, so there is no trip.tape");
+        assert_eq!(said(Kept::Nothing), "metroon: nothing could be recorded, so there is no trip.cassette");
         assert_eq!(
-            said(Kept::Unsealed(2, "trip.tape.recording".to_owned())),
-            "metroon: 2 exchanges of 3 recorded, in trip.tape.recording, which is not sealed"
+            said(Kept::Unsealed(2, "trip.cassette.recording".to_owned())),
+            "metroon: 2 exchanges of 3 recorded, in trip.cassette.recording, which is not sealed"
         );
     }
 

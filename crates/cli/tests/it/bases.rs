@@ -287,7 +287,7 @@ fn a_file_that_may_not_grow_is_a_message_and_keeps_what_was_committed() {
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(ended.err.contains("File too large"), "{}", ended.err);
     // A program that is recorded gets the signal as it would alone.
-    let command = ["record", "-o", "n.tape", "--", "sh", "-c", "head -c 10000000 /dev/zero > big"];
+    let command = ["record", "-o", "n.cassette", "--", "sh", "-c", "head -c 10000000 /dev/zero > big"];
     let ended = limited(&folder, "ulimit -f 4000", &command);
     assert_eq!(ended.code, Some(153), "{}", ended.err);
 }

@@ -75,7 +75,7 @@ async fn one(
     }
     let scheme = if tunnel.is_secure { "https" } else { "http" };
     let mut request = http2::request(&parts, scheme, &tunnel.host, tunnel.port);
-    // The field `:authority` is what HTTP/1 calls Host, and is known by that name on the tape.
+    // The field `:authority` is what HTTP/1 calls Host, and is known by that name on the cassette.
     if let Some(authority) = parts.uri.authority().filter(|_| !request.headers.iter().any(|header| header.is("host"))) {
         request.headers.insert(0, Header::new("host", authority.as_str().to_owned()));
     }

@@ -42,7 +42,7 @@ pub(crate) fn state(shared: &Common) -> serde_json::Value {
         "status": if report.recorder_failure.is_some() { "failing" } else { "ok" },
         "version": env!("CARGO_PKG_VERSION"),
         "mode": session.mode().to_string(),
-        "tape": session.path().map(|path| path.display().to_string()),
+        "cassette": session.path().map(|path| path.display().to_string()),
         "uptime_ms": u64::try_from(shared.started.elapsed().as_millis()).unwrap_or(u64::MAX),
         "connections": report.connections,
         "requests": report.requests,

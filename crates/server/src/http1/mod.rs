@@ -1,6 +1,6 @@
 //! HTTP/1 as it is on the wire, read and written.
 //!
-//! What is kept on a tape is what was sent: names in their case, headers in their order, reason phrases, the boundaries of
+//! What is kept on a cassette is what was sent: names in their case, headers in their order, reason phrases, the boundaries of
 //! chunks. Libraries for HTTP give messages with all of this smoothed away, so heads and bodies are read here;
 //! [0020](../../../../docs/decisions/0020-http-on-the-wire.md) has the reasons.
 //!

@@ -98,7 +98,7 @@ pub(crate) fn put_status_line(out: &mut BytesMut, status: u16, reason: &[u8]) {
     out.put_slice(b"\r\n");
 }
 
-/// Adds headers, each a line. Line ends in what a tape holds would be more headers, so they become spaces.
+/// Adds headers, each a line. Line ends in what a cassette holds would be more headers, so they become spaces.
 pub(crate) fn put_headers<'h>(out: &mut BytesMut, headers: impl Iterator<Item = &'h Header<'h>>) {
     for header in headers {
         put_line(out, &header.name, &header.value);

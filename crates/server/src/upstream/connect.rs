@@ -61,7 +61,7 @@ impl Failure {
         }
     }
 
-    /// As it is on a tape.
+    /// As it is on a cassette.
     pub(crate) fn error(&self) -> NetworkError<'static> {
         NetworkError { kind: self.kind, message: self.message.clone().into() }
     }

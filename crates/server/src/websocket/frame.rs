@@ -58,7 +58,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// As it is on a tape.
+    /// As it is on a cassette.
     pub(super) fn recorded(&self, at_us: u64, direction: Direction) -> WsFrame<'_> {
         let Head { is_final, reserved, opcode, .. } = self.head;
         let payload = match self.head.mask {

@@ -1,4 +1,4 @@
-//! A WebSocket that goes to a server, and to the tape frame by frame.
+//! A WebSocket that goes to a server, and to the cassette frame by frame.
 
 use super::frame::{Next, next};
 use crate::exchange::Asked;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::AsyncWriteExt;
 
-/// A frame with a longer payload is sent on, and neither it nor what follows is recorded: it would not fit into a frame of a tape.
+/// A frame with a longer payload is sent on, and neither it nor what follows is recorded: it would not fit into a frame of a cassette.
 const RECORDED_BYTES_MAX: u64 = 15 << 20;
 
 /// What both directions know.

@@ -1,6 +1,6 @@
-//! A WebSocket from the tape.
+//! A WebSocket from the cassette.
 //!
-//! 1. The handshake is that of the tape, but for the one header that answers the client's own key.
+//! 1. The handshake is that of the cassette, but for the one header that answers the client's own key.
 //! 2. What the server sent is sent in its order, and with its delays. Before that, each message comes from the client that came
 //!    before it when it was recorded; one that differs is reported.
 //!    Compressed messages are compared by what they say.
@@ -45,7 +45,7 @@ pub(crate) async fn replay(
     let (Some(response), Some(key)) = (exchange.response.as_ref().filter(|_| asked.is_upgrade), key) else {
         let message = "a WebSocket was recorded for this request, and this asks for none";
         let body = told("miss", message, json!({"request": asked.request.line()}));
-        return own(&mut asked.reply, 599, "Not On The Tape", "miss", &body).await;
+        return own(&mut asked.reply, 599, "Not On The Cassette", "miss", &body).await;
     };
     let mut head = response.head();
     let accept = STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, ACCEPT_SUFFIX.as_bytes()].concat()));

@@ -1,11 +1,11 @@
 //! HAR 1.2, as browsers and proxies write it, both ways.
 //!
-//! 1. What HAR and a tape have in common goes to its place: [`read`] and [`write`].
+//! 1. What HAR and a cassette have in common goes to its place: [`read`] and [`write`].
 //! 2. What only HAR has stays with the exchange as the note `har.entry`, in JSON, and what belongs to the whole document with the
-//!    tape as `har.document`. Both are put back when HAR is written, unless they contradict what the exchange has become.
-//! 3. What only a tape has is said: each entry is read again and compared ([`super::losses`]).
+//!    cassette as `har.document`. Both are put back when HAR is written, unless they contradict what the exchange has become.
+//! 3. What only a cassette has is said: each entry is read again and compared ([`super::losses`]).
 //!
-//! HAR has bodies without compression, below headers that name it. On a tape a header must not name what is not so: the lines that
+//! HAR has bodies without compression, below headers that name it. On a cassette a header must not name what is not so: the lines that
 //! do are kept in the note `har.response.headers`, and so are lines that HTTP/2 has no lines for, such as `:path`.
 
 mod form;
@@ -84,7 +84,7 @@ fn write(content: &Content) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
     }
     if !matches!(&content.meta[..], [] | [_]) || content.meta.iter().any(|note| *note.name != *DOCUMENT_NOTE.as_bytes())
     {
-        losses.of_tape("what is known of the tape");
+        losses.of_cassette("what is known of the cassette");
     }
     let written: Result<Vec<_>, _> = content.exchanges.iter().map(|exchange| entry(exchange, &mut losses)).collect();
     let written = written.map_err(|wrong| FormError::malformed(FORM, &wrong))?;
@@ -111,10 +111,10 @@ fn set_entries(document: &mut Node, written: Vec<Node>) {
 /// Readers sort by the time at which entries began.
 fn check_order(exchanges: &[Exchange<'_>], losses: &mut Losses) {
     if !exchanges.is_sorted_by_key(|exchange| exchange.started_ns) {
-        losses.of_tape("the order of exchanges that did not begin in the order of their numbers");
+        losses.of_cassette("the order of exchanges that did not begin in the order of their numbers");
     }
     if !exchanges.iter().zip(0..).all(|(exchange, number)| exchange.number == number) {
-        losses.of_tape("the numbers of exchanges");
+        losses.of_cassette("the numbers of exchanges");
     }
 }
 

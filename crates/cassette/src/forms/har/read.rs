@@ -198,7 +198,7 @@ fn frame(node: &Node, started_ns: i64) -> Result<WsFrame<'static>, Wrong> {
     let opcode = node.read_if("opcode", Node::number)?.unwrap_or(1.0);
     let data = node.read_if("data", Node::text)?.unwrap_or("");
     let time_s = node.read_if("time", Node::number)?.unwrap_or(started_ns as f64 / 1e9);
-    // No time that a tape can hold is longer.
+    // No time that a cassette can hold is longer.
     let at_ns = (time_s * 1e9).clamp(-1e30, 1e30) as i128 - i128::from(started_ns);
     // Chrome has -1 for an error that is no frame.
     let opcode = Opcode::new(opcode as u8).filter(|_| opcode >= 0.0).unwrap_or(Opcode::TEXT);

@@ -1,4 +1,4 @@
-//! When things happened: HAR has how long each step took, in milliseconds; a tape has when it was over, in microseconds.
+//! When things happened: HAR has how long each step took, in milliseconds; a cassette has when it was over, in microseconds.
 
 use super::super::document::{Node, Wrong};
 use crate::exchange::Exchange;
@@ -60,5 +60,5 @@ pub(super) fn started_ns(time: &Node) -> Result<i64, Wrong> {
     let text = time.text()?;
     let parsed: Timestamp =
         text.parse().map_err(|error| Wrong::new(format!("{text:?} is no time with an offset: {error}")))?;
-    i64::try_from(parsed.as_nanosecond()).map_err(|_| Wrong::new(format!("{text} is no time that a tape can hold")))
+    i64::try_from(parsed.as_nanosecond()).map_err(|_| Wrong::new(format!("{text} is no time that a cassette can hold")))
 }

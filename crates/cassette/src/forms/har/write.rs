@@ -180,7 +180,7 @@ fn expires(value: &str) -> Option<Node> {
     Some(time.to_string().into())
 }
 
-/// The names of Chrome for errors, and in what they differ from what a tape has.
+/// The names of Chrome for errors, and in what they differ from what a cassette has.
 const ERRORS: [(&str, NetworkErrorKind); 7] = [
     ("net::ERR_NAME_NOT_RESOLVED", NetworkErrorKind::Dns),
     ("net::ERR_CONNECTION_REFUSED", NetworkErrorKind::Refused),

@@ -1,4 +1,4 @@
-//! Reading a tape that is text.
+//! Reading a cassette that is text.
 //!
 //! Each line says by its first word what it is, or belongs to the line above it. What is wrong is said with line and column.
 
@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use line::{Line, Wrong};
 
-/// All of a tape.
+/// All of a cassette.
 pub(in crate::forms) fn read(bytes: &[u8]) -> Result<Content, FormError> {
     let told = |wrong: Wrong| FormError::malformed("text", &wrong);
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);

@@ -196,7 +196,7 @@ fn write(content: &Content, style: VcrStyle, syntax: Syntax) -> Result<(Vec<u8>,
     }
     let is_counted = content.exchanges.iter().zip(0..).all(|(exchange, number)| exchange.number == number);
     if !is_counted || interactions.len() != content.exchanges.len() {
-        losses.of_tape("the numbers of exchanges");
+        losses.of_cassette("the numbers of exchanges");
     }
     let mut document = style.empty_cassette();
     if let Some(missing) = noted(&content.meta, style.cassette_note()) {
@@ -225,7 +225,7 @@ fn put_meta(document: &mut Node, meta: &[Note<'_>], style: VcrStyle, losses: &mu
         }
     }
     if is_lost {
-        losses.of_tape("what is known of the tape");
+        losses.of_cassette("what is known of the cassette");
     }
     if !metadata.is_empty() {
         merge(document, Node::map([("metadata", Node::Map(metadata))]));

@@ -42,7 +42,7 @@ fn recorded_at(node: &Node) -> Result<(i64, bool), Wrong> {
     let read = date.map(|date| (date, true)).or_else(|_| time(text));
     let (time, has_zone) = read.map_err(|error| Wrong::new(format!("{text:?} is no time: {error}")))?;
     let ns = i64::try_from(time.as_nanosecond());
-    ns.map(|ns| (ns, has_zone)).map_err(|_| Wrong::new(format!("{text} is no time that a tape can hold")))
+    ns.map(|ns| (ns, has_zone)).map_err(|_| Wrong::new(format!("{text} is no time that a cassette can hold")))
 }
 
 fn request(node: &Node, style: VcrStyle) -> Result<(Request<'static>, Option<Origin>), Wrong> {

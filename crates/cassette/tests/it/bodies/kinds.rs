@@ -12,7 +12,7 @@ pub(crate) struct Sample {
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     /// How many bytes of it come at once.
     pub(crate) piece: usize,
-    /// A tape with it is not to be sealed.
+    /// A cassette with it is not to be sealed.
     pub(crate) has_secret: bool,
 }
 

@@ -1,12 +1,12 @@
 //! Clients that people use, against an origin that is reached by a name: each is recorded, with certificates verified, and
-//! then answered from the tape when the origin is gone.
+//! then answered from the cassette when the origin is gone.
 //!
 //! A client prints what it sees, a line each. All lines must be the same in the replay, but for the times of `piece` lines: after
 //! the first, each must come when it came as the recording has it. How late the machine makes a bare timer meanwhile is allowed for.
 
 use super::harness::{Stage, client, has, named, run, words};
 use crate::harness::Ended;
-use cassette::{Direction, Exchange, Tape, WsFrame};
+use cassette::{Cassette, Direction, Exchange, WsFrame};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -46,10 +46,10 @@ fn after_the_first(times: Vec<i64>) -> Vec<i64> {
     times.iter().map(|time| time - times[0]).collect()
 }
 
-/// Milliseconds after the first of the chunks of the event stream, or the messages of the ticker, of which a tape has one at most.
-fn recorded_times(tape: &Path) -> Vec<i64> {
-    let tape = Tape::open(tape).expect("there is a tape");
-    let all = tape.exchanges().map(|exchange| times(&exchange.expect("it can be read")));
+/// Milliseconds after the first of the chunks of the event stream, or the messages of the ticker, of which a cassette has one at most.
+fn recorded_times(cassette: &Path) -> Vec<i64> {
+    let cassette = Cassette::open(cassette).expect("there is a cassette");
+    let all = cassette.exchanges().map(|exchange| times(&exchange.expect("it can be read")));
     let mut all = all.filter(|times| !times.is_empty());
     let times = all.next().unwrap_or_default();
     assert!(all.next().is_none(), "a client tells the times of one stream");
@@ -103,7 +103,7 @@ fn is_near(seen: &[i64], recorded: &[i64], tolerance_ms: i64) -> bool {
     is_whole && seen.iter().zip(recorded).all(|(one, other)| (one - other).abs() <= tolerance_ms)
 }
 
-/// Records a client, takes the origin away, and answers the client from the tape. Gives what it said the first time.
+/// Records a client, takes the origin away, and answers the client from the cassette. Gives what it said the first time.
 fn both_ways(name: &str, program: &[OsString]) -> Vec<String> {
     both_ways_on(Stage::new(name), name, program)
 }
@@ -113,11 +113,11 @@ fn both_ways_on(mut stage: Stage, name: &str, program: &[OsString]) -> Vec<Strin
     assert!(ended.err.contains("metroon: recorded "), "{}", ended.err);
     let first = Seen::of(&ended);
     stage.stop_origin();
-    let recorded = recorded_times(&stage.folder.path().join("trip.tape"));
+    let recorded = recorded_times(&stage.folder.path().join("trip.cassette"));
     let (ended, late_ms) = with_lateness(|| stage.replay(&[], program));
     let seen = Seen::of(&ended);
     assert_eq!(seen.lines, first.lines, "{}", ended.err);
-    assert!(ended.err.ends_with(" from trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with(" from trip.cassette\n"), "{}", ended.err);
     let is_near = is_near(&seen.times, &recorded, TOLERANCE_MS + WAKES * late_ms);
     assert!(is_near, "{name}: recorded {recorded:?}, replayed {:?}; a timer was late by {late_ms} ms", seen.times);
     first.lines

@@ -1,7 +1,7 @@
-//! `metroon tape convert`, `diff`, `merge` and `redact`: what is made of cassettes.
+//! `metroon cassette convert`, `diff`, `merge` and `redact`: what is made of cassettes.
 
+use crate::cassette_verbs::{content, exchange, forms, record};
 use crate::harness::Folder;
-use crate::tape_verbs::{content, exchange, forms, record};
 use cassette::{Body, Content, Exchange, Header, Note, SealOptions};
 
 /// A key of no service, in a form that one gives them.
@@ -17,16 +17,16 @@ fn get(folder: &Folder, name: &str) -> Content {
 
 #[test]
 fn every_form_becomes_every_other() {
-    let folder = forms("tape-convert");
-    for (from, kind) in [("a.tape", "tape"), ("a.json", "json"), ("a.msgpack", "msgpack"), ("a.txt", "text")] {
-        for (form, ending) in [("tape", "tape"), ("json", "json"), ("msgpack", "mp"), ("text", "txt")] {
+    let folder = forms("cassette-convert");
+    for (from, kind) in [("a.cassette", "cassette"), ("a.json", "json"), ("a.msgpack", "msgpack"), ("a.txt", "text")] {
+        for (form, ending) in [("cassette", "cassette"), ("json", "json"), ("msgpack", "mp"), ("text", "txt")] {
             let named = format!("{kind}-{form}.{ending}");
-            let out = folder.good(&["tape", "convert", from, &named]);
+            let out = folder.good(&["cassette", "convert", from, &named]);
             assert!(out.starts_with(&format!("{named}: {form}, 3 exchanges, ")), "{out}");
             assert_eq!(get(&folder, &named), content(), "{named}");
             // Whatever the name.
             let other = format!("{kind}-{form}.file");
-            folder.good(&["tape", "convert", "--to", form, from, &other]);
+            folder.good(&["cassette", "convert", "--to", form, from, &other]);
             let bytes = |name: &str| std::fs::read(folder.path().join(name)).expect("it is read");
             assert_eq!(bytes(&other), bytes(&named), "{other}");
         }
@@ -35,51 +35,51 @@ fn every_form_becomes_every_other() {
 
 #[test]
 fn a_form_can_be_printed() {
-    let folder = forms("tape-print");
-    assert_eq!(folder.good(&["tape", "convert", "a.tape", "--to", "text"]), content().to_text());
-    let json = folder.good(&["tape", "convert", "--to", "json", "a.txt"]);
+    let folder = forms("cassette-print");
+    assert_eq!(folder.good(&["cassette", "convert", "a.cassette", "--to", "text"]), content().to_text());
+    let json = folder.good(&["cassette", "convert", "--to", "json", "a.txt"]);
     assert_eq!(Content::from_json(json.as_bytes()).expect("JSON"), content());
-    for arguments in [&["a.tape", "--to", "tape"][..], &["a.tape"], &["a.tape", "--to", "xml"]] {
-        let ended = folder.run(&[&["tape", "convert"], arguments].concat());
+    for arguments in [&["a.cassette", "--to", "cassette"][..], &["a.cassette"], &["a.cassette", "--to", "xml"]] {
+        let ended = folder.run(&[&["cassette", "convert"], arguments].concat());
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ended.err);
     }
 }
 
 #[test]
 fn nothing_is_overwritten_without_being_asked() {
-    let folder = forms("tape-exists");
+    let folder = forms("cassette-exists");
     folder.write("there.json", "mine");
     for arguments in [
-        &["convert", "a.tape", "there.json"][..],
-        &["merge", "a.tape", "a.json", "-o", "there.json"],
-        &["redact", "a.tape", "-o", "there.json"],
+        &["convert", "a.cassette", "there.json"][..],
+        &["merge", "a.cassette", "a.json", "-o", "there.json"],
+        &["redact", "a.cassette", "-o", "there.json"],
     ] {
-        let ended = folder.run(&[&["tape"], arguments].concat());
+        let ended = folder.run(&[&["cassette"], arguments].concat());
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{arguments:?}");
         let expected = "error: there is something at there.json already\nhelp: --force puts the new one in its place\n";
         assert_eq!(ended.err, expected);
         assert_eq!(std::fs::read_to_string(folder.path().join("there.json")).expect("it is read"), "mine");
     }
-    folder.good(&["tape", "convert", "--force", "a.tape", "there.json"]);
+    folder.good(&["cassette", "convert", "--force", "a.cassette", "there.json"]);
     assert_eq!(get(&folder, "there.json"), content());
     // Also what it is made of.
-    folder.good(&["tape", "convert", "--force", "there.json", "there.json", "--to", "tape"]);
+    folder.good(&["cassette", "convert", "--force", "there.json", "there.json", "--to", "cassette"]);
     assert_eq!(get(&folder, "there.json"), content());
 }
 
 #[test]
 fn where_nothing_can_be_written_is_said() {
-    let folder = forms("tape-nowhere");
+    let folder = forms("cassette-nowhere");
     std::fs::create_dir(folder.path().join("folder.json")).expect("it is made");
     for (to, code, word) in [
         ("folder.json", 2, "folder.json is a directory"),
         ("/dev/null", 2, "/dev/null is no ordinary file"),
         ("missing/a.json", 1, "cannot open the folder of missing/a.json"),
-        ("missing/a.tape", 1, "cannot open the folder of missing/a.tape"),
-        ("cut.tape", 2, "there is a recording of cut.tape already: cut.tape.recording"),
-        ("b.tape.recording", 2, "b.tape.recording is the name of a recording"),
+        ("missing/a.cassette", 1, "cannot open the folder of missing/a.cassette"),
+        ("cut.cassette", 2, "there is a recording of cut.cassette already: cut.cassette.recording"),
+        ("b.cassette.recording", 2, "b.cassette.recording is the name of a recording"),
     ] {
-        let ended = folder.run(&["tape", "convert", "--force", "a.tape", to, "--keep-secrets"]);
+        let ended = folder.run(&["cassette", "convert", "--force", "a.cassette", to, "--keep-secrets"]);
         assert_eq!((ended.code, ended.out.as_str()), (Some(code), ""), "{to}: {}", ended.err);
         assert!(ended.err.contains(word), "{to}: {}", ended.err);
     }
@@ -87,34 +87,34 @@ fn where_nothing_can_be_written_is_said() {
 
 #[test]
 fn converting_seals_what_a_crash_left() {
-    let folder = Folder::new("tape-seal");
-    record(&folder, "cut.tape");
-    let recorded = get(&folder, "cut.tape");
+    let folder = Folder::new("cassette-seal");
+    record(&folder, "cut.cassette");
+    let recorded = get(&folder, "cut.cassette");
     assert_eq!(recorded.exchanges.len(), 4);
     // To another name: the recording stays.
-    folder.good(&["tape", "convert", "cut.tape.recording", "other.tape"]);
-    assert_eq!(get(&folder, "other.tape"), recorded);
-    assert!(folder.path().join("cut.tape.recording").exists());
+    folder.good(&["cassette", "convert", "cut.cassette.recording", "other.cassette"]);
+    assert_eq!(get(&folder, "other.cassette"), recorded);
+    assert!(folder.path().join("cut.cassette.recording").exists());
     // To its own: it is sealed, and goes.
-    let out = folder.good(&["tape", "convert", "cut.tape.recording", "cut.tape"]);
-    assert!(out.starts_with("cut.tape: tape, 4 exchanges, "), "{out}");
-    assert!(!folder.path().join("cut.tape.recording").exists());
-    assert_eq!(get(&folder, "cut.tape"), recorded);
-    // What was added to a sealed tape is sealed behind what it had.
-    record(&folder, "cut.tape");
-    folder.good(&["tape", "convert", "./cut.tape", "cut.tape"]);
-    let both = get(&folder, "cut.tape");
+    let out = folder.good(&["cassette", "convert", "cut.cassette.recording", "cut.cassette"]);
+    assert!(out.starts_with("cut.cassette: cassette, 4 exchanges, "), "{out}");
+    assert!(!folder.path().join("cut.cassette.recording").exists());
+    assert_eq!(get(&folder, "cut.cassette"), recorded);
+    // What was added to a sealed cassette is sealed behind what it had.
+    record(&folder, "cut.cassette");
+    folder.good(&["cassette", "convert", "./cut.cassette", "cut.cassette"]);
+    let both = get(&folder, "cut.cassette");
     assert_eq!(both.exchanges.len(), 8);
     assert_eq!(both.exchanges[..4], recorded.exchanges);
-    assert!(folder.good(&["tape", "verify", "cut.tape"]).contains("sound, sealed: 8 exchanges"));
+    assert!(folder.good(&["cassette", "verify", "cut.cassette"]).contains("sound, sealed: 8 exchanges"));
 }
 
 #[test]
-fn tapes_that_say_the_same_do_not_differ() {
-    let folder = forms("tape-same");
-    for (one, other) in [("a.tape", "a.txt"), ("a.json", "a.msgpack"), ("a.tape", "a.tape")] {
-        assert_eq!(folder.good(&["tape", "diff", one, other]), "");
-        assert_eq!(folder.good(&["tape", "diff", "--times", one, other]), "");
+fn cassettes_that_say_the_same_do_not_differ() {
+    let folder = forms("cassette-same");
+    for (one, other) in [("a.cassette", "a.txt"), ("a.json", "a.msgpack"), ("a.cassette", "a.cassette")] {
+        assert_eq!(folder.good(&["cassette", "diff", one, other]), "");
+        assert_eq!(folder.good(&["cassette", "diff", "--times", one, other]), "");
     }
     // Later, and in other pieces.
     let mut later = content();
@@ -123,16 +123,16 @@ fn tapes_that_say_the_same_do_not_differ() {
         exchange.started_ns += 5;
         exchange.ended_us = exchange.ended_us.map(|ended_us| ended_us + 1);
     }
-    put(&folder, "later.tape", &later);
-    assert_eq!(folder.good(&["tape", "diff", "a.tape", "later.tape"]), "");
-    let ended = folder.run(&["tape", "diff", "--times", "a.tape", "later.tape"]);
+    put(&folder, "later.cassette", &later);
+    assert_eq!(folder.good(&["cassette", "diff", "a.cassette", "later.cassette"]), "");
+    let ended = folder.run(&["cassette", "diff", "--times", "a.cassette", "later.cassette"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.out.starts_with("~ 0, 7  GET https://frogs.example/frogs/0\n    number: 0 -> 7\n"), "{}", ended.out);
 }
 
 #[test]
 fn what_differs_is_said_field_by_field() {
-    let folder = forms("tape-diff");
+    let folder = forms("cassette-diff");
     let mut other = content();
     other.meta = vec![Note::new("name", "toads")];
     let response = other.exchanges[0].response.as_mut().expect("there is one");
@@ -144,9 +144,9 @@ fn what_differs_is_said_field_by_field() {
     other.exchanges[1].request.target = "/toads".into();
     other.exchanges.sort_by_key(|exchange| exchange.number);
     put(&folder, "b.json", &other);
-    let ended = folder.run(&["tape", "diff", "a.tape", "b.json"]);
+    let ended = folder.run(&["cassette", "diff", "a.cassette", "b.json"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(1), ""));
-    let expected = r#"~ tape name: "frogs" -> "toads"
+    let expected = r#"~ cassette name: "frogs" -> "toads"
 - 1  GET https://frogs.example/frogs/1
 + 5  GET https://frogs.example/toads
 ~ 0  GET https://frogs.example/frogs/0
@@ -157,7 +157,7 @@ fn what_differs_is_said_field_by_field() {
     frame 0 payload: "croak" -> "ribbit"
 "#;
     assert_eq!(ended.out, expected);
-    let ended = folder.run(&["tape", "diff", "--json", "a.tape", "b.json"]);
+    let ended = folder.run(&["cassette", "diff", "--json", "a.cassette", "b.json"]);
     assert_eq!(ended.code, Some(1));
     let objects: Vec<serde_json::Value> =
         ended.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -169,7 +169,7 @@ fn what_differs_is_said_field_by_field() {
 /// A request whose body changed is the same request still, and order counts among equal ones.
 #[test]
 fn exchanges_are_paired_by_what_they_ask() {
-    let folder = Folder::new("tape-pairs");
+    let folder = Folder::new("cassette-pairs");
     let post = |number: u64, body: &'static str, answer: &'static str| {
         let mut exchange = exchange(number);
         exchange.request.method = "POST".into();
@@ -178,28 +178,28 @@ fn exchanges_are_paired_by_what_they_ask() {
         exchange.response.as_mut().expect("there is one").body = Some(Body::new(0, answer));
         exchange
     };
-    let tape = |exchanges| Content { exchanges, meta: Vec::new() };
-    put(&folder, "a.tape", &tape(vec![post(0, "one", "1"), post(1, "one", "2"), post(2, "two", "3")]));
-    put(&folder, "b.tape", &tape(vec![post(0, "three", "3"), post(1, "one", "1"), post(2, "one", "x")]));
-    let ended = folder.run(&["tape", "diff", "a.tape", "b.tape"]);
+    let cassette = |exchanges| Content { exchanges, meta: Vec::new() };
+    put(&folder, "a.cassette", &cassette(vec![post(0, "one", "1"), post(1, "one", "2"), post(2, "two", "3")]));
+    put(&folder, "b.cassette", &cassette(vec![post(0, "three", "3"), post(1, "one", "1"), post(2, "one", "x")]));
+    let ended = folder.run(&["cassette", "diff", "a.cassette", "b.cassette"]);
     let expected = "~ 1, 2  POST https://frogs.example/ask\n    response body from byte 0: \"2\" -> \"x\"\n\
                     ~ 2, 0  POST https://frogs.example/ask\n    request body from byte 1: \"two\" -> \"three\"\n";
     assert_eq!((ended.code, ended.out.as_str()), (Some(1), expected));
 }
 
 #[test]
-fn tapes_are_merged_in_the_order_of_time() {
-    let folder = forms("tape-merge");
+fn cassettes_are_merged_in_the_order_of_time() {
+    let folder = forms("cassette-merge");
     let at = |number: u64, seconds: i64| Exchange { number, started_ns: seconds * 1_000_000_000, ..exchange(number) };
     // The clock went back on the first one.
     put(
         &folder,
-        "x.tape",
+        "x.cassette",
         &Content { exchanges: vec![at(0, 10), at(1, 5), at(2, 30)], meta: vec![Note::new("name", "x")] },
     );
     let notes = vec![Note::new("name", "y"), Note::new("made by", "y")];
     put(&folder, "y.json", &Content { exchanges: vec![at(4, 7), at(9, 20)], meta: notes });
-    let out = folder.good(&["tape", "merge", "x.tape", "y.json", "-o", "z.txt"]);
+    let out = folder.good(&["cassette", "merge", "x.cassette", "y.json", "-o", "z.txt"]);
     assert!(out.starts_with("z.txt: text, 5 exchanges, "), "{out}");
     let merged = get(&folder, "z.txt");
     let targets: Vec<_> =
@@ -209,10 +209,10 @@ fn tapes_are_merged_in_the_order_of_time() {
     assert_eq!(numbers, [0, 1, 2, 3, 4]);
     assert_eq!(merged.meta, [Note::new("made by", "y"), Note::new("name", "y")]);
     // Copies of one recording.
-    let ended = folder.run(&["tape", "merge", "a.tape", "a.json", "cut.tape", "-o", "b.tape"]);
+    let ended = folder.run(&["cassette", "merge", "a.cassette", "a.json", "cut.cassette", "-o", "b.cassette"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert_eq!(ended.err, "note: 6 exchanges left out: equal to one that is there\n");
-    assert_eq!(get(&folder, "b.tape").exchanges[..3], content().exchanges);
+    assert_eq!(get(&folder, "b.cassette").exchanges[..3], content().exchanges);
 }
 
 /// An exchange with a secret of every kind.
@@ -228,14 +228,14 @@ fn with_secrets() -> Content {
 
 #[test]
 fn secrets_are_taken_out_and_named() {
-    let folder = Folder::new("tape-redact");
-    put(&folder, "a.tape", &with_secrets());
+    let folder = Folder::new("cassette-redact");
+    put(&folder, "a.cassette", &with_secrets());
     let out = folder.good(&[
-        "tape",
+        "cassette",
         "redact",
-        "a.tape",
+        "a.cassette",
         "-o",
-        "b.tape",
+        "b.cassette",
         "--name",
         "member",
         "--json-path",
@@ -248,30 +248,30 @@ exchange 0: request target: the value of a secret name
 exchange 0: response body: an API key that begins with sk-
 exchange 0: response body: an expression of the user
 exchange 0: response body: the value of a secret name (2 times)
-tape: note token: the value of a secret name
-b.tape: tape, 2 exchanges, ";
+cassette: note token: the value of a secret name
+b.cassette: cassette, 2 exchanges, ";
     assert!(out.starts_with(expected), "{out}");
-    let redacted = get(&folder, "b.tape");
+    let redacted = get(&folder, "b.cassette");
     let first = &redacted.exchanges[0];
     assert_eq!(first.request.target, "/frogs?api_key=REDACTED&page=2");
     let body = r#"{"key": "REDACTED", "member": 0, "owner": {"email": "REDACTED"}, "pond": "REDACTED"}"#;
     assert_eq!(first.response.as_ref().expect("there is one").body_bytes(), body.as_bytes());
     assert_eq!(redacted.exchanges[1], exchange(1));
     assert_eq!(redacted.meta, [Note::new("token", "REDACTED")]);
-    assert_eq!(get(&folder, "a.tape"), with_secrets(), "the tape is not touched");
+    assert_eq!(get(&folder, "a.cassette"), with_secrets(), "the cassette is not touched");
     // Again there is nothing.
-    let out = folder.good(&["tape", "redact", "b.tape", "-o", "c.txt"]);
+    let out = folder.good(&["cassette", "redact", "b.cassette", "-o", "c.txt"]);
     assert!(out.starts_with("c.txt: text, 2 exchanges"), "{out}");
 }
 
 #[test]
 fn only_what_is_named_is_taken_out() {
-    let folder = Folder::new("tape-redact-only");
-    put(&folder, "a.tape", &with_secrets());
+    let folder = Folder::new("cassette-redact-only");
+    put(&folder, "a.cassette", &with_secrets());
     let mut command = folder.command(&[
-        "tape",
+        "cassette",
         "redact",
-        "a.tape",
+        "a.cassette",
         "-o",
         "b.json",
         "--only",
@@ -285,43 +285,43 @@ fn only_what_is_named_is_taken_out() {
     let text = std::fs::read_to_string(folder.path().join("b.json")).expect("it is read");
     assert!(!text.contains("hunter2") && text.contains(SECRET), "{text}");
     // Without --keep-secrets the key that is left is seen.
-    let ended = folder.run(&["tape", "redact", "a.tape", "-o", "c.json", "--only", "--name", "member"]);
+    let ended = folder.run(&["cassette", "redact", "a.cassette", "-o", "c.json", "--only", "--name", "member"]);
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(!folder.path().join("c.json").exists());
 }
 
 #[test]
 fn rules_that_cannot_be_used_are_said() {
-    let folder = forms("tape-rules");
+    let folder = forms("cassette-rules");
     for (arguments, word) in [
         (&["--pattern", "("][..], "an expression for secrets cannot be read"),
         (&["--json-path", "a..b"], "the JSON path `a..b` has an empty name"),
         (&["--secret-from", "NO_SUCH_VARIABLE_HERE"], "there is no text in the environment variable"),
     ] {
-        let ended = folder.run(&[&["tape", "redact", "a.tape", "-o", "new.tape"], arguments].concat());
+        let ended = folder.run(&[&["cassette", "redact", "a.cassette", "-o", "new.cassette"], arguments].concat());
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{arguments:?}");
         assert!(ended.err.contains(word), "{arguments:?}: {}", ended.err);
-        assert!(!folder.path().join("new.tape").exists());
+        assert!(!folder.path().join("new.cassette").exists());
     }
 }
 
-/// A tape with a known form of a secret is not written, whatever its form, unless that is asked for.
+/// A cassette with a known form of a secret is not written, whatever its form, unless that is asked for.
 #[test]
-fn a_secret_keeps_a_tape_from_being_written() {
-    let folder = Folder::new("tape-scan");
+fn a_secret_keeps_a_cassette_from_being_written() {
+    let folder = Folder::new("cassette-scan");
     put(&folder, "a.json", &with_secrets());
-    for to in ["b.tape", "b.txt"] {
-        let ended = folder.run(&["tape", "convert", "a.json", to]);
+    for to in ["b.cassette", "b.txt"] {
+        let ended = folder.run(&["cassette", "convert", "a.json", to]);
         assert_eq!((ended.code, ended.out.as_str()), (Some(1), ""));
-        let name = if to == "b.tape" { "b.tape" } else { "b.txt" };
+        let name = if to == "b.cassette" { "b.cassette" } else { "b.txt" };
         let expected = format!(
             "error: {name}: exchange 0 has an API key that begins with sk- in its response body, and there is another \
-             secret\nhelp: `metroon tape redact a.json -o NEW` takes secrets out; --keep-secrets writes them as they are\n"
+             secret\nhelp: `metroon cassette redact a.json -o NEW` takes secrets out; --keep-secrets writes them as they are\n"
         );
         assert_eq!(ended.err, expected);
         assert!(!folder.path().join(to).exists());
     }
-    folder.good(&["tape", "redact", "a.json", "-o", "b.tape"]);
-    folder.good(&["tape", "convert", "--keep-secrets", "a.json", "c.tape"]);
-    assert_eq!(get(&folder, "c.tape"), with_secrets());
+    folder.good(&["cassette", "redact", "a.json", "-o", "b.cassette"]);
+    folder.good(&["cassette", "convert", "--keep-secrets", "a.json", "c.cassette"]);
+    assert_eq!(get(&folder, "c.cassette"), with_secrets());
 }

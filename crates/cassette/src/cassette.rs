@@ -1,4 +1,4 @@
-//! A tape, open for reading, whatever state it is in.
+//! A cassette, open for reading, whatever state it is in.
 
 use crate::error::{Failure, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
@@ -24,18 +24,18 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is on a tape: a sealed one, one that is being recorded or whose recording a crash ended, or one that was sealed and is
+/// What is on a cassette: a sealed one, one that is being recorded or whose recording a crash ended, or one that was sealed and is
 /// being added to.
 ///
-/// Opening a sealed tape takes the same time whatever its length. Exchanges are counted from 0 in the order in which their
-/// requests began, and borrow from the tape, which keeps what it has decompressed. A recording is read whole.
-pub struct Tape {
+/// Opening a sealed cassette takes the same time whatever its length. Exchanges are counted from 0 in the order in which their
+/// requests began, and borrow from the cassette, which keeps what it has decompressed. A recording is read whole.
+pub struct Cassette {
     sealed: Option<Sealed>,
     recorded: Recorded,
     options: ReadOptions,
 }
 
-/// What a tape comes to.
+/// What a cassette comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
@@ -51,11 +51,11 @@ pub struct Summary {
     pub last_started_ns: i64,
 }
 
-impl Tape {
-    /// Opens a tape, with the recording beside it if there is one. The path of a recording by itself is taken as well.
+impl Cassette {
+    /// Opens a cassette, with the recording beside it if there is one. The path of a recording by itself is taken as well.
     ///
     /// # Errors
-    /// There is no tape, the system refuses, or what lies there is not what was written.
+    /// There is no cassette, the system refuses, or what lies there is not what was written.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
         Self::open_with(path, ReadOptions::default())
     }
@@ -63,7 +63,7 @@ impl Tape {
     /// The same with another limit of what comes of the file.
     ///
     /// # Errors
-    /// As [`Tape::open`], and [`ReadError::TooMuch`].
+    /// As [`Cassette::open`], and [`ReadError::TooMuch`].
     pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let recording = recording_path(path);
@@ -80,15 +80,15 @@ impl Tape {
         if is_recorded { Self::of_recording(sealed, &recording, options) } else { Ok(Self::of(sealed, options)) }
     }
 
-    /// Whether a file begins as a tape does, sealed or a recording.
+    /// Whether a file begins as a cassette does, sealed or a recording.
     pub(crate) fn is_at(path: &Path) -> io::Result<bool> {
         beginning(&open_regular(path, Access::Read)?).map(|found| found.starts_with(b"METROON"))
     }
 
-    /// A sealed tape that lies in memory; `shown` is what messages call it.
+    /// A sealed cassette that lies in memory; `shown` is what messages call it.
     ///
     /// # Errors
-    /// The bytes are no sealed tape.
+    /// The bytes are no sealed cassette.
     pub fn from_bytes(bytes: Vec<u8>, shown: &str) -> Result<Self, ReadError> {
         Self::from_bytes_with(bytes, shown, ReadOptions::default())
     }
@@ -114,7 +114,7 @@ impl Tape {
     /// A recording whose journal lies on any disk, such as one in memory; `shown` is what messages call it.
     ///
     /// # Errors
-    /// As [`Tape::open`].
+    /// As [`Cassette::open`].
     pub fn from_recording(disk: Arc<dyn Disk>, shown: &str) -> Result<Self, ReadError> {
         let options = ReadOptions::default();
         Ok(Self { sealed: None, recorded: recording::read(disk, shown, options)?, options })
@@ -171,12 +171,12 @@ impl Tape {
         }
     }
 
-    /// An exchange whose bodies are read apart, so that their length takes no memory. Counted as [`exchange`](Tape::exchange).
+    /// An exchange whose bodies are read apart, so that their length takes no memory. Counted as [`exchange`](Cassette::exchange).
     ///
     /// ```no_run
-    /// # use cassette::{ReadError, Tape};
-    /// let tape = Tape::open("trip.tape")?;
-    /// let mut outline = tape.outline(0)?;
+    /// # use cassette::{ReadError, Cassette};
+    /// let cassette = Cassette::open("trip.cassette")?;
+    /// let mut outline = cassette.outline(0)?;
     /// if let Some(body) = &mut outline.response_body {
     ///     while let Some(fragment) = body.read()? {
     ///         println!("{} bytes after {} \u{b5}s", fragment.bytes.len(), fragment.at_us);
@@ -198,7 +198,7 @@ impl Tape {
         }
     }
 
-    /// What an exchange asked, with its body. Counted as [`exchange`](Tape::exchange); of the response nothing is looked at.
+    /// What an exchange asked, with its body. Counted as [`exchange`](Cassette::exchange); of the response nothing is looked at.
     ///
     /// # Errors
     /// What lies there is not what was written.
@@ -220,7 +220,7 @@ impl Tape {
 
     /// The exchanges whose requests have the key of this one, in their order; they may differ from it and are to be compared.
     ///
-    /// Cost: a look into the index, if the tape was sealed with the same scheme; else every request is looked at.
+    /// Cost: a look into the index, if the cassette was sealed with the same scheme; else every request is looked at.
     ///
     /// # Errors
     /// What is looked at is not what was written.
@@ -251,7 +251,7 @@ impl Tape {
         Ok(upper)
     }
 
-    /// What is known of the tape: names and values.
+    /// What is known of the cassette: names and values.
     ///
     /// # Errors
     /// What lies there is not what was written.
@@ -262,7 +262,7 @@ impl Tape {
         Ok(sealed.into_iter().filter(|note| !is_newer(note)).chain(newer).collect())
     }
 
-    /// How many exchanges a [filter](crate::Filter) left out while the tape was recorded, by reason.
+    /// How many exchanges a [filter](crate::Filter) left out while the cassette was recorded, by reason.
     ///
     /// # Errors
     /// What lies there is not what was written.
@@ -298,8 +298,8 @@ impl Tape {
     }
 }
 
-/// A tape that holds what was read of another form, or made up. Exchanges are put into the order of their numbers.
-impl From<Content> for Tape {
+/// A cassette that holds what was read of another form, or made up. Exchanges are put into the order of their numbers.
+impl From<Content> for Cassette {
     fn from(content: Content) -> Self {
         let Content { mut exchanges, meta } = content;
         exchanges.sort_by_key(|exchange| exchange.number);
@@ -309,7 +309,7 @@ impl From<Content> for Tape {
     }
 }
 
-/// How a tape is sealed. A [`KeyScheme`] alone is made into this.
+/// How a cassette is sealed. A [`KeyScheme`] alone is made into this.
 #[derive(Clone, Debug)]
 pub struct SealOptions {
     pub(crate) key: KeyScheme,
@@ -323,7 +323,7 @@ impl SealOptions {
         Self { key, keeps_secrets: false, durability: Durability::Fsync }
     }
 
-    /// How durable the tape is when sealing returns: on the disk, unless less is asked for. Then nobody waits for a tape that
+    /// How durable the cassette is when sealing returns: on the disk, unless less is asked for. Then nobody waits for a cassette that
     /// takes no other's place, and a loss of power within the next seconds may leave one that is not whole.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
@@ -331,7 +331,7 @@ impl SealOptions {
         self
     }
 
-    /// Nobody looks for known forms of secrets; otherwise a tape that has one is not sealed.
+    /// Nobody looks for known forms of secrets; otherwise a cassette that has one is not sealed.
     #[must_use]
     pub fn keep_secrets(mut self) -> Self {
         self.keeps_secrets = true;
@@ -352,25 +352,25 @@ impl From<KeyScheme> for SealOptions {
     }
 }
 
-/// Writes exchanges as a sealed tape, in place of any of the path, at once and durably. Their numbers say their order.
+/// Writes exchanges as a sealed cassette, in place of any of the path, at once and durably. Their numbers say their order.
 ///
 /// # Errors
 /// The system refuses, a known form of a secret is in them, or two exchanges have the same number; what lay there stays then.
-pub fn write_tape(
+pub fn write_cassette(
     path: impl AsRef<Path>,
     exchanges: &[Exchange<'_>],
     meta: &[Note<'_>],
     options: impl Into<SealOptions>,
 ) -> Result<(), SealError> {
     let (folder, name) = folder_and_name(path.as_ref())?;
-    write_tape_on(&folder, &name, exchanges, meta, options)
+    write_cassette_on(&folder, &name, exchanges, meta, options)
 }
 
 /// The same on any disk, under a name.
 ///
 /// # Errors
-/// As [`write_tape`].
-pub fn write_tape_on(
+/// As [`write_cassette`].
+pub fn write_cassette_on(
     disk: &dyn Disk,
     name: &str,
     exchanges: &[Exchange<'_>],
@@ -408,7 +408,7 @@ pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), Failur
     let name = name.ok_or_else(not_a_name).map_err(Failure::new("write", &shown))?;
     let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = Directory::open(around).map_err(Failure::new("open the folder of", &shown))?;
-    // What a tape holds is for its owner, whatever form it has.
+    // What a cassette holds is for its owner, whatever form it has.
     Ok((folder.private(), name.to_owned()))
 }
 
@@ -425,8 +425,8 @@ fn beginning(file: &File) -> io::Result<[u8; 8]> {
     Ok(bytes)
 }
 
-impl fmt::Debug for Tape {
+impl fmt::Debug for Cassette {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tape").field("summary", &self.summary()).finish_non_exhaustive()
+        f.debug_struct("Cassette").field("summary", &self.summary()).finish_non_exhaustive()
     }
 }

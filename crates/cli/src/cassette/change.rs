@@ -1,4 +1,4 @@
-//! `metroon tape convert`, `merge` and `redact`: a tape from one or more others.
+//! `metroon cassette convert`, `merge` and `redact`: a cassette from one or more others.
 
 use super::{damaged, is_recording, open, with_recording};
 use crate::output::{Ended, Out, counted, fail};
@@ -7,8 +7,8 @@ use crate::run::End;
 use cassette::matching::{JsonPath, Rules as Matching};
 use cassette::redact::{Finding, Redacted, Redaction, Rules};
 use cassette::{
-    Content, Exchange, Form, FormError, KeyScheme, ReadOptions, RecordError, Recorder, RecorderOptions, SealError,
-    SealOptions, Selection, Tape,
+    Cassette, Content, Exchange, Form, FormError, KeyScheme, ReadOptions, RecordError, Recorder, RecorderOptions,
+    SealError, SealOptions, Selection,
 };
 use clap::Args;
 use std::collections::BTreeMap;
@@ -16,37 +16,37 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(super) const ABOUT_CONVERT: &str = "\
-The form is that of the name: .tape, .json, .msgpack or .mp, .txt, .har, .yaml or .yml; --to says it otherwise. What a form has no
+The form is that of the name: .cassette, .json, .msgpack or .mp, .txt, .har, .yaml or .yml; --to says it otherwise. What a form has no
 place for is said, and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
 
-A recording that a crash ended is sealed by converting it to the name of its tape: `metroon tape convert trip.tape trip.tape`
-makes trip.tape of trip.tape.recording, which goes then.
+A recording that a crash ended is sealed by converting it to the name of its cassette: `metroon cassette convert trip.cassette trip.cassette`
+makes trip.cassette of trip.cassette.recording, which goes then.
 
-A tape with a secret of a known form is not written. `metroon tape redact` takes secrets out; --keep-secrets writes them.
+A cassette with a secret of a known form is not written. `metroon cassette redact` takes secrets out; --keep-secrets writes them.
 
-Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something there
-already; 3 a file of another form that is no tape; 4 the tape is damaged.";
+Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something there
+already; 3 a file of another form that is no cassette; 4 the cassette is damaged.";
 
 pub(super) const ABOUT_MERGE: &str = "\
-The exchanges of one tape keep their order; between tapes, the request that began first comes first. They are numbered anew. An
+The exchanges of one cassette keep their order; between cassettes, the request that began first comes first. They are numbered anew. An
 exchange that is equal to one that is there already, in everything but its number, is left out. Of what is known of the
-tapes, the last value of a name counts.
+cassettes, the last value of a name counts.
 
-Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something there
-already; 3 a file of another form that is no tape; 4 a tape is damaged.";
+Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something there
+already; 3 a file of another form that is no cassette; 4 a cassette is damaged.";
 
 pub(super) const ABOUT_REDACT: &str = "\
 Secrets are what a recorder takes for secrets: values of names such as Authorization, Cookie or api_key, and what looks like a
 key of a well-known service; and what the options name. Each is replaced by REDACTED, and a line says which was found where.
-TAPE still holds them: remove it when the new one is as it should be.
+CASSETTE still holds them: remove it when the new one is as it should be.
 
-Exit code: 0 fine; 1 a secret is left in it, or a file cannot be read or written; 2 wrong usage, no tape there, or something
-there already; 3 a file of another form that is no tape; 4 the tape is damaged.";
+Exit code: 0 fine; 1 a secret is left in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something
+there already; 3 a file of another form that is no cassette; 4 the cassette is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArguments {
-    /// The tape, in any form
-    #[arg(value_name = "TAPE")]
+    /// The cassette, in any form
+    #[arg(value_name = "CASSETTE")]
     from: PathBuf,
 
     /// The file to be written
@@ -59,8 +59,8 @@ pub(crate) struct ConvertArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
-    /// The tapes, in any forms
-    #[arg(value_name = "TAPE", required = true)]
+    /// The cassettes, in any forms
+    #[arg(value_name = "CASSETTE", required = true)]
     from: Vec<PathBuf>,
 
     /// The file to be written
@@ -73,8 +73,8 @@ pub(crate) struct MergeArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RedactArguments {
-    /// The tape, in any form; it is not touched
-    #[arg(value_name = "TAPE")]
+    /// The cassette, in any form; it is not touched
+    #[arg(value_name = "CASSETTE")]
     from: PathBuf,
 
     /// The file to be written
@@ -105,10 +105,10 @@ pub(crate) struct RedactArguments {
     how: How,
 }
 
-/// How a tape is written.
+/// How a cassette is written.
 #[derive(Debug, Args)]
 struct How {
-    /// The form of the new file: tape, json, msgpack, text and others; a wrong name lists all
+    /// The form of the new file: cassette, json, msgpack, text and others; a wrong name lists all
     #[arg(long = "to", value_name = "FORM")]
     form: Option<Form>,
 
@@ -128,23 +128,23 @@ fn json_path(text: &str) -> Result<JsonPath, String> {
 pub(super) fn convert(arguments: &ConvertArguments, options: ReadOptions) -> Ended {
     let ConvertArguments { from, to, how } = arguments;
     let Some(to) = to else { return print(from, how, options) };
-    let (tape, recording) = with_recording(from);
-    let is_tape = how.form.unwrap_or_else(|| Form::of_name(to)) == Form::Tape;
-    if is_tape && recording.is_file() && is_same(&tape, to) {
+    let (cassette, recording) = with_recording(from);
+    let is_cassette = how.form.unwrap_or_else(|| Form::of_name(to)) == Form::Cassette;
+    if is_cassette && recording.is_file() && is_same(&cassette, to) {
         return seal(to, how, options);
     }
     how.check(to)?;
-    let (tape, form) = open(from, options)?;
-    let end = how.write(&all(&tape, from)?, to, from)?;
-    how.name_secrets(&tape, form, from).map(|()| end)
+    let (cassette, form) = open(from, options)?;
+    let end = how.write(&all(&cassette, from)?, to, from)?;
+    how.name_secrets(&cassette, form, from).map(|()| end)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
     std::path::absolute(one).ok().zip(std::path::absolute(other).ok()).is_some_and(|(one, other)| one == other)
 }
 
-fn all<'t>(tape: &'t Tape, path: &Path) -> Result<Selection<'t>, End> {
-    Selection::of(tape).map_err(|error| damaged(path, &error))
+fn all<'t>(cassette: &'t Cassette, path: &Path) -> Result<Selection<'t>, End> {
+    Selection::of(cassette).map_err(|error| damaged(path, &error))
 }
 
 fn in_memory(selection: &Selection<'_>, path: &Path) -> Result<Content, End> {
@@ -153,11 +153,11 @@ fn in_memory(selection: &Selection<'_>, path: &Path) -> Result<Content, End> {
 
 /// Writes a form to the standard output.
 fn print(from: &Path, how: &How, options: ReadOptions) -> Ended {
-    let (tape, _) = open(from, options)?;
-    let content = in_memory(&all(&tape, from)?, from)?;
+    let (cassette, _) = open(from, options)?;
+    let content = in_memory(&all(&cassette, from)?, from)?;
     let form = how.form.unwrap_or(Form::Text);
     let encoded = content.encode(form).map_err(|error| match error {
-        FormError::NotInMemory => fail("a tape is not printed", "name the file that is to be written", End::Usage),
+        FormError::NotInMemory => fail("a cassette is not printed", "name the file that is to be written", End::Usage),
         error => fail(&error.to_string(), "", End::Error),
     })?;
     warn_lost(&encoded.lost, form);
@@ -174,8 +174,8 @@ fn seal(to: &Path, how: &How, options: ReadOptions) -> Ended {
     let recording = if how.keep_secrets { recording.keep_secrets() } else { recording };
     let recorder = Recorder::open(to, recording).map_err(|error| not_sealed(to, &error))?;
     recorder.finish().map_err(|error| not_sealed(to, &error))?;
-    let tape = Tape::open_with(to, options).map_err(|error| damaged(to, &error))?;
-    report(to, Form::Tape, tape.len())
+    let cassette = Cassette::open_with(to, options).map_err(|error| damaged(to, &error))?;
+    report(to, Form::Cassette, cassette.len())
 }
 
 fn not_sealed(to: &Path, error: &RecordError) -> End {
@@ -193,7 +193,8 @@ pub(super) fn merge(arguments: &MergeArguments, options: ReadOptions) -> Ended {
     let MergeArguments { from, to, how } = arguments;
     how.check(to)?;
     let opened: Vec<_> = from.iter().map(|from| open(from, options)).collect::<Result<_, End>>()?;
-    let merged = Selection::merged(opened.iter().map(|(tape, _)| tape)).map_err(|error| damaged(&from[0], &error));
+    let merged =
+        Selection::merged(opened.iter().map(|(cassette, _)| cassette)).map_err(|error| damaged(&from[0], &error));
     let (merged, duplicates) = merged?;
     if duplicates > 0 {
         let exchanges = counted(duplicates as u64, "exchange");
@@ -201,17 +202,17 @@ pub(super) fn merge(arguments: &MergeArguments, options: ReadOptions) -> Ended {
     }
     let end = how.write(&merged, to, &from[0])?;
     let mut sources = opened.iter().zip(from);
-    sources.try_for_each(|((tape, form), from)| how.name_secrets(tape, *form, from)).map(|()| end)
+    sources.try_for_each(|((cassette, form), from)| how.name_secrets(cassette, *form, from)).map(|()| end)
 }
 
 pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended {
     let RedactArguments { from, to, how, .. } = arguments;
     how.check(to)?;
     let redaction = Arc::new(redaction(arguments)?);
-    let (tape, _) = open(from, options)?;
-    let selection = all(&tape, from)?;
+    let (cassette, _) = open(from, options)?;
+    let selection = all(&cassette, from)?;
     let mut found = Found::default();
-    if how.form_of(to) != Form::Tape {
+    if how.form_of(to) != Form::Cassette {
         let mut content = in_memory(&selection, from)?;
         redact_in_memory(&mut content, &redaction, &mut found);
         found.print()?;
@@ -221,7 +222,7 @@ pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended
     let written = selection.write_redacted(to, how.options(), &redaction, told);
     found.print()?;
     written.map_err(|error| not_written(from, to, &error))?;
-    report(to, Form::Tape, selection.len())
+    report(to, Form::Cassette, selection.len())
 }
 
 fn redact_in_memory(content: &mut Content, redaction: &Redaction, found: &mut Found) {
@@ -264,9 +265,9 @@ impl Found {
         }
     }
 
-    /// What was found in the exchange of a number, or in what is known of the tape.
+    /// What was found in the exchange of a number, or in what is known of the cassette.
     fn told(&mut self, number: Option<u64>, redacted: Redacted) {
-        let whose = number.map_or_else(|| "tape".to_owned(), |number| format!("exchange {number}"));
+        let whose = number.map_or_else(|| "cassette".to_owned(), |number| format!("exchange {number}"));
         self.add(&whose, redacted.findings);
         for place in redacted.opaque {
             render::say(&format!("warning: {whose}: the {place} could not be looked into"));
@@ -320,9 +321,9 @@ impl How {
             ));
         }
         let (_, recording) = with_recording(to);
-        if self.form_of(to) == Form::Tape && recording.exists() {
+        if self.form_of(to) == Form::Cassette && recording.exists() {
             let message = format!("there is a recording of {name} already: {}", recording.display());
-            let help = format!("choose another name, or seal it with `metroon tape convert {name} {name}`");
+            let help = format!("choose another name, or seal it with `metroon cassette convert {name} {name}`");
             return Err(fail(&message, &help, End::Usage));
         }
         if is_recording(to) {
@@ -340,13 +341,13 @@ impl How {
     }
 
     /// Names what a recorder would have taken out of what comes from another form: credentials, keys, cookies.
-    fn name_secrets(&self, tape: &Tape, form: Form, from: &Path) -> Result<(), End> {
-        if self.keep_secrets || form == Form::Tape {
+    fn name_secrets(&self, cassette: &Cassette, form: Form, from: &Path) -> Result<(), End> {
+        if self.keep_secrets || form == Form::Cassette {
             return Ok(());
         }
         let redaction = Redaction::usual();
         let mut found: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-        for exchange in tape.exchanges() {
+        for exchange in cassette.exchanges() {
             let exchange = exchange.map_err(|error| damaged(from, &error))?;
             for Finding { place, what, .. } in redaction.scan(&exchange).findings {
                 let numbers = found.entry(format!("the {place} has {what}")).or_default();
@@ -362,7 +363,7 @@ impl How {
         if !found.is_empty() {
             let from = from.display();
             render::say(&format!(
-                "help: `metroon tape redact {from} -o NEW` takes secrets out; --keep-secrets says that they are to stay"
+                "help: `metroon cassette redact {from} -o NEW` takes secrets out; --keep-secrets says that they are to stay"
             ));
         }
         Ok(())
@@ -374,13 +375,13 @@ impl How {
     }
 
     fn write(&self, selection: &Selection<'_>, to: &Path, from: &Path) -> Ended {
-        if self.form_of(to) != Form::Tape {
+        if self.form_of(to) != Form::Cassette {
             return self.write_content(&in_memory(selection, from)?, to, from);
         }
         // Reading may have taken long.
         self.check(to)?;
         selection.write(to, self.options()).map_err(|error| not_written(from, to, &error))?;
-        report(to, Form::Tape, selection.len())
+        report(to, Form::Cassette, selection.len())
     }
 
     fn write_content(&self, content: &Content, to: &Path, from: &Path) -> Ended {
@@ -416,12 +417,12 @@ fn warn_lost(lost: &[String], form: Form) {
 fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
     match error {
         SealError::Secret(exposed) if exposed.is_kept => {
-            let help = "--keep-secrets writes it as it is; `record --leave-out` keeps such exchanges off a tape";
+            let help = "--keep-secrets writes it as it is; `record --leave-out` keeps such exchanges off a cassette";
             fail(&exposed.to_string(), help, End::Error)
         }
         SealError::Secret(exposed) => {
             let help = format!(
-                "`metroon tape redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",
+                "`metroon cassette redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",
                 from.display()
             );
             fail(&exposed.to_string(), &help, End::Error)

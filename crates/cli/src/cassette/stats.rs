@@ -1,10 +1,10 @@
-//! `metroon tape stats`: what a tape comes to.
+//! `metroon cassette stats`: what a cassette comes to.
 
 use super::show::outcome;
 use super::{damaged, open, timestamp, with_recording};
 use crate::journal::escaped;
 use crate::output::{Ended, Out, counted};
-use cassette::{BodyReader, Exchange, Form, Outline, ReadError, ReadOptions, Tape};
+use cassette::{BodyReader, Cassette, Exchange, Form, Outline, ReadError, ReadOptions};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -17,9 +17,9 @@ const HOSTS_LISTED_MAX: usize = 10;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
-    /// The tape
-    #[arg(value_name = "TAPE")]
-    tape: PathBuf,
+    /// The cassette
+    #[arg(value_name = "CASSETTE")]
+    cassette: PathBuf,
 
     /// Print one JSON object
     #[arg(long)]
@@ -50,12 +50,12 @@ struct Counts {
 }
 
 pub(super) fn stats(arguments: &StatsArguments, options: ReadOptions) -> Ended {
-    let (tape, form) = open(&arguments.tape, options)?;
-    let counts = Counts::of(&tape).map_err(|error| damaged(&arguments.tape, &error))?;
-    let file_bytes = file_bytes(&arguments.tape);
-    let state = match (form, tape.is_sealed(), tape.summary().unsealed) {
-        (Form::Tape, true, _) => "sealed".to_owned(),
-        (Form::Tape, false, unsealed) => {
+    let (cassette, form) = open(&arguments.cassette, options)?;
+    let counts = Counts::of(&cassette).map_err(|error| damaged(&arguments.cassette, &error))?;
+    let file_bytes = file_bytes(&arguments.cassette);
+    let state = match (form, cassette.is_sealed(), cassette.summary().unsealed) {
+        (Form::Cassette, true, _) => "sealed".to_owned(),
+        (Form::Cassette, false, unsealed) => {
             format!("a recording that is not sealed, {}", counted(unsealed as u64, "exchange"))
         }
         (form, ..) => format!("in the form {form}"),
@@ -73,9 +73,9 @@ pub(super) fn stats(arguments: &StatsArguments, options: ReadOptions) -> Ended {
 
 /// The file, and the recording beside it if there is one.
 fn file_bytes(path: &Path) -> u64 {
-    let (tape, recording) = with_recording(path);
+    let (cassette, recording) = with_recording(path);
     let length = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
-    if path == recording { length(&recording) } else { length(&tape) + length(&recording) }
+    if path == recording { length(&recording) } else { length(&cassette) + length(&recording) }
 }
 
 /// A hash of a body that does not depend on its chunks.
@@ -93,10 +93,10 @@ fn hash(body: &mut BodyReader<'_>, hasher: &RandomState) -> Result<u64, ReadErro
 }
 
 impl Counts {
-    fn of(tape: &Tape) -> Result<Self, ReadError> {
-        let (mut counts, hasher) = (Self { left_out: tape.left_out()?, ..Self::default() }, RandomState::new());
-        for at in 0..tape.len() {
-            counts.add(tape.outline(at)?, &hasher)?;
+    fn of(cassette: &Cassette) -> Result<Self, ReadError> {
+        let (mut counts, hasher) = (Self { left_out: cassette.left_out()?, ..Self::default() }, RandomState::new());
+        for at in 0..cassette.len() {
+            counts.add(cassette.outline(at)?, &hasher)?;
         }
         counts.times_us.sort_unstable();
         Ok(counts)

@@ -1,7 +1,7 @@
-//! `metroon tape`: looking at cassettes of network traffic, checking them, and making others of them.
+//! `metroon cassette`: looking at cassettes of network traffic, checking them, and making others of them.
 //!
-//! 1. A path is a sealed tape, a recording, or a tape in another form: [`Tape::open_any`] tells by the content. The name of a
-//!    tape means its recording as well, so what a crash left is looked at as the rest.
+//! 1. A path is a sealed cassette, a recording, or a cassette in another form: [`Cassette::open_any`] tells by the content. The name of a
+//!    cassette means its recording as well, so what a crash left is looked at as the rest.
 //! 2. Nothing is written but what `convert`, `merge` and `redact` are told to make, and that all at once or not at all.
 
 mod change;
@@ -13,22 +13,22 @@ mod verify;
 use crate::arguments::byte_count;
 use crate::output::fail;
 use crate::run::End;
-use cassette::{Damage, Excess, Failure, Flaw, Form, FormError, ReadError, ReadOptions, Tape};
+use cassette::{Cassette, Damage, Excess, Failure, Flaw, Form, FormError, ReadError, ReadOptions};
 use clap::{Args, Subcommand};
 use metroon::TapeReader;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
-TAPE is a sealed cassette, one that is being recorded or whose recording a crash ended, or one in another form: text,
+CASSETTE is a sealed cassette, one that is being recorded or whose recording a crash ended, or one in another form: text,
 JSON, MessagePack, HAR, VCR. Which it is, its content says. docs/cassettes.md shows how all of this is used.
 
-Exit code: 0 fine; 1 tapes differ, something is not found, or a file cannot be read or written; 2 wrong usage, or no tape
-there; 3 a file of another form that is no tape; 4 the tape is damaged.";
+Exit code: 0 fine; 1 cassettes differ, something is not found, or a file cannot be read or written; 2 wrong usage, or no cassette
+there; 3 a file of another form that is no cassette; 4 the cassette is damaged.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
-pub(crate) struct TapeArguments {
+pub(crate) struct CassetteArguments {
     /// Make at most this many bytes of memory of a file, 1G unless it is said; K, M and G stand for 2^10, 2^20 and 2^30
     #[arg(long, global = true, value_name = "BYTES", value_parser = byte_count)]
     max_size: Option<u64>,
@@ -48,22 +48,22 @@ enum Verb {
     /// Read everything, compare it with its checksums, and say whether it is sound
     #[command(after_help = ABOUT)]
     Verify(verify::VerifyArguments),
-    /// Write a tape in another form; seal one whose recording was cut off
+    /// Write a cassette in another form; seal one whose recording was cut off
     #[command(after_help = change::ABOUT_CONVERT)]
     Convert(change::ConvertArguments),
-    /// Say what differs between two tapes
+    /// Say what differs between two cassettes
     #[command(after_help = diff::ABOUT_DIFF)]
     Diff(diff::DiffArguments),
-    /// Make one tape of several, in the order in which requests began
+    /// Make one cassette of several, in the order in which requests began
     #[command(after_help = change::ABOUT_MERGE)]
     Merge(change::MergeArguments),
-    /// Write a tape without the secrets that are on it
+    /// Write a cassette without the secrets that are on it
     #[command(after_help = change::ABOUT_REDACT)]
     Redact(change::RedactArguments),
 }
 
 /// Does what the command line asks for.
-pub(crate) fn run(arguments: &TapeArguments) -> End {
+pub(crate) fn run(arguments: &CassetteArguments) -> End {
     let options = read_options(arguments.max_size);
     let done = match &arguments.verb {
         Verb::Show(arguments) => show::show(arguments, options),
@@ -77,9 +77,9 @@ pub(crate) fn run(arguments: &TapeArguments) -> End {
     done.unwrap_or_else(|end| end)
 }
 
-/// Opens a tape of any form; tells why if it cannot.
-pub(crate) fn open(path: &Path, options: ReadOptions) -> Result<(Tape, Form), End> {
-    Tape::open_any_with(path, options).map_err(|error| unreadable(path, &error))
+/// Opens a cassette of any form; tells why if it cannot.
+pub(crate) fn open(path: &Path, options: ReadOptions) -> Result<(Cassette, Form), End> {
+    Cassette::open_any_with(path, options).map_err(|error| unreadable(path, &error))
 }
 
 /// How files are read with a limit of `--max-size`.
@@ -93,11 +93,11 @@ fn too_much(path: &Path, Excess { file, what, most, .. }: &Excess) -> End {
     // What lies in memory has no name of its own.
     let file = if file.is_empty() { path.display().to_string() } else { file.clone() };
     let message = format!("{file}: {what} has more than the {most} bytes that are read of one file");
-    let help = "if you trust the file, `--max-size 4G` of `metroon tape`, `metroon record` and `metroon replay` raises the limit";
+    let help = "if you trust the file, `--max-size 4G` of `metroon cassette`, `metroon record` and `metroon replay` raises the limit";
     fail(&message, help, End::Error)
 }
 
-/// Tells why a tape cannot be read.
+/// Tells why a cassette cannot be read.
 fn unreadable(path: &Path, error: &FormError) -> End {
     match error {
         FormError::Disk(failure) => not_opened(failure),
@@ -117,13 +117,13 @@ fn not_opened(failure: &Failure) -> End {
     );
     let (help, end) = match kind {
         ErrorKind::PermissionDenied => ("you may not read it: ask its owner", End::Error),
-        _ if is_wrong_path => ("name a file that is a tape", End::Usage),
+        _ if is_wrong_path => ("name a file that is a cassette", End::Usage),
         _ => ("", End::Error),
     };
     fail(&failure.to_string(), help, end)
 }
 
-/// Tells that something is no tape, is damaged, or cannot be read.
+/// Tells that something is no cassette, is damaged, or cannot be read.
 pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
     if let ReadError::Disk(failure) = error {
         return not_opened(failure);
@@ -131,25 +131,27 @@ pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
     if let ReadError::TooMuch(excess) = error {
         return too_much(path, excess);
     }
-    // Recorded runs are journals as recordings are.
+    // The tape of a run is a journal in one file, as a recording of a cassette is.
     if TapeReader::open(path).is_ok() {
-        let message = format!("{} is a recorded run, not a cassette", path.display());
-        return fail(&message, &format!("`metroon replay {}` runs it again", path.display()), End::Usage);
+        let path = path.display();
+        let message = format!("{path} is the tape of a run, not a cassette of network traffic");
+        let help = format!("`metroon journal show {path}` lists its frames, `metroon replay {path}` runs it again");
+        return fail(&message, &help, End::Usage);
     }
     fail(&error.to_string(), "", if was_none(error) { End::Usage } else { End::Damaged })
 }
 
-/// Whether something cannot be read since it never was a tape of this version.
+/// Whether something cannot be read since it never was a cassette of this version.
 fn was_none(error: &ReadError) -> bool {
     matches!(error, ReadError::Damaged(Damage { flaw: Flaw::Magic | Flaw::Short | Flaw::Version(_), .. }))
 }
 
-/// Whether something that cannot be read is a tape all the same.
+/// Whether something that cannot be read is a cassette all the same.
 pub(crate) fn is_damaged(path: &Path, error: &ReadError) -> bool {
     matches!(error, ReadError::Damaged(_)) && !was_none(error) && TapeReader::open(path).is_err()
 }
 
-/// The path of a tape and of its recording, of which either may be given.
+/// The path of a cassette and of its recording, of which either may be given.
 fn with_recording(path: &Path) -> (PathBuf, PathBuf) {
     if is_recording(path) {
         return (path.with_extension(""), path.to_owned());
@@ -159,7 +161,7 @@ fn with_recording(path: &Path) -> (PathBuf, PathBuf) {
     (path.to_owned(), recording.into())
 }
 
-/// Whether a name is that of a recording: that of its tape, and this behind it.
+/// Whether a name is that of a recording: that of its cassette, and this behind it.
 fn is_recording(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "recording")
 }

@@ -1,27 +1,27 @@
-//! `metroon tape diff`: what differs between two tapes.
+//! `metroon cassette diff`: what differs between two cassettes.
 
 use super::{damaged, open};
 use crate::journal::escaped;
 use crate::output::{Ended, Out};
 use crate::run::End;
 use cassette::compare::{Change, Changed, Comparison, compare};
-use cassette::{ReadError, ReadOptions, Tape};
+use cassette::{Cassette, ReadError, ReadOptions};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 pub(super) const ABOUT_DIFF: &str = "\
 Exchanges that ask the same are compared with each other, in their order; then, of those that are left, those with the same
-method, server and path. A line begins with - if only the first tape has it, with + if only the second one has, and with ~
-if they differ; below that is what differs, on the first tape and on the second one.
+method, server and path. A line begins with - if only the first cassette has it, with + if only the second one has, and with ~
+if they differ; below that is what differs, on the first cassette and on the second one.
 
-Exit code: 0 nothing differs; 1 something does, or a file cannot be read; 2 wrong usage, or no tape there; 3 a file of another
-form that is no tape; 4 a tape is damaged.";
+Exit code: 0 nothing differs; 1 something does, or a file cannot be read; 2 wrong usage, or no cassette there; 3 a file of another
+form that is no cassette; 4 a cassette is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// The first tape
-    #[arg(value_name = "TAPE")]
+    /// The first cassette
+    #[arg(value_name = "CASSETTE")]
     before: PathBuf,
 
     /// The second one, in any form
@@ -53,16 +53,16 @@ pub(super) fn diff(arguments: &DiffArguments, options: ReadOptions) -> Ended {
 }
 
 /// The number and the request of an exchange.
-fn named(tape: &Tape, at: usize) -> Result<(u64, String), ReadError> {
-    let exchange = tape.exchange(at)?;
+fn named(cassette: &Cassette, at: usize) -> Result<(u64, String), ReadError> {
+    let exchange = cassette.exchange(at)?;
     Ok((exchange.number, exchange.request.line()))
 }
 
-fn lines(comparison: &Comparison, before: &Tape, after: &Tape) -> Result<Vec<String>, ReadError> {
-    let mut lines: Vec<String> = comparison.meta.iter().map(|change| shown("~ tape ", change)).collect();
-    for (sign, tape, only) in [('-', before, &comparison.only_before), ('+', after, &comparison.only_after)] {
+fn lines(comparison: &Comparison, before: &Cassette, after: &Cassette) -> Result<Vec<String>, ReadError> {
+    let mut lines: Vec<String> = comparison.meta.iter().map(|change| shown("~ cassette ", change)).collect();
+    for (sign, cassette, only) in [('-', before, &comparison.only_before), ('+', after, &comparison.only_after)] {
         for &at in only {
-            let (number, line) = named(tape, at)?;
+            let (number, line) = named(cassette, at)?;
             lines.push(format!("{sign} {number}  {}", escaped(line.as_bytes())));
         }
     }
@@ -80,11 +80,13 @@ fn shown(before: &str, change: &Change) -> String {
     format!("{before}{}", change.to_string().replace(char::is_control, "?"))
 }
 
-fn objects(comparison: &Comparison, before: &Tape, after: &Tape) -> Result<Vec<String>, ReadError> {
-    let mut objects: Vec<Value> = comparison.meta.iter().map(|change| json!({ "tape": as_json(change) })).collect();
-    for (side, tape, only) in [("first", before, &comparison.only_before), ("second", after, &comparison.only_after)] {
+fn objects(comparison: &Comparison, before: &Cassette, after: &Cassette) -> Result<Vec<String>, ReadError> {
+    let mut objects: Vec<Value> = comparison.meta.iter().map(|change| json!({ "cassette": as_json(change) })).collect();
+    for (side, cassette, only) in
+        [("first", before, &comparison.only_before), ("second", after, &comparison.only_after)]
+    {
         for &at in only {
-            let (number, request) = named(tape, at)?;
+            let (number, request) = named(cassette, at)?;
             objects.push(json!({ "only": side, "number": number, "request": request }));
         }
     }

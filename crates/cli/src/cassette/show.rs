@@ -1,19 +1,19 @@
-//! `metroon tape show`: a line for each exchange, or one in full.
+//! `metroon cassette show`: a line for each exchange, or one in full.
 
 use super::{open, timestamp};
 use crate::journal::escaped;
 use crate::output::{Ended, Out, fail};
 use crate::run::End;
-use cassette::{BodyReader, Exchange, NetworkErrorKind, Outcome, Outline, ReadError, ReadOptions, Tape};
+use cassette::{BodyReader, Cassette, Exchange, NetworkErrorKind, Outcome, Outline, ReadError, ReadOptions};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// The tape
-    #[arg(value_name = "TAPE")]
-    tape: PathBuf,
+    /// The cassette
+    #[arg(value_name = "CASSETTE")]
+    cassette: PathBuf,
 
     /// Print all of the exchange that has this number, as the text form has it; a compressed body is decompressed
     #[arg(value_name = "N", value_parser = number)]
@@ -25,22 +25,22 @@ pub(crate) struct ShowArguments {
 }
 
 fn number(text: &str) -> Result<u64, &'static str> {
-    text.parse().map_err(|_| "expected the number of an exchange, as `metroon tape show TAPE` lists them")
+    text.parse().map_err(|_| "expected the number of an exchange, as `metroon cassette show CASSETTE` lists them")
 }
 
 pub(super) fn show(arguments: &ShowArguments, options: ReadOptions) -> Ended {
-    let (tape, _) = open(&arguments.tape, options)?;
+    let (cassette, _) = open(&arguments.cassette, options)?;
     let mut out = Out::new();
-    let told = |error: &ReadError| super::damaged(&arguments.tape, error);
+    let told = |error: &ReadError| super::damaged(&arguments.cassette, error);
     if let Some(number) = arguments.number {
-        let exchange = with_number(&tape, number).map_err(|error| told(&error))?;
-        let exchange = exchange.ok_or_else(|| no_such(arguments, &tape, number))?;
+        let exchange = with_number(&cassette, number).map_err(|error| told(&error))?;
+        let exchange = exchange.ok_or_else(|| no_such(arguments, &cassette, number))?;
         let shown = if arguments.json { as_json(&exchange)? } else { in_full(exchange) };
         out.line(shown.trim_end())?;
         return out.end();
     }
-    for at in 0..tape.len() {
-        let outline = match tape.outline(at) {
+    for at in 0..cassette.len() {
+        let outline = match cassette.outline(at) {
             Ok(outline) => outline,
             Err(error) => {
                 out.end()?;
@@ -53,23 +53,23 @@ pub(super) fn show(arguments: &ShowArguments, options: ReadOptions) -> Ended {
 }
 
 /// The exchange of a number. Numbers ascend.
-fn with_number(tape: &Tape, number: u64) -> Result<Option<Exchange<'_>>, ReadError> {
-    let (mut low, mut high) = (0, tape.len());
+fn with_number(cassette: &Cassette, number: u64) -> Result<Option<Exchange<'_>>, ReadError> {
+    let (mut low, mut high) = (0, cassette.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        if tape.outline(middle)?.exchange.number < number { low = middle + 1 } else { high = middle }
+        if cassette.outline(middle)?.exchange.number < number { low = middle + 1 } else { high = middle }
     }
-    let found = if low < tape.len() { Some(tape.outline(low)?.into_exchange()?) } else { None };
+    let found = if low < cassette.len() { Some(cassette.outline(low)?.into_exchange()?) } else { None };
     Ok(found.filter(|exchange| exchange.number == number))
 }
 
-fn no_such(arguments: &ShowArguments, tape: &Tape, number: u64) -> End {
-    let name = arguments.tape.display();
-    let message = match tape.len() {
+fn no_such(arguments: &ShowArguments, cassette: &Cassette, number: u64) -> End {
+    let name = arguments.cassette.display();
+    let message = match cassette.len() {
         0 => format!("there is no exchange {number}: {name} has none"),
         _ => format!("there is no exchange {number} on {name}"),
     };
-    fail(&message, &format!("`metroon tape show {name}` lists the exchanges"), End::Usage)
+    fail(&message, &format!("`metroon cassette show {name}` lists the exchanges"), End::Usage)
 }
 
 fn as_json(exchange: &Exchange<'_>) -> Result<String, End> {

@@ -1,11 +1,11 @@
-//! `metroon tape verify`: whether a tape is what was written.
+//! `metroon cassette verify`: whether a cassette is what was written.
 
 use super::{damaged, open, with_recording};
 use crate::journal::{list, warn};
 use crate::output::{Ended, Out, counted};
 use crate::render;
 use crate::run::End;
-use cassette::{Form, ReadOptions, Tape};
+use cassette::{Cassette, Form, ReadOptions};
 use clap::Args;
 use journal::SingleFile;
 use std::path::{Path, PathBuf};
@@ -13,35 +13,35 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    /// The tape
-    #[arg(value_name = "TAPE")]
-    tape: PathBuf,
+    /// The cassette
+    #[arg(value_name = "CASSETTE")]
+    cassette: PathBuf,
 }
 
 pub(super) fn verify(arguments: &VerifyArguments, options: ReadOptions) -> Ended {
-    let path = &arguments.tape;
+    let path = &arguments.cassette;
     // The journal is looked at first: it says more than who reads what it holds.
     recording(path)?;
-    let (tape, form) = open(path, options)?;
-    if let Err(error) = tape.verify() {
+    let (cassette, form) = open(path, options)?;
+    if let Err(error) = cassette.verify() {
         let end = damaged(path, &error);
-        let readable = (0..tape.len()).filter(|&at| is_readable(&tape, at)).count();
-        render::say(&format!("note: {readable} of {} can be read", counted(tape.len() as u64, "exchange")));
+        let readable = (0..cassette.len()).filter(|&at| is_readable(&cassette, at)).count();
+        render::say(&format!("note: {readable} of {} can be read", counted(cassette.len() as u64, "exchange")));
         return Err(end);
     }
     let what = match form {
-        Form::Tape if tape.is_sealed() => "sound, sealed".to_owned(),
-        Form::Tape => format!("sound, {} not sealed", tape.summary().unsealed),
+        Form::Cassette if cassette.is_sealed() => "sound, sealed".to_owned(),
+        Form::Cassette => format!("sound, {} not sealed", cassette.summary().unsealed),
         form => format!("readable as {form}, which has no checksums"),
     };
     let mut out = Out::new();
-    out.line(&format!("{}: {what}: {}", path.display(), exchanges(&tape)))?;
+    out.line(&format!("{}: {what}: {}", path.display(), exchanges(&cassette)))?;
     out.end()
 }
 
 /// Whether an exchange and its bodies are there.
-fn is_readable(tape: &Tape, at: usize) -> bool {
-    let Ok(outline) = tape.outline(at) else { return false };
+fn is_readable(cassette: &Cassette, at: usize) -> bool {
+    let Ok(outline) = cassette.outline(at) else { return false };
     let mut bodies = [outline.request_body, outline.response_body].into_iter().flatten();
     bodies.all(|mut body| {
         loop {
@@ -54,8 +54,8 @@ fn is_readable(tape: &Tape, at: usize) -> bool {
     })
 }
 
-fn exchanges(tape: &Tape) -> String {
-    counted(tape.len() as u64, "exchange")
+fn exchanges(cassette: &Cassette) -> String {
+    counted(cassette.len() as u64, "exchange")
 }
 
 /// Looks at every frame of a recording, if there is one.

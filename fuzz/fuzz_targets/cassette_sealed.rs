@@ -5,5 +5,5 @@
 mod cassettes;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    cassettes::run("tape", bytes);
+    cassettes::run("cassette", bytes);
 });
