@@ -56,11 +56,8 @@ enum NoBody {
 
 /// Answers a request, and says what is left of the connection.
 pub(crate) async fn answer(shared: &Arc<Shared>, asked: Asked<'_, '_>) -> After {
-    shared.wakeful.came();
     count(&shared.counts.requests);
-    let after = answer_by_mode(shared, asked).await;
-    shared.wakeful.sent();
-    after
+    answer_by_mode(shared, asked).await
 }
 
 /// Does with a request what the mode says.

@@ -33,7 +33,6 @@ mod shared;
 mod stream;
 mod threads;
 mod upstream;
-mod wakeful;
 mod websocket;
 
 pub use authority::{Authority, data_directory};

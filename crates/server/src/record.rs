@@ -268,7 +268,6 @@ async fn on_link(
     let received = {
         let (mut sink, answers) =
             within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
-        shared.wakeful.sent();
         let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
         let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
         let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, heard);
@@ -365,7 +364,6 @@ async fn receive(
             next = next => next.map_err(|broken| Mishap::server(&broken))?,
             () = reply.gone() => return Err(Mishap::Client("the client gave the request up".to_owned())),
         };
-        shared.wakeful.came();
         heard.has_answered = true;
         match next {
             Answer::Informational(informational) => pass_informational(shared, tap, reply, &informational).await?,

@@ -19,7 +19,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::oneshot;
-use tokio::task::yield_now;
 
 /// A cassette while a proxy uses it.
 pub(crate) struct Session {
@@ -53,8 +52,6 @@ struct Replaced {
 
 /// A thread that serves writes no more than so much itself.
 const SPOT_BYTES_MAX: usize = 256 << 10;
-/// So often it looks whether another thread has written what it waits for. In all that takes as long as a short write.
-const TRIES: usize = 16;
 
 type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
 
@@ -216,15 +213,12 @@ impl Session {
 
     /// Returns when everything that was recorded so far survives the death of the program.
     ///
-    /// To write it takes less time than to be told by another thread. So that is done on the spot, unless it is much; while another
-    /// thread writes, others go on for a moment.
+    /// Writing a little takes less time than being woken by another thread. So this thread writes by itself, unless there is much to write or
+    /// another thread is writing.
     pub(crate) async fn acknowledged(&self) -> Result<(), RecordError> {
         let recorder = self.recorder().ok_or(RecordError::Closed)?;
-        for _ in 0..TRIES {
-            match recorder.try_sync(SPOT_BYTES_MAX) {
-                Some(outcome) => return outcome,
-                None => yield_now().await,
-            }
+        if let Some(outcome) = recorder.try_sync(SPOT_BYTES_MAX) {
+            return outcome;
         }
         drop(recorder);
         let (done, waits) = oneshot::channel();

@@ -6,7 +6,6 @@ use crate::options::{Keeping, Limits, Pass, ProxyOptions, Traffic};
 use crate::report::{Counts, Report};
 use crate::session::Session;
 use crate::upstream::{Network, Upstream};
-use crate::wakeful::Wakeful;
 use cassette::{Cassette, Mode};
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -19,7 +18,6 @@ use tokio::sync::{Notify, watch};
 pub(crate) struct Shared {
     common: Arc<Common>,
     pub(crate) upstream: Upstream,
-    pub(crate) wakeful: Wakeful,
     /// How many connections the thread has.
     busy: AtomicUsize,
 }
@@ -73,7 +71,7 @@ impl Shared {
     /// For the connections of one more thread.
     pub(crate) fn of(common: Arc<Common>) -> Self {
         let upstream = Upstream::new(common.network.clone());
-        Self { common, upstream, wakeful: Wakeful::new(), busy: AtomicUsize::new(0) }
+        Self { common, upstream, busy: AtomicUsize::new(0) }
     }
 
     /// How many connections the thread has.

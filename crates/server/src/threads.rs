@@ -38,8 +38,6 @@ impl Threads {
         let others = (1..count).map(|_| runtime()).collect::<Result<Vec<_>, _>>()?;
         let all = std::iter::once(&first).chain(&others).map(|runtime| {
             let (handle, shared) = (runtime.handle().clone(), Arc::new(Shared::of(common.clone())));
-            let staying = shared.clone();
-            handle.spawn(async move { staying.wakeful.stay().await });
             handle.spawn(tick(tick_of(&common.limits)));
             Thread { handle, shared }
         });

@@ -103,7 +103,6 @@ async fn pass(
     };
     loop {
         let came = next(reader, RECORDED_BYTES_MAX).await.map_err(to_read)?;
-        shared.wakeful.came();
         match came {
             Next::Frame(frame) => {
                 if !state.is_truncated.load(Ordering::Relaxed) {
@@ -134,7 +133,6 @@ async fn pass(
         }
         // Without TLS there is nothing to be sent but what was written; with it there may be.
         writer.io.flush().await.map_err(to_write)?;
-        shared.wakeful.sent();
     }
 }
 
