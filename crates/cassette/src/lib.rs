@@ -30,6 +30,7 @@ pub mod redact;
 mod scan;
 mod seal;
 mod selection;
+mod url;
 mod websocket;
 mod wire;
 

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use cassette::matching::{Repeats, Rules};
 use cassette::redact::Redaction;
 use cassette::{Cassette, Expiry, Filter, Mode, Note, ReadOptions};
+use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -235,7 +236,9 @@ impl FromStr for UpstreamProxy {
         if host.is_empty() {
             return Err(error());
         }
-        let authorization = credentials.map(|credentials| format!("Basic {}", STANDARD.encode(unescaped(credentials))));
+        let authorization = credentials.map(|credentials| {
+            format!("Basic {}", STANDARD.encode(percent_decode_str(credentials).collect::<Vec<u8>>()))
+        });
         Ok(Self { host: host.to_owned(), port: port.unwrap_or(80), authorization, except: Vec::new() })
     }
 }
@@ -245,26 +248,6 @@ impl fmt::Debug for UpstreamProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UpstreamProxy").field("host", &self.host).field("port", &self.port).finish_non_exhaustive()
     }
-}
-
-/// The bytes that a part of a URL stands for.
-fn unescaped(text: &str) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, later)) = rest.split_first() {
-        let digits = later.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|_| byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(escaped) => {
-                plain.push(escaped);
-                rest = &later[2..];
-            }
-            None => {
-                plain.push(byte);
-                rest = later;
-            }
-        }
-    }
-    plain
 }
 
 /// A text that an option cannot have.

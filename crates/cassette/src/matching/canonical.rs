@@ -5,8 +5,8 @@
 use crate::key::KEY_BODY_BYTES_MAX;
 use crate::matching::json::{self, JsonPath};
 use crate::matching::rules::{BodyRule, HeaderRule, PathRule, QueryRule, Rules};
-use crate::matching::url::{normalized_path, sorted_pairs};
 use crate::message::{Header, Request};
+use crate::url::{normalized_path, sorted_pairs};
 use regex::bytes::{Captures, Regex};
 use std::borrow::Cow;
 use twox_hash::XxHash3_64;

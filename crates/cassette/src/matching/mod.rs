@@ -10,7 +10,6 @@ pub(crate) mod miss;
 mod player;
 mod redacted;
 mod rules;
-pub(crate) mod url;
 
 pub use json::{JsonPath, PathError};
 pub use miss::{Difference, Miss, Nearest, Reason};

@@ -9,9 +9,9 @@
 
 use crate::matching::JsonPath;
 use crate::matching::json::ranges;
-use crate::matching::url::unescaped;
 use crate::redact::names::{Names, Secrecy};
 use crate::redact::words::{is_code_in_json, is_code_in_query, is_credential};
+use crate::url::unescaped;
 use regex::bytes::Regex;
 use serde_json::Value;
 use std::ops::Range;

@@ -1,5 +1,6 @@
 //! Paths and queries in a form in which equal ones have equal bytes.
 
+use percent_encoding::percent_decode;
 use std::borrow::Cow;
 
 /// A name of a query or a form, and its value if there is a `=`, both without escapes.
@@ -24,23 +25,11 @@ pub(crate) fn sorted_pairs(query: &[u8]) -> Vec<Pair<'_>> {
 
 /// A piece of a query without escapes; `+` is a space there.
 pub(crate) fn unescaped(piece: &[u8]) -> Cow<'_, [u8]> {
-    if !piece.iter().any(|byte| matches!(byte, b'%' | b'+')) {
-        return Cow::Borrowed(piece);
+    if !piece.contains(&b'+') {
+        return percent_decode(piece).into();
     }
-    let mut plain = Vec::with_capacity(piece.len());
-    let mut rest = piece;
-    while let Some((&byte, later)) = rest.split_first() {
-        rest = later;
-        match (byte, escape(later)) {
-            (b'%', Some(escaped)) => {
-                plain.push(escaped);
-                rest = &later[2..];
-            }
-            (b'+', _) => plain.push(b' '),
-            _ => plain.push(byte),
-        }
-    }
-    Cow::Owned(plain)
+    let spaced: Vec<u8> = piece.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
+    Cow::Owned(percent_decode(&spaced).collect())
 }
 
 /// A path with escapes in the one form that RFC 3986, section 6.2.2, prefers: none where none is needed, else capitals.
@@ -52,27 +41,35 @@ pub(crate) fn normalized_path(path: &[u8]) -> Cow<'_, [u8]> {
     let mut normalized = Vec::with_capacity(path.len());
     let mut rest = path;
     while let Some((&byte, later)) = rest.split_first() {
-        rest = later;
-        match (byte, escape(later)) {
-            (b'%', Some(escaped)) => {
-                if escaped.is_ascii_alphanumeric() || matches!(escaped, b'-' | b'.' | b'_' | b'~') {
-                    normalized.push(escaped);
+        // A `%` without two digits after it stands for itself.
+        let escape = rest.get(..3).filter(|_| byte == b'%');
+        match escape.and_then(|escape| Some((escape, escaped_byte(escape)?))) {
+            Some((escape, plain)) => {
+                if is_unreserved(plain) {
+                    normalized.push(plain);
                 } else {
-                    normalized.push(b'%');
-                    normalized.extend(later[..2].to_ascii_uppercase());
+                    normalized.extend(escape.to_ascii_uppercase());
                 }
-                rest = &later[2..];
+                rest = &rest[3..];
             }
-            _ => normalized.push(byte),
+            None => {
+                normalized.push(byte);
+                rest = later;
+            }
         }
     }
     Cow::Owned(normalized)
 }
 
-/// What two hexadecimal digits stand for.
-fn escape(digits: &[u8]) -> Option<u8> {
-    let digit = |at: usize| digits.get(at).and_then(|&byte| char::from(byte).to_digit(16));
-    Some((digit(0)? * 16 + digit(1)?) as u8)
+/// The byte that an escape of three bytes stands for.
+fn escaped_byte(escape: &[u8]) -> Option<u8> {
+    let mut plain = percent_decode(escape);
+    let first = plain.next()?;
+    plain.next().is_none().then_some(first)
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
 #[cfg(test)]
