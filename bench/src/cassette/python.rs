@@ -7,7 +7,7 @@ use super::{SUITE, exchange, weight};
 use crate::compare::{Case, Timed, compare, judged, timed};
 use crate::worker::Worker;
 use crate::{Plan, Rows, peers};
-use cassette::{Content, Recorder, RecorderOptions, Cassette};
+use cassette::{Cassette, Content, Recorder, RecorderOptions};
 use journal::Durability;
 use std::error::Error;
 use std::path::Path;

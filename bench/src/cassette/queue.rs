@@ -1,11 +1,11 @@
 //! Handing exchanges to a recorder, against a bounded channel whose other end encodes them; and a recording from its first exchange to the
 //! sealed file, against writing the report's MessagePack at once.
 
-use super::report::Cassette;
+use super::report::MagnetoCassette;
 use super::{ROUNDS, SUITE, exchange, sum};
 use crate::compare::{Case, Timed, compare, timed};
 use crate::{Plan, Rows};
-use cassette::{Exchange, Recorder, RecorderOptions, Cassette};
+use cassette::{Cassette, Exchange, Recorder, RecorderOptions};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -109,8 +109,9 @@ fn to_the_end(path: &std::path::Path, options: RecorderOptions) -> Result<Timed,
         Ok(recorder.finish()?)
     })?;
     let cassette = Cassette::open(path)?;
-    let checksum =
-        cassette.exchanges().try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&restored(exchange?))))?;
+    let checksum = cassette
+        .exchanges()
+        .try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&restored(exchange?))))?;
     std::fs::remove_file(path)?;
     Ok(Timed { elapsed, checksum })
 }
@@ -124,10 +125,10 @@ fn restored(mut exchange: Exchange<'_>) -> Exchange<'_> {
 fn write(plan: &Plan) -> Result<Timed, Box<dyn Error>> {
     let path = plan.scratch.join("ten.msgpack");
     let (elapsed, ()) = timed(|| {
-        let report = Cassette::of(10);
+        let report = MagnetoCassette::of(10);
         Ok(std::fs::write(&path, rmp_serde::to_vec(&report)?)?)
     })?;
-    let checksum = rmp_serde::from_slice::<Cassette>(&std::fs::read(&path)?)?.sum();
+    let checksum = rmp_serde::from_slice::<MagnetoCassette>(&std::fs::read(&path)?)?.sum();
     std::fs::remove_file(path)?;
     Ok(Timed { elapsed, checksum })
 }

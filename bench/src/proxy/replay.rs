@@ -1,6 +1,6 @@
 //! Answers from a cassette.
 
-use super::peers::{Proxy, flows, ours, cassette, text, theirs};
+use super::peers::{Proxy, cassette, flows, ours, text, theirs};
 use super::{HOST, REQUESTS, ROUNDS, SUITE, client};
 use crate::compare::{Case, Timed, compare, judged, timed};
 use crate::row::Row;

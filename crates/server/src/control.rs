@@ -5,8 +5,8 @@
 
 use crate::client::state;
 use crate::error::ProxyError;
-use crate::options::{Control, Traffic};
-use crate::shared::Common;
+use crate::options::{ControlOptions, Traffic};
+use crate::shared::ProxyState;
 use cassette::Mode;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, Permissions};
@@ -25,31 +25,31 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// The socket, which is gone when this is dropped.
-pub(crate) struct Socket {
+pub(crate) struct ControlSocket {
     path: PathBuf,
 }
 
 /// A socket that clients may connect to, and that nobody answers at yet.
-pub(crate) struct Bound {
-    socket: Socket,
+pub(crate) struct BoundControlSocket {
+    socket: ControlSocket,
     listener: net::UnixListener,
     /// The folder that cassettes must lie in.
     cassettes: Option<PathBuf>,
 }
 
-impl Bound {
+impl BoundControlSocket {
     /// Opens the socket of a proxy at a port.
-    pub(crate) fn open(control: &Control, port: u16, folder: &Path) -> Result<Self, ProxyError> {
+    pub(crate) fn open(control: &ControlOptions, port: u16, folder: &Path) -> Result<Self, ProxyError> {
         let usual = || folder.join(format!("proxy-{port}.sock"));
         let path = control.socket.clone().unwrap_or_else(usual);
         let failed = |error| ProxyError::File { action: "open the control socket", path: path.clone(), error };
         let cassettes = control.cassettes.as_ref().map(fs::canonicalize).transpose().map_err(failed)?;
         let listener = bind(&path).map_err(failed)?;
-        Ok(Self { socket: Socket { path }, listener, cassettes })
+        Ok(Self { socket: ControlSocket { path }, listener, cassettes })
     }
 
     /// Answers what comes to it, from now on, on the thread of the runtime that this is called in.
-    pub(crate) fn serve(self, shared: &Arc<Common>) -> Result<Socket, ProxyError> {
+    pub(crate) fn serve(self, shared: &Arc<ProxyState>) -> Result<ControlSocket, ProxyError> {
         let Self { socket, listener, cassettes } = self;
         let path = &socket.path;
         let failed = |error| ProxyError::File { action: "listen at the control socket", path: path.clone(), error };
@@ -59,13 +59,13 @@ impl Bound {
     }
 }
 
-impl Socket {
+impl ControlSocket {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-impl Drop for Socket {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         // Another may lie there by now only if somebody removed this one.
         let _ = fs::remove_file(&self.path);
@@ -99,7 +99,7 @@ fn bind(path: &Path) -> io::Result<net::UnixListener> {
     bound
 }
 
-async fn accept(shared: Arc<Common>, listener: UnixListener, cassettes: Option<Arc<PathBuf>>) {
+async fn accept(shared: Arc<ProxyState>, listener: UnixListener, cassettes: Option<Arc<PathBuf>>) {
     let stopping = shared.stopping();
     tokio::pin!(stopping);
     loop {
@@ -113,7 +113,7 @@ async fn accept(shared: Arc<Common>, listener: UnixListener, cassettes: Option<A
     }
 }
 
-async fn serve(shared: Arc<Common>, stream: UnixStream, cassettes: Option<Arc<PathBuf>>) {
+async fn serve(shared: Arc<ProxyState>, stream: UnixStream, cassettes: Option<Arc<PathBuf>>) {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read);
     loop {
@@ -140,7 +140,7 @@ async fn serve(shared: Arc<Common>, stream: UnixStream, cassettes: Option<Arc<Pa
     }
 }
 
-async fn answer(shared: &Arc<Common>, command: &Value, cassettes: Option<&PathBuf>) -> Result<Value, String> {
+async fn answer(shared: &Arc<ProxyState>, command: &Value, cassettes: Option<&PathBuf>) -> Result<Value, String> {
     let text = |name: &str| command.get(name).and_then(Value::as_str);
     match text("command") {
         Some("status") => Ok(state(shared)),

@@ -41,6 +41,8 @@ pub use environment::environment;
 pub use error::{AuthorityError, EditsError, ProxyError};
 #[cfg(target_os = "linux")]
 pub use isolation::{BRIDGES_MAX, Isolation, IsolationError, become_isolated};
-pub use options::{Control, Latency, Limits, OptionError, Pass, ProxyOptions, Resolve, Traffic, UpstreamProxy};
+pub use options::{
+    ControlOptions, Latency, Limits, OptionError, PassedHost, ProxyOptions, Resolve, Traffic, UpstreamProxy,
+};
 pub use proxy::Proxy;
 pub use report::{DETAILS_MAX, Report};

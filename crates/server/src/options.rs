@@ -17,13 +17,13 @@ use std::time::Duration;
 /// Which cassette is used, and how.
 #[derive(Clone, Debug)]
 pub struct Traffic {
-    pub(crate) source: Source,
+    pub(crate) source: CassetteSource,
     pub(crate) mode: Mode,
 }
 
 /// Where the cassette is.
 #[derive(Clone, Debug)]
-pub(crate) enum Source {
+pub(crate) enum CassetteSource {
     /// At a path, whether there is one already or not.
     Path(PathBuf),
     /// In memory, to be replayed, and read from there.
@@ -37,18 +37,18 @@ impl Traffic {
     pub fn cassette(path: impl Into<PathBuf>, mode: Mode) -> Self {
         match mode {
             Mode::Passthrough => Self::passthrough(),
-            mode => Self { source: Source::Path(path.into()), mode },
+            mode => Self { source: CassetteSource::Path(path.into()), mode },
         }
     }
 
     /// A cassette that is open, such as one that was read from another form, and where it was read from. It is replayed.
     pub fn loaded(cassette: Arc<Cassette>, path: impl Into<PathBuf>) -> Self {
-        Self { source: Source::Loaded(cassette, path.into()), mode: Mode::None }
+        Self { source: CassetteSource::Loaded(cassette, path.into()), mode: Mode::None }
     }
 
     /// Everything goes to the network, and nothing is recorded.
     pub fn passthrough() -> Self {
-        Self { source: Source::Nowhere, mode: Mode::Passthrough }
+        Self { source: CassetteSource::Nowhere, mode: Mode::Passthrough }
     }
 
     /// How the cassette is used.
@@ -59,8 +59,8 @@ impl Traffic {
     /// Where the cassette is, if it has a path.
     pub fn path(&self) -> Option<&std::path::Path> {
         match &self.source {
-            Source::Path(path) | Source::Loaded(_, path) => Some(path),
-            Source::Nowhere => None,
+            CassetteSource::Path(path) | CassetteSource::Loaded(_, path) => Some(path),
+            CassetteSource::Nowhere => None,
         }
     }
 }
@@ -97,14 +97,14 @@ impl FromStr for Resolve {
 /// Its text is `HOST` or `HOST:PORT`. `*.example.com` is every host below `example.com`, `*` every host, and `localhost` every name and
 /// address of loopback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pass {
+pub struct PassedHost {
     host: String,
     port: Option<u16>,
     /// Whether hosts below it pass as well.
     is_domain: bool,
 }
 
-impl Pass {
+impl PassedHost {
     /// The hosts of a list as in `NO_PROXY`: a name with everything below it, an address, each with a port or without, or `*`.
     pub fn of_no_proxy(list: &str) -> Vec<Self> {
         let items = list.split(',').map(|item| item.trim().trim_start_matches("*.").trim_start_matches('.'));
@@ -157,7 +157,7 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     is_address || host.strip_suffix(LOCALHOST).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-impl FromStr for Pass {
+impl FromStr for PassedHost {
     type Err = OptionError;
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
@@ -335,20 +335,20 @@ pub struct ProxyOptions {
     pub(crate) listen: SocketAddr,
     pub(crate) traffic: Traffic,
     pub(crate) resolve: Vec<Resolve>,
-    pub(crate) passes: Vec<Pass>,
+    pub(crate) passes: Vec<PassedHost>,
     pub(crate) upstream_proxy: Option<UpstreamProxy>,
     pub(crate) upstream_roots: Vec<PathBuf>,
     pub(crate) limits: Limits,
     pub(crate) playback: Playback,
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: RecordingRules,
     pub(crate) data_directory: Option<PathBuf>,
-    pub(crate) control: Option<Control>,
+    pub(crate) control: Option<ControlOptions>,
     pub(crate) threads: Option<usize>,
 }
 
 /// What of an exchange goes to a cassette.
 #[derive(Clone, Debug)]
-pub(crate) struct Keeping {
+pub(crate) struct RecordingRules {
     /// What is a secret; nothing is if secrets are kept.
     pub(crate) redaction: Option<Arc<Redaction>>,
     /// What is not recorded.
@@ -371,7 +371,7 @@ pub(crate) struct Playback {
 
 /// The socket by which a running proxy is asked for its state and told to use another cassette.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Control {
+pub struct ControlOptions {
     /// Where it lies; `None` is `proxy-PORT.sock` in the data directory.
     pub socket: Option<PathBuf>,
     /// The folder that cassettes are named in; a name does not lead out of it. `None` is the folder that the process works in,
@@ -391,7 +391,11 @@ impl ProxyOptions {
             upstream_roots: Vec::new(),
             limits: Limits::default(),
             playback: Playback::default(),
-            keeping: Keeping { redaction: Some(Redaction::usual()), filter: Filter::default(), notes: Vec::new() },
+            keeping: RecordingRules {
+                redaction: Some(Redaction::usual()),
+                filter: Filter::default(),
+                notes: Vec::new(),
+            },
             data_directory: None,
             control: None,
             threads: None,
@@ -414,7 +418,7 @@ impl ProxyOptions {
 
     /// Requests for this host go to the network, whatever the mode, and not to the cassette.
     #[must_use]
-    pub fn pass(mut self, pass: Pass) -> Self {
+    pub fn pass(mut self, pass: PassedHost) -> Self {
         self.passes.push(pass);
         self
     }
@@ -519,7 +523,7 @@ impl ProxyOptions {
 
     /// Opens a control socket.
     #[must_use]
-    pub fn control(mut self, control: Control) -> Self {
+    pub fn control(mut self, control: ControlOptions) -> Self {
         self.control = Some(control);
         self
     }
@@ -550,7 +554,7 @@ mod tests {
 
     #[test]
     fn hosts_that_pass_have_names_ports_and_domains() {
-        let takes = |text: &str, host: &str, port| text.parse::<Pass>().unwrap().takes(host, port);
+        let takes = |text: &str, host: &str, port| text.parse::<PassedHost>().unwrap().takes(host, port);
         assert!(takes("a.test", "A.test", 80) && !takes("a.test", "b.a.test", 80) && !takes("a.test:81", "a.test", 80));
         assert!(takes("*.a.test", "b.a.test", 80) && !takes("*.a.test", "ba.test", 80) && takes("*", "b.test", 1));
         for host in ["localhost", "127.0.0.1", "127.0.0.2", "::1", "app.localhost"] {
@@ -558,13 +562,13 @@ mod tests {
         }
         assert!(!takes("127.0.0.1", "localhost", 80) && takes("::1", "::1", 80) && takes("[::1]:80", "::1", 80));
         for wrong in ["", "a b", "http://a.test", "a.test:x", "*a.test"] {
-            assert!(wrong.parse::<Pass>().is_err(), "{wrong}");
+            assert!(wrong.parse::<PassedHost>().is_err(), "{wrong}");
         }
-        let listed = Pass::of_no_proxy("localhost, .corp.test,a.test:8443,");
+        let listed = PassedHost::of_no_proxy("localhost, .corp.test,a.test:8443,");
         assert!(listed[1].takes("b.corp.test", 1) && listed[1].takes("corp.test", 1) && listed.len() == 3);
         assert_eq!(listed[0].names(), ["localhost", "127.0.0.1", "::1"]);
         assert_eq!((listed[1].names(), listed[2].names()), (vec![".corp.test".into()], vec![".a.test:8443".into()]));
-        let of = |text: &str| text.parse::<Pass>().unwrap().loopback().map(|address| address.to_string());
+        let of = |text: &str| text.parse::<PassedHost>().unwrap().loopback().map(|address| address.to_string());
         assert_eq!(of("localhost:5432").as_deref(), Some("127.0.0.1:5432"));
         assert_eq!((of("localhost"), of("a.test:1"), of("[::1]:9").as_deref()), (None, None, Some("[::1]:9")));
     }

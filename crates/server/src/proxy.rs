@@ -1,15 +1,15 @@
 //! A proxy from its start to its end.
 
-use crate::authority::{Authority, Leaves, data_directory};
+use crate::authority::{Authority, LeafCertificates, data_directory};
 use crate::client;
 use crate::control;
 use crate::error::ProxyError;
 use crate::options::ProxyOptions;
 use crate::report::Report;
 use crate::session::Session;
-use crate::shared::Common;
-use crate::threads::Threads;
-use crate::upstream::{Network, provider};
+use crate::shared::ProxyState;
+use crate::threads::ServingThreads;
+use crate::upstream::{Connector, provider};
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -21,10 +21,10 @@ use tokio::time::timeout;
 ///
 /// It serves on threads of its own until it is stopped or dropped. Its methods block, and are not for asynchronous code.
 pub struct Proxy {
-    threads: Option<Threads>,
-    shared: Arc<Common>,
+    threads: Option<ServingThreads>,
+    shared: Arc<ProxyState>,
     authority: Arc<Authority>,
-    control: Option<control::Socket>,
+    control: Option<control::ControlSocket>,
 }
 
 impl Proxy {
@@ -35,20 +35,21 @@ impl Proxy {
     pub fn start(options: ProxyOptions) -> Result<Self, ProxyError> {
         let folder = options.data_directory.clone().map_or_else(data_directory, Ok)?;
         let authority = Arc::new(Authority::open(folder)?);
-        let leaves = Leaves::new(authority.clone(), provider())?;
+        let leaves = LeafCertificates::new(authority.clone(), provider())?;
         let failed = |error| ProxyError::Listen { address: options.listen, error };
         let listener = TcpListener::bind(options.listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let network = Network::new(&options)?;
+        let network = Connector::new(&options)?;
         let control = options.control.as_ref();
-        let control = control.map(|control| control::Bound::open(control, address.port(), authority.folder()));
+        let control =
+            control.map(|control| control::BoundControlSocket::open(control, address.port(), authority.folder()));
         let control = control.transpose()?;
         // The cassette comes last: what does not start leaves nothing beside it.
         let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.keeping.clone())?;
-        let shared = Arc::new(Common::new(&options, address, leaves, network, session));
+        let shared = Arc::new(ProxyState::new(&options, address, leaves, network, session));
         warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
-        let threads = Threads::start(&options, &shared)?;
+        let threads = ServingThreads::start(&options, &shared)?;
         let control = {
             let _within = threads.first().enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
@@ -62,8 +63,8 @@ impl Proxy {
     #[cfg(target_os = "linux")]
     pub(crate) fn serve_inside(
         &self,
-        opened: crate::isolation::Opened,
-        door: crate::isolation::Door,
+        opened: crate::isolation::InsideSockets,
+        door: crate::isolation::InsideConnector,
     ) -> io::Result<()> {
         let Some(threads) = &self.threads else { return Ok(()) };
         let _within = threads.first().enter();
@@ -88,7 +89,7 @@ impl Proxy {
 
     /// Where its control socket lies, if it has one.
     pub fn control(&self) -> Option<&Path> {
-        self.control.as_ref().map(control::Socket::path)
+        self.control.as_ref().map(control::ControlSocket::path)
     }
 
     /// The cassette that is in use, as it was named; `None` if there is none.

@@ -92,11 +92,11 @@ pub(crate) struct Counts {
     pub(crate) faults: AtomicU64,
     pub(crate) abandoned: AtomicU64,
     pub(crate) websocket_differences: AtomicU64,
-    details: Mutex<Details>,
+    details: Mutex<ReportDetails>,
 }
 
 #[derive(Debug, Default)]
-struct Details {
+struct ReportDetails {
     misses: Vec<Miss>,
     failures: BTreeMap<String, u64>,
     warnings: Vec<String>,
@@ -109,7 +109,7 @@ pub(crate) fn count(counter: &AtomicU64) {
 }
 
 impl Counts {
-    fn details<T>(&self, with: impl FnOnce(&mut Details) -> T) -> T {
+    fn details<T>(&self, with: impl FnOnce(&mut ReportDetails) -> T) -> T {
         with(&mut self.details.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -189,4 +189,4 @@ impl Counts {
 }
 
 /// Why a recorded answer was not found.
-pub(crate) type NoAnswer = NotFound<ReadError>;
+pub(crate) type LookupError = NotFound<ReadError>;

@@ -1,8 +1,8 @@
 //! A cassette while a proxy uses it: what is looked up on it, and what is recorded to it.
 
 use crate::error::ProxyError;
-use crate::options::{Keeping, Playback, Source, Traffic};
-use crate::report::{DETAILS_MAX, NoAnswer, Report};
+use crate::options::{CassetteSource, Playback, RecordingRules, Traffic};
+use crate::report::{DETAILS_MAX, LookupError, Report};
 use cassette::matching::{BodyRule, Player, Recorded, WithoutSecrets};
 use cassette::redact::{Findings, Redaction};
 use cassette::{
@@ -30,7 +30,7 @@ pub(crate) struct Session {
     recording: Mutex<Option<Recording>>,
     /// What was found in what was recorded, once that is sealed.
     findings: Mutex<Findings>,
-    keeping: Keeping,
+    keeping: RecordingRules,
     pub(crate) playback: Playback,
 }
 
@@ -39,11 +39,11 @@ struct Recording {
     recorder: Arc<Recorder>,
     acknowledgements: Sender<Acknowledgement>,
     acknowledger: thread::JoinHandle<()>,
-    replaced: Option<Replaced>,
+    replaced: Option<ReplacedCassette>,
 }
 
 /// A cassette that is to be recorded anew: the new one takes its place when it is complete, and not before.
-struct Replaced {
+struct ReplacedCassette {
     new: PathBuf,
     old: PathBuf,
     /// Whether a crash left a recording beside the old one, which would be taken for what follows the new one.
@@ -56,7 +56,7 @@ const SPOT_BYTES_MAX: usize = 256 << 10;
 type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
 
 /// What is done with a request, as far as the cassette decides.
-pub(crate) enum Plan {
+pub(crate) enum RequestPlan {
     /// It is answered by the exchange at this place.
     Replay {
         position: usize,
@@ -65,7 +65,7 @@ pub(crate) enum Plan {
     Record,
     Forward,
     /// Nothing answers it.
-    Missing(Box<NoAnswer>),
+    Missing(Box<LookupError>),
     /// What would answer it is too old, by so many seconds.
     Expired {
         position: usize,
@@ -78,13 +78,15 @@ impl Session {
     pub(crate) fn open(
         traffic: &Traffic,
         playback: Playback,
-        keeping: Keeping,
+        keeping: RecordingRules,
     ) -> Result<(Self, Vec<String>), ProxyError> {
         let mode = traffic.mode;
         let (mut cassette, mut path, mut existed) = (None, None, false);
         match &traffic.source {
-            Source::Loaded(loaded, at) => (cassette, path, existed) = (Some(loaded.clone()), Some(at.clone()), true),
-            Source::Path(at) => {
+            CassetteSource::Loaded(loaded, at) => {
+                (cassette, path, existed) = (Some(loaded.clone()), Some(at.clone()), true)
+            }
+            CassetteSource::Path(at) => {
                 existed = is_cassette_at(at);
                 path = Some(at.clone());
                 if existed && mode != Mode::All {
@@ -93,7 +95,7 @@ impl Session {
                     return Err(ProxyError::NoCassette(at.clone()));
                 }
             }
-            Source::Nowhere => {}
+            CassetteSource::Nowhere => {}
         }
         let player = cassette.clone().map(|cassette| {
             let recorded = WithoutSecrets::new(cassette, keeping.redaction.clone());
@@ -126,7 +128,7 @@ impl Session {
             Some((fs::canonicalize(folder).ok()?, path.file_name()?.to_owned()))
         };
         match (&traffic.source, &self.path) {
-            (Source::Path(wanted), Some(path)) => self.recording().is_some() && place(wanted) == place(path),
+            (CassetteSource::Path(wanted), Some(path)) => self.recording().is_some() && place(wanted) == place(path),
             _ => false,
         }
     }
@@ -154,7 +156,7 @@ impl Session {
     }
 
     /// Decides what is done with a request, which then counts as answered if it is to be replayed.
-    pub(crate) fn plan(&self, request: &Request<'_>) -> Plan {
+    pub(crate) fn plan(&self, request: &Request<'_>) -> RequestPlan {
         let Some(player) = self.player.as_ref().filter(|_| self.looks_up()) else {
             return self.plan_of(Lookup::Lacks, None, || unreachable!("only what looks up refuses"));
         };
@@ -166,26 +168,26 @@ impl Session {
             Ok(Some(found)) => {
                 let age = match self.age(found.position) {
                     Ok(age) => age,
-                    Err(error) => return Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
+                    Err(error) => return RequestPlan::Missing(Box::new(LookupError::Unreadable(error))),
                 };
                 let position = Some(found.position);
                 self.plan_of(Lookup::Has { age }, position, || unreachable!("it was found"))
             }
             Ok(None) => self.plan_of(Lookup::Lacks, None, || player.explain(&redacted)),
-            Err(error) => Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
+            Err(error) => RequestPlan::Missing(Box::new(LookupError::Unreadable(error))),
         }
     }
 
-    fn plan_of(&self, lookup: Lookup, position: Option<usize>, explain: impl FnOnce() -> NoAnswer) -> Plan {
+    fn plan_of(&self, lookup: Lookup, position: Option<usize>, explain: impl FnOnce() -> LookupError) -> RequestPlan {
         let age = if let Lookup::Has { age } = lookup { age } else { 0 };
         match (self.mode.decide(self.existed, lookup, self.playback.expiry), position) {
-            (Action::Record, _) => Plan::Record,
-            (Action::Forward, _) => Plan::Forward,
-            (Action::Replay, Some(position)) => Plan::Replay { position, is_expired: false },
-            (Action::ReplayExpired, Some(position)) => Plan::Replay { position, is_expired: true },
-            (Action::RefuseExpired, Some(position)) => Plan::Expired { position, age },
+            (Action::Record, _) => RequestPlan::Record,
+            (Action::Forward, _) => RequestPlan::Forward,
+            (Action::Replay, Some(position)) => RequestPlan::Replay { position, is_expired: false },
+            (Action::ReplayExpired, Some(position)) => RequestPlan::Replay { position, is_expired: true },
+            (Action::RefuseExpired, Some(position)) => RequestPlan::Expired { position, age },
             // To explain a miss many requests are compared; others go on meanwhile.
-            _ => Plan::Missing(Box::new(tokio::task::block_in_place(explain))),
+            _ => RequestPlan::Missing(Box::new(tokio::task::block_in_place(explain))),
         }
     }
 
@@ -215,7 +217,7 @@ impl Session {
     ///
     /// Writing a little takes less time than being woken by another thread. So this thread writes by itself, unless there is much to write or
     /// another thread is writing.
-    pub(crate) async fn acknowledged(&self) -> Result<(), RecordError> {
+    pub(crate) async fn until_written(&self) -> Result<(), RecordError> {
         let recorder = self.recorder().ok_or(RecordError::Closed)?;
         if let Some(outcome) = recorder.try_sync(SPOT_BYTES_MAX) {
             return outcome;
@@ -271,10 +273,10 @@ impl Recording {
         path: &Path,
         mode: Mode,
         existed: bool,
-        keeping: &Keeping,
+        keeping: &RecordingRules,
         warnings: &mut Vec<String>,
     ) -> Result<Self, ProxyError> {
-        let replaced = (mode == Mode::All && existed).then(|| Replaced::at(path)).transpose()?;
+        let replaced = (mode == Mode::All && existed).then(|| ReplacedCassette::at(path)).transpose()?;
         let at = replaced.as_ref().map_or(path, |replaced| &replaced.new);
         let is_left_over = replaced.is_some() && recording_of(at).exists();
         let options = || {
@@ -307,11 +309,11 @@ impl Recording {
         drop(acknowledgements);
         let _ = acknowledger.join();
         sole(recorder)?.finish()?;
-        replaced.map_or(Ok(()), Replaced::replace)
+        replaced.map_or(Ok(()), ReplacedCassette::replace)
     }
 }
 
-impl Replaced {
+impl ReplacedCassette {
     fn at(path: &Path) -> Result<Self, ProxyError> {
         let (new, old) = (with_ending(path, ".new"), path.to_owned());
         if new.exists() {

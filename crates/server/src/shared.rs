@@ -1,11 +1,11 @@
 //! What connections share: those of one thread, and all of them.
 
-use crate::authority::Leaves;
+use crate::authority::LeafCertificates;
 use crate::error::ProxyError;
-use crate::options::{Keeping, Limits, Pass, ProxyOptions, Traffic};
+use crate::options::{Limits, PassedHost, ProxyOptions, RecordingRules, Traffic};
 use crate::report::{Counts, Report};
 use crate::session::Session;
-use crate::upstream::{Network, Upstream};
+use crate::upstream::{Connector, UpstreamPool};
 use cassette::{Cassette, Mode};
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -15,31 +15,31 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
 /// What the connections of one thread share, and by it what all of them do.
-pub(crate) struct Shared {
-    common: Arc<Common>,
-    pub(crate) upstream: Upstream,
+pub(crate) struct ThreadState {
+    common: Arc<ProxyState>,
+    pub(crate) upstream: UpstreamPool,
     /// How many connections the thread has.
     busy: AtomicUsize,
 }
 
-impl Deref for Shared {
-    type Target = Common;
+impl Deref for ThreadState {
+    type Target = ProxyState;
 
-    fn deref(&self) -> &Common {
+    fn deref(&self) -> &ProxyState {
         &self.common
     }
 }
 
 /// What all connections of a proxy share.
-pub(crate) struct Common {
+pub(crate) struct ProxyState {
     pub(crate) address: SocketAddr,
     pub(crate) limits: Limits,
-    pub(crate) leaves: Leaves,
-    passes: Vec<Pass>,
-    network: Arc<Network>,
+    pub(crate) leaves: LeafCertificates,
+    passes: Vec<PassedHost>,
+    network: Arc<Connector>,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
-    keeping: Keeping,
+    keeping: RecordingRules,
     session: RwLock<Arc<Session>>,
     /// Whether requests wait until a cassette is sealed that is to be used again. Who switches has the lock.
     is_sealing: watch::Sender<bool>,
@@ -51,15 +51,15 @@ pub(crate) struct Common {
     none_is_left: Notify,
     /// What goes past the proxy, where that is seen.
     #[cfg(target_os = "linux")]
-    watch: std::sync::OnceLock<Arc<crate::isolation::Watch>>,
+    watch: std::sync::OnceLock<Arc<crate::isolation::BypassWatch>>,
 }
 
 /// A connection, while it lasts.
-pub(crate) struct Guard(Arc<Shared>);
+pub(crate) struct ConnectionGuard(Arc<ThreadState>);
 
-impl Drop for Guard {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let Shared { common, busy, .. } = &*self.0;
+        let ThreadState { common, busy, .. } = &*self.0;
         busy.fetch_sub(1, Ordering::Relaxed);
         if common.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
             common.none_is_left.notify_waiters();
@@ -67,10 +67,10 @@ impl Drop for Guard {
     }
 }
 
-impl Shared {
+impl ThreadState {
     /// For the connections of one more thread.
-    pub(crate) fn of(common: Arc<Common>) -> Self {
-        let upstream = Upstream::new(common.network.clone());
+    pub(crate) fn of(common: Arc<ProxyState>) -> Self {
+        let upstream = UpstreamPool::new(common.network.clone());
         Self { common, upstream, busy: AtomicUsize::new(0) }
     }
 
@@ -80,25 +80,25 @@ impl Shared {
     }
 
     /// Counts a connection; `None` if there are too many.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<Guard> {
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<ConnectionGuard> {
         let guard = self.also();
         (self.common.busy.load(Ordering::Acquire) <= self.limits.connections).then_some(guard)
     }
 
     /// Counts what goes on beside the connection that it came by.
-    pub(crate) fn also(self: &Arc<Self>) -> Guard {
+    pub(crate) fn also(self: &Arc<Self>) -> ConnectionGuard {
         self.busy.fetch_add(1, Ordering::Relaxed);
         self.common.busy.fetch_add(1, Ordering::AcqRel);
-        Guard(self.clone())
+        ConnectionGuard(self.clone())
     }
 }
 
-impl Common {
+impl ProxyState {
     pub(crate) fn new(
         options: &ProxyOptions,
         address: SocketAddr,
-        leaves: Leaves,
-        network: Network,
+        leaves: LeafCertificates,
+        network: Connector,
         session: Session,
     ) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Common {
 
     /// Reports what is seen of what goes past the proxy from the network of a program, and knows a way into that. There is one.
     #[cfg(target_os = "linux")]
-    pub(crate) fn isolate(&self, watch: Arc<crate::isolation::Watch>, door: crate::isolation::Door) {
+    pub(crate) fn isolate(&self, watch: Arc<crate::isolation::BypassWatch>, door: crate::isolation::InsideConnector) {
         self.network.isolate(door);
         let _ = self.watch.set(watch);
     }

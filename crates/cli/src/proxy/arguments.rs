@@ -4,7 +4,7 @@ use crate::arguments::byte_count;
 use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};
 use cassette::{Expired, Expiry, Filter, LeaveOut, Mode};
 use clap::{Args, ValueEnum};
-use server::{Latency, Pass, Resolve, UpstreamProxy};
+use server::{Latency, PassedHost, Resolve, UpstreamProxy};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -113,17 +113,17 @@ pub(crate) enum When {
 /// What passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passing {
-    Host(Pass),
+    Host(PassedHost),
     /// The hosts of `NO_PROXY`.
     NoProxy,
 }
 
 impl NetworkArguments {
     /// The hosts that pass; `no_proxy` is the value of that variable.
-    pub(super) fn passes(&self, no_proxy: &str) -> Vec<Pass> {
+    pub(super) fn passes(&self, no_proxy: &str) -> Vec<PassedHost> {
         let of = |passing: &Passing| match passing {
             Passing::Host(pass) => vec![pass.clone()],
-            Passing::NoProxy => Pass::of_no_proxy(no_proxy),
+            Passing::NoProxy => PassedHost::of_no_proxy(no_proxy),
         };
         self.pass.iter().flat_map(of).collect()
     }

@@ -5,7 +5,7 @@ use super::signals::{Recipient, Signals};
 use crate::output::fail;
 use crate::render;
 use crate::run::End;
-use server::{Pass, Proxy};
+use server::{PassedHost, Proxy};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
@@ -22,7 +22,7 @@ pub(super) struct Program<'a> {
     pub(super) command: &'a [OsString],
     pub(super) proxy: &'a Proxy,
     /// The hosts that pass.
-    pub(super) passes: &'a [Pass],
+    pub(super) passes: &'a [PassedHost],
     pub(super) isolate: When,
 }
 
@@ -88,7 +88,7 @@ impl Program<'_> {
     fn start_isolated(&self, start: impl FnOnce(&mut Command) -> Result<Child, Unstarted>) -> Result<Child, Unstarted> {
         use server::{Isolation, IsolationError};
         let why = |error: IsolationError| Unstarted::Isolation(error.to_string());
-        let bridges: Vec<_> = self.passes.iter().filter_map(Pass::loopback).collect();
+        let bridges: Vec<_> = self.passes.iter().filter_map(PassedHost::loopback).collect();
         let mut isolation = Isolation::prepare(self.proxy, &bridges).map_err(why)?;
         let command = isolation.command(ISOLATED, &self.command[0], &self.command[1..]);
         let mut command = command.map_err(|error| Unstarted::Isolation(error.to_string()))?;
@@ -122,7 +122,7 @@ impl Program<'_> {
 }
 
 /// The variables by which programs come to a proxy.
-pub(super) fn variables(proxy: &Proxy, direct: &[Pass]) -> Result<Vec<(OsString, OsString)>, End> {
+pub(super) fn variables(proxy: &Proxy, direct: &[PassedHost]) -> Result<Vec<(OsString, OsString)>, End> {
     let variables = server::environment(proxy.address(), proxy.authority(), direct);
     variables.map_err(|error| fail(&error.to_string(), "", End::Error))
 }

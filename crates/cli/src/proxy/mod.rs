@@ -23,7 +23,9 @@ use cassette::{Cassette, Mode, ReadOptions, RecordError, SealError};
 use child::Program;
 pub(crate) use child::isolated;
 use form::OtherForm;
-use server::{Control, Edits, Limits, Pass, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
+use server::{
+    ControlOptions, Edits, Limits, PassedHost, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy,
+};
 use signals::Signals;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -247,7 +249,7 @@ impl Job<'_> {
             options = options.listen(address);
         }
         if let Some(path) = &self.serving.control {
-            options = options.control(Control { socket: Some(path.clone()), cassettes: None });
+            options = options.control(ControlOptions { socket: Some(path.clone()), cassettes: None });
         }
         let passes = self.network.passes(&no_proxy());
         options = passes.iter().cloned().fold(options, ProxyOptions::pass);
@@ -270,7 +272,7 @@ impl Job<'_> {
         self.end(proxy, code, program)
     }
 
-    fn stay(&self, proxy: &Proxy, passes: &[Pass], signals: &Signals) -> u8 {
+    fn stay(&self, proxy: &Proxy, passes: &[PassedHost], signals: &Signals) -> u8 {
         match child::variables(proxy, passes) {
             Ok(variables) => stay::until_told(proxy, self.serving.ready_json, &self.doing(), &variables, signals),
             Err(end) => end.code(),

@@ -3,19 +3,19 @@
 //! 1. Each connection is a task, which stays on one thread. It speaks HTTP/1, as clients of a proxy do, until one asks for a tunnel by `CONNECT`.
 //! 2. Within a tunnel the first byte shows what is spoken: TLS, for which a certificate is made, or HTTP without it. TLS agrees on
 //!    HTTP/2 or HTTP/1.
-//! 3. Every request becomes an [`Asked`](crate::exchange::Asked), whatever it came by.
+//! 3. Every request becomes an [`ClientRequest`](crate::exchange::Asked), whatever it came by.
 
+mod builtin;
 mod h1;
 mod h2;
-mod own;
 mod target;
 mod tunnel;
 
-pub(crate) use own::state;
+pub(crate) use builtin::state;
 
 use crate::report::count;
-use crate::stream::Stream;
-use crate::threads::Thread;
+use crate::stream::ByteStream;
+use crate::threads::ServingThread;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -24,7 +24,7 @@ use tokio::time::timeout;
 
 /// Where the requests of a connection go.
 #[derive(Clone, Debug)]
-pub(crate) enum Scope {
+pub(crate) enum ConnectionScope {
     /// Where each of them says.
     Anywhere,
     /// To the one server that a tunnel was asked for to.
@@ -43,7 +43,7 @@ pub(crate) struct Tunnel {
 }
 
 /// Takes connections until the proxy stops, each for the thread that has the fewest.
-pub(crate) async fn accept(threads: Arc<[Thread]>, listener: TcpListener) {
+pub(crate) async fn accept(threads: Arc<[ServingThread]>, listener: TcpListener) {
     let Some(first) = threads.first() else { return };
     let stopping = first.shared.stopping();
     tokio::pin!(stopping);
@@ -64,7 +64,7 @@ pub(crate) async fn accept(threads: Arc<[Thread]>, listener: TcpListener) {
     }
 }
 
-fn take(thread: &Thread, tcp: std::net::TcpStream) {
+fn take(thread: &ServingThread, tcp: std::net::TcpStream) {
     let shared = thread.shared.clone();
     count(&shared.counts.connections);
     // Small messages are not to wait for others.
@@ -73,7 +73,7 @@ fn take(thread: &Thread, tcp: std::net::TcpStream) {
     thread.spawn(async move {
         let Ok(tcp) = TcpStream::from_std(tcp) else { return };
         match guard {
-            Some(_guard) => h1::serve(&shared, Stream::from(tcp), &Scope::Anywhere).await,
+            Some(_guard) => h1::serve(&shared, ByteStream::from(tcp), &ConnectionScope::Anywhere).await,
             None => {
                 let most = shared.limits.connections;
                 shared.counts.refuse(format!("there were more than {most} connections at a time"));

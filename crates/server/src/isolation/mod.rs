@@ -7,7 +7,7 @@
 //!    that to the proxy, and becomes the program that was asked for: its process, signals and files are as they would be otherwise.
 //!    [`inside`] is that part.
 //! 2. All addresses lead to the namespace's own loopback, where nobody listens: a connection past the proxy is refused at once. A
-//!    [`Watch`] sees it, and says where it was to go.
+//!    [`BypassWatch`] sees it, and says where it was to go.
 //! 3. Names are looked up at a [server](names) that gives each an address of its own, so that a connection is named by its host.
 //! 4. What is on the user's own loopback, and is to be reached, is [bridged](bridge): a port inside is a port outside.
 //!
@@ -21,7 +21,7 @@ mod netlink;
 mod watch;
 
 pub use inside::become_isolated;
-pub(crate) use watch::Watch;
+pub(crate) use watch::BypassWatch;
 
 use crate::Proxy;
 use rustix::io::Errno;
@@ -66,7 +66,7 @@ const CONNECT: &str = "connect";
 /// A program that is to be started in a network of its own.
 #[derive(Debug)]
 pub struct Isolation {
-    meeting: Meeting,
+    meeting: RendezvousSocket,
     verb: OsString,
     proxy: SocketAddr,
     bridges: Vec<SocketAddr>,
@@ -100,7 +100,7 @@ impl Isolation {
     /// # Errors
     /// The system gives no socket.
     pub fn prepare(proxy: &Proxy, bridges: &[SocketAddr]) -> Result<Self, IsolationError> {
-        let meeting = Meeting::open().map_err(|error| IsolationError::Unavailable(error.to_string()))?;
+        let meeting = RendezvousSocket::open().map_err(|error| IsolationError::Unavailable(error.to_string()))?;
         let bridges: BTreeSet<_> = bridges.iter().copied().collect();
         let bridges = bridges.into_iter().take(BRIDGES_MAX).collect();
         Ok(Self { meeting, verb: OsString::new(), proxy: crate::environment::reachable(proxy.address()), bridges })
@@ -127,8 +127,8 @@ impl Isolation {
         let unavailable = |error: io::Error| IsolationError::Unavailable(error.to_string());
         let mut channel = self.meeting.with(child).map_err(unavailable)?;
         let sockets = receive(&channel).map_err(unavailable)?;
-        let door = Door { verb: self.verb, process: child.id(), bridges: self.bridges.clone() };
-        let mut network = Network { bridges: self.bridges.into_iter(), opened: Opened::default() };
+        let door = InsideConnector { verb: self.verb, process: child.id(), bridges: self.bridges.clone() };
+        let mut network = ReceivedSockets { bridges: self.bridges.into_iter(), opened: InsideSockets::default() };
         sockets.into_iter().try_for_each(|(tag, socket)| network.add(tag, socket)).map_err(unavailable)?;
         proxy.serve_inside(network.opened, door).map_err(unavailable)?;
         channel.write_all(b"\n").map_err(unavailable)?;
@@ -143,12 +143,12 @@ impl Isolation {
 
 /// A socket at which another process of this program meets this one.
 #[derive(Debug)]
-struct Meeting {
+struct RendezvousSocket {
     listener: UnixListener,
     name: String,
 }
 
-impl Meeting {
+impl RendezvousSocket {
     fn open() -> io::Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (since, number) = (crate::session::now_ns(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -216,13 +216,13 @@ fn receive(channel: &UnixStream) -> io::Result<Vec<(u8, OwnedFd)>> {
 /// The way from the proxy into the network of a program, to servers that the program starts itself: a process of this program, for a
 /// moment, that connects there.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct InsideConnector {
     verb: OsString,
     process: u32,
     bridges: Vec<SocketAddr>,
 }
 
-impl Door {
+impl InsideConnector {
     /// Whether a port of loopback is inside, and not one that is led outside.
     pub(crate) fn leads_to(&self, port: u16) -> bool {
         !self.bridges.iter().any(|bridge| bridge.port() == port)
@@ -230,7 +230,7 @@ impl Door {
 
     /// Connects to an address inside.
     pub(crate) fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let meeting = Meeting::open()?;
+        let meeting = RendezvousSocket::open()?;
         let mut command = meeting.command(&self.verb, [CONNECT, &self.process.to_string(), &to.to_string()])?;
         let mut child = command.stdin(Stdio::null()).spawn()?;
         let received = meeting.with(&mut child).and_then(|channel| receive(&channel));
@@ -245,7 +245,7 @@ impl Door {
 
 /// What was opened in a network, for the proxy.
 #[derive(Debug, Default)]
-pub(crate) struct Opened {
+pub(crate) struct InsideSockets {
     pub(crate) proxy: Option<TcpListener>,
     /// Each with the address outside.
     pub(crate) bridges: Vec<(TcpListener, SocketAddr)>,
@@ -253,11 +253,11 @@ pub(crate) struct Opened {
     pub(crate) taps: Vec<OwnedFd>,
 }
 
-impl Opened {
+impl InsideSockets {
     /// Serves all of it but the listener of the proxy, on the thread of the runtime that this is called in.
-    pub(crate) fn serve(self) -> io::Result<(Arc<Watch>, Option<TcpListener>)> {
+    pub(crate) fn serve(self) -> io::Result<(Arc<BypassWatch>, Option<TcpListener>)> {
         let servers = self.names.iter().filter_map(watch::server_of).collect();
-        let watch = Arc::new(Watch::new(self.taps, servers));
+        let watch = Arc::new(BypassWatch::new(self.taps, servers));
         watch.begin()?;
         for socket in self.names {
             tokio::spawn(names::serve(tokio::net::UdpSocket::from_std(socket)?, watch.clone()));
@@ -269,13 +269,13 @@ impl Opened {
     }
 }
 
-struct Network {
+struct ReceivedSockets {
     /// Those whose socket did not come yet.
     bridges: std::vec::IntoIter<SocketAddr>,
-    opened: Opened,
+    opened: InsideSockets,
 }
 
-impl Network {
+impl ReceivedSockets {
     fn add(&mut self, tag: u8, socket: OwnedFd) -> io::Result<()> {
         let opened = &mut self.opened;
         match tag {

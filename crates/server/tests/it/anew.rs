@@ -3,7 +3,7 @@
 
 use crate::fixture::{Mode, Trip, client};
 use cassette::{Cassette, Exchange, Recorder, RecorderOptions, Request};
-use server::{Control, Proxy, ProxyError};
+use server::{ControlOptions, Proxy, ProxyError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ fn a_proxy_that_does_not_start_leaves_nothing_at_the_place_of_its_cassette() {
     assert!(Proxy::start(trip.options(Mode::Once).upstream_roots(nobody)).is_err());
     let taken = trip.folder.path("taken");
     fs::write(&taken, "").unwrap();
-    let control = Control { socket: Some(taken), cassettes: None };
+    let control = ControlOptions { socket: Some(taken), cassettes: None };
     assert!(Proxy::start(trip.options(Mode::Once).control(control)).is_err());
     assert!(!trip.cassette().exists() && !trip.folder.path("trip.cassette.recording").exists());
     trip.record().stop().unwrap();

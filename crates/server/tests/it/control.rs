@@ -3,7 +3,7 @@
 use crate::fixture::{Mode, Trip, client, client_of};
 use cassette::Cassette;
 use serde_json::{Value, json};
-use server::{Control, Proxy};
+use server::{ControlOptions, Proxy};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ fn a_running_proxy_uses_another_cassette() {
     let trip = Trip::new();
     let cassettes = trip.folder.path("cassettes");
     std::fs::create_dir(&cassettes).unwrap();
-    let control = Control { socket: Some(trip.folder.path("control.sock")), cassettes: Some(cassettes.clone()) };
+    let control = ControlOptions { socket: Some(trip.folder.path("control.sock")), cassettes: Some(cassettes.clone()) };
     let proxy = Proxy::start(trip.options(Mode::All).control(control)).unwrap();
     let path = proxy.control().unwrap().to_owned();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -71,7 +71,7 @@ fn a_socket_takes_no_file_away() {
     let trip = Trip::new();
     let notes = trip.folder.path("notes.txt");
     std::fs::write(&notes, "of mine").unwrap();
-    let control = Control { socket: Some(notes.clone()), cassettes: None };
+    let control = ControlOptions { socket: Some(notes.clone()), cassettes: None };
     let error = Proxy::start(trip.options(Mode::All).control(control)).unwrap_err().to_string();
     assert!(error.contains("notes.txt") && error.contains("something else lies there"), "{error}");
     assert_eq!(std::fs::read_to_string(notes).unwrap(), "of mine");

@@ -1,13 +1,13 @@
 //! What the proxy itself is asked.
 
 use crate::exchange::refuse;
-use crate::reply::{After, Reply};
-use crate::shared::{Common, Shared};
+use crate::reply::{ConnectionDisposition, Reply};
+use crate::shared::{ProxyState, ThreadState};
 use cassette::Header;
 use serde_json::json;
 
 /// Whether a host is the proxy itself.
-pub(super) fn is_own(shared: &Shared, host: &str, port: u16) -> bool {
+pub(super) fn is_own(shared: &ThreadState, host: &str, port: u16) -> bool {
     let address = shared.address;
     let is_here = host.eq_ignore_ascii_case("localhost") || host.parse() == Ok(address.ip());
     let is_loopback = address.ip().is_loopback() || address.ip().is_unspecified();
@@ -16,7 +16,12 @@ pub(super) fn is_own(shared: &Shared, host: &str, port: u16) -> bool {
 }
 
 /// Answers `/health`.
-pub(super) async fn answer(shared: &Shared, method: &str, target: &str, reply: &mut Reply<'_>) -> After {
+pub(super) async fn answer(
+    shared: &ThreadState,
+    method: &str,
+    target: &str,
+    reply: &mut Reply<'_>,
+) -> ConnectionDisposition {
     let path = target.split('?').next().unwrap_or_default();
     if path != "/health" {
         let what = "this is a proxy, and was asked as a server: tell the program of it by http_proxy and https_proxy";
@@ -28,14 +33,14 @@ pub(super) async fn answer(shared: &Shared, method: &str, target: &str, reply: &
     }
     let body = state(shared).to_string();
     let headers = [Header::new("Content-Type", "application/json"), Header::new("Cache-Control", "no-store")];
-    match reply.own(200, "OK", &headers, body.as_bytes()).await {
+    match reply.respond(200, "OK", &headers, body.as_bytes()).await {
         Ok(()) => reply.after(),
-        Err(_) => After::Reset,
+        Err(_) => ConnectionDisposition::Reset,
     }
 }
 
 /// What a proxy does, in short.
-pub(crate) fn state(shared: &Common) -> serde_json::Value {
+pub(crate) fn state(shared: &ProxyState) -> serde_json::Value {
     let session = shared.session();
     let report = shared.counts.report();
     json!({
