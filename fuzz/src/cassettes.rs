@@ -12,7 +12,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cassette::matching::{Player, Repeats, Rules};
+use cassette::matching::{MatchRules, Player, Repeats};
 use cassette::{Cassette, Content, KeyScheme, VcrStyle};
 use journal::{Durability, Journal, MemoryDisk, Options};
 
@@ -73,7 +73,7 @@ fn look_at(cassette: &Cassette) {
     }
     let Some(last) = cassette.len().checked_sub(1) else { return };
     if let (Ok(player), Ok(exchange)) =
-        (Player::new(cassette, Rules::default(), Repeats::Last), cassette.exchange(last))
+        (Player::new(cassette, MatchRules::default(), Repeats::Last), cassette.exchange(last))
     {
         let _ = player.find(&exchange.request);
     }

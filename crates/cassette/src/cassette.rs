@@ -1,19 +1,19 @@
 //! A cassette, open for reading, whatever state it is in.
 
-use crate::error::{Failure, ReadError, SealError};
+use crate::error::{FileError, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::filter;
 use crate::forms::Content;
 use crate::key::KeyScheme;
 use crate::limits::ReadOptions;
-use crate::matching::Rules;
+use crate::matching::MatchRules;
 use crate::message::Request;
 use crate::outline::Outline;
 use crate::record::assemble::Assembler;
 use crate::record::event::Event;
-use crate::recording::{self, Recorded, is_blank, recording_path};
+use crate::recording::{self, RecordingContent, is_blank, recording_path};
 use crate::scan::Scanner;
-use crate::seal::read::Sealed;
+use crate::seal::read::SealedFile;
 use crate::seal::write::Sealer;
 use journal::{Access, Directory, Disk, Durability, SingleFile, open_regular};
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ use std::sync::Arc;
 /// Opening a sealed cassette takes the same time whatever its length. Exchanges are counted from 0 in the order in which their
 /// requests began, and borrow from the cassette, which keeps what it has decompressed. A recording is read whole.
 pub struct Cassette {
-    sealed: Option<Sealed>,
-    recorded: Recorded,
+    sealed: Option<SealedFile>,
+    recorded: RecordingContent,
     options: ReadOptions,
 }
 
@@ -67,12 +67,12 @@ impl Cassette {
     pub fn open_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<Self, ReadError> {
         let path = path.as_ref();
         let recording = recording_path(path);
-        let failed = |error| Failure::new("open", path.display().to_string())(error);
+        let failed = |error| FileError::new("open", path.display().to_string())(error);
         let sealed = match open_regular(path, Access::Read) {
             Ok(file) if beginning(&file).map_err(failed)? == *b"METROONJ" => {
                 return Self::of_recording(None, path, options);
             }
-            Ok(file) => Some(Sealed::of_file(&file, path, options)?),
+            Ok(file) => Some(SealedFile::of_file(&file, path, options)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound && recording.exists() => None,
             Err(error) => return Err(failed(error).into()),
         };
@@ -94,16 +94,16 @@ impl Cassette {
     }
 
     pub(crate) fn from_bytes_with(bytes: Vec<u8>, shown: &str, options: ReadOptions) -> Result<Self, ReadError> {
-        Sealed::from_bytes(bytes, shown.to_owned(), options).map(|sealed| Self::of(Some(sealed), options))
+        SealedFile::from_bytes(bytes, shown.to_owned(), options).map(|sealed| Self::of(Some(sealed), options))
     }
 
-    fn of(sealed: Option<Sealed>, options: ReadOptions) -> Self {
-        Self { sealed, recorded: Recorded::default(), options }
+    fn of(sealed: Option<SealedFile>, options: ReadOptions) -> Self {
+        Self { sealed, recorded: RecordingContent::default(), options }
     }
 
     /// What messages call it, if it is sealed.
     pub(crate) fn shown(&self) -> &str {
-        self.sealed.as_ref().map_or("", Sealed::shown)
+        self.sealed.as_ref().map_or("", SealedFile::shown)
     }
 
     /// How many bytes are made of it at most.
@@ -120,9 +120,9 @@ impl Cassette {
         Ok(Self { sealed: None, recorded: recording::read(disk, shown, options)?, options })
     }
 
-    fn of_recording(sealed: Option<Sealed>, path: &Path, options: ReadOptions) -> Result<Self, ReadError> {
+    fn of_recording(sealed: Option<SealedFile>, path: &Path, options: ReadOptions) -> Result<Self, ReadError> {
         let shown = path.display().to_string();
-        let disk = SingleFile::open(path).map_err(Failure::new("open", &shown))?;
+        let disk = SingleFile::open(path).map_err(FileError::new("open", &shown))?;
         let recorded = recording::read(Arc::new(disk), &shown, options)?;
         // A crash can leave a recording that was sealed already, and one without frames adds nothing.
         if sealed.as_ref().map_or(Ok(false), |sealed| recorded.is_on(sealed))? {
@@ -256,7 +256,7 @@ impl Cassette {
     /// # Errors
     /// What lies there is not what was written.
     pub fn meta(&self) -> Result<Vec<Note<'_>>, ReadError> {
-        let sealed = self.sealed.as_ref().map_or(Ok(Vec::new()), Sealed::meta)?;
+        let sealed = self.sealed.as_ref().map_or(Ok(Vec::new()), SealedFile::meta)?;
         let is_newer = |note: &Note<'_>| self.recorded.meta.iter().any(|newer| newer.name == note.name);
         let newer = self.recorded.meta.iter().map(|note| Note::new(&note.name[..], &note.value[..]));
         Ok(sealed.into_iter().filter(|note| !is_newer(note)).chain(newer).collect())
@@ -304,7 +304,7 @@ impl From<Content> for Cassette {
         let Content { mut exchanges, meta } = content;
         exchanges.sort_by_key(|exchange| exchange.number);
         let next_number = exchanges.last().map_or(0, |last| last.number.saturating_add(1));
-        let recorded = Recorded { exchanges, meta, next_number, chain: None };
+        let recorded = RecordingContent { exchanges, meta, next_number, chain: None };
         Self { sealed: None, recorded, options: ReadOptions::default() }
     }
 }
@@ -342,7 +342,7 @@ impl SealOptions {
 impl Default for SealOptions {
     /// With request keys of the default rules of matching.
     fn default() -> Self {
-        Self::new(KeyScheme::of(&Rules::default()))
+        Self::new(KeyScheme::of(&MatchRules::default()))
     }
 }
 
@@ -401,13 +401,13 @@ fn add_all(sealer: &mut Sealer<'_>, exchanges: &[Exchange<'_>]) -> Result<(), Se
     Ok(())
 }
 
-pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), Failure> {
+pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), FileError> {
     let shown = path.display().to_string();
     let not_a_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file in UTF-8");
     let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(not_a_name).map_err(Failure::new("write", &shown))?;
+    let name = name.ok_or_else(not_a_name).map_err(FileError::new("write", &shown))?;
     let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = Directory::open(around).map_err(Failure::new("open the folder of", &shown))?;
+    let folder = Directory::open(around).map_err(FileError::new("open the folder of", &shown))?;
     // What a cassette holds is for its owner, whatever form it has.
     Ok((folder.private(), name.to_owned()))
 }

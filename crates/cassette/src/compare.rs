@@ -12,10 +12,10 @@ use crate::cassette::Cassette;
 use crate::error::ReadError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::matching::miss::{by_name, common_start, shorten, shown};
-use crate::matching::{Rules, json};
+use crate::matching::{MatchRules, json};
 use crate::message::{Body, Header, Informational, Request, Response};
 use crate::websocket::{Direction, WsFrame};
-use conversation::Conversation;
+use conversation::FrameSequence;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
@@ -30,13 +30,13 @@ pub struct Comparison {
     /// The positions of exchanges that only the second one has.
     pub only_after: Vec<usize>,
     /// Exchanges that differ, in the order of the first cassette.
-    pub changed: Vec<Changed>,
+    pub changed: Vec<ChangedExchange>,
 }
 
 /// Two exchanges that differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Changed {
+pub struct ChangedExchange {
     /// The position on the first cassette.
     pub before: usize,
     /// The position on the second cassette.
@@ -77,7 +77,7 @@ impl Comparison {
 /// One of them is not what was written.
 pub fn compare(before: &Cassette, after: &Cassette, with_times: bool) -> Result<Comparison, ReadError> {
     let mut comparison = Comparison::default();
-    let mut changes = Changes::default();
+    let mut changes = ChangeList::default();
     changes.notes("", &before.meta()?, &after.meta()?);
     comparison.meta = changes.0;
     let (pairs, only_before, only_after) = pairs(before, after)?;
@@ -85,16 +85,16 @@ pub fn compare(before: &Cassette, after: &Cassette, with_times: bool) -> Result<
     for (one, other) in pairs {
         let changes = differences(&before.exchange(one)?, &after.exchange(other)?, with_times);
         if !changes.is_empty() {
-            comparison.changed.push(Changed { before: one, after: other, changes });
+            comparison.changed.push(ChangedExchange { before: one, after: other, changes });
         }
     }
     Ok(comparison)
 }
 
-type Pairs = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
+type PairedExchanges = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
 
-fn pairs(before: &Cassette, after: &Cassette) -> Result<Pairs, ReadError> {
-    let rules = Rules::default();
+fn pairs(before: &Cassette, after: &Cassette) -> Result<PairedExchanges, ReadError> {
+    let rules = MatchRules::default();
     let question = |request: &Request<'_>| rules.canonical(request);
     let place = |request: &Request<'_>| {
         let Request { method, scheme, host, port, .. } = request;
@@ -114,7 +114,7 @@ fn pair_by(
     key: &dyn Fn(&Request<'_>) -> Vec<u8>,
     (before, ones): (&Cassette, Vec<usize>),
     (after, others): (&Cassette, Vec<usize>),
-) -> Result<Pairs, ReadError> {
+) -> Result<PairedExchanges, ReadError> {
     let mut by_key: HashMap<[u8; 32], VecDeque<usize>> = HashMap::new();
     let hash = |cassette: &Cassette, at| -> Result<[u8; 32], ReadError> {
         Ok(*blake3::hash(&key(&cassette.request(at)?)).as_bytes())
@@ -136,7 +136,7 @@ fn pair_by(
 
 /// What differs between two exchanges.
 pub fn differences(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool) -> Vec<Change> {
-    let mut changes = Changes::default();
+    let mut changes = ChangeList::default();
     changes.requests(&before.request, &after.request);
     changes.informational(&before.informational, &after.informational);
     changes.responses(before.response.as_ref(), after.response.as_ref());
@@ -185,9 +185,9 @@ fn outcome(outcome: &Outcome<'_>) -> String {
 
 /// Gathers what differs.
 #[derive(Default)]
-struct Changes(Vec<Change>);
+struct ChangeList(Vec<Change>);
 
-impl Changes {
+impl ChangeList {
     fn push(&mut self, place: impl Into<String>, before: Option<String>, after: Option<String>) {
         self.0.push(Change { place: place.into(), before, after });
     }
@@ -299,7 +299,7 @@ impl Changes {
             self.push("websocket", before.map(count), after.map(count));
         }
         let [before, after] = [before, after].map(Option::unwrap_or_default);
-        let (mut one, mut other) = (Conversation::new(before), Conversation::new(after));
+        let (mut one, mut other) = (FrameSequence::new(before), FrameSequence::new(after));
         for (at, (before, after)) in before.iter().zip(after).enumerate() {
             self.texts(&format!("frame {at}"), kind_of(before), kind_of(after));
             let place = match one.compressed_from(at).or_else(|| other.compressed_from(at)) {

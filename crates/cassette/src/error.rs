@@ -1,6 +1,6 @@
 //! What can go wrong: the disk refuses, or bytes are not what was written. Every message says what, where and what next.
 
-use crate::limits::Excess;
+use crate::limits::LimitExceeded;
 use crate::redact::Finding;
 use crate::seal::layout::VERSION;
 use std::error::Error;
@@ -29,7 +29,7 @@ impl Error for Malformed {}
 /// The system refused to do something.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Failure {
+pub struct FileError {
     /// What was asked of it: a verb.
     pub action: &'static str,
     /// The file it was about.
@@ -38,20 +38,20 @@ pub struct Failure {
     pub error: Arc<io::Error>,
 }
 
-impl Failure {
+impl FileError {
     pub(crate) fn new(action: &'static str, file: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let file = file.into();
         move |error| Self { action, file, error: Arc::new(error) }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot {} {}: {}", self.action, self.file, self.error)
     }
 }
 
-impl Error for Failure {
+impl Error for FileError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&*self.error)
     }
@@ -127,13 +127,13 @@ impl Error for Damage {}
 #[non_exhaustive]
 pub enum ReadError {
     /// The system refused.
-    Disk(Failure),
+    Disk(FileError),
     /// The cassette is not what was written.
     Damaged(Damage),
     /// The journal of a recording cannot be read.
     Recording(String),
     /// More would come of it than is allowed.
-    TooMuch(Excess),
+    TooMuch(LimitExceeded),
 }
 
 impl fmt::Display for ReadError {
@@ -149,14 +149,14 @@ impl fmt::Display for ReadError {
 
 impl Error for ReadError {}
 
-impl From<Failure> for ReadError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for ReadError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }
 
-impl From<Excess> for ReadError {
-    fn from(excess: Excess) -> Self {
+impl From<LimitExceeded> for ReadError {
+    fn from(excess: LimitExceeded) -> Self {
         Self::TooMuch(excess)
     }
 }
@@ -172,7 +172,7 @@ impl From<Damage> for ReadError {
 #[non_exhaustive]
 pub enum SealError {
     /// The system refused.
-    Disk(Failure),
+    Disk(FileError),
     /// What is to be sealed cannot be read.
     Unreadable(ReadError),
     /// More than a cassette has room for.
@@ -180,7 +180,7 @@ pub enum SealError {
     /// Two exchanges have this number.
     SameNumber(u64),
     /// A known form of a secret is in it.
-    Secret(Box<Exposed>),
+    Secret(Box<ExposedSecret>),
     /// What happened does not fit together.
     Broken(&'static str),
 }
@@ -188,7 +188,7 @@ pub enum SealError {
 /// A secret that would have been on a cassette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Exposed {
+pub struct ExposedSecret {
     /// What was to be sealed.
     pub file: String,
     /// The number of the exchange; `None` for what is known of the cassette.
@@ -201,7 +201,7 @@ pub struct Exposed {
     pub others: usize,
 }
 
-impl fmt::Display for Exposed {
+impl fmt::Display for ExposedSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, exchange, finding: Finding { place, what }, is_kept, others } = self;
         write!(f, "{file}: ")?;
@@ -242,8 +242,8 @@ impl fmt::Display for SealError {
 
 impl Error for SealError {}
 
-impl From<Failure> for SealError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for SealError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }
@@ -265,7 +265,7 @@ impl From<&'static str> for SealError {
 #[non_exhaustive]
 pub enum RecordError {
     /// The system refused.
-    Disk(Failure),
+    Disk(FileError),
     /// The journal of the recording failed; nothing is recorded any more.
     Journal(String),
     /// What is there already cannot be read.
@@ -312,8 +312,8 @@ impl fmt::Display for RecordError {
 
 impl Error for RecordError {}
 
-impl From<Failure> for RecordError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for RecordError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }

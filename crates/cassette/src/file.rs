@@ -2,7 +2,7 @@
 //!
 //! What the user's own shell hands over, such as `/dev/stdin`, may be a pipe; it is read once.
 
-use crate::limits::{Excess, ReadOptions};
+use crate::limits::{LimitExceeded, ReadOptions};
 use journal::{Access, open_regular};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,20 +15,20 @@ pub(crate) fn is_handed_over(path: &Path) -> bool {
 }
 
 /// Why a file was not read whole.
-pub(crate) enum NotRead {
+pub(crate) enum ReadFileError {
     Failed(io::Error),
-    TooMuch(Excess),
+    TooMuch(LimitExceeded),
 }
 
-impl From<io::Error> for NotRead {
+impl From<io::Error> for ReadFileError {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
 }
 
 /// All of a regular file, or of what was handed over, unless it is more than the limit.
-pub(crate) fn read(path: &Path, options: ReadOptions) -> Result<Vec<u8>, NotRead> {
-    let too_much = || NotRead::TooMuch(Excess::new("the file", options.most()));
+pub(crate) fn read(path: &Path, options: ReadOptions) -> Result<Vec<u8>, ReadFileError> {
+    let too_much = || ReadFileError::TooMuch(LimitExceeded::new("the file", options.most()));
     let file = if is_handed_over(path) { File::open(path)? } else { open_regular(path, Access::Read)? };
     let length = file.metadata()?.len();
     if length > options.most() as u64 {

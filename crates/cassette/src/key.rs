@@ -1,6 +1,6 @@
 //! Match keys: by what the index of a sealed cassette finds requests.
 
-use crate::matching::Rules;
+use crate::matching::MatchRules;
 use crate::message::{Body, Request};
 use std::fmt;
 use std::hash::Hasher;
@@ -27,7 +27,7 @@ impl KeyScheme {
     }
 
     /// By these rules of matching. The default ones have number 1; any other have one that no cassette is trusted to have.
-    pub fn of(rules: &Rules) -> Self {
+    pub fn of(rules: &MatchRules) -> Self {
         let rules = rules.clone();
         Self::new(rules.scheme().unwrap_or(Self::UNNAMED), move |request| rules.key(request))
     }

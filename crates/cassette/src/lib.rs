@@ -41,16 +41,16 @@ mod page {}
 
 pub use bytes::Bytes;
 pub use cassette::{Cassette, SealOptions, Summary, write_cassette, write_cassette_on};
-pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
+pub use error::{Damage, ExposedSecret, FileError, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
-pub use filter::{Filter, LeaveOut, Verdict};
+pub use filter::{Filter, LeaveOutRule, Verdict};
 pub use forms::{Content, Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
-pub use limits::{Excess, ReadOptions};
+pub use limits::{LimitExceeded, ReadOptions};
 pub use merge::{Merged, merge};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
-pub use outline::{BodyReader, Fragment, Outline};
-pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use outline::{BodyFragment, BodyReader, Outline};
+pub use recorder::{ExchangeEnd, OpenExchange, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
 pub use selection::Selection;
 pub use websocket::{Close, Direction, Opcode, WsFrame};

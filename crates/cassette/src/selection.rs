@@ -13,13 +13,13 @@ use crate::cassette::{Cassette, SealOptions, folder_and_name};
 use crate::error::{ReadError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::forms::Content;
-use crate::limits::Room;
+use crate::limits::MemoryBudget;
 use crate::merge::next_of;
 use crate::message::{Body, Chunk, Header, Response};
-use crate::outline::{BodyReader, Fragment, Outline};
+use crate::outline::{BodyFragment, BodyReader, Outline};
 use crate::record::assemble::Assembler;
-use crate::record::event::{Event, Piece};
-use crate::recorder::{Ending, Redactor, Side};
+use crate::record::event::{BodyPiece, Event};
+use crate::recorder::{ExchangeEnd, ExchangeRedactor, MessageSide};
 use crate::redact::{Finding, Redacted, Redaction, is_compressed};
 use crate::scan::Scanner;
 use crate::seal::write::Sealer;
@@ -40,19 +40,19 @@ const CHUNK_BYTES_GATHERED: usize = 8 << 20;
 /// Exchanges of cassettes, for a new cassette.
 #[derive(Debug)]
 pub struct Selection<'t> {
-    picks: Vec<Pick<'t>>,
+    picks: Vec<SelectedExchange<'t>>,
     meta: Vec<Note<'static>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Pick<'t> {
+struct SelectedExchange<'t> {
     cassette: &'t Cassette,
     index: usize,
     number: u64,
 }
 
 /// What takes secrets out, and who is told of them: of the exchange of a number, or of the cassette.
-struct Changes<'c> {
+struct RedactionChanges<'c> {
     redaction: &'c Arc<Redaction>,
     told: &'c mut dyn FnMut(Option<u64>, Redacted),
 }
@@ -63,7 +63,7 @@ impl<'t> Selection<'t> {
     /// # Errors
     /// The cassette is not what was written.
     pub fn of(cassette: &'t Cassette) -> Result<Self, ReadError> {
-        let pick = |index| Ok(Pick { cassette, index, number: cassette.outline(index)?.exchange.number });
+        let pick = |index| Ok(SelectedExchange { cassette, index, number: cassette.outline(index)?.exchange.number });
         let picks = (0..cassette.len()).map(pick).collect::<Result<_, ReadError>>()?;
         let meta = cassette.meta()?.into_iter().map(Note::into_owned).collect();
         Ok(Self { picks, meta })
@@ -90,7 +90,7 @@ impl<'t> Selection<'t> {
         let started_ns = |&(_, _, started_ns): &(_, _, i64)| started_ns;
         while let Some((cassette, index, _)) = next_of(&mut queues, started_ns).and_then(|queue| queues[queue].next()) {
             if seen.insert(hash_without_number(cassette.outline(index)?)?) {
-                picks.push(Pick { cassette, index, number: picks.len() as u64 });
+                picks.push(SelectedExchange { cassette, index, number: picks.len() as u64 });
             } else {
                 duplicates += 1;
             }
@@ -115,7 +115,7 @@ impl<'t> Selection<'t> {
     pub fn content(&self) -> Result<Content, ReadError> {
         let mut exchanges = Vec::with_capacity(self.picks.len());
         let most = self.picks.iter().map(|pick| pick.cassette.most()).max().unwrap_or_default();
-        let mut room = Room::new(most);
+        let mut room = MemoryBudget::new(most);
         for pick in &self.picks {
             let outline = pick.cassette.outline(pick.index)?;
             room.take(outline.memory_bytes(), WHOLE_CASSETTE).map_err(|excess| excess.of(pick.cassette.shown()))?;
@@ -144,10 +144,15 @@ impl<'t> Selection<'t> {
         redaction: &Arc<Redaction>,
         mut told: impl FnMut(Option<u64>, Redacted),
     ) -> Result<(), SealError> {
-        self.write_with(path.as_ref(), options.into(), Some(Changes { redaction, told: &mut told }))
+        self.write_with(path.as_ref(), options.into(), Some(RedactionChanges { redaction, told: &mut told }))
     }
 
-    fn write_with(&self, path: &Path, options: SealOptions, changes: Option<Changes<'_>>) -> Result<(), SealError> {
+    fn write_with(
+        &self,
+        path: &Path,
+        options: SealOptions,
+        changes: Option<RedactionChanges<'_>>,
+    ) -> Result<(), SealError> {
         let (folder, name) = folder_and_name(path)?;
         let order = self.picks.iter().map(|pick| pick.number).collect();
         let mut sealer = Sealer::new(&folder, &name, &options, None, order)?;
@@ -165,14 +170,14 @@ impl<'t> Selection<'t> {
         &self,
         sealer: &mut Sealer<'_>,
         mut scanner: Option<Scanner>,
-        mut changes: Option<Changes<'_>>,
+        mut changes: Option<RedactionChanges<'_>>,
         shown: &str,
     ) -> Result<Vec<Note<'static>>, SealError> {
         for pick in &self.picks {
             pick.copy(sealer, &mut scanner, &mut changes)?;
         }
         let mut meta = self.meta.clone();
-        if let Some(Changes { redaction, told }) = &mut changes {
+        if let Some(RedactionChanges { redaction, told }) = &mut changes {
             for note in &mut meta {
                 let mut exchange = Exchange { notes: vec![std::mem::take(note)], ..Exchange::default() };
                 told(None, redaction.exchange(&mut exchange));
@@ -187,12 +192,12 @@ impl<'t> Selection<'t> {
     }
 }
 
-impl Pick<'_> {
+impl SelectedExchange<'_> {
     fn copy(
         &self,
         sealer: &mut Sealer<'_>,
         scanner: &mut Option<Scanner>,
-        changes: &mut Option<Changes<'_>>,
+        changes: &mut Option<RedactionChanges<'_>>,
     ) -> Result<(), SealError> {
         let mut outline = self.cassette.outline(self.index)?;
         outline.exchange.number = self.number;
@@ -206,14 +211,14 @@ impl Pick<'_> {
         };
         if outline.is_short() || changes.as_ref().is_some_and(|changes| outline.needs_whole(changes.redaction)) {
             let mut exchange = outline.into_exchange()?;
-            if let Some(Changes { redaction, told }) = changes {
+            if let Some(RedactionChanges { redaction, told }) = changes {
                 told(Some(self.number), redaction.exchange(&mut exchange));
             }
             return put(&Event::Whole(Box::new(exchange)));
         }
         match changes {
             None => outline.tell(0, &mut put),
-            Some(Changes { redaction, told }) => {
+            Some(RedactionChanges { redaction, told }) => {
                 told(Some(self.number), redact(outline, redaction, &mut put)?);
                 Ok(())
             }
@@ -222,11 +227,11 @@ impl Pick<'_> {
 }
 
 /// Who is told what happened.
-type Put<'p> = dyn FnMut(&Event<'_>) -> Result<(), SealError> + 'p;
+type EventSink<'p> = dyn FnMut(&Event<'_>) -> Result<(), SealError> + 'p;
 
 /// Gives what happened without secrets.
-fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -> Result<Redacted, SealError> {
-    let mut redactor = Redactor::new(redaction.clone());
+fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut EventSink<'_>) -> Result<Redacted, SealError> {
+    let mut redactor = ExchangeRedactor::new(redaction.clone());
     // What the redactor is given goes through it; what goes wrong behind it is kept for its end.
     let mut failed = None;
     let mut give = |event: &Event<'_>| {
@@ -241,20 +246,21 @@ fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -
                 let body = has_body.then(Body::default);
                 redactor.begin(*started_ns, &crate::Request { body, ..request.clone() }, &mut give)
             }
-            Event::RequestChunk(piece) => redactor.chunk(Side::Request, piece.at_us, &piece.bytes, &mut give),
+            Event::RequestChunk(piece) => redactor.chunk(MessageSide::Request, piece.at_us, &piece.bytes, &mut give),
             Event::Informational(informational) => redactor.informational(informational, &mut give),
             Event::ResponseHead { has_body, response } => {
                 let body = has_body.then(Body::default);
                 redactor.response(&Response { body, ..response.clone() }, &mut give)
             }
-            Event::ResponseChunk(piece) => redactor.chunk(Side::Response, piece.at_us, &piece.bytes, &mut give),
+            Event::ResponseChunk(piece) => redactor.chunk(MessageSide::Response, piece.at_us, &piece.bytes, &mut give),
             Event::WsOpen => redactor.open_websocket(&mut give),
             Event::WsFrame(frame) => redactor.frame(frame, &mut give),
             Event::Note(note) => redactor.note(note, &mut give),
             Event::End { ended_us, request, response, outcome } => {
                 let (request_trailers, response_trailers) = (request.clone(), response.clone());
                 let outcome = outcome.clone();
-                redactor.end(Ending { ended_us: *ended_us, request_trailers, response_trailers, outcome }, &mut give)
+                redactor
+                    .end(ExchangeEnd { ended_us: *ended_us, request_trailers, response_trailers, outcome }, &mut give)
             }
             Event::Meta(_) | Event::Whole(_) => Ok(()),
         };
@@ -319,12 +325,12 @@ impl<'t> Outline<'t> {
     }
 
     /// Tells the exchange as if it happened now. Chunks of no more bytes than are gathered come whole.
-    pub(crate) fn tell(self, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
+    pub(crate) fn tell(self, gathered: usize, put: &mut EventSink<'_>) -> Result<(), SealError> {
         let Exchange { started_ns, ended_us, request, informational, response, frames, outcome, notes, .. } =
             self.exchange;
         put(&Event::Begin { started_ns, has_body: self.request_body.is_some(), request: request.head() })?;
         if let Some(body) = self.request_body {
-            tell_body(body, Side::Request, gathered, put)?;
+            tell_body(body, MessageSide::Request, gathered, put)?;
         }
         informational.into_iter().try_for_each(|informational| put(&Event::Informational(informational)))?;
         let mut trailers = Vec::new();
@@ -333,7 +339,7 @@ impl<'t> Outline<'t> {
             put(&Event::ResponseHead { has_body: self.response_body.is_some(), response })?;
         }
         if let Some(body) = self.response_body {
-            tell_body(body, Side::Response, gathered, put)?;
+            tell_body(body, MessageSide::Response, gathered, put)?;
         }
         if let Some(frames) = frames {
             put(&Event::WsOpen)?;
@@ -344,9 +350,14 @@ impl<'t> Outline<'t> {
     }
 }
 
-fn tell_body(mut body: BodyReader<'_>, side: Side, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
-    let mut waiting: Option<Piece<'static>> = None;
-    while let Some(Fragment { at_us, goes_on, bytes }) = body.read()? {
+fn tell_body(
+    mut body: BodyReader<'_>,
+    side: MessageSide,
+    gathered: usize,
+    put: &mut EventSink<'_>,
+) -> Result<(), SealError> {
+    let mut waiting: Option<BodyPiece<'static>> = None;
+    while let Some(BodyFragment { at_us, goes_on, bytes }) = body.read()? {
         match &mut waiting {
             Some(piece) if goes_on && piece.bytes.len() + bytes.len() <= gathered => {
                 piece.bytes.0.to_mut().extend_from_slice(bytes);
@@ -358,9 +369,9 @@ fn tell_body(mut body: BodyReader<'_>, side: Side, gathered: usize, put: &mut Pu
             put(&side.chunk(piece))?;
         }
         if gathered == 0 {
-            put(&side.chunk(Piece { at_us, goes_on, bytes: bytes.into() }))?;
+            put(&side.chunk(BodyPiece { at_us, goes_on, bytes: bytes.into() }))?;
         } else {
-            waiting = Some(Piece { at_us, goes_on, bytes: Bytes::from(bytes.to_vec()) });
+            waiting = Some(BodyPiece { at_us, goes_on, bytes: Bytes::from(bytes.to_vec()) });
         }
     }
     waiting.map_or(Ok(()), |piece| put(&side.chunk(piece)))

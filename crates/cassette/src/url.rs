@@ -4,10 +4,10 @@ use percent_encoding::percent_decode;
 use std::borrow::Cow;
 
 /// A name of a query or a form, and its value if there is a `=`, both without escapes.
-pub(crate) type Pair<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
+pub(crate) type QueryPair<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
 
 /// The pairs of a query or of a form (`application/x-www-form-urlencoded`), in order. `a` is not `a=`.
-pub(crate) fn pairs(query: &[u8]) -> impl Iterator<Item = Pair<'_>> {
+pub(crate) fn pairs(query: &[u8]) -> impl Iterator<Item = QueryPair<'_>> {
     query.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
         match pair.iter().position(|&byte| byte == b'=') {
             Some(at) => (unescaped(&pair[..at]), Some(unescaped(&pair[at + 1..]))),
@@ -17,7 +17,7 @@ pub(crate) fn pairs(query: &[u8]) -> impl Iterator<Item = Pair<'_>> {
 }
 
 /// The pairs sorted by name. Values of one name stay in their order, since that may mean something.
-pub(crate) fn sorted_pairs(query: &[u8]) -> Vec<Pair<'_>> {
+pub(crate) fn sorted_pairs(query: &[u8]) -> Vec<QueryPair<'_>> {
     let mut sorted: Vec<_> = pairs(query).collect();
     sorted.sort_by(|one, other| one.0.cmp(&other.0));
     sorted

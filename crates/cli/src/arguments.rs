@@ -142,7 +142,7 @@ pub(crate) struct ReplayArguments {
     pub(crate) network: crate::proxy::NetworkArguments,
 
     #[command(flatten)]
-    pub(crate) playing: crate::proxy::PlayingArguments,
+    pub(crate) playing: crate::proxy::ReplayingArguments,
 
     #[command(flatten)]
     pub(crate) secrets: crate::proxy::SecretArguments,

@@ -3,7 +3,7 @@
 use crate::edits::Edits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cassette::matching::{Repeats, Rules};
+use cassette::matching::{MatchRules, Repeats};
 use cassette::redact::Redaction;
 use cassette::{Cassette, Expiry, Filter, Mode, Note, ReadOptions};
 use percent_encoding::percent_decode_str;
@@ -361,7 +361,7 @@ pub(crate) struct RecordingRules {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Playback {
     pub(crate) latency: Latency,
-    pub(crate) rules: Rules,
+    pub(crate) rules: MatchRules,
     pub(crate) repeats: Repeats,
     pub(crate) expiry: Option<Expiry>,
     pub(crate) edits: Edits,
@@ -460,7 +460,7 @@ impl ProxyOptions {
 
     /// What a request must share with a recorded one to be answered by it.
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
+    pub fn rules(mut self, rules: MatchRules) -> Self {
         self.playback.rules = rules;
         self
     }

@@ -20,7 +20,7 @@ use crate::upstream::{NetworkFailure, OutgoingRequest, ResponseEvent, ResponseRe
 use crate::websocket;
 use bytes::Bytes;
 use cassette::{
-    Body, Call, Ending, Header, HttpVersion, Informational, NetworkError, NetworkErrorKind, Outcome,
+    Body, ExchangeEnd, Header, HttpVersion, Informational, NetworkError, NetworkErrorKind, OpenExchange, Outcome,
     QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
 };
 use serde_json::json;
@@ -70,7 +70,7 @@ impl From<RecordError> for RelayError {
 /// What goes to the cassette of an exchange.
 pub(crate) struct Tap<'s> {
     session: &'s Session,
-    call: Option<Call>,
+    call: Option<OpenExchange>,
     clock: ExchangeClock,
     /// How many bytes of bodies it was told.
     bytes: AtomicUsize,
@@ -100,7 +100,7 @@ impl<'s> Tap<'s> {
     pub(crate) fn record(
         &self,
         bytes: usize,
-        what: impl FnOnce(&Call) -> Result<(), RecordError>,
+        what: impl FnOnce(&OpenExchange) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
         let Some(call) = &self.call else { return Ok(()) };
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -133,7 +133,7 @@ impl<'s> Tap<'s> {
     ) -> Result<(), RecordError> {
         let Some(call) = self.call.take() else { return Ok(()) };
         let ended_us = Some(self.at_us());
-        let ending = Ending { ended_us, request_trailers, response_trailers, outcome };
+        let ending = ExchangeEnd { ended_us, request_trailers, response_trailers, outcome };
         // A compressed body is looked through now.
         let takes_long = self.bytes.load(Ordering::Relaxed) > LONG_BYTES;
         if takes_long { tokio::task::block_in_place(|| call.end(ending)) } else { call.end(ending) }

@@ -1,6 +1,6 @@
 //! What a proxy did, counted.
 
-use cassette::matching::{Miss, NotFound};
+use cassette::matching::{Miss, NoAnswer};
 use cassette::redact::Findings;
 use cassette::{NetworkErrorKind, ReadError};
 use std::collections::BTreeMap;
@@ -189,4 +189,4 @@ impl Counts {
 }
 
 /// Why a recorded answer was not found.
-pub(crate) type LookupError = NotFound<ReadError>;
+pub(crate) type LookupError = NoAnswer<ReadError>;

@@ -3,11 +3,11 @@
 use crate::error::ProxyError;
 use crate::options::{CassetteSource, Playback, RecordingRules, Traffic};
 use crate::report::{DETAILS_MAX, LookupError, Report};
-use cassette::matching::{BodyRule, Player, Recorded, WithoutSecrets};
+use cassette::matching::{BodyRule, Player, RecordedExchanges, RedactedExchanges};
 use cassette::redact::{Findings, Redaction};
 use cassette::{
-    Action, Call, Cassette, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request,
-    Response, Verdict,
+    Action, Cassette, Lookup, Mode, NetworkErrorKind, OpenExchange, ReadError, RecordError, Recorder, RecorderOptions,
+    Request, Response, Verdict,
 };
 use journal::Durability;
 use std::ffi::OsString;
@@ -26,7 +26,7 @@ pub(crate) struct Session {
     path: Option<PathBuf>,
     existed: bool,
     cassette: Option<Arc<Cassette>>,
-    player: Option<Player<Box<WithoutSecrets<Arc<Cassette>>>>>,
+    player: Option<Player<Box<RedactedExchanges<Arc<Cassette>>>>>,
     recording: Mutex<Option<Recording>>,
     /// What was found in what was recorded, once that is sealed.
     findings: Mutex<Findings>,
@@ -98,7 +98,7 @@ impl Session {
             CassetteSource::Nowhere => {}
         }
         let player = cassette.clone().map(|cassette| {
-            let recorded = WithoutSecrets::new(cassette, keeping.redaction.clone());
+            let recorded = RedactedExchanges::new(cassette, keeping.redaction.clone());
             Player::new(Box::new(recorded), playback.rules.clone(), playback.repeats)
         });
         let player = player.transpose()?;
@@ -199,7 +199,7 @@ impl Session {
     }
 
     /// Begins to record an exchange.
-    pub(crate) fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
+    pub(crate) fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<OpenExchange, RecordError> {
         self.recorder().ok_or(RecordError::Closed)?.begin(started_ns, request)
     }
 

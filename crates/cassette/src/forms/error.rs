@@ -1,8 +1,8 @@
 //! Why a form of a cassette cannot be read or written.
 
 use super::{Form, VERSION};
-use crate::error::{Failure, ReadError, SealError};
-use crate::limits::Excess;
+use crate::error::{FileError, ReadError, SealError};
+use crate::limits::LimitExceeded;
 use std::error::Error;
 use std::fmt;
 
@@ -11,11 +11,11 @@ use std::fmt;
 #[non_exhaustive]
 pub enum FormError {
     /// The system refused.
-    Disk(Failure),
+    Disk(FileError),
     /// The cassette is not what was written.
     Unreadable(ReadError),
     /// More would come of it than is allowed.
-    TooMuch(Excess),
+    TooMuch(LimitExceeded),
     /// The cassette was not sealed, or not written.
     Seal(SealError),
     /// A cassette of this form is a file, and is not made in memory.
@@ -89,8 +89,8 @@ fn put_file(f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
 
 impl Error for FormError {}
 
-impl From<Failure> for FormError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for FormError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }
@@ -101,8 +101,8 @@ impl From<ReadError> for FormError {
     }
 }
 
-impl From<Excess> for FormError {
-    fn from(excess: Excess) -> Self {
+impl From<LimitExceeded> for FormError {
+    fn from(excess: LimitExceeded) -> Self {
         Self::TooMuch(excess)
     }
 }

@@ -24,9 +24,9 @@ pub use losses::Loss;
 pub use vcr::VcrStyle;
 
 use crate::cassette::{Cassette, SealOptions, folder_and_name, write_cassette};
-use crate::error::Failure;
+use crate::error::FileError;
 use crate::exchange::{Exchange, Note};
-use crate::file::{self, NotRead};
+use crate::file::{self, ReadFileError};
 use crate::limits::ReadOptions;
 use crate::scan::Scanner;
 use crate::selection::Selection;
@@ -164,36 +164,36 @@ impl Encoded {
 }
 
 /// A file of any form: a cassette is used where it lies, everything else is read.
-enum Found {
+enum OpenedFile {
     Cassette(Box<Cassette>),
     Content(Content, Form),
 }
 
 /// The one place where a file of any form is opened.
-fn find(path: &Path, options: ReadOptions) -> Result<Found, FormError> {
+fn find(path: &Path, options: ReadOptions) -> Result<OpenedFile, FormError> {
     let shown = path.display().to_string();
     // A pipe can be read once.
     let begins_as_cassette = if file::is_handed_over(path) { Ok(false) } else { Cassette::is_at(path) };
     let is_cassette = match begins_as_cassette {
         // A cassette whose recording has not been sealed, or nothing at all, as opening it says.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
-        is_cassette => is_cassette.map_err(Failure::new("read", &shown))?,
+        is_cassette => is_cassette.map_err(FileError::new("read", &shown))?,
     };
     if is_cassette {
-        return Ok(Found::Cassette(Box::new(Cassette::open_with(path, options)?)));
+        return Ok(OpenedFile::Cassette(Box::new(Cassette::open_with(path, options)?)));
     }
     let bytes = file::read(path, options).map_err(|error| match error {
-        NotRead::Failed(error) => FormError::from(Failure::new("read", &shown)(error)),
-        NotRead::TooMuch(excess) => excess.of(&shown).into(),
+        ReadFileError::Failed(error) => FormError::from(FileError::new("read", &shown)(error)),
+        ReadFileError::TooMuch(excess) => excess.of(&shown).into(),
     })?;
     // What is so broken that nothing tells it but its name.
     let named = Some(Form::of_name(path)).filter(|form| *form == Form::Vcr);
     let form = Form::of_content(&bytes).or(named).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
     if form == Form::Cassette {
-        return Ok(Found::Cassette(Box::new(Cassette::from_bytes_with(bytes, &shown, options)?)));
+        return Ok(OpenedFile::Cassette(Box::new(Cassette::from_bytes_with(bytes, &shown, options)?)));
     }
     let content = Content::decode_with(&bytes, form, options).map_err(|error| error.of(&shown))?;
-    Ok(Found::Content(content, form))
+    Ok(OpenedFile::Content(content, form))
 }
 
 impl Cassette {
@@ -211,8 +211,8 @@ impl Cassette {
     /// As [`Cassette::open_any`], and [`FormError::TooMuch`].
     pub fn open_any_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<(Self, Form), FormError> {
         Ok(match find(path.as_ref(), options)? {
-            Found::Cassette(cassette) => (*cassette, Form::Cassette),
-            Found::Content(content, form) => (content.into(), form),
+            OpenedFile::Cassette(cassette) => (*cassette, Form::Cassette),
+            OpenedFile::Content(content, form) => (content.into(), form),
         })
     }
 }
@@ -224,8 +224,8 @@ impl Content {
     /// As [`Cassette::open_any`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, FormError> {
         match find(path.as_ref(), ReadOptions::default())? {
-            Found::Cassette(cassette) => Self::of_cassette(&cassette),
-            Found::Content(content, _) => Ok(content),
+            OpenedFile::Cassette(cassette) => Self::of_cassette(&cassette),
+            OpenedFile::Content(content, _) => Ok(content),
         }
     }
 
@@ -315,7 +315,7 @@ impl Content {
     /// # Errors
     /// Memory is too small, in effect.
     pub fn to_json(&self, is_indented: bool) -> Result<Vec<u8>, FormError> {
-        let document = DocumentOut::of(self);
+        let document = DocumentToWrite::of(self);
         let written = if is_indented { serde_json::to_vec_pretty(&document) } else { serde_json::to_vec(&document) };
         let mut bytes = written.map_err(|error| FormError::malformed("JSON", &error))?;
         if is_indented {
@@ -343,7 +343,7 @@ impl Content {
     /// It is neither.
     pub fn from_json(bytes: &[u8]) -> Result<Self, FormError> {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        let read = serde_json::from_slice::<Document>(bytes);
+        let read = serde_json::from_slice::<DocumentRead>(bytes);
         match read {
             Ok(document) => document.content(),
             // Not ours: if it is not theirs either, what is wrong with it as ours is of no use.
@@ -359,7 +359,7 @@ impl Content {
     /// # Errors
     /// Memory is too small, in effect, or the feature `msgpack` is off.
     pub fn to_msgpack(&self) -> Result<Vec<u8>, FormError> {
-        msgpack::write(&DocumentOut::of(self))
+        msgpack::write(&DocumentToWrite::of(self))
     }
 
     /// From MessagePack: ours, or that of the Magneto-Serge system.
@@ -369,7 +369,7 @@ impl Content {
     pub fn from_msgpack(bytes: &[u8]) -> Result<Self, FormError> {
         // Ours begins with our name.
         match bytes.get(2..2 + FORMAT.len()) == Some(FORMAT.as_bytes()) {
-            true => msgpack::read::<Document>(bytes)?.content(),
+            true => msgpack::read::<DocumentRead>(bytes)?.content(),
             false => report::from_msgpack(bytes),
         }
     }
@@ -419,21 +419,21 @@ const FORMAT: &str = "metroon-cassette";
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct DocumentOut<'c> {
+struct DocumentToWrite<'c> {
     format: &'static str,
     version: u32,
     meta: &'c [Note<'static>],
     exchanges: &'c [Exchange<'static>],
 }
 
-impl<'c> DocumentOut<'c> {
+impl<'c> DocumentToWrite<'c> {
     fn of(content: &'c Content) -> Self {
         Self { format: FORMAT, version: VERSION, meta: &content.meta, exchanges: &content.exchanges }
     }
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct DocumentRead {
     format: String,
     version: u32,
     #[serde(default)]
@@ -441,7 +441,7 @@ struct Document {
     exchanges: Vec<Exchange<'static>>,
 }
 
-impl Document {
+impl DocumentRead {
     fn content(self) -> Result<Content, FormError> {
         if self.format != FORMAT || self.version > VERSION {
             return Err(FormError::Version { file: String::new(), version: self.version });
@@ -456,19 +456,19 @@ fn has_field(bytes: &[u8], name: &str) -> bool {
     fields.is_ok_and(|fields| fields.contains_key(name))
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let (folder, name) = folder_and_name(path)?;
     let unfinished = format!(".{name}.writing");
-    let file = folder.create(&unfinished).map_err(Failure::new("create", &unfinished))?;
+    let file = folder.create(&unfinished).map_err(FileError::new("create", &unfinished))?;
     let written = file
         .write_full(0, bytes)
-        .map_err(Failure::new("write", &unfinished))
-        .and_then(|()| file.sync().map_err(Failure::new("sync", &unfinished)))
-        .and_then(|()| folder.rename(&unfinished, &name).map_err(Failure::new("rename", &unfinished)));
+        .map_err(FileError::new("write", &unfinished))
+        .and_then(|()| file.sync().map_err(FileError::new("sync", &unfinished)))
+        .and_then(|()| folder.rename(&unfinished, &name).map_err(FileError::new("rename", &unfinished)));
     if written.is_err() {
         // It is worth nothing; the next writing takes its place.
         let _ = folder.remove(&unfinished);
     }
     written?;
-    folder.sync_names().map_err(Failure::new("sync the folder of", &name))
+    folder.sync_names().map_err(FileError::new("sync the folder of", &name))
 }

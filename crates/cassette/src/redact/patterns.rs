@@ -63,13 +63,13 @@ fn of_token(pattern: &str) -> String {
 
 /// Expressions that find secrets.
 #[derive(Clone, Debug)]
-pub(crate) struct Patterns {
+pub(crate) struct SecretPatterns {
     /// Says quickly which of them occur.
     set: RegexSet,
     named: Vec<(String, Regex)>,
 }
 
-impl Patterns {
+impl SecretPatterns {
     /// The well-known forms, or none, and some more.
     pub(crate) fn of_texts(usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
         Self::new(&FORMS, usual, more)

@@ -150,7 +150,7 @@ pub(crate) struct Trailer {
 
 /// The sections, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SectionKind {
     Index,
     RowBlocks,
     PieceBlocks,
@@ -158,7 +158,7 @@ pub(crate) enum Part {
     Meta,
 }
 
-impl Part {
+impl SectionKind {
     pub(crate) const ALL: [Self; 5] = [Self::Index, Self::RowBlocks, Self::PieceBlocks, Self::Pieces, Self::Meta];
 }
 
@@ -233,7 +233,7 @@ impl Trailer {
         self.length.checked_sub(sections + TRAILER_BYTES).filter(|&end| end >= HEADER_BYTES)
     }
 
-    pub(crate) fn section(&self, part: Part) -> Section {
+    pub(crate) fn section(&self, part: SectionKind) -> Section {
         let (lengths, index) = (self.lengths(), part as usize);
         let end = self.blocks_end().expect("a trailer was checked when it was read");
         let offset = end + lengths[..index].iter().sum::<u64>();

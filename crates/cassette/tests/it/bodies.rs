@@ -3,7 +3,9 @@
 mod kinds;
 
 use crate::exchanges::Folder;
-use cassette::{Body, Cassette, Ending, Header, RecordError, Recorder, RecorderOptions, Request, Response, SealError};
+use cassette::{
+    Body, Cassette, ExchangeEnd, Header, RecordError, Recorder, RecorderOptions, Request, Response, SealError,
+};
 
 /// Records a download and an upload of a body in pieces; gives what became of the cassette.
 fn record(
@@ -27,7 +29,7 @@ fn record(
     body.chunks(piece).for_each(|piece| call.request_chunk(1, piece).unwrap());
     call.response(&Response { status: 200, headers, body: Some(Body::default()), ..Response::default() }).unwrap();
     body.chunks(piece).for_each(|piece| call.response_chunk(2, piece).unwrap());
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     let findings = recorder.findings();
     recorder.finish()?;
     assert_eq!((findings.replaced, findings.kept), (0, 0), "{findings:?}");

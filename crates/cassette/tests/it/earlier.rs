@@ -2,10 +2,10 @@
 
 use crate::exchanges::{Folder, of_the_report};
 use crate::har::foreign;
-use cassette::matching::{NotFound, Player, Repeats, Rules};
+use cassette::matching::{MatchRules, NoAnswer, Player, Repeats};
 use cassette::redact::Redaction;
 use cassette::{
-    Body, Cassette, Content, Direction, Ending, Exchange, Header, KeyScheme, NetworkError, NetworkErrorKind, Note,
+    Body, Cassette, Content, Direction, Exchange, ExchangeEnd, Header, KeyScheme, NetworkError, NetworkErrorKind, Note,
     Opcode, Outcome, Recorder, RecorderOptions, Response, VcrStyle, WsFrame, write_cassette, write_cassette_on,
 };
 use journal::Durability;
@@ -77,7 +77,7 @@ fn response_time_recorded() {
     let call = recorder.begin(7, &of_the_report(0).request).unwrap();
     call.response(&Response { at_us: 1200, status: 200, body: Some(Body::new(1500, "x")), ..Response::default() })
         .unwrap();
-    call.end(Ending { ended_us: Some(1700), ..Ending::default() }).unwrap();
+    call.end(ExchangeEnd { ended_us: Some(1700), ..ExchangeEnd::default() }).unwrap();
     recorder.finish().unwrap();
     let exchange = all(&path).remove(0);
     let response = exchange.response.as_ref().unwrap();
@@ -98,10 +98,10 @@ fn network_error_recorded_and_replayed() {
     let request = of_the_report(0).request;
     let error = NetworkError { kind: NetworkErrorKind::Timeout { after_ms: 30 }, message: "late".into() };
     let call = recorder.begin(0, &request).unwrap();
-    call.end(Ending { outcome: Outcome::Aborted(error.clone()), ..Ending::default() }).unwrap();
+    call.end(ExchangeEnd { outcome: Outcome::Aborted(error.clone()), ..ExchangeEnd::default() }).unwrap();
     recorder.finish().unwrap();
     let cassette = Cassette::open(&path).unwrap();
-    let player = Player::new(&cassette, Rules::default(), Repeats::Refused).unwrap();
+    let player = Player::new(&cassette, MatchRules::default(), Repeats::Refused).unwrap();
     let Ok(found) = player.find(&request) else { panic!("an error is an answer") };
     let exchange = cassette.exchange(found.position).unwrap();
     assert_eq!((exchange.outcome, exchange.response), (Outcome::Aborted(error), None));
@@ -113,8 +113,8 @@ fn miss_is_not_a_recorded_404() {
     let mut recorded = of_the_report(0);
     recorded.response = Some(Response { status: 404, ..Response::default() });
     let cassette = [recorded];
-    let player = Player::new(&cassette[..], Rules::default(), Repeats::Refused).unwrap();
-    assert!(matches!(player.find(&of_the_report(1).request), Err(NotFound::Miss(_))));
+    let player = Player::new(&cassette[..], MatchRules::default(), Repeats::Refused).unwrap();
+    assert!(matches!(player.find(&of_the_report(1).request), Err(NoAnswer::Miss(_))));
     let Ok(found) = player.find(&of_the_report(0).request) else { panic!("a recorded 404 is an answer") };
     assert_eq!(cassette[found.position].response.as_ref().unwrap().status, 404);
 }
@@ -127,7 +127,7 @@ fn ws_time_is_relative() {
     let recorder = open(&path);
     let call = recorder.begin(1_772_442_907_000_000_000, &of_the_report(0).request).unwrap();
     call.frame(&WsFrame::new(42, Direction::Sent, Opcode::TEXT, "a")).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
     assert_eq!(all(&path)[0].frames.as_ref().unwrap()[0].at_us, 42);
     // In HAR they are times since 1970.
@@ -148,7 +148,7 @@ fn ws_abort_keeps_messages() {
     }
     let [aborted, dropped] = calls;
     let error = NetworkError { kind: NetworkErrorKind::Reset, message: "reset".into() };
-    aborted.end(Ending { outcome: Outcome::Aborted(error), ..Ending::default() }).unwrap();
+    aborted.end(ExchangeEnd { outcome: Outcome::Aborted(error), ..ExchangeEnd::default() }).unwrap();
     drop(dropped);
     recorder.finish().unwrap();
     let exchanges = all(&path);

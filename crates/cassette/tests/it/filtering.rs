@@ -2,7 +2,8 @@
 
 use crate::exchanges::{Folder, of_the_report};
 use cassette::{
-    Cassette, Ending, Exchange, Filter, Header, LeaveOut, Outcome, Recorder, RecorderOptions, Request, Response,
+    Cassette, Exchange, ExchangeEnd, Filter, Header, LeaveOutRule, Outcome, Recorder, RecorderOptions, Request,
+    Response,
 };
 use journal::Durability;
 use std::collections::BTreeMap;
@@ -11,9 +12,9 @@ use std::path::Path;
 /// Without preflights, pictures, and what is not there.
 fn options() -> RecorderOptions {
     let filter = Filter::default()
-        .leave_out(LeaveOut { methods: vec!["OPTIONS".into()], ..LeaveOut::for_reason("preflight") })
-        .leave_out(LeaveOut { content_types: vec!["image/*".into()], ..LeaveOut::for_reason("pictures") })
-        .leave_out(LeaveOut { status: Some(404..=404), ..LeaveOut::for_reason("not there") });
+        .leave_out(LeaveOutRule { methods: vec!["OPTIONS".into()], ..LeaveOutRule::for_reason("preflight") })
+        .leave_out(LeaveOutRule { content_types: vec!["image/*".into()], ..LeaveOutRule::for_reason("pictures") })
+        .leave_out(LeaveOutRule { status: Some(404..=404), ..LeaveOutRule::for_reason("not there") });
     RecorderOptions::default().filter(filter)
 }
 
@@ -62,7 +63,7 @@ fn record(recorder: &Recorder) -> [&'static str; 3] {
         call.request_chunk(1, b"asked").unwrap();
         answer.iter().for_each(|answer| call.response(answer).unwrap());
         call.response_chunk(2, b"answered").unwrap();
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     ["/kept whole", "/kept call", "/kept unanswered"]
 }
@@ -115,7 +116,7 @@ fn what_cannot_be_decided_is_kept() {
     let long = recorder.begin(0, &request("PUT", "/long")).unwrap();
     (0..10).for_each(|_| long.request_chunk(0, &[b'x'; 1 << 20]).unwrap());
     long.response(&response(404, "text/html")).unwrap();
-    long.end(Ending::default()).unwrap();
+    long.end(ExchangeEnd::default()).unwrap();
     drop(recorder.begin(0, &request("GET", "/dropped")).unwrap());
     recorder.finish().unwrap();
     let cassette = Cassette::open(&path).unwrap();

@@ -1,7 +1,7 @@
 //! Bodies that are read fragment by fragment are what they are as a whole, and no longer than a block in memory.
 
 use crate::exchanges::{Folder, exchanges, of_the_report};
-use cassette::matching::{Player, Repeats, Rules};
+use cassette::matching::{MatchRules, Player, Repeats};
 use cassette::{
     Body, BodyReader, Cassette, Chunk, Exchange, Header, KeyScheme, Outline, Recorder, RecorderOptions, Request,
     Response, write_cassette,
@@ -141,7 +141,7 @@ fn long_body_child() {
         call.response_chunk(number as u64, &chunk).unwrap();
         most = most.max(if number % 64 == 0 { memory() } else { 0 });
     }
-    call.end(cassette::Ending::default()).unwrap();
+    call.end(cassette::ExchangeEnd::default()).unwrap();
     // Sealing is another thread's work for us: it is looked at from here.
     std::thread::scope(|scope| {
         let sealing = scope.spawn(|| recorder.finish().unwrap());
@@ -151,7 +151,7 @@ fn long_body_child() {
         }
     });
     let cassette = Cassette::open(&path).unwrap();
-    let player = Player::new(&cassette, Rules::default(), Repeats::default()).unwrap();
+    let player = Player::new(&cassette, MatchRules::default(), Repeats::default()).unwrap();
     let found = player.find(&long_request()).unwrap().position;
     let mut body = cassette.outline(found).unwrap().response_body.unwrap();
     let (mut bytes, mut fragments) = (0, 0);

@@ -2,7 +2,8 @@
 
 use crate::exchanges::Folder;
 use cassette::{
-    Body, Cassette, Direction, Ending, Exchange, Header, Opcode, Recorder, RecorderOptions, Request, Response, WsFrame,
+    Body, Cassette, Direction, Exchange, ExchangeEnd, Header, Opcode, Recorder, RecorderOptions, Request, Response,
+    WsFrame,
 };
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use flate2::{Compress, Compression, FlushCompress};
@@ -232,7 +233,7 @@ fn tell(recorder: &Recorder, exchange: &Exchange<'_>) {
         call.open_websocket().unwrap();
         exchange.frames.iter().flatten().for_each(|frame| call.frame(frame).unwrap());
     }
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
 }
 
 #[test]

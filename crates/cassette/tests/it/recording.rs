@@ -2,7 +2,7 @@
 
 use crate::exchanges::{Folder, exchanges, of_the_report, with_everything};
 use cassette::{
-    Body, Cassette, Direction, Ending, Exchange, Informational, Note, Opcode, Outcome, Recorder, RecorderOptions,
+    Body, Cassette, Direction, Exchange, ExchangeEnd, Informational, Note, Opcode, Outcome, Recorder, RecorderOptions,
     Request, Response, TryRecordError, WsFrame,
 };
 use journal::Durability;
@@ -56,7 +56,7 @@ fn tell(recorder: &Recorder, exchange: &Exchange<'_>) {
         frames.iter().for_each(|frame| call.frame(frame).unwrap());
     }
     exchange.notes.iter().for_each(|note| call.note(note).unwrap());
-    let ending = Ending {
+    let ending = ExchangeEnd {
         ended_us: exchange.ended_us,
         request_trailers: exchange.request.trailers.clone(),
         response_trailers: exchange.response.as_ref().map_or(Vec::new(), |response| response.trailers.clone()),

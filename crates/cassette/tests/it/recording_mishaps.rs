@@ -1,9 +1,9 @@
 //! What is done in the wrong order, too late, twice or too long is an error to who does it, and harms nothing else.
 
 use crate::exchanges::{Folder, of_the_report};
-use cassette::redact::Rules;
+use cassette::redact::RedactionRules;
 use cassette::{
-    Body, Cassette, Direction, Ending, Exchange, Header, KeyScheme, Note, Opcode, Outcome, RecordError, Recorder,
+    Body, Cassette, Direction, Exchange, ExchangeEnd, Header, KeyScheme, Note, Opcode, Outcome, RecordError, Recorder,
     RecorderOptions, Request, Response, SealError, TryRecordError, WsFrame, write_cassette,
 };
 use journal::{Durability, Journal, SingleFile};
@@ -50,7 +50,7 @@ fn what_is_told_after_the_end_is_refused() {
     let call = recorder.begin(0, &of_the_report(0).request).unwrap();
     recorder.finish().unwrap();
     assert!(matches!(call.response_chunk(1, b"late"), Err(RecordError::Closed)));
-    let error = call.end(Ending::default()).unwrap_err().to_string();
+    let error = call.end(ExchangeEnd::default()).unwrap_err().to_string();
     assert_eq!(error, "the recorder was finished or stopped; end what is recorded before that");
 }
 
@@ -78,7 +78,7 @@ fn the_first_notes_wait_for_room() {
 }
 
 fn growing() -> RecorderOptions {
-    let rules = Rules { patterns: vec!["x".to_owned()], without_usual: true, ..Rules::default() };
+    let rules = RedactionRules { patterns: vec!["x".to_owned()], without_usual: true, ..RedactionRules::default() };
     RecorderOptions::default().redaction(Arc::new(rules.compile().unwrap()))
 }
 
@@ -129,7 +129,7 @@ fn frames_of_what_was_not_opened_spoil_nothing() {
         recorder.sync(Durability::Os).unwrap();
         recorder.record(of_the_report(1)).unwrap();
         call.response(&Response::default()).unwrap();
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
         recorder.sync(Durability::Os).unwrap();
         let check = || {
             let found = all(&path);

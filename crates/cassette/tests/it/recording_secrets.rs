@@ -2,8 +2,8 @@
 
 use crate::exchanges::Folder;
 use cassette::{
-    Body, Cassette, Direction, Ending, Exchange, Header, Informational, NetworkError, NetworkErrorKind, Note, Opcode,
-    Outcome, Recorder, RecorderOptions, Request, Response, WsFrame,
+    Body, Cassette, Direction, Exchange, ExchangeEnd, Header, Informational, NetworkError, NetworkErrorKind, Note,
+    Opcode, Outcome, Recorder, RecorderOptions, Request, Response, WsFrame,
 };
 use std::path::Path;
 
@@ -58,10 +58,10 @@ fn record(recorder: &Recorder, piece: usize) {
     }
     call.note(&Note::new("seen", SECRET)).unwrap();
     let error = NetworkError { kind: NetworkErrorKind::Other, message: format!("with {SECRET}").into() };
-    call.end(Ending {
+    call.end(ExchangeEnd {
         response_trailers: vec![Header::new("X-Trailer", SECRET)],
         outcome: Outcome::Aborted(error),
-        ..Ending::default()
+        ..ExchangeEnd::default()
     })
     .unwrap();
 }
@@ -119,7 +119,7 @@ fn secrets_are_kept_if_that_is_asked_for() {
     let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap();
     let asked = request("text/plain");
-    recorder.begin(0, &asked).unwrap().end(Ending::default()).unwrap();
+    recorder.begin(0, &asked).unwrap().end(ExchangeEnd::default()).unwrap();
     recorder.record(Exchange { request: asked.clone(), ..Exchange::default() }).unwrap();
     recorder.finish().unwrap();
     let cassette = Cassette::open(&path).unwrap();
@@ -157,12 +157,12 @@ fn compressed_bodies_are_as_they_were_unless_a_secret_is_in_them() {
         let call = recorder.begin(0, &request("text/plain")).unwrap();
         call.response(&head).unwrap();
         gzip(text).chunks(7).for_each(|chunk| call.response_chunk(3, chunk).unwrap());
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     let call = recorder.begin(0, &request("text/plain")).unwrap();
     call.response(&head).unwrap();
     (0..9).for_each(|_| call.response_chunk(3, &[0; 1 << 20]).unwrap());
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
     let cassette = Cassette::open(&path).unwrap();
     let response = |index| cassette.exchange(index).unwrap().response.unwrap();
@@ -188,7 +188,7 @@ fn record_upload(recorder: &Recorder, chunks: usize) {
     (0..chunks).for_each(|_| call.request_chunk(2, &[b'x'; 1 << 20]).unwrap());
     call.request_chunk(3, format!("and after {SECRET}").as_bytes()).unwrap();
     call.response(&Response { status: 200, ..Response::default() }).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn what_waits_is_counted_once() {
     let asked = Request { headers: headers(), body: Some(gathered(6)), ..request("text/plain") };
     let call = recorder.begin(0, &asked).unwrap();
     call.response(&Response { headers: headers(), body: Some(gathered(6)), ..Response::default() }).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
     let cassette = Cassette::open(&path).unwrap();
     let exchange = cassette.exchange(0).unwrap();
@@ -243,7 +243,7 @@ fn a_compressed_upload_goes_on_after_an_early_answer() {
         call.response(&Response { at_us: 2, status: 202, ..Response::default() }).unwrap();
         call.response_chunk(3, b"croak").unwrap();
         call.request_chunk(4, rest).unwrap();
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     recorder.finish().unwrap();
     let cassette = Cassette::open(&path).unwrap();
@@ -270,7 +270,7 @@ fn frames_without_payload_do_not_wait_for_ever() {
         call.frame(&WsFrame { is_final: false, ..frame }).unwrap();
     }
     call.frame(&WsFrame { reserved: 4, ..WsFrame::new(count, Direction::Sent, Opcode::TEXT, vec![7]) }).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
     let cassette = Cassette::open(&path).unwrap();
     let exchange = cassette.exchange(0).unwrap();

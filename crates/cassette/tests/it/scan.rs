@@ -2,11 +2,11 @@
 
 use crate::exchanges::{Folder, of_the_report};
 use cassette::matching::JsonPath;
-use cassette::redact::{Redaction, Rules};
+use cassette::redact::{Redaction, RedactionRules};
 use cassette::{
-    Body, Cassette, Content, Direction, Ending, Exchange, FormError, Header, Informational, KeyScheme, NetworkError,
-    NetworkErrorKind, Note, Opcode, Outcome, RecordError, Recorder, RecorderOptions, Request, Response, SealError,
-    SealOptions, WsFrame, write_cassette,
+    Body, Cassette, Content, Direction, Exchange, ExchangeEnd, FormError, Header, Informational, KeyScheme,
+    NetworkError, NetworkErrorKind, Note, Opcode, Outcome, RecordError, Recorder, RecorderOptions, Request, Response,
+    SealError, SealOptions, WsFrame, write_cassette,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -120,11 +120,11 @@ fn tell(recorder: &Recorder, exchange: &Exchange<'_>) {
     exchange.frames.iter().flatten().for_each(|frame| call.frame(frame).unwrap());
     exchange.notes.iter().for_each(|note| call.note(note).unwrap());
     let response_trailers = exchange.response.as_ref().map(|response| response.trailers.clone());
-    call.end(Ending {
+    call.end(ExchangeEnd {
         request_trailers: exchange.request.trailers.clone(),
         response_trailers: response_trailers.unwrap_or_default(),
         outcome: exchange.outcome.clone(),
-        ..Ending::default()
+        ..ExchangeEnd::default()
     })
     .unwrap();
 }
@@ -220,7 +220,7 @@ fn what_was_redacted_is_sealed() {
 #[test]
 fn places_in_json_are_secrets_on_request() {
     let paths = ["**.email", "people.*.age"].map(|path| JsonPath::new(path).unwrap()).to_vec();
-    let redaction = Arc::new(Rules { paths, ..Rules::default() }.compile().unwrap());
+    let redaction = Arc::new(RedactionRules { paths, ..RedactionRules::default() }.compile().unwrap());
     let document = r#"{"people": [{"email": "a@b.c", "age": 41}, {"age": null}], "email": {"to": ["x", 5, true]}}"#;
     let without =
         r#"{"people": [{"email": "REDACTED", "age": 0}, {"age": null}], "email": {"to": ["REDACTED", 0, true]}}"#;
@@ -234,7 +234,7 @@ fn places_in_json_are_secrets_on_request() {
         // In pieces, none of which is JSON.
         let call = recorder.begin(0, &Request { body: Some(Body::default()), ..request }).unwrap();
         body.as_bytes().chunks(3).for_each(|piece| call.request_chunk(1, piece).unwrap());
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     recorder.finish().unwrap();
     let cassette = Cassette::open(folder.join("a.cassette")).unwrap();
@@ -251,7 +251,7 @@ fn places_in_json_are_secrets_on_request() {
 #[test]
 fn json_may_be_deep() {
     let paths = vec![JsonPath::new("**.a").unwrap()];
-    let redaction = Rules { paths, ..Rules::default() }.compile().unwrap();
+    let redaction = RedactionRules { paths, ..RedactionRules::default() }.compile().unwrap();
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let request = Request { body: Some(Body::new(0, deep)), ..Request::default() };
     assert!(redaction.scan(&Exchange { request, ..Exchange::default() }).findings.is_empty());

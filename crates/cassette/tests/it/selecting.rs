@@ -178,7 +178,7 @@ fn a_long_body_goes_from_cassette_to_cassette_in_fragments() {
             chunk[..8].copy_from_slice(format!("{number:08}").as_bytes());
             call.response_chunk(number as u64, &chunk).unwrap();
         }
-        call.end(cassette::Ending::default()).unwrap();
+        call.end(cassette::ExchangeEnd::default()).unwrap();
         recorder.finish().unwrap();
     }
     let child = Command::new(std::env::current_exe().unwrap())

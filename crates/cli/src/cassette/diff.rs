@@ -4,7 +4,7 @@ use super::{damaged, open};
 use crate::journal::escaped;
 use crate::output::{Ended, Out};
 use crate::run::End;
-use cassette::compare::{Change, Changed, Comparison, compare};
+use cassette::compare::{Change, ChangedExchange, Comparison, compare};
 use cassette::{Cassette, ReadError, ReadOptions};
 use clap::Args;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn lines(comparison: &Comparison, before: &Cassette, after: &Cassette) -> Result
             lines.push(format!("{sign} {number}  {}", escaped(line.as_bytes())));
         }
     }
-    for Changed { before: one, after: other, changes, .. } in &comparison.changed {
+    for ChangedExchange { before: one, after: other, changes, .. } in &comparison.changed {
         let ((one, line), (other, _)) = (named(before, *one)?, named(after, *other)?);
         let numbers = if one == other { one.to_string() } else { format!("{one}, {other}") };
         lines.push(format!("~ {numbers}  {}", escaped(line.as_bytes())));
@@ -90,7 +90,7 @@ fn objects(comparison: &Comparison, before: &Cassette, after: &Cassette) -> Resu
             objects.push(json!({ "only": side, "number": number, "request": request }));
         }
     }
-    for Changed { before: one, after: other, changes, .. } in &comparison.changed {
+    for ChangedExchange { before: one, after: other, changes, .. } in &comparison.changed {
         let ((one, request), (other, _)) = (named(before, *one)?, named(after, *other)?);
         let changes: Vec<_> = changes.iter().map(as_json).collect();
         objects.push(json!({ "numbers": [one, other], "request": request, "changes": changes }));

@@ -4,16 +4,16 @@
 //!    cassette means its recording as well, so what a crash left is looked at as the rest.
 //! 2. Nothing is written but what `convert`, `merge` and `redact` are told to make, and that all at once or not at all.
 
-mod change;
 mod diff;
 mod show;
 mod stats;
 mod verify;
+mod write;
 
 use crate::arguments::byte_count;
 use crate::output::fail;
 use crate::run::End;
-use cassette::{Cassette, Damage, Excess, Failure, Flaw, Form, FormError, ReadError, ReadOptions};
+use cassette::{Cassette, Damage, FileError, Flaw, Form, FormError, LimitExceeded, ReadError, ReadOptions};
 use clap::{Args, Subcommand};
 use metroon::TapeReader;
 use std::io::ErrorKind;
@@ -34,11 +34,11 @@ pub(crate) struct CassetteArguments {
     max_size: Option<u64>,
 
     #[command(subcommand)]
-    verb: Verb,
+    verb: CassetteVerb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum CassetteVerb {
     /// Print a line for each exchange, or all of one
     #[command(after_help = ABOUT)]
     Show(show::ShowArguments),
@@ -49,30 +49,30 @@ enum Verb {
     #[command(after_help = ABOUT)]
     Verify(verify::VerifyArguments),
     /// Write a cassette in another form; seal one whose recording was cut off
-    #[command(after_help = change::ABOUT_CONVERT)]
-    Convert(change::ConvertArguments),
+    #[command(after_help = write::ABOUT_CONVERT)]
+    Convert(write::ConvertArguments),
     /// Say what differs between two cassettes
     #[command(after_help = diff::ABOUT_DIFF)]
     Diff(diff::DiffArguments),
     /// Make one cassette of several, in the order in which requests began
-    #[command(after_help = change::ABOUT_MERGE)]
-    Merge(change::MergeArguments),
+    #[command(after_help = write::ABOUT_MERGE)]
+    Merge(write::MergeArguments),
     /// Write a cassette without the secrets that are on it
-    #[command(after_help = change::ABOUT_REDACT)]
-    Redact(change::RedactArguments),
+    #[command(after_help = write::ABOUT_REDACT)]
+    Redact(write::RedactArguments),
 }
 
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: &CassetteArguments) -> End {
     let options = read_options(arguments.max_size);
     let done = match &arguments.verb {
-        Verb::Show(arguments) => show::show(arguments, options),
-        Verb::Stats(arguments) => stats::stats(arguments, options),
-        Verb::Verify(arguments) => verify::verify(arguments, options),
-        Verb::Convert(arguments) => change::convert(arguments, options),
-        Verb::Diff(arguments) => diff::diff(arguments, options),
-        Verb::Merge(arguments) => change::merge(arguments, options),
-        Verb::Redact(arguments) => change::redact(arguments, options),
+        CassetteVerb::Show(arguments) => show::show(arguments, options),
+        CassetteVerb::Stats(arguments) => stats::stats(arguments, options),
+        CassetteVerb::Verify(arguments) => verify::verify(arguments, options),
+        CassetteVerb::Convert(arguments) => write::convert(arguments, options),
+        CassetteVerb::Diff(arguments) => diff::diff(arguments, options),
+        CassetteVerb::Merge(arguments) => write::merge(arguments, options),
+        CassetteVerb::Redact(arguments) => write::redact(arguments, options),
     };
     done.unwrap_or_else(|end| end)
 }
@@ -89,7 +89,7 @@ pub(crate) fn read_options(max_size: Option<u64>) -> ReadOptions {
 }
 
 /// Tells that more would come of a file than is allowed.
-fn too_much(path: &Path, Excess { file, what, most, .. }: &Excess) -> End {
+fn too_much(path: &Path, LimitExceeded { file, what, most, .. }: &LimitExceeded) -> End {
     // What lies in memory has no name of its own.
     let file = if file.is_empty() { path.display().to_string() } else { file.clone() };
     let message = format!("{file}: {what} has more than the {most} bytes that are read of one file");
@@ -109,7 +109,7 @@ fn unreadable(path: &Path, error: &FormError) -> End {
     }
 }
 
-fn not_opened(failure: &Failure) -> End {
+fn not_opened(failure: &FileError) -> End {
     let kind = failure.error.kind();
     let is_wrong_path = matches!(
         kind,

@@ -28,7 +28,7 @@ pub(crate) struct StatsArguments {
 
 /// What was counted.
 #[derive(Default)]
-struct Counts {
+struct CassetteCounts {
     exchanges: u64,
     websockets: u64,
     frames: u64,
@@ -51,7 +51,7 @@ struct Counts {
 
 pub(super) fn stats(arguments: &StatsArguments, options: ReadOptions) -> Ended {
     let (cassette, form) = open(&arguments.cassette, options)?;
-    let counts = Counts::of(&cassette).map_err(|error| damaged(&arguments.cassette, &error))?;
+    let counts = CassetteCounts::of(&cassette).map_err(|error| damaged(&arguments.cassette, &error))?;
     let file_bytes = file_bytes(&arguments.cassette);
     let state = match (form, cassette.is_sealed(), cassette.summary().unsealed) {
         (Form::Cassette, true, _) => "sealed".to_owned(),
@@ -92,7 +92,7 @@ fn hash(body: &mut BodyReader<'_>, hasher: &RandomState) -> Result<u64, ReadErro
     Ok(hasher.finish())
 }
 
-impl Counts {
+impl CassetteCounts {
     fn of(cassette: &Cassette) -> Result<Self, ReadError> {
         let (mut counts, hasher) = (Self { left_out: cassette.left_out()?, ..Self::default() }, RandomState::new());
         for at in 0..cassette.len() {

@@ -2,27 +2,27 @@
 //!
 //! 1. [`arguments`] become options of a proxy, which listens when the program is started.
 //! 2. [`child`] runs the program with the variables that its runtime goes by, passes signals on, and gives its exit code.
-//!    Without a program, [`stay`] says how the proxy is reached and waits for a signal.
+//!    Without a program, [`listen`] says how the proxy is reached and waits for a signal.
 //! 3. The proxy is stopped, which seals the cassette, and [`summary`] says on the standard error what it did. The standard output
 //!    is the program's.
 
 mod arguments;
 mod child;
-mod form;
+mod converted_file;
+mod listen;
 mod secrets;
 mod signals;
-mod stay;
 mod summary;
 
 use crate::output::fail;
 use crate::render;
 use crate::run::End;
-pub(crate) use arguments::{NetworkArguments, PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
-use arguments::{UpstreamArguments, When};
+use arguments::{IsolationMode, UpstreamArguments};
+pub(crate) use arguments::{NetworkArguments, RecordArguments, ReplayingArguments, SecretArguments, ServingArguments};
 use cassette::{Cassette, Mode, ReadOptions, RecordError, SealError};
-use child::Program;
+use child::ChildProgram;
 pub(crate) use child::isolated;
-use form::OtherForm;
+use converted_file::ConvertedFile;
 use server::{
     ControlOptions, Edits, Limits, PassedHost, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy,
 };
@@ -33,15 +33,15 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use summary::{Before, Kept, Style, Summary};
+use summary::{CassetteBefore, HelpStyle, RecordingResult, Summary};
 
 /// What is done, as far as it does not depend on the verb's own words.
-struct Job<'a> {
+struct ProxyJob<'a> {
     cassette: &'a Path,
     /// The file that the cassette stands for, if that has another form.
-    other: Option<OtherForm>,
+    other: Option<ConvertedFile>,
     records: bool,
-    before: Before,
+    before: CassetteBefore,
     /// Whether a new cassette on which nothing was recorded stays.
     allows_empty: bool,
     serving: &'a ServingArguments,
@@ -68,14 +68,14 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
         Ok(place) => place,
         Err(end) => return end.into(),
     };
-    let cassette = &other.as_ref().map_or(file.as_path(), OtherForm::cassette).to_owned();
+    let cassette = &other.as_ref().map_or(file.as_path(), ConvertedFile::cassette).to_owned();
     let secrets = known_secrets(secrets, used.as_ref(), cassette, mode.may_send(used.is_some()));
     let options = ProxyOptions::new(Traffic::cassette(cassette, *mode)).reading(reading);
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
             let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
-            Job { cassette, other, records, before, allows_empty, serving, network, command }.run(options)
+            ProxyJob { cassette, other, records, before, allows_empty, serving, network, command }.run(options)
         }
         Err(end) => {
             // Nothing was recorded, so nothing stands for the file.
@@ -86,23 +86,29 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
 }
 
 /// Where it is recorded to: a cassette, be it one that stands for a file of another form, with what lies there.
-fn place(file: &Path, mode: Mode, reading: ReadOptions) -> Result<(Option<OtherForm>, Before, Option<Cassette>), End> {
-    let other = OtherForm::of(file, mode, reading)?;
-    let (before, used) = there(other.as_ref().map_or(file, OtherForm::cassette), mode, reading)?;
+fn place(
+    file: &Path,
+    mode: Mode,
+    reading: ReadOptions,
+) -> Result<(Option<ConvertedFile>, CassetteBefore, Option<Cassette>), End> {
+    let other = ConvertedFile::of(file, mode, reading)?;
+    let (before, used) = there(other.as_ref().map_or(file, ConvertedFile::cassette), mode, reading)?;
     let is_replaced = mode == Mode::All && other.as_ref().is_some_and(|other| other.was_there);
-    Ok((other, if is_replaced { Before::Replaced } else { before }, used))
+    Ok((other, if is_replaced { CassetteBefore::Replaced } else { before }, used))
 }
 
 /// Looks at what lies where a cassette is to be recorded, and gives the cassette if it is used. A cassette takes the place of a cassette, damaged or
 /// not, and of nothing else.
-fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(Before, Option<Cassette>), End> {
+fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(CassetteBefore, Option<Cassette>), End> {
     if mode == Mode::Passthrough || ![path.to_owned(), recording_of(path)].iter().any(|path| path.exists()) {
-        return Ok((Before::Nothing, None));
+        return Ok((CassetteBefore::Nothing, None));
     }
     match Cassette::open_with(path, reading) {
-        Ok(_) if mode == Mode::All => Ok((Before::Replaced, None)),
-        Ok(cassette) => Ok((Before::Used, Some(cassette))),
-        Err(error) if mode == Mode::All && crate::cassette::is_damaged(path, &error) => Ok((Before::Replaced, None)),
+        Ok(_) if mode == Mode::All => Ok((CassetteBefore::Replaced, None)),
+        Ok(cassette) => Ok((CassetteBefore::Used, Some(cassette))),
+        Err(error) if mode == Mode::All && crate::cassette::is_damaged(path, &error) => {
+            Ok((CassetteBefore::Replaced, None))
+        }
         Err(error) => Err(crate::cassette::damaged(path, &error)),
     }
 }
@@ -112,7 +118,7 @@ pub(crate) fn replay(
     cassette: &Path,
     reading: ReadOptions,
     (serving, network): (&ServingArguments, &NetworkArguments),
-    (playing, secrets): (&PlayingArguments, &SecretArguments),
+    (playing, secrets): (&ReplayingArguments, &SecretArguments),
     command: &[OsString],
 ) -> ExitCode {
     let opened = match crate::cassette::open(cassette, reading) {
@@ -126,11 +132,11 @@ pub(crate) fn replay(
     }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
-            let job = Job {
+            let job = ProxyJob {
                 cassette,
                 other: None,
                 records: false,
-                before: Before::Used,
+                before: CassetteBefore::Used,
                 allows_empty: false,
                 serving,
                 network,
@@ -148,7 +154,7 @@ fn recording_of(cassette: &Path) -> PathBuf {
     name.into()
 }
 
-fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOptions, End> {
+fn play(options: ProxyOptions, playing: &ReplayingArguments) -> Result<ProxyOptions, End> {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let mut options = options.latency(playing.latency()).rules(playing.rules()).repeats(playing.repeats());
     if let Some(file) = &playing.edits {
@@ -233,13 +239,13 @@ fn either_case(name: &str) -> Option<String> {
     variable(name).or_else(|| variable(&name.to_uppercase()))
 }
 
-impl Job<'_> {
+impl ProxyJob<'_> {
     fn run(&self, mut options: ProxyOptions) -> ExitCode {
         let signals = match Signals::hold() {
             Ok(signals) => signals,
             Err(error) => return fail(&format!("cannot hold back signals: {error}"), "", End::Error).into(),
         };
-        if self.command.is_empty() && self.network.isolate.is_some_and(|when| when != When::Off) {
+        if self.command.is_empty() && self.network.isolate.is_some_and(|when| when != IsolationMode::Off) {
             return not_isolated().into();
         }
         if let Some(address) = self.serving.listen {
@@ -260,9 +266,9 @@ impl Job<'_> {
         let (code, program) = match self.command {
             [] => (self.stay(&proxy, &passes, &signals), None),
             [name, ..] => {
-                let usual = if self.records { When::Off } else { When::Auto };
+                let usual = if self.records { IsolationMode::Off } else { IsolationMode::Auto };
                 let isolate = self.network.isolate.unwrap_or(usual);
-                let program = Program { command: self.command, proxy: &proxy, passes: &passes, isolate };
+                let program = ChildProgram { command: self.command, proxy: &proxy, passes: &passes, isolate };
                 match child::run(&program, &signals) {
                     Ok(code) => (code, Some(name)),
                     Err(code) => (code, None),
@@ -274,7 +280,7 @@ impl Job<'_> {
 
     fn stay(&self, proxy: &Proxy, passes: &[PassedHost], signals: &Signals) -> u8 {
         match child::variables(proxy, passes) {
-            Ok(variables) => stay::until_told(proxy, self.serving.ready_json, &self.doing(), &variables, signals),
+            Ok(variables) => listen::until_told(proxy, self.serving.ready_json, &self.doing(), &variables, signals),
             Err(end) => end.code(),
         }
     }
@@ -286,7 +292,7 @@ impl Job<'_> {
 
     /// What the user named.
     fn named(&self) -> &Path {
-        self.other.as_ref().map_or(self.cassette, OtherForm::file)
+        self.other.as_ref().map_or(self.cassette, ConvertedFile::file)
     }
 
     /// Seals the cassette and says what was done, by the program if one has run.
@@ -302,17 +308,17 @@ impl Job<'_> {
         };
         let Self { records, before, .. } = *self;
         let kept = match sealed.is_ok() && report.recorder_failure.is_none() {
-            true if self.is_left_out(&report) => Kept::Nothing,
-            true => Kept::All,
+            true if self.is_left_out(&report) => RecordingResult::Nothing,
+            true => RecordingResult::All,
             false => self.unsealed(),
         };
         let (kept, not_written) = self.write_other(&report, kept);
         let style = std::env::var("METROON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
-        let style = style.map_or(Style::default(), |name| Style::named(&name));
+        let style = style.map_or(HelpStyle::default(), |name| HelpStyle::named(&name));
         let summary = Summary { report: &report, cassette, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
-            stay::say_done(&report, summary.kept != Kept::Nothing);
+            listen::say_done(&report, summary.kept != RecordingResult::Nothing);
         }
         let failed =
             self.failure(&report, sealed).or(not_written).or(report.bypassed.first().map(|_| End::Error.code()));
@@ -322,21 +328,21 @@ impl Job<'_> {
     }
 
     /// Writes the file of another form that the cassette stands for. Gives what there is then, and the code if it could not be written.
-    fn write_other(&self, report: &Report, kept: Kept) -> (Kept, Option<u8>) {
-        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Unsealed(..))) else {
+    fn write_other(&self, report: &Report, kept: RecordingResult) -> (RecordingResult, Option<u8>) {
+        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, RecordingResult::Unsealed(..))) else {
             return (kept, None);
         };
-        let is_new = kept == Kept::All && (report.recorded > 0 || self.before == Before::Nothing);
+        let is_new = kept == RecordingResult::All && (report.recorded > 0 || self.before == CassetteBefore::Nothing);
         match other.finish(is_new) {
             Ok(()) => (kept, None),
-            Err(end) => (Kept::Unwritten(other.cassette().display().to_string()), Some(end.code())),
+            Err(end) => (RecordingResult::Unwritten(other.cassette().display().to_string()), Some(end.code())),
         }
     }
 
     /// Whether there is no use in a new cassette, which is removed then: the next run would answer everything from one that has nothing.
     /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
-        let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
+        let is_empty = self.before == CassetteBefore::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty
             && Cassette::open(self.cassette).is_ok_and(|cassette| cassette.is_empty())
             && std::fs::remove_file(self.cassette).is_ok()
@@ -345,19 +351,21 @@ impl Job<'_> {
     /// Where it was recorded to: a cassette that is recorded anew stays until the new one is complete.
     fn recorded_to(&self) -> PathBuf {
         let mut name = self.cassette.as_os_str().to_owned();
-        if self.before == Before::Replaced {
+        if self.before == CassetteBefore::Replaced {
             name.push(".new");
         }
         name.into()
     }
 
     /// What there is of a recording that was not sealed.
-    fn unsealed(&self) -> Kept {
+    fn unsealed(&self) -> RecordingResult {
         let (cassette, recording) = (self.recorded_to(), recording_of(&self.recorded_to()));
         match Cassette::open(cassette) {
-            Ok(left) if recording.exists() => Kept::Unsealed(left.len() as u64, recording.display().to_string()),
-            Ok(_) => Kept::All,
-            Err(_) => Kept::Nothing,
+            Ok(left) if recording.exists() => {
+                RecordingResult::Unsealed(left.len() as u64, recording.display().to_string())
+            }
+            Ok(_) => RecordingResult::All,
+            Err(_) => RecordingResult::Nothing,
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::arguments::SecretArguments;
 use cassette::matching::JsonPath;
-use cassette::redact::{Redaction, Rules as Secrets};
+use cassette::redact::{Redaction, RedactionRules};
 use cassette::{Cassette, Note, ReadError};
 use std::ffi::OsString;
 
@@ -63,7 +63,7 @@ impl SecretArguments {
         let secrets = self.secret_from.iter().map(value).collect::<Result<_, _>>()?;
         let paths = self.secret_json_path.iter().map(|path| JsonPath::new(path)).collect::<Result<_, _>>();
         let paths = paths.map_err(|error| error.to_string())?;
-        let rules = Secrets { names: self.secret_name.clone(), paths, secrets, ..Secrets::default() };
+        let rules = RedactionRules { names: self.secret_name.clone(), paths, secrets, ..RedactionRules::default() };
         rules.compile().map(Some).map_err(|error| error.to_string())
     }
 

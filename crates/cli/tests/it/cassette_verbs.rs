@@ -2,8 +2,8 @@
 
 use crate::harness::{Ended, Folder};
 use cassette::{
-    Body, Content, Direction, Ending, Exchange, Filter, Header, LeaveOut, NetworkError, NetworkErrorKind, Note, Opcode,
-    Outcome, Recorder, RecorderOptions, Request, Response, WsFrame,
+    Body, Content, Direction, Exchange, ExchangeEnd, Filter, Header, LeaveOutRule, NetworkError, NetworkErrorKind,
+    Note, Opcode, Outcome, Recorder, RecorderOptions, Request, Response, WsFrame,
 };
 use std::os::unix::fs::FileExt;
 
@@ -192,7 +192,7 @@ fn what_a_cassette_comes_to_is_counted() {
 #[test]
 fn what_was_left_out_and_what_is_not_known_is_said() {
     let folder = Folder::new("cassette-left-out");
-    let rule = LeaveOut { status: Some(200..=299), ..LeaveOut::for_reason("answered well") };
+    let rule = LeaveOutRule { status: Some(200..=299), ..LeaveOutRule::for_reason("answered well") };
     let options = RecorderOptions::default().filter(Filter::default().leave_out(rule));
     let recorder = Recorder::open(folder.path().join("a.cassette"), options).expect("it is opened");
     recorder.record(exchange(0)).expect("it is left out");
@@ -450,7 +450,7 @@ fn a_recording_that_goes_on_is_shown_and_not_sealed() {
     let ended = folder.run(&["cassette", "convert", "live.cassette", "live.cassette"]);
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(ended.err.contains("help: end the program that records to it"), "{}", ended.err);
-    call.end(Ending::default()).expect("it is recorded");
+    call.end(ExchangeEnd::default()).expect("it is recorded");
     recorder.finish().expect("it is sealed");
     assert!(folder.good(&["cassette", "verify", "live.cassette"]).contains("sound, sealed: 2 exchanges"));
 }

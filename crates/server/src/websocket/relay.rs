@@ -37,7 +37,7 @@ pub(crate) async fn relay(
     else {
         return ConnectionDisposition::Reset;
     };
-    if tap.record(0, cassette::Call::open_websocket).is_err() {
+    if tap.record(0, cassette::OpenExchange::open_websocket).is_err() {
         return ConnectionDisposition::Reset;
     }
     let state = RelayState::default();

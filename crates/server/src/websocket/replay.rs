@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::shared::ThreadState;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cassette::matching::Rules;
+use cassette::matching::MatchRules;
 use cassette::redact::{MessageReader, Redaction};
 use cassette::{Direction, Exchange, Header, Opcode, Outcome, WsFrame};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
@@ -93,7 +93,7 @@ pub(crate) async fn replay(
 struct ConversationPlayer<'p> {
     shared: &'p ThreadState,
     redaction: Option<&'p Redaction>,
-    rules: &'p Rules,
+    rules: &'p MatchRules,
     /// Whether messages may be compressed, as they were.
     compresses: bool,
     /// What was said when it was recorded, and what the client says now, without compression.

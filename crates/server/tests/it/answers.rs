@@ -1,9 +1,10 @@
 //! Which answer a request gets from the cassette, and what is said if there is none.
 
 use crate::fixture::{Answer, Client, Mode, Rude, Trip, client};
-use cassette::matching::{Repeats, Rules};
+use cassette::matching::{MatchRules, Repeats};
 use cassette::{
-    Cassette, Exchange, Expired, Expiry, Filter, LeaveOut, NetworkErrorKind, Outcome, Request, Response, write_cassette,
+    Cassette, Exchange, Expired, Expiry, Filter, LeaveOutRule, NetworkErrorKind, Outcome, Request, Response,
+    write_cassette,
 };
 use server::{Proxy, Resolve};
 use std::collections::HashSet;
@@ -235,7 +236,7 @@ fn the_order_is_that_of_the_beginnings() {
 fn rules_say_what_is_the_same_question() {
     let trip = Trip::new();
     make_cassette(&trip.cassette(), &["/a?x=1"], now_ns());
-    let proxy = Proxy::start(trip.options(Mode::None).rules(Rules::lenient())).unwrap();
+    let proxy = Proxy::start(trip.options(Mode::None).rules(MatchRules::lenient())).unwrap();
     assert_eq!(client(&proxy).ask("GET", "/a?y=2", "", b"ignored").text(), "0");
 }
 
@@ -378,8 +379,8 @@ fn an_early_end_looks_the_same_recorded_and_replayed() {
 fn filtered_is_counted() {
     let trip = Trip::new();
     let filter = Filter::default()
-        .leave_out(LeaveOut { methods: vec!["OPTIONS".into()], ..LeaveOut::for_reason("preflight") })
-        .leave_out(LeaveOut { content_types: vec!["text/*".into()], ..LeaveOut::for_reason("texts") });
+        .leave_out(LeaveOutRule { methods: vec!["OPTIONS".into()], ..LeaveOutRule::for_reason("preflight") })
+        .leave_out(LeaveOutRule { content_types: vec!["text/*".into()], ..LeaveOutRule::for_reason("texts") });
     let proxy = Proxy::start(trip.options(Mode::All).filter(filter)).unwrap();
     let mut client = client(&proxy);
     client.get("/json");
@@ -458,7 +459,7 @@ fn bodies_that_do_not_matter_may_be_of_any_length() {
     make_cassette(&trip.cassette(), &["/a"], now_ns());
     let mut limits = server::Limits::default();
     limits.matched_body_bytes = 10;
-    let rules = Rules { method: false, ..Rules::lenient() };
+    let rules = MatchRules { method: false, ..MatchRules::lenient() };
     let proxy = Proxy::start(trip.options(Mode::None).limits(limits).rules(rules)).unwrap();
     assert_eq!(client(&proxy).ask("POST", "/a", "", &[b'x'; 100_000]).text(), "0");
 }

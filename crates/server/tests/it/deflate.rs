@@ -1,7 +1,7 @@
 //! WebSockets whose messages are compressed, spoken by hand on both sides.
 
 use crate::fixture::{Client, Mode, Rude, Trip, client};
-use cassette::matching::{BodyRule, JsonPath, Rules};
+use cassette::matching::{BodyRule, JsonPath, MatchRules};
 use cassette::redact::MessageReader;
 use cassette::{Cassette, Direction, Opcode, WsFrame};
 use flate2::{Compress, Compression, FlushCompress};
@@ -181,7 +181,8 @@ fn a_compressed_message_that_differs_is_shown_in_words() {
     assert_eq!(report.websocket_differences, 1, "{:?}", report.warnings);
     assert!(report.warnings[0].contains("message at frog: recorded \"Sam\", now \"Fritz\""), "{:?}", report.warnings);
     // What is left out of bodies is left out of messages.
-    let rules = Rules { body: BodyRule::JsonWithout(vec![JsonPath::new("frog").unwrap()]), ..Rules::default() };
+    let rules =
+        MatchRules { body: BodyRule::JsonWithout(vec![JsonPath::new("frog").unwrap()]), ..MatchRules::default() };
     let proxy = replaying(&trip, |options| options.rules(rules.clone()));
     talk(&proxy, Some(Compression::fast()), &other);
     let report = proxy.stop().unwrap();

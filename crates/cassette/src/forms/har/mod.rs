@@ -14,7 +14,7 @@ mod read;
 mod times;
 mod write;
 
-use super::document::{Node, Wrong, difference, from_json, merge, to_json};
+use super::document::{Node, SyntaxProblem, difference, from_json, merge, to_json};
 use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
 use super::{Content, FormError};
@@ -54,7 +54,7 @@ pub(super) fn read(bytes: &[u8], options: ReadOptions) -> Result<Content, FormEr
     Ok(Content { exchanges, meta: missing.iter().map(|missing| note(DOCUMENT_NOTE, missing)).collect() })
 }
 
-fn entries(document: &Node) -> Result<Vec<Exchange<'static>>, Wrong> {
+fn entries(document: &Node) -> Result<Vec<Exchange<'static>>, SyntaxProblem> {
     document.read("log", |log| log.read("entries", |entries| entries.each(read::exchange)))
 }
 
@@ -119,7 +119,7 @@ fn check_order(exchanges: &[Exchange<'_>], losses: &mut Losses) {
 }
 
 /// An entry that comes back as the exchange, or as near to it as can be.
-fn entry(exchange: &Exchange<'_>, losses: &mut Losses) -> Result<Node, Wrong> {
+fn entry(exchange: &Exchange<'_>, losses: &mut Losses) -> Result<Node, SyntaxProblem> {
     let decoded = headers::without_compression(exchange);
     if decoded.is_some() {
         losses.add("compressed bytes of the response's body, which is written without compression", exchange.number);

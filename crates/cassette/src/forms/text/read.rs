@@ -13,47 +13,47 @@ use crate::websocket::{Direction, Opcode, WsFrame};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use line::{Line, Wrong};
+use line::{SyntaxProblem, TextLine};
 
 /// All of a cassette.
 pub(in crate::forms) fn read(bytes: &[u8]) -> Result<Content, FormError> {
-    let told = |wrong: Wrong| FormError::malformed("text", &wrong);
+    let told = |wrong: SyntaxProblem| FormError::malformed("text", &wrong);
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).map_err(|error| told(Wrong::no_text(bytes, error.valid_up_to())))?;
-    let mut lines = Line::all(text);
+    let text = std::str::from_utf8(bytes).map_err(|error| told(SyntaxProblem::no_text(bytes, error.valid_up_to())))?;
+    let mut lines = TextLine::all(text);
     let first = lines.next().unwrap_or_default();
     let version = first.text.strip_prefix(MAGIC).and_then(|version| version.trim_end().parse().ok());
     let version: u32 = version.ok_or_else(|| told(first.wrong(0, format!("the first line is `{MAGIC}{VERSION}`"))))?;
     if version > VERSION {
         return Err(FormError::Version { file: String::new(), version });
     }
-    Reader::default().read(lines).map_err(told)
+    TextReader::default().read(lines).map_err(told)
 }
 
 /// What has been read.
 #[derive(Default)]
-struct Reader {
+struct TextReader {
     content: Content,
     /// The exchange that is being read.
-    exchange: Option<Draft>,
+    exchange: Option<ParsedExchange>,
     has_ended: bool,
 }
 
 /// An exchange, as far as it was read.
 #[derive(Default)]
-struct Draft {
+struct ParsedExchange {
     exchange: Exchange<'static>,
     has_started: bool,
     has_request: bool,
     has_outcome: bool,
     /// What indented lines belong to.
-    place: Place,
+    place: Section,
     /// The bytes that indented lines add up to, of a chunk or of a frame.
-    open: Option<Open>,
+    open: Option<OpenBody>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Place {
+enum Section {
     /// Nothing can be below.
     #[default]
     Nothing,
@@ -68,7 +68,7 @@ enum Place {
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenBody {
     at_us: u64,
     bytes: Vec<u8>,
     /// Whether there was a line of text, or of base64.
@@ -76,8 +76,8 @@ struct Open {
     has_base64: bool,
 }
 
-impl Reader {
-    fn read<'t>(mut self, lines: impl Iterator<Item = Line<'t>>) -> Result<Content, Wrong> {
+impl TextReader {
+    fn read<'t>(mut self, lines: impl Iterator<Item = TextLine<'t>>) -> Result<Content, SyntaxProblem> {
         let mut last = 1;
         for line in lines.filter(|line| !line.says_nothing()) {
             last = line.number;
@@ -86,12 +86,13 @@ impl Reader {
             }
             self.take(line)?;
         }
-        let missing =
-            || Wrong::at(last, 1, "the line `end` is missing at the end: the file was cut off, or it needs one");
+        let missing = || {
+            SyntaxProblem::at(last, 1, "the line `end` is missing at the end: the file was cut off, or it needs one")
+        };
         if self.has_ended { Ok(self.content) } else { Err(missing()) }
     }
 
-    fn take(&mut self, mut line: Line<'_>) -> Result<(), Wrong> {
+    fn take(&mut self, mut line: TextLine<'_>) -> Result<(), SyntaxProblem> {
         if let Some(below) = line.text.strip_prefix(INDENT) {
             let at = line.text.len() - below.len();
             let draft = self.exchange.as_mut().ok_or_else(|| line.wrong(at, NOTHING_ABOVE))?;
@@ -110,17 +111,18 @@ impl Reader {
         line.end()
     }
 
-    fn begin(&mut self, is_end: bool, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn begin(&mut self, is_end: bool, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         if is_end {
             self.has_ended = true;
             return Ok(());
         }
         let number = line.number("the number of an exchange")?;
-        self.exchange = Some(Draft { exchange: Exchange { number, ..Exchange::default() }, ..Draft::default() });
+        self.exchange =
+            Some(ParsedExchange { exchange: Exchange { number, ..Exchange::default() }, ..ParsedExchange::default() });
         Ok(())
     }
 
-    fn finish_exchange(&mut self, line: &Line<'_>) -> Result<(), Wrong> {
+    fn finish_exchange(&mut self, line: &TextLine<'_>) -> Result<(), SyntaxProblem> {
         let Some(mut draft) = self.exchange.take() else { return Ok(()) };
         draft.close();
         let number = draft.exchange.number;
@@ -140,7 +142,7 @@ impl Reader {
 const NOTHING_ABOVE: &str =
     "an indented line belongs to the line above it, and there is none that it can belong to: move it or take it out";
 
-fn unknown(line: &Line<'_>, word: &str, known: &str) -> Wrong {
+fn unknown(line: &TextLine<'_>, word: &str, known: &str) -> SyntaxProblem {
     let is_conflict = ["<<<<<<<", "=======", ">>>>>>>", "|||||||"].iter().any(|mark| word.starts_with(mark));
     if is_conflict {
         return line.wrong(0, "a merge conflict: keep the lines that are to stay, and take its marks out");
@@ -152,9 +154,9 @@ fn unknown(line: &Line<'_>, word: &str, known: &str) -> Wrong {
 const OF_AN_EXCHANGE: &str = "`started`, `ended`, `request`, `informational`, `response`, `body`, `chunk`, `trailers`, \
                               `websocket`, `sent`, `received`, `outcome`, `note`, `exchange` and `end`";
 
-impl Draft {
+impl ParsedExchange {
     /// A line that begins with a word.
-    fn take(&mut self, word: &str, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn take(&mut self, word: &str, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         self.close();
         let before = std::mem::take(&mut self.place);
         match word {
@@ -178,19 +180,19 @@ impl Draft {
     }
 
     /// A line below another one.
-    fn below(&mut self, line: &Line<'_>, at: usize) -> Result<(), Wrong> {
+    fn below(&mut self, line: &TextLine<'_>, at: usize) -> Result<(), SyntaxProblem> {
         let Exchange { request, response, informational, .. } = &mut self.exchange;
         let response = response.as_mut();
         let headers = match self.place {
-            Place::Nothing => return Err(line.wrong(at, NOTHING_ABOVE)),
-            Place::RequestBody | Place::ResponseBody | Place::Frame => {
+            Section::Nothing => return Err(line.wrong(at, NOTHING_ABOVE)),
+            Section::RequestBody | Section::ResponseBody | Section::Frame => {
                 return self.open.get_or_insert_default().take(line, at);
             }
-            Place::RequestHeaders => Some(&mut request.headers),
-            Place::RequestTrailers => Some(&mut request.trailers),
-            Place::Informational => informational.last_mut().map(|informational| &mut informational.headers),
-            Place::ResponseHeaders => response.map(|response| &mut response.headers),
-            Place::ResponseTrailers => response.map(|response| &mut response.trailers),
+            Section::RequestHeaders => Some(&mut request.headers),
+            Section::RequestTrailers => Some(&mut request.trailers),
+            Section::Informational => informational.last_mut().map(|informational| &mut informational.headers),
+            Section::ResponseHeaders => response.map(|response| &mut response.headers),
+            Section::ResponseTrailers => response.map(|response| &mut response.trailers),
         };
         let mut line = line.from(at);
         let (name, value) = pair(&mut line)?;
@@ -202,9 +204,9 @@ impl Draft {
 
     /// Puts what indented lines came to where it belongs.
     fn close(&mut self) {
-        let Some(Open { at_us, bytes, .. }) = self.open.take() else { return };
+        let Some(OpenBody { at_us, bytes, .. }) = self.open.take() else { return };
         match self.place {
-            Place::Frame => {
+            Section::Frame => {
                 if let Some(frame) = self.exchange.frames.as_mut().and_then(|frames| frames.last_mut()) {
                     // In front is the code of a close frame.
                     frame.payload.0.to_mut().extend_from_slice(&bytes);
@@ -218,15 +220,15 @@ impl Draft {
         }
     }
 
-    fn body_at(&mut self, place: Place) -> Option<&mut Option<Body<'static>>> {
+    fn body_at(&mut self, place: Section) -> Option<&mut Option<Body<'static>>> {
         match place {
-            Place::RequestBody => Some(&mut self.exchange.request.body),
-            Place::ResponseBody => self.exchange.response.as_mut().map(|response| &mut response.body),
+            Section::RequestBody => Some(&mut self.exchange.request.body),
+            Section::ResponseBody => self.exchange.response.as_mut().map(|response| &mut response.body),
             _ => None,
         }
     }
 
-    fn started(&mut self, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn started(&mut self, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         once(line, std::mem::replace(&mut self.has_started, true))?;
         let (at, word) = (line.next_at(), line.word()?);
         let started: Result<Timestamp, _> = word.parse();
@@ -236,41 +238,41 @@ impl Draft {
         Ok(())
     }
 
-    fn request(&mut self, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn request(&mut self, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         once(line, std::mem::replace(&mut self.has_request, true))?;
         let method = line.bytes("the method of the request, such as GET")?;
         let (scheme, host, port) = line.origin()?;
         let target = line.bytes("the target of the request, such as /path?query")?;
         let version = line.version()?.unwrap_or_default();
         self.exchange.request = Request { method, scheme, host, port, target, version, ..Request::default() };
-        self.place = Place::RequestHeaders;
+        self.place = Section::RequestHeaders;
         Ok(())
     }
 
-    fn informational(&mut self, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn informational(&mut self, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         let status = line.number("the status of a response, such as 103")?;
         let at_us = line.optional_time()?.unwrap_or_default();
         let reason = line.rest()?;
         self.exchange.informational.push(Informational { at_us, status, reason, headers: Vec::new() });
-        self.place = Place::Informational;
+        self.place = Section::Informational;
         Ok(())
     }
 
-    fn response(&mut self, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn response(&mut self, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         once(line, self.exchange.response.is_some())?;
         let status = line.number("the status of a response, such as 200")?;
         let version = line.version()?.unwrap_or_default();
         let at_us = line.optional_time()?.unwrap_or_default();
         let reason = line.rest()?;
         self.exchange.response = Some(Response { at_us, status, reason, version, ..Response::default() });
-        self.place = Place::ResponseHeaders;
+        self.place = Section::ResponseHeaders;
         Ok(())
     }
 
-    fn body(&mut self, before: Place, line: &Line<'_>) -> Result<(), Wrong> {
+    fn body(&mut self, before: Section, line: &TextLine<'_>) -> Result<(), SyntaxProblem> {
         self.place = match before {
-            Place::RequestHeaders => Place::RequestBody,
-            Place::ResponseHeaders => Place::ResponseBody,
+            Section::RequestHeaders => Section::RequestBody,
+            Section::ResponseHeaders => Section::ResponseBody,
             _ => return Err(line.wrong(0, "a body comes after the headers of a request or a response, once")),
         };
         if let Some(body) = self.body_at(self.place) {
@@ -279,25 +281,25 @@ impl Draft {
         Ok(())
     }
 
-    fn chunk(&mut self, before: Place, line: &mut Line<'_>) -> Result<(), Wrong> {
-        if !matches!(before, Place::RequestBody | Place::ResponseBody) {
+    fn chunk(&mut self, before: Section, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
+        if !matches!(before, Section::RequestBody | Section::ResponseBody) {
             return Err(line.wrong(0, "a chunk belongs to a body: put the line `body` before the first one"));
         }
         self.place = before;
-        self.open = Some(Open { at_us: line.time()?, ..Open::default() });
+        self.open = Some(OpenBody { at_us: line.time()?, ..OpenBody::default() });
         Ok(())
     }
 
-    fn trailers(&mut self, before: Place, line: &Line<'_>) -> Result<(), Wrong> {
+    fn trailers(&mut self, before: Section, line: &TextLine<'_>) -> Result<(), SyntaxProblem> {
         self.place = match before {
-            Place::RequestHeaders | Place::RequestBody => Place::RequestTrailers,
-            Place::ResponseHeaders | Place::ResponseBody => Place::ResponseTrailers,
+            Section::RequestHeaders | Section::RequestBody => Section::RequestTrailers,
+            Section::ResponseHeaders | Section::ResponseBody => Section::ResponseTrailers,
             _ => return Err(line.wrong(0, "trailers come after the headers or the body of a message, once")),
         };
         Ok(())
     }
 
-    fn frame(&mut self, direction: Direction, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn frame(&mut self, direction: Direction, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         let Some(frames) = &mut self.exchange.frames else {
             return Err(
                 line.wrong(0, "a message belongs to a WebSocket: put the line `websocket` before the first one")
@@ -313,11 +315,11 @@ impl Draft {
             }
         }
         frames.push(frame);
-        self.place = Place::Frame;
+        self.place = Section::Frame;
         Ok(())
     }
 
-    fn outcome(&mut self, line: &mut Line<'_>) -> Result<(), Wrong> {
+    fn outcome(&mut self, line: &mut TextLine<'_>) -> Result<(), SyntaxProblem> {
         once(line, std::mem::replace(&mut self.has_outcome, true))?;
         let at = line.next_at();
         self.exchange.outcome = match line.word()? {
@@ -332,7 +334,7 @@ impl Draft {
 }
 
 /// That something is there for the first time.
-fn once(line: &Line<'_>, is_there: bool) -> Result<(), Wrong> {
+fn once(line: &TextLine<'_>, is_there: bool) -> Result<(), SyntaxProblem> {
     match is_there {
         true => Err(line.wrong(0, "the exchange has such a line already: take one of them out")),
         false => Ok(()),
@@ -340,12 +342,12 @@ fn once(line: &Line<'_>, is_there: bool) -> Result<(), Wrong> {
 }
 
 /// `NAME: VALUE`.
-fn pair(line: &mut Line<'_>) -> Result<(Bytes<'static>, Bytes<'static>), Wrong> {
+fn pair(line: &mut TextLine<'_>) -> Result<(Bytes<'static>, Bytes<'static>), SyntaxProblem> {
     let name = line.until_colon()?;
     Ok((name, line.rest()?))
 }
 
-fn opcode(line: &mut Line<'_>) -> Result<Opcode, Wrong> {
+fn opcode(line: &mut TextLine<'_>) -> Result<Opcode, SyntaxProblem> {
     let (at, word) = (line.next_at(), line.word()?);
     let named = OPCODES.iter().find(|(name, _)| *name == word).map(|(_, number)| *number);
     let numbered = || word.strip_prefix("opcode=").and_then(|number| number.parse().ok());
@@ -372,7 +374,7 @@ fn put_flag(frame: &mut WsFrame<'_>, word: &str) -> bool {
     true
 }
 
-fn network_error(line: &mut Line<'_>) -> Result<NetworkError<'static>, Wrong> {
+fn network_error(line: &mut TextLine<'_>) -> Result<NetworkError<'static>, SyntaxProblem> {
     let (at, kind) = (line.next_at(), line.before_colon()?);
     let (name, number) = kind.split_once(' ').map_or((kind, None), |(name, number)| (name, Some(number)));
     let of = KINDS.iter().find(|(known, _)| *known == name).map(|(_, of)| of);
@@ -385,9 +387,9 @@ fn network_error(line: &mut Line<'_>) -> Result<NetworkError<'static>, Wrong> {
     Ok(NetworkError { kind: of(number), message: line.rest()? })
 }
 
-impl Open {
+impl OpenBody {
     /// A line of content.
-    fn take(&mut self, line: &Line<'_>, at: usize) -> Result<(), Wrong> {
+    fn take(&mut self, line: &TextLine<'_>, at: usize) -> Result<(), SyntaxProblem> {
         let below = &line.text[at..];
         let (mark, behind) = below.split_at(below.chars().next().map_or(0, char::len_utf8));
         let behind_at = line.text.len() - behind.len();
@@ -420,7 +422,7 @@ impl Open {
     }
 }
 
-fn base64(line: &Line<'_>, at: usize, text: &str) -> Result<Vec<u8>, Wrong> {
+fn base64(line: &TextLine<'_>, at: usize, text: &str) -> Result<Vec<u8>, SyntaxProblem> {
     let text = text.trim_end();
     STANDARD.decode(text).map_err(|error| {
         let offset = match error {

@@ -9,7 +9,7 @@ mod read;
 mod structured;
 mod write;
 
-use super::document::{Node, Wrong, difference, from_json, from_yaml, merge, to_json, to_yaml};
+use super::document::{Node, SyntaxProblem, difference, from_json, from_yaml, merge, to_json, to_yaml};
 use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
 use super::{Content, FormError};
@@ -146,10 +146,10 @@ pub(super) fn read(bytes: &[u8], syntax: Syntax, options: ReadOptions) -> Result
     content(&mut document).map_err(|wrong| FormError::malformed(syntax.name(), &wrong))
 }
 
-fn content(document: &mut Node) -> Result<Content, Wrong> {
+fn content(document: &mut Node) -> Result<Content, SyntaxProblem> {
     let is_old = document.list().is_ok_and(|list| list.first().is_some_and(|first| first.get("request").is_some()));
     if is_old {
-        return Err(Wrong::new(
+        return Err(SyntaxProblem::new(
             "a cassette of a version before 1.0: record it again, or let its own migration mend it",
         ));
     }
@@ -162,7 +162,7 @@ fn content(document: &mut Node) -> Result<Content, Wrong> {
     let mut exchanges = match members.iter().any(|(other, _)| other == name) {
         // An empty cassette may have nothing there.
         true => document.read_if(name, |list| list.each(|interaction| read::interaction(interaction, style)))?,
-        false => return Err(Wrong::new("neither `interactions` nor `http_interactions` is there")),
+        false => return Err(SyntaxProblem::new("neither `interactions` nor `http_interactions` is there")),
     }
     .unwrap_or_default();
     exchanges.iter_mut().zip(0..).for_each(|(exchange, number)| exchange.number = number);
@@ -250,7 +250,7 @@ fn interaction(
     style: VcrStyle,
     syntax: Syntax,
     losses: &mut Losses,
-) -> Result<Option<Node>, Wrong> {
+) -> Result<Option<Node>, SyntaxProblem> {
     let Some(plain) = write::interaction(exchange, style, syntax) else {
         losses.add("whole exchanges that have no response, which are left out", exchange.number);
         return Ok(None);

@@ -12,7 +12,7 @@ use cassette::{Cassette, Form, Mode, ReadError, ReadOptions, SealOptions, Select
 use std::path::{Path, PathBuf};
 
 /// A file that is not a cassette, and the cassette that stands for it while it is recorded.
-pub(super) struct OtherForm {
+pub(super) struct ConvertedFile {
     file: PathBuf,
     form: Form,
     cassette: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct OtherForm {
     reading: ReadOptions,
 }
 
-impl OtherForm {
+impl ConvertedFile {
     /// What is recorded to a file of this name; `None` if the file is a cassette, or gets the name of one.
     pub(super) fn of(file: &Path, mode: Mode, reading: ReadOptions) -> Result<Option<Self>, End> {
         let named = Form::of_name(file);

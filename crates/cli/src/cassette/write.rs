@@ -4,8 +4,8 @@ use super::{damaged, is_recording, open, with_recording};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::End;
-use cassette::matching::{JsonPath, Rules as Matching};
-use cassette::redact::{Finding, Redacted, Redaction, Rules};
+use cassette::matching::{JsonPath, MatchRules};
+use cassette::redact::{Finding, Redacted, Redaction, RedactionRules};
 use cassette::{
     Cassette, Content, Exchange, Form, FormError, KeyScheme, ReadOptions, RecordError, Recorder, RecorderOptions,
     SealError, SealOptions, Selection,
@@ -54,7 +54,7 @@ pub(crate) struct ConvertArguments {
     to: Option<PathBuf>,
 
     #[command(flatten)]
-    how: How,
+    how: WriteArguments,
 }
 
 #[derive(Debug, Args)]
@@ -68,7 +68,7 @@ pub(crate) struct MergeArguments {
     to: PathBuf,
 
     #[command(flatten)]
-    how: How,
+    how: WriteArguments,
 }
 
 #[derive(Debug, Args)]
@@ -102,12 +102,12 @@ pub(crate) struct RedactArguments {
     only: bool,
 
     #[command(flatten)]
-    how: How,
+    how: WriteArguments,
 }
 
 /// How a cassette is written.
 #[derive(Debug, Args)]
-struct How {
+struct WriteArguments {
     /// The form of the new file: cassette, json, msgpack, text and others; a wrong name lists all
     #[arg(long = "to", value_name = "FORM")]
     form: Option<Form>,
@@ -152,7 +152,7 @@ fn in_memory(selection: &Selection<'_>, path: &Path) -> Result<Content, End> {
 }
 
 /// Writes a form to the standard output.
-fn print(from: &Path, how: &How, options: ReadOptions) -> Ended {
+fn print(from: &Path, how: &WriteArguments, options: ReadOptions) -> Ended {
     let (cassette, _) = open(from, options)?;
     let content = in_memory(&all(&cassette, from)?, from)?;
     let form = how.form.unwrap_or(Form::Text);
@@ -167,7 +167,7 @@ fn print(from: &Path, how: &How, options: ReadOptions) -> Ended {
 }
 
 /// Seals a recording that nobody goes on with.
-fn seal(to: &Path, how: &How, options: ReadOptions) -> Ended {
+fn seal(to: &Path, how: &WriteArguments, options: ReadOptions) -> Ended {
     // This says what is damaged, and what a crash left behind.
     super::verify::recording(to)?;
     let recording = RecorderOptions::default();
@@ -211,7 +211,7 @@ pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended
     let redaction = Arc::new(redaction(arguments)?);
     let (cassette, _) = open(from, options)?;
     let selection = all(&cassette, from)?;
-    let mut found = Found::default();
+    let mut found = SecretsFound::default();
     if how.form_of(to) != Form::Cassette {
         let mut content = in_memory(&selection, from)?;
         redact_in_memory(&mut content, &redaction, &mut found);
@@ -225,7 +225,7 @@ pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended
     report(to, Form::Cassette, selection.len())
 }
 
-fn redact_in_memory(content: &mut Content, redaction: &Redaction, found: &mut Found) {
+fn redact_in_memory(content: &mut Content, redaction: &Redaction, found: &mut SecretsFound) {
     for exchange in &mut content.exchanges {
         let redacted = redaction.exchange(exchange);
         found.told(Some(exchange.number), redacted);
@@ -243,7 +243,7 @@ fn redaction(arguments: &RedactArguments) -> Result<Redaction, End> {
             fail(&format!("there is no text in the environment variable {name}"), "set it to the secret", End::Usage)
         })
     };
-    let rules = Rules {
+    let rules = RedactionRules {
         without_usual: arguments.only,
         names: arguments.names.clone(),
         patterns: arguments.patterns.clone(),
@@ -255,9 +255,9 @@ fn redaction(arguments: &RedactArguments) -> Result<Redaction, End> {
 
 /// What was taken out, where and how often.
 #[derive(Default)]
-struct Found(BTreeMap<(usize, String), usize>, usize);
+struct SecretsFound(BTreeMap<(usize, String), usize>, usize);
 
-impl Found {
+impl SecretsFound {
     fn add(&mut self, whose: &str, findings: Vec<Finding>) {
         self.1 += 1;
         for finding in findings {
@@ -294,7 +294,7 @@ impl Found {
     }
 }
 
-impl How {
+impl WriteArguments {
     fn form_of(&self, to: &Path) -> Form {
         self.form.unwrap_or_else(|| Form::of_name(to))
     }
@@ -370,7 +370,7 @@ impl How {
     }
 
     fn options(&self) -> SealOptions {
-        let options = SealOptions::new(KeyScheme::of(&Matching::default()));
+        let options = SealOptions::new(KeyScheme::of(&MatchRules::default()));
         if self.keep_secrets { options.keep_secrets() } else { options }
     }
 
