@@ -3,7 +3,7 @@
 //! 1. An [`Outline`] is an exchange without its bodies, and a [`BodyReader`] for each of them.
 //! 2. A reader has one block of the cassette in memory, which is 256 KiB at most as Metroon writes them, or a body that lies within its exchange.
 //! 3. Its fragments are the chunks that were recorded, with their times. A chunk that goes beyond a piece of the cassette comes in
-//!    several fragments, of which all but the first [go on](Fragment::goes_on).
+//!    several fragments, of which all but the first [go on](BodyFragment::goes_on).
 //!
 //! Cost: a block is decompressed once as long as fragments are read in order.
 
