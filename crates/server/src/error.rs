@@ -2,10 +2,9 @@
 
 use cassette::{ReadError, RecordError};
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 /// Why a proxy does not start, or has not done all that it was to.
 #[derive(Debug)]

@@ -1,52 +1,19 @@
 //! One request of a client, and what is done with it.
 
+use crate::client_request::{ClientRequest, ExchangeClock};
 use crate::http1::Framing;
-use crate::peer::{IncomingBody, within};
+use crate::own_answers::{error_body, refuse, respond};
+use crate::peer_error::within;
 use crate::record::{self, Upload};
 use crate::replay;
 use crate::reply::{ConnectionDisposition, Reply};
 use crate::report::{LookupError, count};
-use crate::session::{RequestPlan, Session, now_ns};
+use crate::session::{RequestPlan, Session};
 use crate::shared::ThreadState;
-use crate::upstream::Route;
 use cassette::matching::Reason;
-use cassette::{Body, Header, Informational, Mode, Request};
+use cassette::{Body, Header, Informational, Mode};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Instant;
-
-/// One request of a client.
-pub(crate) struct ClientRequest<'c, 'r> {
-    pub(crate) started: Instant,
-    pub(crate) request: Request<'r>,
-    pub(crate) route: Route,
-    pub(crate) source: IncomingBody<'c>,
-    pub(crate) framing: Framing,
-    pub(crate) reply: Reply<'c>,
-    /// Whether the client waits with the body until it is told to go on.
-    pub(crate) expects_continue: bool,
-    /// Whether it asks for a WebSocket.
-    pub(crate) is_upgrade: bool,
-}
-
-/// Time, as it is on a cassette.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ExchangeClock {
-    pub(crate) started_ns: i64,
-    pub(crate) started: Instant,
-}
-
-impl ExchangeClock {
-    fn new(started: Instant) -> Self {
-        let ago = i64::try_from(started.elapsed().as_nanos()).unwrap_or_default();
-        Self { started_ns: now_ns().saturating_sub(ago), started }
-    }
-
-    /// Microseconds since the exchange began.
-    pub(crate) fn at_us(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
-    }
-}
 
 /// Why a request has no body that can be looked up.
 enum HoldBodyError {
@@ -223,51 +190,4 @@ async fn respond_expired(
 
 fn cassette(session: &Session) -> Option<String> {
     session.path().map(|path| path.display().to_string())
-}
-
-/// An error, as the clients of many services read it: they show `error.message` as the text of their exceptions.
-pub(crate) fn error_body(what: &str, message: &str, more: Value) -> Value {
-    let mut body = json!({"error": {"type": what, "message": message}});
-    if let (Some(body), Value::Object(more)) = (body.as_object_mut(), more) {
-        body.extend(more);
-    }
-    body
-}
-
-/// An answer of the proxy's own, which says so in a header.
-pub(crate) async fn respond(
-    reply: &mut Reply<'_>,
-    status: u16,
-    reason: &str,
-    what: &str,
-    body: &Value,
-) -> ConnectionDisposition {
-    let headers = [
-        Header::new("Content-Type", "application/json"),
-        Header::new("X-Metroon", what.to_owned()),
-        // Clients of some services ask again if they are not told so.
-        Header::new("X-Should-Retry", "false"),
-    ];
-    let body = format!("{body:#}\n");
-    match reply.respond(status, reason, &headers, body.as_bytes()).await {
-        Ok(()) => reply.after(),
-        Err(_) => ConnectionDisposition::Reset,
-    }
-}
-
-/// Refuses a request.
-pub(crate) async fn refuse(reply: &mut Reply<'_>, status: u16, what: &str) -> ConnectionDisposition {
-    let reason = match status {
-        400 => "Bad Request",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        413 => "Content Too Large",
-        431 => "Request Header Fields Too Large",
-        501 => "Not Implemented",
-        503 => "Service Unavailable",
-        505 => "HTTP Version Not Supported",
-        _ => "Refused",
-    };
-    respond(reply, status, reason, "refused", &error_body("refused", what, Value::Null)).await
 }

@@ -10,6 +10,7 @@
 
 mod authority;
 mod client;
+mod client_request;
 mod control;
 mod edits;
 mod environment;
@@ -22,15 +23,20 @@ mod http2;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod options;
+mod own_answers;
 mod peer;
+mod peer_error;
 mod proxy;
 mod record;
+mod relay_error;
 mod replay;
 mod reply;
 mod report;
+mod schedule;
 mod session;
 mod shared;
 mod stream;
+mod tap;
 mod threads;
 mod upstream;
 mod websocket;

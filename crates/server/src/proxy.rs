@@ -1,8 +1,6 @@
 //! A proxy from its start to its end.
 
 use crate::authority::{Authority, LeafCertificates, data_directory};
-use crate::client;
-use crate::control;
 use crate::error::ProxyError;
 use crate::options::ProxyOptions;
 use crate::report::Report;
@@ -10,11 +8,11 @@ use crate::session::Session;
 use crate::shared::ProxyState;
 use crate::threads::ServingThreads;
 use crate::upstream::{Connector, provider};
-use std::fmt;
-use std::io;
+use crate::{client, control};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 use tokio::time::timeout;
 
 /// A proxy that records what goes through it, or answers from what was recorded.

@@ -8,24 +8,24 @@
 //!    a known length nobody waits for that.
 //! 4. If an answer breaks off, the client gets what came of it, and sees that something is missing, as it does on a replay.
 
-use crate::exchange::{ClientRequest, ExchangeClock, error_body, respond};
+use crate::client_request::{ClientRequest, ExchangeClock};
 use crate::headers::lists;
 use crate::http1::Framing;
-use crate::peer::{IncomingBody, OutgoingBody, PeerError, within};
+use crate::own_answers::bad_gateway;
+use crate::peer::{IncomingBody, OutgoingBody};
+use crate::peer_error::within;
+use crate::relay_error::RelayError;
 use crate::reply::{BodyLength, ConnectionDisposition, Reply};
 use crate::report::count;
 use crate::session::{Session, kind_name};
 use crate::shared::ThreadState;
+use crate::tap::Tap;
 use crate::upstream::{NetworkFailure, OutgoingRequest, ResponseEvent, ResponseReader, ServerConnection, begin};
 use crate::websocket;
 use bytes::Bytes;
-use cassette::{
-    Body, ExchangeEnd, Header, HttpVersion, Informational, NetworkError, NetworkErrorKind, OpenExchange, Outcome,
-    QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
-};
-use serde_json::json;
+use cassette::{Body, Header, HttpVersion, Informational, NetworkError, NetworkErrorKind, Outcome, Request, Response};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Where the body of a request comes from.
@@ -37,117 +37,6 @@ pub(crate) enum Upload {
     Held,
     /// The one behind the other.
     HeldAndLive,
-}
-
-/// Why an exchange did not come to its end.
-pub(crate) enum RelayError {
-    /// The client is gone, or does nothing.
-    Client(String),
-    /// The server, or the way to it, failed. Whether the request was under way by then.
-    Server { failure: NetworkFailure, was_sent: bool },
-    /// Nothing can be recorded.
-    Recorder(RecordError),
-    /// A limit of the user's.
-    TooLarge(&'static str),
-}
-
-impl RelayError {
-    fn client(broken: &PeerError) -> Self {
-        Self::Client(broken.to_string())
-    }
-
-    pub(crate) fn server(broken: &PeerError) -> Self {
-        Self::Server { failure: NetworkFailure::of_broken(broken), was_sent: true }
-    }
-}
-
-impl From<RecordError> for RelayError {
-    fn from(error: RecordError) -> Self {
-        Self::Recorder(error)
-    }
-}
-
-/// What goes to the cassette of an exchange.
-pub(crate) struct Tap<'s> {
-    session: &'s Session,
-    call: Option<OpenExchange>,
-    clock: ExchangeClock,
-    /// How many bytes of bodies it was told.
-    bytes: AtomicUsize,
-}
-
-/// From so many bytes in the queue on, somebody may have to wait for it.
-const CROWDED_BYTES: usize = QUEUE_BYTES_DEFAULT / 2;
-/// To look through so many takes a while.
-const LONG_BYTES: usize = 256 << 10;
-
-impl<'s> Tap<'s> {
-    fn new(
-        session: &'s Session,
-        clock: ExchangeClock,
-        request: &Request<'_>,
-        records: bool,
-    ) -> Result<Self, RecordError> {
-        let call = if records { Some(session.begin(clock.started_ns, request)?) } else { None };
-        Ok(Self { session, call, clock, bytes: AtomicUsize::new(0) })
-    }
-
-    pub(crate) fn at_us(&self) -> u64 {
-        self.clock.at_us()
-    }
-
-    /// Tells the recorder something of so many bytes. Others go on if that takes long.
-    pub(crate) fn record(
-        &self,
-        bytes: usize,
-        what: impl FnOnce(&OpenExchange) -> Result<(), RecordError>,
-    ) -> Result<(), RecordError> {
-        let Some(call) = &self.call else { return Ok(()) };
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        if bytes > LONG_BYTES || self.session.queued_bytes() + bytes > CROWDED_BYTES {
-            tokio::task::block_in_place(|| what(call))
-        } else {
-            what(call)
-        }
-    }
-
-    /// Returns when what it was told so far survives the death of the program.
-    pub(crate) async fn until_written(&self) -> Result<(), RecordError> {
-        if self.records() { self.session.until_written().await } else { Ok(()) }
-    }
-
-    fn request_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
-        self.record(bytes.len(), |call| call.request_chunk(self.at_us(), bytes))
-    }
-
-    fn response_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
-        self.record(bytes.len(), |call| call.response_chunk(self.at_us(), bytes))
-    }
-
-    /// Ends the exchange.
-    pub(crate) fn end(
-        &mut self,
-        outcome: Outcome<'_>,
-        request_trailers: Vec<Header<'_>>,
-        response_trailers: Vec<Header<'_>>,
-    ) -> Result<(), RecordError> {
-        let Some(call) = self.call.take() else { return Ok(()) };
-        let ended_us = Some(self.at_us());
-        let ending = ExchangeEnd { ended_us, request_trailers, response_trailers, outcome };
-        // A compressed body is looked through now.
-        let takes_long = self.bytes.load(Ordering::Relaxed) > LONG_BYTES;
-        if takes_long { tokio::task::block_in_place(|| call.end(ending)) } else { call.end(ending) }
-    }
-
-    fn abort(&mut self, error: NetworkError<'_>) {
-        // If the recorder has failed, that is said elsewhere.
-        let _ = self.end(Outcome::Aborted(error), Vec::new(), Vec::new());
-    }
-
-    /// Whether something is recorded at all.
-    pub(crate) fn records(&self) -> bool {
-        self.call.is_some()
-    }
 }
 
 /// Sends a request on, and its answer back.
@@ -575,16 +464,4 @@ async fn break_off(
         shared.counts.recorder_failed(error.to_string());
     }
     within(shared.limits.stall, reply.break_off()).await.unwrap_or(ConnectionDisposition::Reset)
-}
-
-/// The answer of a proxy that got none. A replay gives the same.
-pub(crate) async fn bad_gateway(
-    reply: &mut Reply<'_>,
-    status: u16,
-    what: &str,
-    message: &str,
-    request: &Request<'_>,
-) -> ConnectionDisposition {
-    let body = error_body(what, message, json!({"request": request.line()}));
-    respond(reply, status, "Bad Gateway", what, &body).await
 }

@@ -4,54 +4,23 @@
 //! 2. A body is read from the cassette fragment by fragment, so that a long one takes no more memory than a short one.
 //! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it.
 
+use crate::client_request::ClientRequest;
 use crate::edits::Edits;
-use crate::exchange::ClientRequest;
 use crate::options::Latency;
-use crate::peer::{IncomingBody, PeerError, within};
-use crate::record::bad_gateway;
+use crate::own_answers::bad_gateway;
+use crate::peer::IncomingBody;
+use crate::peer_error::{PeerError, within};
 use crate::reply::{BodyLength, ConnectionDisposition, Reply};
 use crate::report::count;
+use crate::schedule::Schedule;
 use crate::session::{Session, kind_name};
 use crate::shared::ThreadState;
 use crate::websocket;
 use cassette::{BodyReader, Exchange, HttpVersion, NetworkErrorKind, Outcome, Outline, ReadError, Response};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::time::sleep_until;
-
-/// When what was recorded is to be there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Schedule {
-    begun: Instant,
-    /// When the recorded request was complete, in microseconds after it began.
-    base_us: u64,
-    latency: Latency,
-}
-
-impl Schedule {
-    /// Of an exchange whose request is complete now, and was when it began.
-    pub(crate) fn new(latency: Latency) -> Self {
-        Self { begun: Instant::now(), base_us: 0, latency }
-    }
-
-    /// What was there at a time of the recording is there then; `None` is at once.
-    pub(crate) fn due(&self, at_us: u64) -> Option<Instant> {
-        let after = Duration::from_micros(at_us.saturating_sub(self.base_us));
-        let after = match self.latency {
-            Latency::None => return None,
-            Latency::Recorded => after,
-            Latency::Fixed(after) => after,
-            Latency::Scaled(speed) if speed > 0.0 => Duration::try_from_secs_f64(after.as_secs_f64() / speed).ok()?,
-            Latency::Scaled(_) => return None,
-        };
-        self.begun.checked_add(after)
-    }
-
-    fn is_timed(latency: Latency) -> bool {
-        matches!(latency, Latency::Recorded | Latency::Scaled(_))
-    }
-}
 
 /// Why an answer was not given to its end.
 enum ReplayInterruption {

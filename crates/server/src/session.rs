@@ -11,13 +11,11 @@ use cassette::{
 };
 use journal::Durability;
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fs, io, thread};
 use tokio::sync::oneshot;
 
 /// A cassette while a proxy uses it.

@@ -14,10 +14,9 @@ use crate::error::AuthorityError;
 use files::{AuthorityMaterial, lock_folder, write_private, write_public};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd};
 use rustls::pki_types::CertificateDer;
-use std::env;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{env, fmt};
 
 const DAY: u64 = 24 * 60 * 60;
 /// How long a new authority lasts.

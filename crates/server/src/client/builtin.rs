@@ -1,6 +1,6 @@
 //! What the proxy itself is asked.
 
-use crate::exchange::refuse;
+use crate::own_answers::refuse;
 use crate::reply::{ConnectionDisposition, Reply};
 use crate::shared::{ProxyState, ThreadState};
 use cassette::Header;

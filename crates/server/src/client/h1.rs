@@ -1,10 +1,14 @@
 //! A connection that speaks HTTP/1.
 
+use super::builtin;
+use super::linger::linger;
+use super::scope::{ConnectionScope, Tunnel};
 use super::target::{RequestTarget, host_and_port, is_same_host};
-use super::{ConnectionScope, Tunnel, builtin, linger, tunnel};
-use crate::exchange::{ClientRequest, answer, refuse};
+use crate::client_request::ClientRequest;
+use crate::exchange::answer;
 use crate::headers::lists;
 use crate::http1::{Framing, Http1Reader, Http1Writer, InvalidHead, ReadHeadError, RequestHead, named, parse_request};
+use crate::own_answers::refuse;
 use crate::peer::IncomingBody;
 use crate::reply::{ConnectionDisposition, Reply};
 use crate::shared::ThreadState;
@@ -18,8 +22,12 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Answers requests until the connection ends.
-pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, scope: &ConnectionScope) {
+/// Answers requests until the connection ends. If the client asks for a tunnel, gives that and the connection.
+pub(super) async fn serve(
+    shared: &Arc<ThreadState>,
+    stream: ByteStream,
+    scope: &ConnectionScope,
+) -> Option<(ByteStream, Tunnel)> {
     let (read, write) = tokio::io::split(stream);
     let (mut reader, mut writer) = (Http1Reader::new(read), Http1Writer::new(write));
     let mut stops = shared.stops.subscribe();
@@ -29,7 +37,7 @@ pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, scope: 
             Ok(None) => {
                 // Nobody waits for anything.
                 let _ = timeout(PARTING, reader.io.unsplit(writer.io).shutdown()).await;
-                return;
+                return None;
             }
             Err(bad) => NextAction::After(refuse_head(shared, &mut writer, bad).await),
         };
@@ -38,12 +46,15 @@ pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, scope: 
             NextAction::After(ConnectionDisposition::Open | ConnectionDisposition::Close) => {
                 let mut stream = reader.io.unsplit(writer.io);
                 let _ = linger(&mut stream).await;
-                return;
+                return None;
             }
-            NextAction::After(ConnectionDisposition::Reset) => return reader.io.unsplit(writer.io).reset(),
+            NextAction::After(ConnectionDisposition::Reset) => {
+                reader.io.unsplit(writer.io).reset();
+                return None;
+            }
             NextAction::Tunnel(tunnel) => {
                 let stream = reader.io.unsplit(writer.io).with_ahead(reader.buffer.freeze());
-                return Box::pin(tunnel::serve(shared, stream, tunnel)).await;
+                return Some((stream, tunnel));
             }
         }
     }

@@ -1,11 +1,13 @@
 //! A connection that speaks HTTP/2.
 
-use super::Tunnel;
+use super::scope::Tunnel;
 use super::target::host_and_port;
-use crate::exchange::{ClientRequest, answer, refuse};
+use crate::client_request::ClientRequest;
+use crate::exchange::answer;
 use crate::flushes::{FlushNotifier, FlushWaiters};
 use crate::http1::Framing;
 use crate::http2;
+use crate::own_answers::refuse;
 use crate::peer::IncomingBody;
 use crate::reply::Reply;
 use crate::shared::ThreadState;

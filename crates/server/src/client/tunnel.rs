@@ -1,6 +1,8 @@
 //! What is spoken within a tunnel.
 
-use super::{ConnectionScope, Tunnel, h1, h2, linger};
+use super::linger::linger;
+use super::scope::{ConnectionScope, Tunnel};
+use super::{h1, h2};
 use crate::report::count;
 use crate::shared::ThreadState;
 use crate::stream::ByteStream;
@@ -34,7 +36,8 @@ pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, tunnel:
             h2::serve(shared, stream.with_ahead(first.freeze()), &tunnel).await;
         }
         Some(byte) if byte.is_ascii_alphabetic() => {
-            h1::serve(shared, stream.with_ahead(first.freeze()), &ConnectionScope::Tunnel(tunnel)).await;
+            // There is no tunnel within a tunnel.
+            drop(h1::serve(shared, stream.with_ahead(first.freeze()), &ConnectionScope::Tunnel(tunnel)).await);
         }
         _ => {
             let Tunnel { host, port, .. } = tunnel;
@@ -92,7 +95,7 @@ async fn secure(shared: &Arc<ThreadState>, stream: ByteStream, mut tunnel: Tunne
     let shaken = timeout(shared.limits.head_time, handshake(shared, stream, &mut tunnel)).await;
     match shaken {
         Ok(Ok(stream)) if stream.speaks_h2() => h2::serve(shared, stream, &tunnel).await,
-        Ok(Ok(stream)) => h1::serve(shared, stream, &ConnectionScope::Tunnel(tunnel)).await,
+        Ok(Ok(stream)) => drop(h1::serve(shared, stream, &ConnectionScope::Tunnel(tunnel)).await),
         Ok(Err(what)) => {
             let Tunnel { host, port, .. } = tunnel;
             shared.counts.refuse(format!("no secure connection with a client that wanted {host}:{port}: {what}"));

@@ -8,11 +8,10 @@ mod key_store;
 
 use crate::error::{AuthorityError, ProxyError};
 use crate::{Authority, PassedHost};
-use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 const PYTHON: [(&str, &str); 2] = [
     ("metroon_preload.py", include_str!("../../preload/metroon_preload.py")),

@@ -1,7 +1,7 @@
 //! Bodies of messages as they come.
 
 use super::{Http1Reader, InvalidHead, named};
-use crate::peer::PeerError;
+use crate::peer_error::PeerError;
 use bytes::Bytes;
 use cassette::{Header, HttpVersion};
 use httparse::EMPTY_HEADER;

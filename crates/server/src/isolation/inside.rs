@@ -1,7 +1,9 @@
 //! The process that makes a network of its own and becomes a program in it; or joins that of a program, and connects in it.
 
-use super::netlink;
-use super::{CONNECT, CONNECTED, FAILED, FOR_BRIDGE, FOR_NAMES, FOR_PROXY, FOR_WATCH, MAKING_TIME, SOCKETS, watch};
+use super::rendezvous::{
+    CONNECT, CONNECTED, FAILED, FOR_BRIDGE, FOR_NAMES, FOR_PROXY, FOR_WATCH, MAKING_TIME, SOCKETS,
+};
+use super::{netlink, watch};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};

@@ -3,7 +3,7 @@
 //! Every name has an address of this network, at which nobody answers, so that a program goes on to the connection that it wants
 //! the name for, and the connection can be named. Names of addresses, and records of other types, there are none.
 
-use super::BypassWatch;
+use super::watch::BypassWatch;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use tokio::net::UdpSocket;

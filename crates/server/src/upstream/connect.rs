@@ -1,17 +1,19 @@
 //! Making connections.
 
 use super::link::{Http1Connection, ServerConnection};
-use super::{Connector, Route, bracketed};
+use super::route::{Route, bracketed};
+use super::tls::TlsConnectors;
+use crate::error::ProxyError;
 use crate::http1::{Http1Reader, ReadHeadError, parse_response};
-use crate::options::UpstreamProxy;
-use crate::peer::PeerError;
+use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy, is_loopback};
+use crate::peer_error::PeerError;
 use crate::stream::ByteStream;
 use cassette::{NetworkError, NetworkErrorKind};
 use rustls::pki_types::ServerName;
-use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, lookup_host};
 
@@ -73,7 +75,50 @@ impl fmt::Display for NetworkFailure {
     }
 }
 
+/// How servers are reached.
+pub(crate) struct Connector {
+    resolve: Vec<Resolve>,
+    proxy: Option<UpstreamProxy>,
+    pub(super) connect_time: Duration,
+    head_bytes_max: usize,
+    tls: TlsConnectors,
+    #[cfg(target_os = "linux")]
+    passes: Vec<crate::PassedHost>,
+    /// The way to the loopback of a program that has one of its own.
+    #[cfg(target_os = "linux")]
+    door: std::sync::OnceLock<Arc<crate::isolation::InsideConnector>>,
+}
+
 impl Connector {
+    pub(crate) fn new(options: &ProxyOptions) -> Result<Self, ProxyError> {
+        let Limits { connect, head_bytes, .. } = options.limits;
+        Ok(Self {
+            resolve: options.resolve.clone(),
+            proxy: options.upstream_proxy.clone(),
+            connect_time: connect,
+            head_bytes_max: head_bytes,
+            tls: TlsConnectors::new(&options.upstream_roots)?,
+            #[cfg(target_os = "linux")]
+            passes: options.passes.clone(),
+            #[cfg(target_os = "linux")]
+            door: std::sync::OnceLock::new(),
+        })
+    }
+
+    /// Reaches hosts of loopback that pass by this door, from now on.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn isolate(&self, door: crate::isolation::InsideConnector) {
+        let _ = self.door.set(Arc::new(door));
+    }
+
+    /// The door to a host that passes, if it is on the program's own loopback.
+    #[cfg(target_os = "linux")]
+    fn door_to(&self, route: &Route) -> Option<Arc<crate::isolation::InsideConnector>> {
+        let passes = self.passes.iter().any(|pass| pass.takes(&route.host, route.port));
+        let is_inside = passes && is_loopback(&route.host);
+        self.door.get().filter(|door| is_inside && door.leads_to(route.port)).cloned()
+    }
+
     /// Makes a connection.
     pub(super) async fn connect(&self, route: &Route) -> Result<ServerConnection, NetworkFailure> {
         let stream = self.open_stream(route).await?;
@@ -192,10 +237,7 @@ fn tls_failure(error: &io::Error, name: &str) -> NetworkFailure {
 
 /// A connection to the loopback of a program that has one of its own.
 #[cfg(target_os = "linux")]
-async fn through(
-    door: std::sync::Arc<crate::isolation::InsideConnector>,
-    route: &Route,
-) -> Result<TcpStream, NetworkFailure> {
+async fn through(door: Arc<crate::isolation::InsideConnector>, route: &Route) -> Result<TcpStream, NetworkFailure> {
     let ip = route.host.parse().unwrap_or(IpAddr::from([127, 0, 0, 1]));
     let to = SocketAddr::new(ip, route.port);
     let connected = tokio::task::spawn_blocking(move || door.connect(to)).await.map_err(io::Error::other);

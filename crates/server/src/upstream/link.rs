@@ -1,10 +1,11 @@
 //! A request on a connection, and what comes of it.
 
-use super::Route;
+use super::route::Route;
 use crate::headers::{self, ForwardedHeaders};
 use crate::http1::{self, BodyCoding, Framing, Http1Reader, Http1Writer, ReadHeadError, ResponseHead, parse_response};
 use crate::http2;
-use crate::peer::{IncomingBody, OutgoingBody, PeerError};
+use crate::peer::{IncomingBody, OutgoingBody};
+use crate::peer_error::PeerError;
 use crate::stream::ByteStream;
 use bytes::Bytes;
 use cassette::{Header, HttpVersion, Informational, Request, Response};

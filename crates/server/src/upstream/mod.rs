@@ -7,16 +7,14 @@
 
 mod connect;
 mod link;
+mod route;
 mod tls;
 
-pub(crate) use connect::{NetworkFailure, WINDOW_BYTES};
+pub(crate) use connect::{Connector, NetworkFailure, WINDOW_BYTES};
 pub(crate) use link::{OutgoingRequest, ResponseEvent, ResponseReader, ServerConnection, begin};
+pub(crate) use route::Route;
 pub(crate) use tls::provider;
 
-use crate::error::ProxyError;
-#[cfg(target_os = "linux")]
-use crate::options::is_loopback;
-use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy};
 use crate::stream::ByteStream;
 use bytes::Bytes;
 use h2::client::SendRequest;
@@ -24,33 +22,6 @@ use link::Http1Connection;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tls::TlsConnectors;
-
-/// Where a request goes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Route {
-    /// Whether TLS is spoken.
-    pub(crate) is_secure: bool,
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    /// The name in the certificate, if the client named another one than the host.
-    pub(crate) server_name: Option<String>,
-    /// Whether the client speaks HTTP/2.
-    pub(crate) may_be_http2: bool,
-}
-
-impl Route {
-    /// Host and port as in a header: without the port that the scheme has anyway.
-    pub(crate) fn authority(&self) -> String {
-        let usual = if self.is_secure { 443 } else { 80 };
-        if self.port == usual { bracketed(&self.host) } else { format!("{}:{}", bracketed(&self.host), self.port) }
-    }
-}
-
-/// An address of IPv6 stands in brackets where a port may follow.
-pub(crate) fn bracketed(host: &str) -> String {
-    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
-}
 
 /// An idle connection is not kept for longer: servers close them at some time.
 const IDLE_MAX: Duration = Duration::from_secs(20);
@@ -58,20 +29,6 @@ const IDLE_MAX: Duration = Duration::from_secs(20);
 const IDLE_COUNT_MAX: usize = 64;
 /// Connections of more routes than these are not kept at a time.
 const ROUTES_MAX: usize = 1024;
-
-/// How servers are reached.
-pub(crate) struct Connector {
-    resolve: Vec<Resolve>,
-    proxy: Option<UpstreamProxy>,
-    connect_time: Duration,
-    head_bytes_max: usize,
-    tls: TlsConnectors,
-    #[cfg(target_os = "linux")]
-    passes: Vec<crate::PassedHost>,
-    /// The way to the loopback of a program that has one of its own.
-    #[cfg(target_os = "linux")]
-    door: std::sync::OnceLock<Arc<crate::isolation::InsideConnector>>,
-}
 
 /// The way to servers, for the connections of one thread: what waits for an answer is woken by the thread that it runs on.
 pub(crate) struct UpstreamPool {
@@ -93,37 +50,6 @@ enum Http2Sender {
     Http2(SendRequest<Bytes>),
     /// The server does not speak HTTP/2.
     Http1Only,
-}
-
-impl Connector {
-    pub(crate) fn new(options: &ProxyOptions) -> Result<Self, ProxyError> {
-        let Limits { connect, head_bytes, .. } = options.limits;
-        Ok(Self {
-            resolve: options.resolve.clone(),
-            proxy: options.upstream_proxy.clone(),
-            connect_time: connect,
-            head_bytes_max: head_bytes,
-            tls: TlsConnectors::new(&options.upstream_roots)?,
-            #[cfg(target_os = "linux")]
-            passes: options.passes.clone(),
-            #[cfg(target_os = "linux")]
-            door: std::sync::OnceLock::new(),
-        })
-    }
-
-    /// Reaches hosts of loopback that pass by this door, from now on.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn isolate(&self, door: crate::isolation::InsideConnector) {
-        let _ = self.door.set(Arc::new(door));
-    }
-
-    /// The door to a host that passes, if it is on the program's own loopback.
-    #[cfg(target_os = "linux")]
-    fn door_to(&self, route: &Route) -> Option<Arc<crate::isolation::InsideConnector>> {
-        let passes = self.passes.iter().any(|pass| pass.takes(&route.host, route.port));
-        let is_inside = passes && is_loopback(&route.host);
-        self.door.get().filter(|door| is_inside && door.leads_to(route.port)).cloned()
-    }
 }
 
 impl UpstreamPool {

@@ -1,7 +1,7 @@
 //! Frames on the wire (RFC 6455, section 5.2).
 
 use crate::http1::Http1Reader;
-use crate::peer::PeerError;
+use crate::peer_error::PeerError;
 use bytes::{BufMut, Bytes, BytesMut};
 use cassette::{Direction, Opcode, WsFrame};
 use std::io;

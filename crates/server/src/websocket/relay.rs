@@ -1,13 +1,14 @@
 //! A WebSocket that goes to a server, and to the cassette frame by frame.
 
 use super::frame::{NextFrame, next};
-use crate::exchange::ClientRequest;
+use crate::client_request::ClientRequest;
 use crate::http1::{Http1Reader, Http1Writer};
 use crate::peer::IncomingBody;
-use crate::record::{RelayError, Tap};
+use crate::relay_error::RelayError;
 use crate::reply::ConnectionDisposition;
 use crate::report::count;
 use crate::shared::ThreadState;
+use crate::tap::Tap;
 use crate::upstream::{NetworkFailure, ServerConnection};
 use cassette::{Direction, NetworkError, NetworkErrorKind, Opcode, Outcome};
 use std::sync::Arc;
@@ -101,7 +102,7 @@ async fn pass(
     reader: &mut Http1Reader,
     writer: &mut Http1Writer,
 ) -> Result<(), RelayError> {
-    let to_read = |broken: crate::peer::PeerError| match direction {
+    let to_read = |broken: crate::peer_error::PeerError| match direction {
         Direction::Sent => RelayError::Client(broken.to_string()),
         Direction::Received => RelayError::Server { failure: NetworkFailure::of_broken(&broken), was_sent: true },
     };

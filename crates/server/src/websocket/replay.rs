@@ -8,9 +8,10 @@
 //! 4. Pings of the client are answered when they come. Pings and pongs that it sent when it was recorded are not waited for.
 
 use super::frame::{NextFrame, RawFrame, next, put};
-use crate::exchange::{ClientRequest, error_body, respond};
+use crate::client_request::ClientRequest;
 use crate::http1::{Http1Reader, Http1Writer, named};
 use crate::options::Latency;
+use crate::own_answers::{error_body, respond};
 use crate::peer::IncomingBody;
 use crate::reply::{BodyLength, ConnectionDisposition};
 use crate::report::count;
@@ -56,7 +57,7 @@ pub(crate) async fn replay(
     if named(&head.headers, extensions).is_some() && !compresses {
         head.headers.retain(|header| !header.is(extensions));
     }
-    let due = crate::replay::Schedule::new(session.playback.latency).due(response.at_us);
+    let due = crate::schedule::Schedule::new(session.playback.latency).due(response.at_us);
     if let Some(due) = due {
         tokio::time::sleep_until(due.into()).await;
     }
