@@ -1,28 +1,31 @@
 //! A cassette, open for reading, whatever state it is in.
 
+use crate::content::Content;
 use crate::error::{FileError, ReadError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::file::folder_and_name;
 use crate::filter;
-use crate::forms::Content;
 use crate::key::KeyScheme;
 use crate::limits::ReadOptions;
-use crate::matching::MatchRules;
+use crate::matching::recorded::RecordedExchanges;
+use crate::matching::rules::MatchRules;
 use crate::message::Request;
 use crate::outline::Outline;
 use crate::record::assemble::Assembler;
 use crate::record::event::Event;
 use crate::recording::{self, RecordingContent, is_blank, recording_path};
 use crate::scan::Scanner;
+use crate::seal::options::SealOptions;
 use crate::seal::read::SealedFile;
 use crate::seal::write::Sealer;
-use journal::{Access, Directory, Disk, Durability, SingleFile, open_regular};
+use journal::{Access, Disk, SingleFile, open_regular};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// What is on a cassette: a sealed one, one that is being recorded or whose recording a crash ended, or one that was sealed and is
 /// being added to.
@@ -309,49 +312,6 @@ impl From<Content> for Cassette {
     }
 }
 
-/// How a cassette is sealed. A [`KeyScheme`] alone is made into this.
-#[derive(Clone, Debug)]
-pub struct SealOptions {
-    pub(crate) key: KeyScheme,
-    pub(crate) keeps_secrets: bool,
-    pub(crate) durability: Durability,
-}
-
-impl SealOptions {
-    /// With request keys of this scheme.
-    pub fn new(key: KeyScheme) -> Self {
-        Self { key, keeps_secrets: false, durability: Durability::Fsync }
-    }
-
-    /// How durable the cassette is when sealing returns: on the disk, unless less is asked for. Then nobody waits for a cassette that
-    /// takes no other's place, and a loss of power within the next seconds may leave one that is not whole.
-    #[must_use]
-    pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
-
-    /// Nobody looks for known forms of secrets; otherwise a cassette that has one is not sealed.
-    #[must_use]
-    pub fn keep_secrets(mut self) -> Self {
-        self.keeps_secrets = true;
-        self
-    }
-}
-
-impl Default for SealOptions {
-    /// With request keys of the default rules of matching.
-    fn default() -> Self {
-        Self::new(KeyScheme::of(&MatchRules::default()))
-    }
-}
-
-impl From<KeyScheme> for SealOptions {
-    fn from(key: KeyScheme) -> Self {
-        Self::new(key)
-    }
-}
-
 /// Writes exchanges as a sealed cassette, in place of any of the path, at once and durably. Their numbers say their order.
 ///
 /// # Errors
@@ -401,17 +361,6 @@ fn add_all(sealer: &mut Sealer<'_>, exchanges: &[Exchange<'_>]) -> Result<(), Se
     Ok(())
 }
 
-pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), FileError> {
-    let shown = path.display().to_string();
-    let not_a_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file in UTF-8");
-    let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(not_a_name).map_err(FileError::new("write", &shown))?;
-    let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = Directory::open(around).map_err(FileError::new("open the folder of", &shown))?;
-    // What a cassette holds is for its owner, whatever form it has.
-    Ok((folder.private(), name.to_owned()))
-}
-
 /// The first bytes of a file; zeros where it ends before.
 fn beginning(file: &File) -> io::Result<[u8; 8]> {
     let mut bytes = [0; 8];
@@ -428,5 +377,30 @@ fn beginning(file: &File) -> io::Result<[u8; 8]> {
 impl fmt::Debug for Cassette {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cassette").field("summary", &self.summary()).finish_non_exhaustive()
+    }
+}
+
+impl RecordedExchanges for Cassette {
+    type Error = ReadError;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn in_order(&self) -> Vec<usize> {
+        (0..self.len()).collect()
+    }
+
+    fn number(&self, position: usize) -> Result<u64, ReadError> {
+        Ok(self.outline(position)?.exchange.number)
+    }
+
+    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, ReadError> {
+        Ok(Cow::Owned(Cassette::request(self, position)?))
+    }
+
+    /// From the index, if the cassette was sealed with the keys of these rules; else every request is read.
+    fn keys(&self, rules: &MatchRules) -> Result<Vec<u32>, ReadError> {
+        self.upper_keys(&KeyScheme::of(rules))
     }
 }

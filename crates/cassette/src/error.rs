@@ -1,12 +1,11 @@
 //! What can go wrong: the disk refuses, or bytes are not what was written. Every message says what, where and what next.
 
+use crate::finding::Finding;
 use crate::limits::LimitExceeded;
-use crate::redact::Finding;
-use crate::seal::layout::VERSION;
+use crate::version::SEALED_VERSION;
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// Bytes that say nothing in the encoding of cassettes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +85,7 @@ impl fmt::Display for Flaw {
         match self {
             Self::Short => f.write_str("too short for a cassette"),
             Self::Magic => f.write_str("this is no cassette"),
-            Self::Version(version) => write!(f, "version {version}, but this program reads up to {VERSION}"),
+            Self::Version(version) => write!(f, "version {version}, but this program reads up to {SEALED_VERSION}"),
             Self::Checksum => f.write_str("bytes have changed since they were written"),
             Self::NoEnd => f.write_str("the end of the cassette is missing"),
             Self::Length => f.write_str("the cassette is not as long as it says"),

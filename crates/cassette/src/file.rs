@@ -2,8 +2,9 @@
 //!
 //! What the user's own shell hands over, such as `/dev/stdin`, may be a pipe; it is read once.
 
+use crate::error::FileError;
 use crate::limits::{LimitExceeded, ReadOptions};
-use journal::{Access, open_regular};
+use journal::{Access, Directory, open_regular};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -37,4 +38,15 @@ pub(crate) fn read(path: &Path, options: ReadOptions) -> Result<Vec<u8>, ReadFil
     let mut bytes = Vec::with_capacity(length as usize);
     file.take((options.most() as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() > options.most() { Err(too_much()) } else { Ok(bytes) }
+}
+
+pub(crate) fn folder_and_name(path: &Path) -> Result<(Directory, String), FileError> {
+    let shown = path.display().to_string();
+    let not_a_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file in UTF-8");
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(not_a_name).map_err(FileError::new("write", &shown))?;
+    let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = Directory::open(around).map_err(FileError::new("open the folder of", &shown))?;
+    // What a cassette holds is for its owner, whatever form it has.
+    Ok((folder.private(), name.to_owned()))
 }

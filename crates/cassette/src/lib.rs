@@ -11,10 +11,12 @@ mod bytes;
 mod cassette;
 pub mod compare;
 mod compress;
+mod content;
 mod error;
 mod exchange;
 mod file;
 mod filter;
+mod finding;
 mod forms;
 mod key;
 mod limits;
@@ -31,6 +33,7 @@ mod scan;
 mod seal;
 mod selection;
 mod url;
+mod version;
 mod websocket;
 mod wire;
 
@@ -40,11 +43,12 @@ mod wire;
 mod page {}
 
 pub use bytes::Bytes;
-pub use cassette::{Cassette, SealOptions, Summary, write_cassette, write_cassette_on};
+pub use cassette::{Cassette, Summary, write_cassette, write_cassette_on};
+pub use content::Content;
 pub use error::{Damage, ExposedSecret, FileError, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 pub use filter::{Filter, LeaveOutRule, Verdict};
-pub use forms::{Content, Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
+pub use forms::{Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use limits::{LimitExceeded, ReadOptions};
 pub use merge::{Merged, merge};
@@ -52,5 +56,6 @@ pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Resp
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
 pub use outline::{BodyFragment, BodyReader, Outline};
 pub use recorder::{ExchangeEnd, OpenExchange, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use seal::options::SealOptions;
 pub use selection::Selection;
 pub use websocket::{Close, Direction, Opcode, WsFrame};

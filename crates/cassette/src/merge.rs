@@ -6,8 +6,8 @@
 //!    copies of one recording. Equal answers at different times are no duplicates.
 //! 3. What is known of the cassettes is put together; of one name, the value of the cassette that was named last counts.
 
+use crate::content::Content;
 use crate::exchange::{Exchange, Note};
-use crate::forms::Content;
 use std::collections::{BTreeMap, HashSet};
 use std::iter::Peekable;
 

@@ -9,7 +9,6 @@
 //! keeps, and is put on the disk before it is sealed, so that it cannot be cut short.
 
 use crate::bytes::Bytes;
-use crate::cassette::SealOptions;
 use crate::error::{Damage, Flaw, Malformed, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::limits::{MemoryBudget, ReadOptions};
@@ -18,6 +17,7 @@ use crate::outline::Outline;
 use crate::record::assemble::{Assembler, ExchangeDraft, InMemory};
 use crate::record::event::Event;
 use crate::scan::Scanner;
+use crate::seal::options::SealOptions;
 use crate::seal::read::SealedFile;
 use crate::seal::write::Sealer;
 use journal::{Access, Chain, Disk, Durability, Journal, Reader, open_regular};

@@ -5,13 +5,14 @@
 //!
 //! A recording is looked through event by event, as it was recorded, so that long bodies need no memory.
 
-use crate::cassette::SealOptions;
 use crate::error::{ExposedSecret, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::message::{Request, Response};
 use crate::record::event::Event;
-use crate::recorder::{ExchangeEnd, ExchangeRedactor, MessageSide};
+use crate::record::retell::{ExchangeEnd, MessageSide};
+use crate::recorder::redacting::ExchangeRedactor;
 use crate::redact::{Finding, Findings, Redacted, Redaction, kept_finding};
+use crate::seal::options::SealOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -9,19 +9,22 @@
 //! Memory: an exchange whose bodies are short, or a block of a cassette; what sealing takes; the heads of exchanges that the cassettes keep.
 
 use crate::bytes::Bytes;
-use crate::cassette::{Cassette, SealOptions, folder_and_name};
+use crate::cassette::Cassette;
+use crate::content::Content;
 use crate::error::{ReadError, SealError};
 use crate::exchange::{Exchange, Note};
-use crate::forms::Content;
+use crate::file::folder_and_name;
 use crate::limits::MemoryBudget;
 use crate::merge::next_of;
 use crate::message::{Body, Chunk, Header, Response};
 use crate::outline::{BodyFragment, BodyReader, Outline};
 use crate::record::assemble::Assembler;
 use crate::record::event::{BodyPiece, Event};
-use crate::recorder::{ExchangeEnd, ExchangeRedactor, MessageSide};
+use crate::record::retell::{ExchangeEnd, MessageSide};
+use crate::recorder::redacting::ExchangeRedactor;
 use crate::redact::{Finding, Redacted, Redaction, is_compressed};
 use crate::scan::Scanner;
+use crate::seal::options::SealOptions;
 use crate::seal::write::Sealer;
 use crate::websocket::WsFrame;
 use std::collections::{BTreeMap, HashSet};

@@ -1,6 +1,6 @@
 //! Which form a document in JSON has.
 
-use super::Form;
+use super::form::Form;
 use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use std::fmt;

@@ -1,8 +1,9 @@
 //! Why a form of a cassette cannot be read or written.
 
-use super::{Form, VERSION};
+use super::form::Form;
 use crate::error::{FileError, ReadError, SealError};
 use crate::limits::LimitExceeded;
+use crate::version::DOCUMENT_VERSION;
 use std::error::Error;
 use std::fmt;
 
@@ -72,7 +73,10 @@ impl fmt::Display for FormError {
             }
             Self::Version { file, version } => {
                 put_file(f, file)?;
-                write!(f, "a cassette of version {version}, but this program reads up to {VERSION}; use a newer one")
+                write!(
+                    f,
+                    "a cassette of version {version}, but this program reads up to {DOCUMENT_VERSION}; use a newer one"
+                )
             }
             Self::Malformed { file, form, message } => {
                 put_file(f, file)?;

@@ -4,7 +4,7 @@
 //! header of three bytes becomes one of [`VALUE_BYTES`]. So their values are counted first, if the document is long enough to
 //! matter; counting makes nothing.
 
-use super::Form;
+use super::form::Form;
 use crate::limits::{LimitExceeded, MemoryBudget, ReadOptions};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};

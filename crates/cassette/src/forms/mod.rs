@@ -10,86 +10,37 @@ mod document;
 mod error;
 mod fields;
 mod foreign;
+mod form;
 mod har;
 mod lines;
 mod losses;
 mod memory;
+mod msgpack;
 mod report;
 mod text;
 mod url;
 mod vcr;
 
 pub use error::FormError;
+pub use form::{Form, UnknownForm};
 pub use losses::Loss;
 pub use vcr::VcrStyle;
 
-use crate::cassette::{Cassette, SealOptions, folder_and_name, write_cassette};
+use crate::cassette::{Cassette, write_cassette};
+use crate::content::Content;
 use crate::error::FileError;
 use crate::exchange::{Exchange, Note};
-use crate::file::{self, ReadFileError};
+use crate::file::{self, ReadFileError, folder_and_name};
 use crate::limits::ReadOptions;
 use crate::scan::Scanner;
+use crate::seal::options::SealOptions;
 use crate::selection::Selection;
+use crate::version::DOCUMENT_VERSION;
 use journal::Disk;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
-
-/// How the file of a cassette says what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Form {
-    /// Sealed or being recorded, as [`Cassette`] reads it.
-    Cassette,
-    /// JSON, indented.
-    Json,
-    /// MessagePack; with the feature `msgpack` only.
-    MessagePack,
-    /// Text in lines: for people, differences and edits.
-    Text,
-    /// HAR 1.2, which browsers write and read.
-    Har,
-    /// A cassette of VCR in YAML, written as vcrpy does.
-    Vcr,
-    /// The same in JSON.
-    VcrJson,
-    /// A cassette of VCR in YAML, written as VCR for Ruby does.
-    VcrRuby,
-}
-
-/// What each form is called, and how the names of its files end, the longer of two endings behind the other. A name that ends otherwise is that of a cassette.
-const FORMS: [(Form, &str, &[&str]); 8] = [
-    (Form::Cassette, "cassette", &["cassette"]),
-    (Form::Json, "json", &["json"]),
-    (Form::MessagePack, "msgpack", &["msgpack", "mp"]),
-    (Form::Text, "text", &["txt"]),
-    (Form::Har, "har", &["har"]),
-    (Form::Vcr, "vcr", &["yaml", "yml"]),
-    (Form::VcrRuby, "vcr-ruby", &[]),
-    (Form::VcrJson, "vcr-json", &["vcr.json"]),
-];
-
-/// All that is on a cassette, in memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Content {
-    /// In the order of their numbers.
-    pub exchanges: Vec<Exchange<'static>>,
-    /// What is known of the cassette: names and values.
-    pub meta: Vec<Note<'static>>,
-}
 
 impl Form {
-    /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `txt`, `har`, `yaml` or
-    /// `yml`, `vcr.json`; else a cassette.
-    pub fn of_name(path: &Path) -> Self {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
-        let has = |extension: &&str| name.strip_suffix(extension).is_some_and(|name| name.ends_with('.'));
-        let is_its = |extensions: &[&str]| extensions.iter().any(has);
-        // From the end, where the longer extension of two is.
-        FORMS.iter().rev().find(|(.., extensions)| is_its(extensions)).map_or(Self::Cassette, |(form, ..)| *form)
-    }
-
     /// The form that bytes have: by their beginning, of JSON by the names at its top, of YAML by its lines; `None` if it is none.
     pub fn of_content(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"METROON") {
@@ -107,41 +58,7 @@ impl Form {
             }
         }
     }
-
-    /// The names of all forms.
-    pub(crate) fn names() -> String {
-        FORMS.map(|(_, name, _)| name).join(", ")
-    }
 }
-
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(FORMS.iter().find(|(form, ..)| form == self).map_or("cassette", |(_, name, _)| name))
-    }
-}
-
-impl FromStr for Form {
-    type Err = UnknownForm;
-
-    fn from_str(name: &str) -> Result<Self, UnknownForm> {
-        let known = FORMS.iter().find(|(_, known, _)| *known == name);
-        known.map(|(form, ..)| *form).ok_or_else(|| UnknownForm { name: name.to_owned() })
-    }
-}
-
-/// A name that is no form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownForm {
-    name: String,
-}
-
-impl fmt::Display for UnknownForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no form of a cassette; there are {}", self.name, Form::names())
-    }
-}
-
-impl std::error::Error for UnknownForm {}
 
 /// A cassette in a form that is not a cassette itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -375,49 +292,8 @@ impl Content {
     }
 }
 
-/// Values in MessagePack, structures as arrays.
-#[cfg(feature = "msgpack")]
-mod msgpack {
-    use super::FormError;
-    use serde::Serialize;
-    use serde::de::DeserializeOwned;
-
-    pub(super) fn write(value: &impl Serialize) -> Result<Vec<u8>, FormError> {
-        rmp_serde::to_vec(value).map_err(|error| FormError::malformed("MessagePack", &error))
-    }
-
-    /// A value of all of these bytes.
-    pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FormError> {
-        let mut reader = rmp_serde::Deserializer::new(std::io::Cursor::new(bytes));
-        let value = T::deserialize(&mut reader).map_err(|error| FormError::malformed("MessagePack", &error))?;
-        let is_all = reader.position() == bytes.len() as u64;
-        if is_all { Ok(value) } else { Err(FormError::malformed("MessagePack", &"something follows its end")) }
-    }
-}
-
-/// The same in a program without MessagePack: it says so.
-#[cfg(not(feature = "msgpack"))]
-mod msgpack {
-    use super::FormError;
-    use serde::Serialize;
-    use serde::de::DeserializeOwned;
-
-    const OFF: &str = "this program was built without the feature `msgpack`";
-
-    pub(super) fn write(_: &impl Serialize) -> Result<Vec<u8>, FormError> {
-        Err(FormError::malformed("MessagePack", &OFF))
-    }
-
-    pub(super) fn read<T: DeserializeOwned>(_: &[u8]) -> Result<T, FormError> {
-        Err(FormError::malformed("MessagePack", &OFF))
-    }
-}
-
 /// What the forms call themselves.
 const FORMAT: &str = "metroon-cassette";
-/// The version that is written. All versions up to it are read.
-const VERSION: u32 = 1;
-
 #[derive(Serialize)]
 struct DocumentToWrite<'c> {
     format: &'static str,
@@ -428,7 +304,7 @@ struct DocumentToWrite<'c> {
 
 impl<'c> DocumentToWrite<'c> {
     fn of(content: &'c Content) -> Self {
-        Self { format: FORMAT, version: VERSION, meta: &content.meta, exchanges: &content.exchanges }
+        Self { format: FORMAT, version: DOCUMENT_VERSION, meta: &content.meta, exchanges: &content.exchanges }
     }
 }
 
@@ -443,7 +319,7 @@ struct DocumentRead {
 
 impl DocumentRead {
     fn content(self) -> Result<Content, FormError> {
-        if self.format != FORMAT || self.version > VERSION {
+        if self.format != FORMAT || self.version > DOCUMENT_VERSION {
             return Err(FormError::Version { file: String::new(), version: self.version });
         }
         Ok(Content { exchanges: self.exchanges, meta: self.meta })

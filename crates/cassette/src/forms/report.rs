@@ -4,8 +4,9 @@
 //! Its MessagePack has structures as arrays, and the later layout leaves optional fields out of them, so a program that knows the
 //! later structures cannot read what it wrote. Here the number of fields tells which ones are there.
 
+use super::error::FormError;
 use super::foreign::{time, without_zone};
-use super::{Content, FormError};
+use crate::content::Content;
 use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 use crate::message::{Body, Header, Request, Response};
 use crate::websocket::{Direction, Opcode, WsFrame};

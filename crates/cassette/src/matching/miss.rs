@@ -2,9 +2,9 @@
 
 use crate::matching::canonical::{BodyContent, RequestPart, without_boundary};
 use crate::matching::json;
-use crate::matching::player::RecordedExchanges;
+use crate::matching::recorded::RecordedExchanges;
 use crate::matching::rules::{BodyRule, MatchRules, PathRule, QueryRule};
-use crate::message::{Header, Request};
+use crate::message::{Header, Request, line_of};
 use crate::url::{QueryPair, sorted_pairs};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -133,16 +133,6 @@ pub(crate) fn nearest<R: RecordedExchanges + ?Sized>(
         (None, [.., last]) => Reason::AllGiven { count: given.len(), last: recorded.number(*last)? },
         (None, []) => Reason::Empty,
     })
-}
-
-/// `GET https://example.com/a?b`; a port is named if it is not that of the scheme.
-pub(crate) fn line_of(request: &Request<'_>) -> String {
-    let Request { method, scheme, host, port, target, .. } = request;
-    let usual = if *scheme == "https" { 443 } else { 80 };
-    let port = if *port == usual { String::new() } else { format!(":{port}") };
-    let [method, scheme, host, target] = [method, scheme, host, target].map(|part| part.to_text_lossy());
-    let host = if host.contains(':') { format!("[{host}]") } else { host.into_owned() };
-    format!("{method} {scheme}://{host}{port}{target}")
 }
 
 /// What differs between two requests; nothing if and only if the rules take them for the same.

@@ -8,11 +8,13 @@ pub(crate) mod json;
 mod messages;
 pub(crate) mod miss;
 mod player;
+pub(crate) mod recorded;
 mod redacted;
-mod rules;
+pub(crate) mod rules;
 
 pub use json::{JsonPath, PathError};
 pub use miss::{Difference, Miss, NearestExchange, Reason};
-pub use player::{FoundExchange, NoAnswer, Player, RecordedExchanges, Repeats};
+pub use player::{FoundExchange, NoAnswer, Player, Repeats};
+pub use recorded::RecordedExchanges;
 pub use redacted::RedactedExchanges;
 pub use rules::{BodyRule, Condition, HeaderRule, MatchRules, PathRule, QueryRule};

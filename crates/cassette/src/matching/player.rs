@@ -7,98 +7,14 @@
 //! 3. Threads share a player. Only those that ask the same question wait for each other, and for no longer than it takes to
 //!    take a turn.
 
-use crate::cassette::Cassette;
-use crate::error::ReadError;
-use crate::exchange::Exchange;
-use crate::key::KeyScheme;
 use crate::matching::miss::{Miss, Reason, nearest};
+use crate::matching::recorded::RecordedExchanges;
 use crate::matching::rules::MatchRules;
 use crate::message::Request;
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Mutex, OnceLock, PoisonError};
-
-/// Recorded exchanges, by their positions, which are below [`count`](Recorded::count).
-pub trait RecordedExchanges {
-    /// Why one cannot be read.
-    type Error;
-
-    /// How many there are.
-    fn count(&self) -> usize;
-
-    /// The positions in the order in which requests began.
-    fn in_order(&self) -> Vec<usize>;
-
-    /// The number of an exchange.
-    ///
-    /// # Errors
-    /// What it lies in is damaged.
-    fn number(&self, position: usize) -> Result<u64, Self::Error>;
-
-    /// What was asked, redacted as it was when it was recorded.
-    ///
-    /// # Errors
-    /// What it lies in is damaged.
-    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Self::Error>;
-
-    /// The upper halves of the keys of all requests under these rules, by position.
-    ///
-    /// # Errors
-    /// What they lie in is damaged.
-    fn keys(&self, rules: &MatchRules) -> Result<Vec<u32>, Self::Error> {
-        (0..self.count()).map(|position| Ok((rules.key(self.request(position)?.as_ref()) >> 32) as u32)).collect()
-    }
-}
-
-impl RecordedExchanges for [Exchange<'_>] {
-    type Error = Infallible;
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn in_order(&self) -> Vec<usize> {
-        let mut positions: Vec<_> = (0..self.len()).collect();
-        positions.sort_by_key(|&position| self[position].number);
-        positions
-    }
-
-    fn number(&self, position: usize) -> Result<u64, Infallible> {
-        Ok(self[position].number)
-    }
-
-    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Infallible> {
-        Ok(Cow::Borrowed(&self[position].request))
-    }
-}
-
-impl RecordedExchanges for Cassette {
-    type Error = ReadError;
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn in_order(&self) -> Vec<usize> {
-        (0..self.len()).collect()
-    }
-
-    fn number(&self, position: usize) -> Result<u64, ReadError> {
-        Ok(self.outline(position)?.exchange.number)
-    }
-
-    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, ReadError> {
-        Ok(Cow::Owned(Cassette::request(self, position)?))
-    }
-
-    /// From the index, if the cassette was sealed with the keys of these rules; else every request is read.
-    fn keys(&self, rules: &MatchRules) -> Result<Vec<u32>, ReadError> {
-        self.upper_keys(&KeyScheme::of(rules))
-    }
-}
 
 /// What comes after all recorded answers to a question were given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

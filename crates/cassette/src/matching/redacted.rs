@@ -1,6 +1,6 @@
 //! Recorded requests without their secrets, so that they are compared with live ones that have none either.
 
-use crate::matching::player::RecordedExchanges;
+use crate::matching::recorded::RecordedExchanges;
 use crate::matching::rules::MatchRules;
 use crate::message::Request;
 use crate::redact::Redaction;

@@ -6,6 +6,7 @@
 pub(crate) mod assemble;
 pub(crate) mod event;
 pub(crate) mod fields;
+pub(crate) mod retell;
 pub(crate) mod whole;
 
 use crate::error::Malformed;

@@ -15,33 +15,31 @@
 mod call;
 mod gate;
 mod queue;
-mod redacting;
+pub(crate) mod redacting;
 mod watch;
 
-pub(crate) use call::MessageSide;
-pub use call::{ExchangeEnd, OpenExchange};
-pub(crate) use redacting::ExchangeRedactor;
+pub use crate::record::retell::ExchangeEnd;
+pub use call::OpenExchange;
 use redacting::RecordingRedaction;
 
-use crate::cassette::{SealOptions, folder_and_name};
 use crate::error::{FileError, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::file::folder_and_name;
 use crate::filter::{Filter, Verdict};
 use crate::key::KeyScheme;
 use crate::message::Request;
 use crate::record::event::Event;
+use crate::record::retell::retell;
 use crate::recording::{self, RecordingFrames, RecordingSource, is_blank, recording_path};
 use crate::redact::{Findings, Redaction};
+use crate::seal::options::SealOptions;
 use crate::seal::read::SealedFile;
-use call::retell;
 use gate::{FilterGate, LeftOutFilter};
 use journal::{Chain, Disk, Durability, Journal, SingleFile, SyncError};
 use queue::{ExchangeNumbering, FrameWriter, QueueItem, WriteQueue, append_frame, frame_of, weight};
-use std::fmt;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, fs, io};
 use watch::WriterJob;
 
 /// How many bytes may wait to be written.

@@ -7,12 +7,12 @@
 //! there instead of asking for it, if nobody writes just then: to be told by another thread takes longer than to write.
 
 use super::TryRecordError;
-use super::call::retell;
 use super::redacting::RecordingRedaction;
 use crate::error::RecordError;
 use crate::exchange::{Exchange, NetworkError, Outcome};
 use crate::message::{Body, Header};
 use crate::record::event::{self, Event};
+use crate::record::retell::retell;
 use journal::{Durability, Journal};
 use std::collections::BTreeSet;
 use std::ops::Deref;

@@ -8,11 +8,11 @@
 //! 4. Frames wait while a message of several frames is incomplete. A compressed one that is too long for that is not recorded, nor
 //!    is what follows it; its exchange is truncated.
 
-use super::call::{ExchangeEnd, MessageSide, give_body};
 use crate::error::RecordError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
+use crate::record::retell::{EventSink, ExchangeEnd, MessageSide, give_body};
 use crate::redact::{
     BodyRedactor, ConversationMessages, Findings, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Tally, codings,
     decode, is_compressed, is_compressed_message, kept_note,
@@ -22,9 +22,6 @@ use std::sync::Arc;
 
 /// More bytes of compressed bodies and of frames do not wait. Each chunk and each frame counts for some bytes itself.
 const WAITING_BYTES_MAX: usize = 8 << 20;
-
-/// Where events go.
-pub(crate) type EventSink<'g> = dyn FnMut(&Event<'_>) -> Result<(), RecordError> + 'g;
 
 /// By which rules secrets are taken out of a recording, and what was found.
 #[derive(Clone, Debug)]

@@ -7,11 +7,9 @@
 use super::queue::{FrameWriter, WriteQueue};
 use crate::error::{FileError, RecordError};
 use journal::Journal;
-use std::io;
-use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
 use std::time::Duration;
+use std::{io, mem, thread};
 
 /// A recorder gets its thread after one of these, and before two are over.
 const TICK: Duration = Duration::from_micros(500);

@@ -1,6 +1,6 @@
 //! Looking into compressed bodies.
 
-use crate::message::{Body, Chunk, Header};
+use crate::message::{Body, Chunk, Header, Request, Response};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -163,6 +163,28 @@ impl BufRead for &ChunkInput<'_> {
     fn consume(&mut self, count: usize) {
         self.within.set(self.within.get() + count);
     }
+}
+
+impl Request<'_> {
+    /// The body without the compression that its head names: gzip, deflate, br or zstd. `None` if there is no body, or
+    /// no compression; or if it cannot be undone, or comes to more than [`DECODED_BYTES_MAX`](crate::redact::DECODED_BYTES_MAX).
+    pub fn decoded_body(&self) -> Option<Body<'static>> {
+        decoded(self.body.as_ref()?, &self.headers)
+    }
+}
+
+impl Response<'_> {
+    /// The body without the compression that its head names: gzip, deflate, br or zstd. `None` if there is no body, or
+    /// no compression; or if it cannot be undone, or comes to more than [`DECODED_BYTES_MAX`](crate::redact::DECODED_BYTES_MAX).
+    pub fn decoded_body(&self) -> Option<Body<'static>> {
+        decoded(self.body.as_ref()?, &self.headers)
+    }
+}
+
+fn decoded(body: &Body<'_>, headers: &[Header<'_>]) -> Option<Body<'static>> {
+    let codings = codings(headers);
+    let decoded = decode(body, &codings).filter(|decoded| decoded.is_whole && !codings.is_empty());
+    decoded.map(|decoded| decoded.body)
 }
 
 #[cfg(test)]

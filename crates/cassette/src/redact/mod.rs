@@ -29,6 +29,7 @@ mod tally;
 mod text;
 mod words;
 
+pub use crate::finding::Finding;
 pub(crate) use content::MessageSender;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};
@@ -74,21 +75,6 @@ pub struct Redaction {
     paths: Vec<JsonPath>,
     /// Whether a secret may have a line feed in it, beside a private key.
     spans_lines: bool,
-}
-
-/// A secret that was found.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
-    /// Where: `request header authorization`, `response body`.
-    pub place: String,
-    /// What: `a GitHub token`, `the value of a secret name`.
-    pub what: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.what)
-    }
 }
 
 /// What redacting an exchange came to.

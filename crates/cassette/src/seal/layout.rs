@@ -6,13 +6,12 @@
 //! ```
 
 use crate::error::Flaw;
+use crate::version::SEALED_VERSION;
 use crc32c::crc32c;
 use std::ops::Range;
 
 /// How a sealed cassette begins.
 pub(crate) const MAGIC: [u8; 8] = *b"METROONC";
-/// The version that is written. All versions up to it are read.
-pub(crate) const VERSION: u32 = 1;
 pub(crate) const HEADER_BYTES: u64 = 24;
 pub(crate) const TRAILER_BYTES: u64 = 144;
 /// A block is closed when it has this many bytes before compression.
@@ -23,7 +22,7 @@ pub(crate) const BLOCK_BYTES_MAX: u32 = 1 << 30;
 pub(crate) fn header() -> [u8; HEADER_BYTES as usize] {
     let mut bytes = [0; HEADER_BYTES as usize];
     bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[8..12].copy_from_slice(&SEALED_VERSION.to_le_bytes());
     let checksum = crc32c(&bytes[..20]);
     bytes[20..].copy_from_slice(&checksum.to_le_bytes());
     bytes
@@ -38,7 +37,7 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), Flaw> {
         return Err(Flaw::Checksum);
     }
     match u32_at(bytes, 8) {
-        VERSION => Ok(()),
+        SEALED_VERSION => Ok(()),
         version => Err(Flaw::Version(version)),
     }
 }

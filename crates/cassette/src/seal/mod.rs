@@ -8,5 +8,6 @@
 
 pub(crate) mod blocks;
 pub(crate) mod layout;
+pub(crate) mod options;
 pub(crate) mod read;
 pub(crate) mod write;

@@ -12,7 +12,6 @@
 use super::blocks::RowBlock;
 use super::layout::{BLOCK_BYTES, BlockEntry, PieceEntry, Trailer, header};
 use super::read::SealedFile;
-use crate::cassette::SealOptions;
 use crate::compress::compress;
 use crate::error::{FileError, SealError};
 use crate::exchange::Note;
@@ -20,6 +19,7 @@ use crate::key::KeyScheme;
 use crate::record::assemble::{ExchangeDraft, PieceSink};
 use crate::record::fields::put_note;
 use crate::record::whole::{ExchangeStart, encode_with};
+use crate::seal::options::SealOptions;
 use crate::wire::put_u64;
 use crc32c::crc32c;
 use journal::{Access, Disk, DiskFile, Durability};

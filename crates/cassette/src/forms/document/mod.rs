@@ -19,7 +19,7 @@ pub(super) use resolve::as_json;
 pub(super) use yaml::from_yaml;
 pub(super) use yaml_out::to_yaml;
 
-use super::FormError;
+use super::error::FormError;
 use crate::limits::LimitExceeded;
 use serde_json::Number;
 use std::fmt;

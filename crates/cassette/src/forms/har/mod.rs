@@ -15,9 +15,10 @@ mod times;
 mod write;
 
 use super::document::{Node, SyntaxProblem, difference, from_json, merge, to_json};
+use super::error::FormError;
 use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
-use super::{Content, FormError};
+use crate::content::Content;
 use crate::exchange::Exchange;
 use crate::limits::ReadOptions;
 use read::DOCUMENT_NOTE;

@@ -10,9 +10,10 @@ mod structured;
 mod write;
 
 use super::document::{Node, SyntaxProblem, difference, from_json, from_yaml, merge, to_json, to_yaml};
+use super::error::FormError;
 use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
-use super::{Content, FormError};
+use crate::content::Content;
 use crate::exchange::{Exchange, Note};
 use crate::limits::ReadOptions;
 use std::collections::BTreeSet;

@@ -6,8 +6,9 @@ mod line;
 
 use super::{INDENT, KINDS, MAGIC, OPCODES, VERSION, VERSIONS};
 use crate::bytes::Bytes;
+use crate::content::Content;
 use crate::exchange::{Exchange, NetworkError, Note, Outcome};
-use crate::forms::{Content, FormError};
+use crate::forms::FormError;
 use crate::message::{Body, Header, HttpVersion, Informational, Request, Response};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use base64::Engine;
