@@ -19,7 +19,7 @@ impl<'a> Bytes<'a> {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// Text for people: what is no UTF-8 is shown as U+FFFD.
+    /// Text for people: what is not UTF-8 is shown as U+FFFD.
     pub fn to_text_lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }

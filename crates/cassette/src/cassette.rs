@@ -91,7 +91,7 @@ impl Cassette {
     /// A sealed cassette that lies in memory; `shown` is what messages call it.
     ///
     /// # Errors
-    /// The bytes are no sealed cassette.
+    /// The bytes are not a sealed cassette.
     pub fn from_bytes(bytes: Vec<u8>, shown: &str) -> Result<Self, ReadError> {
         Self::from_bytes_with(bytes, shown, ReadOptions::default())
     }

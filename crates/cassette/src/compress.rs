@@ -19,7 +19,7 @@ pub(crate) fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     (is_worth_it && decompress(&compressed, bytes.len()).is_some_and(|again| again == bytes)).then_some(compressed)
 }
 
-/// The bytes of a block; `None` if they are not of this length, or these are no compressed bytes.
+/// The bytes of a block; `None` if they are not of this length, or these are not compressed bytes.
 pub(crate) fn decompress(compressed: &[u8], bytes: usize) -> Option<Vec<u8>> {
     let decompressed = bulk::decompress(compressed, bytes).ok()?;
     (decompressed.len() == bytes).then_some(decompressed)

@@ -72,7 +72,7 @@ pub enum Flaw {
     NoEnd,
     /// It is not as long as it says.
     Length,
-    /// A block is compressed, and these are no compressed bytes.
+    /// A block is compressed, and these are not compressed bytes.
     Compression,
     /// Its parts do not fit together.
     Parts,
@@ -84,7 +84,7 @@ impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Short => f.write_str("too short for a cassette"),
-            Self::Magic => f.write_str("this is no cassette"),
+            Self::Magic => f.write_str("this is not a cassette"),
             Self::Version(version) => write!(f, "version {version}, but this program reads up to {SEALED_VERSION}"),
             Self::Checksum => f.write_str("bytes have changed since they were written"),
             Self::NoEnd => f.write_str("the end of the cassette is missing"),

@@ -86,7 +86,7 @@ pub enum NetworkErrorKind {
         /// How often.
         count: u64,
     },
-    /// What was said is no HTTP.
+    /// What was said is not HTTP.
     Protocol,
     /// Anything else.
     Other,

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Whether a path leads to what the shell handed over, such as `/dev/stdin` or `/dev/fd/63`, and that is no regular file.
+/// Whether a path leads to what the shell handed over, such as `/dev/stdin` or `/dev/fd/63`, and that is not a regular file.
 pub(crate) fn is_handed_over(path: &Path) -> bool {
     let is_of_this_process = ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|begin| path.starts_with(begin));
     is_of_this_process && fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())

@@ -3,7 +3,7 @@
 //! 1. Exchanges of one cassette keep their order, whatever its clock said. Between cassettes the one that began first comes first; of
 //!    those that began at once, that of the cassette that was named first.
 //! 2. An exchange that is there already, equal in everything but its number, is a duplicate and is left out: two cassettes may be
-//!    copies of one recording. Equal answers at different times are no duplicates.
+//!    copies of one recording. Equal answers at different times are not duplicates.
 //! 3. What is known of the cassettes is put together; of one name, the value of the cassette that was named last counts.
 
 use crate::content::Content;

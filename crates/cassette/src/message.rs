@@ -189,7 +189,7 @@ impl Request<'_> {
         self.split_target().0
     }
 
-    /// The part of the target behind the first `?`; `None` if it has none, which is not the same as an empty one.
+    /// The part of the target after the first `?`; `None` if it has none, which is not the same as an empty one.
     pub fn query(&self) -> Option<&[u8]> {
         self.split_target().1
     }
@@ -243,7 +243,7 @@ pub struct Response<'a> {
     /// When its head was there, in microseconds after the exchange began.
     #[serde(default)]
     pub at_us: u64,
-    /// `200`. Numbers that are no status of HTTP are kept as well.
+    /// `200`. Numbers that are not a status of HTTP are kept as well.
     pub status: u16,
     /// The reason phrase of HTTP/1; empty where there is none.
     #[serde(default)]

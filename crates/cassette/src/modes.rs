@@ -125,7 +125,7 @@ const NAMES: [(&str, Mode); 15] = [
     ("off", Mode::Passthrough),
 ];
 
-/// A name that is no mode.
+/// A name that is not a mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownMode {
     name: String,
@@ -133,7 +133,7 @@ pub struct UnknownMode {
 
 impl fmt::Display for UnknownMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no mode; there are once, new, all, none and passthrough", self.name)
+        write!(f, "`{}` is not a mode; the modes are once, new, all, none and passthrough", self.name)
     }
 }
 

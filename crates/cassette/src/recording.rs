@@ -317,7 +317,7 @@ mod tests {
             .map(|bytes| SealedFile::from_bytes(bytes, "a.cassette".to_owned(), ReadOptions::default()))
     }
 
-    /// Records five exchanges behind those of the cassette that is there, and seals them: everything that `Recorder` does with files.
+    /// Records five exchanges after those of the cassette that is there, and seals them: everything that `Recorder` does with files.
     /// They are written one by one, or held back all together.
     fn record_as(
         disk: &SimulatedDisk,

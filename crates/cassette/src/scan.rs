@@ -21,13 +21,13 @@ pub(crate) struct Scanner {
     redaction: Arc<Redaction>,
     /// Exchanges that are not over.
     open: BTreeMap<u64, ExchangeRedactor>,
-    /// Notes of exchanges that are not over, of secrets that are no known form and stay.
+    /// Notes of exchanges that are not over, of secrets that are not of a known form and stay.
     noted: BTreeMap<u64, Finding>,
     first: Option<SecretFound>,
     count: usize,
 }
 
-/// A secret, the exchange that has it, and whether it is in something that is no text.
+/// A secret, the exchange that has it, and whether it is in something that is not text.
 struct SecretFound {
     exchange: Option<u64>,
     finding: Finding,

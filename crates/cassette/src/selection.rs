@@ -235,7 +235,7 @@ type EventSink<'p> = dyn FnMut(&Event<'_>) -> Result<(), SealError> + 'p;
 /// Gives what happened without secrets.
 fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut EventSink<'_>) -> Result<Redacted, SealError> {
     let mut redactor = ExchangeRedactor::new(redaction.clone());
-    // What the redactor is given goes through it; what goes wrong behind it is kept for its end.
+    // What the redactor is given goes through it; what goes wrong after it is kept for its end.
     let mut failed = None;
     let mut give = |event: &Event<'_>| {
         if failed.is_none() {

@@ -23,7 +23,7 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads what lies one behind the other. Nothing is believed before there are bytes for it.
+/// Reads what lies one after the other. Nothing is believed before there are bytes for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],

@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod byte_count;
 mod cassette;
+mod end;
 mod file_size;
 mod journal;
 mod kb;
@@ -17,6 +19,7 @@ mod proxy;
 mod render;
 mod replay;
 mod run;
+mod run_arguments;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

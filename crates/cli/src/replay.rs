@@ -2,11 +2,11 @@
 
 use crate::arguments::ReplayArguments;
 use crate::cassette::read_options;
+use crate::end::End;
 use crate::limits::{Heard, LimitArguments, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::output::{counted, fail};
-use crate::proxy;
-use crate::render;
-use crate::run::{End, Terminal, explain, recall_failed, tape_failed};
+use crate::run::{Terminal, explain, recall_failed, tape_failed};
+use crate::{proxy, render};
 use metroon::{
     Engine, Permissions, PermittedWorld, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader,
 };

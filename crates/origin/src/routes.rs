@@ -10,7 +10,7 @@
 //! | `/upload` | `{"bytes":N,"sum":S}` of a body of any length, which is not kept |
 //! | `/mirror?piece=65536` | the body of the request in such pieces, with its type, its encoding and its length; `?length=no` without |
 //! | `/encoded/gzip`, `br`, `zstd` | [`TEXT`] in this encoding |
-//! | `/twice` | two `Set-Cookie`, two `X-Twice`, one value that is no UTF-8 |
+//! | `/twice` | two `Set-Cookie`, two `X-Twice`, one value that is not UTF-8 |
 //! | `/trailers` | a body and the trailer `x-sum: 3`, for clients that say `TE: trailers` |
 //! | `/sse?n=5&gap=20` | n events `data: K`, `gap` milliseconds apart, each a piece of its own |
 //! | `/v1/chat/completions?gap=20`, `/v1/messages?gap=20` | a language model's answer in OpenAI's and in Anthropic's words, whole or as events, as the request's `stream` says |

@@ -154,7 +154,7 @@ impl Edits {
     pub(crate) fn fault(&self, request: &Request<'_>) -> Option<&FaultEffect> {
         let mut due = None;
         for fault in self.faults.iter().filter(|fault| fault.scope.concerns(request)) {
-            // Once one happens, those behind it have not seen the request.
+            // Once one happens, those after it have not seen the request.
             let seen = fault.seen.fetch_add(1, Ordering::Relaxed);
             if seen >= fault.after && seen - fault.after < fault.times {
                 due = Some(&fault.does);

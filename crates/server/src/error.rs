@@ -127,7 +127,7 @@ impl fmt::Display for AuthorityError {
             ),
             Self::Damaged(path) => write!(
                 f,
-                "{} is no certificate authority of Metroon: remove it, and another is made, which programs must be told of anew",
+                "{} is not a certificate authority of Metroon: remove it, and the next start makes another one, which programs must trust anew",
                 path.display()
             ),
             Self::KeyOfOthers { path, mode } => write!(

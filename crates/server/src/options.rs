@@ -84,7 +84,7 @@ impl FromStr for Resolve {
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
         let error =
-            || OptionError::new(text, "is no HOST:PORT=ADDRESS:PORT, such as api.example.com:443=127.0.0.1:8443");
+            || OptionError::new(text, "is not HOST:PORT=ADDRESS:PORT, such as api.example.com:443=127.0.0.1:8443");
         let (from, to) = text.split_once('=').ok_or_else(error)?;
         let to = to.parse().map_err(|_| error())?;
         let (host, port) = split_port(from).ok_or_else(error)?;
@@ -223,7 +223,7 @@ impl FromStr for UpstreamProxy {
     fn from_str(text: &str) -> Result<Self, OptionError> {
         let shown = text.rsplit_once('@').map_or(text, |(_, behind)| behind);
         let error = || {
-            OptionError::new(shown, "is no proxy that requests can go through; there is http://USER:PASSWORD@HOST:PORT")
+            OptionError::new(shown, "is not a proxy that requests can go through; write http://USER:PASSWORD@HOST:PORT")
         };
         let rest = match text.split_once("://") {
             Some(("http", rest)) => rest,

@@ -11,7 +11,7 @@ pub(crate) enum PeerError {
     Io(io::Error),
     /// The other side ended the stream, or the connection with all its streams.
     Stream(h2::Error),
-    /// It is no HTTP.
+    /// It is not HTTP.
     Malformed(&'static str),
     /// The other side did nothing for so long.
     Stalled(Duration),

@@ -35,7 +35,7 @@ pub(crate) enum Upload {
     Live,
     /// From the request, in which it is already.
     Held,
-    /// The one behind the other.
+    /// The one after the other.
     HeldAndLive,
 }
 
@@ -144,7 +144,7 @@ fn is_safe(method: &[u8]) -> bool {
 struct ResponseProgress {
     /// Whether anything of an answer came.
     has_answered: bool,
-    /// Whether the connection ends behind the answer.
+    /// Whether the connection ends after the answer.
     closes: bool,
 }
 

@@ -47,7 +47,7 @@ enum ReplyProgress {
     Finished,
 }
 
-/// So many bytes behind a head wait with it.
+/// So many bytes after a head wait with it.
 const HELD_BYTES_MAX: usize = 16 << 10;
 
 /// How long the body of a response is.
@@ -195,7 +195,7 @@ impl<'c> Reply<'c> {
         self.sink.data(bytes).await
     }
 
-    /// Keeps the last piece of a body until the body is ended, or goes on nevertheless. HTTP/2 may send an empty one behind it, which
+    /// Keeps the last piece of a body until the body is ended, or goes on nevertheless. HTTP/2 may send an empty one after it, which
     /// does not take its place.
     pub(crate) fn last(&mut self, bytes: Bytes) {
         if !bytes.is_empty() {

@@ -26,7 +26,7 @@ pub enum Form {
     VcrRuby,
 }
 
-/// What each form is called, and how the names of its files end, the longer of two endings behind the other. A name that ends otherwise is that of a cassette.
+/// What each form is called, and how the names of its files end, the longer of two endings comes last. A name that ends otherwise is that of a cassette.
 const FORMS: [(Form, &str, &[&str]); 8] = [
     (Form::Cassette, "cassette", &["cassette"]),
     (Form::Json, "json", &["json"]),
@@ -70,7 +70,7 @@ impl FromStr for Form {
     }
 }
 
-/// A name that is no form.
+/// A name that is not a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownForm {
     name: String,
@@ -78,7 +78,7 @@ pub struct UnknownForm {
 
 impl fmt::Display for UnknownForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no form of a cassette; there are {}", self.name, Form::names())
+        write!(f, "`{}` is not a form of a cassette; the forms are {}", self.name, Form::names())
     }
 }
 

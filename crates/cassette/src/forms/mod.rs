@@ -114,10 +114,10 @@ fn find(path: &Path, options: ReadOptions) -> Result<OpenedFile, FormError> {
 }
 
 impl Cassette {
-    /// Opens a file of any form, and says which it has. What is no cassette itself is read into memory.
+    /// Opens a file of any form, and says which it has. What is not a cassette itself is read into memory.
     ///
     /// # Errors
-    /// There is none, it is none of the forms, or what it says is no cassette.
+    /// There is none, it is none of the forms, or what it says is not a cassette.
     pub fn open_any(path: impl AsRef<Path>) -> Result<(Self, Form), FormError> {
         Self::open_any_with(path, ReadOptions::default())
     }

@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for RecordedAt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let (time, has_zone) =
-            time(&text).map_err(|error| D::Error::custom(format_args!("{text:?} is no time: {error}")))?;
+            time(&text).map_err(|error| D::Error::custom(format_args!("{text:?} is not a time: {error}")))?;
         Ok(Self { time, has_zone })
     }
 }
@@ -182,7 +182,7 @@ impl Interaction {
         let started_ns = i64::try_from(time.as_nanosecond());
         let base = Exchange {
             number,
-            started_ns: started_ns.map_err(|_| format!("{time} is no time that a cassette can hold"))?,
+            started_ns: started_ns.map_err(|_| format!("{time} is not a time that a cassette can hold"))?,
             notes: self.recorded_at.note().into_iter().collect(),
             ended_us: self.response_time_ms.map(|time_ms| time_ms.saturating_mul(1000)),
             ..Exchange::default()
@@ -224,7 +224,7 @@ fn headers(headers: BTreeMap<String, String>) -> Vec<Header<'static>> {
 
 /// A request to a URL, split without looking at what its parts say: the target stays as it is.
 pub(super) fn request_of(method: String, url: &str) -> Result<Request<'static>, String> {
-    let wrong = || format!("{url:?} is no URL of HTTP");
+    let wrong = || format!("{url:?} is not a URL of HTTP");
     let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
     let (scheme, default_port) = match scheme.to_ascii_lowercase().as_str() {
         "http" | "ws" => ("http", 80),

@@ -50,7 +50,7 @@ fn default_port(scheme: &[u8]) -> u16 {
     }
 }
 
-/// The URL that a request was sent to. What is no UTF-8 is written as [`text`] has it.
+/// The URL that a request was sent to. What is not UTF-8 is written as [`text`] has it.
 pub(super) fn join(request: &Request<'_>, is_websocket: bool) -> String {
     let scheme = match (&*request.scheme, is_websocket) {
         (b"http", true) => "ws".to_owned(),

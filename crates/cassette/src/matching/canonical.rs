@@ -156,7 +156,7 @@ impl MatchRules {
     }
 }
 
-/// What a body is, as its `BodyContent-Type` says.
+/// What a body is, as its `Content-Type` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BodyContent {
     Json,

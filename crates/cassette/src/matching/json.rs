@@ -1,7 +1,7 @@
 //! JSON bodies in a form in which equal ones have equal bytes, and places in them.
 //!
 //! As RFC 8785 has it, members are sorted and space is left out. Numbers that a double cannot hold are not rounded as it would
-//! have them be: a body with one is no JSON here, and is compared as bytes.
+//! have them be: a body with one is not JSON here, and is compared as bytes.
 
 use serde_json::{Number, Value};
 use std::fmt;
@@ -28,7 +28,7 @@ impl JsonPath {
     /// Reads a path.
     ///
     /// # Errors
-    /// A name is empty, as in `a..b`, or nothing is named behind `**`.
+    /// A name is empty, as in `a..b`, or nothing is named after `**`.
     pub fn new(text: &str) -> Result<Self, PathError> {
         let steps: Vec<_> = match text.strip_prefix('/') {
             Some(pointer) => pointer.split('/').map(pointer_step).collect(),
@@ -74,7 +74,7 @@ impl fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// Reads a body; `None` if it is no JSON, or holds an integer that would be rounded.
+/// Reads a body; `None` if it is not JSON, or holds an integer that would be rounded.
 pub(crate) fn read(body: &[u8]) -> Option<Value> {
     let value = serde_json::from_slice(body).ok()?;
     (!has_long_integer(body)).then_some(value)
@@ -114,7 +114,7 @@ fn remove_at(value: &mut Value, steps: &[PathStep]) {
     }
     match value {
         Value::Object(members) => members.retain(|name, _| !is_at(first, &ChildNames::Name(name))),
-        // Elements behind keep their positions, so that another path still means what it meant.
+        // Later elements keep their positions, so that another path still means what it meant.
         Value::Array(_) => {
             children(value).filter(|(name, _)| is_at(first, name)).for_each(|(_, child)| *child = Value::Null);
         }
@@ -169,7 +169,7 @@ fn gather<'v>(value: &'v Value, steps: &[PathStep], found: &mut Vec<&'v Value>) 
     }
 }
 
-/// Where in a text of JSON the values at some paths stand, in order; none inside of another. A text that is no JSON has none.
+/// Where in a text of JSON the values at some paths stand, in order; none inside of another. A text that is not JSON has none.
 pub(crate) fn ranges(text: &[u8], paths: &[JsonPath]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     // A value that is too deep to be one is none here either.
@@ -345,7 +345,7 @@ pub(crate) fn first_difference<'v>(
 }
 
 /// The first so many places where two values differ. Of lists that are not equally long it is the first place in them: what comes
-/// behind it may have moved, and only all of the list can be left out.
+/// later may have moved, and only all of the list can be left out.
 pub(crate) fn differences<'v>(one: &'v Value, other: &'v Value, most: usize) -> Vec<ValueDifference<'v>> {
     let mut found = Vec::new();
     differ(one, other, &mut ValueComparison { steps: Vec::new(), list: None, most, found: &mut found });

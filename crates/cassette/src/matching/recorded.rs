@@ -6,7 +6,7 @@ use crate::message::Request;
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-/// Recorded exchanges, by their positions, which are below [`count`](Recorded::count).
+/// Recorded exchanges, by their positions, which are below [`count`](RecordedExchanges::count).
 pub trait RecordedExchanges {
     /// Why one cannot be read.
     type Error;

@@ -25,7 +25,7 @@ pub struct MatchRules {
     pub port: bool,
     /// The target before the `?`.
     pub path: PathRule,
-    /// The target behind the `?`.
+    /// The target after the `?`.
     pub query: QueryRule,
     /// Headers, by name in any case; all values of a name, in order.
     pub headers: HeaderRule,
@@ -81,7 +81,7 @@ pub enum HeaderRule {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum BodyRule {
-    /// By what their `BodyContent-Type` says that they are: JSON, a form, multipart; else byte by byte.
+    /// By what their `Content-Type` says that they are: JSON, a form, multipart; else byte by byte.
     #[default]
     Content,
     /// Byte by byte.
@@ -90,7 +90,7 @@ pub enum BodyRule {
     Ignored,
     /// By their length.
     Length,
-    /// As JSON, whatever their `BodyContent-Type`, without what is at these paths. What is no JSON is compared byte by byte.
+    /// As JSON, whatever their `Content-Type`, without what is at these paths. What is not JSON is compared byte by byte.
     JsonWithout(Vec<JsonPath>),
     /// As JSON, and only what is at these paths. A body that has nothing at one of them equals only the same bytes.
     JsonAt(Vec<JsonPath>),

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// An exchange that began and is not over. Everything that happens to it is a frame of its own.
 ///
 /// Secrets are taken out before anything is queued, unless the recorder keeps them; so a chunk may wait until it is known that no
-/// secret goes on behind it: [`BodyRedactor`](crate::redact::Stream) says how long.
+/// secret goes on after it: [`BodyRedactor`](crate::redact::BodyRedactor) says how long.
 ///
 /// One that is dropped without [`OpenExchange::end`] is partial on the cassette. All times are microseconds after its beginning.
 ///

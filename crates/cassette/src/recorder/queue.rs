@@ -1,6 +1,6 @@
 //! What waits to be written: bounded in bytes, in the order it was given.
 //!
-//! Giving something takes a lock, a number and a place in a list. Who finds the queue full waits until there is room, or is told
+//! Giving something takes a lock, a number and a place in a list. If the queue is full, the caller waits until there is room, or is told
 //! so, as they wish; nothing is dropped. After a failure everything is refused, with what failed.
 //!
 //! One thread at a time writes: most of the time the recorder's own. Who waits until the system has everything writes what is

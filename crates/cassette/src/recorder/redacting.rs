@@ -296,7 +296,7 @@ impl ExchangeRedactor {
     }
 
     /// Whether all of the request seems to be there. A server may answer before it is, and what is gathered of the request then
-    /// goes on being gathered; it is recorded behind what the server said.
+    /// goes on being gathered; it is recorded after what the server said.
     fn is_asked(&self) -> bool {
         let BodyTreatment::Gathered(exchange) = &self.request else { return true };
         let request = &exchange.request;

@@ -19,7 +19,7 @@ pub(crate) enum ContentClass {
     Unknown,
     /// Something else than text.
     Binary,
-    /// A frame of control: some bytes that may have words behind a number.
+    /// A frame of control: some bytes that may have words after a number.
     Control,
 }
 

@@ -110,7 +110,7 @@ impl DecoderOutput {
         self.read(source, &mut decoder) && self.read(source, &mut decoder)
     }
 
-    /// One frame behind the other, and over those that are to be skipped (RFC 8878, section 3.1.2).
+    /// One frame after the other, and over those that are to be skipped (RFC 8878, section 3.1.2).
     fn read_zstd(&mut self, source: &ChunkInput<'_>) -> bool {
         let decoder = zstd::stream::read::Decoder::with_buffer(source).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW_LOG_MAX)?;

@@ -16,7 +16,7 @@ const CODING_NOTE: &str = "redacted.content-encoding";
 /// The name of the note that says what could not be looked into.
 const OPAQUE_NOTE: &str = "redacted.opaque";
 
-/// The name of the note that says what was found in something that is no text, and is there still: place and kind.
+/// The name of the note that says what was found in something that is not text, and is there still: place and kind.
 const KEPT_NOTE: &str = "redacted.kept";
 
 /// The name of the note that says how messages were compressed before a secret was taken out of one.

@@ -1,9 +1,9 @@
 //! Values of secret names in lines: YAML, and texts that look like it, such as files of settings.
 //!
-//! 1. In YAML a value is what stands behind `name:`, without quotes and without a comment; or all deeper lines, if nothing stands
+//! 1. In YAML a value is what stands after `name:`, without quotes and without a comment; or all deeper lines, if nothing stands
 //!    there, or a block begins there. In braces it ends with a comma or a brace.
 //! 2. Any other text may be a program, in which `password: string` declares something. So a value counts there only if it is one
-//!    word with a digit in it, behind `name: ` or behind `NAME=`.
+//!    word with a digit in it, after `name: ` or after `NAME=`.
 
 use crate::redact::names::{Secrecy, SecretNames};
 use crate::redact::text::TextMatches;

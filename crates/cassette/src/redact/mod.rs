@@ -67,7 +67,7 @@ const SECRET_BYTES_MIN: usize = 6;
 pub struct Redaction {
     names: SecretNames,
     patterns: SecretPatterns,
-    /// The same in what is no text.
+    /// The same in what is not text.
     patterns_of_binaries: SecretPatterns,
     /// Secrets themselves, however they may be written.
     secrets: Vec<Regex>,
@@ -82,7 +82,7 @@ pub struct Redaction {
 pub struct Redacted {
     /// What was replaced.
     pub findings: Vec<Finding>,
-    /// What was found in bodies and messages that are no text, and is as it was. A note of the exchange, `redacted.kept`, says
+    /// What was found in bodies and messages that are not text, and is as it was. A note of the exchange, `redacted.kept`, says
     /// the same, and keeps the cassette from being sealed.
     pub kept: Vec<Finding>,
     /// Bodies and messages that could not be looked into, or not to their end, such as those in an unknown compression. What
@@ -411,7 +411,7 @@ const SCHEMES: [&str; 18] = [
     "token",
 ];
 
-/// `Bearer REDACTED`. A first word that is no scheme is a secret as well.
+/// `Bearer REDACTED`. A first word that is not a scheme is a secret as well.
 fn credentials(value: &[u8]) -> Vec<u8> {
     let at = value.iter().position(|&byte| byte == b' ');
     let is_scheme = |word: &[u8]| SCHEMES.iter().any(|scheme| scheme.as_bytes().eq_ignore_ascii_case(word));

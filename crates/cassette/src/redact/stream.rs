@@ -1,8 +1,8 @@
 //! Taking secrets out of a body that comes chunk by chunk.
 //!
-//! 1. A chunk is given out when it is known that no secret begins in it and ends behind it: when enough came after it, or when
+//! 1. A chunk is given out when it is known that no secret begins in it and ends after it: when enough came after it, or when
 //!    it ends a line at a place where nothing goes on.
-//! 2. Some of what was given out is kept, so that a value is seen behind its name.
+//! 2. Some of what was given out is kept, so that a value is seen after its name.
 //! 3. Chunks stay whole. So what waits is bounded by the look-ahead and the longest chunk.
 //! 4. What waits is looked through again when a line ends, or when a good part of it is new: many small chunks cost no more than
 //!    a few long ones.
@@ -131,7 +131,7 @@ impl BodyRedactor {
         }
     }
 
-    /// Whether nothing that may be a secret goes on behind what came.
+    /// Whether nothing that may be a secret goes on after what came.
     fn ends_line(&self) -> bool {
         let ends =
             self.bytes.last() == Some(&b'\n') && !matches!(self.bytes.trim_ascii_end().last(), Some(b':' | b'"'));

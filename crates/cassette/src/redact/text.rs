@@ -1,8 +1,8 @@
 //! Values of secret names inside of texts: JSON, whatever is around it, and parameters of URLs and forms.
 //!
 //! JSON is not parsed but looked through, quote by quote. So it is found in lines of a stream of events, in lines of JSON, in
-//! what is cut off; and in strings of JSON, where quotes are escaped. A quote behind `n` backslashes delimits a string so many
-//! levels deep as `n` has ones at its end in binary: none or two behind each other are the outermost level, one is a
+//! what is cut off; and in strings of JSON, where quotes are escaped. A quote after `n` backslashes delimits a string so many
+//! levels deep as `n` has ones at its end in binary: none or two after each other are the outermost level, one is a
 //! string in a string, three one in that.
 //!
 //! XML and lines `name: value` are looked through in modules of their own.
@@ -31,7 +31,7 @@ pub(crate) struct TextMatches {
 }
 
 impl TextMatches {
-    /// A value, which is not looked into, and where its name begins. An empty one is no secret.
+    /// A value, which is not looked into, and where its name begins. An empty one is not a secret.
     pub(crate) fn value(&mut self, name: usize, value: Range<usize>) {
         if !value.is_empty() {
             self.members.push(name..value.end);

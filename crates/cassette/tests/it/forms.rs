@@ -32,7 +32,7 @@ fn the_name_says_what_is_written() {
     let error = "xml".parse::<Form>().unwrap_err().to_string();
     assert_eq!(
         error,
-        "`xml` is no form of a cassette; there are cassette, json, msgpack, text, har, vcr, vcr-ruby, vcr-json"
+        "`xml` is not a form of a cassette; the forms are cassette, json, msgpack, text, har, vcr, vcr-ruby, vcr-json"
     );
 }
 

@@ -81,7 +81,7 @@ fn documents_of_others_that_were_changed() {
     }
 }
 
-/// Bodies with secrets in every form, and some that are no text, of every type: redaction changes none that it does not report.
+/// Bodies with secrets in every form, and some that are not text, of every type: redaction changes none that it does not report.
 #[test]
 fn bodies_that_redaction_does_not_report_are_as_they_were() {
     let rounds = std::env::var("METROON_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);

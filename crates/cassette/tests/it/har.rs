@@ -267,9 +267,9 @@ fn what_is_wrong_with_har_is_said_with_its_place() {
     for (from, to, message) in [
         ("\"POST\"", "7", "log.entries[0].request.method: a text is expected here, and this is a number"),
         ("\"url\": \"http://127.0.0.1:8080/cached\",", "", "log.entries[1].request: `url` is missing"),
-        ("304", "70000", "log.entries[1].response.status: 70000 is no status of HTTP"),
+        ("304", "70000", "log.entries[1].response.status: 70000 is not a status of HTTP"),
         ("304", "\"304\"", "log.entries[1].response.status: a number is expected here, and this is a text"),
-        ("2026-03-02T10:15:04.700+01:00", "yesterday", "log.entries[1].startedDateTime: \"yesterday\" is no time"),
+        ("2026-03-02T10:15:04.700+01:00", "yesterday", "log.entries[1].startedDateTime: \"yesterday\" is not a time"),
         ("\"entries\": [", "\"entries\": 1, \"x\": [", "log.entries: a list is expected here"),
         ("\"method\"", "\"url\"", "\"url\" is there twice; remove one of them at line"),
         ("\"method\"", "method", "key must be a string at line"),

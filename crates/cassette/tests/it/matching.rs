@@ -307,7 +307,7 @@ impl RecordedExchanges for Counted {
     }
 }
 
-/// Long bodies take no part in keys, so these differ behind them.
+/// Long bodies take no part in keys, so these differ after them.
 #[test]
 fn questions_with_one_key_are_told_apart_once() {
     let long = |number: usize| request("POST", "/upload", &number.to_string().repeat(KEY_BODY_BYTES_MAX + 1));

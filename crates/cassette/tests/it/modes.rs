@@ -65,5 +65,5 @@ fn modes_have_the_names_that_other_recorders_use() {
         assert_eq!(mode.to_string().parse(), Ok(mode));
     }
     let error = "sometimes".parse::<Mode>().unwrap_err().to_string();
-    assert_eq!(error, "`sometimes` is no mode; there are once, new, all, none and passthrough");
+    assert_eq!(error, "`sometimes` is not a mode; the modes are once, new, all, none and passthrough");
 }

@@ -674,7 +674,7 @@ fn what_a_placeholder_shows_is_replaced_in_the_same_pass() {
     }
 }
 
-/// What fuzzing found: a token in a cookie that has the `=` behind its name in it.
+/// What fuzzing found: a token in a cookie that has the `=` after its name in it.
 #[test]
 fn what_stays_of_a_cookie_is_looked_through_again() {
     for name in ["Cookie", "Set-Cookie", "Authorization", "X-Api-Key"] {

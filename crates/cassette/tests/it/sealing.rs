@@ -168,7 +168,7 @@ fn what_is_no_cassette_is_named() {
     let folder = Folder::new();
     std::fs::write(folder.join("text"), "this is a text, not a cassette").unwrap();
     let error = Cassette::open(folder.join("text")).unwrap_err();
-    assert!(error.to_string().ends_with("this is no cassette; name a file that a recording made"), "{error}");
+    assert!(error.to_string().ends_with("this is not a cassette; name a file that a recording made"), "{error}");
     assert!(matches!(Cassette::open(folder.join("none")), Err(ReadError::Disk(_))));
 }
 

@@ -237,7 +237,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("more reserved=4", "more reserved=8", "line 34, column 27: `reserved=8` cannot be here"),
         ("sent text +7us", "sent text +7us code=7", "line 32, column 16: `code=7` cannot be here"),
         ("outcome aborted timeout 30", "outcome over", "line 38, column 9: an outcome is complete"),
-        ("timeout 30", "late 30", "line 38, column 17: behind `aborted` is one of dns, refused"),
+        ("timeout 30", "late 30", "line 38, column 17: after `aborted` comes one of dns, refused"),
         ("note har.comment: x", "outcome partial", "line 39, column 1: the exchange has such a line already"),
         ("note har.comment: x", "<<<<<<< HEAD", "line 39, column 1: a merge conflict"),
         ("  Content", "Content", "line 8, column 1: `Content-Type:` cannot be here; there are `started`, `ended`"),

@@ -1,9 +1,9 @@
 //! `metroon cassette diff`: what differs between two cassettes.
 
 use super::{damaged, open};
+use crate::end::End;
 use crate::journal::escaped;
 use crate::output::{Ended, Out};
-use crate::run::End;
 use cassette::compare::{Change, ChangedExchange, Comparison, compare};
 use cassette::{Cassette, ReadError, ReadOptions};
 use clap::Args;

@@ -10,9 +10,9 @@ mod stats;
 mod verify;
 mod write;
 
-use crate::arguments::byte_count;
+use crate::byte_count::byte_count;
+use crate::end::End;
 use crate::output::fail;
-use crate::run::End;
 use cassette::{Cassette, Damage, FileError, Flaw, Form, FormError, LimitExceeded, ReadError, ReadOptions};
 use clap::{Args, Subcommand};
 use metroon::TapeReader;
@@ -24,7 +24,7 @@ CASSETTE is a sealed cassette, one that is being recorded or whose recording a c
 JSON, MessagePack, HAR, VCR. Which it is, its content says. docs/cassettes.md shows how all of this is used.
 
 Exit code: 0 fine; 1 cassettes differ, something is not found, or a file cannot be read or written; 2 wrong usage, or no cassette
-there; 3 a file of another form that is no cassette; 4 the cassette is damaged.";
+there; 3 a file of another form that is not a cassette; 4 the cassette is damaged.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
@@ -123,7 +123,7 @@ fn not_opened(failure: &FileError) -> End {
     fail(&failure.to_string(), help, end)
 }
 
-/// Tells that something is no cassette, is damaged, or cannot be read.
+/// Tells that something is not a cassette, is damaged, or cannot be read.
 pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
     if let ReadError::Disk(failure) = error {
         return not_opened(failure);

@@ -1,9 +1,9 @@
 //! `metroon cassette show`: a line for each exchange, or one in full.
 
 use super::{open, timestamp};
+use crate::end::End;
 use crate::journal::escaped;
 use crate::output::{Ended, Out, fail};
-use crate::run::End;
 use cassette::{BodyReader, Cassette, Exchange, NetworkErrorKind, Outcome, Outline, ReadError, ReadOptions};
 use clap::Args;
 use serde_json::json;

@@ -1,10 +1,10 @@
 //! `metroon cassette verify`: whether a cassette is what was written.
 
 use super::{damaged, open, with_recording};
+use crate::end::End;
 use crate::journal::{list, warn};
 use crate::output::{Ended, Out, counted};
 use crate::render;
-use crate::run::End;
 use cassette::{Cassette, Form, ReadOptions};
 use clap::Args;
 use journal::SingleFile;
@@ -62,7 +62,7 @@ fn exchanges(cassette: &Cassette) -> String {
 pub(super) fn recording(path: &Path) -> Result<(), End> {
     let (_, recording) = with_recording(path);
     let Ok(disk) = SingleFile::open(&recording) else { return Ok(()) };
-    // What is no journal at all is told when it is opened.
+    // What is not a journal at all is told when it is opened.
     let Ok(report) = journal::verify(Arc::new(disk)) else { return Ok(()) };
     warn(&report.warnings);
     if report.is_sound() {

@@ -1,9 +1,9 @@
 //! `metroon cassette convert`, `merge` and `redact`: a cassette from one or more others.
 
 use super::{damaged, is_recording, open, with_recording};
+use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
-use crate::run::End;
 use cassette::matching::{JsonPath, MatchRules};
 use cassette::redact::{Finding, Redacted, Redaction, RedactionRules};
 use cassette::{
@@ -25,7 +25,7 @@ makes trip.cassette of trip.cassette.recording, which goes then.
 A cassette with a secret of a known form is not written. `metroon cassette redact` takes secrets out; --keep-secrets writes them.
 
 Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something there
-already; 3 a file of another form that is no cassette; 4 the cassette is damaged.";
+already; 3 a file of another form that is not a cassette; 4 the cassette is damaged.";
 
 pub(super) const ABOUT_MERGE: &str = "\
 The exchanges of one cassette keep their order; between cassettes, the request that began first comes first. They are numbered anew. An
@@ -33,7 +33,7 @@ exchange that is equal to one that is there already, in everything but its numbe
 cassettes, the last value of a name counts.
 
 Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something there
-already; 3 a file of another form that is no cassette; 4 a cassette is damaged.";
+already; 3 a file of another form that is not a cassette; 4 a cassette is damaged.";
 
 pub(super) const ABOUT_REDACT: &str = "\
 Secrets are what a recorder takes for secrets: values of names such as Authorization, Cookie or api_key, and what looks like a
@@ -41,7 +41,7 @@ key of a well-known service; and what the options name. Each is replaced by REDA
 CASSETTE still holds them: remove it when the new one is as it should be.
 
 Exit code: 0 fine; 1 a secret is left in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something
-there already; 3 a file of another form that is no cassette; 4 the cassette is damaged.";
+there already; 3 a file of another form that is not a cassette; 4 the cassette is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArguments {
@@ -315,7 +315,7 @@ impl WriteArguments {
         // Renaming the new file would take a device away.
         if to.exists() && !to.is_file() {
             return Err(fail(
-                &format!("{name} is no ordinary file"),
+                &format!("{name} is not an ordinary file"),
                 "name a file; `convert` without one prints",
                 End::Usage,
             ));

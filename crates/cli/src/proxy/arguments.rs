@@ -1,6 +1,6 @@
 //! What `metroon record` and `metroon replay -- COMMAND` can be told.
 
-use crate::arguments::byte_count;
+use crate::byte_count::byte_count;
 use cassette::matching::{BodyRule, HeaderRule, JsonPath, MatchRules, QueryRule, Repeats};
 use cassette::{Expired, Expiry, Filter, LeaveOutRule, Mode};
 use clap::{Args, ValueEnum};

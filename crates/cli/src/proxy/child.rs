@@ -2,9 +2,9 @@
 
 use super::arguments::IsolationMode;
 use super::signals::{SignalRecipient, Signals};
+use crate::end::End;
 use crate::output::fail;
 use crate::render;
-use crate::run::End;
 use server::{PassedHost, Proxy};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};

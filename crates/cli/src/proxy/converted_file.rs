@@ -5,9 +5,9 @@
 //! 3. When the cassette is sealed, the file is written from it, at once, and the cassette goes. If that fails, or nobody came so far, the
 //!    cassette stays, and the next recording says what to do with it.
 
+use crate::end::End;
 use crate::output::fail;
 use crate::render;
-use crate::run::End;
 use cassette::{Cassette, Form, Mode, ReadError, ReadOptions, SealOptions, Selection};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ impl ConvertedFile {
 
     /// That no recording was left behind.
     fn check(&self) -> Result<(), End> {
-        let left = [self.cassette.clone(), super::recording_of(&self.cassette)].into_iter().find(|path| path.exists());
+        let left = [self.cassette.clone(), recording_of(&self.cassette)].into_iter().find(|path| path.exists());
         let Some(left) = left else { return Ok(()) };
         let message = format!("a recording of {} did not come to its end: {}", self.file.display(), left.display());
         Err(fail(&message, &format!("{}, or remove it", self.by_hand()), End::Usage))
@@ -97,4 +97,10 @@ impl ConvertedFile {
         let options = SealOptions::default().keep_secrets();
         content.write_as(self.form, &self.file, options).map_err(|error| error.to_string())
     }
+}
+
+pub(super) fn recording_of(cassette: &Path) -> PathBuf {
+    let mut name = cassette.as_os_str().to_owned();
+    name.push(".recording");
+    name.into()
 }

@@ -1,9 +1,9 @@
 //! A proxy without a program: it says how it is reached, and stays until it is told to end.
 
 use super::signals::Signals;
+use crate::end::End;
 use crate::output::fail;
 use crate::render;
-use crate::run::End;
 use serde_json::{Map, Value, json};
 use server::{Proxy, Report};
 use std::ffi::OsString;

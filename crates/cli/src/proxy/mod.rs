@@ -14,15 +14,15 @@ mod secrets;
 mod signals;
 mod summary;
 
+use crate::end::End;
 use crate::output::fail;
 use crate::render;
-use crate::run::End;
 use arguments::{IsolationMode, UpstreamArguments};
 pub(crate) use arguments::{NetworkArguments, RecordArguments, ReplayingArguments, SecretArguments, ServingArguments};
 use cassette::{Cassette, Mode, ReadOptions, RecordError, SealError};
 use child::ChildProgram;
 pub(crate) use child::isolated;
-use converted_file::ConvertedFile;
+use converted_file::{ConvertedFile, recording_of};
 use server::{
     ControlOptions, Edits, Limits, PassedHost, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy,
 };
@@ -146,12 +146,6 @@ pub(crate) fn replay(
         }
         Err(end) => end.into(),
     }
-}
-
-fn recording_of(cassette: &Path) -> PathBuf {
-    let mut name = cassette.as_os_str().to_owned();
-    name.push(".recording");
-    name.into()
 }
 
 fn play(options: ProxyOptions, playing: &ReplayingArguments) -> Result<ProxyOptions, End> {
@@ -397,7 +391,7 @@ impl ProxyJob<'_> {
 fn not_isolated() -> End {
     let what =
         "--isolate is for a program that this command starts: one that only asks the proxy stays in its own network";
-    fail(what, "name the program behind `--`, such as `-- pytest`, or leave --isolate out", End::Usage)
+    fail(what, "name the program after `--`, such as `-- pytest`, or leave --isolate out", End::Usage)
 }
 
 fn not_public(address: SocketAddr) -> End {

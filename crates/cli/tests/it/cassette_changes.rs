@@ -73,7 +73,7 @@ fn where_nothing_can_be_written_is_said() {
     std::fs::create_dir(folder.path().join("folder.json")).expect("it is made");
     for (to, code, word) in [
         ("folder.json", 2, "folder.json is a directory"),
-        ("/dev/null", 2, "/dev/null is no ordinary file"),
+        ("/dev/null", 2, "/dev/null is not an ordinary file"),
         ("missing/a.json", 1, "cannot open the folder of missing/a.json"),
         ("missing/a.cassette", 1, "cannot open the folder of missing/a.cassette"),
         ("cut.cassette", 2, "there is a recording of cut.cassette already: cut.cassette.recording"),

@@ -192,7 +192,7 @@ fn named_host<'h>(head: &'h RequestHead<'_>) -> Result<Option<&'h str>, InvalidH
         (Some(_), Some(_)) => Err(InvalidHead::new("the request has more than one Host")),
         (None, _) if head.version == HttpVersion::Http11 => Err(InvalidHead::new("the request has no Host")),
         (None, _) => Ok(None),
-        (Some(host), None) => host.value.as_text().map(Some).ok_or(InvalidHead::new("Host is no name")),
+        (Some(host), None) => host.value.as_text().map(Some).ok_or(InvalidHead::new("Host is not a name")),
     }
 }
 
@@ -221,7 +221,7 @@ async fn answer_request(
         && named(&headers, "upgrade").is_some_and(|protocol| protocol.eq_ignore_ascii_case(b"websocket"));
     let expects_continue = version == HttpVersion::Http11
         && named(&headers, "expect").is_some_and(|what| what.eq_ignore_ascii_case(b"100-continue"));
-    // What concerns the way to the proxy is no part of what is asked.
+    // What concerns the way to the proxy is not part of what is asked.
     let is_asked = |header: &cassette::Header<'_>| !header.is("proxy-authorization") && !header.is("proxy-connection");
     let request = Request {
         method: method.into(),

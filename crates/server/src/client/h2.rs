@@ -107,7 +107,7 @@ async fn handle_request(
 fn host_of(parts: &http::request::Parts) -> Result<Option<&str>, &'static str> {
     let authority = parts.uri.authority().map(http::uri::Authority::as_str);
     let mut hosts = parts.headers.get_all(http::header::HOST).iter();
-    let host = hosts.next().map(|host| host.to_str().map_err(|_| "Host is no name")).transpose()?;
+    let host = hosts.next().map(|host| host.to_str().map_err(|_| "Host is not a name")).transpose()?;
     if hosts.next().is_some() {
         return Err("the request has more than one Host");
     }

@@ -32,7 +32,7 @@ impl Framing {
                 if lengths.next().is_some() {
                     return Err(InvalidHead::new("the request has more than one Content-Length"));
                 }
-                number(&length.value).map(Self::Known).ok_or(InvalidHead::new("Content-Length is no number"))
+                number(&length.value).map(Self::Known).ok_or(InvalidHead::new("Content-Length is not a number"))
             }
             (Some(coding), None) => {
                 if version == HttpVersion::Http10 {
@@ -68,7 +68,7 @@ impl Framing {
         let mut numbers = length.split(|&byte| byte == b',').map(|one| number(one.trim_ascii()));
         let first = numbers.next().flatten();
         let first = first.filter(|first| numbers.all(|other| other == Some(*first)));
-        first.map(Self::Known).ok_or_else(|| "the Content-Length of the response is no number".to_owned())
+        first.map(Self::Known).ok_or_else(|| "the Content-Length of the response is not a number".to_owned())
     }
 }
 
@@ -209,7 +209,7 @@ fn chunk_size(line: &[u8]) -> Result<u64, PeerError> {
     let (digits, behind) = line.split_at(end);
     let is_extension = matches!(behind.trim_ascii_start(), [] | [b';', ..]) && !behind.contains(&b'\r');
     let size = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    size.filter(|_| is_extension).ok_or(PeerError::Malformed("the size of a chunk is no number"))
+    size.filter(|_| is_extension).ok_or(PeerError::Malformed("the size of a chunk is not a number"))
 }
 
 async fn trailers(reader: &mut Http1Reader, bytes_max: usize) -> Result<Vec<Header<'static>>, PeerError> {
@@ -223,7 +223,7 @@ async fn trailers(reader: &mut Http1Reader, bytes_max: usize) -> Result<Vec<Head
             let mut room = [EMPTY_HEADER; 64];
             let parsed = httparse::parse_headers(&lines, &mut room);
             let Ok(httparse::Status::Complete((_, headers))) = parsed else {
-                return Err(PeerError::Malformed("the trailers are no headers"));
+                return Err(PeerError::Malformed("the trailers are not headers"));
             };
             return Ok(headers.iter().map(|one| Header::new(one.name, one.value.trim_ascii()).into_owned()).collect());
         }

@@ -70,7 +70,7 @@ fn refusal(error: httparse::Error) -> InvalidHead {
             "the name of a header has a character that none can have, or a header goes on in a second line",
         ),
         httparse::Error::HeaderValue => InvalidHead::new("the value of a header has a character that none can have"),
-        _ => InvalidHead::new("the first line is no METHOD TARGET VERSION"),
+        _ => InvalidHead::new("the first line is not METHOD TARGET VERSION"),
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn parse_response(head: &[u8], at_us: u64) -> Result<ResponseHead, St
         Err(httparse::Error::TooManyHeaders) => response_with(head, &mut vec![EMPTY_HEADER; HEADERS_MAX], at_us),
         parsed => parsed,
     }
-    .map_err(|error| format!("the head of the response is no HTTP: {error}"))
+    .map_err(|error| format!("the head of the response is not HTTP: {error}"))
 }
 
 fn response_with<'h>(

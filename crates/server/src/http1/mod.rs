@@ -55,7 +55,7 @@ impl Http1Reader {
         Ok(count)
     }
 
-    /// Takes a head off the buffer, the empty line behind it included, waiting for it.
+    /// Takes a head off the buffer, the empty line after it included, waiting for it.
     pub(crate) async fn head(&mut self, bytes_max: usize) -> Result<Bytes, ReadHeadError> {
         let mut looked_at = 0;
         loop {

@@ -24,7 +24,7 @@ const NAMES_PORT: u16 = 53;
 /// A socket and what it is for.
 type TaggedSocket = (u8, OwnedFd);
 
-/// Makes a network and becomes a program in it, as [`Isolation::command`](super::Isolation::command) says by the words behind its
+/// Makes a network and becomes a program in it, as [`Isolation::command`](super::Isolation::command) says by the words after its
 /// verb. It is for a process that has one thread and has done nothing. It returns if that fails; the process that started it says why.
 /// With other words, which only the proxy knows, it connects to an address in the network of such a program, for the proxy.
 pub fn become_isolated(words: impl IntoIterator<Item = OsString>) -> ExitCode {

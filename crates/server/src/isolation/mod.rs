@@ -82,7 +82,7 @@ impl Isolation {
         Ok(Self { meeting, verb: OsString::new(), proxy: crate::environment::reachable(proxy.address()), bridges })
     }
 
-    /// The command that starts a program inside: this program again, which is to call [`become_isolated`] with the words behind
+    /// The command that starts a program inside: this program again, which is to call [`become_isolated`] with the words after
     /// `verb` before it does anything else.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ fn tap(kind: u16, filter: &[SockFilter]) -> io::Result<OwnedFd> {
     Ok(socket.into())
 }
 
-/// Instructions of the packet filter (bpf(4)): load a byte, a byte behind the head of IPv4, the length of that; compare; give.
+/// Instructions of the packet filter (bpf(4)): load a byte, a byte after the head of IPv4, the length of that; compare; give.
 const BYTE: u16 = 0x30;
 const BYTE_BEHIND: u16 = 0x50;
 const HEAD_LENGTH: u16 = 0xb1;

@@ -176,7 +176,7 @@ impl<'l> ResponseReader<'l> {
                 match parse_response(&head, at_us()) {
                     Ok(ResponseHead::Informational(informational)) => Ok(ResponseEvent::Informational(informational)),
                     Ok(ResponseHead::Response(response)) => Ok(ResponseEvent::Response(response, ResponseBody::Http1)),
-                    Err(_) => Err(PeerError::Malformed("the head of the response is no HTTP")),
+                    Err(_) => Err(PeerError::Malformed("the head of the response is not HTTP")),
                 }
             }
             Self::Http2(answer) => {

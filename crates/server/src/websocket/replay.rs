@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is put behind the key of a client (RFC 6455, section 1.3).
+/// What is put after the key of a client (RFC 6455, section 1.3).
 const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// A message of a client is not longer.
 const MESSAGE_BYTES_MAX: u64 = 64 << 20;

@@ -33,7 +33,7 @@ const DOCUMENT: &str = "the document";
 /// Why there is no tree.
 #[derive(Debug)]
 pub(super) enum ParseDocumentError {
-    /// It is no document of its syntax; line and column are said.
+    /// It is not a document of its syntax; line and column are said.
     Malformed(String),
     /// More would come of it than is allowed.
     TooMuch(LimitExceeded),
@@ -141,7 +141,7 @@ impl From<i64> for Node {
 }
 
 impl From<f64> for Node {
-    /// What is no number of JSON is nothing.
+    /// What is not a number of JSON is nothing.
     fn from(number: f64) -> Self {
         Number::from_f64(number).map_or(Self::Null, Self::Number)
     }
@@ -224,7 +224,7 @@ impl Node {
     pub(super) fn status(&self) -> Result<u16, SyntaxProblem> {
         let number = self.number()?;
         let is_one = (0.0..=65535.0).contains(&number) && number.fract() == 0.0;
-        if is_one { Ok(number as u16) } else { Err(SyntaxProblem::new(format!("{number} is no status of HTTP"))) }
+        if is_one { Ok(number as u16) } else { Err(SyntaxProblem::new(format!("{number} is not a status of HTTP"))) }
     }
 
     /// A member that says something.

@@ -9,7 +9,7 @@ use super::{Node, SyntaxProblem};
 /// JSON in one line, without spaces.
 ///
 /// # Errors
-/// Something in the tree is no value of JSON; the place is said.
+/// Something in the tree is not a value of JSON; the place is said.
 pub(crate) fn as_json(node: &Node) -> Result<String, SyntaxProblem> {
     let mut out = String::new();
     put(&mut out, node)?;
@@ -119,7 +119,7 @@ fn put_decimal(out: &mut String, plain: &str) {
     }
 }
 
-/// Numbers with `_`, `:`, leading zeros or other bases, dates, and what is no number: one version of YAML takes them for a
+/// Numbers with `_`, `:`, leading zeros or other bases, dates, and what is not a number: one version of YAML takes them for a
 /// number or a time, and the other for a text.
 fn is_disputed(plain: &str) -> bool {
     let unsigned = plain.strip_prefix(['-', '+']).unwrap_or(plain);

@@ -1,4 +1,4 @@
-//! Lines of headers that HAR has and a cassette does not: those of HTTP/2 that are no headers, and those that name a compression that
+//! Lines of headers that HAR has and a cassette does not: those of HTTP/2 that are not headers, and those that name a compression that
 //! the body no longer has.
 
 use super::super::document::{Node, SyntaxProblem};

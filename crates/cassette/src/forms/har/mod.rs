@@ -27,7 +27,7 @@ const FORM: &str = "HAR";
 
 impl Content {
     /// As HAR 1.2, indented, and what it cannot hold: chunks and their times, trailers, responses before the response, how frames of
-    /// a WebSocket were cut, the compressed bytes of a response, and what is no UTF-8 in headers and URLs.
+    /// a WebSocket were cut, the compressed bytes of a response, and what is not UTF-8 in headers and URLs.
     ///
     /// # Errors
     /// Memory is too small, in effect.
@@ -38,7 +38,7 @@ impl Content {
     /// From HAR 1.0 to 1.2. Nothing is lost: what an exchange has no place for becomes a note.
     ///
     /// # Errors
-    /// It is no HAR; the message names the place.
+    /// It is not a HAR; the message names the place.
     pub fn from_har(bytes: &[u8]) -> Result<Self, FormError> {
         read(bytes, ReadOptions::default())
     }

@@ -61,7 +61,7 @@ fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Not
     Ok((Request { method, version, headers, body, ..at }, is_websocket, notes))
 }
 
-/// A word that is no version is 1.1; the entry's note keeps it.
+/// A word that is not a version is 1.1; the entry's note keeps it.
 fn version(name: Option<&str>) -> HttpVersion {
     match name.unwrap_or("").to_ascii_lowercase().as_str() {
         "http/0.9" => HttpVersion::Http09,
@@ -94,7 +94,7 @@ fn set_cookie(node: &Node) -> Result<String, SyntaxProblem> {
     Ok(line)
 }
 
-/// A text; or the parameters of a form, put together, with what it was made of. Other parameters are no body.
+/// A text; or the parameters of a form, put together, with what it was made of. Other parameters are not a body.
 fn post_body(data: &Node, headers: &[Header<'_>]) -> Result<(Option<Vec<u8>>, Option<&'static str>), SyntaxProblem> {
     let encoding = data.read_if("_encoding", Node::text)?.or(data.read_if("encoding", Node::text)?);
     if let Some(text) = data.read_if("text", Node::text)? {
@@ -199,7 +199,7 @@ fn frame(node: &Node, started_ns: i64) -> Result<WsFrame<'static>, SyntaxProblem
     let time_s = node.read_if("time", Node::number)?.unwrap_or(started_ns as f64 / 1e9);
     // No time that a cassette can hold is longer.
     let at_ns = (time_s * 1e9).clamp(-1e30, 1e30) as i128 - i128::from(started_ns);
-    // Chrome has -1 for an error that is no frame.
+    // Chrome has -1 for an error that is not a frame.
     let opcode = Opcode::new(opcode as u8).filter(|_| opcode >= 0.0).unwrap_or(Opcode::TEXT);
     let payload = if opcode == Opcode::TEXT { data.as_bytes().to_vec() } else { decoded(data, Some("base64")) };
     let at_us = u64::try_from((at_ns + 500).div_euclid(1000)).unwrap_or(0);

@@ -59,7 +59,7 @@ pub(super) fn ms(us: u64) -> Node {
 pub(super) fn started_ns(time: &Node) -> Result<i64, SyntaxProblem> {
     let text = time.text()?;
     let parsed: Timestamp =
-        text.parse().map_err(|error| SyntaxProblem::new(format!("{text:?} is no time with an offset: {error}")))?;
+        text.parse().map_err(|error| SyntaxProblem::new(format!("{text:?} is not a time with an offset: {error}")))?;
     i64::try_from(parsed.as_nanosecond())
-        .map_err(|_| SyntaxProblem::new(format!("{text} is no time that a cassette can hold")))
+        .map_err(|_| SyntaxProblem::new(format!("{text} is not a time that a cassette can hold")))
 }

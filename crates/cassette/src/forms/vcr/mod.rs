@@ -103,7 +103,7 @@ impl Content {
         write(self, style, Syntax::Yaml)
     }
 
-    /// As a VCR cassette in JSON, and what it cannot hold: as in YAML, and in the style of Python bodies that are no UTF-8.
+    /// As a VCR cassette in JSON, and what it cannot hold: as in YAML, and in the style of Python bodies that are not UTF-8.
     ///
     /// # Errors
     /// Memory is too small, in effect.

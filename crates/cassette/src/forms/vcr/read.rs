@@ -40,9 +40,10 @@ fn recorded_at(node: &Node) -> Result<(i64, bool), SyntaxProblem> {
     let text = node.text()?;
     let date = rfc2822::DateTimeParser::new().parse_timestamp(text);
     let read = date.map(|date| (date, true)).or_else(|_| time(text));
-    let (time, has_zone) = read.map_err(|error| SyntaxProblem::new(format!("{text:?} is no time: {error}")))?;
+    let (time, has_zone) = read.map_err(|error| SyntaxProblem::new(format!("{text:?} is not a time: {error}")))?;
     let ns = i64::try_from(time.as_nanosecond());
-    ns.map(|ns| (ns, has_zone)).map_err(|_| SyntaxProblem::new(format!("{text} is no time that a cassette can hold")))
+    ns.map(|ns| (ns, has_zone))
+        .map_err(|_| SyntaxProblem::new(format!("{text} is not a time that a cassette can hold")))
 }
 
 fn request(node: &Node, style: VcrStyle) -> Result<(Request<'static>, Option<StructuredForm>), SyntaxProblem> {
@@ -169,7 +170,7 @@ fn without_wrong_compression(response: &mut Response<'static>) -> Vec<NumberedHe
     take_compression(&mut response.headers, bytes)
 }
 
-/// A word that is no version is 1.1; the interaction's note keeps it.
+/// A word that is not a version is 1.1; the interaction's note keeps it.
 fn version(name: &str) -> HttpVersion {
     match name.trim_start_matches("HTTP/") {
         "0.9" => HttpVersion::Http09,

@@ -61,7 +61,7 @@ pub(super) fn or_parsed(message: &Node, body: StructuredBody) -> Result<Structur
     Ok(parsed.unwrap_or(body))
 }
 
-/// Whether a list stands for JSON: it is no list of pieces, each a text or bytes. If the request says that it is JSON, so must
+/// Whether a list stands for JSON: it is not a list of pieces, each a text or bytes. If the request says that it is JSON, so must
 /// what the pieces come to.
 pub(super) fn is_json_list(list: &[Node], headers: &[Header<'_>]) -> bool {
     let is_piece = |node: &Node| matches!(node, Node::Bytes(_)) || node.is_text();

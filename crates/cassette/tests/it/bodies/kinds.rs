@@ -35,7 +35,7 @@ impl Numbers {
     }
 }
 
-/// What programs and archives have in them, and is no secret.
+/// What programs and archives have in them, and is not a secret.
 const STRINGS: &str = "usage: %s [options]\0sk-ecdsa-sha2-nistp256-cert-v01@openssh.com\0\
     sk-ssh-ed25519-cert-v01@openssh.com\0https://user:password@host/path\0?password=%s&token=%s\0\
     {\"password\": \"%s\", \"api_key\": \"none\"}\0-----BEGIN RSA PRIVATE KEY-----\0-----END RSA PRIVATE KEY-----\0\

@@ -29,7 +29,7 @@ impl SyntaxProblem {
         Self { line, column, message: message.into() }
     }
 
-    /// Bytes are no text from a place on.
+    /// Bytes are not text from a place on.
     pub(super) fn no_text(bytes: &[u8], at: usize) -> Self {
         let before = String::from_utf8_lossy(&bytes[..at]);
         let line = before.matches('\n').count() + 1;
@@ -138,7 +138,7 @@ impl<'t> TextLine<'t> {
         version(word).map(Some).ok_or_else(wrong)
     }
 
-    /// All that is left, behind a space.
+    /// All that is left, after a space.
     pub(super) fn rest(&mut self) -> Result<Bytes<'static>, SyntaxProblem> {
         let rest = self.left();
         let value = match rest {
@@ -150,7 +150,7 @@ impl<'t> TextLine<'t> {
         self.unescape(at, value).map(Bytes::from)
     }
 
-    /// What is before the next colon, behind which it goes on.
+    /// What is before the next colon, after which it goes on.
     pub(super) fn before_colon(&mut self) -> Result<&'t str, SyntaxProblem> {
         let begin = self.next_at();
         let rest = &self.text[begin..];

@@ -382,7 +382,7 @@ fn network_error(line: &mut TextLine<'_>) -> Result<NetworkError<'static>, Synta
     let number = number.map_or(Some(0), |number| number.parse().ok());
     let wrong = || {
         let names = KINDS.map(|(name, _)| name).join(", ");
-        line.wrong(at, format!("behind `aborted` is one of {names}, a number for timeout and redirects, and a colon"))
+        line.wrong(at, format!("after `aborted` comes one of {names}, a number for timeout and redirects, and a colon"))
     };
     let (of, number) = of.zip(number).ok_or_else(wrong)?;
     Ok(NetworkError { kind: of(number), message: line.rest()? })
