@@ -16,7 +16,7 @@ method, server and path. A line begins with - if only the first cassette has it,
 if they differ; below that is what differs, on the first cassette and on the second one.
 
 Exit code: 0 nothing differs; 1 something does, or a file cannot be read; 2 wrong usage, or no cassette there; 3 a file of another
-form that is no cassette; 4 a cassette is damaged.";
+form that is not a cassette; 4 a cassette is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
