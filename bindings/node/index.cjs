@@ -20,12 +20,12 @@ function drop() {
 }
 
 /**
- * Starts a proxy for a tape. From then on requests of this process go through it, and so do those of programs that it starts.
+ * Starts a proxy for a cassette. From then on requests of this process go through it, and so do those of programs that it starts.
  * One at a time: stop it before the next is started.
  */
-async function startMetroon({ tape, mode, options = [], allowEmpty = false, command = process.env.METROON || 'metroon' }) {
+async function startMetroon({ cassette, mode, options = [], allowEmpty = false, command = process.env.METROON || 'metroon' }) {
   const chosen = mode ?? (process.env.CI ? 'none' : 'once');
-  const words = ['record', '-o', tape, '--mode', chosen, '--ready-json', ...(allowEmpty ? ['--allow-empty'] : []), ...options];
+  const words = ['record', '-o', cassette, '--mode', chosen, '--ready-json', ...(allowEmpty ? ['--allow-empty'] : []), ...options];
   // What it advises is what a user of this helper can write.
   const env = { ...process.env, METROON_HELP_STYLE: 'node' };
   const child = spawn(command, words, { stdio: ['pipe', 'pipe', 'pipe'], env });
@@ -61,18 +61,18 @@ async function startMetroon({ tape, mode, options = [], allowEmpty = false, comm
     const [code] = await ended;
     drop();
     if (code !== 0) throw new Error(said.trim());
-    if (!allowEmpty && chosen !== 'passthrough' && counted.requests === 0) throw new Error(nothing(tape, counted));
+    if (!allowEmpty && chosen !== 'passthrough' && counted.requests === 0) throw new Error(nothing(cassette, counted));
     return said.trim();
   }
 
   return { proxy: ready.proxy, ca: ready.ca, bundle: ready.bundle, env: ready.env, stop };
 }
 
-function nothing(tape, { connections }) {
+function nothing(cassette, { connections }) {
   return connections > 0
     ? 'metroon: a client came to the proxy and asked nothing, most likely since it does not trust the proxy\'s certificate\n'
       + 'help: have it trust the file that the member `ca` names'
-    : `metroon: the proxy saw no request, so nothing is in ${tape} for it\n`
+    : `metroon: the proxy saw no request, so nothing is in ${cassette} for it\n`
       + 'help: if one was made, its client goes past the proxy: tell it of the members `proxy` and `ca`; if none is to be made, '
       + '`allowEmpty: true` says so';
 }

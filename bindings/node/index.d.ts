@@ -1,9 +1,9 @@
-/** How a tape is used. */
+/** How a cassette is used. */
 export type Mode = 'once' | 'new' | 'all' | 'none' | 'passthrough';
 
 export interface Options {
-  /** The tape to record to, and to be answered from. */
-  tape: string;
+  /** The cassette to record to, and to be answered from. */
+  cassette: string;
   /** `none` if the variable `CI` is set, else `once`. */
   mode?: Mode;
   /** Further options of `metroon record`, such as `--ignore-query=nonce`. */
@@ -23,9 +23,9 @@ export interface Metroon {
   bundle: string;
   /** What programs are told; `process.env` has it until the proxy is stopped. */
   env: Record<string, string>;
-  /** Seals the tape. Fails if a request had no answer, with the nearest recorded one and what differs, and if there was no request. */
+  /** Seals the cassette. Fails if a request had no answer, with the nearest recorded one and what differs, and if there was no request. */
   stop(): Promise<string>;
 }
 
-/** Starts a proxy for a tape; requests of this process and of programs that it starts go through it until it is stopped. */
+/** Starts a proxy for a cassette; requests of this process and of programs that it starts go through it until it is stopped. */
 export function startMetroon(options: Options): Promise<Metroon>;

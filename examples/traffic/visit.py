@@ -1,4 +1,4 @@
-"""Asks twice, with nothing but what Python has: `metroon record -o visit.tape -- python3 examples/traffic/visit.py`."""
+"""Asks twice, with nothing but what Python has: `metroon record -o visit.cassette -- python3 examples/traffic/visit.py`."""
 
 from urllib.request import Request, urlopen
 

@@ -6,14 +6,14 @@
 //!
 //! Each says whether anything was read, so that a test knows that its files are not refused at the door.
 //!
-//! Checksums would stop everything: those of a sealed tape are put right first, and frames of a recording are written by a journal.
+//! Checksums would stop everything: those of a sealed cassette are put right first, and frames of a recording are written by a journal.
 //! This file is compiled by the fuzz targets and by the tests of cassette, which run it on changed copies of good files.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use cassette::matching::{Player, Repeats, Rules};
-use cassette::{Content, KeyScheme, Tape, VcrStyle};
+use cassette::matching::{MatchRules, Player, Repeats};
+use cassette::{Cassette, Content, KeyScheme, VcrStyle};
 use journal::{Durability, Journal, MemoryDisk, Options};
 
 /// Says whether anything was read.
@@ -21,7 +21,7 @@ type Read = fn(&[u8]) -> bool;
 
 /// Every form by the name of its target, and what reads it.
 const FORMS: [(&str, Read); 8] = [
-    ("tape", tape),
+    ("cassette", cassette),
     ("recording", recording),
     ("json", json),
     ("msgpack", msgpack),
@@ -37,13 +37,13 @@ pub(crate) fn run(form: &str, bytes: &[u8]) -> bool {
     read.expect("the form is one of the table")(bytes)
 }
 
-/// A sealed tape.
-fn tape(bytes: &[u8]) -> bool {
+/// A sealed cassette.
+fn cassette(bytes: &[u8]) -> bool {
     let mut bytes = bytes.to_vec();
     put_checksums_right(&mut bytes);
-    let tape = Tape::from_bytes(bytes, "a.tape");
-    tape.iter().for_each(look_at);
-    tape.is_ok()
+    let cassette = Cassette::from_bytes(bytes, "a.cassette");
+    cassette.iter().for_each(look_at);
+    cassette.is_ok()
 }
 
 /// Frames of a recording, each behind its length in two bytes.
@@ -60,19 +60,21 @@ fn recording(mut bytes: &[u8]) -> bool {
     if journal.close().is_err() {
         return false;
     }
-    let tape = Tape::from_recording(disk, "a.tape.recording");
-    tape.iter().for_each(look_at);
-    tape.is_ok()
+    let cassette = Cassette::from_recording(disk, "a.cassette.recording");
+    cassette.iter().for_each(look_at);
+    cassette.is_ok()
 }
 
-/// Asks a tape for everything that it has.
-fn look_at(tape: &Tape) {
-    let _ = (tape.verify(), tape.meta(), tape.summary());
-    for exchange in tape.exchanges().flatten() {
-        let _ = tape.find(&KeyScheme::target(), &exchange.request);
+/// Asks a cassette for everything that it has.
+fn look_at(cassette: &Cassette) {
+    let _ = (cassette.verify(), cassette.meta(), cassette.summary());
+    for exchange in cassette.exchanges().flatten() {
+        let _ = cassette.find(&KeyScheme::target(), &exchange.request);
     }
-    let Some(last) = tape.len().checked_sub(1) else { return };
-    if let (Ok(player), Ok(exchange)) = (Player::new(tape, Rules::default(), Repeats::Last), tape.exchange(last)) {
+    let Some(last) = cassette.len().checked_sub(1) else { return };
+    if let (Ok(player), Ok(exchange)) =
+        (Player::new(cassette, MatchRules::default(), Repeats::Last), cassette.exchange(last))
+    {
         let _ = player.find(&exchange.request);
     }
 }
@@ -80,7 +82,7 @@ fn look_at(tape: &Tape) {
 const HEADER_BYTES: usize = 24;
 const TRAILER_BYTES: usize = 144;
 
-/// Makes every checksum of a sealed tape that of what is there, as far as its parts are where they should be.
+/// Makes every checksum of a sealed cassette that of what is there, as far as its parts are where they should be.
 fn put_checksums_right(bytes: &mut [u8]) {
     let Some(trailer) = bytes.len().checked_sub(TRAILER_BYTES).filter(|&at| at >= HEADER_BYTES) else { return };
     put(bytes, 0..20, 20);

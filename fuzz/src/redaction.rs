@@ -10,7 +10,7 @@
 //! are, in strings of JSON, in a URL, compressed. This file is compiled by the fuzz target and by the tests of cassette, which
 //! run it on changed copies of bodies.
 
-use cassette::redact::{Redacted, Redaction, Stream};
+use cassette::redact::{BodyRedactor, Redacted, Redaction};
 use cassette::{Body, Chunk, Direction, Exchange, Header, Note, Opcode, Request, Response, WsFrame};
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
@@ -148,7 +148,7 @@ fn once(exchange: &mut Exchange<'static>) -> Redacted {
 }
 
 fn stream(headers: &[Header<'static>], bytes: &[u8], chunks: &[(u64, &[u8])]) -> bool {
-    let mut stream = Stream::of_response(Redaction::usual(), headers);
+    let mut stream = BodyRedactor::of_response(Redaction::usual(), headers);
     let (mut given, mut times) = (Vec::new(), Vec::new());
     let mut take = |body: Body<'static>| {
         given.extend_from_slice(body.bytes());

@@ -1,11 +1,11 @@
 //! Encoding, opening, decoding, and sizes.
 
-use super::report::{Cassette, Clean};
+use super::report::{Clean, MagnetoCassette};
 use super::{INTERACTIONS_A_ROUND, ROUNDS, SIZES, SUITE, exchange, sizes, sum};
 use crate::compare::{Case, Timed, compare, timed};
 use crate::row::Row;
 use crate::{Plan, Rows};
-use cassette::{Content, Exchange, KeyScheme, Tape, write_tape};
+use cassette::{Cassette, Content, Exchange, KeyScheme, write_cassette};
 use std::error::Error;
 use std::hint::black_box;
 
@@ -18,7 +18,7 @@ struct Forms {
     n: u64,
     repeats: u64,
     rounds: usize,
-    report: Cassette,
+    report: MagnetoCassette,
     clean: Clean,
     content: Content,
     message_pack: Vec<u8>,
@@ -46,7 +46,7 @@ pub(super) fn cases(plan: &Plan) -> Rows {
 
 impl Forms {
     fn of(plan: &Plan, n: u64) -> Result<Self, Box<dyn Error>> {
-        let (report, clean) = (Cassette::of(n), Clean::of(n));
+        let (report, clean) = (MagnetoCassette::of(n), Clean::of(n));
         let content = Content { exchanges: (0..n).map(exchange).collect(), meta: Vec::new() };
         let frames = encode(&content);
         Ok(Self {
@@ -109,7 +109,7 @@ impl Forms {
 
     fn decoding(&self) -> Rows {
         let note = "ours borrows from the frames";
-        let theirs: Work<'_> = &|| Ok(rmp_serde::from_slice::<Cassette>(&self.message_pack)?.sum());
+        let theirs: Work<'_> = &|| Ok(rmp_serde::from_slice::<MagnetoCassette>(&self.message_pack)?.sum());
         let json = "ours has every exchange on its own, bodies from text";
         Ok(vec![
             self.compare("decode frames", MESSAGE_PACK, note, &|| self.decode(), theirs)?,
@@ -117,7 +117,7 @@ impl Forms {
                 Ok(postcard::from_bytes::<Clean>(&self.postcard)?.sum())
             })?,
             self.compare("decode JSON", JSON, json, &|| Ok(total(&Content::from_json(&self.our_json)?)), &|| {
-                Ok(serde_json::from_slice::<Cassette>(&self.json)?.sum())
+                Ok(serde_json::from_slice::<MagnetoCassette>(&self.json)?.sum())
             })?,
             self.compare(
                 "decode MessagePack",
@@ -150,17 +150,17 @@ impl Forms {
     }
 
     fn sealed(&self, plan: &Plan) -> Rows {
-        let path = plan.scratch.join("report.tape");
-        write_tape(&path, &self.content.exchanges, &[], KeyScheme::target())?;
+        let path = plan.scratch.join("report.cassette");
+        write_cassette(&path, &self.content.exchanges, &[], KeyScheme::target())?;
         let last = &self.content.exchanges[self.n as usize - 1];
         let expected = sum(last);
         let find = || -> Result<u64, Box<dyn Error>> {
-            let tape = Tape::open(&path)?;
-            let found = tape.find(&KeyScheme::target(), &last.request)?;
+            let cassette = Cassette::open(&path)?;
+            let found = cassette.find(&KeyScheme::target(), &last.request)?;
             Ok(if found == [self.n as usize - 1] { expected } else { 0 })
         };
         let load = || -> Result<u64, Box<dyn Error>> {
-            black_box(rmp_serde::from_slice::<Cassette>(&self.message_pack)?.sum());
+            black_box(rmp_serde::from_slice::<MagnetoCassette>(&self.message_pack)?.sum());
             Ok(expected)
         };
         let open_note = "ours opens a file, checks its index and finds a request in it; the peer decodes bytes in memory, \
@@ -173,10 +173,10 @@ impl Forms {
                 MESSAGE_PACK,
                 "ours opens a file, checks and decompresses it; the peer decodes bytes in memory",
                 &|| {
-                    let tape = Tape::open(&path)?;
-                    tape.exchanges().try_fold(0, |total, exchange| Ok(total + sum(&exchange?)))
+                    let cassette = Cassette::open(&path)?;
+                    cassette.exchanges().try_fold(0, |total, exchange| Ok(total + sum(&exchange?)))
                 },
-                &|| Ok(rmp_serde::from_slice::<Cassette>(&self.message_pack)?.sum()),
+                &|| Ok(rmp_serde::from_slice::<MagnetoCassette>(&self.message_pack)?.sum()),
             )?,
             sizes(
                 format!("size sealed, {}", self.n),

@@ -7,7 +7,7 @@ use super::{SUITE, exchange, weight};
 use crate::compare::{Case, Timed, compare, judged, timed};
 use crate::worker::Worker;
 use crate::{Plan, Rows, peers};
-use cassette::{Content, Recorder, RecorderOptions, Tape};
+use cassette::{Cassette, Content, Recorder, RecorderOptions};
 use journal::Durability;
 use std::error::Error;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn cases(plan: &Plan) -> Rows {
         std::fs::write(plan.scratch.join(format!("{n}.har")), content.to_har()?.0)?;
         for (library, peer, ending) in LIBRARIES {
             let theirs = plan.scratch.join(format!("{n}.{ending}")).display().to_string();
-            let ours = plan.scratch.join(format!("{n}.tape"));
+            let ours = plan.scratch.join(format!("{n}.cassette"));
             let mut contest = |name: &str, command: &str, note: &str, side: fn(&Path, u64) -> Done| {
                 let (name, rounds, note) = (format!("{name}, {n}"), plan.rounds(rounds), note.to_owned());
                 let case = Case { suite: SUITE, name, n, peer, rounds, note };
@@ -85,9 +85,9 @@ fn record_with(options: RecorderOptions, path: &Path, n: u64) -> Done {
 
 fn load(path: &Path, _: u64) -> Done {
     let (elapsed, checksum) = timed(|| {
-        let tape = Tape::open(path)?;
+        let cassette = Cassette::open(path)?;
         let mut checksum = 0;
-        for exchange in tape.exchanges() {
+        for exchange in cassette.exchanges() {
             checksum += weight(b"https://api.example.com") + weight(&exchange?.request.target);
         }
         Ok(checksum)
@@ -117,7 +117,7 @@ fn load_form(path: &Path) -> Done {
     Ok(Timed { elapsed, checksum })
 }
 
-/// Takes the tape of the round before away, if there was one.
+/// Takes the cassette of the round before away, if there was one.
 fn remove(path: &Path) -> Result<(), Box<dyn Error>> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),

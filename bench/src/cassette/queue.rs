@@ -1,11 +1,11 @@
 //! Handing exchanges to a recorder, against a bounded channel whose other end encodes them; and a recording from its first exchange to the
 //! sealed file, against writing the report's MessagePack at once.
 
-use super::report::Cassette;
+use super::report::MagnetoCassette;
 use super::{ROUNDS, SUITE, exchange, sum};
 use crate::compare::{Case, Timed, compare, timed};
 use crate::{Plan, Rows};
-use cassette::{Exchange, Recorder, RecorderOptions, Tape};
+use cassette::{Cassette, Exchange, Recorder, RecorderOptions};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(super) fn cases(plan: &Plan) -> Rows {
         rounds: plan.rounds(ROUNDS),
         note: note.to_owned(),
     };
-    let path = plan.scratch.join("enqueued.tape");
+    let path = plan.scratch.join("enqueued.cassette");
     let mut rows = Vec::new();
     for (end, options) in variants() {
         rows.push(compare(
@@ -76,9 +76,9 @@ fn record(path: &std::path::Path, n: u64, options: RecorderOptions) -> Result<Ti
     let recorder = Recorder::open(path, options)?;
     let elapsed = each(n, |exchange| Ok(recorder.record(exchange).map(drop)?))?;
     drop(recorder);
-    let tape = Tape::open(path)?;
-    let checksum = tape.len() as u64;
-    std::fs::remove_file(path.with_extension("tape.recording"))?;
+    let cassette = Cassette::open(path)?;
+    let checksum = cassette.len() as u64;
+    std::fs::remove_file(path.with_extension("cassette.recording"))?;
     Ok(Timed { elapsed, checksum })
 }
 
@@ -108,9 +108,10 @@ fn to_the_end(path: &std::path::Path, options: RecorderOptions) -> Result<Timed,
         }
         Ok(recorder.finish()?)
     })?;
-    let tape = Tape::open(path)?;
-    let checksum =
-        tape.exchanges().try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&restored(exchange?))))?;
+    let cassette = Cassette::open(path)?;
+    let checksum = cassette
+        .exchanges()
+        .try_fold(0, |total, exchange| Ok::<_, Box<dyn Error>>(total + sum(&restored(exchange?))))?;
     std::fs::remove_file(path)?;
     Ok(Timed { elapsed, checksum })
 }
@@ -124,10 +125,10 @@ fn restored(mut exchange: Exchange<'_>) -> Exchange<'_> {
 fn write(plan: &Plan) -> Result<Timed, Box<dyn Error>> {
     let path = plan.scratch.join("ten.msgpack");
     let (elapsed, ()) = timed(|| {
-        let report = Cassette::of(10);
+        let report = MagnetoCassette::of(10);
         Ok(std::fs::write(&path, rmp_serde::to_vec(&report)?)?)
     })?;
-    let checksum = rmp_serde::from_slice::<Cassette>(&std::fs::read(&path)?)?.sum();
+    let checksum = rmp_serde::from_slice::<MagnetoCassette>(&std::fs::read(&path)?)?.sum();
     std::fs::remove_file(path)?;
     Ok(Timed { elapsed, checksum })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Cassette {
+pub(super) struct MagnetoCassette {
     version: String,
     name: String,
     recorded_at: DateTime<Utc>,
@@ -77,7 +77,7 @@ fn authorization(number: u64) -> (String, String) {
     ("Authorization".to_owned(), format!("Bearer token-{number}"))
 }
 
-impl Cassette {
+impl MagnetoCassette {
     pub(super) fn of(n: u64) -> Self {
         let interaction = |number| Interaction {
             kind: Kind::Http {

@@ -35,12 +35,6 @@ pub(super) fn plain(proxy: SocketAddr, host: &str) -> Result<Client<TcpStream>, 
     Ok(Client { stream, prefix: format!("http://{host}"), host: host.to_owned() })
 }
 
-/// Asks a server itself.
-pub(super) fn direct(server: SocketAddr) -> Result<Client<TcpStream>, Box<dyn Error>> {
-    let stream = BufReader::new(connect(server)?);
-    Ok(Client { stream, prefix: String::new(), host: server.to_string() })
-}
-
 /// Asks through a tunnel of a proxy whose certificates are trusted.
 pub(super) fn tls(
     proxy: SocketAddr,

@@ -1,4 +1,4 @@
-//! Origins on loopback: a bare hyper server, which is as fast as a proxy on hyper could be, and an echo of WebSockets.
+//! Origins on loopback: a bare hyper server, and an echo of WebSockets.
 
 use super::response_body;
 use http_body_util::Full;

@@ -71,9 +71,9 @@ fn free_port() -> Result<u16, Box<dyn Error>> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// A tape with an answer to each request.
-pub(super) fn tape(plan: &Plan, scheme: &'static str, port: u16) -> Result<PathBuf, Box<dyn Error>> {
-    let path = plan.scratch.join(format!("{scheme}.tape"));
+/// A cassette with an answer to each request.
+pub(super) fn cassette(plan: &Plan, scheme: &'static str, port: u16) -> Result<PathBuf, Box<dyn Error>> {
+    let path = plan.scratch.join(format!("{scheme}.cassette"));
     let recorder = Recorder::open(&path, RecorderOptions::default())?;
     for number in 0..REQUESTS {
         let body = Body::new(0, response_body(number));

@@ -10,8 +10,8 @@ use std::net::SocketAddr;
 /// Runs the cases.
 pub(super) fn cases(plan: &Plan) -> Rows {
     let origin = origin::bare(REQUESTS)?;
-    let (tape, flows) = (plan.scratch.join("recorded.tape"), plan.scratch.join("recorded.flows"));
-    let our = ours(plan, &["record", "-o", text(&tape), "--mode", "all"])?;
+    let (cassette, flows) = (plan.scratch.join("recorded.cassette"), plan.scratch.join("recorded.flows"));
+    let our = ours(plan, &["record", "-o", text(&cassette), "--mode", "all"])?;
     let their = theirs(plan, &["--save-stream-file", text(&flows)])?;
     let host = origin.to_string();
     let asked = |proxy: SocketAddr| -> Result<Timed, Box<dyn Error>> {

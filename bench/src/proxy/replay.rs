@@ -1,7 +1,7 @@
-//! Answers from a tape.
+//! Answers from a cassette.
 
-use super::peers::{Proxy, flows, ours, tape, text, theirs};
-use super::{HOST, REQUESTS, ROUNDS, SUITE, client, origin};
+use super::peers::{Proxy, cassette, flows, ours, text, theirs};
+use super::{HOST, REQUESTS, ROUNDS, SUITE, client};
 use crate::compare::{Case, Timed, compare, judged, timed};
 use crate::row::Row;
 use crate::worker::Worker;
@@ -10,8 +10,6 @@ use std::error::Error;
 use std::process::Command;
 
 const SCRIPT: &str = "bench/programs/proxy/with_requests.py";
-/// Rounds are short.
-const BATCHES: u64 = 4;
 
 type Done = Result<Timed, Box<dyn Error>>;
 
@@ -30,9 +28,6 @@ pub(super) fn cases(plan: &Plan) -> Rows {
         let mut row = compare(case, &mut || asked(&our, scheme), &mut || asked(&their, scheme))?;
         judge(&mut row, 20.0, "mitmproxy");
         rows.push(row);
-        if scheme == "http" {
-            rows.push(ceiling(plan, &our)?);
-        }
     }
     Ok(rows)
 }
@@ -54,27 +49,8 @@ pub(super) fn with_requests(plan: &Plan) -> Rows {
 }
 
 fn replaying(plan: &Plan, scheme: &'static str, port: u16) -> Result<Proxy, Box<dyn Error>> {
-    let tape = tape(plan, scheme, port)?;
-    ours(plan, &["replay", text(&tape), "--speed", "0", "--repeats", "last"])
-}
-
-/// What a server on the same library does without a proxy's work.
-fn ceiling(plan: &Plan, our: &Proxy) -> Result<Row, Box<dyn Error>> {
-    let server = origin::bare(REQUESTS)?;
-    let note = "a server that finds its answers in a map, asked directly: what hyper can do at most";
-    let case = Case { n: REQUESTS * BATCHES, ..case(plan, "replayed, ceiling".to_owned(), "bare hyper server", note) };
-    let repeated = |ask: &dyn Fn() -> Done| -> Done {
-        (0..BATCHES).try_fold(Timed { elapsed: Default::default(), checksum: 0 }, |sum, _| {
-            let one = ask()?;
-            Ok(Timed { elapsed: sum.elapsed + one.elapsed, checksum: sum.checksum + one.checksum })
-        })
-    };
-    let direct = || -> Done {
-        let mut client = client::direct(server)?;
-        let (elapsed, checksum) = timed(|| client.get_all(REQUESTS))?;
-        Ok(Timed { elapsed, checksum })
-    };
-    compare(case, &mut || repeated(&|| asked(our, "http")), &mut || repeated(&direct))
+    let cassette = cassette(plan, scheme, port)?;
+    ours(plan, &["replay", text(&cassette), "--speed", "0", "--repeats", "last"])
 }
 
 /// A round: a new connection, made before the time counts.

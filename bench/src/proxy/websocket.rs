@@ -14,8 +14,8 @@ const MESSAGES: u64 = 1000;
 /// Runs the cases.
 pub(super) fn cases(plan: &Plan) -> Rows {
     let origin = origin::echo()?;
-    let (tape, flows) = (plan.scratch.join("socket.tape"), plan.scratch.join("socket.flows"));
-    let our = ours(plan, &["record", "-o", text(&tape), "--mode", "all"])?;
+    let (cassette, flows) = (plan.scratch.join("socket.cassette"), plan.scratch.join("socket.flows"));
+    let our = ours(plan, &["record", "-o", text(&cassette), "--mode", "all"])?;
     let their = theirs(plan, &["--save-stream-file", text(&flows)])?;
     let case = Case {
         suite: SUITE,

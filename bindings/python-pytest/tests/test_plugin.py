@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from pytest_metroon import _tape_name
+from pytest_metroon import _cassette_name
 from pytest_metroon._guard import Guard, OutsideConnection
 
 pytest_plugins = ["pytester"]
@@ -41,9 +41,9 @@ def run(project, *words):
 
 def test_recorded_then_answered(project):
     run(project).assert_outcomes(passed=3)
-    tapes = sorted(path.name for path in project.path.joinpath("tapes/test_pond").iterdir())
-    assert tapes == ["test_fixture-Fritz.tape", "test_fixture-Sam.tape", "test_marked.tape"]
-    # Without the options nothing leads to the origin any more: whatever passes came from the tapes.
+    cassettes = sorted(path.name for path in project.path.joinpath("cassettes/test_pond").iterdir())
+    assert cassettes == ["test_fixture-Fritz.cassette", "test_fixture-Sam.cassette", "test_marked.cassette"]
+    # Without the options nothing leads to the origin any more: whatever passes came from the cassettes.
     project.makeini("[pytest]")
     run(project, "--metroon-mode=none").assert_outcomes(passed=3)
 
@@ -60,7 +60,7 @@ def test_a_miss_fails_the_test(project):
 def test_nothing_is_recorded_in_ci(project, monkeypatch):
     monkeypatch.setenv("CI", "true")
     result = run(project, "-k", "marked")
-    result.stdout.fnmatch_lines(["*there is no tape at *"])
+    result.stdout.fnmatch_lines(["*there is no cassette at *"])
 
 
 def test_a_missing_program_is_named(project):
@@ -154,7 +154,7 @@ def test_a_test_that_asks_nothing_fails_and_seals_nothing(project):
     result = run(project)
     result.assert_outcomes(passed=2, errors=1, skipped=1)
     result.stdout.fnmatch_lines(["*the proxy saw no request of this test*", "*allow_empty=True*"])
-    assert [path.name for path in project.path.joinpath("tapes/test_pond").iterdir()] == ["test_silent_by_intent.tape"]
+    assert [path.name for path in project.path.joinpath("cassettes/test_pond").iterdir()] == ["test_silent_by_intent.cassette"]
     run(project, "--metroon-mode=none", "-k", "intent").assert_outcomes(passed=1)
 
 
@@ -204,18 +204,18 @@ def test_hosts_that_are_allowed_are_reached():
             guard._check(host, 5432)
 
 
-def test_each_test_has_a_tape_of_its_own():
-    assert _tape_name("test_pond") == "test_pond.tape"
-    assert _tape_name("TestPond::test_frog") == "TestPond-test_frog.tape"
-    assert _tape_name("test_p[a-b]") == "test_p-a-b.tape"
+def test_each_test_has_a_cassette_of_its_own():
+    assert _cassette_name("test_pond") == "test_pond.cassette"
+    assert _cassette_name("TestPond::test_frog") == "TestPond-test_frog.cassette"
+    assert _cassette_name("test_p[a-b]") == "test_p-a-b.cassette"
     names = ["test_p[a-b]", "test_p[a/b]", "test_p[a b]", "test_p[-a-b]", "test_p[a-b-]", "test_p[a--b]", "test_p[]", "test_p"]
     names += ["test_p[" + "long" * 60 + end + "]" for end in "xy"]
-    tapes = [_tape_name(name) for name in names]
-    assert len(set(tapes)) == len(names), tapes
-    assert all(len(tape) < 140 and "/" not in tape for tape in tapes), tapes
+    cassettes = [_cassette_name(name) for name in names]
+    assert len(set(cassettes)) == len(names), cassettes
+    assert all(len(cassette) < 140 and "/" not in cassette for cassette in cassettes), cassettes
 
 
-def test_two_values_have_two_tapes(project):
+def test_two_values_have_two_cassettes(project):
     test = """
         import urllib.request
         import pytest
@@ -227,7 +227,7 @@ def test_two_values_have_two_tapes(project):
     """
     project.makepyfile(test_pond=test)
     run(project).assert_outcomes(passed=2)
-    assert len(list(project.path.joinpath("tapes/test_pond").iterdir())) == 2
+    assert len(list(project.path.joinpath("cassettes/test_pond").iterdir())) == 2
 
 
 def test_help_is_asked_for_in_the_words_of_pytest(project):

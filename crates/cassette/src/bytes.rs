@@ -1,4 +1,4 @@
-//! Bytes from the wire, borrowed from a tape or owned.
+//! Bytes from the wire, borrowed from a cassette or owned.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 /// Bytes that are text most of the time and need not be: a header's value, a target, a body.
 ///
-/// Decoding a tape borrows from it; [`Bytes::into_owned`] cuts that tie. Equality and order are those of the bytes.
+/// Decoding a cassette borrows from it; [`Bytes::into_owned`] cuts that tie. Equality and order are those of the bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes<'a>(pub Cow<'a, [u8]>);
 
@@ -19,7 +19,7 @@ impl<'a> Bytes<'a> {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// Text for people: what is no UTF-8 is shown as U+FFFD.
+    /// Text for people: what is not UTF-8 is shown as U+FFFD.
     pub fn to_text_lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }

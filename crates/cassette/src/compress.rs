@@ -1,12 +1,12 @@
 //! Compression of blocks: zstd, by its own library. The reasons and the figures are in
 //! `docs/decisions/0016-a-cassette-is-a-journal-then-sealed.md`.
 //!
-//! Every block is decompressed again before it counts: a defect of the compressor, or of the memory, costs a larger tape and never
+//! Every block is decompressed again before it counts: a defect of the compressor, or of the memory, costs a larger cassette and never
 //! its content.
 
 use zstd::bulk;
 
-/// The level that is shortest for what tapes hold, among those that are fast.
+/// The level that is shortest for what cassettes hold, among those that are fast.
 const LEVEL: i32 = 1;
 
 /// What is not made shorter by an eighth stays as it is and can be used in place.
@@ -19,7 +19,7 @@ pub(crate) fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     (is_worth_it && decompress(&compressed, bytes.len()).is_some_and(|again| again == bytes)).then_some(compressed)
 }
 
-/// The bytes of a block; `None` if they are not of this length, or these are no compressed bytes.
+/// The bytes of a block; `None` if they are not of this length, or these are not compressed bytes.
 pub(crate) fn decompress(compressed: &[u8], bytes: usize) -> Option<Vec<u8>> {
     let decompressed = bulk::decompress(compressed, bytes).ok()?;
     (decompressed.len() == bytes).then_some(decompressed)

@@ -1,14 +1,13 @@
 //! What can go wrong: the disk refuses, or bytes are not what was written. Every message says what, where and what next.
 
-use crate::limits::Excess;
-use crate::redact::Finding;
-use crate::seal::layout::VERSION;
+use crate::finding::Finding;
+use crate::limits::LimitExceeded;
+use crate::version::SEALED_VERSION;
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
-/// Bytes that say nothing in the encoding of tapes.
+/// Bytes that say nothing in the encoding of cassettes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Malformed {
@@ -29,7 +28,7 @@ impl Error for Malformed {}
 /// The system refused to do something.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Failure {
+pub struct FileError {
     /// What was asked of it: a verb.
     pub action: &'static str,
     /// The file it was about.
@@ -38,20 +37,20 @@ pub struct Failure {
     pub error: Arc<io::Error>,
 }
 
-impl Failure {
+impl FileError {
     pub(crate) fn new(action: &'static str, file: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let file = file.into();
         move |error| Self { action, file, error: Arc::new(error) }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot {} {}: {}", self.action, self.file, self.error)
     }
 }
 
-impl Error for Failure {
+impl Error for FileError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&*self.error)
     }
@@ -61,19 +60,19 @@ impl Error for Failure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flaw {
-    /// The file is shorter than any tape.
+    /// The file is shorter than any cassette.
     Short,
-    /// It does not begin as a tape does.
+    /// It does not begin as a cassette does.
     Magic,
     /// It is of a version that this program does not know.
     Version(u32),
     /// The bytes are not those that their checksum was made of.
     Checksum,
-    /// It does not end as a tape does: the end is missing, or something follows it.
+    /// It does not end as a cassette does: the end is missing, or something follows it.
     NoEnd,
     /// It is not as long as it says.
     Length,
-    /// A block is compressed, and these are no compressed bytes.
+    /// A block is compressed, and these are not compressed bytes.
     Compression,
     /// Its parts do not fit together.
     Parts,
@@ -84,14 +83,14 @@ pub enum Flaw {
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Short => f.write_str("too short for a tape"),
-            Self::Magic => f.write_str("this is no tape"),
-            Self::Version(version) => write!(f, "version {version}, but this program reads up to {VERSION}"),
+            Self::Short => f.write_str("too short for a cassette"),
+            Self::Magic => f.write_str("this is not a cassette"),
+            Self::Version(version) => write!(f, "version {version}, but this program reads up to {SEALED_VERSION}"),
             Self::Checksum => f.write_str("bytes have changed since they were written"),
-            Self::NoEnd => f.write_str("the end of the tape is missing"),
-            Self::Length => f.write_str("the tape is not as long as it says"),
+            Self::NoEnd => f.write_str("the end of the cassette is missing"),
+            Self::Length => f.write_str("the cassette is not as long as it says"),
             Self::Compression => f.write_str("what is compressed here cannot be decompressed"),
-            Self::Parts => f.write_str("the parts of the tape do not fit together"),
+            Self::Parts => f.write_str("the parts of the cassette do not fit together"),
             Self::Record(malformed) => malformed.fmt(f),
         }
     }
@@ -122,18 +121,18 @@ impl fmt::Display for Damage {
 
 impl Error for Damage {}
 
-/// Why a tape cannot be read.
+/// Why a cassette cannot be read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The system refused.
-    Disk(Failure),
-    /// The tape is not what was written.
+    Disk(FileError),
+    /// The cassette is not what was written.
     Damaged(Damage),
     /// The journal of a recording cannot be read.
     Recording(String),
     /// More would come of it than is allowed.
-    TooMuch(Excess),
+    TooMuch(LimitExceeded),
 }
 
 impl fmt::Display for ReadError {
@@ -149,14 +148,14 @@ impl fmt::Display for ReadError {
 
 impl Error for ReadError {}
 
-impl From<Failure> for ReadError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for ReadError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }
 
-impl From<Excess> for ReadError {
-    fn from(excess: Excess) -> Self {
+impl From<LimitExceeded> for ReadError {
+    fn from(excess: LimitExceeded) -> Self {
         Self::TooMuch(excess)
     }
 }
@@ -167,31 +166,31 @@ impl From<Damage> for ReadError {
     }
 }
 
-/// Why a tape was not sealed. The recording and any tape of the name are as they were.
+/// Why a cassette was not sealed. The recording and any cassette of the name are as they were.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SealError {
     /// The system refused.
-    Disk(Failure),
+    Disk(FileError),
     /// What is to be sealed cannot be read.
     Unreadable(ReadError),
-    /// More than a tape has room for.
+    /// More than a cassette has room for.
     TooLarge(&'static str),
     /// Two exchanges have this number.
     SameNumber(u64),
     /// A known form of a secret is in it.
-    Secret(Box<Exposed>),
+    Secret(Box<ExposedSecret>),
     /// What happened does not fit together.
     Broken(&'static str),
 }
 
-/// A secret that would have been on a tape.
+/// A secret that would have been on a cassette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Exposed {
+pub struct ExposedSecret {
     /// What was to be sealed.
     pub file: String,
-    /// The number of the exchange; `None` for what is known of the tape.
+    /// The number of the exchange; `None` for what is known of the cassette.
     pub exchange: Option<u64>,
     /// In which field, and the form of the secret.
     pub finding: Finding,
@@ -201,13 +200,13 @@ pub struct Exposed {
     pub others: usize,
 }
 
-impl fmt::Display for Exposed {
+impl fmt::Display for ExposedSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, exchange, finding: Finding { place, what }, is_kept, others } = self;
         write!(f, "{file}: ")?;
         match exchange {
             Some(number) => write!(f, "exchange {number} has {what} in its {place}")?,
-            None => write!(f, "the tape has {what} in its {place}")?,
+            None => write!(f, "the cassette has {what} in its {place}")?,
         }
         if *is_kept {
             f.write_str(", which is not text and was left as it is")?;
@@ -225,7 +224,7 @@ impl fmt::Display for SealError {
         match self {
             Self::Disk(failure) => failure.fmt(f),
             Self::Unreadable(error) => error.fmt(f),
-            Self::TooLarge(what) => write!(f, "the tape is too large: {what}; record to several tapes"),
+            Self::TooLarge(what) => write!(f, "the cassette is too large: {what}; record to several cassettes"),
             Self::SameNumber(number) => write!(f, "two exchanges have the number {number}; give each its own"),
             Self::Secret(exposed) if exposed.is_kept => write!(
                 f,
@@ -233,7 +232,7 @@ impl fmt::Display for SealError {
             ),
             Self::Secret(exposed) => write!(
                 f,
-                "{exposed}; `metroon tape redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"
+                "{exposed}; `metroon cassette redact` takes secrets out, and `keep_secrets()` of the options seals them as they are"
             ),
             Self::Broken(what) => write!(f, "the recording cannot be sealed: {what}; record it again"),
         }
@@ -242,8 +241,8 @@ impl fmt::Display for SealError {
 
 impl Error for SealError {}
 
-impl From<Failure> for SealError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for SealError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }
@@ -265,12 +264,12 @@ impl From<&'static str> for SealError {
 #[non_exhaustive]
 pub enum RecordError {
     /// The system refused.
-    Disk(Failure),
+    Disk(FileError),
     /// The journal of the recording failed; nothing is recorded any more.
     Journal(String),
     /// What is there already cannot be read.
     Unreadable(ReadError),
-    /// The tape was not sealed; its recording is there.
+    /// The cassette was not sealed; its recording is there.
     Seal(SealError),
     /// Something other than a body is longer than a frame.
     TooLong {
@@ -303,15 +302,17 @@ impl fmt::Display for RecordError {
             Self::NumberTaken(number) => {
                 write!(f, "the number {number} may be taken: let the recorder number it, or take a number from `start`")
             }
-            Self::NoNumbersLeft => f.write_str("the tape has no number left for an exchange; record to another tape"),
+            Self::NoNumbersLeft => {
+                f.write_str("the cassette has no number left for an exchange; record to another cassette")
+            }
         }
     }
 }
 
 impl Error for RecordError {}
 
-impl From<Failure> for RecordError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for RecordError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }

@@ -9,10 +9,10 @@ use std::fmt;
 /// A request and everything that came of it.
 ///
 /// A WebSocket conversation is an exchange as well: the request and the response are its handshake, and it has frames.
-/// Everything that borrows from a tape does so for `'a`.
+/// Everything that borrows from a cassette does so for `'a`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct Exchange<'a> {
-    /// Its place in the order in which requests began, counted from 0 on each tape. Numbers may be missing.
+    /// Its place in the order in which requests began, counted from 0 on each cassette. Numbers may be missing.
     pub number: u64,
     /// When the request began, in nanoseconds since 1970 in UTC. Other times of an exchange count from here.
     pub started_ns: i64,
@@ -48,9 +48,9 @@ pub enum Outcome<'a> {
     Complete,
     /// By an error of the network: before a response, or in the middle of one.
     Aborted(NetworkError<'a>),
-    /// It went on, but a limit kept the rest from the tape.
+    /// It went on, but a limit kept the rest from the cassette.
     Truncated,
-    /// The recording ended first. Only a tape that was not stopped in order has such exchanges.
+    /// The recording ended first. Only a cassette that was not stopped in order has such exchanges.
     Partial,
 }
 
@@ -86,7 +86,7 @@ pub enum NetworkErrorKind {
         /// How often.
         count: u64,
     },
-    /// What was said is no HTTP.
+    /// What was said is not HTTP.
     Protocol,
     /// Anything else.
     Other,

@@ -1,7 +1,7 @@
 //! What is not recorded: whoever leaves exchanges out says why, and how many there were.
 //!
-//! A [`Filter`] is a list of [conditions](LeaveOut) with a reason each. An exchange that meets all of one of them is left out, and is
-//! counted under its reason on the tape: [`Tape::left_out`](crate::Tape::left_out) has the counts, and `metroon tape stats` shows
+//! A [`Filter`] is a list of [conditions](LeaveOutRule) with a reason each. An exchange that meets all of one of them is left out, and is
+//! counted under its reason on the cassette: [`Cassette::left_out`](crate::Cassette::left_out) has the counts, and `metroon cassette stats` shows
 //! them. Some conditions are known with the request, others with the head of the response; a recorder holds an exchange back
 //! until then, if it has such conditions.
 
@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
-/// Under these names a tape keeps how many exchanges were left out, the reason behind it.
+/// Under these names a cassette keeps how many exchanges were left out, the reason behind it.
 const NOTE: &str = "left_out.";
 
 /// Says which exchanges are not recorded. The first condition that an exchange meets is its reason.
 ///
 /// ```
-/// use cassette::{Filter, LeaveOut, Request, Response, Verdict};
+/// use cassette::{Filter, LeaveOutRule, Request, Response, Verdict};
 ///
 /// let filter = Filter::default()
-///     .leave_out(LeaveOut { methods: vec!["OPTIONS".into()], ..LeaveOut::for_reason("preflight") })
-///     .leave_out(LeaveOut { hosts: vec!["*.pond.example".into()], content_types: vec!["image/*".into()], ..LeaveOut::for_reason("pictures") });
+///     .leave_out(LeaveOutRule { methods: vec!["OPTIONS".into()], ..LeaveOutRule::for_reason("preflight") })
+///     .leave_out(LeaveOutRule { hosts: vec!["*.pond.example".into()], content_types: vec!["image/*".into()], ..LeaveOutRule::for_reason("pictures") });
 /// let request = Request { method: "GET".into(), host: "cdn.pond.example".into(), target: "/frog".into(), ..Request::default() };
 /// assert_eq!(filter.decide(&request, None), Verdict::Kept);
 /// let headers = vec![cassette::Header::new("Content-Type", "image/png")];
@@ -31,12 +31,12 @@ const NOTE: &str = "left_out.";
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    rules: Vec<LeaveOut>,
+    rules: Vec<LeaveOutRule>,
 }
 
 /// What an exchange must be to be left out: all of what is given here. If nothing is given, none is.
 #[derive(Clone, Debug, Default)]
-pub struct LeaveOut {
+pub struct LeaveOutRule {
     /// What it is called where exchanges are counted. Several may have one reason.
     pub reason: String,
     /// Methods, in any case.
@@ -63,7 +63,7 @@ pub enum Verdict<'f> {
     LeftOut(&'f str),
 }
 
-impl LeaveOut {
+impl LeaveOutRule {
     /// Nothing yet, under this reason.
     pub fn for_reason(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), ..Self::default() }
@@ -95,7 +95,7 @@ impl LeaveOut {
 impl Filter {
     /// With one more condition.
     #[must_use]
-    pub fn leave_out(mut self, rule: LeaveOut) -> Self {
+    pub fn leave_out(mut self, rule: LeaveOutRule) -> Self {
         self.rules.push(rule);
         self
     }
@@ -108,7 +108,7 @@ impl Filter {
 
     /// Whether a request that is kept so far may be left out for its response.
     pub(crate) fn needs_response(&self) -> bool {
-        self.rules.iter().any(LeaveOut::needs_response)
+        self.rules.iter().any(LeaveOutRule::needs_response)
     }
 }
 
@@ -141,10 +141,10 @@ fn length(response: &Response<'_>) -> Option<u64> {
 
 /// How many exchanges were left out, by reason.
 #[derive(Debug, Default)]
-pub(crate) struct Counts(Mutex<BTreeMap<String, u64>>);
+pub(crate) struct LeftOutCounts(Mutex<BTreeMap<String, u64>>);
 
-impl Counts {
-    /// Goes on from what notes of a tape say.
+impl LeftOutCounts {
+    /// Goes on from what notes of a cassette say.
     pub(crate) fn read(&self, note: &Note<'_>) {
         if let Some((reason, count)) = read(note) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(reason, count);
@@ -181,8 +181,8 @@ mod tests {
         Response { status, headers, ..Response::default() }
     }
 
-    fn of(rule: LeaveOut) -> Filter {
-        Filter::default().leave_out(LeaveOut { reason: "r".to_owned(), ..rule })
+    fn of(rule: LeaveOutRule) -> Filter {
+        Filter::default().leave_out(LeaveOutRule { reason: "r".to_owned(), ..rule })
     }
 
     fn left_out(filter: &Filter, request: &Request<'_>, response: Option<&Response<'_>>) -> bool {
@@ -194,7 +194,7 @@ mod tests {
         let rule = |methods: &[&str], hosts: &[&str], path: Option<&str>| {
             let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
             let path = path.map(|path| Regex::new(path).unwrap());
-            of(LeaveOut { methods: texts(methods), hosts: texts(hosts), path, ..LeaveOut::default() })
+            of(LeaveOutRule { methods: texts(methods), hosts: texts(hosts), path, ..LeaveOutRule::default() })
         };
         let asked = request(["GET", "a.Pond.example", "/frog.png?x=.js"]);
         for (filter, expected) in [
@@ -217,9 +217,10 @@ mod tests {
     #[test]
     fn conditions_on_responses() {
         let asked = request(["GET", "pond.example", "/"]);
-        let status = of(LeaveOut { status: Some(300..=399), ..LeaveOut::default() });
-        let kind = of(LeaveOut { content_types: vec!["image/*".into(), "text/css".into()], ..LeaveOut::default() });
-        let long = of(LeaveOut { body_bytes_over: Some(3), ..LeaveOut::default() });
+        let status = of(LeaveOutRule { status: Some(300..=399), ..LeaveOutRule::default() });
+        let kind =
+            of(LeaveOutRule { content_types: vec!["image/*".into(), "text/css".into()], ..LeaveOutRule::default() });
+        let long = of(LeaveOutRule { body_bytes_over: Some(3), ..LeaveOutRule::default() });
         for filter in [&status, &kind, &long] {
             assert!(filter.needs_response() && !left_out(filter, &asked, None));
         }
@@ -240,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_go_on_from_what_a_tape_says() {
-        let counts = Counts::default();
+    fn counts_go_on_from_what_a_cassette_says() {
+        let counts = LeftOutCounts::default();
         counts.read(&Note::new("left_out.pictures", "7"));
         counts.read(&Note::new("name", "7"));
         assert_eq!(counts.add("pictures", |note| note), Note::new("left_out.pictures", "8"));

@@ -1,19 +1,19 @@
-//! Match keys: by what the index of a sealed tape finds requests.
+//! Match keys: by what the index of a sealed cassette finds requests.
 
-use crate::matching::Rules;
+use crate::matching::MatchRules;
 use crate::message::{Body, Request};
 use std::fmt;
 use std::hash::Hasher;
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
-/// Bodies of more bytes take no part in a key, on a tape and live: they are compared when a key was found.
+/// Bodies of more bytes take no part in a key, on a cassette and live: they are compared when a key was found.
 pub const KEY_BODY_BYTES_MAX: usize = 16 << 20;
 
 /// How the key of a request is made.
 ///
-/// Requests that match have equal keys; requests with equal keys need not match and are compared. A sealed tape keeps 32 bits
-/// of each key and the number of the scheme, so that a tape whose index was made by other rules is noticed.
+/// Requests that match have equal keys; requests with equal keys need not match and are compared. A sealed cassette keeps 32 bits
+/// of each key and the number of the scheme, so that a cassette whose index was made by other rules is noticed.
 #[derive(Clone)]
 pub struct KeyScheme {
     number: u32,
@@ -26,8 +26,8 @@ impl KeyScheme {
         Self { number, key: Arc::new(key) }
     }
 
-    /// By these rules of matching. The default ones have number 1; any other have one that no tape is trusted to have.
-    pub fn of(rules: &Rules) -> Self {
+    /// By these rules of matching. The default ones have number 1; any other have one that no cassette is trusted to have.
+    pub fn of(rules: &MatchRules) -> Self {
         let rules = rules.clone();
         Self::new(rules.scheme().unwrap_or(Self::UNNAMED), move |request| rules.key(request))
     }

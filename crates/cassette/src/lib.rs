@@ -1,4 +1,4 @@
-//! What the world answered: HTTP exchanges and WebSocket conversations on a tape.
+//! What the world answered: HTTP exchanges and WebSocket conversations on a cassette.
 //!
 //! An [`Exchange`] is a request, what came back, and when. Bytes are kept as they were on the wire: headers in their order
 //! and as often as they came, bodies with the boundaries and times of their chunks. Whatever is text most of the time but
@@ -8,12 +8,15 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod cassette;
 pub mod compare;
 mod compress;
+mod content;
 mod error;
 mod exchange;
 mod file;
 mod filter;
+mod finding;
 mod forms;
 mod key;
 mod limits;
@@ -29,7 +32,8 @@ pub mod redact;
 mod scan;
 mod seal;
 mod selection;
-mod tape;
+mod url;
+mod version;
 mod websocket;
 mod wire;
 
@@ -39,17 +43,19 @@ mod wire;
 mod page {}
 
 pub use bytes::Bytes;
-pub use error::{Damage, Exposed, Failure, Flaw, Malformed, ReadError, RecordError, SealError};
+pub use cassette::{Cassette, Summary, write_cassette, write_cassette_on};
+pub use content::Content;
+pub use error::{Damage, ExposedSecret, FileError, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
-pub use filter::{Filter, LeaveOut, Verdict};
-pub use forms::{Content, Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
+pub use filter::{Filter, LeaveOutRule, Verdict};
+pub use forms::{Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
-pub use limits::{Excess, ReadOptions};
+pub use limits::{LimitExceeded, ReadOptions};
 pub use merge::{Merged, merge};
 pub use message::{Body, Chunk, Header, HttpVersion, Informational, Request, Response};
 pub use modes::{Action, Expired, Expiry, Lookup, Mode, UnknownMode};
-pub use outline::{BodyReader, Fragment, Outline};
-pub use recorder::{Call, Ending, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use outline::{BodyFragment, BodyReader, Outline};
+pub use recorder::{ExchangeEnd, OpenExchange, QUEUE_BYTES_DEFAULT, Recorder, RecorderOptions, TryRecordError};
+pub use seal::options::SealOptions;
 pub use selection::Selection;
-pub use tape::{SealOptions, Summary, Tape, write_tape, write_tape_on};
 pub use websocket::{Close, Direction, Opcode, WsFrame};

@@ -1,11 +1,11 @@
 //! How much may come of what is read.
 //!
-//! A tape names a piece of a body as often as it likes, a block of a few bytes can be decompressed to many, and an alias of YAML
+//! A cassette names a piece of a body as often as it likes, a block of a few bytes can be decompressed to many, and an alias of YAML
 //! repeats what it stands for: a small file can ask for any amount of memory. So every reader counts what it makes before it makes
 //! it, and refuses by name what is more than the limit. The limit holds for what is made of one file:
 //!
 //! - the file itself, where it is read whole, and the tree or the lists that are made of it;
-//! - the blocks of a tape that are decompressed and kept;
+//! - the blocks of a cassette that are decompressed and kept;
 //! - each body, and all bodies of what is read [whole](crate::Content).
 //!
 //! A body that is read [fragment by fragment](crate::BodyReader) takes no memory, and may have [`STREAMED_FACTOR`] times as many
@@ -48,7 +48,7 @@ impl Default for ReadOptions {
 /// More would come of a file than is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Excess {
+pub struct LimitExceeded {
     /// The file; empty if it lies in memory.
     pub file: String,
     /// What of it: `a body`.
@@ -57,7 +57,7 @@ pub struct Excess {
     pub most: u64,
 }
 
-impl Excess {
+impl LimitExceeded {
     pub(crate) fn new(what: &'static str, most: usize) -> Self {
         Self { file: String::new(), what, most: most as u64 }
     }
@@ -67,7 +67,7 @@ impl Excess {
     }
 }
 
-impl fmt::Display for Excess {
+impl fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, what, most } = self;
         let separator = if file.is_empty() { "" } else { ": " };
@@ -76,16 +76,16 @@ impl fmt::Display for Excess {
     }
 }
 
-impl std::error::Error for Excess {}
+impl std::error::Error for LimitExceeded {}
 
 /// What is left of a limit.
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub(crate) struct MemoryBudget {
     left: usize,
     most: usize,
 }
 
-impl Room {
+impl MemoryBudget {
     pub(crate) fn new(most: usize) -> Self {
         Self { left: most, most }
     }
@@ -95,13 +95,13 @@ impl Room {
     }
 
     /// Takes so many bytes of it.
-    pub(crate) fn take(&mut self, bytes: usize, what: &'static str) -> Result<(), Excess> {
+    pub(crate) fn take(&mut self, bytes: usize, what: &'static str) -> Result<(), LimitExceeded> {
         match self.left.checked_sub(bytes) {
             Some(left) => {
                 self.left = left;
                 Ok(())
             }
-            None => Err(Excess::new(what, self.most)),
+            None => Err(LimitExceeded::new(what, self.most)),
         }
     }
 }

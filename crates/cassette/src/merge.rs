@@ -1,13 +1,13 @@
-//! Several tapes made into one.
+//! Several cassettes made into one.
 //!
-//! 1. Exchanges of one tape keep their order, whatever its clock said. Between tapes the one that began first comes first; of
-//!    those that began at once, that of the tape that was named first.
-//! 2. An exchange that is there already, equal in everything but its number, is a duplicate and is left out: two tapes may be
-//!    copies of one recording. Equal answers at different times are no duplicates.
-//! 3. What is known of the tapes is put together; of one name, the value of the tape that was named last counts.
+//! 1. Exchanges of one cassette keep their order, whatever its clock said. Between cassettes the one that began first comes first; of
+//!    those that began at once, that of the cassette that was named first.
+//! 2. An exchange that is there already, equal in everything but its number, is a duplicate and is left out: two cassettes may be
+//!    copies of one recording. Equal answers at different times are not duplicates.
+//! 3. What is known of the cassettes is put together; of one name, the value of the cassette that was named last counts.
 
+use crate::content::Content;
 use crate::exchange::{Exchange, Note};
-use crate::forms::Content;
 use std::collections::{BTreeMap, HashSet};
 use std::iter::Peekable;
 
@@ -15,18 +15,18 @@ use std::iter::Peekable;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Merged {
-    /// The tape, its exchanges numbered from 0.
+    /// The cassette, its exchanges numbered from 0.
     pub content: Content,
     /// How many exchanges were left out, since they were there already.
     pub duplicates: usize,
 }
 
-/// Makes one tape of several.
-pub fn merge(tapes: Vec<Content>) -> Merged {
+/// Makes one cassette of several.
+pub fn merge(cassettes: Vec<Content>) -> Merged {
     let mut merged = Merged::default();
     let mut meta: BTreeMap<_, Note<'static>> = BTreeMap::new();
     let mut queues = Vec::new();
-    for Content { exchanges, meta: notes } in tapes {
+    for Content { exchanges, meta: notes } in cassettes {
         notes.into_iter().for_each(|note| drop(meta.insert(note.name.clone(), note)));
         queues.push(exchanges.into_iter().peekable());
     }
@@ -45,7 +45,7 @@ pub fn merge(tapes: Vec<Content>) -> Merged {
     merged
 }
 
-/// The tape whose next exchange began first.
+/// The cassette whose next exchange began first.
 pub(crate) fn next_of<T>(
     queues: &mut [Peekable<impl Iterator<Item = T>>],
     started_ns: impl Fn(&T) -> i64,

@@ -1,8 +1,6 @@
 //! Requests and responses as they were on the wire.
 
 use crate::bytes::Bytes;
-use crate::matching::miss::line_of;
-use crate::redact::decode::{codings, decode};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -191,7 +189,7 @@ impl Request<'_> {
         self.split_target().0
     }
 
-    /// The part of the target behind the first `?`; `None` if it has none, which is not the same as an empty one.
+    /// The part of the target after the first `?`; `None` if it has none, which is not the same as an empty one.
     pub fn query(&self) -> Option<&[u8]> {
         self.split_target().1
     }
@@ -245,7 +243,7 @@ pub struct Response<'a> {
     /// When its head was there, in microseconds after the exchange began.
     #[serde(default)]
     pub at_us: u64,
-    /// `200`. Numbers that are no status of HTTP are kept as well.
+    /// `200`. Numbers that are not a status of HTTP are kept as well.
     pub status: u16,
     /// The reason phrase of HTTP/1; empty where there is none.
     #[serde(default)]
@@ -336,12 +334,6 @@ macro_rules! of_messages {
                 self.body.as_ref().map_or(&[], |body| body.bytes())
             }
 
-            /// The body without the compression that its head names: gzip, deflate, br or zstd. `None` if there is no body, or
-            /// no compression; or if it cannot be undone, or comes to more than [`DECODED_BYTES_MAX`](crate::redact::DECODED_BYTES_MAX).
-            pub fn decoded_body(&self) -> Option<Body<'static>> {
-                decoded(self.body.as_ref()?, &self.headers)
-            }
-
             /// The same, borrowed from here.
             pub fn borrowed(&self) -> $message<'_> {
                 let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
@@ -353,18 +345,22 @@ macro_rules! of_messages {
 
 of_messages! { Request Response }
 
-fn decoded(body: &Body<'_>, headers: &[Header<'_>]) -> Option<Body<'static>> {
-    let codings = codings(headers);
-    let decoded = decode(body, &codings).filter(|decoded| decoded.is_whole && !codings.is_empty());
-    decoded.map(|decoded| decoded.body)
-}
-
 fn borrowed<'s>(headers: &'s [Header<'_>]) -> Vec<Header<'s>> {
     headers.iter().map(Header::borrowed).collect()
 }
 
 fn owned(headers: Vec<Header<'_>>) -> Vec<Header<'static>> {
     headers.into_iter().map(Header::into_owned).collect()
+}
+
+/// `GET https://example.com/a?b`; a port is named if it is not that of the scheme.
+pub(crate) fn line_of(request: &Request<'_>) -> String {
+    let Request { method, scheme, host, port, target, .. } = request;
+    let usual = if *scheme == "https" { 443 } else { 80 };
+    let port = if *port == usual { String::new() } else { format!(":{port}") };
+    let [method, scheme, host, target] = [method, scheme, host, target].map(|part| part.to_text_lossy());
+    let host = if host.contains(':') { format!("[{host}]") } else { host.into_owned() };
+    format!("{method} {scheme}://{host}{port}{target}")
 }
 
 #[cfg(test)]

@@ -1,21 +1,21 @@
-//! What is done with a request: recorded, answered from the tape, refused. Pure decisions; the caller acts.
+//! What is done with a request: recorded, answered from the cassette, refused. Pure decisions; the caller acts.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How a tape is used. The names are those that VCR gave them.
+/// How a cassette is used. The names are those that VCR gave them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// If there is no tape yet, everything is recorded; else everything is answered from it, and what it does not have is
+    /// If there is no cassette yet, everything is recorded; else everything is answered from it, and what it does not have is
     /// refused.
     #[default]
     Once,
-    /// What the tape has is answered from it, the rest is recorded to it.
+    /// What the cassette has is answered from it, the rest is recorded to it.
     New,
     /// Everything is recorded anew.
     All,
-    /// Everything is answered from the tape, and what it does not have is refused.
+    /// Everything is answered from the cassette, and what it does not have is refused.
     None,
     /// Everything goes to the network, nothing is recorded.
     Passthrough,
@@ -24,29 +24,29 @@ pub enum Mode {
 /// What is known of a request when it is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// The tape has an answer, which is this old in seconds; less than 0 if the clock says that it is of the future.
+    /// The cassette has an answer, which is this old in seconds; less than 0 if the clock says that it is of the future.
     Has {
         /// Seconds from its recording until now.
         age: i64,
     },
-    /// The tape has none.
+    /// The cassette has none.
     Lacks,
 }
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Answered from the tape.
+    /// Answered from the cassette.
     Replay,
-    /// Answered from the tape; the user is told that the recording is older than it should be.
+    /// Answered from the cassette; the user is told that the recording is older than it should be.
     ReplayExpired,
     /// Sent on, and recorded.
     Record,
     /// Sent on, not recorded.
     Forward,
-    /// Refused: the tape does not have it.
+    /// Refused: the cassette does not have it.
     RefuseMissing,
-    /// Refused: what the tape has is older than it may be.
+    /// Refused: what the cassette has is older than it may be.
     RefuseExpired,
 }
 
@@ -72,7 +72,7 @@ pub enum Expired {
 }
 
 impl Mode {
-    /// What is done with a request. `existed` is whether there was a tape when this use of it began.
+    /// What is done with a request. `existed` is whether there was a cassette when this use of it began.
     pub fn decide(self, existed: bool, lookup: Lookup, expiry: Option<Expiry>) -> Action {
         let records_new = self == Self::New;
         match (self, lookup) {
@@ -125,7 +125,7 @@ const NAMES: [(&str, Mode); 15] = [
     ("off", Mode::Passthrough),
 ];
 
-/// A name that is no mode.
+/// A name that is not a mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownMode {
     name: String,
@@ -133,7 +133,7 @@ pub struct UnknownMode {
 
 impl fmt::Display for UnknownMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no mode; there are once, new, all, none and passthrough", self.name)
+        write!(f, "`{}` is not a mode; the modes are once, new, all, none and passthrough", self.name)
     }
 }
 

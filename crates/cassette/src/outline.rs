@@ -1,17 +1,17 @@
 //! Exchanges whose bodies are read fragment by fragment, however long they are.
 //!
 //! 1. An [`Outline`] is an exchange without its bodies, and a [`BodyReader`] for each of them.
-//! 2. A reader has one block of the tape in memory, which is 256 KiB at most as Metroon writes them, or a body that lies within its exchange.
-//! 3. Its fragments are the chunks that were recorded, with their times. A chunk that goes beyond a piece of the tape comes in
-//!    several fragments, of which all but the first [go on](Fragment::goes_on).
+//! 2. A reader has one block of the cassette in memory, which is 256 KiB at most as Metroon writes them, or a body that lies within its exchange.
+//! 3. Its fragments are the chunks that were recorded, with their times. A chunk that goes beyond a piece of the cassette comes in
+//!    several fragments, of which all but the first [go on](BodyFragment::goes_on).
 //!
 //! Cost: a block is decompressed once as long as fragments are read in order.
 
 use crate::error::ReadError;
 use crate::exchange::Exchange;
 use crate::message::{Body, Chunk};
-use crate::record::whole::{SharedBody, StoredBody, Whole};
-use crate::seal::read::Sealed;
+use crate::record::whole::{SharedBody, StoredBody, StoredExchange};
+use crate::seal::read::SealedFile;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub struct Outline<'t> {
 /// Some bytes of a body that came together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Fragment<'r> {
+pub struct BodyFragment<'r> {
     /// When the chunk that they are of was there, in microseconds after the exchange began.
     pub at_us: u64,
     /// Whether bytes of the same chunk came before.
@@ -46,15 +46,15 @@ pub struct BodyReader<'t> {
     chunks: std::vec::IntoIter<Chunk>,
     /// What is left of the chunk at hand.
     chunk: Chunk,
-    source: Source<'t>,
+    source: FragmentSource<'t>,
 }
 
 /// Where the bytes come from.
-enum Source<'t> {
+enum FragmentSource<'t> {
     /// What is left of all of them.
     Inline(&'t [u8]),
     Shared {
-        sealed: &'t Sealed,
+        sealed: &'t SealedFile,
         pieces: std::vec::IntoIter<u32>,
         block: Option<(u32, Cow<'t, [u8]>)>,
         /// What is left of the piece at hand, in the block.
@@ -76,8 +76,8 @@ impl<'t> Outline<'t> {
         Self { exchange, request_body, response_body }
     }
 
-    /// Of an exchange on a sealed tape.
-    pub(crate) fn on(sealed: &'t Sealed, whole: Whole<'t>) -> Self {
+    /// Of an exchange on a sealed cassette.
+    pub(crate) fn on(sealed: &'t SealedFile, whole: StoredExchange<'t>) -> Self {
         let reader = |body: StoredBody<'t>| BodyReader::on(sealed, body);
         let (request_body, response_body) = (whole.request.map(reader), whole.response.map(reader));
         Self { exchange: whole.exchange, request_body, response_body }
@@ -85,20 +85,20 @@ impl<'t> Outline<'t> {
 }
 
 impl<'t> BodyReader<'t> {
-    fn new(bytes: usize, chunks: Vec<Chunk>, source: Source<'t>) -> Self {
+    fn new(bytes: usize, chunks: Vec<Chunk>, source: FragmentSource<'t>) -> Self {
         Self { bytes, chunks: chunks.into_iter(), chunk: Chunk::default(), source }
     }
 
     fn of(body: &'t Body<'_>) -> Self {
-        Self::new(body.bytes().len(), body.chunks().to_vec(), Source::Inline(body.bytes()))
+        Self::new(body.bytes().len(), body.chunks().to_vec(), FragmentSource::Inline(body.bytes()))
     }
 
-    fn on(sealed: &'t Sealed, body: StoredBody<'t>) -> Self {
+    fn on(sealed: &'t SealedFile, body: StoredBody<'t>) -> Self {
         match body {
-            StoredBody::Inline(chunks, bytes) => Self::new(bytes.len(), chunks, Source::Inline(bytes)),
+            StoredBody::Inline(chunks, bytes) => Self::new(bytes.len(), chunks, FragmentSource::Inline(bytes)),
             StoredBody::Shared(SharedBody { chunks, bytes, pieces }) => {
                 let pieces = pieces.into_iter();
-                Self::new(bytes, chunks, Source::Shared { sealed, pieces, block: None, rest: 0..0 })
+                Self::new(bytes, chunks, FragmentSource::Shared { sealed, pieces, block: None, rest: 0..0 })
             }
         }
     }
@@ -116,17 +116,17 @@ impl<'t> BodyReader<'t> {
     /// Refuses a body that is too long for memory.
     pub(crate) fn check_in_memory(&self) -> Result<(), ReadError> {
         match &self.source {
-            Source::Inline(_) => Ok(()),
-            Source::Shared { sealed, .. } => sealed.check_in_memory(self.bytes),
+            FragmentSource::Inline(_) => Ok(()),
+            FragmentSource::Shared { sealed, .. } => sealed.check_in_memory(self.bytes),
         }
     }
 
     /// The next bytes that came together; `None` at the end.
     ///
     /// # Errors
-    /// What lies on the tape is not what was written.
-    pub fn read(&mut self) -> Result<Option<Fragment<'_>>, ReadError> {
-        if let Source::Shared { sealed, .. } = &self.source {
+    /// What lies on the cassette is not what was written.
+    pub fn read(&mut self) -> Result<Option<BodyFragment<'_>>, ReadError> {
+        if let FragmentSource::Shared { sealed, .. } = &self.source {
             sealed.check_streamed(self.bytes)?;
         }
         let goes_on = self.chunk.bytes > 0;
@@ -136,12 +136,12 @@ impl<'t> BodyReader<'t> {
         }
         let bytes = self.source.take(self.chunk.bytes)?;
         self.chunk.bytes -= bytes.len();
-        Ok(Some(Fragment { at_us: self.chunk.at_us, goes_on, bytes }))
+        Ok(Some(BodyFragment { at_us: self.chunk.at_us, goes_on, bytes }))
     }
 
-    fn end(&mut self) -> Result<Option<Fragment<'_>>, ReadError> {
+    fn end(&mut self) -> Result<Option<BodyFragment<'_>>, ReadError> {
         match &self.source {
-            Source::Shared { sealed, pieces, rest, .. } if !rest.is_empty() || pieces.len() > 0 => {
+            FragmentSource::Shared { sealed, pieces, rest, .. } if !rest.is_empty() || pieces.len() > 0 => {
                 Err(sealed.unequal_body())
             }
             _ => Ok(None),
@@ -149,16 +149,16 @@ impl<'t> BodyReader<'t> {
     }
 }
 
-impl Source<'_> {
+impl FragmentSource<'_> {
     /// Bytes that come next, at least one and no more than these, if one is wanted at all.
     fn take(&mut self, most: usize) -> Result<&[u8], ReadError> {
         match self {
-            Source::Inline(rest) => {
+            FragmentSource::Inline(rest) => {
                 let (taken, left) = rest.split_at(most.min(rest.len()));
                 *rest = left;
                 Ok(taken)
             }
-            Source::Shared { sealed, pieces, block, rest } => {
+            FragmentSource::Shared { sealed, pieces, block, rest } => {
                 while most > 0 && Range::is_empty(rest) {
                     let piece = pieces.next().ok_or_else(|| sealed.unequal_body())?;
                     *rest = sealed.load_piece(piece, block)?;

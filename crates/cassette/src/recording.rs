@@ -1,34 +1,34 @@
 //! Recordings: journals of what happens, and what they come to.
 //!
-//! While a tape `trip.tape` is recorded, its journal is `trip.tape.recording` beside it. Sealing goes through it twice: once for
+//! While a cassette `trip.cassette` is recorded, its journal is `trip.cassette.recording` beside it. Sealing goes through it twice: once for
 //! the numbers of its exchanges, and once for the exchanges.
 //!
 //! A crash can leave a recording that was sealed already, and a power failure can bring one back, cut short. It is told by what it
-//! holds: nothing that is not on the tape, exchange by exchange. Numbers tell almost every other at once, since what is added
-//! to a tape is numbered from where the tape ends. One that holds no exchange is told by the chain of its journal, which the tape
+//! holds: nothing that is not on the cassette, exchange by exchange. Numbers tell almost every other at once, since what is added
+//! to a cassette is numbered from where the cassette ends. One that holds no exchange is told by the chain of its journal, which the cassette
 //! keeps, and is put on the disk before it is sealed, so that it cannot be cut short.
 
 use crate::bytes::Bytes;
 use crate::error::{Damage, Flaw, Malformed, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note, Outcome};
-use crate::limits::{ReadOptions, Room};
+use crate::limits::{MemoryBudget, ReadOptions};
 use crate::message::Response;
 use crate::outline::Outline;
-use crate::record::assemble::{Assembler, Draft, KeepNothing};
+use crate::record::assemble::{Assembler, ExchangeDraft, InMemory};
 use crate::record::event::Event;
 use crate::scan::Scanner;
-use crate::seal::read::Sealed;
+use crate::seal::options::SealOptions;
+use crate::seal::read::SealedFile;
 use crate::seal::write::Sealer;
-use crate::tape::SealOptions;
 use journal::{Access, Chain, Disk, Durability, Journal, Reader, open_regular};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the recording of a tape lies.
-pub(crate) fn recording_path(tape: &Path) -> PathBuf {
-    let mut path = tape.as_os_str().to_owned();
+/// Where the recording of a cassette lies.
+pub(crate) fn recording_path(cassette: &Path) -> PathBuf {
+    let mut path = cassette.as_os_str().to_owned();
     path.push(".recording");
     path.into()
 }
@@ -47,14 +47,14 @@ pub(crate) fn is_blank(path: &Path) -> bool {
 }
 
 /// The frames of a recording.
-pub(crate) enum Frames<'f> {
+pub(crate) enum RecordingFrames<'f> {
     /// In a journal on a disk.
     On(Arc<dyn Disk>),
     /// All of them in memory, with the chain up to the last.
     Held(&'f [Vec<u8>], Chain),
 }
 
-impl Frames<'_> {
+impl RecordingFrames<'_> {
     /// Hands out every event with the number of its exchange; gives the chain up to the last.
     fn each<E: From<ReadError>>(
         &self,
@@ -101,7 +101,7 @@ const FRAME_MEMORY_BYTES: usize = 64;
 
 /// What a recording holds, in memory.
 #[derive(Debug, Default)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordingContent {
     /// In the order of their numbers. Those that were not over are partial.
     pub(crate) exchanges: Vec<Exchange<'static>>,
     pub(crate) meta: Vec<Note<'static>>,
@@ -111,20 +111,20 @@ pub(crate) struct Recorded {
 }
 
 /// Reads a recording, be it that of a crashed program.
-pub(crate) fn read(disk: Arc<dyn Disk>, shown: &str, options: ReadOptions) -> Result<Recorded, ReadError> {
-    let mut room = Room::new(options.most());
+pub(crate) fn read(disk: Arc<dyn Disk>, shown: &str, options: ReadOptions) -> Result<RecordingContent, ReadError> {
+    let mut room = MemoryBudget::new(options.most());
     let mut assembler = Assembler::default();
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<ExchangeDraft> = Vec::new();
     let broken = |what| damaged(shown, 0, Malformed { what, at: 0 });
-    let chain = Frames::On(disk).each_with_length(shown, |number, event, bytes| {
+    let chain = RecordingFrames::On(disk).each_with_length(shown, |number, event, bytes| {
         room.take(bytes + FRAME_MEMORY_BYTES, "the recording").map_err(|excess| excess.of(shown))?;
-        drafts.extend(assembler.take(number, event, &mut KeepNothing).map_err(broken)?);
+        drafts.extend(assembler.take(number, event, &mut InMemory).map_err(broken)?);
         Ok::<(), ReadError>(())
     })?;
     drafts.extend(assembler.unfinished());
-    let mut exchanges: Vec<_> = drafts.into_iter().map(Draft::into_exchange).collect();
+    let mut exchanges: Vec<_> = drafts.into_iter().map(ExchangeDraft::into_exchange).collect();
     exchanges.sort_by_key(|exchange| exchange.number);
-    Ok(Recorded {
+    Ok(RecordingContent {
         exchanges,
         meta: assembler.meta().collect(),
         next_number: assembler.next_number(),
@@ -132,9 +132,9 @@ pub(crate) fn read(disk: Arc<dyn Disk>, shown: &str, options: ReadOptions) -> Re
     })
 }
 
-impl Recorded {
-    /// Whether a sealed tape holds all of it.
-    pub(crate) fn is_on(&self, sealed: &Sealed) -> Result<bool, ReadError> {
+impl RecordingContent {
+    /// Whether a sealed cassette holds all of it.
+    pub(crate) fn is_on(&self, sealed: &SealedFile) -> Result<bool, ReadError> {
         let trailer = sealed.trailer();
         if self.chain == Some(trailer.chain) || self.chain == Some(*Chain::genesis().as_bytes()) {
             return Ok(true);
@@ -174,17 +174,17 @@ fn is_beginning_of(cut: &Exchange<'_>, whole: &Exchange<'_>) -> bool {
 }
 
 /// What is known of a recording without its bodies.
-pub(crate) struct Survey {
+pub(crate) struct RecordingIndex {
     pub(crate) numbers: BTreeSet<u64>,
-    /// What is known of the tape, by name.
+    /// What is known of the cassette, by name.
     pub(crate) meta: BTreeMap<Bytes<'static>, Bytes<'static>>,
     pub(crate) next_number: u64,
     pub(crate) chain: Chain,
 }
 
-impl Survey {
-    /// Whether a sealed tape holds all of the recording. If its numbers do not say so, it is read whole.
-    pub(crate) fn is_on(&self, sealed: &Sealed, disk: &Arc<dyn Disk>, shown: &str) -> Result<bool, ReadError> {
+impl RecordingIndex {
+    /// Whether a sealed cassette holds all of the recording. If its numbers do not say so, it is read whole.
+    pub(crate) fn is_on(&self, sealed: &SealedFile, disk: &Arc<dyn Disk>, shown: &str) -> Result<bool, ReadError> {
         // A recording without frames has the same chain as any other without, sealed or not.
         let is_last = self.chain != Chain::genesis() && *self.chain.as_bytes() == sealed.trailer().chain;
         let may_be = !self.numbers.is_empty() && self.next_number <= sealed.trailer().next_number;
@@ -193,14 +193,18 @@ impl Survey {
 }
 
 /// What is sealed: an open journal, its frames, and where it lies.
-pub(crate) struct Source<'s> {
+pub(crate) struct RecordingSource<'s> {
     pub(crate) journal: &'s Journal,
-    pub(crate) frames: Frames<'s>,
+    pub(crate) frames: RecordingFrames<'s>,
     pub(crate) shown: &'s str,
 }
 
 /// Looks at what a recording holds, and for secrets on request. That two of its exchanges have one number is an error.
-pub(crate) fn survey(frames: &Frames<'_>, shown: &str, mut scanner: Option<&mut Scanner>) -> Result<Survey, SealError> {
+pub(crate) fn survey(
+    frames: &RecordingFrames<'_>,
+    shown: &str,
+    mut scanner: Option<&mut Scanner>,
+) -> Result<RecordingIndex, SealError> {
     let (mut numbers, mut not_begun, mut meta) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
     let chain = frames.each(shown, |number, event| {
         if let Some(scanner) = &mut scanner {
@@ -221,17 +225,17 @@ pub(crate) fn survey(frames: &Frames<'_>, shown: &str, mut scanner: Option<&mut 
     })?;
     numbers.append(&mut not_begun);
     let next_number = numbers.last().map_or(0, |last| last.saturating_add(1));
-    Ok(Survey { numbers, meta, next_number, chain })
+    Ok(RecordingIndex { numbers, meta, next_number, chain })
 }
 
-/// Seals a recording, after what an older tape of the name holds. Exchanges that are not over become partial. Secrets are
+/// Seals a recording, after what an older cassette of the name holds. Exchanges that are not over become partial. Secrets are
 /// looked for in both.
 pub(crate) fn seal(
-    source: &Source<'_>,
+    source: &RecordingSource<'_>,
     disk: &dyn Disk,
     name: &str,
     mut options: SealOptions,
-    older: Option<&Sealed>,
+    older: Option<&SealedFile>,
 ) -> Result<(), RecordError> {
     let mut scanner = (!options.keeps_secrets).then(Scanner::new);
     let survey = survey(&source.frames, source.shown, scanner.as_mut())?;
@@ -258,8 +262,8 @@ pub(crate) fn seal(
     }
 }
 
-/// Looks for secrets on a tape that is to be added to: it may come from where nobody looked.
-fn look_through(older: &Sealed, shown: &str) -> Result<(), SealError> {
+/// Looks for secrets on a cassette that is to be added to: it may come from where nobody looked.
+fn look_through(older: &SealedFile, shown: &str) -> Result<(), SealError> {
     let mut scanner = Scanner::new();
     older.meta()?.into_iter().for_each(|note| scanner.event(0, &Event::Meta(note)));
     for row in 0..older.rows() {
@@ -273,11 +277,15 @@ fn look_through(older: &Sealed, shown: &str) -> Result<(), SealError> {
     scanner.finish(shown)
 }
 
-fn fill(sealer: &mut Sealer<'_>, source: &Source<'_>, older: Option<&Sealed>) -> Result<Vec<Note<'static>>, SealError> {
+fn fill(
+    sealer: &mut Sealer<'_>,
+    source: &RecordingSource<'_>,
+    older: Option<&SealedFile>,
+) -> Result<Vec<Note<'static>>, SealError> {
     let mut assembler = Assembler::default();
     if let Some(older) = older {
         for note in older.meta()? {
-            assembler.take(0, Event::Meta(note), &mut KeepNothing)?;
+            assembler.take(0, Event::Meta(note), &mut InMemory)?;
         }
     }
     source.frames.each(source.shown, |number, event| {
@@ -304,11 +312,12 @@ mod tests {
         Exchange { number, request, ..Exchange::default() }
     }
 
-    fn sealed(disk: &SimulatedDisk) -> Option<Result<Sealed, ReadError>> {
-        disk.contents("a.tape").map(|bytes| Sealed::from_bytes(bytes, "a.tape".to_owned(), ReadOptions::default()))
+    fn sealed(disk: &SimulatedDisk) -> Option<Result<SealedFile, ReadError>> {
+        disk.contents("a.cassette")
+            .map(|bytes| SealedFile::from_bytes(bytes, "a.cassette".to_owned(), ReadOptions::default()))
     }
 
-    /// Records five exchanges behind those of the tape that is there, and seals them: everything that `Recorder` does with files.
+    /// Records five exchanges after those of the cassette that is there, and seals them: everything that `Recorder` does with files.
     /// They are written one by one, or held back all together.
     fn record_as(
         disk: &SimulatedDisk,
@@ -331,9 +340,10 @@ mod tests {
             held.push(frame.clone());
         }
         let is_held = level == Durability::None;
-        let frames = if is_held { Frames::Held(&held, journal.progress().chain) } else { Frames::On(shared) };
-        let source = Source { journal: &journal, frames, shown: "a.tape.recording" };
-        seal(&source, disk, "a.tape", SealOptions::default().durability(durability), older.as_ref())?;
+        let frames =
+            if is_held { RecordingFrames::Held(&held, journal.progress().chain) } else { RecordingFrames::On(shared) };
+        let source = RecordingSource { journal: &journal, frames, shown: "a.cassette.recording" };
+        seal(&source, disk, "a.cassette", SealOptions::default().durability(durability), older.as_ref())?;
         if journal.has_begun() {
             disk.remove(SEGMENT)?;
         }
@@ -348,19 +358,19 @@ mod tests {
         record_as(disk, durability, meta, Durability::Os)
     }
 
-    /// What a recorder finds after a power failure: a whole tape, or none, and a recording that adds to it, or nothing to it.
+    /// What a recorder finds after a power failure: a whole cassette, or none, and a recording that adds to it, or nothing to it.
     fn check(found: &SimulatedDisk, before: u64, is_over: bool, durability: Durability) {
-        let tape = match sealed(found) {
-            Some(Ok(tape)) => Some(tape),
+        let cassette = match sealed(found) {
+            Some(Ok(cassette)) => Some(cassette),
             None => None,
             // One that nobody waited for may not be whole, and says so.
             Some(Err(_)) => return assert!(durability == Durability::Os && before == 0),
         };
-        let held = tape.as_ref().map_or(0, Sealed::rows);
+        let held = cassette.as_ref().map_or(0, SealedFile::rows);
         assert!(u64::from(held) == before || u64::from(held) == before + 5);
         assert!(!is_over || durability == Durability::Os || u64::from(held) == before + 5);
-        tape.iter().for_each(|tape| {
-            let readable: Result<Vec<_>, _> = (0..tape.rows()).map(|row| tape.exchange(row)).collect();
+        cassette.iter().for_each(|cassette| {
+            let readable: Result<Vec<_>, _> = (0..cassette.rows()).map(|row| cassette.exchange(row)).collect();
             match readable {
                 Ok(found) => assert_eq!(found, (0..u64::from(held)).map(exchange).collect::<Vec<_>>()),
                 Err(_) => assert!(durability == Durability::Os && before == 0),
@@ -369,19 +379,19 @@ mod tests {
         let shared: Arc<dyn Disk> = Arc::new(found.clone());
         // A recording that nobody waited for may be none.
         let Ok((journal, _)) = Journal::open(shared.clone(), journal::Options::default()) else { return };
-        let recorded = read(shared.clone(), "a.tape.recording", ReadOptions::default()).unwrap();
-        let survey = survey(&Frames::On(shared.clone()), "a.tape.recording", None).unwrap();
-        let Some(tape) = &tape else { return };
-        if journal.progress().appended == 0 || exchanges_or_none(tape).is_none() {
+        let recorded = read(shared.clone(), "a.cassette.recording", ReadOptions::default()).unwrap();
+        let survey = survey(&RecordingFrames::On(shared.clone()), "a.cassette.recording", None).unwrap();
+        let Some(cassette) = &cassette else { return };
+        if journal.progress().appended == 0 || exchanges_or_none(cassette).is_none() {
             return;
         }
         let adds = recorded.next_number > u64::from(held);
-        assert_eq!(recorded.is_on(tape).unwrap(), !adds);
-        assert_eq!(survey.is_on(tape, &shared, "a.tape.recording").unwrap(), !adds);
+        assert_eq!(recorded.is_on(cassette).unwrap(), !adds);
+        assert_eq!(survey.is_on(cassette, &shared, "a.cassette.recording").unwrap(), !adds);
     }
 
-    fn exchanges_or_none(tape: &Sealed) -> Option<Vec<Exchange<'_>>> {
-        (0..tape.rows()).map(|row| tape.exchange(row).ok()).collect()
+    fn exchanges_or_none(cassette: &SealedFile) -> Option<Vec<Exchange<'_>>> {
+        (0..cassette.rows()).map(|row| cassette.exchange(row).ok()).collect()
     }
 
     /// A power failure at every step, with every fate of what was on its way.
@@ -393,10 +403,10 @@ mod tests {
             (Durability::Fsync, Durability::None),
             (Durability::Os, Durability::None),
         ] {
-            for tapes in [0, 1] {
+            for cassettes in [0, 1] {
                 let begin = || {
                     let disk = SimulatedDisk::new();
-                    (0..tapes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
+                    (0..cassettes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
                     disk
                 };
                 let disk = begin();
@@ -407,17 +417,17 @@ mod tests {
                         let disk = begin();
                         disk.schedule(operation, Fault::PowerLoss);
                         let is_over = record_as(&disk, durability, None, level).is_ok();
-                        check(&disk.power_loss(fate, seed), 5 * tapes, is_over, durability);
+                        check(&disk.power_loss(fate, seed), 5 * cassettes, is_over, durability);
                     }
                 }
             }
         }
     }
 
-    /// How often it is waited for the disk: file and name of the tape; or nothing, if the tape takes no other's place.
+    /// How often it is waited for the disk: file and name of the cassette; or nothing, if the cassette takes no other's place.
     #[test]
     fn sealing_waits_as_often_as_asked() {
-        for (durability, tapes, files, names) in [
+        for (durability, cassettes, files, names) in [
             (Durability::Fsync, 0, 1, 1),
             (Durability::Fsync, 1, 1, 1),
             (Durability::Os, 0, 0, 0),
@@ -427,28 +437,28 @@ mod tests {
                 |disk: &SimulatedDisk| (disk.syncs(), disk.trace().iter().filter(|line| *line == "sync names").count());
             for level in [Durability::Os, Durability::None] {
                 let disk = SimulatedDisk::new();
-                (0..tapes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
+                (0..cassettes).for_each(|_| record(&disk, Durability::Fsync, None).unwrap());
                 let before = waits(&disk);
                 record_as(&disk, durability, None, level).unwrap();
                 let after = waits(&disk);
-                assert_eq!((after.0 - before.0, after.1 - before.1), (files, names), "{durability:?} {tapes}");
-                assert_eq!(disk.names(), ["a.tape"]);
+                assert_eq!((after.0 - before.0, after.1 - before.1), (files, names), "{durability:?} {cassettes}");
+                assert_eq!(disk.names(), ["a.cassette"]);
             }
         }
     }
 
     /// Whether it was read back or not.
     #[test]
-    fn what_was_held_back_becomes_the_same_tape() {
+    fn what_was_held_back_becomes_the_same_cassette() {
         let sealed = |level| {
             let disk = SimulatedDisk::new();
             (0..2).for_each(|_| record_as(&disk, Durability::Os, None, level).unwrap());
-            disk.contents("a.tape").unwrap()
+            disk.contents("a.cassette").unwrap()
         };
         assert!(sealed(Durability::None) == sealed(Durability::Os));
     }
 
-    /// Of a recording of nothing but what is known of the tape, a part may be older than what is on the tape.
+    /// Of a recording of nothing but what is known of the cassette, a part may be older than what is on the cassette.
     #[test]
     fn a_recording_without_exchanges_cannot_come_back_cut_short() {
         let disk = SimulatedDisk::new();

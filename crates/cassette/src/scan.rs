@@ -1,17 +1,18 @@
-//! Looking for secrets before a tape is sealed: what has a form that is known from everywhere.
+//! Looking for secrets before a cassette is sealed: what has a form that is known from everywhere.
 //!
 //! Redaction takes secrets out of what is recorded. This finds what came another way: from another form, from a recording with
 //! rules of the user's own. Values of secret names are not looked for: there are dummies among them.
 //!
 //! A recording is looked through event by event, as it was recorded, so that long bodies need no memory.
 
-use crate::error::{Exposed, RecordError, SealError};
+use crate::error::{ExposedSecret, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
 use crate::message::{Request, Response};
 use crate::record::event::Event;
-use crate::recorder::{Ending, Redactor, Side};
+use crate::record::retell::{ExchangeEnd, MessageSide};
+use crate::recorder::redacting::ExchangeRedactor;
 use crate::redact::{Finding, Findings, Redacted, Redaction, kept_finding};
-use crate::tape::SealOptions;
+use crate::seal::options::SealOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,15 +20,15 @@ use std::sync::Arc;
 pub(crate) struct Scanner {
     redaction: Arc<Redaction>,
     /// Exchanges that are not over.
-    open: BTreeMap<u64, Redactor>,
-    /// Notes of exchanges that are not over, of secrets that are no known form and stay.
+    open: BTreeMap<u64, ExchangeRedactor>,
+    /// Notes of exchanges that are not over, of secrets that are not of a known form and stay.
     noted: BTreeMap<u64, Finding>,
-    first: Option<Hit>,
+    first: Option<SecretFound>,
     count: usize,
 }
 
-/// A secret, the exchange that has it, and whether it is in something that is no text.
-struct Hit {
+/// A secret, the exchange that has it, and whether it is in something that is not text.
+struct SecretFound {
     exchange: Option<u64>,
     finding: Finding,
     is_kept: bool,
@@ -44,7 +45,7 @@ impl Scanner {
         }
     }
 
-    /// That nothing is found in exchanges and in what is known of their tape, unless secrets are to be kept.
+    /// That nothing is found in exchanges and in what is known of their cassette, unless secrets are to be kept.
     pub(crate) fn of_content(
         exchanges: &[Exchange<'_>],
         meta: &[Note<'_>],
@@ -82,7 +83,7 @@ impl Scanner {
         self.count += found.count() as usize + noted.iter().count();
         if self.first.is_none() {
             let first = found.first.clone().or(noted);
-            self.first = first.map(|(finding, is_kept)| Hit { exchange, finding, is_kept });
+            self.first = first.map(|(finding, is_kept)| SecretFound { exchange, finding, is_kept });
         }
     }
 
@@ -96,7 +97,7 @@ impl Scanner {
                     kept_finding(note).into_iter().for_each(|noted| drop(self.noted.insert(number, noted)));
                 }
                 let redaction = self.redaction.clone();
-                let redactor = self.open.entry(number).or_insert_with(|| Redactor::new(redaction));
+                let redactor = self.open.entry(number).or_insert_with(|| ExchangeRedactor::new(redaction));
                 // What is given out goes nowhere, and nothing can go wrong there.
                 let _ = look_through(redactor, event);
                 if matches!(event, Event::End { .. }) {
@@ -119,15 +120,21 @@ impl Scanner {
         left.into_iter().for_each(|number| self.close(number));
         match self.first {
             None => Ok(()),
-            Some(Hit { exchange, finding, is_kept }) => {
+            Some(SecretFound { exchange, finding, is_kept }) => {
                 let others = self.count - 1;
-                Err(SealError::Secret(Box::new(Exposed { file: shown.to_owned(), exchange, finding, is_kept, others })))
+                Err(SealError::Secret(Box::new(ExposedSecret {
+                    file: shown.to_owned(),
+                    exchange,
+                    finding,
+                    is_kept,
+                    others,
+                })))
             }
         }
     }
 }
 
-fn look_through(redactor: &mut Redactor, event: &Event<'_>) -> Result<(), RecordError> {
+fn look_through(redactor: &mut ExchangeRedactor, event: &Event<'_>) -> Result<(), RecordError> {
     let give = &mut |_: &Event<'_>| Ok(());
     match event {
         Event::Begin { request, .. } => {
@@ -136,17 +143,17 @@ fn look_through(redactor: &mut Redactor, event: &Event<'_>) -> Result<(), Record
             redactor.begin(0, request, give)
         }
         Event::RequestChunk(piece) => {
-            if !redactor.expects(Side::Request) {
+            if !redactor.expects(MessageSide::Request) {
                 redactor.begin(0, &Request::default(), give)?;
             }
-            redactor.chunk(Side::Request, piece.at_us, &piece.bytes, give)
+            redactor.chunk(MessageSide::Request, piece.at_us, &piece.bytes, give)
         }
         Event::ResponseHead { response, .. } => redactor.response(response, give),
         Event::ResponseChunk(piece) => {
-            if !redactor.expects(Side::Response) {
+            if !redactor.expects(MessageSide::Response) {
                 redactor.response(&Response::default(), give)?;
             }
-            redactor.chunk(Side::Response, piece.at_us, &piece.bytes, give)
+            redactor.chunk(MessageSide::Response, piece.at_us, &piece.bytes, give)
         }
         Event::Informational(informational) => redactor.informational(informational, give),
         Event::WsOpen => redactor.open_websocket(give),
@@ -155,7 +162,7 @@ fn look_through(redactor: &mut Redactor, event: &Event<'_>) -> Result<(), Record
         Event::End { request, response, outcome, .. } => {
             let (request_trailers, response_trailers) = (request.clone(), response.clone());
             let outcome = outcome.clone();
-            redactor.end(Ending { request_trailers, response_trailers, outcome, ..Ending::default() }, give)
+            redactor.end(ExchangeEnd { request_trailers, response_trailers, outcome, ..ExchangeEnd::default() }, give)
         }
         Event::Meta(_) | Event::Whole(_) => Ok(()),
     }

@@ -1,28 +1,31 @@
-//! Exchanges of tapes on their way to a new tape, one after the other: copied, merged, redacted.
+//! Exchanges of cassettes on their way to a new cassette, one after the other: copied, merged, redacted.
 //!
-//! 1. A [`Selection`] says which exchanges of which tapes a new tape has, in which order, under which numbers.
-//! 2. Writing one goes through them once. A long body goes from tape to tape in fragments, and is looked through for secrets as it
+//! 1. A [`Selection`] says which exchanges of which cassettes a new cassette has, in which order, under which numbers.
+//! 2. Writing one goes through them once. A long body goes from cassette to cassette in fragments, and is looked through for secrets as it
 //!    goes; an exchange whose bodies are short is taken whole, as a recorder takes it.
 //! 3. Redacting one needs all of a body that is compressed, and all bodies if there are rules of places in JSON: those are taken whole,
 //!    however long.
 //!
-//! Memory: an exchange whose bodies are short, or a block of a tape; what sealing takes; the heads of exchanges that the tapes keep.
+//! Memory: an exchange whose bodies are short, or a block of a cassette; what sealing takes; the heads of exchanges that the cassettes keep.
 
 use crate::bytes::Bytes;
+use crate::cassette::Cassette;
+use crate::content::Content;
 use crate::error::{ReadError, SealError};
 use crate::exchange::{Exchange, Note};
-use crate::forms::Content;
-use crate::limits::Room;
+use crate::file::folder_and_name;
+use crate::limits::MemoryBudget;
 use crate::merge::next_of;
 use crate::message::{Body, Chunk, Header, Response};
-use crate::outline::{BodyReader, Fragment, Outline};
+use crate::outline::{BodyFragment, BodyReader, Outline};
 use crate::record::assemble::Assembler;
-use crate::record::event::{Event, Piece};
-use crate::recorder::{Ending, Redactor, Side};
+use crate::record::event::{BodyPiece, Event};
+use crate::record::retell::{ExchangeEnd, MessageSide};
+use crate::recorder::redacting::ExchangeRedactor;
 use crate::redact::{Finding, Redacted, Redaction, is_compressed};
 use crate::scan::Scanner;
+use crate::seal::options::SealOptions;
 use crate::seal::write::Sealer;
-use crate::tape::{SealOptions, Tape, folder_and_name};
 use crate::websocket::WsFrame;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -31,65 +34,66 @@ use std::sync::Arc;
 /// Exchanges whose bodies have no more bytes together are taken whole.
 const WHOLE_BYTES_MAX: usize = 1 << 20;
 
-/// What is named if a tape does not fit into memory whole.
-const WHOLE_TAPE: &str = "the tape with all of its bodies";
+/// What is named if a cassette does not fit into memory whole.
+const WHOLE_CASSETTE: &str = "the cassette with all of its bodies";
 
 /// A chunk of more bytes is looked through in pieces, and becomes several chunks of one time.
 const CHUNK_BYTES_GATHERED: usize = 8 << 20;
 
-/// Exchanges of tapes, for a new tape.
+/// Exchanges of cassettes, for a new cassette.
 #[derive(Debug)]
 pub struct Selection<'t> {
-    picks: Vec<Pick<'t>>,
+    picks: Vec<SelectedExchange<'t>>,
     meta: Vec<Note<'static>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Pick<'t> {
-    tape: &'t Tape,
+struct SelectedExchange<'t> {
+    cassette: &'t Cassette,
     index: usize,
     number: u64,
 }
 
-/// What takes secrets out, and who is told of them: of the exchange of a number, or of the tape.
-struct Changes<'c> {
+/// What takes secrets out, and who is told of them: of the exchange of a number, or of the cassette.
+struct RedactionChanges<'c> {
     redaction: &'c Arc<Redaction>,
     told: &'c mut dyn FnMut(Option<u64>, Redacted),
 }
 
 impl<'t> Selection<'t> {
-    /// All of a tape.
+    /// All of a cassette.
     ///
     /// # Errors
-    /// The tape is not what was written.
-    pub fn of(tape: &'t Tape) -> Result<Self, ReadError> {
-        let pick = |index| Ok(Pick { tape, index, number: tape.outline(index)?.exchange.number });
-        let picks = (0..tape.len()).map(pick).collect::<Result<_, ReadError>>()?;
-        let meta = tape.meta()?.into_iter().map(Note::into_owned).collect();
+    /// The cassette is not what was written.
+    pub fn of(cassette: &'t Cassette) -> Result<Self, ReadError> {
+        let pick = |index| Ok(SelectedExchange { cassette, index, number: cassette.outline(index)?.exchange.number });
+        let picks = (0..cassette.len()).map(pick).collect::<Result<_, ReadError>>()?;
+        let meta = cassette.meta()?.into_iter().map(Note::into_owned).collect();
         Ok(Self { picks, meta })
     }
 
-    /// One tape of several, by the rules of [`merge`](crate::merge), and how many exchanges were left out as duplicates. Every
+    /// One cassette of several, by the rules of [`merge`](crate::merge), and how many exchanges were left out as duplicates. Every
     /// exchange is read once for that.
     ///
     /// # Errors
-    /// A tape is not what was written.
-    pub fn merged(tapes: impl IntoIterator<Item = &'t Tape>) -> Result<(Self, usize), ReadError> {
+    /// A cassette is not what was written.
+    pub fn merged(cassettes: impl IntoIterator<Item = &'t Cassette>) -> Result<(Self, usize), ReadError> {
         let mut meta: BTreeMap<_, Note<'static>> = BTreeMap::new();
         let mut queues = Vec::new();
-        for tape in tapes {
-            for note in tape.meta()? {
+        for cassette in cassettes {
+            for note in cassette.meta()? {
                 let note = note.into_owned();
                 meta.insert(note.name.clone(), note);
             }
-            let started = (0..tape.len()).map(|index| Ok((tape, index, tape.outline(index)?.exchange.started_ns)));
+            let started =
+                (0..cassette.len()).map(|index| Ok((cassette, index, cassette.outline(index)?.exchange.started_ns)));
             queues.push(started.collect::<Result<Vec<_>, ReadError>>()?.into_iter().peekable());
         }
         let (mut picks, mut duplicates, mut seen) = (Vec::new(), 0, HashSet::new());
         let started_ns = |&(_, _, started_ns): &(_, _, i64)| started_ns;
-        while let Some((tape, index, _)) = next_of(&mut queues, started_ns).and_then(|queue| queues[queue].next()) {
-            if seen.insert(hash_without_number(tape.outline(index)?)?) {
-                picks.push(Pick { tape, index, number: picks.len() as u64 });
+        while let Some((cassette, index, _)) = next_of(&mut queues, started_ns).and_then(|queue| queues[queue].next()) {
+            if seen.insert(hash_without_number(cassette.outline(index)?)?) {
+                picks.push(SelectedExchange { cassette, index, number: picks.len() as u64 });
             } else {
                 duplicates += 1;
             }
@@ -110,29 +114,29 @@ impl<'t> Selection<'t> {
     /// All of them in memory, as other forms need it.
     ///
     /// # Errors
-    /// A tape is not what was written.
+    /// A cassette is not what was written.
     pub fn content(&self) -> Result<Content, ReadError> {
         let mut exchanges = Vec::with_capacity(self.picks.len());
-        let most = self.picks.iter().map(|pick| pick.tape.most()).max().unwrap_or_default();
-        let mut room = Room::new(most);
+        let most = self.picks.iter().map(|pick| pick.cassette.most()).max().unwrap_or_default();
+        let mut room = MemoryBudget::new(most);
         for pick in &self.picks {
-            let outline = pick.tape.outline(pick.index)?;
-            room.take(outline.memory_bytes(), WHOLE_TAPE).map_err(|excess| excess.of(pick.tape.shown()))?;
+            let outline = pick.cassette.outline(pick.index)?;
+            room.take(outline.memory_bytes(), WHOLE_CASSETTE).map_err(|excess| excess.of(pick.cassette.shown()))?;
             exchanges.push(Exchange { number: pick.number, ..outline.into_exchange()?.into_owned() });
         }
         Ok(Content { exchanges, meta: self.meta.clone() })
     }
 
-    /// Writes the new tape, in place of any of the path, at once and durably.
+    /// Writes the new cassette, in place of any of the path, at once and durably.
     ///
     /// # Errors
-    /// As [`write_tape`](crate::write_tape), and [`SealError::Unreadable`] if a tape is not what was written.
+    /// As [`write_cassette`](crate::write_cassette), and [`SealError::Unreadable`] if a cassette is not what was written.
     pub fn write(&self, path: impl AsRef<Path>, options: impl Into<SealOptions>) -> Result<(), SealError> {
         self.write_with(path.as_ref(), options.into(), None)
     }
 
-    /// Writes the new tape without secrets; `told` gets what was found, under the number of its exchange, or none for what is known
-    /// of the tape. Of a body that is looked through as it goes it gets what was found sorted.
+    /// Writes the new cassette without secrets; `told` gets what was found, under the number of its exchange, or none for what is known
+    /// of the cassette. Of a body that is looked through as it goes it gets what was found sorted.
     ///
     /// # Errors
     /// As [`Selection::write`].
@@ -143,10 +147,15 @@ impl<'t> Selection<'t> {
         redaction: &Arc<Redaction>,
         mut told: impl FnMut(Option<u64>, Redacted),
     ) -> Result<(), SealError> {
-        self.write_with(path.as_ref(), options.into(), Some(Changes { redaction, told: &mut told }))
+        self.write_with(path.as_ref(), options.into(), Some(RedactionChanges { redaction, told: &mut told }))
     }
 
-    fn write_with(&self, path: &Path, options: SealOptions, changes: Option<Changes<'_>>) -> Result<(), SealError> {
+    fn write_with(
+        &self,
+        path: &Path,
+        options: SealOptions,
+        changes: Option<RedactionChanges<'_>>,
+    ) -> Result<(), SealError> {
         let (folder, name) = folder_and_name(path)?;
         let order = self.picks.iter().map(|pick| pick.number).collect();
         let mut sealer = Sealer::new(&folder, &name, &options, None, order)?;
@@ -164,14 +173,14 @@ impl<'t> Selection<'t> {
         &self,
         sealer: &mut Sealer<'_>,
         mut scanner: Option<Scanner>,
-        mut changes: Option<Changes<'_>>,
+        mut changes: Option<RedactionChanges<'_>>,
         shown: &str,
     ) -> Result<Vec<Note<'static>>, SealError> {
         for pick in &self.picks {
             pick.copy(sealer, &mut scanner, &mut changes)?;
         }
         let mut meta = self.meta.clone();
-        if let Some(Changes { redaction, told }) = &mut changes {
+        if let Some(RedactionChanges { redaction, told }) = &mut changes {
             for note in &mut meta {
                 let mut exchange = Exchange { notes: vec![std::mem::take(note)], ..Exchange::default() };
                 told(None, redaction.exchange(&mut exchange));
@@ -186,14 +195,14 @@ impl<'t> Selection<'t> {
     }
 }
 
-impl Pick<'_> {
+impl SelectedExchange<'_> {
     fn copy(
         &self,
         sealer: &mut Sealer<'_>,
         scanner: &mut Option<Scanner>,
-        changes: &mut Option<Changes<'_>>,
+        changes: &mut Option<RedactionChanges<'_>>,
     ) -> Result<(), SealError> {
-        let mut outline = self.tape.outline(self.index)?;
+        let mut outline = self.cassette.outline(self.index)?;
         outline.exchange.number = self.number;
         let mut assembler = Assembler::default();
         let mut put = |event: &Event<'_>| -> Result<(), SealError> {
@@ -205,14 +214,14 @@ impl Pick<'_> {
         };
         if outline.is_short() || changes.as_ref().is_some_and(|changes| outline.needs_whole(changes.redaction)) {
             let mut exchange = outline.into_exchange()?;
-            if let Some(Changes { redaction, told }) = changes {
+            if let Some(RedactionChanges { redaction, told }) = changes {
                 told(Some(self.number), redaction.exchange(&mut exchange));
             }
             return put(&Event::Whole(Box::new(exchange)));
         }
         match changes {
             None => outline.tell(0, &mut put),
-            Some(Changes { redaction, told }) => {
+            Some(RedactionChanges { redaction, told }) => {
                 told(Some(self.number), redact(outline, redaction, &mut put)?);
                 Ok(())
             }
@@ -221,12 +230,12 @@ impl Pick<'_> {
 }
 
 /// Who is told what happened.
-type Put<'p> = dyn FnMut(&Event<'_>) -> Result<(), SealError> + 'p;
+type EventSink<'p> = dyn FnMut(&Event<'_>) -> Result<(), SealError> + 'p;
 
 /// Gives what happened without secrets.
-fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -> Result<Redacted, SealError> {
-    let mut redactor = Redactor::new(redaction.clone());
-    // What the redactor is given goes through it; what goes wrong behind it is kept for its end.
+fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut EventSink<'_>) -> Result<Redacted, SealError> {
+    let mut redactor = ExchangeRedactor::new(redaction.clone());
+    // What the redactor is given goes through it; what goes wrong after it is kept for its end.
     let mut failed = None;
     let mut give = |event: &Event<'_>| {
         if failed.is_none() {
@@ -240,20 +249,21 @@ fn redact(outline: Outline<'_>, redaction: &Arc<Redaction>, put: &mut Put<'_>) -
                 let body = has_body.then(Body::default);
                 redactor.begin(*started_ns, &crate::Request { body, ..request.clone() }, &mut give)
             }
-            Event::RequestChunk(piece) => redactor.chunk(Side::Request, piece.at_us, &piece.bytes, &mut give),
+            Event::RequestChunk(piece) => redactor.chunk(MessageSide::Request, piece.at_us, &piece.bytes, &mut give),
             Event::Informational(informational) => redactor.informational(informational, &mut give),
             Event::ResponseHead { has_body, response } => {
                 let body = has_body.then(Body::default);
                 redactor.response(&Response { body, ..response.clone() }, &mut give)
             }
-            Event::ResponseChunk(piece) => redactor.chunk(Side::Response, piece.at_us, &piece.bytes, &mut give),
+            Event::ResponseChunk(piece) => redactor.chunk(MessageSide::Response, piece.at_us, &piece.bytes, &mut give),
             Event::WsOpen => redactor.open_websocket(&mut give),
             Event::WsFrame(frame) => redactor.frame(frame, &mut give),
             Event::Note(note) => redactor.note(note, &mut give),
             Event::End { ended_us, request, response, outcome } => {
                 let (request_trailers, response_trailers) = (request.clone(), response.clone());
                 let outcome = outcome.clone();
-                redactor.end(Ending { ended_us: *ended_us, request_trailers, response_trailers, outcome }, &mut give)
+                redactor
+                    .end(ExchangeEnd { ended_us: *ended_us, request_trailers, response_trailers, outcome }, &mut give)
             }
             Event::Meta(_) | Event::Whole(_) => Ok(()),
         };
@@ -304,10 +314,10 @@ impl<'t> Outline<'t> {
         redaction.needs_whole_bodies() || is_compressed(&self.exchange.request.headers) || response
     }
 
-    /// The exchange with its bodies, which the tape does not keep in memory.
+    /// The exchange with its bodies, which the cassette does not keep in memory.
     ///
     /// # Errors
-    /// What lies on the tape is not what was written.
+    /// What lies on the cassette is not what was written.
     pub fn into_exchange(self) -> Result<Exchange<'t>, ReadError> {
         let mut exchange = self.exchange;
         exchange.request.body = self.request_body.map(BodyReader::into_body).transpose()?;
@@ -318,12 +328,12 @@ impl<'t> Outline<'t> {
     }
 
     /// Tells the exchange as if it happened now. Chunks of no more bytes than are gathered come whole.
-    pub(crate) fn tell(self, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
+    pub(crate) fn tell(self, gathered: usize, put: &mut EventSink<'_>) -> Result<(), SealError> {
         let Exchange { started_ns, ended_us, request, informational, response, frames, outcome, notes, .. } =
             self.exchange;
         put(&Event::Begin { started_ns, has_body: self.request_body.is_some(), request: request.head() })?;
         if let Some(body) = self.request_body {
-            tell_body(body, Side::Request, gathered, put)?;
+            tell_body(body, MessageSide::Request, gathered, put)?;
         }
         informational.into_iter().try_for_each(|informational| put(&Event::Informational(informational)))?;
         let mut trailers = Vec::new();
@@ -332,7 +342,7 @@ impl<'t> Outline<'t> {
             put(&Event::ResponseHead { has_body: self.response_body.is_some(), response })?;
         }
         if let Some(body) = self.response_body {
-            tell_body(body, Side::Response, gathered, put)?;
+            tell_body(body, MessageSide::Response, gathered, put)?;
         }
         if let Some(frames) = frames {
             put(&Event::WsOpen)?;
@@ -343,9 +353,14 @@ impl<'t> Outline<'t> {
     }
 }
 
-fn tell_body(mut body: BodyReader<'_>, side: Side, gathered: usize, put: &mut Put<'_>) -> Result<(), SealError> {
-    let mut waiting: Option<Piece<'static>> = None;
-    while let Some(Fragment { at_us, goes_on, bytes }) = body.read()? {
+fn tell_body(
+    mut body: BodyReader<'_>,
+    side: MessageSide,
+    gathered: usize,
+    put: &mut EventSink<'_>,
+) -> Result<(), SealError> {
+    let mut waiting: Option<BodyPiece<'static>> = None;
+    while let Some(BodyFragment { at_us, goes_on, bytes }) = body.read()? {
         match &mut waiting {
             Some(piece) if goes_on && piece.bytes.len() + bytes.len() <= gathered => {
                 piece.bytes.0.to_mut().extend_from_slice(bytes);
@@ -357,9 +372,9 @@ fn tell_body(mut body: BodyReader<'_>, side: Side, gathered: usize, put: &mut Pu
             put(&side.chunk(piece))?;
         }
         if gathered == 0 {
-            put(&side.chunk(Piece { at_us, goes_on, bytes: bytes.into() }))?;
+            put(&side.chunk(BodyPiece { at_us, goes_on, bytes: bytes.into() }))?;
         } else {
-            waiting = Some(Piece { at_us, goes_on, bytes: Bytes::from(bytes.to_vec()) });
+            waiting = Some(BodyPiece { at_us, goes_on, bytes: Bytes::from(bytes.to_vec()) });
         }
     }
     waiting.map_or(Ok(()), |piece| put(&side.chunk(piece)))

@@ -1,4 +1,4 @@
-//! The numbers and byte strings that everything on a tape is made of.
+//! The numbers and byte strings that everything on a cassette is made of.
 //!
 //! A number takes seven bits a byte, the lowest first; the top bit says that another byte follows. A signed number is folded so
 //! that small ones of either sign are short. A byte string is its length and its bytes. `docs/formats.md` draws all of it.
@@ -23,7 +23,7 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads what lies one behind the other. Nothing is believed before there are bytes for it.
+/// Reads what lies one after the other. Nothing is believed before there are bytes for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],

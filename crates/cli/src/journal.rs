@@ -3,9 +3,9 @@
 //! 1. A path is a folder of segments, a knowledge base (then the journal inside it is meant) or a journal in one file.
 //! 2. Nothing but `salvage` writes, and that only to the new place. All verbs work while somebody else writes the journal.
 
+use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
-use crate::run::End;
 use clap::{Args, Subcommand};
 use journal::{
     Damage, Directory, Disk, Flaw, Frame, Lost, OpenError, Options, ReadError, Reader, Report, SalvageError, Salvaged,

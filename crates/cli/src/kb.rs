@@ -3,9 +3,10 @@
 //! No verb but `load` writes to the base, and all others work while another process does: they show the commits there are when they
 //! begin. `salvage` writes to a new directory.
 
+use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
-use crate::run::{End, base_failed, base_failed_with};
+use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
     Atom, Change, CommitView, KnowledgeBase, KnowledgeBaseError, LogEntry, Reason, SalvagedKnowledgeBase, SourceWriter,

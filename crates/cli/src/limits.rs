@@ -9,7 +9,7 @@
 //! The memory that is counted is what is allocated: not code, stacks, or what is mapped from files, which the system takes
 //! back when it needs it.
 
-use crate::arguments::byte_count;
+use crate::byte_count::byte_count;
 use crate::render;
 use clap::Args;
 use metroon::{Engine, HEAP_BYTES_DEFAULT, Interrupt, LimitReached};

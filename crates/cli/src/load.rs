@@ -1,9 +1,10 @@
 //! `metroon kb load`: files of facts into a knowledge base.
 
+use crate::end::End;
 use crate::limits::{Heard, watch_for_interrupts};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
-use crate::run::{End, base_failed, recall_failed};
+use crate::run::{base_failed, recall_failed};
 use clap::{Args, ValueEnum};
 use metroon::{
     Engine, FileFormat, KnowledgeBase, KnowledgeBaseError, LoadError, LoadFailure, LoadOptions, LoadProgress,

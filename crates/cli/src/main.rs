@@ -5,6 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod byte_count;
+mod cassette;
+mod end;
 mod file_size;
 mod journal;
 mod kb;
@@ -16,7 +19,7 @@ mod proxy;
 mod render;
 mod replay;
 mod run;
-mod tape;
+mod run_arguments;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -44,7 +47,7 @@ fn main() -> ExitCode {
         Command::Kb(arguments) => kb::run(&arguments).into(),
         Command::Why(arguments) => kb::why(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
-        Command::Tape(arguments) => tape::run(&arguments).into(),
+        Command::Cassette(arguments) => cassette::run(&arguments).into(),
     }
 }
 
@@ -59,7 +62,7 @@ fn arguments() -> Arguments {
     })
 }
 
-/// What to do about a program without `--` before it, and a tape without `-o`.
+/// What to do about a program without `--` before it, and a cassette without `-o`.
 fn tip(error: &clap::Error, words: &[String]) -> Option<String> {
     let (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidArg))
@@ -68,8 +71,8 @@ fn tip(error: &clap::Error, words: &[String]) -> Option<String> {
     };
     match (words.first()?.as_str(), words.iter().any(|word| word == "--")) {
         _ if word.starts_with('-') => None,
-        ("record" | "replay", false) => Some(format!("a program stands behind `--`: `-- {word} …`")),
-        ("record", true) => Some(format!("a tape is named by -o: `-o {word}`")),
+        ("record" | "replay", false) => Some(format!("a program follows `--`: `-- {word} …`")),
+        ("record", true) => Some(format!("a cassette is named by -o: `-o {word}`")),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The standard output of verbs that look at something, and how they end.
 
+use crate::end::End;
 use crate::render;
-use crate::run::End;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 /// How a verb ended; an error has been told already.

@@ -1,7 +1,7 @@
 //! `--allow` and `--deny-all`: what a program may reach, from words to [`Permissions`].
 
+use crate::end::End;
 use crate::output::fail;
-use crate::run::End;
 use clap::Args;
 use metroon::Permissions;
 use std::io;

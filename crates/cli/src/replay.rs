@@ -1,20 +1,20 @@
-//! `metroon replay`: a recorded run once more, checked against its tape.
+//! `metroon replay`: runs the program of a tape again and compares, or answers a program from a cassette.
 
 use crate::arguments::ReplayArguments;
+use crate::cassette::read_options;
+use crate::end::End;
 use crate::limits::{Heard, LimitArguments, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::output::{counted, fail};
-use crate::proxy;
-use crate::render;
-use crate::run::{End, Terminal, explain, recall_failed, tape_failed};
-use crate::tape::read_options;
+use crate::run::{Terminal, explain, recall_failed, tape_failed};
+use crate::{proxy, render};
 use metroon::{
     Engine, Permissions, PermittedWorld, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader,
 };
 use std::process::ExitCode;
 
-/// Runs again what is on a tape, or answers a program's requests from it.
+/// Runs the program of a tape again, or answers a program's requests from a cassette.
 pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
-    let ReplayArguments { tape, max_size, serving, network, playing, secrets, command, .. } = arguments;
+    let ReplayArguments { path, max_size, serving, network, playing, secrets, command, .. } = arguments;
     if command.is_empty() && !serving.stays() {
         return replay_run(arguments).into();
     }
@@ -22,27 +22,28 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
         let message = format!("{flag} limits the replay of a run, and a proxy evaluates nothing");
         return fail(&message, "leave it out", End::Usage).into();
     }
-    proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command)
+    proxy::replay(path, read_options(*max_size), (serving, network), (playing, secrets), command)
 }
 
-/// A recorded run, or the hint that a cassette is something else.
+/// Replays a tape. If the file is a cassette, the message says so and names the command for it.
 fn replay_run(arguments: &ReplayArguments) -> End {
-    if TapeReader::open(&arguments.tape).is_err() && proxy::is_cassette(&arguments.tape) {
-        let tape = arguments.tape.display();
+    let path = &arguments.path;
+    if TapeReader::open(path).is_err() && proxy::is_cassette(path) {
+        let shown = path.display();
         let help = format!(
-            "name a program that it answers: `metroon replay {tape} -- COMMAND`, or keep a proxy with --listen"
+            "name a program whose requests it answers: `metroon replay {shown} -- COMMAND`, or keep a proxy with --listen"
         );
-        return fail(&format!("{tape} is a cassette of network traffic, which is no run by itself"), &help, End::Usage);
+        return fail(&format!("{shown} is a cassette of network traffic, not the tape of a run"), &help, End::Usage);
     }
     let limits = arguments.limits.of_replay();
     let guard = MemoryGuard::start(&limits);
-    let opened = TapeReader::open(&arguments.tape).map_err(RecallError::Tape);
+    let opened = TapeReader::open(path).map_err(RecallError::Tape);
     // A replay asks for nothing but its output; a tape is a stranger's program.
     let output = PermittedWorld::new(SystemWorld::default(), Permissions::nothing());
     let replaying = opened.and_then(|tape| Engine::replaying(output, tape, arguments.to));
     let (mut engine, mut program) = match replaying {
         Ok(replaying) => replaying,
-        Err(RecallError::Tape(error)) => return tape_failed(&arguments.tape, &error),
+        Err(RecallError::Tape(error)) => return tape_failed(path, &error),
         Err(error) => return recall_failed(&error),
     };
     let heard = Heard::default();

@@ -1,8 +1,9 @@
 //! `metroon run`: programs run in order in one space, each answer printed when it is there.
 
-use crate::arguments::RunArguments;
+use crate::end::End;
 use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::render;
+use crate::run_arguments::RunArguments;
 use metroon::syntax::Diagnostic;
 use metroon::{
     Engine, Evaluator, KnowledgeBase, KnowledgeBaseError, LimitReached, PermittedWorld, Program, ProgramEnd,
@@ -10,37 +11,7 @@ use metroon::{
 };
 use std::io::IsTerminal;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-/// How a run ended, as an exit code.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Fine,
-    Error,
-    Usage,
-    NotParsed,
-    Damaged,
-}
-
-impl End {
-    /// The exit code.
-    pub(crate) fn code(self) -> u8 {
-        match self {
-            Self::Fine => 0,
-            Self::Error => 1,
-            Self::Usage => 2,
-            Self::NotParsed => 3,
-            Self::Damaged => 4,
-        }
-    }
-}
-
-impl From<End> for ExitCode {
-    fn from(end: End) -> Self {
-        end.code().into()
-    }
-}
 
 /// Runs what the command line names.
 pub(crate) fn run(arguments: &RunArguments) -> End {

@@ -27,7 +27,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
-use wire::{Cut, Wire};
+use wire::{BreakOff, RawConnection};
 
 /// What a route answers with; the error ends the connection.
 pub(crate) type Body = UnsyncBoxBody<Bytes, io::Error>;
@@ -54,17 +54,17 @@ pub struct Origin {
     tls: SocketAddr,
     ca_pem: String,
     identity_pem: String,
-    seen: Arc<Seen>,
+    seen: Arc<RequestLog>,
     runtime: Option<Runtime>,
 }
 
 /// What all connections share.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct RequestLog {
     requests: Mutex<Vec<String>>,
 }
 
-impl Seen {
+impl RequestLog {
     /// Keeps a request; gives how often it was made before.
     fn add(&self, request: String) -> usize {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +93,7 @@ impl Origin {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("threads can be started");
         let certificate = certificate::make(protocols);
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(RequestLog::default());
         let (plain, tls) = runtime.block_on(async {
             let plain = listen(None, Arc::clone(&seen)).await;
             (plain, listen(Some(certificate.acceptor), Arc::clone(&seen)).await)
@@ -148,7 +148,7 @@ impl Drop for Origin {
     }
 }
 
-async fn listen(acceptor: Option<TlsAcceptor>, seen: Arc<Seen>) -> SocketAddr {
+async fn listen(acceptor: Option<TlsAcceptor>, seen: Arc<RequestLog>) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("loopback has a free port");
     let address = listener.local_addr().expect("a bound port has an address");
     tokio::spawn(async move {
@@ -162,13 +162,13 @@ async fn listen(acceptor: Option<TlsAcceptor>, seen: Arc<Seen>) -> SocketAddr {
     address
 }
 
-async fn connection(stream: TcpStream, acceptor: Option<TlsAcceptor>, seen: Arc<Seen>) {
+async fn connection(stream: TcpStream, acceptor: Option<TlsAcceptor>, seen: Arc<RequestLog>) {
     // Pieces of a stream leave when they are written.
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    let cut = Cut::default();
-    let wire = Wire::new(stream, cut.clone());
+    let cut = BreakOff::default();
+    let wire = RawConnection::new(stream, cut.clone());
     match acceptor {
         None => serve(wire, cut, seen).await,
         Some(acceptor) => {
@@ -179,7 +179,7 @@ async fn connection(stream: TcpStream, acceptor: Option<TlsAcceptor>, seen: Arc<
     }
 }
 
-async fn serve<S>(stream: S, cut: Cut, seen: Arc<Seen>)
+async fn serve<S>(stream: S, cut: BreakOff, seen: Arc<RequestLog>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {

@@ -10,7 +10,7 @@
 //! | `/upload` | `{"bytes":N,"sum":S}` of a body of any length, which is not kept |
 //! | `/mirror?piece=65536` | the body of the request in such pieces, with its type, its encoding and its length; `?length=no` without |
 //! | `/encoded/gzip`, `br`, `zstd` | [`TEXT`] in this encoding |
-//! | `/twice` | two `Set-Cookie`, two `X-Twice`, one value that is no UTF-8 |
+//! | `/twice` | two `Set-Cookie`, two `X-Twice`, one value that is not UTF-8 |
 //! | `/trailers` | a body and the trailer `x-sum: 3`, for clients that say `TE: trailers` |
 //! | `/sse?n=5&gap=20` | n events `data: K`, `gap` milliseconds apart, each a piece of its own |
 //! | `/v1/chat/completions?gap=20`, `/v1/messages?gap=20` | a language model's answer in OpenAI's and in Anthropic's words, whole or as events, as the request's `stream` says |
@@ -27,8 +27,8 @@
 //! Anything else is 404.
 
 pub use crate::compressed::TEXT;
-use crate::wire::Cut;
-use crate::{Body, Seen, compressed, model, query, websocket};
+use crate::wire::BreakOff;
+use crate::{Body, RequestLog, compressed, model, query, websocket};
 use bytes::Bytes;
 use http_body_util::channel::{Channel, Sender};
 use http_body_util::{BodyExt, Empty, Full};
@@ -45,9 +45,9 @@ const PIECE: u64 = 64 << 10;
 /// What a body that breaks off says it has.
 const PROMISED: u64 = 1_000;
 
-type Answer = Result<Response<Body>, io::Error>;
+type RouteResponse = Result<Response<Body>, io::Error>;
 
-pub(crate) async fn answer(request: Request<Incoming>, cut: Cut, seen: Arc<Seen>) -> Answer {
+pub(crate) async fn answer(request: Request<Incoming>, cut: BreakOff, seen: Arc<RequestLog>) -> RouteResponse {
     let target = request.uri().path_and_query().map_or("", |target| target.as_str());
     let before = seen.add(format!("{} {target}", request.method()));
     let uri = request.uri().clone();
@@ -138,7 +138,7 @@ fn encoded(encoding: &str) -> Response<Body> {
     response
 }
 
-async fn echo(request: Request<Incoming>) -> Answer {
+async fn echo(request: Request<Incoming>) -> RouteResponse {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let headers = head.headers.iter();
@@ -152,7 +152,7 @@ async fn echo(request: Request<Incoming>) -> Answer {
     Ok(typed("application/json", shown.to_string()))
 }
 
-async fn upload(request: Request<Incoming>) -> Answer {
+async fn upload(request: Request<Incoming>) -> RouteResponse {
     let mut body = request.into_body();
     let (mut bytes, mut sum) = (0, 0_u64);
     while let Some(frame) = body.frame().await {
@@ -164,7 +164,7 @@ async fn upload(request: Request<Incoming>) -> Answer {
     Ok(typed("application/json", json!({"bytes": bytes, "sum": sum}).to_string()))
 }
 
-async fn mirror(request: Request<Incoming>) -> Answer {
+async fn mirror(request: Request<Incoming>) -> RouteResponse {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let piece = usize::try_from(query::number(&head.uri, "piece", PIECE).max(1)).unwrap_or(usize::MAX);
@@ -187,7 +187,7 @@ async fn mirror(request: Request<Incoming>) -> Answer {
     Ok(response)
 }
 
-async fn completion(request: Request<Incoming>) -> Answer {
+async fn completion(request: Request<Incoming>) -> RouteResponse {
     let gap = gap(request.uri());
     let is_messages = request.uri().path() == "/v1/messages";
     let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
@@ -272,7 +272,7 @@ fn counted_bytes(uri: &Uri, count: u64) -> Response<Body> {
 }
 
 /// A body that breaks off; with a cut, by a reset.
-fn broken(uri: &Uri, cut: Option<Cut>) -> Response<Body> {
+fn broken(uri: &Uri, cut: Option<BreakOff>) -> Response<Body> {
     let after = query::number(uri, "after", 10).min(PROMISED - 1);
     let mut response = written("application/octet-stream", move |mut sender| async move {
         send(&mut sender, pattern(0, after)).await?;

@@ -32,11 +32,11 @@ pub(crate) async fn converse(upgrade: OnUpgrade, uri: Uri) {
     };
 }
 
-type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
-type Said = Result<(), tokio_tungstenite::tungstenite::Error>;
+type ServerSocket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
+type SocketResult = Result<(), tokio_tungstenite::tungstenite::Error>;
 
 /// Text and bytes come back as they were; a ping is answered and a close returned by the library when they are read.
-async fn echo(socket: &mut Socket) -> Said {
+async fn echo(socket: &mut ServerSocket) -> SocketResult {
     while let Some(message) = socket.next().await {
         if let message @ (Message::Text(_) | Message::Binary(_)) = message? {
             socket.send(message).await?;
@@ -46,7 +46,7 @@ async fn echo(socket: &mut Socket) -> Said {
 }
 
 /// `n` messages `tick K`, `gap` milliseconds apart, then a close.
-async fn tick(socket: &mut Socket, uri: &Uri) -> Said {
+async fn tick(socket: &mut ServerSocket, uri: &Uri) -> SocketResult {
     let gap = Duration::from_millis(query::number(uri, "gap", 20));
     for number in 0..query::number(uri, "n", 5) {
         if number > 0 {
@@ -60,6 +60,6 @@ async fn tick(socket: &mut Socket, uri: &Uri) -> Said {
 }
 
 /// One message, and the connection ends without a close.
-async fn abort(socket: &mut Socket) -> Said {
+async fn abort(socket: &mut ServerSocket) -> SocketResult {
     socket.send(Message::text("last words")).await
 }

@@ -10,22 +10,22 @@ use tokio::net::TcpStream;
 
 /// Whether a connection is to end with a reset instead of in order. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Cut(Arc<AtomicBool>);
+pub(crate) struct BreakOff(Arc<AtomicBool>);
 
-impl Cut {
+impl BreakOff {
     /// The connection is reset when it is dropped, which its server does as soon as a body fails.
     pub(crate) fn reset(&self) {
         self.0.store(true, Ordering::Release);
     }
 }
 
-pub(crate) struct Wire {
+pub(crate) struct RawConnection {
     stream: TcpStream,
-    cut: Cut,
+    cut: BreakOff,
 }
 
-impl Wire {
-    pub(crate) fn new(stream: TcpStream, cut: Cut) -> Self {
+impl RawConnection {
+    pub(crate) fn new(stream: TcpStream, cut: BreakOff) -> Self {
         Self { stream, cut }
     }
 
@@ -34,7 +34,7 @@ impl Wire {
     }
 }
 
-impl Drop for Wire {
+impl Drop for RawConnection {
     fn drop(&mut self) {
         if self.is_cut() {
             // If it cannot be set the connection ends in order, and the test that wants a reset says so.
@@ -43,13 +43,13 @@ impl Drop for Wire {
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for RawConnection {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, into)
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for RawConnection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }

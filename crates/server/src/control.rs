@@ -1,12 +1,12 @@
-//! The socket by which a running proxy is asked for its state, told to use another tape, and told to stop.
+//! The socket by which a running proxy is asked for its state, told to use another cassette, and told to stop.
 //!
-//! Each line is a JSON object, and so is each answer: `{"command": "status"}`, `{"command": "use", "tape": "b.tape", "mode":
+//! Each line is a JSON object, and so is each answer: `{"command": "status"}`, `{"command": "use", "cassette": "b.cassette", "mode":
 //! "none"}`, `{"command": "stop"}`. An answer has `"ok": true`, or `false` and an `"error"`. Nobody but the user may connect.
 
 use crate::client::state;
 use crate::error::ProxyError;
-use crate::options::{Control, Traffic};
-use crate::shared::Common;
+use crate::options::{ControlOptions, Traffic};
+use crate::shared::ProxyState;
 use cassette::Mode;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, Permissions};
@@ -25,47 +25,47 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// The socket, which is gone when this is dropped.
-pub(crate) struct Socket {
+pub(crate) struct ControlSocket {
     path: PathBuf,
 }
 
 /// A socket that clients may connect to, and that nobody answers at yet.
-pub(crate) struct Bound {
-    socket: Socket,
+pub(crate) struct BoundControlSocket {
+    socket: ControlSocket,
     listener: net::UnixListener,
-    /// The folder that tapes must lie in.
-    tapes: Option<PathBuf>,
+    /// The folder that cassettes must lie in.
+    cassettes: Option<PathBuf>,
 }
 
-impl Bound {
+impl BoundControlSocket {
     /// Opens the socket of a proxy at a port.
-    pub(crate) fn open(control: &Control, port: u16, folder: &Path) -> Result<Self, ProxyError> {
+    pub(crate) fn open(control: &ControlOptions, port: u16, folder: &Path) -> Result<Self, ProxyError> {
         let usual = || folder.join(format!("proxy-{port}.sock"));
         let path = control.socket.clone().unwrap_or_else(usual);
         let failed = |error| ProxyError::File { action: "open the control socket", path: path.clone(), error };
-        let tapes = control.tapes.as_ref().map(fs::canonicalize).transpose().map_err(failed)?;
+        let cassettes = control.cassettes.as_ref().map(fs::canonicalize).transpose().map_err(failed)?;
         let listener = bind(&path).map_err(failed)?;
-        Ok(Self { socket: Socket { path }, listener, tapes })
+        Ok(Self { socket: ControlSocket { path }, listener, cassettes })
     }
 
     /// Answers what comes to it, from now on, on the thread of the runtime that this is called in.
-    pub(crate) fn serve(self, shared: &Arc<Common>) -> Result<Socket, ProxyError> {
-        let Self { socket, listener, tapes } = self;
+    pub(crate) fn serve(self, shared: &Arc<ProxyState>) -> Result<ControlSocket, ProxyError> {
+        let Self { socket, listener, cassettes } = self;
         let path = &socket.path;
         let failed = |error| ProxyError::File { action: "listen at the control socket", path: path.clone(), error };
         let listener = UnixListener::from_std(listener).map_err(failed)?;
-        tokio::spawn(accept(shared.clone(), listener, tapes.map(Arc::new)));
+        tokio::spawn(accept(shared.clone(), listener, cassettes.map(Arc::new)));
         Ok(socket)
     }
 }
 
-impl Socket {
+impl ControlSocket {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
 
-impl Drop for Socket {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         // Another may lie there by now only if somebody removed this one.
         let _ = fs::remove_file(&self.path);
@@ -99,21 +99,21 @@ fn bind(path: &Path) -> io::Result<net::UnixListener> {
     bound
 }
 
-async fn accept(shared: Arc<Common>, listener: UnixListener, tapes: Option<Arc<PathBuf>>) {
+async fn accept(shared: Arc<ProxyState>, listener: UnixListener, cassettes: Option<Arc<PathBuf>>) {
     let stopping = shared.stopping();
     tokio::pin!(stopping);
     loop {
         tokio::select! {
             () = &mut stopping => return,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(tokio::spawn(serve(shared.clone(), stream, tapes.clone()))),
+                Ok((stream, _)) => drop(tokio::spawn(serve(shared.clone(), stream, cassettes.clone()))),
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             },
         }
     }
 }
 
-async fn serve(shared: Arc<Common>, stream: UnixStream, tapes: Option<Arc<PathBuf>>) {
+async fn serve(shared: Arc<ProxyState>, stream: UnixStream, cassettes: Option<Arc<PathBuf>>) {
     let (read, mut write) = stream.into_split();
     let mut lines = BufReader::new(read);
     loop {
@@ -124,7 +124,7 @@ async fn serve(shared: Arc<Common>, stream: UnixStream, tapes: Option<Arc<PathBu
             return;
         }
         let answer = match serde_json::from_slice(&line) {
-            Ok(command) => answer(&shared, &command, tapes.as_deref()).await,
+            Ok(command) => answer(&shared, &command, cassettes.as_deref()).await,
             Err(error) => Err(format!("a command is a line with a JSON object: {error}")),
         };
         let stops = matches!(&answer, Ok(answer) if answer.get("stopping").is_some());
@@ -140,17 +140,17 @@ async fn serve(shared: Arc<Common>, stream: UnixStream, tapes: Option<Arc<PathBu
     }
 }
 
-async fn answer(shared: &Arc<Common>, command: &Value, tapes: Option<&PathBuf>) -> Result<Value, String> {
+async fn answer(shared: &Arc<ProxyState>, command: &Value, cassettes: Option<&PathBuf>) -> Result<Value, String> {
     let text = |name: &str| command.get(name).and_then(Value::as_str);
     match text("command") {
         Some("status") => Ok(state(shared)),
         Some("stop") => Ok(json!({"stopping": true})),
         Some("use") => {
             let mode: Mode = text("mode").unwrap_or("once").parse().map_err(|error| format!("{error}"))?;
-            let traffic = match text("tape") {
+            let traffic = match text("cassette") {
                 None if mode == Mode::Passthrough => Traffic::passthrough(),
-                None => return Err("`use` wants a tape".to_owned()),
-                Some(name) => Traffic::tape(confined(name, tapes.map(PathBuf::as_path))?, mode),
+                None => return Err("`use` wants a cassette".to_owned()),
+                Some(name) => Traffic::cassette(confined(name, cassettes.map(PathBuf::as_path))?, mode),
             };
             let switching = shared.clone();
             let switched = tokio::task::spawn_blocking(move || switching.switch(&traffic)).await;
@@ -161,10 +161,10 @@ async fn answer(shared: &Arc<Common>, command: &Value, tapes: Option<&PathBuf>) 
     }
 }
 
-/// The path of a tape that was named, which does not lead out of the folder that it is named in.
+/// The path of a cassette that was named, which does not lead out of the folder that it is named in.
 fn confined(name: &str, folder: Option<&Path>) -> Result<PathBuf, String> {
     let Some(folder) = folder else { return Ok(PathBuf::from(name)) };
-    let refused = || format!("`{name}` is not in the folder of the tapes");
+    let refused = || format!("`{name}` is not in the folder of the cassettes");
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
     let relative = Path::new(name);
     if name.is_empty() || !relative.components().all(is_plain) {
@@ -189,18 +189,18 @@ mod tests {
     #[test]
     fn cassette_name_is_confined() {
         let folder = std::env::temp_dir().join(format!("metroon-confined-{}", std::process::id()));
-        fs::create_dir_all(folder.join("tapes/sub")).unwrap();
+        fs::create_dir_all(folder.join("cassettes/sub")).unwrap();
         fs::write(folder.join("secret"), "").unwrap();
-        let tapes = fs::canonicalize(folder.join("tapes")).unwrap();
-        std::os::unix::fs::symlink(&folder, tapes.join("link")).unwrap();
-        std::os::unix::fs::symlink(folder.join("secret"), tapes.join("file-link")).unwrap();
-        for name in ["a.tape", "sub/a.tape", "./a.tape"] {
-            assert_eq!(confined(name, Some(&tapes)), Ok(tapes.join(name)), "{name}");
+        let cassettes = fs::canonicalize(folder.join("cassettes")).unwrap();
+        std::os::unix::fs::symlink(&folder, cassettes.join("link")).unwrap();
+        std::os::unix::fs::symlink(folder.join("secret"), cassettes.join("file-link")).unwrap();
+        for name in ["a.cassette", "sub/a.cassette", "./a.cassette"] {
+            assert_eq!(confined(name, Some(&cassettes)), Ok(cassettes.join(name)), "{name}");
         }
-        for name in ["../a.tape", "sub/../../secret", "/etc/passwd", "", "link/secret", "file-link", ".."] {
-            assert!(confined(name, Some(&tapes)).is_err(), "{name}");
+        for name in ["../a.cassette", "sub/../../secret", "/etc/passwd", "", "link/secret", "file-link", ".."] {
+            assert!(confined(name, Some(&cassettes)).is_err(), "{name}");
         }
-        assert_eq!(confined("../a.tape", None), Ok(PathBuf::from("../a.tape")));
+        assert_eq!(confined("../a.cassette", None), Ok(PathBuf::from("../a.cassette")));
         fs::remove_dir_all(folder).unwrap();
     }
 }

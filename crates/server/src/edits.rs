@@ -40,7 +40,7 @@ pub struct Edits {
 
 /// Which requests something concerns: those that agree in everything that is said.
 #[derive(Clone, Debug)]
-struct Scope {
+struct RequestScope {
     method: Option<String>,
     host: Option<String>,
     path: Option<Regex>,
@@ -48,18 +48,18 @@ struct Scope {
 
 #[derive(Debug)]
 struct Fault {
-    scope: Scope,
+    scope: RequestScope,
     /// So many requests that it concerns come before it happens.
     after: u64,
     /// It happens so often.
     times: u64,
     seen: AtomicU64,
-    does: Does,
+    does: FaultEffect,
 }
 
 /// What happens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Does {
+pub(crate) struct FaultEffect {
     /// The answer is there so much later.
     pub(crate) delay: Duration,
     /// The connection ends without an answer.
@@ -70,17 +70,17 @@ pub(crate) struct Does {
 
 #[derive(Debug)]
 struct Template {
-    scope: Scope,
-    find: Find,
-    replace: Vec<Part>,
+    scope: RequestScope,
+    find: SearchPattern,
+    replace: Vec<TemplatePart>,
 }
 
 #[derive(Debug)]
-struct Find(Regex);
+struct SearchPattern(Regex);
 
 /// A part of what replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Now,
     Unix,
@@ -90,7 +90,7 @@ enum Part {
 /// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct EditsFile {
     #[serde(default)]
     faults: Vec<FaultEntry>,
     #[serde(default)]
@@ -141,7 +141,7 @@ impl Edits {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let file: EditsFile = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let faults = file.faults.into_iter().enumerate();
         let faults = faults.map(|(at, entry)| entry.fault().map_err(|what| format!("fault {}: {what}", at + 1)));
         let templates = file.templates.into_iter().enumerate();
@@ -151,10 +151,10 @@ impl Edits {
     }
 
     /// The fault that happens to a request, which then counts as one that it concerns.
-    pub(crate) fn fault(&self, request: &Request<'_>) -> Option<&Does> {
+    pub(crate) fn fault(&self, request: &Request<'_>) -> Option<&FaultEffect> {
         let mut due = None;
         for fault in self.faults.iter().filter(|fault| fault.scope.concerns(request)) {
-            // Once one happens, those behind it have not seen the request.
+            // Once one happens, those after it have not seen the request.
             let seen = fault.seen.fetch_add(1, Ordering::Relaxed);
             if seen >= fault.after && seen - fault.after < fault.times {
                 due = Some(&fault.does);
@@ -182,7 +182,7 @@ impl Edits {
     }
 }
 
-impl Scope {
+impl RequestScope {
     fn new(method: Option<String>, host: Option<String>, path: Option<&str>) -> Result<Self, String> {
         let path = path.map(Regex::new).transpose().map_err(|error| format!("path: {error}"))?;
         Ok(Self { method, host, path })
@@ -197,7 +197,7 @@ impl Scope {
 
 impl FaultEntry {
     fn fault(self) -> Result<Fault, String> {
-        let scope = Scope::new(self.method, self.host, self.path.as_deref())?;
+        let scope = RequestScope::new(self.method, self.host, self.path.as_deref())?;
         if self.reset && self.status.is_some() {
             return Err("a reset has no status".to_owned());
         }
@@ -212,7 +212,7 @@ impl FaultEntry {
         }
         let headers = self.headers.into_iter().map(header).collect::<Result<Vec<_>, _>>()?;
         let instead = self.status.map(|status| (status, headers, self.body));
-        let does = Does { delay: Duration::from_millis(self.delay_ms), is_reset: self.reset, instead };
+        let does = FaultEffect { delay: Duration::from_millis(self.delay_ms), is_reset: self.reset, instead };
         let times = self.times.unwrap_or(u64::MAX);
         Ok(Fault { scope, after: self.after, times, seen: AtomicU64::new(0), does })
     }
@@ -225,32 +225,32 @@ fn header((name, value): (String, String)) -> Result<Header<'static>, String> {
 
 impl TemplateEntry {
     fn template(self) -> Result<Template, String> {
-        let scope = Scope::new(self.method, self.host, self.path.as_deref())?;
+        let scope = RequestScope::new(self.method, self.host, self.path.as_deref())?;
         let find = match (self.find, self.find_regex) {
             (Some(text), None) if !text.is_empty() => Regex::new(&regex::escape(&text)),
             (None, Some(expression)) => Regex::new(&expression),
             _ => return Err("say what is found: `find` or `find_regex`".to_owned()),
         };
-        let find = Find(find.map_err(|error| format!("find_regex: {error}"))?);
+        let find = SearchPattern(find.map_err(|error| format!("find_regex: {error}"))?);
         Ok(Template { scope, find, replace: parts(&self.replace)? })
     }
 }
 
-fn parts(text: &str) -> Result<Vec<Part>, String> {
+fn parts(text: &str) -> Result<Vec<TemplatePart>, String> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once("{{") {
         let (name, behind) = behind.split_once("}}").ok_or("`{{` without `}}`")?;
-        parts.push(Part::Text(before.to_owned()));
+        parts.push(TemplatePart::Text(before.to_owned()));
         parts.push(match name.trim().split_once(' ').unwrap_or((name.trim(), "")) {
-            ("now", "") => Part::Now,
-            ("unix", "") => Part::Unix,
-            ("env", variable) if !variable.trim().is_empty() => Part::Environment(variable.trim().to_owned()),
+            ("now", "") => TemplatePart::Now,
+            ("unix", "") => TemplatePart::Unix,
+            ("env", variable) if !variable.trim().is_empty() => TemplatePart::Environment(variable.trim().to_owned()),
             _ => return Err(format!("`{{{{{name}}}}}` is none of now, unix and env NAME")),
         });
         rest = behind;
     }
-    parts.push(Part::Text(rest.to_owned()));
+    parts.push(TemplatePart::Text(rest.to_owned()));
     Ok(parts)
 }
 
@@ -258,10 +258,10 @@ impl Template {
     fn replacement(&self) -> Vec<u8> {
         let now = jiff::Timestamp::now();
         let parts = self.replace.iter().map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Now => jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string(),
-            Part::Unix => now.as_second().to_string(),
-            Part::Environment(name) => env::var_os(name).unwrap_or_default().to_string_lossy().into_owned(),
+            TemplatePart::Text(text) => text.clone(),
+            TemplatePart::Now => jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string(),
+            TemplatePart::Unix => now.as_second().to_string(),
+            TemplatePart::Environment(name) => env::var_os(name).unwrap_or_default().to_string_lossy().into_owned(),
         });
         parts.collect::<String>().into_bytes()
     }

@@ -2,10 +2,9 @@
 
 use cassette::{ReadError, RecordError};
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::{fmt, io};
 
 /// Why a proxy does not start, or has not done all that it was to.
 #[derive(Debug)]
@@ -18,11 +17,11 @@ pub enum ProxyError {
         /// What the system said.
         error: io::Error,
     },
-    /// There is no tape to be replayed.
-    NoTape(PathBuf),
-    /// The tape cannot be read.
+    /// There is no cassette to be replayed.
+    NoCassette(PathBuf),
+    /// The cassette cannot be read.
     Unreadable(ReadError),
-    /// The tape cannot be recorded, or what was recorded was not all sealed.
+    /// The cassette cannot be recorded, or what was recorded was not all sealed.
     Record(RecordError),
     /// There is no certificate authority.
     Authority(AuthorityError),
@@ -47,15 +46,15 @@ impl fmt::Display for ProxyError {
             Self::Listen { address, error } => {
                 write!(f, "cannot listen on {address}: {error}; name another address, or port 0 for any that is free")
             }
-            Self::NoTape(path) => {
-                write!(f, "there is no tape at {}: name another, or record it first", path.display())
+            Self::NoCassette(path) => {
+                write!(f, "there is no cassette at {}: name another, or record it first", path.display())
             }
             Self::Unreadable(error) => error.fmt(f),
             Self::Record(error) => error.fmt(f),
             Self::Authority(error) => error.fmt(f),
             Self::File { action, path, error } => write!(f, "cannot {action} {}: {error}", path.display()),
             Self::Threads(error) => write!(f, "cannot start the threads of the proxy: {error}; end other programs"),
-            Self::Died => f.write_str("the proxy ended by itself; what it had recorded is beside the tape"),
+            Self::Died => f.write_str("the proxy ended by itself; what it had recorded is beside the cassette"),
         }
     }
 }
@@ -128,7 +127,7 @@ impl fmt::Display for AuthorityError {
             ),
             Self::Damaged(path) => write!(
                 f,
-                "{} is no certificate authority of Metroon: remove it, and another is made, which programs must be told of anew",
+                "{} is not a certificate authority of Metroon: remove it, and the next start makes another one, which programs must trust anew",
                 path.display()
             ),
             Self::KeyOfOthers { path, mode } => write!(

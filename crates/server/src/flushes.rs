@@ -5,7 +5,7 @@
 //!    wait, holds nothing back: what a stream gave it had room in its windows by then.
 //! 3. Who wants to know sends a word to the task, which wakes it, and gets one back after such a poll.
 
-use crate::stream::Stream;
+use crate::stream::ByteStream;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use tokio::sync::{mpsc, oneshot};
 
 /// Asks whether all was sent.
 #[derive(Clone)]
-pub(crate) struct Flushes(mpsc::UnboundedSender<oneshot::Sender<()>>);
+pub(crate) struct FlushNotifier(mpsc::UnboundedSender<oneshot::Sender<()>>);
 
-impl Flushes {
+impl FlushNotifier {
     /// Returns when all that was given to the connection before has gone to the system, or the connection is gone.
     pub(crate) async fn done(&self) {
         let (tell, told) = oneshot::channel();
@@ -29,19 +29,19 @@ impl Flushes {
 }
 
 /// Who waits for that, at the task of the connection.
-pub(crate) struct Waiting {
-    asked: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+pub(crate) struct FlushWaiters {
+    requests: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
     waiting: Vec<oneshot::Sender<()>>,
     is_held_back: Arc<AtomicBool>,
 }
 
-impl Waiting {
+impl FlushWaiters {
     /// For a connection, and the connection as it is to be used.
-    pub(crate) fn on(stream: Stream) -> (Flushes, Self, Watched) {
-        let (ask, asked) = mpsc::unbounded_channel();
+    pub(crate) fn on(stream: ByteStream) -> (FlushNotifier, Self, WatchedStream) {
+        let (ask, requests) = mpsc::unbounded_channel();
         let is_held_back = Arc::new(AtomicBool::new(false));
-        let watched = Watched { stream, is_held_back: Arc::clone(&is_held_back) };
-        (Flushes(ask), Self { asked, waiting: Vec::new(), is_held_back }, watched)
+        let watched = WatchedStream { stream, is_held_back: Arc::clone(&is_held_back) };
+        (FlushNotifier(ask), Self { requests, waiting: Vec::new(), is_held_back }, watched)
     }
 
     /// Polls a connection, and tells who waits if all is sent.
@@ -51,7 +51,7 @@ impl Waiting {
         mut connection: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
         // Before the poll: what they have given by now is sent by it.
-        while let Poll::Ready(Some(tell)) = self.asked.poll_recv(context) {
+        while let Poll::Ready(Some(tell)) = self.requests.poll_recv(context) {
             self.waiting.push(tell);
         }
         let polled = connection(context);
@@ -66,25 +66,25 @@ impl Waiting {
 }
 
 /// A connection of which it is known whether it holds something back.
-pub(crate) struct Watched {
-    stream: Stream,
+pub(crate) struct WatchedStream {
+    stream: ByteStream,
     is_held_back: Arc<AtomicBool>,
 }
 
-impl Watched {
+impl WatchedStream {
     fn note<T>(&self, polled: Poll<T>) -> Poll<T> {
         self.is_held_back.store(polled.is_pending(), Ordering::Relaxed);
         polled
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for WatchedStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, out)
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for WatchedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.note(polled)
@@ -122,7 +122,7 @@ mod tests {
         runtime.block_on(async {
             let near = TcpStream::connect(address).await.unwrap();
             let (mut far, _) = listener.accept().unwrap();
-            let (flushes, mut waiting, mut watched) = Waiting::on(Stream::from(near));
+            let (flushes, mut waiting, mut watched) = FlushWaiters::on(ByteStream::from(near));
             let (piece, mut left) = (vec![0; 64 << 10], BYTES);
             let mut send = move |context: &mut Context<'_>| -> Poll<()> {
                 while left > 0 {

@@ -14,13 +14,13 @@ const OF_A_CONNECTION: [&str; 7] = [
 ];
 
 /// The headers of a message that are sent on.
-pub(crate) struct Kept<'h> {
+pub(crate) struct ForwardedHeaders<'h> {
     headers: &'h [Header<'h>],
     named: Vec<&'h [u8]>,
     is_upgrade: bool,
 }
 
-impl<'h> Kept<'h> {
+impl<'h> ForwardedHeaders<'h> {
     pub(crate) fn of(headers: &'h [Header<'h>], is_upgrade: bool) -> Self {
         let connection = headers.iter().filter(|header| header.is("connection"));
         let named = connection.flat_map(|header| header.value.split(|&byte| byte == b',')).map(<[u8]>::trim_ascii);
@@ -79,7 +79,7 @@ mod tests {
 
     fn names(headers: &[(&'static str, &'static str)], is_upgrade: bool) -> Vec<String> {
         let headers: Vec<_> = headers.iter().map(|(name, value)| Header::new(*name, *value)).collect();
-        let kept = Kept::of(&headers, is_upgrade);
+        let kept = ForwardedHeaders::of(&headers, is_upgrade);
         kept.iter().map(|header| header.name.to_text_lossy().into_owned()).collect()
     }
 

@@ -1,6 +1,6 @@
-//! Messages of HTTP/2 as they are on a tape, and back.
+//! Messages of HTTP/2 as they are on a cassette, and back.
 
-use crate::headers::Kept;
+use crate::headers::ForwardedHeaders;
 use cassette::{Bytes, Header, HttpVersion, Informational, Request, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
@@ -47,7 +47,8 @@ pub(crate) fn request_parts(request: &Request<'_>, authority: &str) -> Result<ht
     let asked = http::Request::builder().method(&*request.method).uri(uri).version(http::Version::HTTP_2);
     let mut asked = asked.body(()).map_err(failed)?;
     // What belongs to a connection HTTP/2 has no place for (RFC 9113, section 8.2.2), and the host is in the URL.
-    *asked.headers_mut() = fields(Kept::of(&request.headers, false).iter().filter(|header| !header.is("host")));
+    *asked.headers_mut() =
+        fields(ForwardedHeaders::of(&request.headers, false).iter().filter(|header| !header.is("host")));
     Ok(asked)
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn informational(response: &http::Response<()>, at_us: u64) -> Inform
 pub(crate) fn response_parts(status: u16, headers: &[Header<'_>]) -> Result<http::Response<()>, String> {
     let answer = http::Response::builder().status(status).body(());
     let mut answer = answer.map_err(|error| format!("the response cannot be sent by HTTP/2: {error}"))?;
-    *answer.headers_mut() = fields(Kept::of(headers, false).iter());
+    *answer.headers_mut() = fields(ForwardedHeaders::of(headers, false).iter());
     Ok(answer)
 }
 

@@ -3,9 +3,10 @@
 use crate::edits::Edits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cassette::matching::{Repeats, Rules};
+use cassette::matching::{MatchRules, Repeats};
 use cassette::redact::Redaction;
-use cassette::{Expiry, Filter, Mode, Note, ReadOptions, Tape};
+use cassette::{Cassette, Expiry, Filter, Mode, Note, ReadOptions};
+use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,58 +14,58 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Which tape is used, and how.
+/// Which cassette is used, and how.
 #[derive(Clone, Debug)]
 pub struct Traffic {
-    pub(crate) source: Source,
+    pub(crate) source: CassetteSource,
     pub(crate) mode: Mode,
 }
 
-/// Where the tape is.
+/// Where the cassette is.
 #[derive(Clone, Debug)]
-pub(crate) enum Source {
+pub(crate) enum CassetteSource {
     /// At a path, whether there is one already or not.
     Path(PathBuf),
     /// In memory, to be replayed, and read from there.
-    Loaded(Arc<Tape>, PathBuf),
+    Loaded(Arc<Cassette>, PathBuf),
     /// There is none: everything goes to the network.
     Nowhere,
 }
 
 impl Traffic {
-    /// A tape at a path.
-    pub fn tape(path: impl Into<PathBuf>, mode: Mode) -> Self {
+    /// A cassette at a path.
+    pub fn cassette(path: impl Into<PathBuf>, mode: Mode) -> Self {
         match mode {
             Mode::Passthrough => Self::passthrough(),
-            mode => Self { source: Source::Path(path.into()), mode },
+            mode => Self { source: CassetteSource::Path(path.into()), mode },
         }
     }
 
-    /// A tape that is open, such as one that was read from another form, and where it was read from. It is replayed.
-    pub fn loaded(tape: Arc<Tape>, path: impl Into<PathBuf>) -> Self {
-        Self { source: Source::Loaded(tape, path.into()), mode: Mode::None }
+    /// A cassette that is open, such as one that was read from another form, and where it was read from. It is replayed.
+    pub fn loaded(cassette: Arc<Cassette>, path: impl Into<PathBuf>) -> Self {
+        Self { source: CassetteSource::Loaded(cassette, path.into()), mode: Mode::None }
     }
 
     /// Everything goes to the network, and nothing is recorded.
     pub fn passthrough() -> Self {
-        Self { source: Source::Nowhere, mode: Mode::Passthrough }
+        Self { source: CassetteSource::Nowhere, mode: Mode::Passthrough }
     }
 
-    /// How the tape is used.
+    /// How the cassette is used.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Where the tape is, if it has a path.
+    /// Where the cassette is, if it has a path.
     pub fn path(&self) -> Option<&std::path::Path> {
         match &self.source {
-            Source::Path(path) | Source::Loaded(_, path) => Some(path),
-            Source::Nowhere => None,
+            CassetteSource::Path(path) | CassetteSource::Loaded(_, path) => Some(path),
+            CassetteSource::Nowhere => None,
         }
     }
 }
 
-/// Another address for what is sent to a host, as curl's `--connect-to`. Names on the tape, in certificates and in headers stay.
+/// Another address for what is sent to a host, as curl's `--connect-to`. Names on the cassette, in certificates and in headers stay.
 ///
 /// Its text is `HOST:PORT=ADDRESS:PORT`, where `HOST` alone means every port and brackets stand around an IPv6 address:
 /// `api.example.com:443=127.0.0.1:8443`, `[::1]:80=[::1]:8080`.
@@ -83,7 +84,7 @@ impl FromStr for Resolve {
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
         let error =
-            || OptionError::new(text, "is no HOST:PORT=ADDRESS:PORT, such as api.example.com:443=127.0.0.1:8443");
+            || OptionError::new(text, "is not HOST:PORT=ADDRESS:PORT, such as api.example.com:443=127.0.0.1:8443");
         let (from, to) = text.split_once('=').ok_or_else(error)?;
         let to = to.parse().map_err(|_| error())?;
         let (host, port) = split_port(from).ok_or_else(error)?;
@@ -91,19 +92,19 @@ impl FromStr for Resolve {
     }
 }
 
-/// A host whose requests pass: they go to the network as they are, and neither to a tape nor are they answered from one.
+/// A host whose requests pass: they go to the network as they are, and neither to a cassette nor are they answered from one.
 ///
 /// Its text is `HOST` or `HOST:PORT`. `*.example.com` is every host below `example.com`, `*` every host, and `localhost` every name and
 /// address of loopback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pass {
+pub struct PassedHost {
     host: String,
     port: Option<u16>,
     /// Whether hosts below it pass as well.
     is_domain: bool,
 }
 
-impl Pass {
+impl PassedHost {
     /// The hosts of a list as in `NO_PROXY`: a name with everything below it, an address, each with a port or without, or `*`.
     pub fn of_no_proxy(list: &str) -> Vec<Self> {
         let items = list.split(',').map(|item| item.trim().trim_start_matches("*.").trim_start_matches('.'));
@@ -156,7 +157,7 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     is_address || host.strip_suffix(LOCALHOST).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-impl FromStr for Pass {
+impl FromStr for PassedHost {
     type Err = OptionError;
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
@@ -222,7 +223,7 @@ impl FromStr for UpstreamProxy {
     fn from_str(text: &str) -> Result<Self, OptionError> {
         let shown = text.rsplit_once('@').map_or(text, |(_, behind)| behind);
         let error = || {
-            OptionError::new(shown, "is no proxy that requests can go through; there is http://USER:PASSWORD@HOST:PORT")
+            OptionError::new(shown, "is not a proxy that requests can go through; write http://USER:PASSWORD@HOST:PORT")
         };
         let rest = match text.split_once("://") {
             Some(("http", rest)) => rest,
@@ -235,7 +236,9 @@ impl FromStr for UpstreamProxy {
         if host.is_empty() {
             return Err(error());
         }
-        let authorization = credentials.map(|credentials| format!("Basic {}", STANDARD.encode(unescaped(credentials))));
+        let authorization = credentials.map(|credentials| {
+            format!("Basic {}", STANDARD.encode(percent_decode_str(credentials).collect::<Vec<u8>>()))
+        });
         Ok(Self { host: host.to_owned(), port: port.unwrap_or(80), authorization, except: Vec::new() })
     }
 }
@@ -245,26 +248,6 @@ impl fmt::Debug for UpstreamProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("UpstreamProxy").field("host", &self.host).field("port", &self.port).finish_non_exhaustive()
     }
-}
-
-/// The bytes that a part of a URL stands for.
-fn unescaped(text: &str) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, later)) = rest.split_first() {
-        let digits = later.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.filter(|_| byte == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(escaped) => {
-                plain.push(escaped);
-                rest = &later[2..];
-            }
-            None => {
-                plain.push(byte);
-                rest = later;
-            }
-        }
-    }
-    plain
 }
 
 /// A text that an option cannot have.
@@ -352,25 +335,25 @@ pub struct ProxyOptions {
     pub(crate) listen: SocketAddr,
     pub(crate) traffic: Traffic,
     pub(crate) resolve: Vec<Resolve>,
-    pub(crate) passes: Vec<Pass>,
+    pub(crate) passes: Vec<PassedHost>,
     pub(crate) upstream_proxy: Option<UpstreamProxy>,
     pub(crate) upstream_roots: Vec<PathBuf>,
     pub(crate) limits: Limits,
     pub(crate) playback: Playback,
-    pub(crate) keeping: Keeping,
+    pub(crate) keeping: RecordingRules,
     pub(crate) data_directory: Option<PathBuf>,
-    pub(crate) control: Option<Control>,
+    pub(crate) control: Option<ControlOptions>,
     pub(crate) threads: Option<usize>,
 }
 
-/// What of an exchange goes to a tape.
+/// What of an exchange goes to a cassette.
 #[derive(Clone, Debug)]
-pub(crate) struct Keeping {
+pub(crate) struct RecordingRules {
     /// What is a secret; nothing is if secrets are kept.
     pub(crate) redaction: Option<Arc<Redaction>>,
     /// What is not recorded.
     pub(crate) filter: Filter,
-    /// What is to be known of the tape.
+    /// What is to be known of the cassette.
     pub(crate) notes: Vec<Note<'static>>,
 }
 
@@ -378,22 +361,22 @@ pub(crate) struct Keeping {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Playback {
     pub(crate) latency: Latency,
-    pub(crate) rules: Rules,
+    pub(crate) rules: MatchRules,
     pub(crate) repeats: Repeats,
     pub(crate) expiry: Option<Expiry>,
     pub(crate) edits: Edits,
-    /// How much is made of a tape.
+    /// How much is made of a cassette.
     pub(crate) reading: ReadOptions,
 }
 
-/// The socket by which a running proxy is asked for its state and told to use another tape.
+/// The socket by which a running proxy is asked for its state and told to use another cassette.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Control {
+pub struct ControlOptions {
     /// Where it lies; `None` is `proxy-PORT.sock` in the data directory.
     pub socket: Option<PathBuf>,
-    /// The folder that tapes are named in; a name does not lead out of it. `None` is the folder that the process works in,
+    /// The folder that cassettes are named in; a name does not lead out of it. `None` is the folder that the process works in,
     /// and names are paths.
-    pub tapes: Option<PathBuf>,
+    pub cassettes: Option<PathBuf>,
 }
 
 impl ProxyOptions {
@@ -408,7 +391,11 @@ impl ProxyOptions {
             upstream_roots: Vec::new(),
             limits: Limits::default(),
             playback: Playback::default(),
-            keeping: Keeping { redaction: Some(Redaction::usual()), filter: Filter::default(), notes: Vec::new() },
+            keeping: RecordingRules {
+                redaction: Some(Redaction::usual()),
+                filter: Filter::default(),
+                notes: Vec::new(),
+            },
             data_directory: None,
             control: None,
             threads: None,
@@ -429,9 +416,9 @@ impl ProxyOptions {
         self
     }
 
-    /// Requests for this host go to the network, whatever the mode, and not to the tape.
+    /// Requests for this host go to the network, whatever the mode, and not to the cassette.
     #[must_use]
-    pub fn pass(mut self, pass: Pass) -> Self {
+    pub fn pass(mut self, pass: PassedHost) -> Self {
         self.passes.push(pass);
         self
     }
@@ -457,7 +444,7 @@ impl ProxyOptions {
         self
     }
 
-    /// How much memory is made of a tape that is read.
+    /// How much memory is made of a cassette that is read.
     #[must_use]
     pub fn reading(mut self, reading: ReadOptions) -> Self {
         self.playback.reading = reading;
@@ -473,7 +460,7 @@ impl ProxyOptions {
 
     /// What a request must share with a recorded one to be answered by it.
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
+    pub fn rules(mut self, rules: MatchRules) -> Self {
         self.playback.rules = rules;
         self
     }
@@ -499,7 +486,7 @@ impl ProxyOptions {
         self
     }
 
-    /// What is a secret, on the tape and in live requests, in place of the usual rules.
+    /// What is a secret, on the cassette and in live requests, in place of the usual rules.
     #[must_use]
     pub fn redaction(mut self, redaction: Arc<Redaction>) -> Self {
         self.keeping.redaction = Some(redaction);
@@ -513,14 +500,14 @@ impl ProxyOptions {
         self
     }
 
-    /// What goes to the network and is not recorded. It is counted in the report and on the tape.
+    /// What goes to the network and is not recorded. It is counted in the report and on the cassette.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
         self.keeping.filter = filter;
         self
     }
 
-    /// Something to be known of a tape that is recorded, such as its name. The last value of a name counts.
+    /// Something to be known of a cassette that is recorded, such as its name. The last value of a name counts.
     #[must_use]
     pub fn note(mut self, note: Note<'static>) -> Self {
         self.keeping.notes.push(note);
@@ -536,7 +523,7 @@ impl ProxyOptions {
 
     /// Opens a control socket.
     #[must_use]
-    pub fn control(mut self, control: Control) -> Self {
+    pub fn control(mut self, control: ControlOptions) -> Self {
         self.control = Some(control);
         self
     }
@@ -567,7 +554,7 @@ mod tests {
 
     #[test]
     fn hosts_that_pass_have_names_ports_and_domains() {
-        let takes = |text: &str, host: &str, port| text.parse::<Pass>().unwrap().takes(host, port);
+        let takes = |text: &str, host: &str, port| text.parse::<PassedHost>().unwrap().takes(host, port);
         assert!(takes("a.test", "A.test", 80) && !takes("a.test", "b.a.test", 80) && !takes("a.test:81", "a.test", 80));
         assert!(takes("*.a.test", "b.a.test", 80) && !takes("*.a.test", "ba.test", 80) && takes("*", "b.test", 1));
         for host in ["localhost", "127.0.0.1", "127.0.0.2", "::1", "app.localhost"] {
@@ -575,13 +562,13 @@ mod tests {
         }
         assert!(!takes("127.0.0.1", "localhost", 80) && takes("::1", "::1", 80) && takes("[::1]:80", "::1", 80));
         for wrong in ["", "a b", "http://a.test", "a.test:x", "*a.test"] {
-            assert!(wrong.parse::<Pass>().is_err(), "{wrong}");
+            assert!(wrong.parse::<PassedHost>().is_err(), "{wrong}");
         }
-        let listed = Pass::of_no_proxy("localhost, .corp.test,a.test:8443,");
+        let listed = PassedHost::of_no_proxy("localhost, .corp.test,a.test:8443,");
         assert!(listed[1].takes("b.corp.test", 1) && listed[1].takes("corp.test", 1) && listed.len() == 3);
         assert_eq!(listed[0].names(), ["localhost", "127.0.0.1", "::1"]);
         assert_eq!((listed[1].names(), listed[2].names()), (vec![".corp.test".into()], vec![".a.test:8443".into()]));
-        let of = |text: &str| text.parse::<Pass>().unwrap().loopback().map(|address| address.to_string());
+        let of = |text: &str| text.parse::<PassedHost>().unwrap().loopback().map(|address| address.to_string());
         assert_eq!(of("localhost:5432").as_deref(), Some("127.0.0.1:5432"));
         assert_eq!((of("localhost"), of("a.test:1"), of("[::1]:9").as_deref()), (None, None, Some("[::1]:9")));
     }

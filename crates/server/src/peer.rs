@@ -1,66 +1,22 @@
 //! Bodies to and from either side, whatever version of HTTP it speaks.
 
-use crate::http1::{Coding, Decoder, Framing, Reader, Writer};
+use crate::http1::{BodyCoding, BodyDecoder, Framing, Http1Reader, Http1Writer};
 use crate::http2;
+use crate::peer_error::PeerError;
 use bytes::Bytes;
 use cassette::Header;
 use h2::{RecvStream, SendStream};
-use std::fmt;
 use std::future::poll_fn;
-use std::io;
-use std::time::Duration;
-use tokio::time::timeout;
-
-/// Why a message did not come, or did not go, to its end.
-#[derive(Debug)]
-pub(crate) enum Broken {
-    /// The connection ended, or the system failed.
-    Io(io::Error),
-    /// The other side ended the stream, or the connection with all its streams.
-    Stream(h2::Error),
-    /// It is no HTTP.
-    Malformed(&'static str),
-    /// The other side did nothing for so long.
-    Stalled(Duration),
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => error.fmt(f),
-            Self::Stream(error) => error.fmt(f),
-            Self::Malformed(what) => f.write_str(what),
-            Self::Stalled(time) => write!(f, "nothing happened for {} ms", time.as_millis()),
-        }
-    }
-}
-
-impl From<io::Error> for Broken {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl From<h2::Error> for Broken {
-    fn from(error: h2::Error) -> Self {
-        Self::Stream(error)
-    }
-}
-
-/// Gives up waiting for the other side.
-pub(crate) async fn within<T>(time: Duration, what: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
-    timeout(time, what).await.unwrap_or(Err(Broken::Stalled(time)))
-}
 
 /// A body that comes.
-pub(crate) enum Source<'c> {
-    Http1 { reader: &'c mut Reader, decoder: Decoder },
+pub(crate) enum IncomingBody<'c> {
+    Http1 { reader: &'c mut Http1Reader, decoder: BodyDecoder },
     Http2 { stream: RecvStream, unreleased: usize, trailers: Vec<Header<'static>> },
 }
 
-impl<'c> Source<'c> {
-    pub(crate) fn http1(reader: &'c mut Reader, framing: Framing, trailer_bytes_max: usize) -> Self {
-        Self::Http1 { reader, decoder: Decoder::new(framing, trailer_bytes_max) }
+impl<'c> IncomingBody<'c> {
+    pub(crate) fn http1(reader: &'c mut Http1Reader, framing: Framing, trailer_bytes_max: usize) -> Self {
+        Self::Http1 { reader, decoder: BodyDecoder::new(framing, trailer_bytes_max) }
     }
 
     pub(crate) fn http2(stream: RecvStream) -> Self {
@@ -68,7 +24,7 @@ impl<'c> Source<'c> {
     }
 
     /// The next piece; `None` at the end. Nothing is lost if it is given up.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, PeerError> {
         match self {
             Self::Http1 { reader, decoder } => decoder.next(reader).await,
             Self::Http2 { stream, unreleased, trailers } => {
@@ -127,19 +83,19 @@ impl<'c> Source<'c> {
 }
 
 /// A body that goes.
-pub(crate) enum Sink<'c> {
+pub(crate) enum OutgoingBody<'c> {
     Http1 {
-        writer: &'c mut Writer,
-        coding: Coding,
+        writer: &'c mut Http1Writer,
+        coding: BodyCoding,
     },
     Http2(SendStream<Bytes>),
     /// There is none, or its end was said with the head.
     Nothing,
 }
 
-impl Sink<'_> {
+impl OutgoingBody<'_> {
     /// Sends a piece, once the other side takes it.
-    pub(crate) async fn data(&mut self, mut bytes: Bytes) -> Result<(), Broken> {
+    pub(crate) async fn data(&mut self, mut bytes: Bytes) -> Result<(), PeerError> {
         match self {
             Self::Http1 { writer, coding } => Ok(writer.data(*coding, &bytes).await?),
             Self::Http2(stream) => {
@@ -156,7 +112,7 @@ impl Sink<'_> {
     }
 
     /// Sends what was gathered.
-    pub(crate) async fn flush(&mut self) -> Result<(), Broken> {
+    pub(crate) async fn flush(&mut self) -> Result<(), PeerError> {
         match self {
             Self::Http1 { writer, .. } => Ok(writer.flush().await?),
             Self::Http2(_) | Self::Nothing => Ok(()),
@@ -164,7 +120,7 @@ impl Sink<'_> {
     }
 
     /// Ends the body, and sends everything.
-    pub(crate) async fn finish(&mut self, trailers: &[Header<'_>]) -> Result<(), Broken> {
+    pub(crate) async fn finish(&mut self, trailers: &[Header<'_>]) -> Result<(), PeerError> {
         match self {
             Self::Http1 { writer, coding } => {
                 writer.finish(*coding, trailers);

@@ -1,54 +1,53 @@
 //! A proxy from its start to its end.
 
-use crate::authority::{Authority, Leaves, data_directory};
-use crate::client;
-use crate::control;
+use crate::authority::{Authority, LeafCertificates, data_directory};
 use crate::error::ProxyError;
 use crate::options::ProxyOptions;
 use crate::report::Report;
 use crate::session::Session;
-use crate::shared::Common;
-use crate::threads::Threads;
-use crate::upstream::{Network, provider};
-use std::fmt;
-use std::io;
+use crate::shared::ProxyState;
+use crate::threads::ServingThreads;
+use crate::upstream::{Connector, provider};
+use crate::{client, control};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 use tokio::time::timeout;
 
 /// A proxy that records what goes through it, or answers from what was recorded.
 ///
 /// It serves on threads of its own until it is stopped or dropped. Its methods block, and are not for asynchronous code.
 pub struct Proxy {
-    threads: Option<Threads>,
-    shared: Arc<Common>,
+    threads: Option<ServingThreads>,
+    shared: Arc<ProxyState>,
     authority: Arc<Authority>,
-    control: Option<control::Socket>,
+    control: Option<control::ControlSocket>,
 }
 
 impl Proxy {
-    /// Starts a proxy. When this returns it is listening, and its tape is open.
+    /// Starts a proxy. When this returns it is listening, and its cassette is open.
     ///
     /// # Errors
-    /// The address is taken, the tape cannot be opened, or there is no certificate authority and none can be made.
+    /// The address is taken, the cassette cannot be opened, or there is no certificate authority and none can be made.
     pub fn start(options: ProxyOptions) -> Result<Self, ProxyError> {
         let folder = options.data_directory.clone().map_or_else(data_directory, Ok)?;
         let authority = Arc::new(Authority::open(folder)?);
-        let leaves = Leaves::new(authority.clone(), provider())?;
+        let leaves = LeafCertificates::new(authority.clone(), provider())?;
         let failed = |error| ProxyError::Listen { address: options.listen, error };
         let listener = TcpListener::bind(options.listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let network = Network::new(&options)?;
+        let network = Connector::new(&options)?;
         let control = options.control.as_ref();
-        let control = control.map(|control| control::Bound::open(control, address.port(), authority.folder()));
+        let control =
+            control.map(|control| control::BoundControlSocket::open(control, address.port(), authority.folder()));
         let control = control.transpose()?;
-        // The tape comes last: what does not start leaves nothing beside it.
+        // The cassette comes last: what does not start leaves nothing beside it.
         let (session, warnings) = Session::open(&options.traffic, options.playback.clone(), options.keeping.clone())?;
-        let shared = Arc::new(Common::new(&options, address, leaves, network, session));
+        let shared = Arc::new(ProxyState::new(&options, address, leaves, network, session));
         warnings.into_iter().for_each(|warning| shared.counts.warn(warning));
-        let threads = Threads::start(&options, &shared)?;
+        let threads = ServingThreads::start(&options, &shared)?;
         let control = {
             let _within = threads.first().enter();
             let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
@@ -62,8 +61,8 @@ impl Proxy {
     #[cfg(target_os = "linux")]
     pub(crate) fn serve_inside(
         &self,
-        opened: crate::isolation::Opened,
-        door: crate::isolation::Door,
+        opened: crate::isolation::InsideSockets,
+        door: crate::isolation::InsideConnector,
     ) -> io::Result<()> {
         let Some(threads) = &self.threads else { return Ok(()) };
         let _within = threads.first().enter();
@@ -88,11 +87,11 @@ impl Proxy {
 
     /// Where its control socket lies, if it has one.
     pub fn control(&self) -> Option<&Path> {
-        self.control.as_ref().map(control::Socket::path)
+        self.control.as_ref().map(control::ControlSocket::path)
     }
 
-    /// The tape that is in use, as it was named; `None` if there is none.
-    pub fn tape(&self) -> Option<PathBuf> {
+    /// The cassette that is in use, as it was named; `None` if there is none.
+    pub fn cassette(&self) -> Option<PathBuf> {
         self.shared.session().path().map(Path::to_owned)
     }
 
@@ -113,11 +112,11 @@ impl Proxy {
         }
     }
 
-    /// Stops it: no connection is taken any more, what is under way has a little time to end, the tape is sealed. The port and
+    /// Stops it: no connection is taken any more, what is under way has a little time to end, the cassette is sealed. The port and
     /// the threads are free when this returns.
     ///
     /// # Errors
-    /// Something was not recorded, or the tape was not sealed; its recording lies beside it then.
+    /// Something was not recorded, or the cassette was not sealed; its recording lies beside it then.
     pub fn stop(mut self) -> Result<Report, ProxyError> {
         let sealed = self.end();
         let report = self.shared.report();
@@ -131,7 +130,7 @@ impl Proxy {
         if drained.is_err() {
             self.shared.counts.warn("what was under way when the proxy stopped was cut off");
         }
-        // What is cut off here is partial on the tape.
+        // What is cut off here is partial on the cassette.
         threads.stop();
         drop(self.control.take());
         Ok(self.shared.session().finish()?)

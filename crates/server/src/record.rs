@@ -1,31 +1,31 @@
-//! A request that goes to the network, and to the tape as it happens.
+//! A request that goes to the network, and to the cassette as it happens.
 //!
 //! 1. Both ways are open at the same time: a server may answer before it has the whole body, and a client sees each piece of an
 //!    answer when it comes.
 //! 2. Each piece is given to the recorder before it is sent on. While the recorder's queue is full nothing is read.
 //! 3. A piece goes to the client when what was recorded up to it survives the death of the program, and the last piece of an
-//!    answer when its end does: who has an answer, or an event of a stream, finds it on the tape. In the middle of a long body of
+//!    answer when its end does: who has an answer, or an event of a stream, finds it on the cassette. In the middle of a long body of
 //!    a known length nobody waits for that.
 //! 4. If an answer breaks off, the client gets what came of it, and sees that something is missing, as it does on a replay.
 
-use crate::exchange::{Asked, Clock, own, told};
+use crate::client_request::{ClientRequest, ExchangeClock};
 use crate::headers::lists;
 use crate::http1::Framing;
-use crate::peer::{Broken, Sink, Source, within};
-use crate::reply::{After, Length, Reply};
+use crate::own_answers::bad_gateway;
+use crate::peer::{IncomingBody, OutgoingBody};
+use crate::peer_error::within;
+use crate::relay_error::RelayError;
+use crate::reply::{BodyLength, ConnectionDisposition, Reply};
 use crate::report::count;
 use crate::session::{Session, kind_name};
-use crate::shared::Shared;
-use crate::upstream::{Answer, Answers, Failure, Link, Outbound, begin};
+use crate::shared::ThreadState;
+use crate::tap::Tap;
+use crate::upstream::{NetworkFailure, OutgoingRequest, ResponseEvent, ResponseReader, ServerConnection, begin};
 use crate::websocket;
 use bytes::Bytes;
-use cassette::{
-    Body, Call, Ending, Header, HttpVersion, Informational, NetworkError, NetworkErrorKind, Outcome,
-    QUEUE_BYTES_DEFAULT, RecordError, Request, Response,
-};
-use serde_json::json;
+use cassette::{Body, Header, HttpVersion, Informational, NetworkError, NetworkErrorKind, Outcome, Request, Response};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Where the body of a request comes from.
@@ -35,203 +35,102 @@ pub(crate) enum Upload {
     Live,
     /// From the request, in which it is already.
     Held,
-    /// The one behind the other.
+    /// The one after the other.
     HeldAndLive,
-}
-
-/// Why an exchange did not come to its end.
-pub(crate) enum Mishap {
-    /// The client is gone, or does nothing.
-    Client(String),
-    /// The server, or the way to it, failed. Whether the request was under way by then.
-    Server { failure: Failure, was_sent: bool },
-    /// Nothing can be recorded.
-    Recorder(RecordError),
-    /// A limit of the user's.
-    TooLarge(&'static str),
-}
-
-impl Mishap {
-    fn client(broken: &Broken) -> Self {
-        Self::Client(broken.to_string())
-    }
-
-    pub(crate) fn server(broken: &Broken) -> Self {
-        Self::Server { failure: Failure::of_broken(broken), was_sent: true }
-    }
-}
-
-impl From<RecordError> for Mishap {
-    fn from(error: RecordError) -> Self {
-        Self::Recorder(error)
-    }
-}
-
-/// What goes to the tape of an exchange.
-pub(crate) struct Tap<'s> {
-    session: &'s Session,
-    call: Option<Call>,
-    clock: Clock,
-    /// How many bytes of bodies it was told.
-    bytes: AtomicUsize,
-}
-
-/// From so many bytes in the queue on, somebody may have to wait for it.
-const CROWDED_BYTES: usize = QUEUE_BYTES_DEFAULT / 2;
-/// To look through so many takes a while.
-const LONG_BYTES: usize = 256 << 10;
-
-impl<'s> Tap<'s> {
-    fn new(session: &'s Session, clock: Clock, request: &Request<'_>, records: bool) -> Result<Self, RecordError> {
-        let call = if records { Some(session.begin(clock.started_ns, request)?) } else { None };
-        Ok(Self { session, call, clock, bytes: AtomicUsize::new(0) })
-    }
-
-    pub(crate) fn at_us(&self) -> u64 {
-        self.clock.at_us()
-    }
-
-    /// Tells the recorder something of so many bytes. Others go on if that takes long.
-    pub(crate) fn tell(
-        &self,
-        bytes: usize,
-        what: impl FnOnce(&Call) -> Result<(), RecordError>,
-    ) -> Result<(), RecordError> {
-        let Some(call) = &self.call else { return Ok(()) };
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        if bytes > LONG_BYTES || self.session.queued_bytes() + bytes > CROWDED_BYTES {
-            tokio::task::block_in_place(|| what(call))
-        } else {
-            what(call)
-        }
-    }
-
-    /// Returns when what it was told so far survives the death of the program.
-    pub(crate) async fn settled(&self) -> Result<(), RecordError> {
-        if self.records() { self.session.acknowledged().await } else { Ok(()) }
-    }
-
-    fn request_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
-        self.tell(bytes.len(), |call| call.request_chunk(self.at_us(), bytes))
-    }
-
-    fn response_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
-        self.tell(bytes.len(), |call| call.response_chunk(self.at_us(), bytes))
-    }
-
-    /// Ends the exchange.
-    pub(crate) fn end(
-        &mut self,
-        outcome: Outcome<'_>,
-        request_trailers: Vec<Header<'_>>,
-        response_trailers: Vec<Header<'_>>,
-    ) -> Result<(), RecordError> {
-        let Some(call) = self.call.take() else { return Ok(()) };
-        let ended_us = Some(self.at_us());
-        let ending = Ending { ended_us, request_trailers, response_trailers, outcome };
-        // A compressed body is looked through now.
-        let takes_long = self.bytes.load(Ordering::Relaxed) > LONG_BYTES;
-        if takes_long { tokio::task::block_in_place(|| call.end(ending)) } else { call.end(ending) }
-    }
-
-    fn abort(&mut self, error: NetworkError<'_>) {
-        // If the recorder has failed, that is said elsewhere.
-        let _ = self.end(Outcome::Aborted(error), Vec::new(), Vec::new());
-    }
-
-    /// Whether something is recorded at all.
-    pub(crate) fn records(&self) -> bool {
-        self.call.is_some()
-    }
 }
 
 /// Sends a request on, and its answer back.
 pub(crate) async fn relay(
-    shared: &Arc<Shared>,
+    shared: &Arc<ThreadState>,
     session: &Session,
-    mut asked: Asked<'_, '_>,
-    clock: Clock,
+    mut incoming: ClientRequest<'_, '_>,
+    clock: ExchangeClock,
     upload: Upload,
     records: bool,
-) -> After {
-    let is_kept = session.keeps(&asked.request, None);
+) -> ConnectionDisposition {
+    let is_kept = session.keeps(&incoming.request, None);
     count(match (records, is_kept) {
-        _ if shared.passes(&asked.route.host, asked.route.port) => &shared.counts.passed,
+        _ if shared.passes(&incoming.route.host, incoming.route.port) => &shared.counts.passed,
         (false, _) => &shared.counts.forwarded,
         (true, false) => &shared.counts.left_out,
         (true, true) => &shared.counts.recorded,
     });
-    if upload == Upload::Live && asked.framing != Framing::Absent {
+    if upload == Upload::Live && incoming.framing != Framing::Absent {
         // There is a body; nothing of it is there yet.
-        asked.request.body = Some(Body::default());
+        incoming.request.body = Some(Body::default());
     }
-    let mut tap = match Tap::new(session, clock, &asked.request, records) {
+    let mut tap = match Tap::new(session, clock, &incoming.request, records) {
         Ok(tap) => tap,
         Err(error) => {
-            asked.reply.keeps_alive &= asked.source.is_done();
-            return mishap(shared, &mut asked.reply, None, &asked.request, Mishap::Recorder(error)).await;
+            incoming.reply.keeps_alive &= incoming.source.is_done();
+            return conclude_failed(shared, &mut incoming.reply, None, &incoming.request, RelayError::Recorder(error))
+                .await;
         }
     };
-    let relayed = relay_both(shared, &mut tap, &mut asked, upload).await;
-    asked.reply.keeps_alive &= asked.source.is_done();
+    let relayed = relay_both(shared, &mut tap, &mut incoming, upload).await;
+    incoming.reply.keeps_alive &= incoming.source.is_done();
     match relayed {
-        Ok(Relayed::Message(trailers)) => match finish(&mut tap, &mut asked, trailers).await {
-            Ok(()) => asked.reply.after(),
-            Err(error) => mishap(shared, &mut asked.reply, Some(&mut tap), &asked.request, error).await,
+        Ok(RelayOutcome::Message(trailers)) => match finish(&mut tap, &mut incoming, trailers).await {
+            Ok(()) => incoming.reply.after(),
+            Err(error) => conclude_failed(shared, &mut incoming.reply, Some(&mut tap), &incoming.request, error).await,
         },
-        Ok(Relayed::WebSocket(link)) => websocket::relay(shared, &mut tap, asked, link).await,
-        Err(error) => mishap(shared, &mut asked.reply, Some(&mut tap), &asked.request, error).await,
+        Ok(RelayOutcome::WebSocket(link)) => websocket::relay(shared, &mut tap, incoming, link).await,
+        Err(error) => conclude_failed(shared, &mut incoming.reply, Some(&mut tap), &incoming.request, error).await,
     }
 }
 
 /// What came of a request.
-enum Relayed {
+enum RelayOutcome {
     /// A response, all of which is there but its end.
     Message(Vec<Header<'static>>),
     /// A WebSocket on this connection.
-    WebSocket(Link),
+    WebSocket(ServerConnection),
 }
 
 /// Ends the recording, then the answer.
-async fn finish(tap: &mut Tap<'_>, asked: &mut Asked<'_, '_>, trailers: Vec<Header<'static>>) -> Result<(), Mishap> {
+async fn finish(
+    tap: &mut Tap<'_>,
+    incoming: &mut ClientRequest<'_, '_>,
+    trailers: Vec<Header<'static>>,
+) -> Result<(), RelayError> {
     let records = tap.records();
-    let mut request_trailers = asked.source.take_trailers();
-    request_trailers.extend(asked.request.trailers.iter().cloned().map(Header::into_owned));
+    let mut request_trailers = incoming.source.take_trailers();
+    request_trailers.extend(incoming.request.trailers.iter().cloned().map(Header::into_owned));
     tap.end(Outcome::Complete, request_trailers, trailers.clone())?;
     if records {
-        tap.session.acknowledged().await?;
+        tap.session.until_written().await?;
     }
-    asked.reply.finish(&trailers).await.map_err(|broken| Mishap::client(&broken))
+    incoming.reply.finish(&trailers).await.map_err(|broken| RelayError::client(&broken))
 }
 
 /// Sends a request on. A connection that was used before may have ended just now; then it is asked again on another.
 async fn relay_both(
-    shared: &Arc<Shared>,
+    shared: &Arc<ThreadState>,
     tap: &mut Tap<'_>,
-    asked: &mut Asked<'_, '_>,
+    incoming: &mut ClientRequest<'_, '_>,
     upload: Upload,
-) -> Result<Relayed, Mishap> {
-    let unsent = |failure| Mishap::Server { failure, was_sent: false };
-    let mut link = shared.upstream.link(&asked.route).await.map_err(unsent)?;
-    let may_repeat = link.is_used() && asked.framing == Framing::Absent && is_safe(&asked.request.method);
-    let mut heard = Heard::default();
-    let mut done = on_link(shared, tap, asked, &mut link, (upload, &mut heard)).await;
-    // What has begun to answer was there, and what it said is on the tape.
+) -> Result<RelayOutcome, RelayError> {
+    let unsent = |failure| RelayError::Server { failure, was_sent: false };
+    let mut link = shared.upstream.connection(&incoming.route).await.map_err(unsent)?;
+    let may_repeat = link.is_used() && incoming.framing == Framing::Absent && is_safe(&incoming.request.method);
+    let mut heard = ResponseProgress::default();
+    let mut done = on_link(shared, tap, incoming, &mut link, (upload, &mut heard)).await;
+    // What has begun to answer was there, and what it said is on the cassette.
     if may_repeat
         && !heard.has_answered
-        && matches!(&done, Err(Mishap::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
+        && matches!(&done, Err(RelayError::Server { failure, .. }) if failure.kind == NetworkErrorKind::Reset)
     {
-        link = shared.upstream.fresh(&asked.route).await.map_err(unsent)?;
-        done = on_link(shared, tap, asked, &mut link, (upload, &mut heard)).await;
+        link = shared.upstream.new_connection(&incoming.route).await.map_err(unsent)?;
+        done = on_link(shared, tap, incoming, &mut link, (upload, &mut heard)).await;
     }
     match done? {
         Some(trailers) => {
-            if asked.source.is_done() {
-                shared.upstream.give_back(&asked.route, link);
+            if incoming.source.is_done() {
+                shared.upstream.give_back(&incoming.route, link);
             }
-            Ok(Relayed::Message(trailers))
+            Ok(RelayOutcome::Message(trailers))
         }
-        None => Ok(Relayed::WebSocket(link)),
+        None => Ok(RelayOutcome::WebSocket(link)),
     }
 }
 
@@ -242,33 +141,32 @@ fn is_safe(method: &[u8]) -> bool {
 
 /// What is known of a server by what it said.
 #[derive(Default)]
-struct Heard {
+struct ResponseProgress {
     /// Whether anything of an answer came.
     has_answered: bool,
-    /// Whether the connection ends behind the answer.
+    /// Whether the connection ends after the answer.
     closes: bool,
 }
 
 /// Sends a request on a connection, and its answer back but for the end. Gives the trailers, or nothing if it is a WebSocket now.
 async fn on_link(
-    shared: &Shared,
+    shared: &ThreadState,
     tap: &Tap<'_>,
-    asked: &mut Asked<'_, '_>,
-    link: &mut Link,
-    (upload, heard): (Upload, &mut Heard),
-) -> Result<Option<Vec<Header<'static>>>, Mishap> {
-    let Asked { request, route, source, framing, reply, is_upgrade, expects_continue, .. } = asked;
+    incoming: &mut ClientRequest<'_, '_>,
+    link: &mut ServerConnection,
+    (upload, heard): (Upload, &mut ResponseProgress),
+) -> Result<Option<Vec<Header<'static>>>, RelayError> {
+    let ClientRequest { request, route, source, framing, reply, is_upgrade, expects_continue, .. } = incoming;
     let mut sent = request.borrowed();
     if upload != Upload::Live && !*expects_continue {
         // The client was told to go on already.
         sent.headers.retain(|header| !header.is("expect"));
     }
-    let outbound = Outbound { request: &sent, route, body: *framing, is_upgrade: *is_upgrade };
+    let outbound = OutgoingRequest { request: &sent, route, body: *framing, is_upgrade: *is_upgrade };
     let limit = shared.limits.upstream_idle;
     let received = {
         let (mut sink, answers) =
-            within(limit, begin(link, &outbound)).await.map_err(|broken| Mishap::server(&broken))?;
-        shared.wakeful.sent();
+            within(limit, begin(link, &outbound)).await.map_err(|broken| RelayError::server(&broken))?;
         let all_is_sent = AtomicBool::new(*framing == Framing::Absent);
         let sending = send(shared, tap, &sent, source, &mut sink, upload, &all_is_sent);
         let receiving = receive(shared, tap, request, answers, reply, &all_is_sent, heard);
@@ -279,18 +177,18 @@ async fn on_link(
                 biased;
                 received = &mut receiving => break received.map_err(|error| match (error, not_sent.take()) {
                     // Why it was not sent says more than that nothing came.
-                    (Mishap::Server { .. }, Some(earlier)) => earlier,
+                    (RelayError::Server { .. }, Some(earlier)) => earlier,
                     (error, _) => error,
                 }),
                 error = &mut sending, if not_sent.is_none() => match error {
                     // The server may have said why before it stopped to listen.
-                    error @ Mishap::Server { .. } => not_sent = Some(error),
+                    error @ RelayError::Server { .. } => not_sent = Some(error),
                     error => break Err(error),
                 },
             }
         }
     }?;
-    if let Link::Http1(connection) = link {
+    if let ServerConnection::Http1(connection) = link {
         connection.closes |= heard.closes;
     }
     Ok(received)
@@ -298,14 +196,14 @@ async fn on_link(
 
 /// Sends the body of a request, and watches whether the client stays. Returns if something is wrong only.
 async fn send(
-    shared: &Shared,
+    shared: &ThreadState,
     tap: &Tap<'_>,
     request: &Request<'_>,
-    source: &mut Source<'_>,
-    sink: &mut Sink<'_>,
+    source: &mut IncomingBody<'_>,
+    sink: &mut OutgoingBody<'_>,
     upload: Upload,
     all_is_sent: &AtomicBool,
-) -> Mishap {
+) -> RelayError {
     let sent = match upload {
         Upload::Live => send_live(shared, tap, source, sink).await,
         Upload::Held => send_held(shared, request, sink, true).await,
@@ -319,102 +217,114 @@ async fn send(
     }
     all_is_sent.store(true, Ordering::Relaxed);
     source.gone().await;
-    Mishap::Client("the client ended the connection before it had the answer".to_owned())
+    RelayError::Client("the client ended the connection before it had the answer".to_owned())
 }
 
-async fn send_live(shared: &Shared, tap: &Tap<'_>, source: &mut Source<'_>, sink: &mut Sink<'_>) -> Result<(), Mishap> {
+async fn send_live(
+    shared: &ThreadState,
+    tap: &Tap<'_>,
+    source: &mut IncomingBody<'_>,
+    sink: &mut OutgoingBody<'_>,
+) -> Result<(), RelayError> {
     let mut bytes_left = shared.limits.body_bytes.unwrap_or(u64::MAX);
     loop {
-        let next = within(shared.limits.stall, source.next()).await.map_err(|broken| Mishap::client(&broken))?;
+        let next = within(shared.limits.stall, source.next()).await.map_err(|broken| RelayError::client(&broken))?;
         let Some(bytes) = next else { break };
-        bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or(Mishap::TooLarge("the body of the request"))?;
+        bytes_left =
+            bytes_left.checked_sub(bytes.len() as u64).ok_or(RelayError::TooLarge("the body of the request"))?;
         tap.request_chunk(&bytes)?;
-        within(shared.limits.upstream_idle, sink.data(bytes)).await.map_err(|broken| Mishap::server(&broken))?;
-        within(shared.limits.upstream_idle, sink.flush()).await.map_err(|broken| Mishap::server(&broken))?;
+        within(shared.limits.upstream_idle, sink.data(bytes)).await.map_err(|broken| RelayError::server(&broken))?;
+        within(shared.limits.upstream_idle, sink.flush()).await.map_err(|broken| RelayError::server(&broken))?;
     }
     // Trailers stay with the source: they are recorded at the end.
     let ended = within(shared.limits.upstream_idle, sink.finish(&source.trailers())).await;
-    ended.map_err(|broken| Mishap::server(&broken))
+    ended.map_err(|broken| RelayError::server(&broken))
 }
 
-async fn send_held(shared: &Shared, request: &Request<'_>, sink: &mut Sink<'_>, is_whole: bool) -> Result<(), Mishap> {
+async fn send_held(
+    shared: &ThreadState,
+    request: &Request<'_>,
+    sink: &mut OutgoingBody<'_>,
+    is_whole: bool,
+) -> Result<(), RelayError> {
     let put = async {
         for (_, bytes) in request.body.iter().flat_map(Body::pieces) {
             sink.data(Bytes::copy_from_slice(bytes)).await?;
         }
         if is_whole { sink.finish(&request.trailers).await } else { sink.flush().await }
     };
-    within(shared.limits.upstream_idle, put).await.map_err(|broken| Mishap::server(&broken))
+    within(shared.limits.upstream_idle, put).await.map_err(|broken| RelayError::server(&broken))
 }
 
 /// Receives an answer and sends it back, but for its end. Gives the trailers, or nothing if it is a WebSocket now.
 async fn receive(
-    shared: &Shared,
+    shared: &ThreadState,
     tap: &Tap<'_>,
     request: &Request<'_>,
-    mut answers: Answers<'_>,
+    mut answers: ResponseReader<'_>,
     reply: &mut Reply<'_>,
     all_is_sent: &AtomicBool,
-    heard: &mut Heard,
-) -> Result<Option<Vec<Header<'static>>>, Mishap> {
+    heard: &mut ResponseProgress,
+) -> Result<Option<Vec<Header<'static>>>, RelayError> {
     let limits = &shared.limits;
     let (mut response, rest) = loop {
         let next = within(limits.upstream_idle, answers.next(limits.head_bytes, || tap.at_us()));
         let next = tokio::select! {
             biased;
-            next = next => next.map_err(|broken| Mishap::server(&broken))?,
-            () = reply.gone() => return Err(Mishap::Client("the client gave the request up".to_owned())),
+            next = next => next.map_err(|broken| RelayError::server(&broken))?,
+            () = reply.gone() => return Err(RelayError::Client("the client gave the request up".to_owned())),
         };
-        shared.wakeful.came();
         heard.has_answered = true;
         match next {
-            Answer::Informational(informational) => pass_informational(shared, tap, reply, &informational).await?,
-            Answer::Response(response, rest) => break (response, rest),
+            ResponseEvent::Informational(informational) => {
+                pass_informational(shared, tap, reply, &informational).await?
+            }
+            ResponseEvent::Response(response, rest) => break (response, rest),
         }
     };
     let framing = Framing::of_response(&request.method, response.status, &response.headers);
     let framing = framing.map_err(|what| protocol(&what))?;
     if matches!(framing, Framing::Known(bytes) if limits.body_bytes.is_some_and(|most| bytes > most)) {
-        return Err(Mishap::TooLarge("the body of the response"));
+        return Err(RelayError::TooLarge("the body of the response"));
     }
     response.body = (framing != Framing::Absent && response.status != 101).then(Body::default);
     if tap.records() && tap.session.keeps(request, None) && !tap.session.keeps(request, Some(&response)) {
         shared.counts.recorded.fetch_sub(1, Ordering::Relaxed);
         count(&shared.counts.left_out);
     }
-    tap.tell(0, |call| call.response(&response))?;
+    tap.record(0, |call| call.response(&response))?;
     if response.status == 101 {
-        tap.settled().await?;
-        reply.head(&response, Length::Absent).map_err(|broken| Mishap::client(&broken))?;
-        within(limits.stall, reply.flush()).await.map_err(|broken| Mishap::client(&broken))?;
+        tap.until_written().await?;
+        reply.head(&response, BodyLength::Absent).map_err(|broken| RelayError::client(&broken))?;
+        within(limits.stall, reply.flush()).await.map_err(|broken| RelayError::client(&broken))?;
         return Ok(None);
     }
     heard.closes = framing == Framing::UntilEnd || ends_connection(&response);
     let body = answers.body(rest, framing, limits.head_bytes).ok_or_else(|| protocol("the answer has no body"))?;
     let length = match framing {
-        Framing::Absent => Length::Absent,
-        Framing::Known(bytes) => Length::Known(bytes),
-        Framing::Chunked | Framing::UntilEnd if body.is_done() => Length::Known(0),
-        Framing::Chunked | Framing::UntilEnd => Length::Unknown,
+        Framing::Absent => BodyLength::Absent,
+        Framing::Known(bytes) => BodyLength::Known(bytes),
+        Framing::Chunked | Framing::UntilEnd if body.is_done() => BodyLength::Known(0),
+        Framing::Chunked | Framing::UntilEnd => BodyLength::Unknown,
     };
     // What is left of the request would be taken for the next one.
     reply.keeps_alive &= all_is_sent.load(Ordering::Relaxed);
-    reply.head(&response, length).map_err(|broken| Mishap::client(&broken))?;
+    reply.head(&response, length).map_err(|broken| RelayError::client(&broken))?;
     receive_body(shared, tap, body, promised(&response), reply).await.map(Some)
 }
 
-fn protocol(what: &str) -> Mishap {
-    Mishap::Server { failure: Failure::new(NetworkErrorKind::Protocol, what), was_sent: true }
+fn protocol(what: &str) -> RelayError {
+    RelayError::Server { failure: NetworkFailure::new(NetworkErrorKind::Protocol, what), was_sent: true }
 }
 
 async fn pass_informational(
-    shared: &Shared,
+    shared: &ThreadState,
     tap: &Tap<'_>,
     reply: &mut Reply<'_>,
     informational: &Informational<'_>,
-) -> Result<(), Mishap> {
-    tap.tell(0, |call| call.informational(informational))?;
-    within(shared.limits.stall, reply.informational(informational)).await.map_err(|broken| Mishap::client(&broken))
+) -> Result<(), RelayError> {
+    tap.record(0, |call| call.informational(informational))?;
+    within(shared.limits.stall, reply.informational(informational)).await.map_err(|broken| RelayError::client(&broken))
 }
 
 /// Whether a server says that it ends the connection after this.
@@ -436,12 +346,12 @@ const SHORT_BYTES: u64 = 64 << 10;
 const SHORT_WAIT: Duration = Duration::from_millis(5);
 
 async fn receive_body(
-    shared: &Shared,
+    shared: &ThreadState,
     tap: &Tap<'_>,
-    mut body: Source<'_>,
+    mut body: IncomingBody<'_>,
     promised: Option<u64>,
     reply: &mut Reply<'_>,
-) -> Result<Vec<Header<'static>>, Mishap> {
+) -> Result<Vec<Header<'static>>, RelayError> {
     let limits = &shared.limits;
     let mut bytes_left = limits.body_bytes.unwrap_or(u64::MAX);
     let mut received = 0;
@@ -461,17 +371,18 @@ async fn receive_body(
         let next = match at_once {
             Some(next) => next,
             None => {
-                tap.settled().await?;
-                within(limits.stall, reply.flush()).await.map_err(|broken| Mishap::client(&broken))?;
+                tap.until_written().await?;
+                within(limits.stall, reply.flush()).await.map_err(|broken| RelayError::client(&broken))?;
                 tokio::select! {
                     biased;
                     next = within(limits.upstream_idle, body.next()) => next,
-                    () = reply.gone() => return Err(Mishap::Client("the client gave the answer up".to_owned())),
+                    () = reply.gone() => return Err(RelayError::Client("the client gave the answer up".to_owned())),
                 }
             }
         };
-        let Some(bytes) = next.map_err(|broken| Mishap::server(&broken))? else { return Ok(body.take_trailers()) };
-        bytes_left = bytes_left.checked_sub(bytes.len() as u64).ok_or(Mishap::TooLarge("the body of the response"))?;
+        let Some(bytes) = next.map_err(|broken| RelayError::server(&broken))? else { return Ok(body.take_trailers()) };
+        bytes_left =
+            bytes_left.checked_sub(bytes.len() as u64).ok_or(RelayError::TooLarge("the body of the response"))?;
         received += bytes.len() as u64;
         tap.response_chunk(&bytes)?;
         if promised == Some(received) {
@@ -479,34 +390,34 @@ async fn receive_body(
             continue;
         }
         if promised.is_none() && reply.would_send(bytes.len()) {
-            tap.settled().await?;
+            tap.until_written().await?;
         }
-        within(limits.stall, reply.data(bytes)).await.map_err(|broken| Mishap::client(&broken))?;
+        within(limits.stall, reply.data(bytes)).await.map_err(|broken| RelayError::client(&broken))?;
     }
 }
 
-/// Tells the client, the tape and the user that an exchange did not come to its end.
-pub(crate) async fn mishap(
-    shared: &Shared,
+/// Tells the client, the cassette and the user that an exchange did not come to its end.
+pub(crate) async fn conclude_failed(
+    shared: &ThreadState,
     reply: &mut Reply<'_>,
     mut tap: Option<&mut Tap<'_>>,
     request: &Request<'_>,
-    mishap: Mishap,
-) -> After {
+    error: RelayError,
+) -> ConnectionDisposition {
     let records = tap.as_ref().is_some_and(|tap| tap.records());
     let mut abort = |error: NetworkError<'_>| {
         if let Some(tap) = &mut tap {
             tap.abort(error);
         }
     };
-    let (status, what, message) = match mishap {
-        Mishap::Client(message) => {
+    let (status, what, message) = match error {
+        RelayError::Client(message) => {
             count(&shared.counts.abandoned);
             abort(NetworkError { kind: NetworkErrorKind::Other, message: message.into() });
             reply.abort();
-            return After::Reset;
+            return ConnectionDisposition::Reset;
         }
-        Mishap::Server { failure, was_sent } => {
+        RelayError::Server { failure, was_sent } => {
             shared.counts.failure(failure.kind);
             if failure.kind == NetworkErrorKind::Tls {
                 shared.counts.warn(failure.message.clone());
@@ -519,15 +430,15 @@ pub(crate) async fn mishap(
             if was_sent && failure.kind == NetworkErrorKind::Reset {
                 // What the client would have seen of it.
                 reply.abort();
-                return After::Reset;
+                return ConnectionDisposition::Reset;
             }
             (502, kind_name(failure.kind), failure.to_string())
         }
-        Mishap::Recorder(error) => {
+        RelayError::Recorder(error) => {
             shared.counts.recorder_failed(error.to_string());
             (502, "recorder", format!("nothing can be recorded: {error}"))
         }
-        Mishap::TooLarge(what) => {
+        RelayError::TooLarge(what) => {
             let message = format!("{what} has more bytes than the limit of the proxy allows");
             shared.counts.refuse(message.clone());
             abort(NetworkError { kind: NetworkErrorKind::Other, message: message.clone().into() });
@@ -536,29 +447,21 @@ pub(crate) async fn mishap(
     };
     if !reply.take_back() {
         reply.abort();
-        return After::Reset;
+        return ConnectionDisposition::Reset;
     }
     bad_gateway(reply, status, what, &message, request).await
 }
 
-/// Gives the client what came of an answer that did not come to its end, once that is on the tape.
-async fn break_off(shared: &Shared, recorded_by: Option<&Session>, reply: &mut Reply<'_>) -> After {
+/// Gives the client what came of an answer that did not come to its end, once that is on the cassette.
+async fn break_off(
+    shared: &ThreadState,
+    recorded_by: Option<&Session>,
+    reply: &mut Reply<'_>,
+) -> ConnectionDisposition {
     if let Some(session) = recorded_by
-        && let Err(error) = session.acknowledged().await
+        && let Err(error) = session.until_written().await
     {
         shared.counts.recorder_failed(error.to_string());
     }
-    within(shared.limits.stall, reply.break_off()).await.unwrap_or(After::Reset)
-}
-
-/// The answer of a proxy that got none. A replay gives the same.
-pub(crate) async fn bad_gateway(
-    reply: &mut Reply<'_>,
-    status: u16,
-    what: &str,
-    message: &str,
-    request: &Request<'_>,
-) -> After {
-    let body = told(what, message, json!({"request": request.line()}));
-    own(reply, status, "Bad Gateway", what, &body).await
+    within(shared.limits.stall, reply.break_off()).await.unwrap_or(ConnectionDisposition::Reset)
 }

@@ -1,102 +1,71 @@
-//! An answer from the tape.
+//! An answer from the cassette.
 //!
 //! 1. Everything is there when it was there, counted from when the request was complete, or sooner as the user wishes.
-//! 2. A body is read from the tape fragment by fragment, so that a long one takes no more memory than a short one.
+//! 2. A body is read from the cassette fragment by fragment, so that a long one takes no more memory than a short one.
 //! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it.
 
+use crate::client_request::ClientRequest;
 use crate::edits::Edits;
-use crate::exchange::Asked;
 use crate::options::Latency;
-use crate::peer::{Broken, Source, within};
-use crate::record::bad_gateway;
-use crate::reply::{After, Length, Reply};
+use crate::own_answers::bad_gateway;
+use crate::peer::IncomingBody;
+use crate::peer_error::{PeerError, within};
+use crate::reply::{BodyLength, ConnectionDisposition, Reply};
 use crate::report::count;
+use crate::schedule::Schedule;
 use crate::session::{Session, kind_name};
-use crate::shared::Shared;
+use crate::shared::ThreadState;
 use crate::websocket;
 use cassette::{BodyReader, Exchange, HttpVersion, NetworkErrorKind, Outcome, Outline, ReadError, Response};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::time::sleep_until;
 
-/// When what was recorded is to be there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Schedule {
-    begun: Instant,
-    /// When the recorded request was complete, in microseconds after it began.
-    base_us: u64,
-    latency: Latency,
-}
-
-impl Schedule {
-    /// Of an exchange whose request is complete now, and was when it began.
-    pub(crate) fn new(latency: Latency) -> Self {
-        Self { begun: Instant::now(), base_us: 0, latency }
-    }
-
-    /// What was there at a time of the recording is there then; `None` is at once.
-    pub(crate) fn due(&self, at_us: u64) -> Option<Instant> {
-        let after = Duration::from_micros(at_us.saturating_sub(self.base_us));
-        let after = match self.latency {
-            Latency::None => return None,
-            Latency::Recorded => after,
-            Latency::Fixed(after) => after,
-            Latency::Scaled(speed) if speed > 0.0 => Duration::try_from_secs_f64(after.as_secs_f64() / speed).ok()?,
-            Latency::Scaled(_) => return None,
-        };
-        self.begun.checked_add(after)
-    }
-
-    fn is_timed(latency: Latency) -> bool {
-        matches!(latency, Latency::Recorded | Latency::Scaled(_))
-    }
-}
-
 /// Why an answer was not given to its end.
-enum Cut {
+enum ReplayInterruption {
     /// The client is gone, or does nothing.
     Client,
-    /// The tape is not what was written.
-    Tape(ReadError),
+    /// The cassette is not what was written.
+    Cassette(ReadError),
 }
 
-impl From<Broken> for Cut {
-    fn from(_: Broken) -> Self {
+impl From<PeerError> for ReplayInterruption {
+    fn from(_: PeerError) -> Self {
         Self::Client
     }
 }
 
-/// Answers a request from the tape.
+/// Answers a request from the cassette.
 pub(crate) async fn replay(
-    shared: &Arc<Shared>,
+    shared: &Arc<ThreadState>,
     session: &Session,
-    mut asked: Asked<'_, '_>,
+    mut incoming: ClientRequest<'_, '_>,
     position: usize,
-) -> After {
+) -> ConnectionDisposition {
     count(&shared.counts.replayed);
-    let Some(tape) = session.tape() else { return After::Reset };
-    let given = match tape.outline(position) {
+    let Some(cassette) = session.cassette() else { return ConnectionDisposition::Reset };
+    let given = match cassette.outline(position) {
         Ok(outline) if outline.exchange.frames.is_some() => {
-            return websocket::replay(shared, session, asked, outline.exchange).await;
+            return websocket::replay(shared, session, incoming, outline.exchange).await;
         }
-        Ok(outline) => give(shared, session, &mut asked, outline).await,
-        Err(error) => Err(Cut::Tape(error)),
+        Ok(outline) => give(shared, session, &mut incoming, outline).await,
+        Err(error) => Err(ReplayInterruption::Cassette(error)),
     };
     match given {
         Ok(after) => after,
-        Err(Cut::Client) => {
+        Err(ReplayInterruption::Client) => {
             count(&shared.counts.abandoned);
-            asked.reply.abort();
-            After::Reset
+            incoming.reply.abort();
+            ConnectionDisposition::Reset
         }
-        Err(Cut::Tape(error)) => {
+        Err(ReplayInterruption::Cassette(error)) => {
             shared.counts.unreadable(&error);
-            if !asked.reply.take_back() {
-                asked.reply.abort();
-                return After::Reset;
+            if !incoming.reply.take_back() {
+                incoming.reply.abort();
+                return ConnectionDisposition::Reset;
             }
-            bad_gateway(&mut asked.reply, 502, "unreadable", &error.to_string(), &asked.request).await
+            bad_gateway(&mut incoming.reply, 502, "unreadable", &error.to_string(), &incoming.request).await
         }
     }
 }
@@ -113,123 +82,123 @@ fn schedule(latency: Latency, request_body: Option<BodyReader<'_>>) -> Result<Sc
 }
 
 async fn give(
-    shared: &Shared,
+    shared: &ThreadState,
     session: &Session,
-    asked: &mut Asked<'_, '_>,
+    incoming: &mut ClientRequest<'_, '_>,
     outline: Outline<'_>,
-) -> Result<After, Cut> {
+) -> Result<ConnectionDisposition, ReplayInterruption> {
     let Outline { exchange, request_body, response_body, .. } = outline;
-    let schedule = schedule(session.playback.latency, request_body).map_err(Cut::Tape)?;
+    let schedule = schedule(session.playback.latency, request_body).map_err(ReplayInterruption::Cassette)?;
     for informational in &exchange.informational {
         // That it can go on the client was told when its body was wanted.
         if informational.status != 100 {
-            wait(shared, asked, schedule.due(informational.at_us)).await?;
-            within(shared.limits.stall, asked.reply.informational(informational)).await?;
+            wait(shared, incoming, schedule.due(informational.at_us)).await?;
+            within(shared.limits.stall, incoming.reply.informational(informational)).await?;
         }
     }
-    let Some(response) = &exchange.response else { return nothing(shared, asked, &exchange, schedule).await };
+    let Some(response) = &exchange.response else { return nothing(shared, incoming, &exchange, schedule).await };
     let length = length(response, response_body.as_ref(), &exchange.outcome);
-    let edits = Some(&session.playback.edits).filter(|edits| edits.concern(&asked.request));
-    wait(shared, asked, schedule.due(response.at_us)).await?;
+    let edits = Some(&session.playback.edits).filter(|edits| edits.concern(&incoming.request));
+    wait(shared, incoming, schedule.due(response.at_us)).await?;
     match (edits, response_body) {
-        (Some(edits), body) => give_edited(shared, asked, response, body, length, schedule, edits).await?,
+        (Some(edits), body) => give_edited(shared, incoming, response, body, length, schedule, edits).await?,
         (None, body) => {
-            asked.reply.head(response, length)?;
+            incoming.reply.head(response, length)?;
             if let Some(body) = body {
-                give_body(shared, asked, body, length, schedule, None).await?;
+                give_body(shared, incoming, body, length, schedule, None).await?;
             }
         }
     }
-    let ended = exchange.ended_us.filter(|_| length == Length::Unknown);
-    wait(shared, asked, ended.and_then(|ended_us| schedule.due(ended_us))).await?;
+    let ended = exchange.ended_us.filter(|_| length == BodyLength::Unknown);
+    wait(shared, incoming, ended.and_then(|ended_us| schedule.due(ended_us))).await?;
     match &exchange.outcome {
         Outcome::Complete => {
-            within(shared.limits.stall, asked.reply.finish(&response.trailers)).await?;
-            Ok(asked.reply.after())
+            within(shared.limits.stall, incoming.reply.finish(&response.trailers)).await?;
+            Ok(incoming.reply.after())
         }
         outcome => {
             if !matches!(outcome, Outcome::Aborted(_)) {
                 shared.counts.warn(format!(
-                    "exchange {} is not on the tape to its end, so its answer was cut off; record it again",
+                    "exchange {} is not on the cassette to its end, so its answer was cut off; record it again",
                     exchange.number
                 ));
             }
-            Ok(within(shared.limits.stall, asked.reply.break_off()).await?)
+            Ok(within(shared.limits.stall, incoming.reply.break_off()).await?)
         }
     }
 }
 
 /// How long the client is told that the body is: as it was, as far as the recording knows.
-fn length(response: &Response<'_>, body: Option<&BodyReader<'_>>, outcome: &Outcome<'_>) -> Length {
+fn length(response: &Response<'_>, body: Option<&BodyReader<'_>>, outcome: &Outcome<'_>) -> BodyLength {
     let Some(body) = body else {
         let has_none = response.status < 200 || matches!(response.status, 204 | 304);
-        return if has_none { Length::Absent } else { Length::Known(0) };
+        return if has_none { BodyLength::Absent } else { BodyLength::Known(0) };
     };
     let said = crate::http1::named(&response.headers, "content-length");
     let said = said.and_then(|said| std::str::from_utf8(said).ok()?.parse().ok());
     let is_of_http1 = response.version != HttpVersion::Http2;
     match (said, outcome) {
-        (Some(_), Outcome::Complete) => Length::Known(body.bytes() as u64),
+        (Some(_), Outcome::Complete) => BodyLength::Known(body.bytes() as u64),
         // It will end before that, and the client sees that it does.
-        (Some(said), _) => Length::Known(said),
+        (Some(said), _) => BodyLength::Known(said),
         (None, Outcome::Complete) if body.bytes() == 0 && !is_of_http1 && response.trailers.is_empty() => {
-            Length::Known(0)
+            BodyLength::Known(0)
         }
-        (None, _) => Length::Unknown,
+        (None, _) => BodyLength::Unknown,
     }
 }
 
 /// Gives what was recorded instead of a response.
 async fn nothing(
-    shared: &Shared,
-    asked: &mut Asked<'_, '_>,
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
     exchange: &Exchange<'_>,
     schedule: Schedule,
-) -> Result<After, Cut> {
-    wait(shared, asked, exchange.ended_us.and_then(|ended_us| schedule.due(ended_us))).await?;
+) -> Result<ConnectionDisposition, ReplayInterruption> {
+    wait(shared, incoming, exchange.ended_us.and_then(|ended_us| schedule.due(ended_us))).await?;
     let (what, message) = match &exchange.outcome {
         Outcome::Aborted(error) if error.kind == NetworkErrorKind::Reset => {
-            asked.reply.abort();
-            return Ok(After::Reset);
+            incoming.reply.abort();
+            return Ok(ConnectionDisposition::Reset);
         }
         Outcome::Aborted(error) => (kind_name(error.kind), error.to_string()),
         _ => ("unfinished", format!("the recording ended before exchange {} had an answer", exchange.number)),
     };
-    Ok(bad_gateway(&mut asked.reply, 502, what, &message, &asked.request).await)
+    Ok(bad_gateway(&mut incoming.reply, 502, what, &message, &incoming.request).await)
 }
 
 /// Gives an answer with what the user's templates make of it. A body of a known length is gathered; of another, each piece is
 /// looked at by itself.
 async fn give_edited(
-    shared: &Shared,
-    asked: &mut Asked<'_, '_>,
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
     response: &Response<'_>,
     body: Option<BodyReader<'_>>,
-    length: Length,
+    length: BodyLength,
     schedule: Schedule,
     edits: &Edits,
-) -> Result<(), Cut> {
+) -> Result<(), ReplayInterruption> {
     let mut head = response.head();
     head.trailers.clone_from(&response.trailers);
     for header in &mut head.headers {
-        header.value = edits.edited(&asked.request, &header.value).into_owned().into();
+        header.value = edits.edited(&incoming.request, &header.value).into_owned().into();
     }
     match body {
-        Some(mut body) if matches!(length, Length::Known(_)) && body.bytes() <= EDITED_BYTES_MAX => {
+        Some(mut body) if matches!(length, BodyLength::Known(_)) && body.bytes() <= EDITED_BYTES_MAX => {
             let mut whole = Vec::with_capacity(body.bytes());
-            while let Some(fragment) = body.read().map_err(Cut::Tape)? {
+            while let Some(fragment) = body.read().map_err(ReplayInterruption::Cassette)? {
                 whole.extend_from_slice(fragment.bytes);
             }
-            let whole = edits.edited(&asked.request, &whole).into_owned();
-            asked.reply.head(&head, Length::Known(whole.len() as u64))?;
-            Ok(within(shared.limits.stall, asked.reply.slice(&whole)).await?)
+            let whole = edits.edited(&incoming.request, &whole).into_owned();
+            incoming.reply.head(&head, BodyLength::Known(whole.len() as u64))?;
+            Ok(within(shared.limits.stall, incoming.reply.slice(&whole)).await?)
         }
         Some(body) => {
-            asked.reply.head(&head, length)?;
-            let edits = Some(edits).filter(|_| length == Length::Unknown);
-            give_body(shared, asked, body, length, schedule, edits).await
+            incoming.reply.head(&head, length)?;
+            let edits = Some(edits).filter(|_| length == BodyLength::Unknown);
+            give_body(shared, incoming, body, length, schedule, edits).await
         }
-        None => Ok(asked.reply.head(&head, length)?),
+        None => Ok(incoming.reply.head(&head, length)?),
     }
 }
 
@@ -237,38 +206,47 @@ async fn give_edited(
 const EDITED_BYTES_MAX: usize = 16 << 20;
 
 async fn give_body(
-    shared: &Shared,
-    asked: &mut Asked<'_, '_>,
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
     mut body: BodyReader<'_>,
-    length: Length,
+    length: BodyLength,
     schedule: Schedule,
     edits: Option<&Edits>,
-) -> Result<(), Cut> {
-    while let Some(fragment) = body.read().map_err(Cut::Tape)? {
+) -> Result<(), ReplayInterruption> {
+    while let Some(fragment) = body.read().map_err(ReplayInterruption::Cassette)? {
         if !fragment.goes_on {
-            wait(shared, asked, schedule.due(fragment.at_us)).await?;
+            wait(shared, incoming, schedule.due(fragment.at_us)).await?;
         }
-        let bytes = edits.map_or(Cow::Borrowed(fragment.bytes), |edits| edits.edited(&asked.request, fragment.bytes));
-        within(shared.limits.stall, asked.reply.slice(&bytes)).await?;
-        if length == Length::Unknown {
+        let bytes =
+            edits.map_or(Cow::Borrowed(fragment.bytes), |edits| edits.edited(&incoming.request, fragment.bytes));
+        within(shared.limits.stall, incoming.reply.slice(&bytes)).await?;
+        if length == BodyLength::Unknown {
             // The pieces of a stream come apart, as they did.
-            within(shared.limits.stall, asked.reply.flush()).await?;
+            within(shared.limits.stall, incoming.reply.flush()).await?;
         }
     }
     Ok(())
 }
 
 /// Waits until something is due, unless it is already. What is gathered goes to the client before.
-async fn wait(shared: &Shared, asked: &mut Asked<'_, '_>, due: Option<Instant>) -> Result<(), Cut> {
+async fn wait(
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
+    due: Option<Instant>,
+) -> Result<(), ReplayInterruption> {
     let Some(due) = due.filter(|due| *due > Instant::now()) else { return Ok(()) };
-    within(shared.limits.stall, asked.reply.flush()).await?;
-    sleep_unless_gone(due, &mut asked.source, &mut asked.reply).await
+    within(shared.limits.stall, incoming.reply.flush()).await?;
+    sleep_unless_gone(due, &mut incoming.source, &mut incoming.reply).await
 }
 
-async fn sleep_unless_gone(due: Instant, source: &mut Source<'_>, reply: &mut Reply<'_>) -> Result<(), Cut> {
+async fn sleep_unless_gone(
+    due: Instant,
+    source: &mut IncomingBody<'_>,
+    reply: &mut Reply<'_>,
+) -> Result<(), ReplayInterruption> {
     tokio::select! {
         () = sleep_until(due.into()) => Ok(()),
-        () = source.gone() => Err(Cut::Client),
-        () = reply.gone() => Err(Cut::Client),
+        () = source.gone() => Err(ReplayInterruption::Client),
+        () = reply.gone() => Err(ReplayInterruption::Client),
     }
 }

@@ -1,10 +1,11 @@
 //! The answer to a client, whatever version of HTTP it speaks.
 
-use crate::flushes::Flushes;
-use crate::headers::Kept;
-use crate::http1::{self, Coding, Writer};
+use crate::flushes::FlushNotifier;
+use crate::headers::ForwardedHeaders;
+use crate::http1::{self, BodyCoding, Http1Writer};
 use crate::http2;
-use crate::peer::{Broken, Sink};
+use crate::peer::OutgoingBody;
+use crate::peer_error::PeerError;
 use bytes::{Bytes, BytesMut};
 use cassette::{Header, HttpVersion, Informational, Response};
 use h2::server::SendResponse;
@@ -15,11 +16,11 @@ use std::io;
 ///
 /// A head is gathered with what follows it. As long as nothing of it went, [`take_back`](Reply::take_back) makes room for another.
 pub(crate) struct Reply<'c> {
-    stream: Option<(SendResponse<Bytes>, Flushes)>,
-    sink: Sink<'c>,
+    stream: Option<(SendResponse<Bytes>, FlushNotifier)>,
+    sink: OutgoingBody<'c>,
     version: HttpVersion,
     is_head: bool,
-    progress: Progress,
+    progress: ReplyProgress,
     /// Whether the client may ask something else on the same connection.
     pub(crate) keeps_alive: bool,
     /// Whether its end is the end of the connection.
@@ -29,7 +30,7 @@ pub(crate) struct Reply<'c> {
 }
 
 /// How far an answer is.
-enum Progress {
+enum ReplyProgress {
     Nothing,
     /// The head is gathered. With HTTP/1 nothing was sent since so many bytes, and before it were so many in the buffer.
     Gathered {
@@ -46,12 +47,12 @@ enum Progress {
     Finished,
 }
 
-/// So many bytes behind a head wait with it.
+/// So many bytes after a head wait with it.
 const HELD_BYTES_MAX: usize = 16 << 10;
 
 /// How long the body of a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
+pub(crate) enum BodyLength {
     /// There is none.
     Absent,
     Known(u64),
@@ -60,7 +61,7 @@ pub(crate) enum Length {
 
 /// What is left of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum ConnectionDisposition {
     /// The next request can come.
     Open,
     /// It is to be ended.
@@ -70,19 +71,19 @@ pub(crate) enum After {
 }
 
 impl<'c> Reply<'c> {
-    pub(crate) fn http1(writer: &'c mut Writer, version: HttpVersion, is_head: bool, keeps_alive: bool) -> Self {
-        let sink = Sink::Http1 { writer, coding: Coding::Plain };
-        let (progress, last) = (Progress::Nothing, Bytes::new());
+    pub(crate) fn http1(writer: &'c mut Http1Writer, version: HttpVersion, is_head: bool, keeps_alive: bool) -> Self {
+        let sink = OutgoingBody::Http1 { writer, coding: BodyCoding::Plain };
+        let (progress, last) = (ReplyProgress::Nothing, Bytes::new());
         Self { stream: None, sink, version, is_head, progress, keeps_alive, is_until_end: false, last }
     }
 
-    pub(crate) fn http2(stream: SendResponse<Bytes>, flushes: Flushes, is_head: bool) -> Reply<'static> {
+    pub(crate) fn http2(stream: SendResponse<Bytes>, flushes: FlushNotifier, is_head: bool) -> Reply<'static> {
         Reply {
             stream: Some((stream, flushes)),
-            sink: Sink::Nothing,
+            sink: OutgoingBody::Nothing,
             version: HttpVersion::Http2,
             is_head,
-            progress: Progress::Nothing,
+            progress: ReplyProgress::Nothing,
             keeps_alive: true,
             is_until_end: false,
             last: Bytes::new(),
@@ -92,8 +93,8 @@ impl<'c> Reply<'c> {
     /// Whether something of a response may have gone to the client.
     fn is_begun(&self) -> bool {
         match (&self.progress, &self.sink) {
-            (Progress::Nothing | Progress::Held { .. }, _) => false,
-            (Progress::Gathered { sent, .. }, Sink::Http1 { writer, .. }) => writer.sent != *sent,
+            (ReplyProgress::Nothing | ReplyProgress::Held { .. }, _) => false,
+            (ReplyProgress::Gathered { sent, .. }, OutgoingBody::Http1 { writer, .. }) => writer.sent != *sent,
             _ => true,
         }
     }
@@ -103,39 +104,40 @@ impl<'c> Reply<'c> {
         if self.is_begun() {
             return false;
         }
-        if let (Progress::Gathered { buffered, .. }, Sink::Http1 { writer, coding }) = (&self.progress, &mut self.sink)
+        if let (ReplyProgress::Gathered { buffered, .. }, OutgoingBody::Http1 { writer, coding }) =
+            (&self.progress, &mut self.sink)
         {
             writer.buffer.truncate(*buffered);
-            *coding = Coding::Plain;
+            *coding = BodyCoding::Plain;
         }
         self.is_until_end = false;
         self.last.clear();
-        self.progress = Progress::Nothing;
+        self.progress = ReplyProgress::Nothing;
         true
     }
 
     /// Whether there is a response, be it gathered or sent.
     pub(crate) fn has_head(&self) -> bool {
-        !matches!(self.progress, Progress::Nothing)
+        !matches!(self.progress, ReplyProgress::Nothing)
     }
 
     /// What is left of the connection.
-    pub(crate) fn after(&self) -> After {
+    pub(crate) fn after(&self) -> ConnectionDisposition {
         match (&self.progress, self.keeps_alive && !self.is_until_end) {
-            (Progress::Finished, true) => After::Open,
-            (Progress::Finished, false) => After::Close,
-            _ => After::Reset,
+            (ReplyProgress::Finished, true) => ConnectionDisposition::Open,
+            (ReplyProgress::Finished, false) => ConnectionDisposition::Close,
+            _ => ConnectionDisposition::Reset,
         }
     }
 
     /// Sends a response before the response.
-    pub(crate) async fn informational(&mut self, informational: &Informational<'_>) -> Result<(), Broken> {
+    pub(crate) async fn informational(&mut self, informational: &Informational<'_>) -> Result<(), PeerError> {
         match (&mut self.sink, &mut self.stream) {
             // HTTP/1.0 knows of none.
-            (Sink::Http1 { .. }, _) if self.version == HttpVersion::Http10 => Ok(()),
-            (Sink::Http1 { writer, .. }, _) => {
+            (OutgoingBody::Http1 { .. }, _) if self.version == HttpVersion::Http10 => Ok(()),
+            (OutgoingBody::Http1 { writer, .. }, _) => {
                 http1::put_status_line(&mut writer.buffer, informational.status, &informational.reason);
-                http1::put_headers(&mut writer.buffer, Kept::of(&informational.headers, false).iter());
+                http1::put_headers(&mut writer.buffer, ForwardedHeaders::of(&informational.headers, false).iter());
                 writer.buffer.extend_from_slice(b"\r\n");
                 Ok(writer.flush().await?)
             }
@@ -149,24 +151,24 @@ impl<'c> Reply<'c> {
     }
 
     /// Gathers the head of the response; it goes with what follows, or when it is flushed.
-    pub(crate) fn head(&mut self, response: &Response<'_>, length: Length) -> Result<(), Broken> {
-        let length = if self.is_head { Length::Absent } else { length };
+    pub(crate) fn head(&mut self, response: &Response<'_>, length: BodyLength) -> Result<(), PeerError> {
+        let length = if self.is_head { BodyLength::Absent } else { length };
         let headers = with_length(response, length);
         if self.stream.is_some() {
             let head = Box::new(http2::response_parts(response.status, &headers).map_err(invalid)?);
-            let is_whole = matches!(length, Length::Absent | Length::Known(0)) && response.trailers.is_empty();
-            self.progress = Progress::Held { head, is_whole, data: BytesMut::new() };
+            let is_whole = matches!(length, BodyLength::Absent | BodyLength::Known(0)) && response.trailers.is_empty();
+            self.progress = ReplyProgress::Held { head, is_whole, data: BytesMut::new() };
             return Ok(());
         }
-        let Sink::Http1 { writer, coding } = &mut self.sink else { return Ok(()) };
-        self.progress = Progress::Gathered { sent: writer.sent, buffered: writer.buffer.len() };
+        let OutgoingBody::Http1 { writer, coding } = &mut self.sink else { return Ok(()) };
+        self.progress = ReplyProgress::Gathered { sent: writer.sent, buffered: writer.buffer.len() };
         http1::put_status_line(&mut writer.buffer, response.status, &response.reason);
-        http1::put_headers(&mut writer.buffer, Kept::of(&headers, response.status == 101).iter());
-        if length == Length::Unknown && self.version != HttpVersion::Http10 {
-            *coding = Coding::Chunked;
+        http1::put_headers(&mut writer.buffer, ForwardedHeaders::of(&headers, response.status == 101).iter());
+        if length == BodyLength::Unknown && self.version != HttpVersion::Http10 {
+            *coding = BodyCoding::Chunked;
             writer.buffer.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
-        self.is_until_end = length == Length::Unknown && self.version == HttpVersion::Http10;
+        self.is_until_end = length == BodyLength::Unknown && self.version == HttpVersion::Http10;
         if response.status != 101 {
             writer.buffer.extend_from_slice(match (self.keeps_alive && !self.is_until_end, self.version) {
                 (false, _) => b"Connection: close\r\n",
@@ -179,13 +181,13 @@ impl<'c> Reply<'c> {
     }
 
     /// Gathers a piece of the body.
-    pub(crate) async fn data(&mut self, bytes: Bytes) -> Result<(), Broken> {
+    pub(crate) async fn data(&mut self, bytes: Bytes) -> Result<(), PeerError> {
         let last = std::mem::take(&mut self.last);
         self.pass(last).await?;
         self.pass(bytes).await
     }
 
-    async fn pass(&mut self, bytes: Bytes) -> Result<(), Broken> {
+    async fn pass(&mut self, bytes: Bytes) -> Result<(), PeerError> {
         if self.is_head || bytes.is_empty() || self.holds(&bytes) {
             return Ok(());
         }
@@ -193,7 +195,7 @@ impl<'c> Reply<'c> {
         self.sink.data(bytes).await
     }
 
-    /// Keeps the last piece of a body until the body is ended, or goes on nevertheless. HTTP/2 may send an empty one behind it, which
+    /// Keeps the last piece of a body until the body is ended, or goes on nevertheless. HTTP/2 may send an empty one after it, which
     /// does not take its place.
     pub(crate) fn last(&mut self, bytes: Bytes) {
         if !bytes.is_empty() {
@@ -205,20 +207,20 @@ impl<'c> Reply<'c> {
     pub(crate) fn would_send(&self, bytes: usize) -> bool {
         match (&self.progress, &self.sink) {
             _ if self.is_head => false,
-            (Progress::Held { data, .. }, _) => data.len() + bytes > HELD_BYTES_MAX,
-            (_, Sink::Http1 { writer, .. }) => writer.would_send(bytes),
+            (ReplyProgress::Held { data, .. }, _) => data.len() + bytes > HELD_BYTES_MAX,
+            (_, OutgoingBody::Http1 { writer, .. }) => writer.would_send(bytes),
             _ => true,
         }
     }
 
     /// The same, of bytes that are copied if they have to be kept.
-    pub(crate) async fn slice(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+    pub(crate) async fn slice(&mut self, bytes: &[u8]) -> Result<(), PeerError> {
         if self.is_head || self.holds(bytes) {
             return Ok(());
         }
         self.release().await?;
         match &mut self.sink {
-            Sink::Http1 { writer, coding } => Ok(writer.data(*coding, bytes).await?),
+            OutgoingBody::Http1 { writer, coding } => Ok(writer.data(*coding, bytes).await?),
             sink => sink.data(Bytes::copy_from_slice(bytes)).await,
         }
     }
@@ -226,7 +228,7 @@ impl<'c> Reply<'c> {
     /// Keeps bytes with the head that is held, if there is one and they are few.
     fn holds(&mut self, bytes: &[u8]) -> bool {
         match &mut self.progress {
-            Progress::Held { is_whole: false, data, .. } if data.len() + bytes.len() <= HELD_BYTES_MAX => {
+            ReplyProgress::Held { is_whole: false, data, .. } if data.len() + bytes.len() <= HELD_BYTES_MAX => {
                 data.extend_from_slice(bytes);
                 true
             }
@@ -235,38 +237,39 @@ impl<'c> Reply<'c> {
     }
 
     /// Sends what is held with HTTP/2.
-    async fn release(&mut self) -> Result<(), Broken> {
-        if !matches!(self.progress, Progress::Held { .. }) {
+    async fn release(&mut self) -> Result<(), PeerError> {
+        if !matches!(self.progress, ReplyProgress::Held { .. }) {
             return Ok(());
         }
-        let Progress::Held { head, is_whole, data } = std::mem::replace(&mut self.progress, Progress::Begun) else {
+        let ReplyProgress::Held { head, is_whole, data } = std::mem::replace(&mut self.progress, ReplyProgress::Begun)
+        else {
             return Ok(());
         };
         let Some((stream, _)) = &mut self.stream else { return Ok(()) };
         let body = stream.send_response(*head, is_whole)?;
-        self.sink = if is_whole { Sink::Nothing } else { Sink::Http2(body) };
+        self.sink = if is_whole { OutgoingBody::Nothing } else { OutgoingBody::Http2(body) };
         self.sink.data(data.freeze()).await
     }
 
     /// Sends what is gathered.
-    pub(crate) async fn flush(&mut self) -> Result<(), Broken> {
+    pub(crate) async fn flush(&mut self) -> Result<(), PeerError> {
         self.release().await?;
         self.sink.flush().await
     }
 
     /// Ends the response.
-    pub(crate) async fn finish(&mut self, trailers: &[Header<'_>]) -> Result<(), Broken> {
+    pub(crate) async fn finish(&mut self, trailers: &[Header<'_>]) -> Result<(), PeerError> {
         self.data(Bytes::new()).await?;
         self.release().await?;
         self.sink.finish(if self.is_head { &[] } else { trailers }).await?;
-        self.progress = Progress::Finished;
+        self.progress = ReplyProgress::Finished;
         Ok(())
     }
 
     /// Ends it in the middle, when all that came before is sent. Gives what is left of the connection: if the client can tell from the
     /// message that something is missing, the connection is closed, since the system throws away what a client has not yet got of a
     /// connection that is reset.
-    pub(crate) async fn break_off(&mut self) -> Result<After, Broken> {
+    pub(crate) async fn break_off(&mut self) -> Result<ConnectionDisposition, PeerError> {
         self.data(Bytes::new()).await?;
         self.flush().await?;
         if let Some((_, flushes)) = &self.stream {
@@ -274,24 +277,28 @@ impl<'c> Reply<'c> {
             flushes.done().await;
         }
         self.abort();
-        Ok(if self.stream.is_none() && !self.is_until_end { After::Close } else { After::Reset })
+        Ok(if self.stream.is_none() && !self.is_until_end {
+            ConnectionDisposition::Close
+        } else {
+            ConnectionDisposition::Reset
+        })
     }
 
     /// Ends it in the middle.
     pub(crate) fn abort(&mut self) {
         match (&mut self.stream, &self.progress) {
-            (Some((stream, _)), Progress::Nothing | Progress::Held { .. }) => {
+            (Some((stream, _)), ReplyProgress::Nothing | ReplyProgress::Held { .. }) => {
                 stream.send_reset(h2::Reason::INTERNAL_ERROR)
             }
             _ => self.sink.abort(),
         }
-        self.progress = Progress::Begun;
+        self.progress = ReplyProgress::Begun;
     }
 
     /// Returns once the client has given the stream up, as far as that is seen here.
     pub(crate) async fn gone(&mut self) {
         match (&mut self.stream, &self.progress) {
-            (Some((stream, _)), Progress::Nothing | Progress::Held { .. }) => {
+            (Some((stream, _)), ReplyProgress::Nothing | ReplyProgress::Held { .. }) => {
                 drop(poll_fn(|context| stream.poll_reset(context)).await);
             }
             _ => self.sink.gone().await,
@@ -299,41 +306,41 @@ impl<'c> Reply<'c> {
     }
 
     /// A whole response of the proxy's own.
-    pub(crate) async fn own(
+    pub(crate) async fn respond(
         &mut self,
         status: u16,
         reason: &str,
         headers: &[Header<'_>],
         body: &[u8],
-    ) -> Result<(), Broken> {
+    ) -> Result<(), PeerError> {
         let headers = headers.iter().cloned().map(Header::into_owned).collect();
         let response = Response { status, reason: reason.to_owned().into(), headers, ..Response::default() };
-        self.head(&response, Length::Known(body.len() as u64))?;
+        self.head(&response, BodyLength::Known(body.len() as u64))?;
         self.slice(body).await?;
         self.finish(&[]).await
     }
 
     /// The connection that it is written to, with HTTP/1.
-    pub(crate) fn into_writer(self) -> Option<&'c mut Writer> {
+    pub(crate) fn into_writer(self) -> Option<&'c mut Http1Writer> {
         match self.sink {
-            Sink::Http1 { writer, .. } => Some(writer),
-            Sink::Http2(_) | Sink::Nothing => None,
+            OutgoingBody::Http1 { writer, .. } => Some(writer),
+            OutgoingBody::Http2(_) | OutgoingBody::Nothing => None,
         }
     }
 }
 
-fn invalid(what: String) -> Broken {
-    Broken::Io(io::Error::new(io::ErrorKind::InvalidData, what))
+fn invalid(what: String) -> PeerError {
+    PeerError::Io(io::Error::new(io::ErrorKind::InvalidData, what))
 }
 
 /// The headers of a response, with the length that its body has here.
-fn with_length<'r>(response: &'r Response<'_>, length: Length) -> Vec<Header<'r>> {
+fn with_length<'r>(response: &'r Response<'_>, length: BodyLength) -> Vec<Header<'r>> {
     let is_length = |header: &Header<'_>| header.is("content-length");
     let said = response.headers.iter().filter(|header| is_length(header));
     let is_right = match length {
-        Length::Absent => true,
-        Length::Unknown => false,
-        Length::Known(bytes) => {
+        BodyLength::Absent => true,
+        BodyLength::Unknown => false,
+        BodyLength::Known(bytes) => {
             let text = bytes.to_string();
             let mut said = said.peekable();
             said.peek().is_some() && said.all(|header| header.value == *text.as_str())
@@ -341,7 +348,7 @@ fn with_length<'r>(response: &'r Response<'_>, length: Length) -> Vec<Header<'r>
     };
     let kept = response.headers.iter().filter(|header| is_right || !is_length(header)).map(Header::borrowed);
     let mut headers: Vec<_> = kept.collect();
-    if let (Length::Known(bytes), false) = (length, is_right) {
+    if let (BodyLength::Known(bytes), false) = (length, is_right) {
         headers.push(Header::new("Content-Length", bytes.to_string()));
     }
     headers

@@ -1,6 +1,6 @@
 //! What a proxy did, counted.
 
-use cassette::matching::{Miss, NotFound};
+use cassette::matching::{Miss, NoAnswer};
 use cassette::redact::Findings;
 use cassette::{NetworkErrorKind, ReadError};
 use std::collections::BTreeMap;
@@ -19,31 +19,31 @@ pub struct Report {
     pub connections: u64,
     /// Requests that came, but for those to the proxy itself.
     pub requests: u64,
-    /// Requests that went to the network and to the tape. Those that ended in an error of the network are among them.
+    /// Requests that went to the network and to the cassette. Those that ended in an error of the network are among them.
     pub recorded: u64,
-    /// Requests that were answered from the tape.
+    /// Requests that were answered from the cassette.
     pub replayed: u64,
-    /// Requests that went to the network and not to the tape.
+    /// Requests that went to the network and not to the cassette.
     pub forwarded: u64,
-    /// Requests and tunnels that went to hosts that [pass](crate::Pass), and not to the tape.
+    /// Requests and tunnels that went to hosts that [pass](crate::Pass), and not to the cassette.
     pub passed: u64,
-    /// Requests that nothing on the tape answers.
+    /// Requests that nothing on the cassette answers.
     pub missed: u64,
     /// The first of them, with the nearest recorded request each.
     pub misses: Vec<Miss>,
     /// Requests that were not answered since what is recorded is too old.
     pub expired: u64,
-    /// Requests that were not answered, or not to the end, since the tape cannot be read.
+    /// Requests that were not answered, or not to the end, since the cassette cannot be read.
     pub unreadable: u64,
     /// Requests that were not looked up, since they are longer than [`Limits::matched_body_bytes`](crate::Limits).
     pub too_long: u64,
-    /// How many recorded exchanges answered nothing; 0 if nothing is answered from a tape.
+    /// How many recorded exchanges answered nothing; 0 if nothing is answered from a cassette.
     pub unused: u64,
     /// The first of them: number and request.
     pub unused_requests: Vec<(u64, String)>,
     /// Connections and requests that were refused, such as for a limit. The warnings say why.
     pub refused: u64,
-    /// Requests that went to the network and that a filter kept from the tape.
+    /// Requests that went to the network and that a filter kept from the cassette.
     pub left_out: u64,
     /// Faults that the user wanted and that happened.
     pub faults: u64,
@@ -53,7 +53,7 @@ pub struct Report {
     pub failures: BTreeMap<String, u64>,
     /// Messages of a WebSocket that a client sent on replay and that differ from the recorded ones.
     pub websocket_differences: u64,
-    /// Which secrets were found in what was recorded to this tape, and where.
+    /// Which secrets were found in what was recorded to this cassette, and where.
     pub secrets: Findings,
     /// Where a program in a [network of its own](crate::Isolation) wanted to go past the proxy, as `host:port`, each with how often.
     /// Nothing of it reached the network.
@@ -92,11 +92,11 @@ pub(crate) struct Counts {
     pub(crate) faults: AtomicU64,
     pub(crate) abandoned: AtomicU64,
     pub(crate) websocket_differences: AtomicU64,
-    details: Mutex<Details>,
+    details: Mutex<ReportDetails>,
 }
 
 #[derive(Debug, Default)]
-struct Details {
+struct ReportDetails {
     misses: Vec<Miss>,
     failures: BTreeMap<String, u64>,
     warnings: Vec<String>,
@@ -109,7 +109,7 @@ pub(crate) fn count(counter: &AtomicU64) {
 }
 
 impl Counts {
-    fn details<T>(&self, with: impl FnOnce(&mut Details) -> T) -> T {
+    fn details<T>(&self, with: impl FnOnce(&mut ReportDetails) -> T) -> T {
         with(&mut self.details.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -156,7 +156,7 @@ impl Counts {
         self.details(|details| details.recorder_failure = details.recorder_failure.take().or(Some(what)));
     }
 
-    /// All of it, but for what a tape says.
+    /// All of it, but for what a cassette says.
     pub(crate) fn report(&self) -> Report {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.details(|details| Report {
@@ -189,4 +189,4 @@ impl Counts {
 }
 
 /// Why a recorded answer was not found.
-pub(crate) type NoAnswer = NotFound<ReadError>;
+pub(crate) type LookupError = NoAnswer<ReadError>;

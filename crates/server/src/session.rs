@@ -1,37 +1,34 @@
-//! A tape while a proxy uses it: what is looked up on it, and what is recorded to it.
+//! A cassette while a proxy uses it: what is looked up on it, and what is recorded to it.
 
 use crate::error::ProxyError;
-use crate::options::{Keeping, Playback, Source, Traffic};
-use crate::report::{DETAILS_MAX, NoAnswer, Report};
-use cassette::matching::{BodyRule, Player, Recorded, WithoutSecrets};
+use crate::options::{CassetteSource, Playback, RecordingRules, Traffic};
+use crate::report::{DETAILS_MAX, LookupError, Report};
+use cassette::matching::{BodyRule, Player, RecordedExchanges, RedactedExchanges};
 use cassette::redact::{Findings, Redaction};
 use cassette::{
-    Action, Call, Lookup, Mode, NetworkErrorKind, ReadError, RecordError, Recorder, RecorderOptions, Request, Response,
-    Tape, Verdict,
+    Action, Cassette, Lookup, Mode, NetworkErrorKind, OpenExchange, ReadError, RecordError, Recorder, RecorderOptions,
+    Request, Response, Verdict,
 };
 use journal::Durability;
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fs, io, thread};
 use tokio::sync::oneshot;
-use tokio::task::yield_now;
 
-/// A tape while a proxy uses it.
+/// A cassette while a proxy uses it.
 pub(crate) struct Session {
     mode: Mode,
     path: Option<PathBuf>,
     existed: bool,
-    tape: Option<Arc<Tape>>,
-    player: Option<Player<Box<WithoutSecrets<Arc<Tape>>>>>,
+    cassette: Option<Arc<Cassette>>,
+    player: Option<Player<Box<RedactedExchanges<Arc<Cassette>>>>>,
     recording: Mutex<Option<Recording>>,
     /// What was found in what was recorded, once that is sealed.
     findings: Mutex<Findings>,
-    keeping: Keeping,
+    keeping: RecordingRules,
     pub(crate) playback: Playback,
 }
 
@@ -40,11 +37,11 @@ struct Recording {
     recorder: Arc<Recorder>,
     acknowledgements: Sender<Acknowledgement>,
     acknowledger: thread::JoinHandle<()>,
-    replaced: Option<Replaced>,
+    replaced: Option<ReplacedCassette>,
 }
 
-/// A tape that is to be recorded anew: the new one takes its place when it is complete, and not before.
-struct Replaced {
+/// A cassette that is to be recorded anew: the new one takes its place when it is complete, and not before.
+struct ReplacedCassette {
     new: PathBuf,
     old: PathBuf,
     /// Whether a crash left a recording beside the old one, which would be taken for what follows the new one.
@@ -53,13 +50,11 @@ struct Replaced {
 
 /// A thread that serves writes no more than so much itself.
 const SPOT_BYTES_MAX: usize = 256 << 10;
-/// So often it looks whether another thread has written what it waits for. In all that takes as long as a short write.
-const TRIES: usize = 16;
 
 type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
 
-/// What is done with a request, as far as the tape decides.
-pub(crate) enum Plan {
+/// What is done with a request, as far as the cassette decides.
+pub(crate) enum RequestPlan {
     /// It is answered by the exchange at this place.
     Replay {
         position: usize,
@@ -68,7 +63,7 @@ pub(crate) enum Plan {
     Record,
     Forward,
     /// Nothing answers it.
-    Missing(Box<NoAnswer>),
+    Missing(Box<LookupError>),
     /// What would answer it is too old, by so many seconds.
     Expired {
         position: usize,
@@ -77,29 +72,31 @@ pub(crate) enum Plan {
 }
 
 impl Session {
-    /// Opens a tape. Gives warnings as well.
+    /// Opens a cassette. Gives warnings as well.
     pub(crate) fn open(
         traffic: &Traffic,
         playback: Playback,
-        keeping: Keeping,
+        keeping: RecordingRules,
     ) -> Result<(Self, Vec<String>), ProxyError> {
         let mode = traffic.mode;
-        let (mut tape, mut path, mut existed) = (None, None, false);
+        let (mut cassette, mut path, mut existed) = (None, None, false);
         match &traffic.source {
-            Source::Loaded(loaded, at) => (tape, path, existed) = (Some(loaded.clone()), Some(at.clone()), true),
-            Source::Path(at) => {
-                existed = is_tape_at(at);
+            CassetteSource::Loaded(loaded, at) => {
+                (cassette, path, existed) = (Some(loaded.clone()), Some(at.clone()), true)
+            }
+            CassetteSource::Path(at) => {
+                existed = is_cassette_at(at);
                 path = Some(at.clone());
                 if existed && mode != Mode::All {
-                    tape = Some(Arc::new(Tape::open_with(at, playback.reading)?));
+                    cassette = Some(Arc::new(Cassette::open_with(at, playback.reading)?));
                 } else if mode == Mode::None {
-                    return Err(ProxyError::NoTape(at.clone()));
+                    return Err(ProxyError::NoCassette(at.clone()));
                 }
             }
-            Source::Nowhere => {}
+            CassetteSource::Nowhere => {}
         }
-        let player = tape.clone().map(|tape| {
-            let recorded = WithoutSecrets::new(tape, keeping.redaction.clone());
+        let player = cassette.clone().map(|cassette| {
+            let recorded = RedactedExchanges::new(cassette, keeping.redaction.clone());
             Player::new(Box::new(recorded), playback.rules.clone(), playback.repeats)
         });
         let player = player.transpose()?;
@@ -111,7 +108,7 @@ impl Session {
         };
         let recording = Mutex::new(recording);
         let findings = Mutex::default();
-        Ok((Self { mode, path, existed, tape, player, recording, findings, keeping, playback }, warnings))
+        Ok((Self { mode, path, existed, cassette, player, recording, findings, keeping, playback }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -122,20 +119,20 @@ impl Session {
         self.path.as_deref()
     }
 
-    /// Whether it records to the tape that is to be used.
+    /// Whether it records to the cassette that is to be used.
     pub(crate) fn records_to(&self, traffic: &Traffic) -> bool {
         let place = |path: &Path| {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             Some((fs::canonicalize(folder).ok()?, path.file_name()?.to_owned()))
         };
         match (&traffic.source, &self.path) {
-            (Source::Path(wanted), Some(path)) => self.recording().is_some() && place(wanted) == place(path),
+            (CassetteSource::Path(wanted), Some(path)) => self.recording().is_some() && place(wanted) == place(path),
             _ => false,
         }
     }
 
-    pub(crate) fn tape(&self) -> Option<&Arc<Tape>> {
-        self.tape.as_ref()
+    pub(crate) fn cassette(&self) -> Option<&Arc<Cassette>> {
+        self.cassette.as_ref()
     }
 
     pub(crate) fn redaction(&self) -> Option<&Redaction> {
@@ -157,7 +154,7 @@ impl Session {
     }
 
     /// Decides what is done with a request, which then counts as answered if it is to be replayed.
-    pub(crate) fn plan(&self, request: &Request<'_>) -> Plan {
+    pub(crate) fn plan(&self, request: &Request<'_>) -> RequestPlan {
         let Some(player) = self.player.as_ref().filter(|_| self.looks_up()) else {
             return self.plan_of(Lookup::Lacks, None, || unreachable!("only what looks up refuses"));
         };
@@ -169,38 +166,38 @@ impl Session {
             Ok(Some(found)) => {
                 let age = match self.age(found.position) {
                     Ok(age) => age,
-                    Err(error) => return Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
+                    Err(error) => return RequestPlan::Missing(Box::new(LookupError::Unreadable(error))),
                 };
                 let position = Some(found.position);
                 self.plan_of(Lookup::Has { age }, position, || unreachable!("it was found"))
             }
             Ok(None) => self.plan_of(Lookup::Lacks, None, || player.explain(&redacted)),
-            Err(error) => Plan::Missing(Box::new(NoAnswer::Unreadable(error))),
+            Err(error) => RequestPlan::Missing(Box::new(LookupError::Unreadable(error))),
         }
     }
 
-    fn plan_of(&self, lookup: Lookup, position: Option<usize>, explain: impl FnOnce() -> NoAnswer) -> Plan {
+    fn plan_of(&self, lookup: Lookup, position: Option<usize>, explain: impl FnOnce() -> LookupError) -> RequestPlan {
         let age = if let Lookup::Has { age } = lookup { age } else { 0 };
         match (self.mode.decide(self.existed, lookup, self.playback.expiry), position) {
-            (Action::Record, _) => Plan::Record,
-            (Action::Forward, _) => Plan::Forward,
-            (Action::Replay, Some(position)) => Plan::Replay { position, is_expired: false },
-            (Action::ReplayExpired, Some(position)) => Plan::Replay { position, is_expired: true },
-            (Action::RefuseExpired, Some(position)) => Plan::Expired { position, age },
+            (Action::Record, _) => RequestPlan::Record,
+            (Action::Forward, _) => RequestPlan::Forward,
+            (Action::Replay, Some(position)) => RequestPlan::Replay { position, is_expired: false },
+            (Action::ReplayExpired, Some(position)) => RequestPlan::Replay { position, is_expired: true },
+            (Action::RefuseExpired, Some(position)) => RequestPlan::Expired { position, age },
             // To explain a miss many requests are compared; others go on meanwhile.
-            _ => Plan::Missing(Box::new(tokio::task::block_in_place(explain))),
+            _ => RequestPlan::Missing(Box::new(tokio::task::block_in_place(explain))),
         }
     }
 
     /// How old an exchange is, in seconds, if anybody wants to know.
     fn age(&self, position: usize) -> Result<i64, ReadError> {
-        let Some(tape) = self.tape.as_ref().filter(|_| self.playback.expiry.is_some()) else { return Ok(0) };
-        let started_ns = tape.outline(position)?.exchange.started_ns;
+        let Some(cassette) = self.cassette.as_ref().filter(|_| self.playback.expiry.is_some()) else { return Ok(0) };
+        let started_ns = cassette.outline(position)?.exchange.started_ns;
         Ok((now_ns() - started_ns) / 1_000_000_000)
     }
 
     /// Begins to record an exchange.
-    pub(crate) fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
+    pub(crate) fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<OpenExchange, RecordError> {
         self.recorder().ok_or(RecordError::Closed)?.begin(started_ns, request)
     }
 
@@ -216,15 +213,12 @@ impl Session {
 
     /// Returns when everything that was recorded so far survives the death of the program.
     ///
-    /// To write it takes less time than to be told by another thread. So that is done on the spot, unless it is much; while another
-    /// thread writes, others go on for a moment.
-    pub(crate) async fn acknowledged(&self) -> Result<(), RecordError> {
+    /// Writing a little takes less time than being woken by another thread. So this thread writes by itself, unless there is much to write or
+    /// another thread is writing.
+    pub(crate) async fn until_written(&self) -> Result<(), RecordError> {
         let recorder = self.recorder().ok_or(RecordError::Closed)?;
-        for _ in 0..TRIES {
-            match recorder.try_sync(SPOT_BYTES_MAX) {
-                Some(outcome) => return outcome,
-                None => yield_now().await,
-            }
+        if let Some(outcome) = recorder.try_sync(SPOT_BYTES_MAX) {
+            return outcome;
         }
         drop(recorder);
         let (done, waits) = oneshot::channel();
@@ -261,12 +255,12 @@ impl Session {
 
     /// Adds what was not asked for to a report.
     pub(crate) fn report_unused(&self, report: &mut Report) {
-        let (Some(player), Some(tape)) = (&self.player, &self.tape) else { return };
+        let (Some(player), Some(cassette)) = (&self.player, &self.cassette) else { return };
         let unused = player.unused();
         report.unused = unused.len() as u64;
         let lines = unused.iter().take(DETAILS_MAX).filter_map(|&position| {
-            let number = tape.number(position).ok()?;
-            Some((number, Tape::request(tape, position).ok()?.line()))
+            let number = cassette.number(position).ok()?;
+            Some((number, Cassette::request(cassette, position).ok()?.line()))
         });
         report.unused_requests = lines.collect();
     }
@@ -277,10 +271,10 @@ impl Recording {
         path: &Path,
         mode: Mode,
         existed: bool,
-        keeping: &Keeping,
+        keeping: &RecordingRules,
         warnings: &mut Vec<String>,
     ) -> Result<Self, ProxyError> {
-        let replaced = (mode == Mode::All && existed).then(|| Replaced::at(path)).transpose()?;
+        let replaced = (mode == Mode::All && existed).then(|| ReplacedCassette::at(path)).transpose()?;
         let at = replaced.as_ref().map_or(path, |replaced| &replaced.new);
         let is_left_over = replaced.is_some() && recording_of(at).exists();
         let options = || {
@@ -313,11 +307,11 @@ impl Recording {
         drop(acknowledgements);
         let _ = acknowledger.join();
         sole(recorder)?.finish()?;
-        replaced.map_or(Ok(()), Replaced::replace)
+        replaced.map_or(Ok(()), ReplacedCassette::replace)
     }
 }
 
-impl Replaced {
+impl ReplacedCassette {
     fn at(path: &Path) -> Result<Self, ProxyError> {
         let (new, old) = (with_ending(path, ".new"), path.to_owned());
         if new.exists() {
@@ -328,22 +322,22 @@ impl Replaced {
         if has_remains {
             let other = Recorder::open(path, RecorderOptions::default());
             match other.and_then(Recorder::stop) {
-                // It is damaged: who records to a tape leaves it readable.
-                Err(_) if Tape::open(path).is_err() => {}
+                // It is damaged: who records to a cassette leaves it readable.
+                Err(_) if Cassette::open(path).is_err() => {}
                 outcome => outcome?,
             }
         }
         Ok(Self { new, old, has_remains })
     }
 
-    /// Puts the new tape in the place of the old one, if anything was recorded.
+    /// Puts the new cassette in the place of the old one, if anything was recorded.
     fn replace(self) -> Result<(), RecordError> {
         let Self { new, old, has_remains } = self;
         let put = || {
             if !new.exists() {
                 return Ok(());
             }
-            if Tape::open(&new).is_ok_and(|tape| tape.is_empty()) {
+            if Cassette::open(&new).is_ok_and(|cassette| cassette.is_empty()) {
                 return fs::remove_file(&new);
             }
             if has_remains {
@@ -383,12 +377,12 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-fn is_tape_at(path: &Path) -> bool {
+fn is_cassette_at(path: &Path) -> bool {
     path.exists() || recording_of(path).exists()
 }
 
-fn recording_of(tape: &Path) -> PathBuf {
-    with_ending(tape, ".recording")
+fn recording_of(cassette: &Path) -> PathBuf {
+    with_ending(cassette, ".recording")
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

@@ -1,13 +1,12 @@
 //! What connections share: those of one thread, and all of them.
 
-use crate::authority::Leaves;
+use crate::authority::LeafCertificates;
 use crate::error::ProxyError;
-use crate::options::{Keeping, Limits, Pass, ProxyOptions, Traffic};
+use crate::options::{Limits, PassedHost, ProxyOptions, RecordingRules, Traffic};
 use crate::report::{Counts, Report};
 use crate::session::Session;
-use crate::upstream::{Network, Upstream};
-use crate::wakeful::Wakeful;
-use cassette::{Mode, Tape};
+use crate::upstream::{Connector, UpstreamPool};
+use cassette::{Cassette, Mode};
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,34 +15,33 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
 /// What the connections of one thread share, and by it what all of them do.
-pub(crate) struct Shared {
-    common: Arc<Common>,
-    pub(crate) upstream: Upstream,
-    pub(crate) wakeful: Wakeful,
+pub(crate) struct ThreadState {
+    common: Arc<ProxyState>,
+    pub(crate) upstream: UpstreamPool,
     /// How many connections the thread has.
     busy: AtomicUsize,
 }
 
-impl Deref for Shared {
-    type Target = Common;
+impl Deref for ThreadState {
+    type Target = ProxyState;
 
-    fn deref(&self) -> &Common {
+    fn deref(&self) -> &ProxyState {
         &self.common
     }
 }
 
 /// What all connections of a proxy share.
-pub(crate) struct Common {
+pub(crate) struct ProxyState {
     pub(crate) address: SocketAddr,
     pub(crate) limits: Limits,
-    pub(crate) leaves: Leaves,
-    passes: Vec<Pass>,
-    network: Arc<Network>,
+    pub(crate) leaves: LeafCertificates,
+    passes: Vec<PassedHost>,
+    network: Arc<Connector>,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
-    keeping: Keeping,
+    keeping: RecordingRules,
     session: RwLock<Arc<Session>>,
-    /// Whether requests wait until a tape is sealed that is to be used again. Who switches has the lock.
+    /// Whether requests wait until a cassette is sealed that is to be used again. Who switches has the lock.
     is_sealing: watch::Sender<bool>,
     switching: Mutex<()>,
     /// Whether the proxy is to stop.
@@ -53,15 +51,15 @@ pub(crate) struct Common {
     none_is_left: Notify,
     /// What goes past the proxy, where that is seen.
     #[cfg(target_os = "linux")]
-    watch: std::sync::OnceLock<Arc<crate::isolation::Watch>>,
+    watch: std::sync::OnceLock<Arc<crate::isolation::BypassWatch>>,
 }
 
 /// A connection, while it lasts.
-pub(crate) struct Guard(Arc<Shared>);
+pub(crate) struct ConnectionGuard(Arc<ThreadState>);
 
-impl Drop for Guard {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let Shared { common, busy, .. } = &*self.0;
+        let ThreadState { common, busy, .. } = &*self.0;
         busy.fetch_sub(1, Ordering::Relaxed);
         if common.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
             common.none_is_left.notify_waiters();
@@ -69,11 +67,11 @@ impl Drop for Guard {
     }
 }
 
-impl Shared {
+impl ThreadState {
     /// For the connections of one more thread.
-    pub(crate) fn of(common: Arc<Common>) -> Self {
-        let upstream = Upstream::new(common.network.clone());
-        Self { common, upstream, wakeful: Wakeful::new(), busy: AtomicUsize::new(0) }
+    pub(crate) fn of(common: Arc<ProxyState>) -> Self {
+        let upstream = UpstreamPool::new(common.network.clone());
+        Self { common, upstream, busy: AtomicUsize::new(0) }
     }
 
     /// How many connections the thread has.
@@ -82,25 +80,25 @@ impl Shared {
     }
 
     /// Counts a connection; `None` if there are too many.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<Guard> {
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<ConnectionGuard> {
         let guard = self.also();
         (self.common.busy.load(Ordering::Acquire) <= self.limits.connections).then_some(guard)
     }
 
     /// Counts what goes on beside the connection that it came by.
-    pub(crate) fn also(self: &Arc<Self>) -> Guard {
+    pub(crate) fn also(self: &Arc<Self>) -> ConnectionGuard {
         self.busy.fetch_add(1, Ordering::Relaxed);
         self.common.busy.fetch_add(1, Ordering::AcqRel);
-        Guard(self.clone())
+        ConnectionGuard(self.clone())
     }
 }
 
-impl Common {
+impl ProxyState {
     pub(crate) fn new(
         options: &ProxyOptions,
         address: SocketAddr,
-        leaves: Leaves,
-        network: Network,
+        leaves: LeafCertificates,
+        network: Connector,
         session: Session,
     ) -> Self {
         Self {
@@ -125,22 +123,22 @@ impl Common {
 
     /// Reports what is seen of what goes past the proxy from the network of a program, and knows a way into that. There is one.
     #[cfg(target_os = "linux")]
-    pub(crate) fn isolate(&self, watch: Arc<crate::isolation::Watch>, door: crate::isolation::Door) {
+    pub(crate) fn isolate(&self, watch: Arc<crate::isolation::BypassWatch>, door: crate::isolation::InsideConnector) {
         self.network.isolate(door);
         let _ = self.watch.set(watch);
     }
 
-    /// Whether what is asked of a host goes to the network, past every tape.
+    /// Whether what is asked of a host goes to the network, past every cassette.
     pub(crate) fn passes(&self, host: &str, port: u16) -> bool {
         self.passes.iter().any(|pass| pass.takes(host, port))
     }
 
-    /// The tape that is in use.
+    /// The cassette that is in use.
     pub(crate) fn session(&self) -> Arc<Session> {
         self.session.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same for a request, which waits while a tape is sealed that is to be used again.
+    /// The same for a request, which waits while a cassette is sealed that is to be used again.
     pub(crate) async fn session_for_request(&self) -> Arc<Session> {
         loop {
             // Who seals waits for those that have the session, so it is taken before it is looked whether somebody does.
@@ -153,7 +151,7 @@ impl Common {
         }
     }
 
-    /// Uses another tape from now on, and seals the one before when nothing that began with it is under way. If it is the same, it is
+    /// Uses another cassette from now on, and seals the one before when nothing that began with it is under way. If it is the same, it is
     /// sealed first, and what is asked meanwhile waits.
     pub(crate) fn switch(&self, traffic: &Traffic) -> Result<(), ProxyError> {
         let _alone = self.switching.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,8 +169,8 @@ impl Common {
     fn open(&self, traffic: &Traffic) -> Result<(), ProxyError> {
         let playback = self.session().playback.clone();
         if let (Mode::All, Some(path)) = (traffic.mode(), traffic.path().filter(|path| path.exists())) {
-            // Nothing but a tape is recorded anew.
-            Tape::open_with(path, playback.reading)?;
+            // Nothing but a cassette is recorded anew.
+            Cassette::open_with(path, playback.reading)?;
         }
         let (opened, warnings) = Session::open(traffic, playback, self.keeping.clone())?;
         warnings.into_iter().for_each(|warning| self.counts.warn(warning));
@@ -180,7 +178,7 @@ impl Common {
         Ok(())
     }
 
-    /// Seals a tape once no more than so many have it, or the time is over that what is under way has to end.
+    /// Seals a cassette once no more than so many have it, or the time is over that what is under way has to end.
     fn seal(&self, session: Arc<Session>, holders: usize) -> Result<(), ProxyError> {
         let until = Instant::now() + self.limits.drain;
         while Arc::strong_count(&session) > holders && Instant::now() < until {

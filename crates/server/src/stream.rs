@@ -9,36 +9,36 @@ use tokio::net::TcpStream;
 use tokio_rustls::{client, server};
 
 /// A connection whose first bytes may have been read already.
-pub(crate) struct Stream {
+pub(crate) struct ByteStream {
     ahead: Bytes,
-    inner: Inner,
+    inner: StreamKind,
 }
 
-enum Inner {
+enum StreamKind {
     Tcp(TcpStream),
-    Server(Box<server::TlsStream<Stream>>),
-    Client(Box<client::TlsStream<Stream>>),
+    Server(Box<server::TlsStream<ByteStream>>),
+    Client(Box<client::TlsStream<ByteStream>>),
 }
 
-impl From<TcpStream> for Stream {
+impl From<TcpStream> for ByteStream {
     fn from(tcp: TcpStream) -> Self {
-        Self { ahead: Bytes::new(), inner: Inner::Tcp(tcp) }
+        Self { ahead: Bytes::new(), inner: StreamKind::Tcp(tcp) }
     }
 }
 
-impl From<server::TlsStream<Stream>> for Stream {
+impl From<server::TlsStream<ByteStream>> for ByteStream {
     fn from(tls: server::TlsStream<Self>) -> Self {
-        Self { ahead: Bytes::new(), inner: Inner::Server(Box::new(tls)) }
+        Self { ahead: Bytes::new(), inner: StreamKind::Server(Box::new(tls)) }
     }
 }
 
-impl From<client::TlsStream<Stream>> for Stream {
+impl From<client::TlsStream<ByteStream>> for ByteStream {
     fn from(tls: client::TlsStream<Self>) -> Self {
-        Self { ahead: Bytes::new(), inner: Inner::Client(Box::new(tls)) }
+        Self { ahead: Bytes::new(), inner: StreamKind::Client(Box::new(tls)) }
     }
 }
 
-impl Stream {
+impl ByteStream {
     /// The same, with bytes that were read from it in front.
     pub(crate) fn with_ahead(mut self, ahead: Bytes) -> Self {
         self.ahead = if self.ahead.is_empty() { ahead } else { [&*ahead, &*self.ahead].concat().into() };
@@ -48,9 +48,9 @@ impl Stream {
     /// Whether TLS was spoken to agree on HTTP/2.
     pub(crate) fn speaks_h2(&self) -> bool {
         let alpn = match &self.inner {
-            Inner::Tcp(_) => None,
-            Inner::Server(tls) => tls.get_ref().1.alpn_protocol(),
-            Inner::Client(tls) => tls.get_ref().1.alpn_protocol(),
+            StreamKind::Tcp(_) => None,
+            StreamKind::Server(tls) => tls.get_ref().1.alpn_protocol(),
+            StreamKind::Client(tls) => tls.get_ref().1.alpn_protocol(),
         };
         alpn == Some(b"h2")
     }
@@ -63,14 +63,14 @@ impl Stream {
 
     fn tcp(&self) -> &TcpStream {
         match &self.inner {
-            Inner::Tcp(tcp) => tcp,
-            Inner::Server(tls) => tls.get_ref().0.tcp(),
-            Inner::Client(tls) => tls.get_ref().0.tcp(),
+            StreamKind::Tcp(tcp) => tcp,
+            StreamKind::Server(tls) => tls.get_ref().0.tcp(),
+            StreamKind::Client(tls) => tls.get_ref().0.tcp(),
         }
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for ByteStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if !self.ahead.is_empty() {
             let count = self.ahead.len().min(out.remaining());
@@ -79,35 +79,35 @@ impl AsyncRead for Stream {
             return Poll::Ready(Ok(()));
         }
         match &mut self.inner {
-            Inner::Tcp(tcp) => Pin::new(tcp).poll_read(context, out),
-            Inner::Server(tls) => Pin::new(tls).poll_read(context, out),
-            Inner::Client(tls) => Pin::new(tls).poll_read(context, out),
+            StreamKind::Tcp(tcp) => Pin::new(tcp).poll_read(context, out),
+            StreamKind::Server(tls) => Pin::new(tls).poll_read(context, out),
+            StreamKind::Client(tls) => Pin::new(tls).poll_read(context, out),
         }
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for ByteStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.inner {
-            Inner::Tcp(tcp) => Pin::new(tcp).poll_write(context, bytes),
-            Inner::Server(tls) => Pin::new(tls).poll_write(context, bytes),
-            Inner::Client(tls) => Pin::new(tls).poll_write(context, bytes),
+            StreamKind::Tcp(tcp) => Pin::new(tcp).poll_write(context, bytes),
+            StreamKind::Server(tls) => Pin::new(tls).poll_write(context, bytes),
+            StreamKind::Client(tls) => Pin::new(tls).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.inner {
-            Inner::Tcp(tcp) => Pin::new(tcp).poll_flush(context),
-            Inner::Server(tls) => Pin::new(tls).poll_flush(context),
-            Inner::Client(tls) => Pin::new(tls).poll_flush(context),
+            StreamKind::Tcp(tcp) => Pin::new(tcp).poll_flush(context),
+            StreamKind::Server(tls) => Pin::new(tls).poll_flush(context),
+            StreamKind::Client(tls) => Pin::new(tls).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.inner {
-            Inner::Tcp(tcp) => Pin::new(tcp).poll_shutdown(context),
-            Inner::Server(tls) => Pin::new(tls).poll_shutdown(context),
-            Inner::Client(tls) => Pin::new(tls).poll_shutdown(context),
+            StreamKind::Tcp(tcp) => Pin::new(tcp).poll_shutdown(context),
+            StreamKind::Server(tls) => Pin::new(tls).poll_shutdown(context),
+            StreamKind::Client(tls) => Pin::new(tls).poll_shutdown(context),
         }
     }
 }

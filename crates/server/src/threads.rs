@@ -5,7 +5,7 @@
 
 use crate::error::ProxyError;
 use crate::options::{Limits, ProxyOptions};
-use crate::shared::{Common, Shared};
+use crate::shared::{ProxyState, ThreadState};
 use std::future::Future;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -16,44 +16,42 @@ use tokio::runtime::{Builder, Handle, Runtime};
 const THREADS_MAX: usize = 64;
 
 /// The threads that serve, of which there is at least one.
-pub(crate) struct Threads {
+pub(crate) struct ServingThreads {
     first: Runtime,
     others: Vec<Runtime>,
-    all: Arc<[Thread]>,
+    all: Arc<[ServingThread]>,
 }
 
 /// A thread that serves.
-pub(crate) struct Thread {
+pub(crate) struct ServingThread {
     handle: Handle,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ThreadState>,
 }
 
-impl Threads {
+impl ServingThreads {
     /// Starts as many as there are cores, if the user does not say another number; two at least, so that what one of them is at
     /// keeps few from being served.
-    pub(crate) fn start(options: &ProxyOptions, common: &Arc<Common>) -> Result<Self, ProxyError> {
+    pub(crate) fn start(options: &ProxyOptions, common: &Arc<ProxyState>) -> Result<Self, ProxyError> {
         let cores = available_parallelism().map_or(1, usize::from);
         let count = options.threads.unwrap_or(cores.max(2)).min(THREADS_MAX);
         let first = runtime()?;
         let others = (1..count).map(|_| runtime()).collect::<Result<Vec<_>, _>>()?;
         let all = std::iter::once(&first).chain(&others).map(|runtime| {
-            let (handle, shared) = (runtime.handle().clone(), Arc::new(Shared::of(common.clone())));
-            let staying = shared.clone();
-            handle.spawn(async move { staying.wakeful.stay().await });
+            let (handle, shared) = (runtime.handle().clone(), Arc::new(ThreadState::of(common.clone())));
             handle.spawn(tick(tick_of(&common.limits)));
-            Thread { handle, shared }
+            ServingThread { handle, shared }
         });
         let all = all.collect();
         Ok(Self { first, others, all })
     }
 
     /// All of them.
-    pub(crate) fn all(&self) -> &Arc<[Thread]> {
+    pub(crate) fn all(&self) -> &Arc<[ServingThread]> {
         &self.all
     }
 
     /// The thread that does what belongs to no connection.
-    pub(crate) fn first(&self) -> &Thread {
+    pub(crate) fn first(&self) -> &ServingThread {
         &self.all[0]
     }
 
@@ -73,7 +71,7 @@ impl Threads {
 /// What blocks a thread that is to stop is waited for that long.
 const STOP_TIME: Duration = Duration::from_secs(10);
 
-impl Thread {
+impl ServingThread {
     /// Runs something on it.
     pub(crate) fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) {
         self.handle.spawn(what);

@@ -1,7 +1,7 @@
 """A pytest plugin: what a test asks of the network is recorded once, and answered from the recording from then on.
 
 A test that is marked `@pytest.mark.metroon`, or asks for the fixture `metroon`, runs with a proxy of the program `metroon` of its
-own, and a tape named after it. Its clients go through the proxy whenever they were made; what goes past it is refused, and a test
+own, and a cassette named after it. Its clients go through the proxy whenever they were made; what goes past it is refused, and a test
 of which the proxy saw nothing fails. Requests of other tests go where they always went.
 """
 
@@ -20,12 +20,12 @@ import pytest
 
 from pytest_metroon._guard import Guard, OutsideConnection
 
-__all__ = ["MODES", "OutsideConnection", "Tape", "metroon", "start"]
+__all__ = ["MODES", "OutsideConnection", "Cassette", "metroon", "start"]
 
 MODES = ("once", "new", "all", "none", "passthrough")
-# The proxy gets so many seconds to start, and to seal its tape.
+# The proxy gets so many seconds to start, and to seal its cassette.
 _PATIENCE = 60
-# A name of a tape is not longer, since names of files may not be.
+# A name of a cassette is not longer, since names of files may not be.
 _NAME_MAX = 120
 # The report of a test's own part.
 _CALL = pytest.StashKey()
@@ -39,11 +39,11 @@ def pytest_addoption(parser):
     group.addoption(
         "--metroon-mode",
         choices=MODES,
-        help="once: record what has no tape yet; new: record what is not on it; all: record anew; none: only answer"
+        help="once: record what has no cassette yet; new: record what is not on it; all: record anew; none: only answer"
         " (default: none if CI is set, else once)",
     )
     parser.addini("metroon_command", "the program metroon", default="")
-    parser.addini("metroon_folder", "where tapes lie, from the folder of each test file", default="tapes")
+    parser.addini("metroon_folder", "where cassettes lie, from the folder of each test file", default="cassettes")
     parser.addini("metroon_allow_hosts", "hosts that tests reach past the proxy, such as that of a database", type="args", default=[])
     parser.addini("metroon_options", "options for every recording, such as --ignore-query=nonce", type="args", default=[])
 
@@ -51,7 +51,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line(
         "markers",
-        "metroon(tape=None, mode=None, options=[], allow_hosts=[], allow_empty=False): record what the test asks of the network, and"
+        "metroon(cassette=None, mode=None, options=[], allow_hosts=[], allow_empty=False): record what the test asks of the network, and"
         " answer from the recording; allow_hosts are reached past the proxy, allow_empty lets the test ask nothing",
     )
 
@@ -69,8 +69,8 @@ def pytest_runtest_makereport(item):
         item.stash[_CALL] = report
 
 
-class Tape:
-    """A proxy with its tape, while a test runs."""
+class Cassette:
+    """A proxy with its cassette, while a test runs."""
 
     def __init__(self, path, process, ready):
         self.path = path
@@ -82,7 +82,7 @@ class Tape:
         self._process = process
 
     def stop(self):
-        """Ends the proxy and seals the tape; see `Outcome`. The exit code is 4 if a request had no answer."""
+        """Ends the proxy and seals the cassette; see `Outcome`. The exit code is 4 if a request had no answer."""
         try:
             counted, said = self._process.communicate(timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
@@ -93,9 +93,9 @@ class Tape:
         return Outcome(self._process.returncode, said.strip(), json.loads(lines[-1]) if lines else None)
 
 
-def start(tape, mode="once", options=(), command=None):
-    """Starts a proxy for a tape."""
-    words = [command or os.environ.get("METROON") or "metroon", "record", "-o", str(tape), "--mode", mode, "--ready-json"]
+def start(cassette, mode="once", options=(), command=None):
+    """Starts a proxy for a cassette."""
+    words = [command or os.environ.get("METROON") or "metroon", "record", "-o", str(cassette), "--mode", mode, "--ready-json"]
     # What it advises is what a user of pytest can type.
     environment = {**os.environ, "METROON_HELP_STYLE": "pytest"}
     pipes = dict.fromkeys(["stdin", "stdout", "stderr"], subprocess.PIPE)
@@ -108,23 +108,23 @@ def start(tape, mode="once", options=(), command=None):
     if not line:
         _, said = process.communicate(timeout=_PATIENCE)
         pytest.fail(f"metroon did not start:\n{said}", pytrace=False)
-    return Tape(Path(tape), process, json.loads(line))
+    return Cassette(Path(cassette), process, json.loads(line))
 
 
-def _tape_name(test):
-    """A name for the tape of a test. Two tests have two: where characters are lost, a hash of the test's name is added."""
+def _cassette_name(test):
+    """A name for the cassette of a test. Two tests have two: where characters are lost, a hash of the test's name is added."""
     name, has_values, values = test.partition("[")
     plain = re.sub(r"[^A-Za-z0-9_.=-]+", "-", test).strip("-")
     is_exact = not has_values or re.fullmatch(r"[A-Za-z0-9_.=]([A-Za-z0-9_.=-]*[A-Za-z0-9_.=])?", values[:-1])
     if not is_exact or not re.fullmatch(r"\w+(::\w+)*", name, re.ASCII) or len(plain) > _NAME_MAX:
         plain = f"{plain[:_NAME_MAX]}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
-    return plain + ".tape"
+    return plain + ".cassette"
 
 
 def _path(request, marked):
     folder = request.path.parent / request.config.getini("metroon_folder")
     test = request.node.nodeid.split("::", 1)[-1]
-    return folder / (marked.get("tape") or Path(request.path.stem) / _tape_name(test))
+    return folder / (marked.get("cassette") or Path(request.path.stem) / _cassette_name(test))
 
 
 def _prepare_libraries(folder):
@@ -158,7 +158,7 @@ def _faults(outcome, path, guard, marked):
 
 @pytest.fixture
 def metroon(request, monkeypatch):
-    """The proxy of this test; see `Tape`."""
+    """The proxy of this test; see `Cassette`."""
     marker = request.node.get_closest_marker("metroon")
     marked = marker.kwargs if marker else {}
     ini = request.config.getini
@@ -168,19 +168,19 @@ def metroon(request, monkeypatch):
     options = [*ini("metroon_options"), *marked.get("options", [])]
     if marked.get("allow_empty"):
         options.append("--allow-empty")
-    tape = start(path, mode, options, ini("metroon_command"))
-    _prepare_libraries(tape.env["METROON_PYTHON"])
-    for name, value in tape.env.items():
+    cassette = start(path, mode, options, ini("metroon_command"))
+    _prepare_libraries(cassette.env["METROON_PYTHON"])
+    for name, value in cassette.env.items():
         monkeypatch.setenv(name, value)
     # It keeps the proxies that the environment named when it was first used.
     monkeypatch.setattr(urllib.request, "_opener", None)
     # Hosts that the proxy is told to pass are reached directly as well.
-    passed = tape.env.get("NO_PROXY", "").split(",")
+    passed = cassette.env.get("NO_PROXY", "").split(",")
     guard = Guard([*ini("metroon_allow_hosts"), *marked.get("allow_hosts", []), *passed])
     if mode != "passthrough":
         guard.install(monkeypatch)
-    yield tape
-    outcome = tape.stop()
+    yield cassette
+    outcome = cassette.stop()
     faults = [outcome.said] if outcome.code != 0 else []
     called = request.node.stash.get(_CALL, None)
     if mode != "passthrough" and called is not None and called.passed:

@@ -12,7 +12,7 @@ use crate::websocket::{Direction, Opcode, WsFrame};
 use std::borrow::Cow;
 
 /// Frames that are asked one after the other, and only so.
-pub(super) struct Conversation<'f> {
+pub(super) struct FrameSequence<'f> {
     frames: &'f [WsFrame<'f>],
     reader: MessageReader,
     /// Of each frame, which frames are its message, and which of them it is.
@@ -21,7 +21,7 @@ pub(super) struct Conversation<'f> {
     places: Vec<Vec<usize>>,
 }
 
-impl<'f> Conversation<'f> {
+impl<'f> FrameSequence<'f> {
     pub(super) fn new(frames: &'f [WsFrame<'f>]) -> Self {
         let (mut messages, mut places) = (Vec::with_capacity(frames.len()), Vec::<Vec<usize>>::new());
         let mut open = [None; 2];

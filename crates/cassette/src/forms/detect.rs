@@ -1,6 +1,6 @@
 //! Which form a document in JSON has.
 
-use super::Form;
+use super::form::Form;
 use serde::Deserializer;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::fmt;
 pub(super) fn form_of_json(bytes: &[u8]) -> Form {
     let mut names = Vec::new();
     // What is wrong farther on is said by who reads it.
-    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Names(&mut names));
+    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(NameCollector(&mut names));
     let has = |name: &str| names.iter().any(|other| other == name);
     // The cassettes of the Magneto-Serge system have a name.
     if has("log") && !has("format") {
@@ -22,9 +22,9 @@ pub(super) fn form_of_json(bytes: &[u8]) -> Form {
 }
 
 /// Takes down the names of a map.
-struct Names<'n>(&'n mut Vec<String>);
+struct NameCollector<'n>(&'n mut Vec<String>);
 
-impl<'de> Visitor<'de> for Names<'_> {
+impl<'de> Visitor<'de> for NameCollector<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,8 +1,9 @@
-//! Why a form of a tape cannot be read or written.
+//! Why a form of a cassette cannot be read or written.
 
-use super::{Form, VERSION};
-use crate::error::{Failure, ReadError, SealError};
-use crate::limits::Excess;
+use super::form::Form;
+use crate::error::{FileError, ReadError, SealError};
+use crate::limits::LimitExceeded;
+use crate::version::DOCUMENT_VERSION;
 use std::error::Error;
 use std::fmt;
 
@@ -11,16 +12,16 @@ use std::fmt;
 #[non_exhaustive]
 pub enum FormError {
     /// The system refused.
-    Disk(Failure),
-    /// The tape is not what was written.
+    Disk(FileError),
+    /// The cassette is not what was written.
     Unreadable(ReadError),
     /// More would come of it than is allowed.
-    TooMuch(Excess),
-    /// The tape was not sealed, or not written.
+    TooMuch(LimitExceeded),
+    /// The cassette was not sealed, or not written.
     Seal(SealError),
-    /// A tape of this form is a file, and is not made in memory.
+    /// A cassette of this form is a file, and is not made in memory.
     NotInMemory,
-    /// It is neither a tape nor any form of one.
+    /// It is neither a cassette nor any form of one.
     Unknown {
         /// The file.
         file: String,
@@ -66,17 +67,20 @@ impl fmt::Display for FormError {
             Self::Unreadable(error) => error.fmt(f),
             Self::TooMuch(excess) => excess.fmt(f),
             Self::Seal(error) => error.fmt(f),
-            Self::NotInMemory => f.write_str("a tape is a file: write it to one, and open it there"),
+            Self::NotInMemory => f.write_str("a cassette is a file: write it to one, and open it there"),
             Self::Unknown { file } => {
-                write!(f, "{file} is neither a tape nor a form of one; there are {}", Form::names())
+                write!(f, "{file} is neither a cassette nor a form of one; there are {}", Form::names())
             }
             Self::Version { file, version } => {
                 put_file(f, file)?;
-                write!(f, "a tape of version {version}, but this program reads up to {VERSION}; use a newer one")
+                write!(
+                    f,
+                    "a cassette of version {version}, but this program reads up to {DOCUMENT_VERSION}; use a newer one"
+                )
             }
             Self::Malformed { file, form, message } => {
                 put_file(f, file)?;
-                write!(f, "no tape in {form}: {message}; mend it there, or convert the tape again")
+                write!(f, "no cassette in {form}: {message}; mend it there, or convert the cassette again")
             }
         }
     }
@@ -89,8 +93,8 @@ fn put_file(f: &mut fmt::Formatter<'_>, file: &str) -> fmt::Result {
 
 impl Error for FormError {}
 
-impl From<Failure> for FormError {
-    fn from(failure: Failure) -> Self {
+impl From<FileError> for FormError {
+    fn from(failure: FileError) -> Self {
         Self::Disk(failure)
     }
 }
@@ -101,8 +105,8 @@ impl From<ReadError> for FormError {
     }
 }
 
-impl From<Excess> for FormError {
-    fn from(excess: Excess) -> Self {
+impl From<LimitExceeded> for FormError {
+    fn from(excess: LimitExceeded) -> Self {
         Self::TooMuch(excess)
     }
 }

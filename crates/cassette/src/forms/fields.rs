@@ -18,12 +18,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Writes fields: by name, without those that say nothing; or all of them by place.
-struct Fields<T> {
+struct FieldWriter<T> {
     target: T,
     is_named: bool,
 }
 
-impl<T: SerializeStruct> Fields<T> {
+impl<T: SerializeStruct> FieldWriter<T> {
     fn new<S: Serializer<SerializeStruct = T>>(
         serializer: S,
         name: &'static str,
@@ -52,7 +52,7 @@ impl<T: SerializeStruct> Fields<T> {
 
 impl Serialize for Exchange<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = Fields::new(serializer, "Exchange", 9)?;
+        let mut fields = FieldWriter::new(serializer, "Exchange", 9)?;
         fields.put("number", &self.number)?;
         fields.put("started_ns", &self.started_ns)?;
         fields.put_option("ended_us", &self.ended_us)?;
@@ -68,7 +68,7 @@ impl Serialize for Exchange<'_> {
 
 impl Serialize for Request<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = Fields::new(serializer, "Request", 9)?;
+        let mut fields = FieldWriter::new(serializer, "Request", 9)?;
         fields.put("method", &self.method)?;
         fields.put("scheme", &self.scheme)?;
         fields.put("host", &self.host)?;
@@ -84,7 +84,7 @@ impl Serialize for Request<'_> {
 
 impl Serialize for Response<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = Fields::new(serializer, "Response", 7)?;
+        let mut fields = FieldWriter::new(serializer, "Response", 7)?;
         fields.put_unless(self.at_us == 0, "at_us", &self.at_us)?;
         fields.put("status", &self.status)?;
         fields.put_unless(self.reason.is_empty(), "reason", &self.reason)?;
@@ -98,7 +98,7 @@ impl Serialize for Response<'_> {
 
 impl Serialize for Informational<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = Fields::new(serializer, "Informational", 4)?;
+        let mut fields = FieldWriter::new(serializer, "Informational", 4)?;
         fields.put_unless(self.at_us == 0, "at_us", &self.at_us)?;
         fields.put("status", &self.status)?;
         fields.put_unless(self.reason.is_empty(), "reason", &self.reason)?;
@@ -109,7 +109,7 @@ impl Serialize for Informational<'_> {
 
 impl Serialize for WsFrame<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = Fields::new(serializer, "WsFrame", 6)?;
+        let mut fields = FieldWriter::new(serializer, "WsFrame", 6)?;
         fields.put("at_us", &self.at_us)?;
         fields.put("direction", &self.direction)?;
         fields.put("opcode", &self.opcode)?;

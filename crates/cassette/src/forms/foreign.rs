@@ -1,4 +1,4 @@
-//! What the readers and writers of other recorders' documents share: notes of what a tape has no place for, and times.
+//! What the readers and writers of other recorders' documents share: notes of what a cassette has no place for, and times.
 
 use super::document::{Node, from_json, to_json};
 use crate::exchange::Note;
@@ -45,7 +45,7 @@ pub(super) fn time(text: &str) -> Result<(Timestamp, bool), jiff::Error> {
         Ok(time) => return Ok((time, true)),
         Err(error) => error,
     };
-    // What has an offset and is no time all the same is not what a reader without one makes of it.
+    // What has an offset and is not a time all the same is not what a reader without one makes of it.
     let utc = text.parse::<DateTime>().and_then(|time| time.to_zoned(TimeZone::UTC));
     utc.map(|time| (time.timestamp(), false)).map_err(|_| zoned)
 }
@@ -55,7 +55,7 @@ pub(super) fn without_zone(name: &'static str) -> Note<'static> {
     Note::new(name, "has no time zone; taken as UTC")
 }
 
-/// A time as ISO 8601 has it, with three digits behind the second, or nine if that is not enough.
+/// A time as ISO 8601 has it, with three digits after the second, or nine if that is not enough.
 pub(super) fn utc(ns: i64) -> String {
     let digits = if ns % 1_000_000 == 0 { 3 } else { 9 };
     match Timestamp::from_nanosecond(ns.into()) {

@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Loss {
     /// What: `trailers of the response`.
     pub what: &'static str,
-    /// The numbers of the exchanges that had it, in order; none if it was of the tape.
+    /// The numbers of the exchanges that had it, in order; none if it was of the cassette.
     pub exchanges: Vec<u64>,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Loss {
 pub(super) struct Losses(pub(super) Vec<Loss>);
 
 impl Losses {
-    pub(super) fn of_tape(&mut self, what: &'static str) {
+    pub(super) fn of_cassette(&mut self, what: &'static str) {
         self.0.push(Loss { what, exchanges: Vec::new() });
     }
 

@@ -4,8 +4,8 @@
 //! header of three bytes becomes one of [`VALUE_BYTES`]. So their values are counted first, if the document is long enough to
 //! matter; counting makes nothing.
 
-use super::Form;
-use crate::limits::{Excess, ReadOptions, Room};
+use super::form::Form;
+use crate::limits::{LimitExceeded, MemoryBudget, ReadOptions};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
@@ -20,17 +20,17 @@ const VALUE_BYTES_MIN: usize = 1;
 const WHAT: &str = "the document";
 
 /// Refuses a document from which more would be made than is allowed.
-pub(super) fn check(bytes: &[u8], form: Form, options: ReadOptions) -> Result<(), Excess> {
+pub(super) fn check(bytes: &[u8], form: Form, options: ReadOptions) -> Result<(), LimitExceeded> {
     let most = options.most();
     let fits = |values: usize| values.saturating_mul(VALUE_BYTES).saturating_add(bytes.len()) <= most;
     if fits(bytes.len() / VALUE_BYTES_MIN) {
         return Ok(());
     }
-    let mut room = Room::new(most);
+    let mut room = MemoryBudget::new(most);
     room.take(bytes.len(), WHAT)?;
     let room = RefCell::new(room);
     let excess = RefCell::new(None);
-    let count = Count { room: &room, excess: &excess };
+    let count = ValueCounter { room: &room, excess: &excess };
     // What is wrong with it is said by who reads it.
     match form {
         Form::Json => drop(count.deserialize(&mut serde_json::Deserializer::from_slice(bytes))),
@@ -42,21 +42,21 @@ pub(super) fn check(bytes: &[u8], form: Form, options: ReadOptions) -> Result<()
 }
 
 #[cfg(feature = "msgpack")]
-fn count_msgpack(bytes: &[u8], count: Count<'_>) {
+fn count_msgpack(bytes: &[u8], count: ValueCounter<'_>) {
     drop(count.deserialize(&mut rmp_serde::Deserializer::from_read_ref(bytes)));
 }
 
 #[cfg(not(feature = "msgpack"))]
-fn count_msgpack(_: &[u8], _: Count<'_>) {}
+fn count_msgpack(_: &[u8], _: ValueCounter<'_>) {}
 
 /// Counts values, and makes none.
 #[derive(Clone, Copy)]
-struct Count<'c> {
-    room: &'c RefCell<Room>,
-    excess: &'c RefCell<Option<Excess>>,
+struct ValueCounter<'c> {
+    room: &'c RefCell<MemoryBudget>,
+    excess: &'c RefCell<Option<LimitExceeded>>,
 }
 
-impl Count<'_> {
+impl ValueCounter<'_> {
     fn take(self, values: usize) {
         if let Err(excess) = self.room.borrow_mut().take(values.saturating_mul(VALUE_BYTES), WHAT) {
             *self.excess.borrow_mut() = Some(excess);
@@ -69,7 +69,7 @@ impl Count<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Count<'_> {
+impl<'de> DeserializeSeed<'de> for ValueCounter<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -78,7 +78,7 @@ impl<'de> DeserializeSeed<'de> for Count<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Count<'_> {
+impl<'de> Visitor<'de> for ValueCounter<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

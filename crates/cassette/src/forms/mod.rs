@@ -1,4 +1,4 @@
-//! Other forms of a tape: text for people and differences, JSON, MessagePack for other programs, what the Magneto-Serge system
+//! Other forms of a cassette: text for people and differences, JSON, MessagePack for other programs, what the Magneto-Serge system
 //! wrote, and the formats of others: HAR and VCR.
 //!
 //! Which form a file has is told by its content; its name says what to write. [`Form`] lists the forms; a new one gets a row
@@ -10,90 +10,41 @@ mod document;
 mod error;
 mod fields;
 mod foreign;
+mod form;
 mod har;
 mod lines;
 mod losses;
 mod memory;
+mod msgpack;
 mod report;
 mod text;
 mod url;
 mod vcr;
 
 pub use error::FormError;
+pub use form::{Form, UnknownForm};
 pub use losses::Loss;
 pub use vcr::VcrStyle;
 
-use crate::error::Failure;
+use crate::cassette::{Cassette, write_cassette};
+use crate::content::Content;
+use crate::error::FileError;
 use crate::exchange::{Exchange, Note};
-use crate::file::{self, NotRead};
+use crate::file::{self, ReadFileError, folder_and_name};
 use crate::limits::ReadOptions;
 use crate::scan::Scanner;
+use crate::seal::options::SealOptions;
 use crate::selection::Selection;
-use crate::tape::{SealOptions, Tape, folder_and_name, write_tape};
+use crate::version::DOCUMENT_VERSION;
 use journal::Disk;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
-
-/// How the file of a tape says what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Form {
-    /// Sealed or being recorded, as [`Tape`] reads it.
-    Tape,
-    /// JSON, indented.
-    Json,
-    /// MessagePack; with the feature `msgpack` only.
-    MessagePack,
-    /// Text in lines: for people, differences and edits.
-    Text,
-    /// HAR 1.2, which browsers write and read.
-    Har,
-    /// A cassette of VCR in YAML, written as vcrpy does.
-    Vcr,
-    /// The same in JSON.
-    VcrJson,
-    /// A cassette of VCR in YAML, written as VCR for Ruby does.
-    VcrRuby,
-}
-
-/// What each form is called, and how the names of its files end, the longer of two endings behind the other. A name that ends otherwise is that of a tape.
-const FORMS: [(Form, &str, &[&str]); 8] = [
-    (Form::Tape, "tape", &["tape"]),
-    (Form::Json, "json", &["json"]),
-    (Form::MessagePack, "msgpack", &["msgpack", "mp"]),
-    (Form::Text, "text", &["txt"]),
-    (Form::Har, "har", &["har"]),
-    (Form::Vcr, "vcr", &["yaml", "yml"]),
-    (Form::VcrRuby, "vcr-ruby", &[]),
-    (Form::VcrJson, "vcr-json", &["vcr.json"]),
-];
-
-/// All that is on a tape, in memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Content {
-    /// In the order of their numbers.
-    pub exchanges: Vec<Exchange<'static>>,
-    /// What is known of the tape: names and values.
-    pub meta: Vec<Note<'static>>,
-}
 
 impl Form {
-    /// The form that a file of this name is to be written in, by its extension: `json`, `msgpack` or `mp`, `txt`, `har`, `yaml` or
-    /// `yml`, `vcr.json`; else a tape.
-    pub fn of_name(path: &Path) -> Self {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
-        let has = |extension: &&str| name.strip_suffix(extension).is_some_and(|name| name.ends_with('.'));
-        let is_its = |extensions: &[&str]| extensions.iter().any(has);
-        // From the end, where the longer extension of two is.
-        FORMS.iter().rev().find(|(.., extensions)| is_its(extensions)).map_or(Self::Tape, |(form, ..)| *form)
-    }
-
     /// The form that bytes have: by their beginning, of JSON by the names at its top, of YAML by its lines; `None` if it is none.
     pub fn of_content(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"METROON") {
-            return Some(Self::Tape);
+            return Some(Self::Cassette);
         }
         let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         if text.starts_with(text::MAGIC.as_bytes()) {
@@ -107,43 +58,9 @@ impl Form {
             }
         }
     }
-
-    /// The names of all forms.
-    pub(crate) fn names() -> String {
-        FORMS.map(|(_, name, _)| name).join(", ")
-    }
 }
 
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(FORMS.iter().find(|(form, ..)| form == self).map_or("tape", |(_, name, _)| name))
-    }
-}
-
-impl FromStr for Form {
-    type Err = UnknownForm;
-
-    fn from_str(name: &str) -> Result<Self, UnknownForm> {
-        let known = FORMS.iter().find(|(_, known, _)| *known == name);
-        known.map(|(form, ..)| *form).ok_or_else(|| UnknownForm { name: name.to_owned() })
-    }
-}
-
-/// A name that is no form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownForm {
-    name: String,
-}
-
-impl fmt::Display for UnknownForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no form of a tape; there are {}", self.name, Form::names())
-    }
-}
-
-impl std::error::Error for UnknownForm {}
-
-/// A tape in a form that is not a tape itself.
+/// A cassette in a form that is not a cassette itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Encoded {
     /// The file.
@@ -163,44 +80,44 @@ impl Encoded {
     }
 }
 
-/// A file of any form: a tape is used where it lies, everything else is read.
-enum Found {
-    Tape(Box<Tape>),
+/// A file of any form: a cassette is used where it lies, everything else is read.
+enum OpenedFile {
+    Cassette(Box<Cassette>),
     Content(Content, Form),
 }
 
 /// The one place where a file of any form is opened.
-fn find(path: &Path, options: ReadOptions) -> Result<Found, FormError> {
+fn find(path: &Path, options: ReadOptions) -> Result<OpenedFile, FormError> {
     let shown = path.display().to_string();
     // A pipe can be read once.
-    let begins_as_tape = if file::is_handed_over(path) { Ok(false) } else { Tape::is_at(path) };
-    let is_tape = match begins_as_tape {
-        // A tape whose recording has not been sealed, or nothing at all, as opening it says.
+    let begins_as_cassette = if file::is_handed_over(path) { Ok(false) } else { Cassette::is_at(path) };
+    let is_cassette = match begins_as_cassette {
+        // A cassette whose recording has not been sealed, or nothing at all, as opening it says.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
-        is_tape => is_tape.map_err(Failure::new("read", &shown))?,
+        is_cassette => is_cassette.map_err(FileError::new("read", &shown))?,
     };
-    if is_tape {
-        return Ok(Found::Tape(Box::new(Tape::open_with(path, options)?)));
+    if is_cassette {
+        return Ok(OpenedFile::Cassette(Box::new(Cassette::open_with(path, options)?)));
     }
     let bytes = file::read(path, options).map_err(|error| match error {
-        NotRead::Failed(error) => FormError::from(Failure::new("read", &shown)(error)),
-        NotRead::TooMuch(excess) => excess.of(&shown).into(),
+        ReadFileError::Failed(error) => FormError::from(FileError::new("read", &shown)(error)),
+        ReadFileError::TooMuch(excess) => excess.of(&shown).into(),
     })?;
     // What is so broken that nothing tells it but its name.
     let named = Some(Form::of_name(path)).filter(|form| *form == Form::Vcr);
     let form = Form::of_content(&bytes).or(named).ok_or_else(|| FormError::Unknown { file: shown.clone() })?;
-    if form == Form::Tape {
-        return Ok(Found::Tape(Box::new(Tape::from_bytes_with(bytes, &shown, options)?)));
+    if form == Form::Cassette {
+        return Ok(OpenedFile::Cassette(Box::new(Cassette::from_bytes_with(bytes, &shown, options)?)));
     }
     let content = Content::decode_with(&bytes, form, options).map_err(|error| error.of(&shown))?;
-    Ok(Found::Content(content, form))
+    Ok(OpenedFile::Content(content, form))
 }
 
-impl Tape {
-    /// Opens a file of any form, and says which it has. What is no tape itself is read into memory.
+impl Cassette {
+    /// Opens a file of any form, and says which it has. What is not a cassette itself is read into memory.
     ///
     /// # Errors
-    /// There is none, it is none of the forms, or what it says is no tape.
+    /// There is none, it is none of the forms, or what it says is not a cassette.
     pub fn open_any(path: impl AsRef<Path>) -> Result<(Self, Form), FormError> {
         Self::open_any_with(path, ReadOptions::default())
     }
@@ -208,28 +125,28 @@ impl Tape {
     /// The same with another limit of what comes of the file.
     ///
     /// # Errors
-    /// As [`Tape::open_any`], and [`FormError::TooMuch`].
+    /// As [`Cassette::open_any`], and [`FormError::TooMuch`].
     pub fn open_any_with(path: impl AsRef<Path>, options: ReadOptions) -> Result<(Self, Form), FormError> {
         Ok(match find(path.as_ref(), options)? {
-            Found::Tape(tape) => (*tape, Form::Tape),
-            Found::Content(content, form) => (content.into(), form),
+            OpenedFile::Cassette(cassette) => (*cassette, Form::Cassette),
+            OpenedFile::Content(content, form) => (content.into(), form),
         })
     }
 }
 
 impl Content {
-    /// Reads a tape of any form.
+    /// Reads a cassette of any form.
     ///
     /// # Errors
-    /// As [`Tape::open_any`].
+    /// As [`Cassette::open_any`].
     pub fn read(path: impl AsRef<Path>) -> Result<Self, FormError> {
         match find(path.as_ref(), ReadOptions::default())? {
-            Found::Tape(tape) => Self::of_tape(&tape),
-            Found::Content(content, _) => Ok(content),
+            OpenedFile::Cassette(cassette) => Self::of_cassette(&cassette),
+            OpenedFile::Content(content, _) => Ok(content),
         }
     }
 
-    /// Writes a tape in the form that its name says, durably, in place of any file of the name. Says what the form has no place
+    /// Writes a cassette in the form that its name says, durably, in place of any file of the name. Says what the form has no place
     /// for.
     ///
     /// # Errors
@@ -250,8 +167,8 @@ impl Content {
         options: impl Into<SealOptions>,
     ) -> Result<Vec<String>, FormError> {
         let (path, options) = (path.as_ref(), options.into());
-        if form == Form::Tape {
-            write_tape(path, &self.exchanges, &self.meta, options)?;
+        if form == Form::Cassette {
+            write_cassette(path, &self.exchanges, &self.meta, options)?;
             return Ok(Vec::new());
         }
         Scanner::of_content(&self.exchanges, &self.meta, &options, &path.display().to_string())?;
@@ -260,13 +177,13 @@ impl Content {
         Ok(lost)
     }
 
-    /// All of it in a form other than a tape's own, which is a file and is [written](write_tape).
+    /// All of it in a form other than a cassette's own, which is a file and is [written](write_cassette).
     ///
     /// # Errors
-    /// The form cannot be written: it is that of a tape, or the feature `msgpack` is off.
+    /// The form cannot be written: it is that of a cassette, or the feature `msgpack` is off.
     pub fn encode(&self, form: Form) -> Result<Encoded, FormError> {
         match form {
-            Form::Tape => Err(FormError::NotInMemory),
+            Form::Cassette => Err(FormError::NotInMemory),
             Form::Json => self.to_json(true).map(Encoded::whole),
             Form::MessagePack => self.to_msgpack().map(Encoded::whole),
             Form::Text => Ok(Encoded::whole(self.to_text().into_bytes())),
@@ -277,7 +194,7 @@ impl Content {
         }
     }
 
-    /// What bytes of a form other than a tape's own say.
+    /// What bytes of a form other than a cassette's own say.
     ///
     /// # Errors
     /// They say nothing in this form.
@@ -292,7 +209,7 @@ impl Content {
     pub fn decode_with(bytes: &[u8], form: Form, options: ReadOptions) -> Result<Self, FormError> {
         memory::check(bytes, form, options)?;
         match form {
-            Form::Tape => Err(FormError::NotInMemory),
+            Form::Cassette => Err(FormError::NotInMemory),
             Form::Json => Self::from_json(bytes),
             Form::MessagePack => Self::from_msgpack(bytes),
             Form::Text => Self::from_text(bytes),
@@ -302,12 +219,12 @@ impl Content {
         }
     }
 
-    /// All that is on a tape.
+    /// All that is on a cassette.
     ///
     /// # Errors
-    /// The tape is not what was written.
-    pub fn of_tape(tape: &Tape) -> Result<Self, FormError> {
-        Ok(Selection::of(tape)?.content()?)
+    /// The cassette is not what was written.
+    pub fn of_cassette(cassette: &Cassette) -> Result<Self, FormError> {
+        Ok(Selection::of(cassette)?.content()?)
     }
 
     /// As JSON; indented with a line at the end, or in one line.
@@ -315,7 +232,7 @@ impl Content {
     /// # Errors
     /// Memory is too small, in effect.
     pub fn to_json(&self, is_indented: bool) -> Result<Vec<u8>, FormError> {
-        let document = DocumentOut::of(self);
+        let document = DocumentToWrite::of(self);
         let written = if is_indented { serde_json::to_vec_pretty(&document) } else { serde_json::to_vec(&document) };
         let mut bytes = written.map_err(|error| FormError::malformed("JSON", &error))?;
         if is_indented {
@@ -343,7 +260,7 @@ impl Content {
     /// It is neither.
     pub fn from_json(bytes: &[u8]) -> Result<Self, FormError> {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        let read = serde_json::from_slice::<Document>(bytes);
+        let read = serde_json::from_slice::<DocumentRead>(bytes);
         match read {
             Ok(document) => document.content(),
             // Not ours: if it is not theirs either, what is wrong with it as ours is of no use.
@@ -359,7 +276,7 @@ impl Content {
     /// # Errors
     /// Memory is too small, in effect, or the feature `msgpack` is off.
     pub fn to_msgpack(&self) -> Result<Vec<u8>, FormError> {
-        msgpack::write(&DocumentOut::of(self))
+        msgpack::write(&DocumentToWrite::of(self))
     }
 
     /// From MessagePack: ours, or that of the Magneto-Serge system.
@@ -369,71 +286,30 @@ impl Content {
     pub fn from_msgpack(bytes: &[u8]) -> Result<Self, FormError> {
         // Ours begins with our name.
         match bytes.get(2..2 + FORMAT.len()) == Some(FORMAT.as_bytes()) {
-            true => msgpack::read::<Document>(bytes)?.content(),
+            true => msgpack::read::<DocumentRead>(bytes)?.content(),
             false => report::from_msgpack(bytes),
         }
     }
 }
 
-/// Values in MessagePack, structures as arrays.
-#[cfg(feature = "msgpack")]
-mod msgpack {
-    use super::FormError;
-    use serde::Serialize;
-    use serde::de::DeserializeOwned;
-
-    pub(super) fn write(value: &impl Serialize) -> Result<Vec<u8>, FormError> {
-        rmp_serde::to_vec(value).map_err(|error| FormError::malformed("MessagePack", &error))
-    }
-
-    /// A value of all of these bytes.
-    pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FormError> {
-        let mut reader = rmp_serde::Deserializer::new(std::io::Cursor::new(bytes));
-        let value = T::deserialize(&mut reader).map_err(|error| FormError::malformed("MessagePack", &error))?;
-        let is_all = reader.position() == bytes.len() as u64;
-        if is_all { Ok(value) } else { Err(FormError::malformed("MessagePack", &"something follows its end")) }
-    }
-}
-
-/// The same in a program without MessagePack: it says so.
-#[cfg(not(feature = "msgpack"))]
-mod msgpack {
-    use super::FormError;
-    use serde::Serialize;
-    use serde::de::DeserializeOwned;
-
-    const OFF: &str = "this program was built without the feature `msgpack`";
-
-    pub(super) fn write(_: &impl Serialize) -> Result<Vec<u8>, FormError> {
-        Err(FormError::malformed("MessagePack", &OFF))
-    }
-
-    pub(super) fn read<T: DeserializeOwned>(_: &[u8]) -> Result<T, FormError> {
-        Err(FormError::malformed("MessagePack", &OFF))
-    }
-}
-
 /// What the forms call themselves.
-const FORMAT: &str = "metroon-tape";
-/// The version that is written. All versions up to it are read.
-const VERSION: u32 = 1;
-
+const FORMAT: &str = "metroon-cassette";
 #[derive(Serialize)]
-struct DocumentOut<'c> {
+struct DocumentToWrite<'c> {
     format: &'static str,
     version: u32,
     meta: &'c [Note<'static>],
     exchanges: &'c [Exchange<'static>],
 }
 
-impl<'c> DocumentOut<'c> {
+impl<'c> DocumentToWrite<'c> {
     fn of(content: &'c Content) -> Self {
-        Self { format: FORMAT, version: VERSION, meta: &content.meta, exchanges: &content.exchanges }
+        Self { format: FORMAT, version: DOCUMENT_VERSION, meta: &content.meta, exchanges: &content.exchanges }
     }
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct DocumentRead {
     format: String,
     version: u32,
     #[serde(default)]
@@ -441,9 +317,9 @@ struct Document {
     exchanges: Vec<Exchange<'static>>,
 }
 
-impl Document {
+impl DocumentRead {
     fn content(self) -> Result<Content, FormError> {
-        if self.format != FORMAT || self.version > VERSION {
+        if self.format != FORMAT || self.version > DOCUMENT_VERSION {
             return Err(FormError::Version { file: String::new(), version: self.version });
         }
         Ok(Content { exchanges: self.exchanges, meta: self.meta })
@@ -456,19 +332,19 @@ fn has_field(bytes: &[u8], name: &str) -> bool {
     fields.is_ok_and(|fields| fields.contains_key(name))
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let (folder, name) = folder_and_name(path)?;
     let unfinished = format!(".{name}.writing");
-    let file = folder.create(&unfinished).map_err(Failure::new("create", &unfinished))?;
+    let file = folder.create(&unfinished).map_err(FileError::new("create", &unfinished))?;
     let written = file
         .write_full(0, bytes)
-        .map_err(Failure::new("write", &unfinished))
-        .and_then(|()| file.sync().map_err(Failure::new("sync", &unfinished)))
-        .and_then(|()| folder.rename(&unfinished, &name).map_err(Failure::new("rename", &unfinished)));
+        .map_err(FileError::new("write", &unfinished))
+        .and_then(|()| file.sync().map_err(FileError::new("sync", &unfinished)))
+        .and_then(|()| folder.rename(&unfinished, &name).map_err(FileError::new("rename", &unfinished)));
     if written.is_err() {
         // It is worth nothing; the next writing takes its place.
         let _ = folder.remove(&unfinished);
     }
     written?;
-    folder.sync_names().map_err(Failure::new("sync the folder of", &name))
+    folder.sync_names().map_err(FileError::new("sync the folder of", &name))
 }

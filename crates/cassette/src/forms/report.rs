@@ -4,8 +4,9 @@
 //! Its MessagePack has structures as arrays, and the later layout leaves optional fields out of them, so a program that knows the
 //! later structures cannot read what it wrote. Here the number of fields tells which ones are there.
 
+use super::error::FormError;
 use super::foreign::{time, without_zone};
-use super::{Content, FormError};
+use crate::content::Content;
 use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 use crate::message::{Body, Header, Request, Response};
 use crate::websocket::{Direction, Opcode, WsFrame};
@@ -15,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
-struct Cassette {
+struct MagnetoCassette {
     version: String,
     name: String,
     recorded_at: RecordedAt,
@@ -26,7 +27,7 @@ struct Cassette {
 
 /// The same without the field that is left out, for where fields have places.
 #[derive(Deserialize)]
-struct CassetteWithoutCookies {
+struct MagnetoCassetteWithoutCookies {
     version: String,
     name: String,
     recorded_at: RecordedAt,
@@ -43,7 +44,7 @@ impl<'de> Deserialize<'de> for RecordedAt {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let (time, has_zone) =
-            time(&text).map_err(|error| D::Error::custom(format_args!("{text:?} is no time: {error}")))?;
+            time(&text).map_err(|error| D::Error::custom(format_args!("{text:?} is not a time: {error}")))?;
         Ok(Self { time, has_zone })
     }
 }
@@ -57,7 +58,7 @@ impl RecordedAt {
 #[derive(Deserialize)]
 struct Interaction {
     #[serde(flatten)]
-    kind: Kind,
+    kind: InteractionKind,
     recorded_at: RecordedAt,
     #[serde(default)]
     response_time_ms: Option<u64>,
@@ -65,14 +66,14 @@ struct Interaction {
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Kind {
+enum InteractionKind {
     Http {
         request: HttpRequest,
         response: HttpResponse,
     },
     WebSocket {
         url: String,
-        messages: Vec<Message>,
+        messages: Vec<MagnetoMessage>,
         #[serde(default)]
         close_frame: Option<CloseFrame>,
     },
@@ -100,11 +101,11 @@ struct HttpResponse {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct MagnetoMessage {
     direction: MessageDirection,
     timestamp_ms: u64,
     #[serde(flatten)]
-    payload: Payload,
+    payload: MagnetoPayload,
 }
 
 #[derive(Deserialize)]
@@ -117,7 +118,7 @@ enum MessageDirection {
 
 #[derive(Deserialize)]
 #[serde(tag = "msg_type")]
-enum Payload {
+enum MagnetoPayload {
     Text { data: String },
     Binary { data: Vec<u8> },
     Ping { data: Vec<u8> },
@@ -144,21 +145,22 @@ enum ReportError {
 
 /// The later system adds an index in some files; it is not looked at.
 pub(super) fn from_json(bytes: &[u8]) -> Result<Content, FormError> {
-    let cassette: Cassette = serde_json::from_slice(bytes).map_err(|error| FormError::malformed("JSON", &error))?;
+    let cassette: MagnetoCassette =
+        serde_json::from_slice(bytes).map_err(|error| FormError::malformed("JSON", &error))?;
     cassette.content("JSON")
 }
 
 pub(super) fn from_msgpack(bytes: &[u8]) -> Result<Content, FormError> {
     // An array of five has cookies, one of four has none; their writer counted what it wrote.
     if bytes.first() == Some(&0x94) {
-        let cassette: CassetteWithoutCookies = super::msgpack::read(bytes)?;
-        let CassetteWithoutCookies { version, name, recorded_at, interactions } = cassette;
-        return Cassette { version, name, recorded_at, cookies: None, interactions }.content("MessagePack");
+        let cassette: MagnetoCassetteWithoutCookies = super::msgpack::read(bytes)?;
+        let MagnetoCassetteWithoutCookies { version, name, recorded_at, interactions } = cassette;
+        return MagnetoCassette { version, name, recorded_at, cookies: None, interactions }.content("MessagePack");
     }
-    super::msgpack::read::<Cassette>(bytes)?.content("MessagePack")
+    super::msgpack::read::<MagnetoCassette>(bytes)?.content("MessagePack")
 }
 
-impl Cassette {
+impl MagnetoCassette {
     fn content(self, form: &'static str) -> Result<Content, FormError> {
         let exchanges = self.interactions.into_iter().zip(0..);
         let exchanges: Result<_, String> =
@@ -180,19 +182,19 @@ impl Interaction {
         let started_ns = i64::try_from(time.as_nanosecond());
         let base = Exchange {
             number,
-            started_ns: started_ns.map_err(|_| format!("{time} is no time that a tape can hold"))?,
+            started_ns: started_ns.map_err(|_| format!("{time} is not a time that a cassette can hold"))?,
             notes: self.recorded_at.note().into_iter().collect(),
             ended_us: self.response_time_ms.map(|time_ms| time_ms.saturating_mul(1000)),
             ..Exchange::default()
         };
         Ok(match self.kind {
-            Kind::Http { request, response } => {
+            InteractionKind::Http { request, response } => {
                 Exchange { request: request.request()?, response: Some(response.response()), ..base }
             }
-            Kind::HttpError { request, error } => {
+            InteractionKind::HttpError { request, error } => {
                 Exchange { request: request.request()?, outcome: Outcome::Aborted(error.error()), ..base }
             }
-            Kind::WebSocket { url, messages, close_frame } => Exchange {
+            InteractionKind::WebSocket { url, messages, close_frame } => Exchange {
                 request: request_of("GET".to_owned(), &url)?,
                 frames: Some(frames(messages, close_frame)),
                 ..base
@@ -222,7 +224,7 @@ fn headers(headers: BTreeMap<String, String>) -> Vec<Header<'static>> {
 
 /// A request to a URL, split without looking at what its parts say: the target stays as it is.
 pub(super) fn request_of(method: String, url: &str) -> Result<Request<'static>, String> {
-    let wrong = || format!("{url:?} is no URL of HTTP");
+    let wrong = || format!("{url:?} is not a URL of HTTP");
     let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
     let (scheme, default_port) = match scheme.to_ascii_lowercase().as_str() {
         "http" | "ws" => ("http", 80),
@@ -247,8 +249,8 @@ pub(super) fn request_of(method: String, url: &str) -> Result<Request<'static>, 
     })
 }
 
-fn frames(messages: Vec<Message>, close: Option<CloseFrame>) -> Vec<WsFrame<'static>> {
-    let mut frames: Vec<_> = messages.into_iter().map(Message::frame).collect();
+fn frames(messages: Vec<MagnetoMessage>, close: Option<CloseFrame>) -> Vec<WsFrame<'static>> {
+    let mut frames: Vec<_> = messages.into_iter().map(MagnetoMessage::frame).collect();
     if let Some(close) = close {
         let at_us = frames.last().map_or(0, |frame| frame.at_us);
         let payload = [&close.code.to_be_bytes(), close.reason.as_bytes()].concat();
@@ -257,17 +259,17 @@ fn frames(messages: Vec<Message>, close: Option<CloseFrame>) -> Vec<WsFrame<'sta
     frames
 }
 
-impl Message {
+impl MagnetoMessage {
     fn frame(self) -> WsFrame<'static> {
         let direction = match self.direction {
             MessageDirection::Sent => Direction::Sent,
             MessageDirection::Received => Direction::Received,
         };
         let (opcode, payload) = match self.payload {
-            Payload::Text { data } => (Opcode::TEXT, data.into_bytes()),
-            Payload::Binary { data } => (Opcode::BINARY, data),
-            Payload::Ping { data } => (Opcode::PING, data),
-            Payload::Pong { data } => (Opcode::PONG, data),
+            MagnetoPayload::Text { data } => (Opcode::TEXT, data.into_bytes()),
+            MagnetoPayload::Binary { data } => (Opcode::BINARY, data),
+            MagnetoPayload::Ping { data } => (Opcode::PING, data),
+            MagnetoPayload::Pong { data } => (Opcode::PONG, data),
         };
         WsFrame::new(self.timestamp_ms.saturating_mul(1000), direction, opcode, payload)
     }

@@ -2,6 +2,8 @@
 
 use crate::bytes::Bytes;
 use crate::message::Request;
+use crate::url as query;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Where a URL leads, and whether by WebSocket. Whatever it is, it can be said: what has no host, such as `data:,x`, is a scheme
 /// and a target. User names and fragments are left out; they are not sent as parts of a target.
@@ -48,7 +50,7 @@ fn default_port(scheme: &[u8]) -> u16 {
     }
 }
 
-/// The URL that a request was sent to. What is no UTF-8 is written as [`text`] has it.
+/// The URL that a request was sent to. What is not UTF-8 is written as [`text`] has it.
 pub(super) fn join(request: &Request<'_>, is_websocket: bool) -> String {
     let scheme = match (&*request.scheme, is_websocket) {
         (b"http", true) => "ws".to_owned(),
@@ -84,36 +86,15 @@ pub(super) fn parameters(query: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 /// A part of a query or of a form without its escapes.
 pub(super) fn unescaped(part: &[u8]) -> String {
-    let mut out = Vec::with_capacity(part.len());
-    let mut rest = part;
-    while let Some((&first, after)) = rest.split_first() {
-        let escaped = (first == b'%').then(|| hex(after)).flatten();
-        (rest, _) = match (escaped, first) {
-            (Some(byte), _) => (&after[2..], out.push(byte)),
-            (None, b'+') => (after, out.push(b' ')),
-            (None, byte) => (after, out.push(byte)),
-        };
-    }
-    text(&out)
+    text(&query::unescaped(part))
 }
 
-fn hex(digits: &[u8]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    Some((digit(*digits.first()?)? * 16 + digit(*digits.get(1)?)?) as u8)
-}
+/// What the names and values of a form have as it is, after WHATWG; a space becomes `+`.
+const FORM_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'*').remove(b'-').remove(b'.').remove(b'_').remove(b' ');
 
 /// A name or value of a form with what must be escaped in it.
 pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b' ' => out.push('+'),
-            b'*' | b'-' | b'.' | b'_' => out.push(byte.into()),
-            _ if byte.is_ascii_alphanumeric() => out.push(byte.into()),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, FORM_ESCAPES).to_string().replace(' ', "+")
 }
 
 /// Text from a document as bytes.

@@ -4,9 +4,9 @@
 
 use crate::key::KEY_BODY_BYTES_MAX;
 use crate::matching::json::{self, JsonPath};
-use crate::matching::rules::{BodyRule, HeaderRule, PathRule, QueryRule, Rules};
-use crate::matching::url::{normalized_path, sorted_pairs};
+use crate::matching::rules::{BodyRule, HeaderRule, MatchRules, PathRule, QueryRule};
 use crate::message::{Header, Request};
+use crate::url::{normalized_path, sorted_pairs};
 use regex::bytes::{Captures, Regex};
 use std::borrow::Cow;
 use twox_hash::XxHash3_64;
@@ -26,7 +26,7 @@ const OF_A_CONNECTION: [&str; 9] = [
 
 /// What rules are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum RequestPart {
     Method,
     Scheme,
     Host,
@@ -37,12 +37,12 @@ pub(crate) enum Part {
     Body,
 }
 
-impl Part {
+impl RequestPart {
     pub(crate) const ALL: [Self; 8] =
         [Self::Method, Self::Scheme, Self::Host, Self::Port, Self::Path, Self::Query, Self::Headers, Self::Body];
 }
 
-impl Rules {
+impl MatchRules {
     /// The key of a request: requests that are the same question have the same one. A body of more than
     /// [`KEY_BODY_BYTES_MAX`] bytes has no part in it.
     pub fn key(&self, request: &Request<'_>) -> u64 {
@@ -55,7 +55,7 @@ impl Rules {
         self.canonical(one) == self.canonical(other)
     }
 
-    /// The number under which a tape may keep keys of these rules for good; `None` unless they are the default ones.
+    /// The number under which a cassette may keep keys of these rules for good; `None` unless they are the default ones.
     /// Custom conditions have no part in a key.
     pub fn scheme(&self) -> Option<u32> {
         let Self { method, scheme, host, port, path, query, headers, body, custom: _ } = self;
@@ -65,34 +65,34 @@ impl Rules {
 
     /// The bytes that requests have in common if they are the same question.
     pub(crate) fn canonical(&self, request: &Request<'_>) -> Vec<u8> {
-        let mut out = Pieces(Vec::with_capacity(64 + request.target.len() + request.body_bytes().len()));
-        Part::ALL.into_iter().for_each(|part| self.put(part, request, &mut out));
+        let mut out = LengthPrefixed(Vec::with_capacity(64 + request.target.len() + request.body_bytes().len()));
+        RequestPart::ALL.into_iter().for_each(|part| self.put(part, request, &mut out));
         out.0
     }
 
     /// The same of one part.
-    pub(crate) fn canonical_part(&self, part: Part, request: &Request<'_>) -> Vec<u8> {
-        let mut out = Pieces(Vec::new());
+    pub(crate) fn canonical_part(&self, part: RequestPart, request: &Request<'_>) -> Vec<u8> {
+        let mut out = LengthPrefixed(Vec::new());
         self.put(part, request, &mut out);
         out.0
     }
 
-    fn put(&self, part: Part, request: &Request<'_>, out: &mut Pieces) {
+    fn put(&self, part: RequestPart, request: &Request<'_>, out: &mut LengthPrefixed) {
         match part {
-            Part::Method if self.method => out.put(b'm', &request.method),
-            Part::Scheme if self.scheme => out.put(b's', &request.scheme.to_ascii_lowercase()),
-            Part::Host if self.host => out.put(b'h', &request.host.to_ascii_lowercase()),
-            Part::Port if self.port => out.put(b'p', &request.port.to_be_bytes()),
-            Part::Method | Part::Scheme | Part::Host | Part::Port => {}
-            Part::Path => self.put_path(request, out),
-            Part::Query => self.put_query(request, out),
-            Part::Headers => {
+            RequestPart::Method if self.method => out.put(b'm', &request.method),
+            RequestPart::Scheme if self.scheme => out.put(b's', &request.scheme.to_ascii_lowercase()),
+            RequestPart::Host if self.host => out.put(b'h', &request.host.to_ascii_lowercase()),
+            RequestPart::Port if self.port => out.put(b'p', &request.port.to_be_bytes()),
+            RequestPart::Method | RequestPart::Scheme | RequestPart::Host | RequestPart::Port => {}
+            RequestPart::Path => self.put_path(request, out),
+            RequestPart::Query => self.put_query(request, out),
+            RequestPart::Headers => {
                 for header in self.headers_of(request) {
                     out.put(b'n', &header.name.to_ascii_lowercase());
                     out.put(b'v', &header.value);
                 }
             }
-            Part::Body => self.put_body(&self.decompressed(request), out),
+            RequestPart::Body => self.put_body(&self.decompressed(request), out),
         }
     }
 
@@ -109,7 +109,7 @@ impl Rules {
         }
     }
 
-    fn put_path(&self, request: &Request<'_>, out: &mut Pieces) {
+    fn put_path(&self, request: &Request<'_>, out: &mut LengthPrefixed) {
         let path = normalized_path(request.path());
         match &self.path {
             PathRule::Ignored => {}
@@ -118,7 +118,7 @@ impl Rules {
         }
     }
 
-    fn put_query(&self, request: &Request<'_>, out: &mut Pieces) {
+    fn put_query(&self, request: &Request<'_>, out: &mut LengthPrefixed) {
         match (&self.query, request.query()) {
             (QueryRule::Ignored, _) => {}
             (QueryRule::AsSent, query) => out.put_optional(query),
@@ -142,7 +142,7 @@ impl Rules {
         headers
     }
 
-    fn put_body(&self, request: &Request<'_>, out: &mut Pieces) {
+    fn put_body(&self, request: &Request<'_>, out: &mut LengthPrefixed) {
         let body = request.body_bytes();
         match &self.body {
             BodyRule::Ignored => {}
@@ -158,7 +158,7 @@ impl Rules {
 
 /// What a body is, as its `Content-Type` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum BodyContent {
     Json,
     Form,
     /// With this boundary.
@@ -166,7 +166,7 @@ pub(crate) enum Content {
     Other,
 }
 
-impl Content {
+impl BodyContent {
     pub(crate) fn of(headers: &[Header<'_>]) -> Self {
         let Some(value) = headers.iter().find(|header| header.is("content-type")).map(|header| &header.value) else {
             return Self::Other;
@@ -209,9 +209,9 @@ pub(crate) fn without_boundary<'a>(body: &'a [u8], boundary: &[u8]) -> Cow<'a, [
     Cow::Owned(out)
 }
 
-struct Pieces(Vec<u8>);
+struct LengthPrefixed(Vec<u8>);
 
-impl Pieces {
+impl LengthPrefixed {
     fn put(&mut self, tag: u8, bytes: &[u8]) {
         self.0.push(tag);
         self.0.extend((bytes.len() as u64).to_le_bytes());
@@ -242,14 +242,14 @@ impl Pieces {
     }
 
     fn put_content(&mut self, request: &Request<'_>, body: &[u8]) {
-        match Content::of(&request.headers) {
-            Content::Json => self.put_json(body, &[]),
-            Content::Form => {
+        match BodyContent::of(&request.headers) {
+            BodyContent::Json => self.put_json(body, &[]),
+            BodyContent::Form => {
                 self.0.push(b'f');
                 self.put_pairs(body, &[]);
             }
-            Content::Multipart(boundary) => self.put(b'b', &without_boundary(body, &boundary)),
-            Content::Other => self.put(b'b', body),
+            BodyContent::Multipart(boundary) => self.put(b'b', &without_boundary(body, &boundary)),
+            BodyContent::Other => self.put(b'b', body),
         }
     }
 

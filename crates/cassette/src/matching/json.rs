@@ -1,7 +1,7 @@
 //! JSON bodies in a form in which equal ones have equal bytes, and places in them.
 //!
 //! As RFC 8785 has it, members are sorted and space is left out. Numbers that a double cannot hold are not rounded as it would
-//! have them be: a body with one is no JSON here, and is compared as bytes.
+//! have them be: a body with one is not JSON here, and is compared as bytes.
 
 use serde_json::{Number, Value};
 use std::fmt;
@@ -13,11 +13,11 @@ use std::ops::Range;
 /// Pointer (RFC 6901), `/messages/0/id`, for names with dots in them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JsonPath {
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum PathStep {
     /// A name of a member or the position of an element.
     Name(String),
     Any,
@@ -28,14 +28,14 @@ impl JsonPath {
     /// Reads a path.
     ///
     /// # Errors
-    /// A name is empty, as in `a..b`, or nothing is named behind `**`.
+    /// A name is empty, as in `a..b`, or nothing is named after `**`.
     pub fn new(text: &str) -> Result<Self, PathError> {
         let steps: Vec<_> = match text.strip_prefix('/') {
             Some(pointer) => pointer.split('/').map(pointer_step).collect(),
             None => dotted(text).split('.').map(step).collect(),
         };
-        let has_gap = !text.starts_with('/') && steps.contains(&Step::Name(String::new()));
-        match has_gap || steps.last() == Some(&Step::AnyDepth) {
+        let has_gap = !text.starts_with('/') && steps.contains(&PathStep::Name(String::new()));
+        match has_gap || steps.last() == Some(&PathStep::AnyDepth) {
             true => Err(PathError { path: text.to_owned() }),
             false => Ok(Self { steps }),
         }
@@ -46,15 +46,15 @@ fn dotted(text: &str) -> &str {
     text.strip_prefix("$.").unwrap_or(text)
 }
 
-fn step(name: &str) -> Step {
+fn step(name: &str) -> PathStep {
     match name {
-        "*" => Step::Any,
-        "**" => Step::AnyDepth,
-        _ => Step::Name(name.to_owned()),
+        "*" => PathStep::Any,
+        "**" => PathStep::AnyDepth,
+        _ => PathStep::Name(name.to_owned()),
     }
 }
 
-fn pointer_step(name: &str) -> Step {
+fn pointer_step(name: &str) -> PathStep {
     step(&name.replace("~1", "/").replace("~0", "~"))
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// Reads a body; `None` if it is no JSON, or holds an integer that would be rounded.
+/// Reads a body; `None` if it is not JSON, or holds an integer that would be rounded.
 pub(crate) fn read(body: &[u8]) -> Option<Value> {
     let value = serde_json::from_slice(body).ok()?;
     (!has_long_integer(body)).then_some(value)
@@ -101,9 +101,9 @@ pub(crate) fn remove(value: &mut Value, paths: &[JsonPath]) {
     }
 }
 
-fn remove_at(value: &mut Value, steps: &[Step]) {
+fn remove_at(value: &mut Value, steps: &[PathStep]) {
     let Some((first, rest)) = steps.split_first() else { return };
-    if *first == Step::AnyDepth {
+    if *first == PathStep::AnyDepth {
         remove_at(value, rest);
         children(value).for_each(|(_, child)| remove_at(child, steps));
         return;
@@ -113,8 +113,8 @@ fn remove_at(value: &mut Value, steps: &[Step]) {
         return;
     }
     match value {
-        Value::Object(members) => members.retain(|name, _| !is_at(first, &Place::Name(name))),
-        // Elements behind keep their positions, so that another path still means what it meant.
+        Value::Object(members) => members.retain(|name, _| !is_at(first, &ChildNames::Name(name))),
+        // Later elements keep their positions, so that another path still means what it meant.
         Value::Array(_) => {
             children(value).filter(|(name, _)| is_at(first, name)).for_each(|(_, child)| *child = Value::Null);
         }
@@ -123,24 +123,24 @@ fn remove_at(value: &mut Value, steps: &[Step]) {
 }
 
 /// What the children of a value are called.
-enum Place<'a> {
+enum ChildNames<'a> {
     Name(&'a str),
     Position(usize),
 }
 
-fn is_at(step: &Step, place: &Place<'_>) -> bool {
+fn is_at(step: &PathStep, place: &ChildNames<'_>) -> bool {
     match (step, place) {
-        (Step::Any | Step::AnyDepth, _) => true,
-        (Step::Name(step), Place::Name(name)) => step == name,
-        (Step::Name(step), Place::Position(position)) => step.parse() == Ok(*position),
+        (PathStep::Any | PathStep::AnyDepth, _) => true,
+        (PathStep::Name(step), ChildNames::Name(name)) => step == name,
+        (PathStep::Name(step), ChildNames::Position(position)) => step.parse() == Ok(*position),
     }
 }
 
-fn children(value: &mut Value) -> Box<dyn Iterator<Item = (Place<'_>, &mut Value)> + '_> {
+fn children(value: &mut Value) -> Box<dyn Iterator<Item = (ChildNames<'_>, &mut Value)> + '_> {
     match value {
-        Value::Object(members) => Box::new(members.iter_mut().map(|(name, child)| (Place::Name(name), child))),
+        Value::Object(members) => Box::new(members.iter_mut().map(|(name, child)| (ChildNames::Name(name), child))),
         Value::Array(elements) => {
-            Box::new(elements.iter_mut().enumerate().map(|(position, child)| (Place::Position(position), child)))
+            Box::new(elements.iter_mut().enumerate().map(|(position, child)| (ChildNames::Position(position), child)))
         }
         _ => Box::new(std::iter::empty()),
     }
@@ -153,15 +153,15 @@ pub(crate) fn at<'v>(value: &'v Value, path: &JsonPath) -> Vec<&'v Value> {
     found
 }
 
-fn gather<'v>(value: &'v Value, steps: &[Step], found: &mut Vec<&'v Value>) {
+fn gather<'v>(value: &'v Value, steps: &[PathStep], found: &mut Vec<&'v Value>) {
     let Some((first, rest)) = steps.split_first() else {
         found.push(value);
         return;
     };
-    if *first == Step::AnyDepth {
+    if *first == PathStep::AnyDepth {
         gather(value, rest, found);
     }
-    let below = if *first == Step::AnyDepth { steps } else { rest };
+    let below = if *first == PathStep::AnyDepth { steps } else { rest };
     for (place, child) in members(value) {
         if is_at(first, &place) {
             gather(child, below, found);
@@ -169,30 +169,34 @@ fn gather<'v>(value: &'v Value, steps: &[Step], found: &mut Vec<&'v Value>) {
     }
 }
 
-/// Where in a text of JSON the values at some paths stand, in order; none inside of another. A text that is no JSON has none.
+/// Where in a text of JSON the values at some paths stand, in order; none inside of another. A text that is not JSON has none.
 pub(crate) fn ranges(text: &[u8], paths: &[JsonPath]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     // A value that is too deep to be one is none here either.
     if serde_json::from_slice::<Value>(text).is_ok() {
-        Walk { text, at: 0, found: &mut found }.value(&paths.iter().map(|path| &path.steps[..]).collect::<Vec<_>>());
+        JsonWalker { text, at: 0, found: &mut found }
+            .value(&paths.iter().map(|path| &path.steps[..]).collect::<Vec<_>>());
     }
     found
 }
 
 /// Goes through a text that is JSON, which is known: nothing is too deep, and everything ends.
-struct Walk<'t> {
+struct JsonWalker<'t> {
     text: &'t [u8],
     at: usize,
     found: &'t mut Vec<Range<usize>>,
 }
 
-impl Walk<'_> {
+impl JsonWalker<'_> {
     /// Goes over a value, of which the places at these steps are wanted.
-    fn value(&mut self, wanted: &[&[Step]]) {
+    fn value(&mut self, wanted: &[&[PathStep]]) {
         self.space();
         // `**` is also nothing at all.
-        let here: Vec<&[Step]> =
-            wanted.iter().flat_map(|steps| [Some(*steps), steps.strip_prefix(&[Step::AnyDepth])]).flatten().collect();
+        let here: Vec<&[PathStep]> = wanted
+            .iter()
+            .flat_map(|steps| [Some(*steps), steps.strip_prefix(&[PathStep::AnyDepth])])
+            .flatten()
+            .collect();
         let begin = self.at;
         let is_it = here.iter().any(|steps| steps.is_empty());
         let below = if is_it { &[][..] } else { &here };
@@ -207,7 +211,7 @@ impl Walk<'_> {
         }
     }
 
-    fn children(&mut self, end: u8, has_names: bool, wanted: &[&[Step]]) {
+    fn children(&mut self, end: u8, has_names: bool, wanted: &[&[PathStep]]) {
         self.at += 1;
         let mut position = 0;
         loop {
@@ -217,10 +221,10 @@ impl Walk<'_> {
                 _ => break,
             }
             let name = has_names.then(|| self.name());
-            let place = name.as_ref().map_or(Place::Position(position), |name| Place::Name(name));
-            let goes_on = |steps: &&[Step]| -> Option<usize> {
+            let place = name.as_ref().map_or(ChildNames::Position(position), |name| ChildNames::Name(name));
+            let goes_on = |steps: &&[PathStep]| -> Option<usize> {
                 let first = steps.first().filter(|first| is_at(first, &place))?;
-                Some(usize::from(*first != Step::AnyDepth))
+                Some(usize::from(*first != PathStep::AnyDepth))
             };
             let below: Vec<_> = wanted.iter().filter_map(|steps| Some(&steps[goes_on(steps)?..])).collect();
             self.value(&below);
@@ -259,11 +263,13 @@ impl Walk<'_> {
     }
 }
 
-fn members(value: &Value) -> Vec<(Place<'_>, &Value)> {
+fn members(value: &Value) -> Vec<(ChildNames<'_>, &Value)> {
     match value {
-        Value::Object(members) => sorted(members).into_iter().map(|(name, child)| (Place::Name(name), child)).collect(),
+        Value::Object(members) => {
+            sorted(members).into_iter().map(|(name, child)| (ChildNames::Name(name), child)).collect()
+        }
         Value::Array(elements) => {
-            elements.iter().enumerate().map(|(position, child)| (Place::Position(position), child)).collect()
+            elements.iter().enumerate().map(|(position, child)| (ChildNames::Position(position), child)).collect()
         }
         _ => Vec::new(),
     }
@@ -319,15 +325,15 @@ fn in_one_form(number: &Number) -> String {
 
 /// A place where two values differ, and what is there: `None` is nothing at all.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Differing<'v> {
+pub(crate) struct ValueDifference<'v> {
     /// As a dotted path, with names as they are.
     pub(crate) place: String,
     /// The path that leaves the difference out, as [`JsonPath::new`] reads it; empty if it is all of the value.
     pub(crate) path: String,
-    pub(crate) sides: Sides<'v>,
+    pub(crate) sides: ValuePair<'v>,
 }
 
-pub(crate) type Sides<'v> = (Option<&'v Value>, Option<&'v Value>);
+pub(crate) type ValuePair<'v> = (Option<&'v Value>, Option<&'v Value>);
 
 /// The first place where two values differ, and what is there: `None` is nothing at all.
 pub(crate) fn first_difference<'v>(
@@ -339,22 +345,22 @@ pub(crate) fn first_difference<'v>(
 }
 
 /// The first so many places where two values differ. Of lists that are not equally long it is the first place in them: what comes
-/// behind it may have moved, and only all of the list can be left out.
-pub(crate) fn differences<'v>(one: &'v Value, other: &'v Value, most: usize) -> Vec<Differing<'v>> {
+/// later may have moved, and only all of the list can be left out.
+pub(crate) fn differences<'v>(one: &'v Value, other: &'v Value, most: usize) -> Vec<ValueDifference<'v>> {
     let mut found = Vec::new();
-    differ(one, other, &mut Comparison { steps: Vec::new(), list: None, most, found: &mut found });
+    differ(one, other, &mut ValueComparison { steps: Vec::new(), list: None, most, found: &mut found });
     found
 }
 
-struct Comparison<'w, 'v> {
+struct ValueComparison<'w, 'v> {
     steps: Vec<String>,
     /// How many steps lead to a list that can be left out as a whole only.
     list: Option<usize>,
     most: usize,
-    found: &'w mut Vec<Differing<'v>>,
+    found: &'w mut Vec<ValueDifference<'v>>,
 }
 
-fn differ<'v>(one: &'v Value, other: &'v Value, comparison: &mut Comparison<'_, 'v>) {
+fn differ<'v>(one: &'v Value, other: &'v Value, comparison: &mut ValueComparison<'_, 'v>) {
     match (one, other) {
         (Value::Object(ones), Value::Object(others)) => {
             let mut names: Vec<_> = ones.keys().chain(others.keys()).collect();
@@ -377,7 +383,7 @@ fn differ<'v>(one: &'v Value, other: &'v Value, comparison: &mut Comparison<'_, 
     }
 }
 
-fn below<'v>(one: Option<&'v Value>, other: Option<&'v Value>, name: &str, comparison: &mut Comparison<'_, 'v>) {
+fn below<'v>(one: Option<&'v Value>, other: Option<&'v Value>, name: &str, comparison: &mut ValueComparison<'_, 'v>) {
     if comparison.found.len() >= comparison.most {
         return;
     }
@@ -389,10 +395,10 @@ fn below<'v>(one: Option<&'v Value>, other: Option<&'v Value>, name: &str, compa
     comparison.steps.pop();
 }
 
-impl<'v> Comparison<'_, 'v> {
-    fn find(&mut self, sides: Sides<'v>) {
+impl<'v> ValueComparison<'_, 'v> {
+    fn find(&mut self, sides: ValuePair<'v>) {
         let path = path_of(&self.steps[..self.list.unwrap_or(self.steps.len())]);
-        self.found.push(Differing { place: self.steps.join("."), path, sides });
+        self.found.push(ValueDifference { place: self.steps.join("."), path, sides });
     }
 }
 

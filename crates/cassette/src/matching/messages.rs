@@ -1,12 +1,12 @@
 //! Messages of WebSockets, compared as bodies are.
 
-use crate::matching::canonical::Part;
+use crate::matching::canonical::RequestPart;
 use crate::matching::json;
 use crate::matching::miss::{Difference, differences};
-use crate::matching::rules::{PathRule, QueryRule, Rules};
+use crate::matching::rules::{MatchRules, PathRule, QueryRule};
 use crate::message::{Body, Header, Request};
 
-impl Rules {
+impl MatchRules {
     /// What differs between a recorded message and the one that came in its place, by the rule for bodies; `None` if that takes them
     /// for the same. Messages have no type: two that are JSON are compared as JSON.
     pub fn message_difference(&self, recorded: &[u8], live: &[u8]) -> Option<String> {
@@ -17,7 +17,7 @@ impl Rules {
             ..Request::default()
         };
         let (recorded, live) = (as_request(recorded), as_request(live));
-        if self.canonical_part(Part::Body, &recorded) == self.canonical_part(Part::Body, &live) {
+        if self.canonical_part(RequestPart::Body, &recorded) == self.canonical_part(RequestPart::Body, &live) {
             return None;
         }
         // Nothing else of these requests is there to differ.

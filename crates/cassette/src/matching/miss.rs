@@ -1,11 +1,11 @@
 //! Why nothing recorded answers a request: the nearest recorded one, and what differs.
 
-use crate::matching::canonical::{Content, Part, without_boundary};
+use crate::matching::canonical::{BodyContent, RequestPart, without_boundary};
 use crate::matching::json;
-use crate::matching::player::Recorded;
-use crate::matching::rules::{BodyRule, PathRule, QueryRule, Rules};
-use crate::matching::url::{Pair, sorted_pairs};
-use crate::message::{Header, Request};
+use crate::matching::recorded::RecordedExchanges;
+use crate::matching::rules::{BodyRule, MatchRules, PathRule, QueryRule};
+use crate::message::{Header, Request, line_of};
+use crate::url::{QueryPair, sorted_pairs};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -40,12 +40,12 @@ pub enum Reason {
         last: u64,
     },
     /// It is like nothing that is recorded.
-    Unlike(Nearest),
+    Unlike(NearestExchange),
 }
 
 /// The recorded request that is nearest to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nearest {
+pub struct NearestExchange {
     /// The number of the exchange.
     pub number: u64,
     /// What was asked then, as method and URL.
@@ -94,7 +94,7 @@ impl fmt::Display for Miss {
 
 impl std::error::Error for Miss {}
 
-impl fmt::Display for Nearest {
+impl fmt::Display for NearestExchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "nearest is exchange {}, {}; what differs:", self.number, self.request)?;
         self.differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
@@ -110,9 +110,9 @@ impl fmt::Display for Difference {
 }
 
 /// The recorded request that is nearest to a request, or that all that are the same were given.
-pub(crate) fn nearest<R: Recorded + ?Sized>(
+pub(crate) fn nearest<R: RecordedExchanges + ?Sized>(
     recorded: &R,
-    rules: &Rules,
+    rules: &MatchRules,
     live: &Request<'_>,
     given: &[usize],
 ) -> Result<Reason, R::Error> {
@@ -128,27 +128,17 @@ pub(crate) fn nearest<R: Recorded + ?Sized>(
     Ok(match (best, given) {
         (Some((_, position, differences)), _) => {
             let request = line_of(recorded.request(position)?.as_ref());
-            Reason::Unlike(Nearest { number: recorded.number(position)?, request, differences })
+            Reason::Unlike(NearestExchange { number: recorded.number(position)?, request, differences })
         }
         (None, [.., last]) => Reason::AllGiven { count: given.len(), last: recorded.number(*last)? },
         (None, []) => Reason::Empty,
     })
 }
 
-/// `GET https://example.com/a?b`; a port is named if it is not that of the scheme.
-pub(crate) fn line_of(request: &Request<'_>) -> String {
-    let Request { method, scheme, host, port, target, .. } = request;
-    let usual = if *scheme == "https" { 443 } else { 80 };
-    let port = if *port == usual { String::new() } else { format!(":{port}") };
-    let [method, scheme, host, target] = [method, scheme, host, target].map(|part| part.to_text_lossy());
-    let host = if host.contains(':') { format!("[{host}]") } else { host.into_owned() };
-    format!("{method} {scheme}://{host}{port}{target}")
-}
-
 /// What differs between two requests; nothing if and only if the rules take them for the same.
-pub(crate) fn differences(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>) -> Vec<Difference> {
+pub(crate) fn differences(rules: &MatchRules, recorded: &Request<'_>, live: &Request<'_>) -> Vec<Difference> {
     let mut found = Vec::new();
-    for part in Part::ALL {
+    for part in RequestPart::ALL {
         if rules.canonical_part(part, recorded) != rules.canonical_part(part, live) {
             explain(rules, part, recorded, live, &mut found);
         }
@@ -165,30 +155,36 @@ pub(crate) fn differences(rules: &Rules, recorded: &Request<'_>, live: &Request<
     found
 }
 
-fn explain(rules: &Rules, part: Part, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+fn explain(
+    rules: &MatchRules,
+    part: RequestPart,
+    recorded: &Request<'_>,
+    live: &Request<'_>,
+    found: &mut Vec<Difference>,
+) {
     let mut whole = |place: &str, of: fn(&Request<'_>) -> String, weight| {
         let (recorded, live) = (Some(of(recorded)), Some(of(live)));
         found.push(Difference { place: place.to_owned(), recorded, live, json_path: None, weight });
     };
     match part {
-        Part::Method => whole("method", |request| request.method.to_text_lossy().into_owned(), 800),
-        Part::Scheme => whole("scheme", |request| request.scheme.to_text_lossy().into_owned(), 200),
-        Part::Host => whole("host", |request| request.host.to_text_lossy().into_owned(), 3_200),
-        Part::Port => whole("port", |request| request.port.to_string(), 400),
-        Part::Path => {
+        RequestPart::Method => whole("method", |request| request.method.to_text_lossy().into_owned(), 800),
+        RequestPart::Scheme => whole("scheme", |request| request.scheme.to_text_lossy().into_owned(), 200),
+        RequestPart::Host => whole("host", |request| request.host.to_text_lossy().into_owned(), 3_200),
+        RequestPart::Port => whole("port", |request| request.port.to_string(), 400),
+        RequestPart::Path => {
             let weight = 200 + 1_400 * unlikeness(recorded.path(), live.path()) / 1_000;
             let [recorded, live] =
                 [recorded, live].map(|request| Some(String::from_utf8_lossy(request.path()).into_owned()));
             let place = if matches!(rules.path, PathRule::Captures(_)) { "path, in what is captured" } else { "path" };
             found.push(Difference { place: place.to_owned(), recorded, live, json_path: None, weight });
         }
-        Part::Query => explain_query(rules, recorded, live, found),
-        Part::Headers => explain_headers(rules, recorded, live, found),
-        Part::Body => explain_body(rules, recorded, live, found),
+        RequestPart::Query => explain_query(rules, recorded, live, found),
+        RequestPart::Headers => explain_headers(rules, recorded, live, found),
+        RequestPart::Body => explain_body(rules, recorded, live, found),
     }
 }
 
-fn explain_query(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+fn explain_query(rules: &MatchRules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
     let [one, other] = [recorded, live].map(|request| request.query());
     match &rules.query {
         QueryRule::AsSent => {
@@ -210,7 +206,7 @@ fn explain_pairs(
     found: &mut Vec<Difference>,
 ) {
     let [recorded, live] = [recorded, live].map(|query| sorted_pairs(query.unwrap_or_default()));
-    let pair = |(name, value): Pair<'_>| (name.into_owned(), value.map(|value| value.into_owned()));
+    let pair = |(name, value): QueryPair<'_>| (name.into_owned(), value.map(|value| value.into_owned()));
     let by_name = by_name([recorded, live].map(|pairs| pairs.into_iter().map(pair)));
     let compared = |name: &[u8]| !left_out.iter().any(|out| out.as_bytes() == name);
     for (name, [recorded, live]) in by_name.into_iter().filter(|(name, _)| compared(name)) {
@@ -235,7 +231,7 @@ pub(crate) fn by_name<V>(sides: [impl Iterator<Item = (Vec<u8>, V)>; 2]) -> BTre
     by_name
 }
 
-fn explain_headers(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+fn explain_headers(rules: &MatchRules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
     let [recorded, live] = [recorded, live].map(|request| rules.headers_of(request));
     let header = |header: &Header<'_>| (header.name.to_ascii_lowercase(), header.value.to_vec());
     for (name, [recorded, live]) in by_name([recorded, live].map(|headers| headers.into_iter().map(header))) {
@@ -253,23 +249,23 @@ fn values_differ(place: String, recorded: Vec<Vec<u8>>, live: Vec<Vec<u8>>) -> D
     Difference { place, recorded, live, json_path: None, weight: 100 }
 }
 
-fn explain_body(rules: &Rules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
+fn explain_body(rules: &MatchRules, recorded: &Request<'_>, live: &Request<'_>, found: &mut Vec<Difference>) {
     let (recorded, live) = (&*rules.decompressed(recorded), &*rules.decompressed(live));
     let [one, other] = [recorded, live].map(Request::body_bytes);
     let weight = 100 + 400 * unlikeness(one, other) / 1_000;
-    let contents = [recorded, live].map(|request| Content::of(&request.headers));
+    let contents = [recorded, live].map(|request| BodyContent::of(&request.headers));
     match (&rules.body, &contents) {
         (BodyRule::Length, _) => {
             let [recorded, live] = [one, other].map(|body| Some(format!("{} bytes", body.len())));
             let place = "length of the body".to_owned();
             found.push(Difference { place, recorded, live, json_path: None, weight });
         }
-        (BodyRule::Content, [Content::Form, Content::Form]) => {
+        (BodyRule::Content, [BodyContent::Form, BodyContent::Form]) => {
             explain_pairs("form field", Some(one), Some(other), &[], found);
         }
-        (BodyRule::Content, [Content::Json, Content::Json]) => explain_json(one, other, &[], weight, found),
+        (BodyRule::Content, [BodyContent::Json, BodyContent::Json]) => explain_json(one, other, &[], weight, found),
         (BodyRule::JsonWithout(paths), _) => explain_json(one, other, paths, weight, found),
-        (BodyRule::Content, [Content::Multipart(of_one), Content::Multipart(of_other)]) => {
+        (BodyRule::Content, [BodyContent::Multipart(of_one), BodyContent::Multipart(of_other)]) => {
             found.push(bytes_differ(&without_boundary(one, of_one), &without_boundary(other, of_other), weight));
         }
         _ => found.push(bytes_differ(one, other, weight)),
@@ -290,7 +286,7 @@ fn explain_json(recorded: &[u8], live: &[u8], left_out: &[json::JsonPath], weigh
     }
     // All of them say together how unlike the bodies are.
     let weights = std::iter::once(weight).chain(std::iter::repeat(0));
-    found.extend(differing.into_iter().zip(weights).map(|(json::Differing { place, path, sides }, weight)| {
+    found.extend(differing.into_iter().zip(weights).map(|(json::ValueDifference { place, path, sides }, weight)| {
         let [recorded, live] = excerpts(sides);
         let place = if place.is_empty() { "body".to_owned() } else { format!("body at {}", shorten(place)) };
         Difference { place, recorded, live, json_path: (!path.is_empty()).then_some(path), weight }
@@ -298,7 +294,7 @@ fn explain_json(recorded: &[u8], live: &[u8], left_out: &[json::JsonPath], weigh
 }
 
 /// Two values, each as much of it as shows where they differ.
-fn excerpts((recorded, live): json::Sides<'_>) -> [Option<String>; 2] {
+fn excerpts((recorded, live): json::ValuePair<'_>) -> [Option<String>; 2] {
     if let (Some(Value::String(recorded)), Some(Value::String(live))) = (recorded, live) {
         let at = common_start(recorded.as_bytes(), live.as_bytes());
         return [recorded, live].map(|text| Some(shown_text(text, at)));
@@ -381,7 +377,7 @@ mod tests {
             let before = "You are a frog. Answer as frogs do. ".repeat(200);
             asked(&format!(r#"{{"prompt":"{before}Croak {word} ändern.{before}"}}"#))
         };
-        let found = differences(&Rules::default(), &prompt("löud"), &prompt("söft"));
+        let found = differences(&MatchRules::default(), &prompt("löud"), &prompt("söft"));
         assert_eq!(found.len(), 1);
         let [recorded, live] = [&found[0].recorded, &found[0].live].map(|side| side.as_deref().unwrap());
         assert!(recorded.contains("löud ändern") && live.contains("söft ändern"), "{recorded} {live}");
@@ -393,11 +389,11 @@ mod tests {
     fn all_places_that_differ_are_named() {
         let one = asked(r#"{"id":1,"messages":[{"at":1,"text":"a"},{"at":2,"text":"b"}],"user":"x"}"#);
         let other = asked(r#"{"id":2,"messages":[{"at":3,"text":"a"},{"at":4,"text":"b"}]}"#);
-        let found = differences(&Rules::default(), &one, &other);
+        let found = differences(&MatchRules::default(), &one, &other);
         let places: Vec<_> = found.iter().map(|difference| difference.place.as_str()).collect();
         assert_eq!(places, ["body at id", "body at messages.0.at", "body at messages.1.at", "body at user"]);
         let paths = found.iter().map(|difference| json::JsonPath::new(difference.json_path.as_ref().unwrap()).unwrap());
-        let rules = Rules { body: BodyRule::JsonWithout(paths.collect()), ..Rules::default() };
+        let rules = MatchRules { body: BodyRule::JsonWithout(paths.collect()), ..MatchRules::default() };
         assert!(rules.same(&one, &other));
     }
 }

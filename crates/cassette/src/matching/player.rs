@@ -1,104 +1,20 @@
 //! Which recorded exchange answers a request.
 //!
 //! 1. Recorded requests with the same key lie in one lane. A lane is looked into when it is first asked for: requests whose
-//!    keys are equal by chance are told apart there, so that opening a tape decodes nothing.
+//!    keys are equal by chance are told apart there, so that opening a cassette decodes nothing.
 //! 2. Equal requests of a lane are a queue in the order in which they began, which is not that in which they ended. Each is
 //!    answered once; what comes then is decided by [`Repeats`].
 //! 3. Threads share a player. Only those that ask the same question wait for each other, and for no longer than it takes to
 //!    take a turn.
 
-use crate::error::ReadError;
-use crate::exchange::Exchange;
-use crate::key::KeyScheme;
 use crate::matching::miss::{Miss, Reason, nearest};
-use crate::matching::rules::Rules;
+use crate::matching::recorded::RecordedExchanges;
+use crate::matching::rules::MatchRules;
 use crate::message::Request;
-use crate::tape::Tape;
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Mutex, OnceLock, PoisonError};
-
-/// Recorded exchanges, by their positions, which are below [`count`](Recorded::count).
-pub trait Recorded {
-    /// Why one cannot be read.
-    type Error;
-
-    /// How many there are.
-    fn count(&self) -> usize;
-
-    /// The positions in the order in which requests began.
-    fn in_order(&self) -> Vec<usize>;
-
-    /// The number of an exchange.
-    ///
-    /// # Errors
-    /// What it lies in is damaged.
-    fn number(&self, position: usize) -> Result<u64, Self::Error>;
-
-    /// What was asked, redacted as it was when it was recorded.
-    ///
-    /// # Errors
-    /// What it lies in is damaged.
-    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Self::Error>;
-
-    /// The upper halves of the keys of all requests under these rules, by position.
-    ///
-    /// # Errors
-    /// What they lie in is damaged.
-    fn keys(&self, rules: &Rules) -> Result<Vec<u32>, Self::Error> {
-        (0..self.count()).map(|position| Ok((rules.key(self.request(position)?.as_ref()) >> 32) as u32)).collect()
-    }
-}
-
-impl Recorded for [Exchange<'_>] {
-    type Error = Infallible;
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn in_order(&self) -> Vec<usize> {
-        let mut positions: Vec<_> = (0..self.len()).collect();
-        positions.sort_by_key(|&position| self[position].number);
-        positions
-    }
-
-    fn number(&self, position: usize) -> Result<u64, Infallible> {
-        Ok(self[position].number)
-    }
-
-    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, Infallible> {
-        Ok(Cow::Borrowed(&self[position].request))
-    }
-}
-
-impl Recorded for Tape {
-    type Error = ReadError;
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn in_order(&self) -> Vec<usize> {
-        (0..self.len()).collect()
-    }
-
-    fn number(&self, position: usize) -> Result<u64, ReadError> {
-        Ok(self.outline(position)?.exchange.number)
-    }
-
-    fn request(&self, position: usize) -> Result<Cow<'_, Request<'_>>, ReadError> {
-        Ok(Cow::Owned(Tape::request(self, position)?))
-    }
-
-    /// From the index, if the tape was sealed with the keys of these rules; else every request is read.
-    fn keys(&self, rules: &Rules) -> Result<Vec<u32>, ReadError> {
-        self.upper_keys(&KeyScheme::of(rules))
-    }
-}
 
 /// What comes after all recorded answers to a question were given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,7 +30,7 @@ pub enum Repeats {
 
 /// A recorded exchange that answers a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundExchange {
     /// Where it is among those that are recorded.
     pub position: usize,
     /// How often it was given before.
@@ -123,14 +39,14 @@ pub struct Found {
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotFound<E> {
+pub enum NoAnswer<E> {
     /// Nothing that is recorded answers it.
     Miss(Box<Miss>),
     /// What is recorded cannot be read.
     Unreadable(E),
 }
 
-impl<E: fmt::Display> fmt::Display for NotFound<E> {
+impl<E: fmt::Display> fmt::Display for NoAnswer<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Miss(miss) => miss.fmt(f),
@@ -139,32 +55,32 @@ impl<E: fmt::Display> fmt::Display for NotFound<E> {
     }
 }
 
-impl<E: fmt::Debug + fmt::Display> std::error::Error for NotFound<E> {}
+impl<E: fmt::Debug + fmt::Display> std::error::Error for NoAnswer<E> {}
 
-/// Answers requests from what is recorded, which it borrows or shares: `Player<&Tape>`, `Player<Arc<Tape>>`.
+/// Answers requests from what is recorded, which it borrows or shares: `Player<&Cassette>`, `Player<Arc<Cassette>>`.
 pub struct Player<P> {
     recorded: P,
-    rules: Rules,
+    rules: MatchRules,
     repeats: Repeats,
-    lanes: HashMap<u32, Lane>,
+    lanes: HashMap<u32, KeyGroup>,
 }
 
 /// Recorded requests whose keys are equal.
-struct Lane {
+struct KeyGroup {
     positions: Vec<usize>,
     /// By the hash of the canonical bytes of their requests.
-    queues: OnceLock<HashMap<[u8; 32], Queue>>,
+    queues: OnceLock<HashMap<[u8; 32], RecordedAnswers>>,
 }
 
 /// Recorded requests that are the same question, in the order in which they began.
-struct Queue {
+struct RecordedAnswers {
     positions: Vec<usize>,
-    turns: Mutex<Turns>,
+    turns: Mutex<AnswersGiven>,
 }
 
 /// What was given of a queue.
 #[derive(Default)]
-struct Turns {
+struct AnswersGiven {
     given: Vec<u64>,
     /// Everything before was given.
     fresh_from: usize,
@@ -172,17 +88,17 @@ struct Turns {
     next: usize,
 }
 
-impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
-    /// A player of what is recorded. A tape is not read for it beyond its index, if the rules are those it was sealed with.
+impl<P: Deref<Target = R>, R: RecordedExchanges + ?Sized> Player<P> {
+    /// A player of what is recorded. A cassette is not read for it beyond its index, if the rules are those it was sealed with.
     ///
     /// # Errors
     /// A request cannot be read.
-    pub fn new(recorded: P, rules: Rules, repeats: Repeats) -> Result<Self, R::Error> {
+    pub fn new(recorded: P, rules: MatchRules, repeats: Repeats) -> Result<Self, R::Error> {
         let keys = recorded.keys(&rules)?;
-        let mut lanes: HashMap<u32, Lane> = HashMap::new();
+        let mut lanes: HashMap<u32, KeyGroup> = HashMap::new();
         for position in recorded.in_order() {
             let lane = lanes.entry(keys[position]);
-            let lane = lane.or_insert_with(|| Lane { positions: Vec::new(), queues: OnceLock::new() });
+            let lane = lane.or_insert_with(|| KeyGroup { positions: Vec::new(), queues: OnceLock::new() });
             lane.positions.push(position);
         }
         Ok(Self { recorded, rules, repeats, lanes })
@@ -192,9 +108,9 @@ impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
     /// ones are.
     ///
     /// # Errors
-    /// [`NotFound::Miss`] with the nearest recorded exchange, or [`NotFound::Unreadable`].
-    pub fn find(&self, live: &Request<'_>) -> Result<Found, NotFound<R::Error>> {
-        match self.look(live).map_err(NotFound::Unreadable)? {
+    /// [`NoAnswer::Miss`] with the nearest recorded exchange, or [`NoAnswer::Unreadable`].
+    pub fn find(&self, live: &Request<'_>) -> Result<FoundExchange, NoAnswer<R::Error>> {
+        match self.look(live).map_err(NoAnswer::Unreadable)? {
             Some(found) => Ok(found),
             None => Err(self.explain(live)),
         }
@@ -204,23 +120,23 @@ impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
     ///
     /// # Errors
     /// What is recorded cannot be read.
-    pub fn look(&self, live: &Request<'_>) -> Result<Option<Found>, R::Error> {
+    pub fn look(&self, live: &Request<'_>) -> Result<Option<FoundExchange>, R::Error> {
         self.queue(live)?.map_or(Ok(None), |queue| self.take_turn(queue, live))
     }
 
     /// Why nothing answers a request, for which [`Player::look`] found nothing. It looks at up to ten thousand recorded requests.
-    pub fn explain(&self, live: &Request<'_>) -> NotFound<R::Error> {
+    pub fn explain(&self, live: &Request<'_>) -> NoAnswer<R::Error> {
         match self.queue(live) {
             Ok(queue) => self.miss(live, queue),
-            Err(error) => NotFound::Unreadable(error),
+            Err(error) => NoAnswer::Unreadable(error),
         }
     }
 
     /// What was never given, by position.
     pub fn unused(&self) -> Vec<usize> {
-        let given_of = |lane: &Lane| {
+        let given_of = |lane: &KeyGroup| {
             let queues = lane.queues.get().into_iter().flat_map(HashMap::values);
-            queues.flat_map(Queue::given).collect::<Vec<_>>()
+            queues.flat_map(RecordedAnswers::given).collect::<Vec<_>>()
         };
         let mut is_unused = vec![true; self.recorded.count()];
         self.lanes.values().flat_map(given_of).for_each(|position| is_unused[position] = false);
@@ -228,7 +144,7 @@ impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
     }
 
     /// The queue of requests that are the same question.
-    fn queue(&self, live: &Request<'_>) -> Result<Option<&Queue>, R::Error> {
+    fn queue(&self, live: &Request<'_>) -> Result<Option<&RecordedAnswers>, R::Error> {
         let Some(lane) = self.lanes.get(&((self.rules.key(live) >> 32) as u32)) else { return Ok(None) };
         let queues = match lane.queues.get() {
             Some(queues) => queues,
@@ -240,13 +156,13 @@ impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
         Ok(queues.get(&self.question(live)))
     }
 
-    fn told_apart(&self, positions: &[usize]) -> Result<HashMap<[u8; 32], Queue>, R::Error> {
+    fn told_apart(&self, positions: &[usize]) -> Result<HashMap<[u8; 32], RecordedAnswers>, R::Error> {
         let mut apart: HashMap<_, Vec<usize>> = HashMap::new();
         for &position in positions {
             let question = self.question(self.recorded.request(position)?.as_ref());
             apart.entry(question).or_default().push(position);
         }
-        Ok(apart.into_iter().map(|(question, positions)| (question, Queue::new(positions))).collect())
+        Ok(apart.into_iter().map(|(question, positions)| (question, RecordedAnswers::new(positions))).collect())
     }
 
     /// What stands for a request under the rules: requests are the same question if and only if theirs are equal.
@@ -255,7 +171,7 @@ impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
     }
 
     /// The next one of a queue whose custom conditions hold.
-    fn take_turn(&self, queue: &Queue, live: &Request<'_>) -> Result<Option<Found>, R::Error> {
+    fn take_turn(&self, queue: &RecordedAnswers, live: &Request<'_>) -> Result<Option<FoundExchange>, R::Error> {
         let mut turns = queue.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let count = queue.positions.len();
         let fresh = (turns.fresh_from..count).filter(|&place| turns.given[place] == 0);
@@ -268,12 +184,12 @@ impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
                 self.first_that_holds(queue, live, round)?
             }
         };
-        Ok(place.map(|place| Found { position: queue.positions[place], given_before: turns.take(place) }))
+        Ok(place.map(|place| FoundExchange { position: queue.positions[place], given_before: turns.take(place) }))
     }
 
     fn first_that_holds(
         &self,
-        queue: &Queue,
+        queue: &RecordedAnswers,
         live: &Request<'_>,
         places: impl Iterator<Item = usize>,
     ) -> Result<Option<usize>, R::Error> {
@@ -294,23 +210,23 @@ impl<P: Deref<Target = R>, R: Recorded + ?Sized> Player<P> {
     }
 
     /// Explains why there is no answer; the queue is that of the same question, if it was ever asked.
-    fn miss(&self, live: &Request<'_>, queue: Option<&Queue>) -> NotFound<R::Error> {
-        let given: Vec<_> = queue.into_iter().flat_map(Queue::given).collect();
+    fn miss(&self, live: &Request<'_>, queue: Option<&RecordedAnswers>) -> NoAnswer<R::Error> {
+        let given: Vec<_> = queue.into_iter().flat_map(RecordedAnswers::given).collect();
         let all_given = |last| Ok(Reason::AllGiven { count: given.len(), last: self.recorded.number(last)? });
         let reason = match (given.last(), queue) {
             (Some(&last), Some(queue)) if given.len() == queue.positions.len() => all_given(last),
             _ => nearest(&*self.recorded, &self.rules, live, &given),
         };
         match reason {
-            Ok(reason) => NotFound::Miss(Box::new(Miss::new(live, reason))),
-            Err(error) => NotFound::Unreadable(error),
+            Ok(reason) => NoAnswer::Miss(Box::new(Miss::new(live, reason))),
+            Err(error) => NoAnswer::Unreadable(error),
         }
     }
 }
 
-impl Queue {
+impl RecordedAnswers {
     fn new(positions: Vec<usize>) -> Self {
-        let turns = Turns { given: vec![0; positions.len()], ..Turns::default() };
+        let turns = AnswersGiven { given: vec![0; positions.len()], ..AnswersGiven::default() };
         Self { positions, turns: Mutex::new(turns) }
     }
 
@@ -321,7 +237,7 @@ impl Queue {
     }
 }
 
-impl Turns {
+impl AnswersGiven {
     /// Gives what is at a place; gives how often it was given before.
     fn take(&mut self, place: usize) -> u64 {
         let before = self.given[place];

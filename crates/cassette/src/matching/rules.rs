@@ -9,12 +9,12 @@ use std::sync::Arc;
 /// What two requests must share to be the same question.
 ///
 /// By default method, scheme, host, port, path, query and body; headers are left out, since they change from one version of
-/// a client to the next. Change single fields, or begin with [`Rules::lenient`].
+/// a client to the next. Change single fields, or begin with [`MatchRules::lenient`].
 ///
 /// What is compared is compared in one form: hosts in small letters, escapes as RFC 3986 prefers them, queries and forms as
 /// pairs sorted by name, JSON with sorted members and without space, multipart bodies without their random boundary.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct MatchRules {
     /// `GET` is not `POST`, nor `get`.
     pub method: bool,
     /// `http` is not `https`.
@@ -25,7 +25,7 @@ pub struct Rules {
     pub port: bool,
     /// The target before the `?`.
     pub path: PathRule,
-    /// The target behind the `?`.
+    /// The target after the `?`.
     pub query: QueryRule,
     /// Headers, by name in any case; all values of a name, in order.
     pub headers: HeaderRule,
@@ -90,7 +90,7 @@ pub enum BodyRule {
     Ignored,
     /// By their length.
     Length,
-    /// As JSON, whatever their `Content-Type`, without what is at these paths. What is no JSON is compared byte by byte.
+    /// As JSON, whatever their `Content-Type`, without what is at these paths. What is not JSON is compared byte by byte.
     JsonWithout(Vec<JsonPath>),
     /// As JSON, and only what is at these paths. A body that has nothing at one of them equals only the same bytes.
     JsonAt(Vec<JsonPath>),
@@ -113,7 +113,7 @@ impl fmt::Debug for dyn Condition {
     }
 }
 
-impl Default for Rules {
+impl Default for MatchRules {
     fn default() -> Self {
         Self {
             method: true,
@@ -129,7 +129,7 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl MatchRules {
     /// Rules that leave out query and body.
     pub fn lenient() -> Self {
         Self { query: QueryRule::Ignored, body: BodyRule::Ignored, ..Self::default() }

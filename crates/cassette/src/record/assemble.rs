@@ -4,7 +4,7 @@
 //! where someone [keeps](Keep) them: then a draft has no more than one piece of a body in memory, however long the body. Only
 //! the body of a request stays until it is too long to take part in a request key.
 
-use super::event::{Event, Piece};
+use super::event::{BodyPiece, Event};
 use super::whole::BodyForm;
 use crate::bytes::Bytes;
 use crate::exchange::{Exchange, Note, Outcome};
@@ -14,7 +14,7 @@ use crate::redact::{REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, correct_length};
 use std::collections::BTreeMap;
 
 /// Takes the pieces of long bodies.
-pub(crate) trait Keep {
+pub(crate) trait PieceSink {
     /// What may go wrong.
     type Error: From<&'static str>;
 
@@ -29,9 +29,9 @@ pub(crate) trait Keep {
 }
 
 /// For bodies that are wanted in memory.
-pub(crate) struct KeepNothing;
+pub(crate) struct InMemory;
 
-impl Keep for KeepNothing {
+impl PieceSink for InMemory {
     type Error = &'static str;
     const PIECE_BYTES: usize = usize::MAX;
     const SHARED_BYTES_MIN: usize = usize::MAX;
@@ -43,16 +43,16 @@ impl Keep for KeepNothing {
 
 /// An exchange whose bodies lie beside it.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct ExchangeDraft {
     pub(crate) exchange: Exchange<'static>,
-    request: Growing,
-    response: Growing,
+    request: PartialBody,
+    response: PartialBody,
     has_begun: bool,
 }
 
 /// A body, as far as it is there.
 #[derive(Debug, Default)]
-struct Growing {
+struct PartialBody {
     is_there: bool,
     chunks: Vec<Chunk>,
     kept: Vec<u32>,
@@ -62,19 +62,19 @@ struct Growing {
 /// Makes exchanges.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
-    drafts: BTreeMap<u64, Draft>,
+    drafts: BTreeMap<u64, ExchangeDraft>,
     meta: BTreeMap<Bytes<'static>, Bytes<'static>>,
     next_number: u64,
 }
 
 impl Assembler {
     /// Takes what happened next; gives the exchange that is over with it.
-    pub(crate) fn take<K: Keep>(
+    pub(crate) fn take<K: PieceSink>(
         &mut self,
         number: u64,
         event: Event<'_>,
         keeper: &mut K,
-    ) -> Result<Option<Draft>, K::Error> {
+    ) -> Result<Option<ExchangeDraft>, K::Error> {
         match event {
             Event::Meta(note) => {
                 let note = note.into_owned();
@@ -83,12 +83,12 @@ impl Assembler {
             }
             Event::Whole(exchange) => {
                 self.note_number(number);
-                Draft::of(*exchange, keeper).map(Some)
+                ExchangeDraft::of(*exchange, keeper).map(Some)
             }
             Event::Begin { started_ns, has_body, request } => {
                 // One of the same number that has begun before will not be over: this one is another.
                 let has_begun = self.drafts.get(&number).is_some_and(|draft| draft.has_begun);
-                let before = if has_begun { self.drafts.remove(&number).map(Draft::partial) } else { None };
+                let before = if has_begun { self.drafts.remove(&number).map(ExchangeDraft::partial) } else { None };
                 let draft = self.draft(number);
                 draft.has_begun = true;
                 draft.request.is_there |= has_body;
@@ -99,28 +99,34 @@ impl Assembler {
         }
     }
 
-    /// Numbers are given in the order in which requests begin, but those who take them may reach the tape in another.
+    /// Numbers are given in the order in which requests begin, but those who take them may reach the cassette in another.
     fn note_number(&mut self, number: u64) {
         self.next_number = self.next_number.max(number.saturating_add(1));
     }
 
     /// The exchange of this number. Something may be known of one before its beginning is: whoever calls things in an order that
     /// cannot be spoils no other exchange.
-    fn draft(&mut self, number: u64) -> &mut Draft {
+    fn draft(&mut self, number: u64) -> &mut ExchangeDraft {
         self.note_number(number);
-        self.drafts
-            .entry(number)
-            .or_insert_with(|| Draft { exchange: Exchange { number, ..Exchange::default() }, ..Draft::default() })
+        self.drafts.entry(number).or_insert_with(|| ExchangeDraft {
+            exchange: Exchange { number, ..Exchange::default() },
+            ..ExchangeDraft::default()
+        })
     }
 
-    fn go_on<K: Keep>(&mut self, number: u64, event: Event<'_>, keeper: &mut K) -> Result<Option<Draft>, K::Error> {
+    fn go_on<K: PieceSink>(
+        &mut self,
+        number: u64,
+        event: Event<'_>,
+        keeper: &mut K,
+    ) -> Result<Option<ExchangeDraft>, K::Error> {
         let is_over = self.draft(number).take(event, keeper)?;
         Ok(if is_over { self.drafts.remove(&number) } else { None })
     }
 
     /// What is left: exchanges that were not over when the recording ended.
-    pub(crate) fn unfinished(&mut self) -> impl Iterator<Item = Draft> + use<> {
-        std::mem::take(&mut self.drafts).into_values().map(Draft::partial)
+    pub(crate) fn unfinished(&mut self) -> impl Iterator<Item = ExchangeDraft> + use<> {
+        std::mem::take(&mut self.drafts).into_values().map(ExchangeDraft::partial)
     }
 
     /// The number after the highest one.
@@ -128,18 +134,18 @@ impl Assembler {
         self.next_number
     }
 
-    /// What is known of the tape: by name, the last value of each.
+    /// What is known of the cassette: by name, the last value of each.
     pub(crate) fn meta(&self) -> impl Iterator<Item = Note<'static>> {
         self.meta.iter().map(|(name, value)| Note { name: name.clone(), value: value.clone() })
     }
 }
 
-impl Draft {
-    fn of<K: Keep>(exchange: Exchange<'_>, keeper: &mut K) -> Result<Self, K::Error> {
+impl ExchangeDraft {
+    fn of<K: PieceSink>(exchange: Exchange<'_>, keeper: &mut K) -> Result<Self, K::Error> {
         let mut exchange = exchange.into_owned();
-        let request = Growing::of(exchange.request.body.take(), KEY_BODY_BYTES_MAX + 1, keeper)?;
+        let request = PartialBody::of(exchange.request.body.take(), KEY_BODY_BYTES_MAX + 1, keeper)?;
         let response = exchange.response.as_mut().and_then(|response| response.body.take());
-        let response = Growing::of(response, 0, keeper)?;
+        let response = PartialBody::of(response, 0, keeper)?;
         Ok(Self { exchange, request, response, has_begun: true })
     }
 
@@ -151,7 +157,7 @@ impl Draft {
     }
 
     /// Whether it is over now.
-    fn take<K: Keep>(&mut self, event: Event<'_>, keeper: &mut K) -> Result<bool, K::Error> {
+    fn take<K: PieceSink>(&mut self, event: Event<'_>, keeper: &mut K) -> Result<bool, K::Error> {
         let exchange = &mut self.exchange;
         match event {
             Event::RequestChunk(piece) => self.request.push(piece, KEY_BODY_BYTES_MAX + 1, keeper)?,
@@ -206,7 +212,7 @@ impl Draft {
     }
 
     /// Hands on what is left of long bodies.
-    pub(crate) fn settle<K: Keep>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+    pub(crate) fn settle<K: PieceSink>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
         self.request.settle(keeper)?;
         self.response.settle(keeper)
     }
@@ -227,19 +233,19 @@ impl Draft {
     pub(crate) fn take_back_request_body(&mut self) {
         if let Some(body) = self.exchange.request.body.take() {
             let (bytes, chunks) = body.into_parts();
-            self.request = Growing { is_there: true, chunks, kept: Vec::new(), rest: bytes.0.into_owned() };
+            self.request = PartialBody { is_there: true, chunks, kept: Vec::new(), rest: bytes.0.into_owned() };
         }
     }
 
     /// How many bytes its bodies have.
     pub(crate) fn body_bytes(&self) -> u64 {
-        let bytes = |body: &Growing| body.chunks.iter().map(|chunk| chunk.bytes as u64).sum::<u64>();
+        let bytes = |body: &PartialBody| body.chunks.iter().map(|chunk| chunk.bytes as u64).sum::<u64>();
         bytes(&self.request) + bytes(&self.response)
     }
 }
 
-impl Growing {
-    fn of<K: Keep>(body: Option<Body<'static>>, held: usize, keeper: &mut K) -> Result<Self, K::Error> {
+impl PartialBody {
+    fn of<K: PieceSink>(body: Option<Body<'static>>, held: usize, keeper: &mut K) -> Result<Self, K::Error> {
         let Some(body) = body else { return Ok(Self::default()) };
         let (bytes, chunks) = body.into_parts();
         let mut growing = Self { is_there: true, chunks, kept: Vec::new(), rest: bytes.0.into_owned() };
@@ -248,7 +254,7 @@ impl Growing {
     }
 
     /// Takes what is next. Fewer bytes than `held` stay here.
-    fn push<K: Keep>(&mut self, piece: Piece<'_>, held: usize, keeper: &mut K) -> Result<(), K::Error> {
+    fn push<K: PieceSink>(&mut self, piece: BodyPiece<'_>, held: usize, keeper: &mut K) -> Result<(), K::Error> {
         let bytes = piece.bytes.len();
         match self.chunks.last_mut() {
             Some(chunk) if piece.goes_on => chunk.bytes += bytes,
@@ -259,7 +265,7 @@ impl Growing {
         self.hand_on(held, keeper)
     }
 
-    fn hand_on<K: Keep>(&mut self, held: usize, keeper: &mut K) -> Result<(), K::Error> {
+    fn hand_on<K: PieceSink>(&mut self, held: usize, keeper: &mut K) -> Result<(), K::Error> {
         if self.kept.is_empty() && self.rest.len() < held {
             return Ok(());
         }
@@ -271,7 +277,7 @@ impl Growing {
         Ok(())
     }
 
-    fn settle<K: Keep>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+    fn settle<K: PieceSink>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
         let is_shared = !self.kept.is_empty() || self.rest.len() >= K::SHARED_BYTES_MIN;
         if is_shared {
             self.hand_on(0, keeper)?;
@@ -312,7 +318,7 @@ mod tests {
     }
 
     fn chunk(bytes: &[u8]) -> Event<'_> {
-        Event::RequestChunk(Piece { at_us: 0, goes_on: true, bytes: bytes.into() })
+        Event::RequestChunk(BodyPiece { at_us: 0, goes_on: true, bytes: bytes.into() })
     }
 
     #[test]
@@ -321,7 +327,7 @@ mod tests {
         let request = Request { headers: vec![Header::new("content-length", "100")], ..Request::default() };
         let note = Event::Note(Note::new(REQUEST_BODY_NOTE, "1"));
         for event in [begin(request), chunk(b"REDACTED"), note] {
-            assert!(assembler.take(0, event, &mut KeepNothing).unwrap().is_none());
+            assert!(assembler.take(0, event, &mut InMemory).unwrap().is_none());
         }
         let exchange = assembler.unfinished().next().unwrap().into_exchange();
         assert_eq!((exchange.outcome, &exchange.request.headers[0].value), (Outcome::Partial, &Bytes::from("8")));
@@ -332,10 +338,10 @@ mod tests {
         let mut assembler = Assembler::default();
         let frame = Event::WsFrame(WsFrame::new(1, Direction::Sent, Opcode::TEXT, "hello"));
         for event in [frame, chunk(b"ab"), begin(Request::default()), chunk(b"cd")] {
-            assert!(assembler.take(3, event, &mut KeepNothing).unwrap().is_none());
+            assert!(assembler.take(3, event, &mut InMemory).unwrap().is_none());
         }
         // Another begins under the same number.
-        let first = assembler.take(3, begin(Request::default()), &mut KeepNothing).unwrap().unwrap().into_exchange();
+        let first = assembler.take(3, begin(Request::default()), &mut InMemory).unwrap().unwrap().into_exchange();
         assert_eq!((first.number, first.started_ns, first.outcome), (3, 5, Outcome::Partial));
         assert_eq!((first.frames.unwrap().len(), first.request.body.unwrap().bytes().len()), (1, 4));
         assert_eq!(assembler.unfinished().count(), 1);

@@ -4,7 +4,7 @@
 //! without the others. Every field is always there; what may be missing says whether it is.
 
 use super::fields;
-use super::whole::{self, Beginning, NoPieces};
+use super::whole::{self, ExchangeStart, InlineOnly};
 use crate::bytes::Bytes;
 use crate::error::Malformed;
 use crate::exchange::{Exchange, Note, Outcome};
@@ -15,7 +15,7 @@ use crate::wire::{Cursor, put_i64, put_u64};
 /// One thing that happened. All but [`Event::Meta`] and [`Event::Whole`] belong to the exchange of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Event<'a> {
-    /// What is known of the tape.
+    /// What is known of the cassette.
     Meta(Note<'a>),
     /// All of an exchange at once.
     Whole(Box<Exchange<'a>>),
@@ -25,13 +25,13 @@ pub(crate) enum Event<'a> {
         has_body: bool,
         request: Request<'a>,
     },
-    RequestChunk(Piece<'a>),
+    RequestChunk(BodyPiece<'a>),
     Informational(Informational<'a>),
     ResponseHead {
         has_body: bool,
         response: Response<'a>,
     },
-    ResponseChunk(Piece<'a>),
+    ResponseChunk(BodyPiece<'a>),
     /// It becomes a WebSocket.
     WsOpen,
     WsFrame(WsFrame<'a>),
@@ -48,7 +48,7 @@ pub(crate) enum Event<'a> {
 
 /// A chunk of a body, or what follows of one that is too long for a frame.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct BodyPiece<'a> {
     pub(crate) at_us: u64,
     pub(crate) goes_on: bool,
     pub(crate) bytes: Bytes<'a>,
@@ -137,8 +137,8 @@ impl<'a> Event<'a> {
             return Err(cursor.malformed("a frame of a later version"));
         }
         if kind == kind::WHOLE {
-            let beginning = Beginning { number: cursor.u64()?, started_ns: cursor.i64()? };
-            let exchange = whole::decode(beginning, Cursor::new(cursor.rest()))?.joined(&NoPieces)?;
+            let beginning = ExchangeStart { number: cursor.u64()?, started_ns: cursor.i64()? };
+            let exchange = whole::decode(beginning, Cursor::new(cursor.rest()))?.joined(&InlineOnly)?;
             return Ok((exchange.number, Self::Whole(Box::new(exchange))));
         }
         let number = if kind == kind::META { 0 } else { cursor.u64()? };
@@ -156,8 +156,8 @@ impl<'a> Event<'a> {
                 has_body: cursor.bool()?,
                 request: fields::request_head(cursor)?,
             },
-            kind::REQUEST_CHUNK => Self::RequestChunk(Piece::get(cursor)?),
-            kind::RESPONSE_CHUNK => Self::ResponseChunk(Piece::get(cursor)?),
+            kind::REQUEST_CHUNK => Self::RequestChunk(BodyPiece::get(cursor)?),
+            kind::RESPONSE_CHUNK => Self::ResponseChunk(BodyPiece::get(cursor)?),
             kind::INFORMATIONAL => Self::Informational(fields::informational(cursor)?),
             kind::RESPONSE_HEAD => {
                 Self::ResponseHead { has_body: cursor.bool()?, response: fields::response_head(cursor)? }
@@ -175,7 +175,7 @@ impl<'a> Event<'a> {
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> BodyPiece<'a> {
     fn put(&self, out: &mut Vec<u8>) {
         put_u64(out, self.at_us);
         out.push(u8::from(self.goes_on));

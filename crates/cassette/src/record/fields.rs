@@ -31,7 +31,7 @@ pub(crate) fn list<'a, T>(
     item: impl Fn(&mut Cursor<'a>) -> Result<T, Malformed>,
 ) -> Result<Vec<T>, Malformed> {
     let count = cursor.count()?;
-    // Items are larger in memory than on the tape: room for the first, and the others find theirs.
+    // Items are larger in memory than on the cassette: room for the first, and the others find theirs.
     let mut items = Vec::with_capacity(count.min(64));
     for _ in 0..count {
         cursor.make_room(size_of::<T>())?;

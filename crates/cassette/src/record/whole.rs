@@ -1,7 +1,7 @@
 //! An exchange in one piece, but for its number and its beginning, which stand where they are shortest: before it in a frame, in
 //! the columns of a block.
 //!
-//! Its bodies lie in it, or are named as pieces that lie elsewhere on the tape, where others share them. Decoding borrows from
+//! Its bodies lie in it, or are named as pieces that lie elsewhere on the cassette, where others share them. Decoding borrows from
 //! what it reads and touches no piece; they are joined, or read one by one, by whoever wants a body.
 //!
 //! Cost: 0.1 µs each way for an exchange of 220 bytes; decoding allocates its lists and nothing else.
@@ -31,7 +31,7 @@ impl<'b> BodyForm<'b> {
     }
 }
 
-/// A body as it lies on a tape.
+/// A body as it lies on a cassette.
 #[derive(Clone, Debug)]
 pub(crate) enum StoredBody<'a> {
     Inline(Vec<Chunk>, &'a [u8]),
@@ -50,14 +50,14 @@ pub(crate) struct SharedBody {
 
 /// An exchange whose bodies are apart.
 #[derive(Clone, Debug)]
-pub(crate) struct Whole<'a> {
+pub(crate) struct StoredExchange<'a> {
     pub(crate) exchange: Exchange<'a>,
     pub(crate) request: Option<StoredBody<'a>>,
     pub(crate) response: Option<StoredBody<'a>>,
 }
 
 /// Gives the pieces of shared bodies.
-pub(crate) trait Pieces<'a> {
+pub(crate) trait PieceLookup<'a> {
     /// Why a piece cannot be had, or a record cannot be read.
     type Error: From<Malformed>;
 
@@ -68,9 +68,9 @@ pub(crate) trait Pieces<'a> {
 }
 
 /// For where every body is inline.
-pub(crate) struct NoPieces;
+pub(crate) struct InlineOnly;
 
-impl<'a> Pieces<'a> for NoPieces {
+impl<'a> PieceLookup<'a> for InlineOnly {
     type Error = Malformed;
 
     fn check(&self, _: usize) -> Result<(), Malformed> {
@@ -82,10 +82,10 @@ impl<'a> Pieces<'a> for NoPieces {
     }
 }
 
-impl<'a> Whole<'a> {
+impl<'a> StoredExchange<'a> {
     /// The exchange with its bodies.
     #[inline]
-    pub(crate) fn joined<P: Pieces<'a>>(mut self, pieces: &P) -> Result<Exchange<'a>, P::Error> {
+    pub(crate) fn joined<P: PieceLookup<'a>>(mut self, pieces: &P) -> Result<Exchange<'a>, P::Error> {
         self.exchange.request.body = self.request.map(|body| body.joined(pieces)).transpose()?;
         if let Some(response) = &mut self.exchange.response {
             response.body = self.response.map(|body| body.joined(pieces)).transpose()?;
@@ -94,14 +94,14 @@ impl<'a> Whole<'a> {
     }
 
     /// The request with its body.
-    pub(crate) fn joined_request<P: Pieces<'a>>(self, pieces: &P) -> Result<Request<'a>, P::Error> {
+    pub(crate) fn joined_request<P: PieceLookup<'a>>(self, pieces: &P) -> Result<Request<'a>, P::Error> {
         let body = self.request.map(|body| body.joined(pieces)).transpose()?;
         Ok(Request { body, ..self.exchange.request })
     }
 }
 
 impl<'a> StoredBody<'a> {
-    fn joined<P: Pieces<'a>>(self, pieces: &P) -> Result<Body<'a>, P::Error> {
+    fn joined<P: PieceLookup<'a>>(self, pieces: &P) -> Result<Body<'a>, P::Error> {
         let (bytes, chunks) = match self {
             Self::Inline(chunks, bytes) => (Bytes::from(bytes), chunks),
             Self::Shared(shared) => (shared.joined(pieces)?, shared.chunks),
@@ -112,7 +112,7 @@ impl<'a> StoredBody<'a> {
 
 impl SharedBody {
     /// All its bytes. No more than one piece is read beyond them, however many there are said to be.
-    fn joined<'a, P: Pieces<'a>>(&self, pieces: &P) -> Result<Bytes<'a>, P::Error> {
+    fn joined<'a, P: PieceLookup<'a>>(&self, pieces: &P) -> Result<Bytes<'a>, P::Error> {
         pieces.check(self.bytes)?;
         let mut joined = Bytes::EMPTY;
         for (index, &number) in self.pieces.iter().enumerate() {
@@ -193,12 +193,12 @@ fn put_body(out: &mut Vec<u8>, form: BodyForm<'_>) {
 
 /// When an exchange began, as a number and as a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Beginning {
+pub(crate) struct ExchangeStart {
     pub(crate) number: u64,
     pub(crate) started_ns: i64,
 }
 
-impl Beginning {
+impl ExchangeStart {
     pub(crate) fn of(exchange: &Exchange<'_>) -> Self {
         Self { number: exchange.number, started_ns: exchange.started_ns }
     }
@@ -206,11 +206,11 @@ impl Beginning {
 
 /// The exchange that began then, from all that the cursor has.
 #[inline]
-pub(crate) fn decode(beginning: Beginning, mut cursor: Cursor<'_>) -> Result<Whole<'_>, Malformed> {
+pub(crate) fn decode(beginning: ExchangeStart, mut cursor: Cursor<'_>) -> Result<StoredExchange<'_>, Malformed> {
     if cursor.u8()? != VERSION {
         return Err(cursor.malformed("an exchange of a later version"));
     }
-    let mut whole = Whole { exchange: Exchange::default(), request: None, response: None };
+    let mut whole = StoredExchange { exchange: Exchange::default(), request: None, response: None };
     let exchange = &mut whole.exchange;
     (exchange.number, exchange.started_ns) = (beginning.number, beginning.started_ns);
     exchange.ended_us = fields::option_u64(&mut cursor)?;
@@ -257,7 +257,7 @@ mod tests {
     /// Every piece has ten bytes; counts how many are asked for.
     struct Tens(Cell<usize>);
 
-    impl Pieces<'static> for Tens {
+    impl PieceLookup<'static> for Tens {
         type Error = Malformed;
 
         fn check(&self, _: usize) -> Result<(), Malformed> {
@@ -277,7 +277,7 @@ mod tests {
         encode_with(&mut row, &Exchange::default(), BodyForm::Shared(&chunks, &[0; 1000]), BodyForm::Absent);
         let row: &'static [u8] = row.leak();
         let tens = Tens(Cell::new(0));
-        assert!(decode(Beginning::default(), Cursor::new(row)).unwrap().joined(&tens).is_err());
+        assert!(decode(ExchangeStart::default(), Cursor::new(row)).unwrap().joined(&tens).is_err());
         assert_eq!(tens.0.get(), 3);
     }
 }

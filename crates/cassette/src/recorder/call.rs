@@ -1,121 +1,52 @@
 //! An exchange that is recorded as it happens.
 
-use super::gate::Gate;
-use super::queue::{Queue, frame_of};
-use super::redacting::{Give, Redacting, Redactor};
-use crate::bytes::Bytes;
+use super::gate::FilterGate;
+use super::queue::{WriteQueue, frame_of};
+use super::redacting::{ExchangeRedactor, RecordingRedaction};
 use crate::error::RecordError;
-use crate::exchange::{Exchange, Note, Outcome};
-use crate::message::{Body, Header, Informational, Request, Response};
-use crate::record::event::{Event, Piece};
+use crate::exchange::Note;
+use crate::message::{Informational, Request, Response};
+use crate::record::event::Event;
+use crate::record::retell::{EventSink, ExchangeEnd, FrameBudget, MessageSide, give_chunk, give_some};
 use crate::redact::Tally;
 use crate::websocket::WsFrame;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// A chunk of more bytes is cut for the journal, and is one again when it is read.
-const CHUNK_BYTES_MAX: usize = 1 << 20;
 
 /// An exchange that began and is not over. Everything that happens to it is a frame of its own.
 ///
 /// Secrets are taken out before anything is queued, unless the recorder keeps them; so a chunk may wait until it is known that no
-/// secret goes on behind it: [`Stream`](crate::redact::Stream) says how long.
+/// secret goes on after it: [`BodyRedactor`](crate::redact::BodyRedactor) says how long.
 ///
-/// One that is dropped without [`Call::end`] is partial on the tape. All times are microseconds after its beginning.
+/// One that is dropped without [`OpenExchange::end`] is partial on the cassette. All times are microseconds after its beginning.
 ///
 /// Every method waits while the recorder's queue is full, and gives an error once the recorder has failed.
-pub struct Call {
-    queue: Arc<Queue>,
-    gate: Option<Gate>,
+pub struct OpenExchange {
+    queue: Arc<WriteQueue>,
+    gate: Option<FilterGate>,
     number: u64,
-    redactor: Option<Mutex<Redactor>>,
+    redactor: Option<Mutex<ExchangeRedactor>>,
     tally: Option<Arc<Tally>>,
-    frames: FrameRoom,
+    frames: FrameBudget,
 }
 
-/// The frames of one exchange are one row of a sealed tape, so there is an end to them. What comes then is not recorded, and the
-/// exchange is truncated.
-const EXCHANGE_FRAMES_BYTES_MAX: usize = 256 << 20;
-
-/// A frame takes about so much beside its payload.
-const FRAME_HEAD_BYTES: usize = 16;
-
-/// How much of the frames of an exchange was recorded.
-#[derive(Default)]
-struct FrameRoom {
-    taken: AtomicUsize,
-    is_exceeded: AtomicBool,
-}
-
-impl FrameRoom {
-    /// Whether a frame is recorded. None is after the first that is not.
-    fn takes(&self, frame: &WsFrame<'_>) -> bool {
-        let bytes = frame.payload.len() + FRAME_HEAD_BYTES;
-        let before = self.taken.fetch_add(bytes, Ordering::Relaxed);
-        let takes = before.saturating_add(bytes) <= EXCHANGE_FRAMES_BYTES_MAX;
-        if !takes {
-            self.taken.store(EXCHANGE_FRAMES_BYTES_MAX, Ordering::Relaxed);
-            self.is_exceeded.store(true, Ordering::Relaxed);
-        }
-        takes
-    }
-
-    /// How an exchange ended, if some of its frames may be missing.
-    fn outcome<'a>(&self, outcome: Outcome<'a>) -> Outcome<'a> {
-        match outcome {
-            Outcome::Complete if self.is_exceeded.load(Ordering::Relaxed) => Outcome::Truncated,
-            outcome => outcome,
-        }
-    }
-}
-
-/// Whose body grows.
-#[derive(Clone, Copy)]
-pub(crate) enum Side {
-    Request,
-    Response,
-}
-
-impl Side {
-    pub(crate) fn chunk(self, piece: Piece<'_>) -> Event<'_> {
-        match self {
-            Self::Request => Event::RequestChunk(piece),
-            Self::Response => Event::ResponseChunk(piece),
-        }
-    }
-}
-
-/// How an exchange ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ending<'a> {
-    /// When everything was over, in microseconds after the beginning; `None` if that is not known.
-    pub ended_us: Option<u64>,
-    /// What came after the body of the request.
-    pub request_trailers: Vec<Header<'a>>,
-    /// What came after the body of the response.
-    pub response_trailers: Vec<Header<'a>>,
-    /// How it ended.
-    pub outcome: Outcome<'a>,
-}
-
-impl Call {
+impl OpenExchange {
     /// Begins an exchange with a request and as much of its body as is there; more can follow if there is a body at all.
     pub(super) fn begin(
-        (queue, gate): (Arc<Queue>, Option<Gate>),
-        redacting: Option<&Redacting>,
+        (queue, gate): (Arc<WriteQueue>, Option<FilterGate>),
+        redacting: Option<&RecordingRedaction>,
         number: u64,
         started_ns: i64,
         request: &Request<'_>,
     ) -> Result<Self, RecordError> {
-        let redactor = redacting.map(|redacting| Mutex::new(Redactor::new(redacting.redaction.clone())));
+        let redactor = redacting.map(|redacting| Mutex::new(ExchangeRedactor::new(redacting.redaction.clone())));
         let tally = redacting.map(|redacting| redacting.tally.clone());
-        let call = Self { queue, gate, number, redactor, tally, frames: FrameRoom::default() };
+        let call = Self { queue, gate, number, redactor, tally, frames: FrameBudget::default() };
         call.redacting(
             |redactor, give| redactor.begin(started_ns, request, give),
             |give| {
                 give(&Event::Begin { started_ns, has_body: request.body.is_some(), request: request.head() })?;
-                give_some(Side::Request, request.body.as_ref(), give)
+                give_some(MessageSide::Request, request.body.as_ref(), give)
             },
         )?;
         Ok(call)
@@ -131,7 +62,7 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn request_chunk(&self, at_us: u64, bytes: &[u8]) -> Result<(), RecordError> {
-        self.chunk(at_us, bytes, Side::Request)
+        self.chunk(at_us, bytes, MessageSide::Request)
     }
 
     /// A response of status 100 to 199 came.
@@ -145,7 +76,7 @@ impl Call {
         )
     }
 
-    /// The response came, with as much of its body as is there; its trailers belong to [`Call::end`].
+    /// The response came, with as much of its body as is there; its trailers belong to [`OpenExchange::end`].
     ///
     /// # Errors
     /// The recorder has failed.
@@ -157,7 +88,7 @@ impl Call {
             |redactor, give| redactor.response(response, give),
             |give| {
                 give(&Event::ResponseHead { has_body: response.body.is_some(), response: response.head() })?;
-                give_some(Side::Response, response.body.as_ref(), give)
+                give_some(MessageSide::Response, response.body.as_ref(), give)
             },
         )
     }
@@ -167,7 +98,7 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn response_chunk(&self, at_us: u64, bytes: &[u8]) -> Result<(), RecordError> {
-        self.chunk(at_us, bytes, Side::Response)
+        self.chunk(at_us, bytes, MessageSide::Response)
     }
 
     /// It is a WebSocket from here on.
@@ -175,7 +106,7 @@ impl Call {
     /// # Errors
     /// The recorder has failed.
     pub fn open_websocket(&self) -> Result<(), RecordError> {
-        self.redacting(Redactor::open_websocket, |give| give(&Event::WsOpen))
+        self.redacting(ExchangeRedactor::open_websocket, |give| give(&Event::WsOpen))
     }
 
     /// A frame went one way or the other. After about 256 MiB of frames no more are recorded, and the exchange is truncated.
@@ -201,9 +132,9 @@ impl Call {
     ///
     /// # Errors
     /// The recorder has failed.
-    pub fn end(mut self, ending: Ending<'_>) -> Result<(), RecordError> {
+    pub fn end(mut self, ending: ExchangeEnd<'_>) -> Result<(), RecordError> {
         let outcome = self.frames.outcome(ending.outcome);
-        let ending = Ending { outcome, ..ending };
+        let ending = ExchangeEnd { outcome, ..ending };
         if let Some(gate) = &self.gate {
             gate.open(&self.queue)?;
         }
@@ -213,11 +144,11 @@ impl Call {
             self.count(&redactor);
             return ended;
         }
-        let Ending { ended_us, request_trailers, response_trailers, outcome } = ending;
+        let ExchangeEnd { ended_us, request_trailers, response_trailers, outcome } = ending;
         self.give(&Event::End { ended_us, request: request_trailers, response: response_trailers, outcome })
     }
 
-    fn chunk(&self, at_us: u64, bytes: &[u8], side: Side) -> Result<(), RecordError> {
+    fn chunk(&self, at_us: u64, bytes: &[u8], side: MessageSide) -> Result<(), RecordError> {
         self.redacting(
             |redactor, give| redactor.chunk(side, at_us, bytes, give),
             |give| give_chunk(side, at_us, bytes, give),
@@ -227,10 +158,10 @@ impl Call {
     /// Does one thing if secrets are taken out, and another if they are kept.
     fn redacting(
         &self,
-        with: impl FnOnce(&mut Redactor, &mut Give<'_>) -> Result<(), RecordError>,
-        without: impl FnOnce(&mut Give<'_>) -> Result<(), RecordError>,
+        with: impl FnOnce(&mut ExchangeRedactor, &mut EventSink<'_>) -> Result<(), RecordError>,
+        without: impl FnOnce(&mut EventSink<'_>) -> Result<(), RecordError>,
     ) -> Result<(), RecordError> {
-        if self.gate.as_ref().is_some_and(Gate::is_shut) {
+        if self.gate.as_ref().is_some_and(FilterGate::is_shut) {
             return Ok(());
         }
         let mut give = |event: &Event<'_>| self.give(event);
@@ -249,8 +180,8 @@ impl Call {
     }
 
     /// Counts what was found, unless the exchange is left out.
-    fn count(&self, redactor: &Redactor) {
-        if let Some(tally) = self.tally.as_ref().filter(|_| !self.gate.as_ref().is_some_and(Gate::is_shut)) {
+    fn count(&self, redactor: &ExchangeRedactor) {
+        if let Some(tally) = self.tally.as_ref().filter(|_| !self.gate.as_ref().is_some_and(FilterGate::is_shut)) {
             tally.merge(redactor.findings());
         }
     }
@@ -262,7 +193,7 @@ impl Call {
 }
 
 /// What waits of an exchange that is not over is recorded still; if the recorder has failed, it says so elsewhere.
-impl Drop for Call {
+impl Drop for OpenExchange {
     fn drop(&mut self) {
         if let Some(gate) = &self.gate {
             let _ = gate.open(&self.queue);
@@ -275,66 +206,8 @@ impl Drop for Call {
     }
 }
 
-/// Gives an exchange that is too long for one frame as if it happened now. It is redacted already, if it is to be.
-pub(super) fn retell(exchange: &Exchange<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-    let Exchange { started_ns, ended_us, request, response, .. } = exchange;
-    let has_body = request.body.is_some();
-    give(&Event::Begin { started_ns: *started_ns, has_body, request: request.head() })?;
-    give_some(Side::Request, request.body.as_ref(), give)?;
-    let mut informational = exchange.informational.iter();
-    informational.try_for_each(|informational| give(&Event::Informational(informational.borrowed())))?;
-    if let Some(response) = response {
-        give(&Event::ResponseHead { has_body: response.body.is_some(), response: response.head() })?;
-        give_some(Side::Response, response.body.as_ref(), give)?;
-    }
-    let room = FrameRoom::default();
-    if let Some(frames) = &exchange.frames {
-        give(&Event::WsOpen)?;
-        let mut taken = frames.iter().take_while(|frame| room.takes(frame));
-        taken.try_for_each(|frame| give(&Event::WsFrame(frame.borrowed())))?;
-    }
-    exchange.notes.iter().try_for_each(|note| give(&Event::Note(note.borrowed())))?;
-    let trailers = |trailers: &[Header<'_>]| trailers.iter().map(|header| header.clone().into_owned()).collect();
-    let outcome = room.outcome(exchange.outcome.borrowed());
-    let response = response.as_ref().map_or(Vec::new(), |response| trailers(&response.trailers));
-    give(&Event::End { ended_us: *ended_us, request: trailers(&request.trailers), response, outcome })
-}
-
-/// Gives the chunks of a body.
-pub(super) fn give_body(side: Side, body: &Body<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-    body.pieces().try_for_each(|(at_us, bytes)| give_chunk(side, at_us, bytes, give))
-}
-
-fn give_some(side: Side, body: Option<&Body<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
-    body.map_or(Ok(()), |body| give_body(side, body, give))
-}
-
-fn give_chunk(side: Side, at_us: u64, bytes: &[u8], give: &mut Give<'_>) -> Result<(), RecordError> {
-    let (first, rest) = bytes.split_at(bytes.len().min(CHUNK_BYTES_MAX));
-    give(&side.chunk(Piece { at_us, goes_on: false, bytes: Bytes::from(first) }))?;
-    let mut rest = rest.chunks(CHUNK_BYTES_MAX);
-    rest.try_for_each(|bytes| give(&side.chunk(Piece { at_us, goes_on: true, bytes: Bytes::from(bytes) })))
-}
-
-impl fmt::Debug for Call {
+impl fmt::Debug for OpenExchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("number", &self.number).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::websocket::{Direction, Opcode};
-
-    #[test]
-    fn frames_of_an_exchange_have_an_end() {
-        let room = FrameRoom::default();
-        let frame = WsFrame::new(0, Direction::Sent, Opcode::BINARY, vec![0; (1 << 20) - FRAME_HEAD_BYTES]);
-        assert_eq!((0..300).filter(|_| room.takes(&frame)).count(), 256);
-        assert!(!room.takes(&WsFrame::new(0, Direction::Sent, Opcode::BINARY, "")));
-        assert_eq!(room.outcome(Outcome::Complete), Outcome::Truncated);
-        assert_eq!(room.outcome(Outcome::Partial), Outcome::Partial);
-        assert_eq!(FrameRoom::default().outcome(Outcome::Complete), Outcome::Complete);
     }
 }

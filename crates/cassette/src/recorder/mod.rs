@@ -1,6 +1,6 @@
-//! Recording: what happens goes into a queue, a thread writes it to a journal, and stopping makes a sealed tape of that.
+//! Recording: what happens goes into a queue, a thread writes it to a journal, and stopping makes a sealed cassette of that.
 //!
-//! 1. [`Recorder::record`] and the methods of [`Call`] put things into the queue and return. The queue is bounded in bytes; who
+//! 1. [`Recorder::record`] and the methods of [`OpenExchange`] put things into the queue and return. The queue is bounded in bytes; who
 //!    finds it full waits.
 //! 2. The thread takes everything that is there at once, appends it to the journal, and hands it to the system with one write:
 //!    what was taken survives the death of the program. That happens within about a millisecond. Who waits for it does the same
@@ -8,41 +8,39 @@
 //!    disk as well. The journal's file gets its name with the first write; until then an empty file of another name is locked.
 //! 3. Secrets are taken out of an exchange before a byte of it is written: of a whole one by the thread, of one that is recorded
 //!    as it happens by whoever records it.
-//! 4. [`Recorder::finish`] takes what is left in the queue, seals the tape and takes the journal away. If nothing was written by then,
+//! 4. [`Recorder::finish`] takes what is left in the queue, seals the cassette and takes the journal away. If nothing was written by then,
 //!    it seals from memory; should that take longer than a millisecond, the thread writes the journal meanwhile. [`Recorder::stop`],
 //!    and dropping, write what is left: the recording stays and can be read, gone on with and sealed.
 
 mod call;
 mod gate;
 mod queue;
-mod redacting;
+pub(crate) mod redacting;
 mod watch;
 
-pub(crate) use call::Side;
-pub use call::{Call, Ending};
-use redacting::Redacting;
-pub(crate) use redacting::Redactor;
+pub use crate::record::retell::ExchangeEnd;
+pub use call::OpenExchange;
+use redacting::RecordingRedaction;
 
-use crate::error::{Failure, ReadError, RecordError, SealError};
+use crate::error::{FileError, ReadError, RecordError, SealError};
 use crate::exchange::{Exchange, Note};
+use crate::file::folder_and_name;
 use crate::filter::{Filter, Verdict};
 use crate::key::KeyScheme;
 use crate::message::Request;
 use crate::record::event::Event;
-use crate::recording::{self, Frames, Source, is_blank, recording_path};
+use crate::record::retell::retell;
+use crate::recording::{self, RecordingFrames, RecordingSource, is_blank, recording_path};
 use crate::redact::{Findings, Redaction};
-use crate::seal::read::Sealed;
-use crate::tape::{SealOptions, folder_and_name};
-use call::retell;
-use gate::{Gate, Sieve};
+use crate::seal::options::SealOptions;
+use crate::seal::read::SealedFile;
+use gate::{FilterGate, LeftOutFilter};
 use journal::{Chain, Disk, Durability, Journal, SingleFile, SyncError};
-use queue::{Item, Numbering, Queue, Writing, append_frame, frame_of, weight};
-use std::fmt;
-use std::fs;
-use std::io;
+use queue::{ExchangeNumbering, FrameWriter, QueueItem, WriteQueue, append_frame, frame_of, weight};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use watch::Job;
+use std::{fmt, fs, io};
+use watch::WriterJob;
 
 /// How many bytes may wait to be written.
 pub const QUEUE_BYTES_DEFAULT: usize = 64 << 20;
@@ -53,7 +51,7 @@ const WHOLE_BYTES_MAX: usize = 4 << 20;
 /// A recording of more bytes goes through its journal before it is sealed, even if none of it was written yet.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
-/// How a tape is recorded.
+/// How a cassette is recorded.
 #[derive(Clone, Debug)]
 pub struct RecorderOptions {
     queue_bytes: usize,
@@ -93,9 +91,9 @@ impl RecorderOptions {
         self
     }
 
-    /// How durable the tape is when [`Recorder::finish`] returns: on the disk, unless less is asked for. Then finishing does not
-    /// wait for a new tape, and a loss of power within the next seconds may leave none, or one that is not whole and says so when it is
-    /// opened. What was on the disk before is not risked: what an older tape holds, and what a [sync](Recorder::sync) of the
+    /// How durable the cassette is when [`Recorder::finish`] returns: on the disk, unless less is asked for. Then finishing does not
+    /// wait for a new cassette, and a loss of power within the next seconds may leave none, or one that is not whole and says so when it is
+    /// opened. What was on the disk before is not risked: what an older cassette holds, and what a [sync](Recorder::sync) of the
     /// recording has put there.
     #[must_use]
     pub fn sealing(mut self, durability: Durability) -> Self {
@@ -103,7 +101,7 @@ impl RecorderOptions {
         self
     }
 
-    /// How the request keys of the sealed tape are made.
+    /// How the request keys of the sealed cassette are made.
     #[must_use]
     pub fn key(mut self, key: KeyScheme) -> Self {
         self.seal.key = key;
@@ -125,7 +123,7 @@ impl RecorderOptions {
         self
     }
 
-    /// What is not recorded. It is counted on the tape, so it does not vanish without a trace; what is left out takes a number
+    /// What is not recorded. It is counted on the cassette, so it does not vanish without a trace; what is left out takes a number
     /// all the same. A request that may be left out for its response is held back in memory until that begins, or 8 MiB are there.
     #[must_use]
     pub fn filter(mut self, filter: Filter) -> Self {
@@ -133,7 +131,7 @@ impl RecorderOptions {
         self
     }
 
-    /// Something to be known of the tape, such as its name. The last value of a name counts.
+    /// Something to be known of the cassette, such as its name. The last value of a name counts.
     #[must_use]
     pub fn meta(mut self, note: Note<'static>) -> Self {
         self.meta.push(note);
@@ -141,38 +139,38 @@ impl RecorderOptions {
     }
 }
 
-/// Records a tape. Any number of threads may use one.
+/// Records a cassette. Any number of threads may use one.
 ///
 /// ```
-/// use cassette::{Exchange, Recorder, RecorderOptions, Request, Response, Tape};
+/// use cassette::{Exchange, Recorder, RecorderOptions, Request, Response, Cassette};
 ///
-/// let path = std::env::temp_dir().join(format!("recorded-{}.tape", std::process::id()));
+/// let path = std::env::temp_dir().join(format!("recorded-{}.cassette", std::process::id()));
 /// let recorder = Recorder::open(&path, RecorderOptions::default())?;
 /// let request = Request { method: "GET".into(), target: "/frogs".into(), ..Request::default() };
 /// let response = Response { status: 200, ..Response::default() };
 /// recorder.record(Exchange { request, response: Some(response), ..Exchange::default() })?;
 /// recorder.finish()?;
 ///
-/// let tape = Tape::open(&path)?;
-/// assert_eq!(tape.exchange(0)?.request.target, "/frogs");
+/// let cassette = Cassette::open(&path)?;
+/// assert_eq!(cassette.exchange(0)?.request.target, "/frogs");
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Recorder {
-    queue: Arc<Queue>,
+    queue: Arc<WriteQueue>,
     /// Gone when the recorder has ended.
     journal: Option<Arc<Journal>>,
-    writing: Arc<Writing>,
+    writing: Arc<FrameWriter>,
     path: PathBuf,
     recording: PathBuf,
     disk: Arc<dyn Disk>,
     seal: SealOptions,
-    sieve: Option<Arc<Sieve>>,
+    sieve: Option<Arc<LeftOutFilter>>,
     warnings: Vec<String>,
 }
 
 impl Recorder {
-    /// Records to a tape: a new one, or after what a sealed one holds, or after what a crash left of a recording.
+    /// Records to a cassette: a new one, or after what a sealed one holds, or after what a crash left of a recording.
     ///
     /// # Errors
     /// Somebody records to it, what is there is not what was written, or the system refuses.
@@ -185,14 +183,14 @@ impl Recorder {
         let beginning = if options.durability == Durability::Fsync { Durability::Fsync } else { Durability::None };
         let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default().beginning(beginning))
             .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
-        let sieve = options.filter.clone().map(Sieve::new);
+        let sieve = options.filter.clone().map(LeftOutFilter::new);
         if let (Some(sieve), Some(sealed)) = (&sieve, &sealed) {
             sealed.meta()?.iter().for_each(|note| sieve.counts.read(note));
         }
         let mut next_number = sealed.as_ref().map_or(0, |sealed| sealed.trailer().next_number);
         if journal.progress().appended > 0 {
             let shown = recording.display().to_string();
-            let survey = recording::survey(&Frames::On(disk.clone()), &shown, None)?;
+            let survey = recording::survey(&RecordingFrames::On(disk.clone()), &shown, None)?;
             if sealed.as_ref().map_or(Ok(false), |sealed| survey.is_on(sealed, &disk, &shown))? {
                 // A crash came between the sealing and the removal. The lock on it goes with the journal.
                 remove(&recording)?;
@@ -204,11 +202,12 @@ impl Recorder {
                 notes.for_each(|note| sieve.counts.read(&note));
             }
         }
-        let queue = Arc::new(Queue::new(options.queue_bytes, next_number));
+        let queue = Arc::new(WriteQueue::new(options.queue_bytes, next_number));
         let journal = Arc::new(journal);
-        let redacting = options.redaction.map(Redacting::new);
-        let writing = Arc::new(Writing { durability: options.durability, redacting });
-        let job = Job { queue: Arc::downgrade(&queue), journal: Arc::downgrade(&journal), writing: writing.clone() };
+        let redacting = options.redaction.map(RecordingRedaction::new);
+        let writing = Arc::new(FrameWriter { durability: options.durability, redacting });
+        let job =
+            WriterJob { queue: Arc::downgrade(&queue), journal: Arc::downgrade(&journal), writing: writing.clone() };
         // To wait for the disk is the writer's.
         if options.durability == Durability::Fsync {
             job.begin()
@@ -291,7 +290,7 @@ impl Recorder {
         if self.leaves_out(&exchange).map_err(TryRecordError::Failed)? {
             return self.queue.number().map_err(TryRecordError::Failed);
         }
-        self.queue.try_give(Box::new(exchange), Numbering::Next)
+        self.queue.try_give(Box::new(exchange), ExchangeNumbering::Next)
     }
 
     /// As [`Recorder::record_started`], if there is room in the queue.
@@ -302,7 +301,7 @@ impl Recorder {
         if self.leaves_out(&exchange).map_err(TryRecordError::Failed)? {
             return self.queue.take_number(exchange.number).map_err(TryRecordError::Failed);
         }
-        self.queue.try_give(Box::new(exchange), Numbering::Started).map(drop)
+        self.queue.try_give(Box::new(exchange), ExchangeNumbering::Started).map(drop)
     }
 
     /// Records an exchange under the next number and returns when it is as durable as asked.
@@ -319,10 +318,10 @@ impl Recorder {
     ///
     /// # Errors
     /// The recorder has failed, or the head of the request is too long.
-    pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<Call, RecordError> {
-        let gate = self.sieve.clone().map(|sieve| Gate::new(sieve, request, &self.queue, self.redaction()));
+    pub fn begin(&self, started_ns: i64, request: &Request<'_>) -> Result<OpenExchange, RecordError> {
+        let gate = self.sieve.clone().map(|sieve| FilterGate::new(sieve, request, &self.queue, self.redaction()));
         let gate = gate.transpose()?;
-        Call::begin(
+        OpenExchange::begin(
             (self.queue.clone(), gate),
             self.writing.redacting.as_ref(),
             self.queue.number()?,
@@ -331,7 +330,7 @@ impl Recorder {
         )
     }
 
-    /// Something to be known of the tape; the last value of a name counts.
+    /// Something to be known of the cassette; the last value of a name counts.
     ///
     /// # Errors
     /// The recorder has failed.
@@ -384,10 +383,10 @@ impl Recorder {
         journal.close().map_err(journal_failed)
     }
 
-    /// Writes what waits and seals the tape. Exchanges that are not over are partial on it.
+    /// Writes what waits and seals the cassette. Exchanges that are not over are partial on it.
     ///
     /// # Errors
-    /// The recorder has failed, at any time since it was opened, or the tape cannot be sealed, such as for a secret in it. The
+    /// The recorder has failed, at any time since it was opened, or the cassette cannot be sealed, such as for a secret in it. The
     /// recording is there still.
     pub fn finish(mut self) -> Result<(), RecordError> {
         let journal = self.end(Self::seal)?;
@@ -401,7 +400,7 @@ impl Recorder {
     /// Has done what is to be done with what is left in the queue, and ends.
     fn end(
         &mut self,
-        last: impl FnOnce(&Self, &Journal, (Vec<Item>, usize)) -> Result<(), RecordError>,
+        last: impl FnOnce(&Self, &Journal, (Vec<QueueItem>, usize)) -> Result<(), RecordError>,
     ) -> Result<Journal, RecordError> {
         let journal = self.journal.take().ok_or(RecordError::Closed)?;
         let left = self.queue.close();
@@ -412,15 +411,15 @@ impl Recorder {
         done.map(|()| journal)
     }
 
-    fn write(&self, journal: &Journal, left: Vec<Item>) -> Result<(), RecordError> {
+    fn write(&self, journal: &Journal, left: Vec<QueueItem>) -> Result<(), RecordError> {
         queue::frames(left, self.writing.redacting.as_ref(), &mut |frame| append_frame(journal, frame))?;
         journal.sync(self.writing.durability.max(Durability::Os)).map_err(journal_failed)
     }
 
-    fn seal(&self, journal: &Journal, (left, bytes): (Vec<Item>, usize)) -> Result<(), RecordError> {
+    fn seal(&self, journal: &Journal, (left, bytes): (Vec<QueueItem>, usize)) -> Result<(), RecordError> {
         if journal.has_begun() || journal.progress().appended > 0 || bytes > HELD_BYTES_MAX {
             self.write(journal, left)?;
-            return self.seal_frames(journal, Frames::On(self.disk.clone()));
+            return self.seal_frames(journal, RecordingFrames::On(self.disk.clone()));
         }
         let mut held = Vec::new();
         queue::frames(left, self.writing.redacting.as_ref(), &mut |frame| {
@@ -429,22 +428,22 @@ impl Recorder {
         })?;
         // Should sealing take long, they do not lie in memory alone meanwhile.
         self.queue.guard();
-        let sealed = self.seal_frames(journal, Frames::Held(&held, journal.progress().chain));
+        let sealed = self.seal_frames(journal, RecordingFrames::Held(&held, journal.progress().chain));
         if sealed.is_err() {
             journal.sync(Durability::Os).map_err(journal_failed)?;
         }
         sealed
     }
 
-    fn seal_frames(&self, journal: &Journal, frames: Frames<'_>) -> Result<(), RecordError> {
+    fn seal_frames(&self, journal: &Journal, frames: RecordingFrames<'_>) -> Result<(), RecordError> {
         let sealed = sealed_at(&self.path)?;
         if sealed.is_some() && journal.progress().chain == Chain::genesis() {
-            // Nothing is to be added to the tape.
+            // Nothing is to be added to the cassette.
             return Ok(());
         }
         let (folder, name) = folder_and_name(&self.path).map_err(SealError::Disk)?;
         let shown = self.recording.display().to_string();
-        let source = Source { journal, frames, shown: &shown };
+        let source = RecordingSource { journal, frames, shown: &shown };
         recording::seal(&source, &folder, &name, self.seal.clone(), sealed.as_ref())
     }
 }
@@ -486,7 +485,7 @@ fn journal_failed(error: SyncError) -> RecordError {
     RecordError::Journal(error.to_string())
 }
 
-/// A note of the tape without secrets.
+/// A note of the cassette without secrets.
 fn redacted(note: Note<'static>, redaction: Option<&Redaction>) -> Note<'static> {
     let Some(redaction) = redaction else { return note };
     let mut exchange = Exchange { notes: vec![note], ..Exchange::default() };
@@ -494,8 +493,8 @@ fn redacted(note: Note<'static>, redaction: Option<&Redaction>) -> Note<'static>
     exchange.notes.swap_remove(0)
 }
 
-fn sealed_at(path: &Path) -> Result<Option<Sealed>, RecordError> {
-    match Sealed::open(path) {
+fn sealed_at(path: &Path) -> Result<Option<SealedFile>, RecordError> {
+    match SealedFile::open(path) {
         Ok(sealed) => Ok(Some(sealed)),
         Err(ReadError::Disk(failure)) if failure.error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
@@ -512,12 +511,12 @@ fn disk_of(recording: &Path) -> Result<Arc<dyn Disk>, RecordError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => SingleFile::open(recording),
         disk => disk,
     };
-    let disk = disk.map_err(Failure::new("open", recording.display().to_string()))?;
+    let disk = disk.map_err(FileError::new("open", recording.display().to_string()))?;
     Ok(Arc::new(disk))
 }
 
-/// Takes a recording away that is on a sealed tape now.
+/// Takes a recording away that is on a sealed cassette now.
 fn remove(recording: &Path) -> Result<(), RecordError> {
-    fs::remove_file(recording).map_err(Failure::new("remove", recording.display().to_string()))?;
+    fs::remove_file(recording).map_err(FileError::new("remove", recording.display().to_string()))?;
     Ok(())
 }

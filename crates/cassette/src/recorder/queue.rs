@@ -1,18 +1,18 @@
 //! What waits to be written: bounded in bytes, in the order it was given.
 //!
-//! Giving something takes a lock, a number and a place in a list. Who finds the queue full waits until there is room, or is told
+//! Giving something takes a lock, a number and a place in a list. If the queue is full, the caller waits until there is room, or is told
 //! so, as they wish; nothing is dropped. After a failure everything is refused, with what failed.
 //!
 //! One thread at a time writes: most of the time the recorder's own. Who waits until the system has everything writes what is
 //! there instead of asking for it, if nobody writes just then: to be told by another thread takes longer than to write.
 
 use super::TryRecordError;
-use super::call::retell;
-use super::redacting::Redacting;
+use super::redacting::RecordingRedaction;
 use crate::error::RecordError;
 use crate::exchange::{Exchange, NetworkError, Outcome};
 use crate::message::{Body, Header};
 use crate::record::event::{self, Event};
+use crate::record::retell::retell;
 use journal::{Durability, Journal};
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -22,14 +22,14 @@ use std::time::Duration;
 
 /// What is to be written.
 #[derive(Debug)]
-pub(crate) enum Item {
+pub(crate) enum QueueItem {
     /// An exchange, to be encoded by the writer.
     Whole(Box<Exchange<'static>>),
     /// A frame.
     Frame(Vec<u8>),
 }
 
-impl Item {
+impl QueueItem {
     /// About how many bytes it keeps in memory.
     pub(super) fn bytes(&self) -> usize {
         match self {
@@ -58,7 +58,7 @@ pub(crate) fn weight(exchange: &Exchange<'_>) -> usize {
     let notes = exchange.notes.iter();
     let notes: usize = notes.map(|note| note.name.len() + note.value.len() + size_of_val(note)).sum();
     let error = if let Outcome::Aborted(error) = &exchange.outcome { error.message.len() } else { 0 };
-    size_of::<Item>() + asked + answered + informational + frames + notes + error
+    size_of::<QueueItem>() + asked + answered + informational + frames + notes + error
 }
 
 fn of_message(headers: &[Header<'_>], trailers: &[Header<'_>], body: Option<&Body<'_>>) -> usize {
@@ -75,7 +75,7 @@ const ITEMS_AT_FIRST: usize = 4096;
 
 /// Which number an exchange is recorded under.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Numbering {
+pub(crate) enum ExchangeNumbering {
     /// The next one.
     Next,
     /// The one that it has.
@@ -84,8 +84,8 @@ pub(crate) enum Numbering {
 
 /// A queue between those who record and the one who writes.
 #[derive(Debug)]
-pub(crate) struct Queue {
-    state: Mutex<State>,
+pub(crate) struct WriteQueue {
+    state: Mutex<QueueState>,
     bytes_max: usize,
     /// Somebody gave something, or wants something.
     work: Condvar,
@@ -94,10 +94,10 @@ pub(crate) struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    items: Vec<Item>,
+struct QueueState {
+    items: Vec<QueueItem>,
     /// An empty list with the room of one that was written.
-    spare: Vec<Item>,
+    spare: Vec<QueueItem>,
     /// Somebody has taken items and writes them.
     is_writing: bool,
     /// How many wait for progress; telling nobody costs a call into the system as well.
@@ -125,14 +125,14 @@ struct State {
     failure: Option<RecordError>,
 }
 
-impl Queue {
+impl WriteQueue {
     pub(crate) fn new(bytes_max: usize, next_number: u64) -> Self {
         let [items, spare] = [(); 2].map(|()| Vec::with_capacity(ITEMS_AT_FIRST));
-        let state = State { items, spare, next_number, ..State::default() };
+        let state = QueueState { items, spare, next_number, ..QueueState::default() };
         Self { state: Mutex::new(state), bytes_max, work: Condvar::new(), progress: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         // Nothing is left half done under the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,7 +156,7 @@ impl Queue {
     }
 
     /// Gives an item, waiting for room.
-    pub(crate) fn give(&self, item: Item) -> Result<(), RecordError> {
+    pub(crate) fn give(&self, item: QueueItem) -> Result<(), RecordError> {
         let bytes = item.bytes();
         let state = self.room_for(bytes)?;
         self.put(state, item, bytes);
@@ -166,20 +166,20 @@ impl Queue {
     /// Gives an exchange under the next number, waiting for room; says the number.
     pub(crate) fn give_next(&self, exchange: Box<Exchange<'static>>) -> Result<u64, RecordError> {
         let bytes = weight(&exchange);
-        self.put_whole(self.room_for(bytes)?, exchange, bytes, Numbering::Next)
+        self.put_whole(self.room_for(bytes)?, exchange, bytes, ExchangeNumbering::Next)
     }
 
     /// Gives an exchange under its number, waiting for room.
     pub(crate) fn give_started(&self, exchange: Box<Exchange<'static>>) -> Result<(), RecordError> {
         let bytes = weight(&exchange);
-        self.put_whole(self.room_for(bytes)?, exchange, bytes, Numbering::Started).map(drop)
+        self.put_whole(self.room_for(bytes)?, exchange, bytes, ExchangeNumbering::Started).map(drop)
     }
 
     /// Gives an exchange if there is room, and says its number; gives the exchange back otherwise.
     pub(crate) fn try_give(
         &self,
         exchange: Box<Exchange<'static>>,
-        numbering: Numbering,
+        numbering: ExchangeNumbering,
     ) -> Result<u64, TryRecordError> {
         let bytes = weight(&exchange);
         let state = self.lock();
@@ -191,7 +191,7 @@ impl Queue {
     }
 
     /// The state, once there is room.
-    fn room_for(&self, bytes: usize) -> Result<MutexGuard<'_, State>, RecordError> {
+    fn room_for(&self, bytes: usize) -> Result<MutexGuard<'_, QueueState>, RecordError> {
         let mut state = self.lock();
         loop {
             state.is_open()?;
@@ -203,7 +203,7 @@ impl Queue {
         }
     }
 
-    fn wait_for_progress<'q>(&'q self, mut state: MutexGuard<'q, State>) -> MutexGuard<'q, State> {
+    fn wait_for_progress<'q>(&'q self, mut state: MutexGuard<'q, QueueState>) -> MutexGuard<'q, QueueState> {
         state.waiting += 1;
         let mut state = self.progress.wait(state).unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
@@ -211,7 +211,7 @@ impl Queue {
     }
 
     /// Tells those who wait that something is different.
-    fn tell(&self, state: MutexGuard<'_, State>) {
+    fn tell(&self, state: MutexGuard<'_, QueueState>) {
         let is_awaited = state.waiting > 0;
         drop(state);
         if is_awaited {
@@ -221,28 +221,28 @@ impl Queue {
 
     fn put_whole(
         &self,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, QueueState>,
         mut exchange: Box<Exchange<'static>>,
         bytes: usize,
-        numbering: Numbering,
+        numbering: ExchangeNumbering,
     ) -> Result<u64, RecordError> {
         match numbering {
-            Numbering::Next => exchange.number = state.next_number()?,
-            Numbering::Started => state.take_number(exchange.number)?,
+            ExchangeNumbering::Next => exchange.number = state.next_number()?,
+            ExchangeNumbering::Started => state.take_number(exchange.number)?,
         }
         let number = exchange.number;
-        self.put(state, Item::Whole(exchange), bytes);
+        self.put(state, QueueItem::Whole(exchange), bytes);
         Ok(number)
     }
 
-    fn put(&self, mut state: MutexGuard<'_, State>, item: Item, bytes: usize) {
+    fn put(&self, mut state: MutexGuard<'_, QueueState>, item: QueueItem, bytes: usize) {
         state.items.push(item);
         state.bytes += bytes;
         state.given += 1;
         self.wake(state);
     }
 
-    fn wake(&self, mut state: MutexGuard<'_, State>) {
+    fn wake(&self, mut state: MutexGuard<'_, QueueState>) {
         if std::mem::take(&mut state.is_idle) {
             drop(state);
             self.work.notify_one();
@@ -255,13 +255,13 @@ impl Queue {
         &self,
         given: u64,
         bytes_max: usize,
-        (journal, writing): (&Journal, &Writing),
+        (journal, writing): (&Journal, &FrameWriter),
     ) -> Option<Result<(), RecordError>> {
         let mut state = self.lock();
         // To wait for the disk is the writer's: one sync then serves all who want it.
         let is_short = state.bytes <= bytes_max && writing.durability != Durability::Fsync;
         if is_short && !state.is_writing && state.failure.is_none() && state.done < given {
-            let taken = Taken { is_for_disk: false, ..state.take() };
+            let taken = TakenItems { is_for_disk: false, ..state.take() };
             drop(state);
             self.write_taken(taken, journal, writing);
             state = self.lock();
@@ -269,12 +269,12 @@ impl Queue {
         if state.done >= given { Some(Ok(())) } else { state.failure.clone().map(Err) }
     }
 
-    /// As [`Queue::wait`], but writes what is there if nobody does.
+    /// As [`WriteQueue::wait`], but writes what is there if nobody does.
     pub(crate) fn write_and_wait(
         &self,
         given: u64,
         durability: Durability,
-        (journal, writing): (&Journal, &Writing),
+        (journal, writing): (&Journal, &FrameWriter),
     ) -> Result<(), RecordError> {
         if durability != Durability::Fsync
             && let Some(outcome) = self.try_write(given, usize::MAX, (journal, writing))
@@ -319,7 +319,7 @@ impl Queue {
     }
 
     /// Takes nothing any more, and gives what is left, with its bytes, to be written by the caller.
-    pub(crate) fn close(&self) -> (Vec<Item>, usize) {
+    pub(crate) fn close(&self) -> (Vec<QueueItem>, usize) {
         let mut state = self.lock();
         state.is_closed = true;
         if state.waiting > 0 {
@@ -367,7 +367,7 @@ impl Queue {
 
     /// Writes what is given until the recorder ends. The writer's thread is in here all the time; it has the journal only while it
     /// writes.
-    pub(crate) fn write(&self, journal: &Weak<Journal>, writing: &Writing) {
+    pub(crate) fn write(&self, journal: &Weak<Journal>, writing: &FrameWriter) {
         while let Some(taken) = self.next() {
             let Some(journal) = journal.upgrade() else { return };
             self.write_taken(taken, journal, writing);
@@ -375,8 +375,8 @@ impl Queue {
     }
 
     /// Writes what was taken, and lets go of the journal before anybody knows.
-    fn write_taken(&self, mut taken: Taken, journal: impl Deref<Target = Journal>, writing: &Writing) {
-        let _watch = Watch(self);
+    fn write_taken(&self, mut taken: TakenItems, journal: impl Deref<Target = Journal>, writing: &FrameWriter) {
+        let _watch = PoisonGuard(self);
         let level = if taken.is_for_disk { Durability::Fsync } else { writing.durability };
         let outcome = append(&journal, &mut taken.items, level, writing.redacting.as_ref());
         drop(journal);
@@ -402,7 +402,7 @@ impl Queue {
 
     /// Sleeps until there may be work. Being woken costs those who record more than all else they do, so the writer looks a few
     /// times by itself first: what is recorded in close succession wakes nobody.
-    fn sleep<'q>(&'q self, mut state: MutexGuard<'q, State>, lingered: &mut u32) -> MutexGuard<'q, State> {
+    fn sleep<'q>(&'q self, mut state: MutexGuard<'q, QueueState>, lingered: &mut u32) -> MutexGuard<'q, QueueState> {
         if *lingered < LINGERS {
             *lingered += 1;
             return self.work.wait_timeout(state, LINGER).unwrap_or_else(PoisonError::into_inner).0;
@@ -412,7 +412,7 @@ impl Queue {
     }
 
     /// The items that come next; nothing if it is over.
-    fn next(&self) -> Option<Taken> {
+    fn next(&self) -> Option<TakenItems> {
         let mut lingered = 0;
         let mut state = self.lock();
         state.is_attended = true;
@@ -428,16 +428,16 @@ impl Queue {
 }
 
 /// What becomes of items on their way to the journal.
-pub(crate) struct Writing {
+pub(crate) struct FrameWriter {
     /// How durable everything is made.
     pub(crate) durability: Durability,
     /// What is a secret.
-    pub(crate) redacting: Option<Redacting>,
+    pub(crate) redacting: Option<RecordingRedaction>,
 }
 
 /// Items that somebody writes.
-struct Taken {
-    items: Vec<Item>,
+struct TakenItems {
+    items: Vec<QueueItem>,
     bytes: usize,
     /// How many were given with them.
     given: u64,
@@ -450,9 +450,9 @@ const LINGER: Duration = Duration::from_millis(1);
 const LINGERS: u32 = 5;
 
 /// Tells everybody who waits if the writer dies.
-struct Watch<'q>(&'q Queue);
+struct PoisonGuard<'q>(&'q WriteQueue);
 
-impl Drop for Watch<'_> {
+impl Drop for PoisonGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             let mut state = self.0.lock();
@@ -467,40 +467,40 @@ impl Drop for Watch<'_> {
 
 fn append(
     journal: &Journal,
-    items: &mut Vec<Item>,
+    items: &mut Vec<QueueItem>,
     level: Durability,
-    redacting: Option<&Redacting>,
+    redacting: Option<&RecordingRedaction>,
 ) -> Result<(), RecordError> {
     frames(items.drain(..), redacting, &mut |frame| append_frame(journal, frame))?;
     journal.sync(level).map_err(|error| RecordError::Journal(error.to_string()))
 }
 
 /// Who is given frames.
-type Put<'p> = dyn FnMut(&[u8]) -> Result<(), RecordError> + 'p;
+type FrameSink<'p> = dyn FnMut(&[u8]) -> Result<(), RecordError> + 'p;
 
 /// Gives items as frames, without secrets.
 pub(crate) fn frames(
-    items: impl IntoIterator<Item = Item>,
-    redacting: Option<&Redacting>,
-    put: &mut Put<'_>,
+    items: impl IntoIterator<Item = QueueItem>,
+    redacting: Option<&RecordingRedaction>,
+    put: &mut FrameSink<'_>,
 ) -> Result<(), RecordError> {
     let mut frame = Vec::new();
     for item in items {
         match item {
-            Item::Whole(mut exchange) => {
+            QueueItem::Whole(mut exchange) => {
                 if let Some(redacting) = redacting {
                     redacting.exchange(&mut exchange);
                 }
                 whole(&exchange, &mut frame, put)?;
             }
-            Item::Frame(bytes) => put(&bytes)?,
+            QueueItem::Frame(bytes) => put(&bytes)?,
         }
     }
     Ok(())
 }
 
 /// Gives an exchange as one frame, or as several if what stands for secrets has made it too long for one.
-fn whole(exchange: &Exchange<'_>, frame: &mut Vec<u8>, give: &mut Put<'_>) -> Result<(), RecordError> {
+fn whole(exchange: &Exchange<'_>, frame: &mut Vec<u8>, give: &mut FrameSink<'_>) -> Result<(), RecordError> {
     frame.clear();
     event::encode_whole(frame, exchange);
     if frame.len() <= journal::FRAME_BYTES_MAX {
@@ -563,19 +563,19 @@ pub(crate) fn append_frame(journal: &Journal, frame: &[u8]) -> Result<(), Record
     journal.append(frame, Durability::None).map(drop).map_err(|error| RecordError::Journal(error.to_string()))
 }
 
-impl State {
+impl QueueState {
     /// Whether there is something to write, in the queue or in the journal.
     fn is_due(&self) -> bool {
         !self.items.is_empty() || self.fsync_wanted > self.fsynced || self.is_held
     }
 
     /// Takes what is there, to be written. It counts until it is: the bound is on what is in memory.
-    fn take(&mut self) -> Taken {
+    fn take(&mut self) -> TakenItems {
         self.is_writing = true;
         self.is_held = false;
         let items = std::mem::replace(&mut self.items, std::mem::take(&mut self.spare));
         let is_for_disk = self.fsync_wanted > self.fsynced;
-        Taken { items, bytes: self.bytes, given: self.given, is_for_disk }
+        TakenItems { items, bytes: self.bytes, given: self.given, is_for_disk }
     }
 
     /// Whether anything is taken still.
@@ -617,13 +617,13 @@ impl State {
 }
 
 /// The frame of what happened.
-pub(crate) fn frame_of(event: &Event<'_>, number: u64) -> Result<Item, RecordError> {
+pub(crate) fn frame_of(event: &Event<'_>, number: u64) -> Result<QueueItem, RecordError> {
     let mut frame = Vec::new();
     event.encode(&mut frame, number);
     if frame.len() > journal::FRAME_BYTES_MAX {
         return Err(RecordError::TooLong { bytes: frame.len() });
     }
-    Ok(Item::Frame(frame))
+    Ok(QueueItem::Frame(frame))
 }
 
 #[cfg(test)]
@@ -632,11 +632,11 @@ mod tests {
     use journal::simulated::SimulatedDisk;
     use std::sync::Arc;
 
-    fn dead() -> Queue {
-        let queue = Queue::new(1, 0);
+    fn dead() -> WriteQueue {
+        let queue = WriteQueue::new(1, 0);
         thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let _watch = Watch(&queue);
+                let _watch = PoisonGuard(&queue);
                 panic!("the writer dies");
             });
             assert!(writer.join().is_err());
@@ -647,7 +647,7 @@ mod tests {
     #[test]
     fn a_dead_writer_is_an_error_for_all() {
         let queue = dead();
-        assert!(matches!(queue.give(Item::Frame(vec![1])), Err(RecordError::WriterDied)));
+        assert!(matches!(queue.give(QueueItem::Frame(vec![1])), Err(RecordError::WriterDied)));
         assert!(matches!(queue.wait(1, Durability::Os), Err(RecordError::WriterDied)));
     }
 
@@ -657,10 +657,10 @@ mod tests {
 
     #[test]
     fn who_waits_writes_if_nobody_does() {
-        let (queue, journal) = (Queue::new(1 << 20, 0), Arc::new(journal()));
-        let writing = Writing { durability: Durability::Os, redacting: None };
+        let (queue, journal) = (WriteQueue::new(1 << 20, 0), Arc::new(journal()));
+        let writing = FrameWriter { durability: Durability::Os, redacting: None };
         for given in 1..=3 {
-            queue.give(Item::Frame(vec![1])).unwrap();
+            queue.give(QueueItem::Frame(vec![1])).unwrap();
             queue.write_and_wait(given, Durability::Os, (&journal, &writing)).unwrap();
             assert_eq!((journal.progress().appended, queue.bytes()), (given, 0));
         }
@@ -674,11 +674,11 @@ mod tests {
     fn the_writer_writes_what_the_journal_holds_back_while_somebody_seals() {
         let options = journal::Options::default().beginning(Durability::None);
         let (queue, journal) =
-            (Queue::new(1 << 20, 0), Journal::open(Arc::new(SimulatedDisk::new()), options).unwrap().0);
+            (WriteQueue::new(1 << 20, 0), Journal::open(Arc::new(SimulatedDisk::new()), options).unwrap().0);
         let journal = Arc::new(journal);
-        let writing = Writing { durability: Durability::Os, redacting: None };
+        let writing = FrameWriter { durability: Durability::Os, redacting: None };
         thread::scope(|scope| {
-            queue.give(Item::Frame(vec![1])).unwrap();
+            queue.give(QueueItem::Frame(vec![1])).unwrap();
             let (left, bytes) = queue.close();
             assert!(left.len() == 1 && bytes > 0 && queue.bytes() == 0);
             frames(left, None, &mut |frame| append_frame(&journal, frame)).unwrap();
@@ -696,12 +696,12 @@ mod tests {
 
     #[test]
     fn what_is_short_is_written_at_once() {
-        let (queue, journal) = (Queue::new(1 << 20, 0), journal());
-        let writing = Writing { durability: Durability::Os, redacting: None };
+        let (queue, journal) = (WriteQueue::new(1 << 20, 0), journal());
+        let writing = FrameWriter { durability: Durability::Os, redacting: None };
         assert!(matches!(queue.try_write(0, 1_000, (&journal, &writing)), Some(Ok(()))));
-        queue.give(Item::Frame(vec![1; 2_000])).unwrap();
+        queue.give(QueueItem::Frame(vec![1; 2_000])).unwrap();
         assert!(queue.try_write(1, 1_000, (&journal, &writing)).is_none());
-        let to_disk = Writing { durability: Durability::Fsync, redacting: None };
+        let to_disk = FrameWriter { durability: Durability::Fsync, redacting: None };
         assert!(queue.try_write(1, 10_000, (&journal, &to_disk)).is_none() && journal.progress().appended == 0);
         assert!(matches!(queue.try_write(1, 10_000, (&journal, &writing)), Some(Ok(()))));
         assert_eq!((journal.progress().appended, queue.bytes()), (1, 0));
@@ -710,13 +710,13 @@ mod tests {
 
     #[test]
     fn what_is_waited_for_is_written_whoever_writes() {
-        let (queue, journal) = (Queue::new(1 << 10, 0), Arc::new(journal()));
-        let writing = Writing { durability: Durability::Os, redacting: None };
+        let (queue, journal) = (WriteQueue::new(1 << 10, 0), Arc::new(journal()));
+        let writing = FrameWriter { durability: Durability::Os, redacting: None };
         thread::scope(|scope| {
             let writer = scope.spawn(|| queue.write(&Arc::downgrade(&journal), &writing));
             let recording = |durability| {
                 for _ in 0..200 {
-                    queue.give(Item::Frame(vec![1; 100])).unwrap();
+                    queue.give(QueueItem::Frame(vec![1; 100])).unwrap();
                     let given = queue.given();
                     queue.write_and_wait(given, durability, (&journal, &writing)).unwrap();
                     assert!(journal.progress().appended >= given);
@@ -734,7 +734,7 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_once_and_end() {
-        let queue = Queue::new(1, 3);
+        let queue = WriteQueue::new(1, 3);
         assert_eq!((queue.start(), queue.number().unwrap(), queue.start()), (3, 4, 5));
         assert!(queue.take_number(5).is_ok() && queue.take_number(3).is_ok());
         assert!(matches!(queue.take_number(3), Err(RecordError::NumberTaken(3))));

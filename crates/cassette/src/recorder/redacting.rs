@@ -1,21 +1,21 @@
 //! Secrets are taken out of an exchange while it happens, before anything of it is queued.
 //!
 //! 1. Heads, trailers, notes and messages of errors are looked through by themselves.
-//! 2. A body goes through a [`Stream`], which gives chunks out when no secret can go on in the next one.
+//! 2. A body goes through a [`BodyRedactor`], which gives chunks out when no secret can go on in the next one.
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
 //!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
 //!    What else happens meanwhile waits with the request, but for a response that begins before the request ends.
 //! 4. Frames wait while a message of several frames is incomplete. A compressed one that is too long for that is not recorded, nor
 //!    is what follows it; its exchange is truncated.
 
-use super::call::{Ending, Side, give_body};
 use crate::error::RecordError;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
+use crate::record::retell::{EventSink, ExchangeEnd, MessageSide, give_body};
 use crate::redact::{
-    Findings, Messages, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Stream, Tally, codings, decode,
-    is_compressed, is_compressed_message, kept_note,
+    BodyRedactor, ConversationMessages, Findings, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Tally, codings,
+    decode, is_compressed, is_compressed_message, kept_note,
 };
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
@@ -23,17 +23,14 @@ use std::sync::Arc;
 /// More bytes of compressed bodies and of frames do not wait. Each chunk and each frame counts for some bytes itself.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 
-/// Where events go.
-pub(crate) type Give<'g> = dyn FnMut(&Event<'_>) -> Result<(), RecordError> + 'g;
-
 /// By which rules secrets are taken out of a recording, and what was found.
 #[derive(Clone, Debug)]
-pub(crate) struct Redacting {
+pub(crate) struct RecordingRedaction {
     pub(crate) redaction: Arc<Redaction>,
     pub(crate) tally: Arc<Tally>,
 }
 
-impl Redacting {
+impl RecordingRedaction {
     pub(crate) fn new(redaction: Arc<Redaction>) -> Self {
         Self { redaction, tally: Arc::default() }
     }
@@ -45,11 +42,11 @@ impl Redacting {
 }
 
 /// What waits of an exchange.
-pub(crate) struct Redactor {
+pub(crate) struct ExchangeRedactor {
     redaction: Arc<Redaction>,
-    messages: Messages,
-    request: Way,
-    response: Way,
+    messages: ConversationMessages,
+    request: BodyTreatment,
+    response: BodyTreatment,
     frames: Vec<WsFrame<'static>>,
     /// Whether a message of several frames goes on, one way and the other.
     has_incomplete: [bool; 2],
@@ -63,24 +60,24 @@ pub(crate) struct Redactor {
 }
 
 /// What becomes of a body.
-enum Way {
+enum BodyTreatment {
     /// There is none so far.
     Nothing,
     /// It is looked through as it comes.
-    Stream(Box<Stream>),
+    Stream(Box<BodyRedactor>),
     /// It is compressed, and is gathered here with its head.
     Gathered(Box<Exchange<'static>>),
     /// It was too long to be gathered, or is over.
     Closed,
 }
 
-impl Redactor {
+impl ExchangeRedactor {
     pub(crate) fn new(redaction: Arc<Redaction>) -> Self {
         Self {
             redaction,
-            messages: Messages::default(),
-            request: Way::Nothing,
-            response: Way::Nothing,
+            messages: ConversationMessages::default(),
+            request: BodyTreatment::Nothing,
+            response: BodyTreatment::Nothing,
             frames: Vec::new(),
             has_incomplete: [false; 2],
             waiting_bytes: 0,
@@ -95,44 +92,46 @@ impl Redactor {
         &mut self,
         started_ns: i64,
         request: &Request<'_>,
-        give: &mut Give<'_>,
+        give: &mut EventSink<'_>,
     ) -> Result<(), RecordError> {
         let has_body = request.body.is_some();
         let mut exchange = Exchange { started_ns, request: request.head().into_owned(), ..Exchange::default() };
         if self.gathers(&request.headers) {
             exchange.request.body = has_body.then(Body::default);
-            self.request = Way::Gathered(Box::new(exchange));
+            self.request = BodyTreatment::Gathered(Box::new(exchange));
         } else {
-            self.request = Way::Stream(Box::new(Stream::of_request(self.redaction.clone(), &request.headers)));
+            self.request =
+                BodyTreatment::Stream(Box::new(BodyRedactor::of_request(self.redaction.clone(), &request.headers)));
             let request = self.redacted(exchange).request;
             give(&Event::Begin { started_ns, has_body, request })?;
         }
-        self.body(Side::Request, request.body.as_ref(), give)
+        self.body(MessageSide::Request, request.body.as_ref(), give)
     }
 
-    pub(crate) fn response(&mut self, response: &Response<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn response(&mut self, response: &Response<'_>, give: &mut EventSink<'_>) -> Result<(), RecordError> {
         if self.is_asked() {
-            self.settle_gathered(Side::Request, give)?;
+            self.settle_gathered(MessageSide::Request, give)?;
         }
         let has_body = response.body.is_some();
         let mut head = response.head().into_owned();
         if self.gathers(&response.headers) {
             head.body = has_body.then(Body::default);
-            self.response = Way::Gathered(Box::new(Exchange { response: Some(head), ..Exchange::default() }));
+            self.response = BodyTreatment::Gathered(Box::new(Exchange { response: Some(head), ..Exchange::default() }));
         } else {
-            self.response = Way::Stream(Box::new(Stream::of_response(self.redaction.clone(), &response.headers)));
+            self.response =
+                BodyTreatment::Stream(Box::new(BodyRedactor::of_response(self.redaction.clone(), &response.headers)));
             give_head(self.redacted(Exchange { response: Some(head), ..Exchange::default() }), has_body, give)?;
         }
-        self.body(Side::Response, response.body.as_ref(), give)
+        self.body(MessageSide::Response, response.body.as_ref(), give)
     }
 
     pub(crate) fn informational(
         &mut self,
         informational: &Informational<'_>,
-        give: &mut Give<'_>,
+        give: &mut EventSink<'_>,
     ) -> Result<(), RecordError> {
         let informational = informational.borrowed().into_owned();
-        if let Way::Gathered(exchange) = &mut self.request {
+        if let BodyTreatment::Gathered(exchange) = &mut self.request {
             exchange.informational.push(informational);
             return Ok(());
         }
@@ -143,38 +142,38 @@ impl Redactor {
 
     pub(crate) fn chunk(
         &mut self,
-        side: Side,
+        side: MessageSide,
         at_us: u64,
         bytes: &[u8],
-        give: &mut Give<'_>,
+        give: &mut EventSink<'_>,
     ) -> Result<(), RecordError> {
         let waiting_bytes = self.waiting_bytes + bytes.len() + size_of::<Chunk>();
         match self.way(side) {
-            Way::Stream(stream) => {
+            BodyTreatment::Stream(stream) => {
                 let body = stream.push(at_us, bytes);
                 give_body(side, &body, give)
             }
-            Way::Gathered(exchange) if waiting_bytes <= WAITING_BYTES_MAX => {
+            BodyTreatment::Gathered(exchange) if waiting_bytes <= WAITING_BYTES_MAX => {
                 body_of(exchange, side).push(at_us, bytes);
                 self.waiting_bytes = waiting_bytes;
                 Ok(())
             }
-            Way::Gathered(exchange) => {
+            BodyTreatment::Gathered(exchange) => {
                 let body = std::mem::take(body_of(exchange, side));
                 self.waiting_bytes -= bytes_of(&body);
                 self.is_truncated = true;
                 self.settle_gathered(side, give)
             }
-            Way::Nothing | Way::Closed => {
+            BodyTreatment::Nothing | BodyTreatment::Closed => {
                 self.is_truncated = true;
                 Ok(())
             }
         }
     }
 
-    pub(crate) fn frame(&mut self, frame: &WsFrame<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
-        self.settle_gathered(Side::Request, give)?;
-        self.settle_gathered(Side::Response, give)?;
+    pub(crate) fn frame(&mut self, frame: &WsFrame<'_>, give: &mut EventSink<'_>) -> Result<(), RecordError> {
+        self.settle_gathered(MessageSide::Request, give)?;
+        self.settle_gathered(MessageSide::Response, give)?;
         if self.is_mute {
             return Ok(());
         }
@@ -201,24 +200,24 @@ impl Redactor {
         (self.is_mute, self.is_truncated) = (true, true);
     }
 
-    pub(crate) fn open_websocket(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
-        self.settle_gathered(Side::Request, give)?;
-        self.settle_gathered(Side::Response, give)?;
+    pub(crate) fn open_websocket(&mut self, give: &mut EventSink<'_>) -> Result<(), RecordError> {
+        self.settle_gathered(MessageSide::Request, give)?;
+        self.settle_gathered(MessageSide::Response, give)?;
         give(&Event::WsOpen)
     }
 
-    pub(crate) fn note(&mut self, note: &Note<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn note(&mut self, note: &Note<'_>, give: &mut EventSink<'_>) -> Result<(), RecordError> {
         let note = note.borrowed().into_owned();
-        if let Way::Gathered(exchange) = &mut self.request {
+        if let BodyTreatment::Gathered(exchange) = &mut self.request {
             exchange.notes.push(note);
             return Ok(());
         }
         give_notes(self.redacted(Exchange { notes: vec![note], ..Exchange::default() }).notes, give)
     }
 
-    pub(crate) fn end(&mut self, ending: Ending<'_>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    pub(crate) fn end(&mut self, ending: ExchangeEnd<'_>, give: &mut EventSink<'_>) -> Result<(), RecordError> {
         self.settle(give)?;
-        let Ending { ended_us, request_trailers, response_trailers, outcome } = ending;
+        let ExchangeEnd { ended_us, request_trailers, response_trailers, outcome } = ending;
         let request = Request { trailers: owned(request_trailers), ..Request::default() };
         let response = Some(Response { trailers: owned(response_trailers), ..Response::default() });
         let redacted =
@@ -232,10 +231,10 @@ impl Redactor {
     }
 
     /// Gives out everything that waits.
-    pub(crate) fn settle(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
-        for (side, name) in [(Side::Request, REQUEST_BODY_NOTE), (Side::Response, RESPONSE_BODY_NOTE)] {
+    pub(crate) fn settle(&mut self, give: &mut EventSink<'_>) -> Result<(), RecordError> {
+        for (side, name) in [(MessageSide::Request, REQUEST_BODY_NOTE), (MessageSide::Response, RESPONSE_BODY_NOTE)] {
             self.settle_gathered(side, give)?;
-            if let Way::Stream(mut stream) = std::mem::replace(self.way(side), Way::Closed) {
+            if let BodyTreatment::Stream(mut stream) = std::mem::replace(self.way(side), BodyTreatment::Closed) {
                 give_body(side, &stream.finish(), give)?;
                 let found = stream.found();
                 self.found.merge(found);
@@ -248,7 +247,7 @@ impl Redactor {
         self.settle_frames(give)
     }
 
-    fn settle_frames(&mut self, give: &mut Give<'_>) -> Result<(), RecordError> {
+    fn settle_frames(&mut self, give: &mut EventSink<'_>) -> Result<(), RecordError> {
         if self.frames.is_empty() {
             return Ok(());
         }
@@ -262,34 +261,34 @@ impl Redactor {
     }
 
     /// Gives out a head and a body that were gathered.
-    fn settle_gathered(&mut self, side: Side, give: &mut Give<'_>) -> Result<(), RecordError> {
+    fn settle_gathered(&mut self, side: MessageSide, give: &mut EventSink<'_>) -> Result<(), RecordError> {
         let way = self.way(side);
-        let gathered = match std::mem::replace(way, Way::Closed) {
-            Way::Gathered(gathered) => gathered,
+        let gathered = match std::mem::replace(way, BodyTreatment::Closed) {
+            BodyTreatment::Gathered(gathered) => gathered,
             other => {
                 *way = other;
                 return Ok(());
             }
         };
         let body = match side {
-            Side::Request => gathered.request.body.as_ref(),
-            Side::Response => gathered.response.as_ref().and_then(|response| response.body.as_ref()),
+            MessageSide::Request => gathered.request.body.as_ref(),
+            MessageSide::Response => gathered.response.as_ref().and_then(|response| response.body.as_ref()),
         };
         self.waiting_bytes -= body.map_or(0, bytes_of);
         let mut redacted = self.redacted(*gathered);
         let body = match side {
-            Side::Request => redacted.request.body.take(),
-            Side::Response => redacted.response.as_mut().and_then(|response| response.body.take()),
+            MessageSide::Request => redacted.request.body.take(),
+            MessageSide::Response => redacted.response.as_mut().and_then(|response| response.body.take()),
         };
         let notes = std::mem::take(&mut redacted.notes);
         let informational = std::mem::take(&mut redacted.informational);
         let has_body = body.is_some();
         match side {
-            Side::Request => {
+            MessageSide::Request => {
                 let started_ns = redacted.started_ns;
                 give(&Event::Begin { started_ns, has_body, request: redacted.request })?;
             }
-            Side::Response => give_head(redacted, has_body, give)?,
+            MessageSide::Response => give_head(redacted, has_body, give)?,
         }
         body.map_or(Ok(()), |body| give_body(side, &body, give))?;
         give_informational(informational, give)?;
@@ -297,9 +296,9 @@ impl Redactor {
     }
 
     /// Whether all of the request seems to be there. A server may answer before it is, and what is gathered of the request then
-    /// goes on being gathered; it is recorded behind what the server said.
+    /// goes on being gathered; it is recorded after what the server said.
     fn is_asked(&self) -> bool {
-        let Way::Gathered(exchange) = &self.request else { return true };
+        let BodyTreatment::Gathered(exchange) = &self.request else { return true };
         let request = &exchange.request;
         let announced = request.header_values("content-length").next();
         match announced.and_then(|value| std::str::from_utf8(value).ok()?.trim().parse::<usize>().ok()) {
@@ -317,7 +316,12 @@ impl Redactor {
         is_compressed(headers) || self.redaction.needs_whole_bodies()
     }
 
-    fn body(&mut self, side: Side, body: Option<&Body<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
+    fn body(
+        &mut self,
+        side: MessageSide,
+        body: Option<&Body<'_>>,
+        give: &mut EventSink<'_>,
+    ) -> Result<(), RecordError> {
         body.map_or(Ok(()), |body| body.pieces().try_for_each(|(at_us, bytes)| self.chunk(side, at_us, bytes, give)))
     }
 
@@ -337,18 +341,18 @@ impl Redactor {
     }
 
     /// Whether chunks of a body have somewhere to go.
-    pub(crate) fn expects(&self, side: Side) -> bool {
+    pub(crate) fn expects(&self, side: MessageSide) -> bool {
         let way = match side {
-            Side::Request => &self.request,
-            Side::Response => &self.response,
+            MessageSide::Request => &self.request,
+            MessageSide::Response => &self.response,
         };
-        matches!(way, Way::Stream(_) | Way::Gathered(_))
+        matches!(way, BodyTreatment::Stream(_) | BodyTreatment::Gathered(_))
     }
 
-    fn way(&mut self, side: Side) -> &mut Way {
+    fn way(&mut self, side: MessageSide) -> &mut BodyTreatment {
         match side {
-            Side::Request => &mut self.request,
-            Side::Response => &mut self.response,
+            MessageSide::Request => &mut self.request,
+            MessageSide::Response => &mut self.response,
         }
     }
 }
@@ -358,23 +362,23 @@ fn owned(fields: Vec<Header<'_>>) -> Vec<Header<'static>> {
 }
 
 /// The body that is gathered.
-fn body_of<'e>(exchange: &'e mut Exchange<'static>, side: Side) -> &'e mut Body<'static> {
+fn body_of<'e>(exchange: &'e mut Exchange<'static>, side: MessageSide) -> &'e mut Body<'static> {
     let body = match side {
-        Side::Request => &mut exchange.request.body,
-        Side::Response => &mut exchange.response.get_or_insert_default().body,
+        MessageSide::Request => &mut exchange.request.body,
+        MessageSide::Response => &mut exchange.response.get_or_insert_default().body,
     };
     body.get_or_insert_default()
 }
 
-fn give_head(exchange: Exchange<'_>, has_body: bool, give: &mut Give<'_>) -> Result<(), RecordError> {
+fn give_head(exchange: Exchange<'_>, has_body: bool, give: &mut EventSink<'_>) -> Result<(), RecordError> {
     exchange.response.map_or(Ok(()), |response| give(&Event::ResponseHead { has_body, response }))
 }
 
-fn give_informational(some: Vec<Informational<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
+fn give_informational(some: Vec<Informational<'_>>, give: &mut EventSink<'_>) -> Result<(), RecordError> {
     some.into_iter().try_for_each(|informational| give(&Event::Informational(informational)))
 }
 
-fn give_notes(notes: Vec<Note<'_>>, give: &mut Give<'_>) -> Result<(), RecordError> {
+fn give_notes(notes: Vec<Note<'_>>, give: &mut EventSink<'_>) -> Result<(), RecordError> {
     notes.into_iter().try_for_each(|note| give(&Event::Note(note)))
 }
 

@@ -4,14 +4,12 @@
 //! thread, for all recorders of the process, looks every [`TICK`] for those that are older than that, and starts theirs. It ends when
 //! none was opened for a while.
 
-use super::queue::{Queue, Writing};
-use crate::error::{Failure, RecordError};
+use super::queue::{FrameWriter, WriteQueue};
+use crate::error::{FileError, RecordError};
 use journal::Journal;
-use std::io;
-use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::thread;
 use std::time::Duration;
+use std::{io, mem, thread};
 
 /// A recorder gets its thread after one of these, and before two are over.
 const TICK: Duration = Duration::from_micros(500);
@@ -20,35 +18,36 @@ const TICK: Duration = Duration::from_micros(500);
 const IDLE_TICKS_MAX: u32 = 100;
 
 /// What the thread of a recorder needs. It keeps neither queue nor journal.
-pub(super) struct Job {
-    pub(super) queue: Weak<Queue>,
+pub(super) struct WriterJob {
+    pub(super) queue: Weak<WriteQueue>,
     pub(super) journal: Weak<Journal>,
-    pub(super) writing: Arc<Writing>,
+    pub(super) writing: Arc<FrameWriter>,
 }
 
 /// The recorders that have no thread yet.
-struct Watched {
+struct PendingRecorders {
     /// Those that were opened since the last look.
-    young: Vec<Job>,
-    old: Vec<Job>,
+    young: Vec<WriterJob>,
+    old: Vec<WriterJob>,
     /// The process whose thread looks after them. A copy of a process has no copy of its threads.
     process: Option<u32>,
 }
 
-static WATCHED: Mutex<Watched> = Mutex::new(Watched { young: Vec::new(), old: Vec::new(), process: None });
+static WATCHED: Mutex<PendingRecorders> =
+    Mutex::new(PendingRecorders { young: Vec::new(), old: Vec::new(), process: None });
 
-fn watched() -> MutexGuard<'static, Watched> {
+fn watched() -> MutexGuard<'static, PendingRecorders> {
     // Nothing is left half done under the lock.
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Has a recorder get its thread if it lasts.
-pub(super) fn watch(job: Job) -> Result<(), RecordError> {
+pub(super) fn watch(job: WriterJob) -> Result<(), RecordError> {
     let mut watched = watched();
     let process = Some(std::process::id());
     if watched.process != process {
-        start("tape recorders", look).map_err(not_started)?;
-        *watched = Watched { young: Vec::new(), old: Vec::new(), process };
+        start("cassette recorders", look).map_err(not_started)?;
+        *watched = PendingRecorders { young: Vec::new(), old: Vec::new(), process };
     }
     watched.young.push(job);
     Ok(())
@@ -66,18 +65,18 @@ fn look() {
             watched.process = None;
         }
         drop(watched);
-        due.into_iter().for_each(Job::begin);
+        due.into_iter().for_each(WriterJob::begin);
     }
 }
 
-impl Job {
+impl WriterJob {
     /// Starts the thread that writes, unless the recorder has ended. Nobody waits for the end of the thread: when the recorder has ended
     /// it has nothing left but itself.
     pub(super) fn begin(self) {
         let Some(queue) = self.queue.upgrade().filter(|queue| !queue.is_over()) else { return };
         let Self { journal, writing, .. } = self;
         let writer = queue.clone();
-        if let Err(error) = start("tape recorder", move || writer.write(&journal, &writing)) {
+        if let Err(error) = start("cassette recorder", move || writer.write(&journal, &writing)) {
             queue.fail(not_started(error));
         }
     }
@@ -88,5 +87,5 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 fn not_started(error: io::Error) -> RecordError {
-    RecordError::Disk(Failure::new("start a thread for", "the recording")(error))
+    RecordError::Disk(FileError::new("start a thread for", "the recording")(error))
 }

@@ -5,27 +5,27 @@
 //! text is believed for other encodings as well, as long as the content has no zero byte. What a type calls an image, an archive
 //! or a program is none, whatever is in it.
 
-use crate::matching::canonical::Content as MatchedContent;
+use crate::matching::canonical::BodyContent;
 use crate::message::Header;
 use crate::websocket::Opcode;
 use std::ops::Range;
 
 /// What a content type says of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nature {
+pub(crate) enum ContentClass {
     /// Text, in any encoding.
     Text,
     /// Nothing: the content decides.
     Unknown,
     /// Something else than text.
     Binary,
-    /// A frame of control: some bytes that may have words behind a number.
+    /// A frame of control: some bytes that may have words after a number.
     Control,
 }
 
 /// In which form values of secret names may stand in a text, beside JSON, parameters of URLs and parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SecretSyntax {
     /// A value, a path, an error message: may have parameters of a URL in it.
     Line,
     /// A text of a known type.
@@ -40,17 +40,17 @@ pub(crate) enum Kind {
 /// Who says it. What a program is told, it may take apart: of tokens the shape is kept there. What it says itself
 /// is compared, so that one secret must be as good as another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Speaker {
+pub(crate) enum MessageSender {
     Client,
     Server,
 }
 
 /// All that is known of a body before it comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct About {
-    pub(crate) kind: Kind,
-    pub(crate) nature: Nature,
-    pub(crate) speaker: Speaker,
+pub(crate) struct BodyContext {
+    pub(crate) kind: SecretSyntax,
+    pub(crate) nature: ContentClass,
+    pub(crate) speaker: MessageSender,
     /// What delimits its parts, if it has parts: each of them is text or not by itself.
     pub(crate) delimiter: Option<Vec<u8>>,
 }
@@ -104,43 +104,43 @@ const BINARIES: [&str; 24] = [
     "application/zstd",
 ];
 
-impl About {
+impl BodyContext {
     /// A body with these headers.
-    pub(crate) fn of(headers: &[Header<'_>], speaker: Speaker) -> Self {
+    pub(crate) fn of(headers: &[Header<'_>], speaker: MessageSender) -> Self {
         let header = headers.iter().find(|header| header.is("content-type"));
         let value = header.map(|header| header.value.to_text_lossy().to_ascii_lowercase()).unwrap_or_default();
         let (name, parameters) = value.split_once(';').unwrap_or((&value, ""));
         let name = name.trim();
         let kind = kind_of(name);
         let nature = match nature_of(name) {
-            Nature::Unknown if parameters.contains("charset=") => Nature::Text,
+            ContentClass::Unknown if parameters.contains("charset=") => ContentClass::Text,
             nature => nature,
         };
-        let delimiter = match MatchedContent::of(headers) {
-            MatchedContent::Multipart(boundary) => Some([b"--", &boundary[..]].concat()),
+        let delimiter = match BodyContent::of(headers) {
+            BodyContent::Multipart(boundary) => Some([b"--", &boundary[..]].concat()),
             _ => None,
         };
         Self { kind, nature, speaker, delimiter }
     }
 
     /// A message of a WebSocket: one of text is UTF-8 (RFC 6455, section 5.6).
-    pub(crate) fn message(opcode: Opcode, speaker: Speaker) -> Self {
+    pub(crate) fn message(opcode: Opcode, speaker: MessageSender) -> Self {
         let nature = match opcode {
-            Opcode::TEXT => Nature::Text,
-            control if control >= Opcode::CLOSE => Nature::Control,
-            _ => Nature::Unknown,
+            Opcode::TEXT => ContentClass::Text,
+            control if control >= Opcode::CLOSE => ContentClass::Control,
+            _ => ContentClass::Unknown,
         };
-        Self { kind: Kind::Plain, nature, speaker, delimiter: None }
+        Self { kind: SecretSyntax::Plain, nature, speaker, delimiter: None }
     }
 
     /// A line that is text: the value of a header, a target, an error message.
     pub(crate) fn line() -> Self {
-        Self { kind: Kind::Line, nature: Nature::Text, speaker: Speaker::Client, delimiter: None }
+        Self { kind: SecretSyntax::Line, nature: ContentClass::Text, speaker: MessageSender::Client, delimiter: None }
     }
 
     /// Whether none of a body is edited that has this in it.
-    pub(crate) fn is_binary(&self, watch: &Watch) -> bool {
-        self.nature == Nature::Binary || self.delimiter.is_none() && !watch.is_text(self.nature)
+    pub(crate) fn is_binary(&self, watch: &TextDetector) -> bool {
+        self.nature == ContentClass::Binary || self.delimiter.is_none() && !watch.is_text(self.nature)
     }
 
     /// Whether a place in a body may be edited: in a body of parts, if all of the part is text.
@@ -148,32 +148,32 @@ impl About {
         let Some(delimiter) = &self.delimiter else { return true };
         let begin = memchr::memmem::rfind(&body[..place.start], delimiter).unwrap_or(0);
         let end = memchr::memmem::find(&body[place.end..], delimiter).map_or(body.len(), |at| place.end + at);
-        let mut watch = Watch::default();
+        let mut watch = TextDetector::default();
         watch.push(&body[begin..end]);
-        watch.is_text(Nature::Unknown)
+        watch.is_text(ContentClass::Unknown)
     }
 }
 
-fn kind_of(name: &str) -> Kind {
+fn kind_of(name: &str) -> SecretSyntax {
     match name {
-        "application/x-www-form-urlencoded" => Kind::Form,
-        "" | "text/plain" | "application/octet-stream" | "binary/octet-stream" => Kind::Plain,
-        _ if name.ends_with("/xml") || name.ends_with("+xml") => Kind::Xml,
-        _ if ["/yaml", "+yaml", "/x-yaml", "/vnd.yaml"].iter().any(|end| name.ends_with(end)) => Kind::Yaml,
-        _ => Kind::Body,
+        "application/x-www-form-urlencoded" => SecretSyntax::Form,
+        "" | "text/plain" | "application/octet-stream" | "binary/octet-stream" => SecretSyntax::Plain,
+        _ if name.ends_with("/xml") || name.ends_with("+xml") => SecretSyntax::Xml,
+        _ if ["/yaml", "+yaml", "/x-yaml", "/vnd.yaml"].iter().any(|end| name.ends_with(end)) => SecretSyntax::Yaml,
+        _ => SecretSyntax::Body,
     }
 }
 
-fn nature_of(name: &str) -> Nature {
+fn nature_of(name: &str) -> ContentClass {
     let is_text = TEXTS.contains(&name)
         || name.ends_with("+json")
-        || matches!(kind_of(name), Kind::Xml | Kind::Yaml)
+        || matches!(kind_of(name), SecretSyntax::Xml | SecretSyntax::Yaml)
         // Servers call what they do not know plain text.
         || name.starts_with("text/") && name != "text/plain";
     if is_text {
-        return Nature::Text;
+        return ContentClass::Text;
     }
-    if is_media(name) || BINARIES.contains(&name) { Nature::Binary } else { Nature::Unknown }
+    if is_media(name) || BINARIES.contains(&name) { ContentClass::Binary } else { ContentClass::Unknown }
 }
 
 fn is_media(name: &str) -> bool {
@@ -183,7 +183,7 @@ fn is_media(name: &str) -> bool {
 
 /// Watches bytes come, and says whether they are text so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct TextDetector {
     has_zero: bool,
     has_control: bool,
     has_other_encoding: bool,
@@ -194,7 +194,7 @@ pub(crate) struct Watch {
 /// No character of UTF-8 has more bytes.
 const CHARACTER_BYTES_MAX: usize = 4;
 
-impl Watch {
+impl TextDetector {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.has_zero = self.has_zero || memchr::memchr(0, bytes).is_some();
         self.has_control = self.has_control || bytes.iter().any(is_control);
@@ -218,12 +218,12 @@ impl Watch {
         }
     }
 
-    fn is_text(&self, nature: Nature) -> bool {
+    fn is_text(&self, nature: ContentClass) -> bool {
         match nature {
-            Nature::Text => !(self.has_zero || self.has_control && self.has_other_encoding),
-            Nature::Unknown => !(self.has_zero || self.has_control || self.has_other_encoding),
-            Nature::Binary => false,
-            Nature::Control => true,
+            ContentClass::Text => !(self.has_zero || self.has_control && self.has_other_encoding),
+            ContentClass::Unknown => !(self.has_zero || self.has_control || self.has_other_encoding),
+            ContentClass::Binary => false,
+            ContentClass::Control => true,
         }
     }
 }
@@ -238,12 +238,12 @@ fn is_control(byte: &u8) -> bool {
 mod tests {
     use super::*;
 
-    fn about(kind: &str) -> About {
-        About::of(&[Header::new("Content-Type", kind.to_owned())], Speaker::Server)
+    fn about(kind: &str) -> BodyContext {
+        BodyContext::of(&[Header::new("Content-Type", kind.to_owned())], MessageSender::Server)
     }
 
     fn is_binary(kind: &str, pieces: &[&[u8]]) -> bool {
-        let mut watch = Watch::default();
+        let mut watch = TextDetector::default();
         pieces.iter().for_each(|piece| watch.push(piece));
         about(kind).is_binary(&watch)
     }
@@ -284,7 +284,7 @@ mod tests {
     fn each_part_is_text_or_not_by_itself() {
         let body = b"--x\r\n\r\nhunter2\r\n--x\r\n\r\n\0hunter2\r\n--x--";
         let about = about("multipart/form-data; boundary=X");
-        let about = About { delimiter: Some(b"--x".to_vec()), ..about };
+        let about = BodyContext { delimiter: Some(b"--x".to_vec()), ..about };
         assert!(about.is_text_at(body, &(7..14)) && !about.is_text_at(body, &(26..33)));
     }
 }

@@ -1,6 +1,6 @@
 //! Looking into compressed bodies.
 
-use crate::message::{Body, Chunk, Header};
+use crate::message::{Body, Chunk, Header, Request, Response};
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -13,7 +13,7 @@ pub const DECODED_BYTES_MAX: usize = 64 << 20;
 const CODINGS_MAX: usize = 4;
 
 /// What a body is without compression.
-pub(crate) struct Decoded {
+pub(crate) struct DecodedBody {
     /// Its chunks are those of the compressed body: what of it was known when a chunk was there.
     pub(crate) body: Body<'static>,
     /// Whether all of it could be decoded, and nothing was left behind its end.
@@ -29,22 +29,22 @@ pub(crate) fn codings(headers: &[Header<'_>]) -> Vec<String> {
 }
 
 /// Undoes codings. `None` if one of them is not known, if there are too many, or if it comes to more than [`DECODED_BYTES_MAX`].
-pub(crate) fn decode(body: &Body<'_>, codings: &[String]) -> Option<Decoded> {
+pub(crate) fn decode(body: &Body<'_>, codings: &[String]) -> Option<DecodedBody> {
     if codings.len() > CODINGS_MAX {
         return None;
     }
-    let mut decoded = Decoded { body: body.clone().into_owned(), is_whole: true };
+    let mut decoded = DecodedBody { body: body.clone().into_owned(), is_whole: true };
     for coding in codings.iter().rev() {
-        let Decoded { body, is_whole } = undo(&decoded.body, coding)?;
-        decoded = Decoded { body, is_whole: is_whole && decoded.is_whole };
+        let DecodedBody { body, is_whole } = undo(&decoded.body, coding)?;
+        decoded = DecodedBody { body, is_whole: is_whole && decoded.is_whole };
     }
     Some(decoded)
 }
 
-fn undo(body: &Body<'_>, coding: &str) -> Option<Decoded> {
+fn undo(body: &Body<'_>, coding: &str) -> Option<DecodedBody> {
     let source =
-        Chunks { pieces: body.pieces().map(|(_, piece)| piece).collect(), at: Cell::new(0), within: Cell::new(0) };
-    let mut to = Output::new(body);
+        ChunkInput { pieces: body.pieces().map(|(_, piece)| piece).collect(), at: Cell::new(0), within: Cell::new(0) };
+    let mut to = DecoderOutput::new(body);
     let is_whole = match coding {
         "gzip" | "x-gzip" => to.read(&source, MultiGzDecoder::new(&source)),
         "deflate" if is_zlib(body.bytes()) => to.read(&source, ZlibDecoder::new(&source)),
@@ -59,7 +59,7 @@ fn undo(body: &Body<'_>, coding: &str) -> Option<Decoded> {
     }
     let body = Body::from_parts(to.bytes, to.chunks);
     let body = body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
-    Some(Decoded { body, is_whole: is_whole && source.rest().is_empty() })
+    Some(DecodedBody { body, is_whole: is_whole && source.rest().is_empty() })
 }
 
 /// Whether bytes begin as RFC 1950 has it: deflate, and a sum that 31 divides.
@@ -70,21 +70,21 @@ fn is_zlib(bytes: &[u8]) -> bool {
 const BUFFER_BYTES: usize = 4 << 10;
 
 /// What comes out of a decoder. What comes out while a chunk is read belongs to that chunk.
-struct Output {
+struct DecoderOutput {
     bytes: Vec<u8>,
     chunks: Vec<Chunk>,
     /// Whether there was more than is looked into.
     is_too_long: bool,
 }
 
-impl Output {
+impl DecoderOutput {
     fn new(body: &Body<'_>) -> Self {
         let chunks = body.chunks().iter().map(|chunk| Chunk { at_us: chunk.at_us, bytes: 0 });
         Self { bytes: Vec::new(), chunks: chunks.collect(), is_too_long: false }
     }
 
     /// Reads all that comes out. Gives whether it came to its end.
-    fn read(&mut self, source: &Chunks<'_>, mut decoder: impl Read) -> bool {
+    fn read(&mut self, source: &ChunkInput<'_>, mut decoder: impl Read) -> bool {
         let mut buffer = [0; BUFFER_BYTES];
         loop {
             match decoder.read(&mut buffer) {
@@ -105,13 +105,13 @@ impl Output {
     }
 
     /// Asks once more at the end: the decoder then says whether something is left in its own buffer.
-    fn read_brotli(&mut self, source: &Chunks<'_>) -> bool {
+    fn read_brotli(&mut self, source: &ChunkInput<'_>) -> bool {
         let mut decoder = brotli_decompressor::Decompressor::new(source, BUFFER_BYTES);
         self.read(source, &mut decoder) && self.read(source, &mut decoder)
     }
 
-    /// One frame behind the other, and over those that are to be skipped (RFC 8878, section 3.1.2).
-    fn read_zstd(&mut self, source: &Chunks<'_>) -> bool {
+    /// One frame after the other, and over those that are to be skipped (RFC 8878, section 3.1.2).
+    fn read_zstd(&mut self, source: &ChunkInput<'_>) -> bool {
         let decoder = zstd::stream::read::Decoder::with_buffer(source).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW_LOG_MAX)?;
             Ok(decoder)
@@ -124,14 +124,14 @@ impl Output {
 const WINDOW_LOG_MAX: u32 = 26;
 
 /// The bytes of chunks, one chunk at a time, so that it is known which one a decoder has reached.
-struct Chunks<'b> {
+struct ChunkInput<'b> {
     pieces: Vec<&'b [u8]>,
     /// The chunk that is read, and how much of it was.
     at: Cell<usize>,
     within: Cell<usize>,
 }
 
-impl<'b> Chunks<'b> {
+impl<'b> ChunkInput<'b> {
     /// What is left of the chunk that is read, or the next one with something in it.
     fn rest(&self) -> &'b [u8] {
         loop {
@@ -147,7 +147,7 @@ impl<'b> Chunks<'b> {
     }
 }
 
-impl Read for &Chunks<'_> {
+impl Read for &ChunkInput<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let count = self.rest().read(to)?;
         self.consume(count);
@@ -155,7 +155,7 @@ impl Read for &Chunks<'_> {
     }
 }
 
-impl BufRead for &Chunks<'_> {
+impl BufRead for &ChunkInput<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         Ok(self.rest())
     }
@@ -163,6 +163,28 @@ impl BufRead for &Chunks<'_> {
     fn consume(&mut self, count: usize) {
         self.within.set(self.within.get() + count);
     }
+}
+
+impl Request<'_> {
+    /// The body without the compression that its head names: gzip, deflate, br or zstd. `None` if there is no body, or
+    /// no compression; or if it cannot be undone, or comes to more than [`DECODED_BYTES_MAX`](crate::redact::DECODED_BYTES_MAX).
+    pub fn decoded_body(&self) -> Option<Body<'static>> {
+        decoded(self.body.as_ref()?, &self.headers)
+    }
+}
+
+impl Response<'_> {
+    /// The body without the compression that its head names: gzip, deflate, br or zstd. `None` if there is no body, or
+    /// no compression; or if it cannot be undone, or comes to more than [`DECODED_BYTES_MAX`](crate::redact::DECODED_BYTES_MAX).
+    pub fn decoded_body(&self) -> Option<Body<'static>> {
+        decoded(self.body.as_ref()?, &self.headers)
+    }
+}
+
+fn decoded(body: &Body<'_>, headers: &[Header<'_>]) -> Option<Body<'static>> {
+    let codings = codings(headers);
+    let decoded = decode(body, &codings).filter(|decoded| decoded.is_whole && !codings.is_empty());
+    decoded.map(|decoded| decoded.body)
 }
 
 #[cfg(test)]
@@ -177,7 +199,7 @@ mod tests {
         encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory takes it")
     }
 
-    fn decoded(body: &Body<'_>, coding: &str) -> Decoded {
+    fn decoded(body: &Body<'_>, coding: &str) -> DecodedBody {
         decode(body, &[coding.to_owned()]).expect("the coding is known")
     }
 

@@ -3,10 +3,10 @@
 use crate::bytes::Bytes;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Request, Response};
-use crate::redact::content::{About, Speaker};
+use crate::redact::content::{BodyContext, MessageSender};
 use crate::redact::decode::{codings, decode};
-use crate::redact::messages::{Messages, is_compressed, is_not_compressed};
-use crate::redact::{Finding, Looked, Redacted, Redaction, Replacement, replaced};
+use crate::redact::messages::{ConversationMessages, is_compressed, is_not_compressed};
+use crate::redact::{Finding, Redacted, Redaction, Replacement, TextFindings, replaced};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const CODING_NOTE: &str = "redacted.content-encoding";
 /// The name of the note that says what could not be looked into.
 const OPAQUE_NOTE: &str = "redacted.opaque";
 
-/// The name of the note that says what was found in something that is no text, and is there still: place and kind.
+/// The name of the note that says what was found in something that is not text, and is there still: place and kind.
 const KEPT_NOTE: &str = "redacted.kept";
 
 /// The name of the note that says how messages were compressed before a secret was taken out of one.
@@ -32,11 +32,11 @@ impl Redaction {
 
     /// Takes the secrets out of an exchange. What could not be looked into is noted with it.
     pub fn exchange(&self, exchange: &mut Exchange<'_>) -> Redacted {
-        self.exchange_in(exchange, &mut Messages::default())
+        self.exchange_in(exchange, &mut ConversationMessages::default())
     }
 
     /// The same of a part of a conversation.
-    pub(crate) fn exchange_in(&self, exchange: &mut Exchange<'_>, messages: &mut Messages) -> Redacted {
+    pub(crate) fn exchange_in(&self, exchange: &mut Exchange<'_>, messages: &mut ConversationMessages) -> Redacted {
         let mut redacted = Redacted::default();
         let Exchange { request, informational, response, frames, outcome, notes, .. } = exchange;
         let mut codings = Vec::new();
@@ -77,7 +77,7 @@ impl Redaction {
     fn go_through_request(&self, request: &mut Request<'_>, codings: &mut Vec<String>, redacted: &mut Redacted) {
         self.line("request target", &mut request.target, redacted);
         self.headers("request header", &mut request.headers, redacted);
-        let about = About::of(&request.headers, Speaker::Client);
+        let about = BodyContext::of(&request.headers, MessageSender::Client);
         self.body("request body", &about, (&mut request.body, &mut request.headers), codings, redacted);
         self.headers("request trailer", &mut request.trailers, redacted);
     }
@@ -85,7 +85,7 @@ impl Redaction {
     fn go_through_response(&self, response: &mut Response<'_>, codings: &mut Vec<String>, redacted: &mut Redacted) {
         self.line("reason of the response", &mut response.reason, redacted);
         self.headers("response header", &mut response.headers, redacted);
-        let about = About::of(&response.headers, Speaker::Server);
+        let about = BodyContext::of(&response.headers, MessageSender::Server);
         self.body("response body", &about, (&mut response.body, &mut response.headers), codings, redacted);
         self.headers("response trailer", &mut response.trailers, redacted);
     }
@@ -116,7 +116,7 @@ impl Redaction {
     fn body(
         &self,
         place: &str,
-        about: &About,
+        about: &BodyContext,
         (body, headers): (&mut Option<Body<'_>>, &mut Vec<Header<'_>>),
         codings_undone: &mut Vec<String>,
         redacted: &mut Redacted,
@@ -148,8 +148,8 @@ impl Redaction {
     }
 
     /// Whether something was replaced.
-    fn plain_body(&self, place: &str, body: &mut Body<'_>, about: &About, redacted: &mut Redacted) -> bool {
-        let Looked { replacements, kept, .. } = self.look_through(body.bytes(), about);
+    fn plain_body(&self, place: &str, body: &mut Body<'_>, about: &BodyContext, redacted: &mut Redacted) -> bool {
+        let TextFindings { replacements, kept, .. } = self.look_through(body.bytes(), about);
         redacted.found_all(place, &replacements);
         let kept = kept.iter().map(|(_, what)| Finding { place: place.to_owned(), what: (*what).to_owned() });
         redacted.kept.extend(kept);
@@ -163,7 +163,7 @@ impl Redaction {
     }
 
     /// Messages, which may be in several frames, with frames of control between them. Gives whether one is not compressed any more.
-    fn frames(&self, frames: &mut [WsFrame<'_>], messages: &mut Messages, redacted: &mut Redacted) -> bool {
+    fn frames(&self, frames: &mut [WsFrame<'_>], messages: &mut ConversationMessages, redacted: &mut Redacted) -> bool {
         let mut has_inflated = false;
         for direction in [Direction::Sent, Direction::Received] {
             let mut message = Vec::new();
@@ -193,7 +193,7 @@ impl Redaction {
         &self,
         places: &[usize],
         frames: &mut [WsFrame<'_>],
-        messages: &mut Messages,
+        messages: &mut ConversationMessages,
         redacted: &mut Redacted,
     ) -> bool {
         let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return false };
@@ -212,8 +212,8 @@ impl Redaction {
         };
         let chunks = lengths.into_iter().map(|bytes| Chunk { at_us: 0, bytes }).collect();
         let Some(mut body) = Body::from_parts(bytes, chunks) else { return false };
-        let speaker = if direction == Direction::Sent { Speaker::Client } else { Speaker::Server };
-        let about = About::message(opcode, speaker);
+        let speaker = if direction == Direction::Sent { MessageSender::Client } else { MessageSender::Server };
+        let about = BodyContext::message(opcode, speaker);
         let is_changed = self.plain_body(&place, &mut body, &about, redacted);
         let becomes_plain = was_compressed && messages.is_plain(direction, is_changed);
         if is_changed || becomes_plain {

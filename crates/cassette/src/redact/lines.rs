@@ -1,12 +1,12 @@
 //! Values of secret names in lines: YAML, and texts that look like it, such as files of settings.
 //!
-//! 1. In YAML a value is what stands behind `name:`, without quotes and without a comment; or all deeper lines, if nothing stands
+//! 1. In YAML a value is what stands after `name:`, without quotes and without a comment; or all deeper lines, if nothing stands
 //!    there, or a block begins there. In braces it ends with a comma or a brace.
 //! 2. Any other text may be a program, in which `password: string` declares something. So a value counts there only if it is one
-//!    word with a digit in it, behind `name: ` or behind `NAME=`.
+//!    word with a digit in it, after `name: ` or after `NAME=`.
 
-use crate::redact::names::{Names, Secrecy};
-use crate::redact::text::Found;
+use crate::redact::names::{Secrecy, SecretNames};
+use crate::redact::text::TextMatches;
 use crate::redact::words::is_credential;
 use regex::bytes::Regex;
 use std::ops::Range;
@@ -28,7 +28,7 @@ fn expression(pattern: &str) -> Regex {
 }
 
 /// Values of secret names in YAML.
-pub(crate) fn find_in_yaml(text: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_in_yaml(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     for captures in LINE.captures_iter(text) {
         let (Some(whole), Some(indent), Some(name), Some(sign)) =
             (captures.get(0), captures.get(1), captures.get(2), captures.get(3))
@@ -57,7 +57,7 @@ pub(crate) fn find_in_yaml(text: &[u8], names: &Names, found: &mut Found) {
 }
 
 /// The same in a text that may be anything.
-pub(crate) fn find_in_lines(text: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_in_lines(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     for captures in LINE.captures_iter(text) {
         let (Some(whole), Some(name), Some(sign)) = (captures.get(0), captures.get(2), captures.get(3)) else {
             continue;
@@ -88,7 +88,7 @@ fn scalar(text: &[u8], from: usize) -> Range<usize> {
 }
 
 /// All that stands on deeper lines is a secret, but for names.
-fn take_deeper(text: &[u8], from: usize, indent: usize, name: usize, found: &mut Found) {
+fn take_deeper(text: &[u8], from: usize, indent: usize, name: usize, found: &mut TextMatches) {
     let Some(first) = memchr::memchr(b'\n', &text[from..]) else { return };
     let mut begin = from + first + 1;
     for line in text[begin..].split_inclusive(|&byte| byte == b'\n') {
@@ -125,9 +125,9 @@ fn is_word_with_digit(value: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn redacted(text: &str, find: fn(&[u8], &Names, &mut Found)) -> String {
-        let mut found = Found::default();
-        find(text.as_bytes(), &Names::usual(), &mut found);
+    fn redacted(text: &str, find: fn(&[u8], &SecretNames, &mut TextMatches)) -> String {
+        let mut found = TextMatches::default();
+        find(text.as_bytes(), &SecretNames::usual(), &mut found);
         found.put_into(text)
     }
 

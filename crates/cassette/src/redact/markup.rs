@@ -3,8 +3,8 @@
 //! As JSON, XML is not parsed but looked through, so that it is found in what is cut off. Of a name with a prefix, `wsse:Password`,
 //! the last word counts.
 
-use crate::redact::names::{Names, Secrecy};
-use crate::redact::text::Found;
+use crate::redact::names::{Secrecy, SecretNames};
+use crate::redact::text::TextMatches;
 use crate::redact::words::is_credential;
 use regex::bytes::Regex;
 use std::ops::Range;
@@ -23,7 +23,7 @@ fn expression(pattern: &str) -> Regex {
 }
 
 /// Values of secret names in elements, wherever they stand in a text.
-pub(crate) fn find_elements(text: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_elements(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     if memchr::memmem::find(text, b"</").is_none() && memchr::memmem::find(text, b"<![CDATA[").is_none() {
         return;
     }
@@ -36,7 +36,7 @@ pub(crate) fn find_elements(text: &[u8], names: &Names, found: &mut Found) {
 }
 
 /// The same of attributes, in a text that is XML.
-pub(crate) fn find_attributes(text: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_attributes(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     for captures in ATTRIBUTE.captures_iter(text) {
         let (Some(whole), Some(name)) = (captures.get(0), captures.get(1)) else { continue };
         let Some(value) = captures.get(2).or_else(|| captures.get(3)) else { continue };
@@ -44,7 +44,7 @@ pub(crate) fn find_attributes(text: &[u8], names: &Names, found: &mut Found) {
     }
 }
 
-fn take(text: &[u8], names: &Names, name: &[u8], begin: usize, value: Range<usize>, found: &mut Found) {
+fn take(text: &[u8], names: &SecretNames, name: &[u8], begin: usize, value: Range<usize>, found: &mut TextMatches) {
     let name = name.rsplit(|&byte| byte == b':').next().unwrap_or(name);
     let value = trimmed(text, value);
     let is_secret = match names.member(name) {
@@ -69,9 +69,9 @@ mod tests {
     use super::*;
 
     fn redacted(text: &str) -> String {
-        let mut found = Found::default();
-        find_elements(text.as_bytes(), &Names::usual(), &mut found);
-        find_attributes(text.as_bytes(), &Names::usual(), &mut found);
+        let mut found = TextMatches::default();
+        find_elements(text.as_bytes(), &SecretNames::usual(), &mut found);
+        find_attributes(text.as_bytes(), &SecretNames::usual(), &mut found);
         found.put_into(text)
     }
 

@@ -65,13 +65,13 @@ impl MessageReader {
 
 /// The messages of one conversation while secrets are taken out of them.
 #[derive(Debug, Default)]
-pub(crate) struct Messages {
+pub(crate) struct ConversationMessages {
     reader: MessageReader,
     /// Whether a message was changed, which later ones may refer to: from there on none is compressed, one way and the other.
     is_plain: [bool; 2],
 }
 
-impl Messages {
+impl ConversationMessages {
     /// A compressed message without compression, and how much of it each frame has. `None` if it cannot be read.
     pub(crate) fn inflate<'f>(
         &mut self,

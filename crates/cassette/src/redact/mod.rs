@@ -1,4 +1,4 @@
-//! Keeping secrets off a tape.
+//! Keeping secrets off a cassette.
 //!
 //! 1. Values of secret names: headers, cookies, parameters of URLs, fields of forms, members of JSON. In `Authorization` the
 //!    scheme stays, in cookies the names do.
@@ -10,7 +10,7 @@
 //! be redacted before it is looked up.
 //!
 //! Only text is edited: a program or an archive would be spoiled. What looks like a secret in anything else stays, is
-//! reported, and keeps the tape from being sealed. Of a JSON Web Token that a server gives, header and claims stay, since programs take
+//! reported, and keeps the cassette from being sealed. Of a JSON Web Token that a server gives, header and claims stay, since programs take
 //! them apart.
 
 mod content;
@@ -29,28 +29,29 @@ mod tally;
 mod text;
 mod words;
 
-pub(crate) use content::Speaker;
+pub use crate::finding::Finding;
+pub(crate) use content::MessageSender;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};
 pub(crate) use exchange::{correct_length, kept_finding, kept_note};
 pub use messages::MessageReader;
-pub(crate) use messages::{Messages, is_compressed as is_compressed_message};
-pub use stream::{LOOKAHEAD_BYTES, Stream};
-pub use tally::Found as Findings;
+pub(crate) use messages::{ConversationMessages, is_compressed as is_compressed_message};
+pub use stream::{BodyRedactor, LOOKAHEAD_BYTES};
+pub use tally::Findings;
 pub(crate) use tally::Tally;
 
 use crate::matching::JsonPath;
 use crate::message::Header;
 use crate::websocket::Opcode;
-use content::{About, Kind, Watch};
-use names::Names;
-use patterns::Patterns;
+use content::{BodyContext, SecretSyntax, TextDetector};
+use names::SecretNames;
+use patterns::SecretPatterns;
 use regex::bytes::Regex;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-use text::{Found, PLACEHOLDER, find_fields, find_members, find_parameters, find_parts, find_places};
+use text::{PLACEHOLDER, TextMatches, find_fields, find_members, find_parameters, find_parts, find_places};
 
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
@@ -58,16 +59,16 @@ pub(crate) const REQUEST_BODY_NOTE: &str = "redacted.request-body";
 /// The same of the body of a response.
 pub(crate) const RESPONSE_BODY_NOTE: &str = "redacted.response-body";
 
-/// A secret that is shorter would be found all over a tape.
+/// A secret that is shorter would be found all over a cassette.
 const SECRET_BYTES_MIN: usize = 6;
 
 /// What is a secret.
 #[derive(Clone, Debug)]
 pub struct Redaction {
-    names: Names,
-    patterns: Patterns,
-    /// The same in what is no text.
-    patterns_of_binaries: Patterns,
+    names: SecretNames,
+    patterns: SecretPatterns,
+    /// The same in what is not text.
+    patterns_of_binaries: SecretPatterns,
     /// Secrets themselves, however they may be written.
     secrets: Vec<Regex>,
     /// Places in JSON.
@@ -76,28 +77,13 @@ pub struct Redaction {
     spans_lines: bool,
 }
 
-/// A secret that was found.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
-    /// Where: `request header authorization`, `response body`.
-    pub place: String,
-    /// What: `a GitHub token`, `the value of a secret name`.
-    pub what: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.what)
-    }
-}
-
 /// What redacting an exchange came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redacted {
     /// What was replaced.
     pub findings: Vec<Finding>,
-    /// What was found in bodies and messages that are no text, and is as it was. A note of the exchange, `redacted.kept`, says
-    /// the same, and keeps the tape from being sealed.
+    /// What was found in bodies and messages that are not text, and is as it was. A note of the exchange, `redacted.kept`, says
+    /// the same, and keeps the cassette from being sealed.
     pub kept: Vec<Finding>,
     /// Bodies and messages that could not be looked into, or not to their end, such as those in an unknown compression. What
     /// could not be is as it was. A note of the exchange, `redacted.opaque`, says the same.
@@ -132,7 +118,7 @@ impl std::error::Error for RuleError {}
 
 /// What a user adds to the usual rules, or puts in their place.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
+pub struct RedactionRules {
     /// Whether the usual rules are left out.
     pub without_usual: bool,
     /// Names of headers, parameters, fields and members whose values are secrets, in any case, with or without `-` and `_`.
@@ -146,20 +132,20 @@ pub struct Rules {
     pub secrets: Vec<Vec<u8>>,
 }
 
-impl Rules {
+impl RedactionRules {
     /// What these rules come to.
     ///
     /// # Errors
     /// An expression cannot be read, or a secret is too short.
     pub fn compile(self) -> Result<Redaction, RuleError> {
-        let mut names = if self.without_usual { Names::default() } else { Names::usual() };
+        let mut names = if self.without_usual { SecretNames::default() } else { SecretNames::usual() };
         self.names.iter().for_each(|name| names.add(name));
         let spans_lines = !self.patterns.is_empty() || self.secrets.iter().any(|secret| secret.contains(&b'\n'));
         let more: Vec<_> =
             self.patterns.into_iter().map(|pattern| ("an expression of the user".to_owned(), pattern)).collect();
         let usual = !self.without_usual;
-        let patterns = Patterns::of_texts(usual, &more).map_err(RuleError::Pattern)?;
-        let patterns_of_binaries = Patterns::of_binaries(usual, &more).map_err(RuleError::Pattern)?;
+        let patterns = SecretPatterns::of_texts(usual, &more).map_err(RuleError::Pattern)?;
+        let patterns_of_binaries = SecretPatterns::of_binaries(usual, &more).map_err(RuleError::Pattern)?;
         if self.secrets.iter().any(|secret| secret.len() < SECRET_BYTES_MIN) {
             return Err(RuleError::ShortSecret);
         }
@@ -185,7 +171,7 @@ pub(crate) struct Replacement<'r> {
 }
 
 /// What was found in a text.
-pub(crate) struct Looked<'r> {
+pub(crate) struct TextFindings<'r> {
     /// What is to be replaced, in order, without overlaps.
     pub(crate) replacements: Vec<Replacement<'r>>,
     /// What is found and stays.
@@ -200,20 +186,21 @@ impl Redaction {
     /// The usual rules, which are compiled once for the whole process.
     pub fn usual() -> Arc<Self> {
         static USUAL: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
-            let usual = Rules::default().compile();
+            let usual = RedactionRules::default().compile();
             Arc::new(usual.unwrap_or_else(|error| unreachable!("the usual rules are constants: {error}")))
         });
         USUAL.clone()
     }
 
-    /// Only what has a well-known form, whatever it is called: what keeps a tape from being sealed.
+    /// Only what has a well-known form, whatever it is called: what keeps a cassette from being sealed.
     pub fn known_forms() -> Arc<Self> {
         static KNOWN: LazyLock<Arc<Redaction>> = LazyLock::new(|| {
-            let made = Patterns::of_texts(true, &[]).and_then(|texts| Ok((texts, Patterns::of_binaries(true, &[])?)));
+            let made = SecretPatterns::of_texts(true, &[])
+                .and_then(|texts| Ok((texts, SecretPatterns::of_binaries(true, &[])?)));
             let (patterns, patterns_of_binaries) =
                 made.unwrap_or_else(|error| unreachable!("the well-known forms are constants: {error}"));
             Arc::new(Redaction {
-                names: Names::default(),
+                names: SecretNames::default(),
                 patterns,
                 patterns_of_binaries,
                 secrets: Vec::new(),
@@ -226,7 +213,7 @@ impl Redaction {
 
     /// Nothing is a secret.
     pub fn nothing() -> Self {
-        let rules = Rules { without_usual: true, ..Rules::default() };
+        let rules = RedactionRules { without_usual: true, ..RedactionRules::default() };
         rules.compile().unwrap_or_else(|error| unreachable!("there are no rules: {error}"))
     }
 
@@ -237,8 +224,8 @@ impl Redaction {
 
     /// What the first secret in some bytes is that looks like one, whatever it is called.
     pub fn secret_in(&self, bytes: &[u8]) -> Option<&str> {
-        let about = About::of(&[], Speaker::Client);
-        let mut watch = Watch::default();
+        let about = BodyContext::of(&[], MessageSender::Client);
+        let mut watch = TextDetector::default();
         watch.push(bytes);
         let patterns = if about.is_binary(&watch) { &self.patterns_of_binaries } else { &self.patterns };
         self.patterned(patterns, bytes).into_iter().min_by_key(|(range, _)| range.start).map(|(_, what)| what)
@@ -250,25 +237,25 @@ impl Redaction {
     }
 
     /// Looks through all of a body.
-    pub(crate) fn look_through(&self, body: &[u8], about: &About) -> Looked<'_> {
-        let mut watch = Watch::default();
+    pub(crate) fn look_through(&self, body: &[u8], about: &BodyContext) -> TextFindings<'_> {
+        let mut watch = TextDetector::default();
         watch.push(body);
         self.look_through_some(body, about, about.is_binary(&watch))
     }
 
     /// The same of a piece of a body of which it is known whether it is text.
-    pub(crate) fn look_through_some(&self, body: &[u8], about: &About, is_binary: bool) -> Looked<'_> {
+    pub(crate) fn look_through_some(&self, body: &[u8], about: &BodyContext, is_binary: bool) -> TextFindings<'_> {
         passes::until_done(body, |body| self.look_once(body, about, is_binary))
     }
 
     /// What shows at once. What is put in its place may show more.
-    fn look_once(&self, body: &[u8], about: &About, is_binary: bool) -> Looked<'_> {
-        let mut looked = Looked { replacements: Vec::new(), kept: Vec::new(), members: Vec::new() };
+    fn look_once(&self, body: &[u8], about: &BodyContext, is_binary: bool) -> TextFindings<'_> {
+        let mut looked = TextFindings { replacements: Vec::new(), kept: Vec::new(), members: Vec::new() };
         if is_binary {
             looked.kept = self.patterned(&self.patterns_of_binaries, body);
             return looked;
         }
-        let Found { hits, members, parts } = self.named(body, about.kind);
+        let TextMatches { hits, members, parts } = self.named(body, about.kind);
         looked.members = members;
         let named = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME));
         let patterned = self.patterned(&self.patterns, body).into_iter();
@@ -280,7 +267,7 @@ impl Redaction {
                 looked.kept.push((range.clone(), what));
                 continue;
             }
-            if about.speaker == Speaker::Server && replacement.placeholder == PLACEHOLDER {
+            if about.speaker == MessageSender::Server && replacement.placeholder == PLACEHOLDER {
                 let shape = self.shape(&body[range.clone()]);
                 replacement.placeholder = shape.map_or(Cow::Borrowed(PLACEHOLDER), Cow::Owned);
             }
@@ -292,7 +279,7 @@ impl Redaction {
     }
 
     /// What looks like a secret, whatever it is called, and secrets themselves.
-    fn patterned<'r>(&'r self, patterns: &'r Patterns, text: &[u8]) -> Vec<(Range<usize>, &'r str)> {
+    fn patterned<'r>(&'r self, patterns: &'r SecretPatterns, text: &[u8]) -> Vec<(Range<usize>, &'r str)> {
         let mut found = Vec::new();
         patterns.find(text, &mut found);
         for secret in &self.secrets {
@@ -301,9 +288,9 @@ impl Redaction {
         found
     }
 
-    fn named(&self, text: &[u8], kind: Kind) -> Found {
-        let mut found = Found::default();
-        if !matches!(kind, Kind::Line | Kind::Form) {
+    fn named(&self, text: &[u8], kind: SecretSyntax) -> TextMatches {
+        let mut found = TextMatches::default();
+        if !matches!(kind, SecretSyntax::Line | SecretSyntax::Form) {
             find_places(text, &self.paths, &mut found);
         }
         if self.names.is_empty() {
@@ -311,24 +298,24 @@ impl Redaction {
         }
         find_parameters(text, &self.names, &mut found);
         match kind {
-            Kind::Line => {}
-            Kind::Form => find_fields(text, &self.names, &mut found),
-            Kind::Body | Kind::Plain | Kind::Xml | Kind::Yaml => {
+            SecretSyntax::Line => {}
+            SecretSyntax::Form => find_fields(text, &self.names, &mut found),
+            SecretSyntax::Body | SecretSyntax::Plain | SecretSyntax::Xml | SecretSyntax::Yaml => {
                 find_members(text, &self.names, &mut found);
                 find_parts(text, &self.names, &mut found);
             }
         }
         match kind {
-            Kind::Line | Kind::Form | Kind::Body => {}
-            Kind::Plain => {
+            SecretSyntax::Line | SecretSyntax::Form | SecretSyntax::Body => {}
+            SecretSyntax::Plain => {
                 markup::find_elements(text, &self.names, &mut found);
                 lines::find_in_lines(text, &self.names, &mut found);
             }
-            Kind::Xml => {
+            SecretSyntax::Xml => {
                 markup::find_elements(text, &self.names, &mut found);
                 markup::find_attributes(text, &self.names, &mut found);
             }
-            Kind::Yaml => lines::find_in_yaml(text, &self.names, &mut found),
+            SecretSyntax::Yaml => lines::find_in_yaml(text, &self.names, &mut found),
         }
         found
     }
@@ -336,7 +323,7 @@ impl Redaction {
     /// What keeps the shape of a secret: a JSON Web Token whose secret claims are replaced, and whose signature is gone.
     fn shape(&self, secret: &[u8]) -> Option<String> {
         jwt::without_signature(secret, |claims| {
-            let about = About::message(Opcode::TEXT, Speaker::Client);
+            let about = BodyContext::message(Opcode::TEXT, MessageSender::Client);
             let replacements = self.look_through(claims, &about).replacements;
             (!replacements.is_empty()).then(|| replaced(claims, &replacements))
         })
@@ -357,7 +344,7 @@ impl Redaction {
 
     /// A text without the secrets that are in it, if there are any, and what the first of them is.
     pub(crate) fn redacted_line(&self, text: &[u8]) -> Option<(Vec<u8>, &str)> {
-        let replacements = self.look_through_some(text, &About::line(), false).replacements;
+        let replacements = self.look_through_some(text, &BodyContext::line(), false).replacements;
         let what = replacements.first()?.what;
         Some((replaced(text, &replacements), what))
     }
@@ -424,7 +411,7 @@ const SCHEMES: [&str; 18] = [
     "token",
 ];
 
-/// `Bearer REDACTED`. A first word that is no scheme is a secret as well.
+/// `Bearer REDACTED`. A first word that is not a scheme is a secret as well.
 fn credentials(value: &[u8]) -> Vec<u8> {
     let at = value.iter().position(|&byte| byte == b' ');
     let is_scheme = |word: &[u8]| SCHEMES.iter().any(|scheme| scheme.as_bytes().eq_ignore_ascii_case(word));

@@ -83,13 +83,13 @@ pub(crate) enum Secrecy {
 
 /// The names whose values are secrets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct SecretNames {
     /// Whether the lists above count.
     usual: bool,
     added: BTreeSet<String>,
 }
 
-impl Names {
+impl SecretNames {
     pub(crate) fn usual() -> Self {
         Self { usual: true, added: BTreeSet::new() }
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn names_are_known_however_they_are_written() {
-        let names = Names::usual();
+        let names = SecretNames::usual();
         for name in ["api_key", "apiKey", "X-Goog-Api-Key", "AWS_SECRET_ACCESS_KEY", "client-secret", "password", "sig"]
         {
             assert!(names.has(name.as_bytes()) && names.has_header(name.as_bytes()), "{name}");
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn names_can_be_added() {
-        let mut names = Names::default();
+        let mut names = SecretNames::default();
         assert!(names.is_empty() && !names.has(b"password"));
         names.add("Member-Number");
         assert!(names.has(b"member_number") && !names.is_empty());

@@ -10,7 +10,7 @@
 //! Where nothing is found, this costs one pass; where something is, two as a rule.
 
 use super::text::PLACEHOLDER;
-use super::{Looked, Replacement, replaced};
+use super::{Replacement, TextFindings, replaced};
 use std::ops::Range;
 
 /// More passes are not made: one that finds something and one that finds nothing are enough for what people and programs write.
@@ -19,7 +19,7 @@ const PASSES_MAX: usize = 16;
 const OF_A_CHAIN: &str = "secrets that show each other without end";
 
 /// What is found in a text and in what comes of it.
-pub(crate) fn until_done<'r>(text: &[u8], look: impl Fn(&[u8]) -> Looked<'r>) -> Looked<'r> {
+pub(crate) fn until_done<'r>(text: &[u8], look: impl Fn(&[u8]) -> TextFindings<'r>) -> TextFindings<'r> {
     let mut looked = look(text);
     for _ in 1..PASSES_MAX {
         if looked.replacements.is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn until_done<'r>(text: &[u8], look: impl Fn(&[u8]) -> Looked<'r>) ->
         }
     }
     let all = Replacement { range: 0..text.len(), placeholder: PLACEHOLDER.into(), what: OF_A_CHAIN };
-    Looked { replacements: vec![all], kept: Vec::new(), members: looked.members }
+    TextFindings { replacements: vec![all], kept: Vec::new(), members: looked.members }
 }
 
 /// What becomes of a value, until nothing more does.
@@ -50,14 +50,14 @@ pub(crate) fn until_same(value: &[u8], become_of: impl Fn(&[u8]) -> Vec<u8>) -> 
 }
 
 /// What was found in a text, and then in what came of it, as places in the text.
-fn both<'r>(looked: Looked<'r>, again: Looked<'r>) -> Looked<'r> {
-    let places = Places::of(&looked.replacements);
-    let Looked { mut replacements, mut members, .. } = looked;
+fn both<'r>(looked: TextFindings<'r>, again: TextFindings<'r>) -> TextFindings<'r> {
+    let places = PlaceholderMap::of(&looked.replacements);
+    let TextFindings { mut replacements, mut members, .. } = looked;
     members.extend(again.members.into_iter().map(|member| places.before(&member)));
     let kept = again.kept.into_iter().map(|(range, what)| (places.before(&range), what)).collect();
     let later = again.replacements.into_iter();
     replacements.extend(later.map(|later| Replacement { range: places.before(&later.range), ..later }));
-    Looked { replacements: joined(replacements), kept, members }
+    TextFindings { replacements: joined(replacements), kept, members }
 }
 
 /// Replacements in order; where some overlap, one that has all of them.
@@ -77,9 +77,9 @@ fn joined(mut replacements: Vec<Replacement<'_>>) -> Vec<Replacement<'_>> {
 }
 
 /// Where placeholders stand, and what they stand for.
-struct Places(Vec<(Range<usize>, Range<usize>)>);
+struct PlaceholderMap(Vec<(Range<usize>, Range<usize>)>);
 
-impl Places {
+impl PlaceholderMap {
     fn of(replacements: &[Replacement<'_>]) -> Self {
         let (mut before, mut after) = (0, 0);
         let place = |replacement: &Replacement<'_>| {
@@ -110,12 +110,12 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn look_for(wanted: &'static [u8]) -> impl Fn(&[u8]) -> Looked<'static> {
+    fn look_for(wanted: &'static [u8]) -> impl Fn(&[u8]) -> TextFindings<'static> {
         move |text| {
             let at = memchr::memmem::find(text, wanted);
             let range = at.map(|at| at..at + wanted.len());
             let hit = |range| Replacement { range, placeholder: "-".into(), what: "a" };
-            Looked { replacements: range.map(hit).into_iter().collect(), kept: Vec::new(), members: Vec::new() }
+            TextFindings { replacements: range.map(hit).into_iter().collect(), kept: Vec::new(), members: Vec::new() }
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_find_that_touches_a_placeholder_has_all_it_stands_for() {
-        let looked = Looked {
+        let looked = TextFindings {
             replacements: vec![
                 Replacement { range: 2..5, placeholder: "12345".into(), what: "a" },
                 Replacement { range: 8..9, placeholder: "1".into(), what: "a" },
@@ -139,13 +139,13 @@ mod tests {
             kept: Vec::new(),
             members: Vec::new(),
         };
-        let places = Places::of(&looked.replacements);
+        let places = PlaceholderMap::of(&looked.replacements);
         for (after, before) in [(0..2, 0..2), (1..3, 1..5), (6..7, 2..5), (7..8, 5..6), (4..11, 2..9), (10..12, 8..10)]
         {
             assert_eq!(places.before(&after), before, "{after:?}");
         }
         let later = Replacement { range: 6..8, placeholder: "0".into(), what: "b" };
-        let again = Looked { replacements: vec![later], kept: Vec::new(), members: Vec::new() };
+        let again = TextFindings { replacements: vec![later], kept: Vec::new(), members: Vec::new() };
         let both = both(looked, again).replacements;
         assert_eq!(both.iter().map(|hit| hit.range.clone()).collect::<Vec<_>>(), [2..6, 8..9]);
         assert_eq!((&*both[0].placeholder, &*both[1].placeholder), (PLACEHOLDER, "1"));

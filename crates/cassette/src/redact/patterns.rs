@@ -18,7 +18,7 @@ const TOKENS: [(&str, &str); 27] = [
     ("a Hugging Face token", "hf_[A-Za-z0-9]{30,}"),
     ("a PyPI token", "pypi-[A-Za-z0-9_-]{50,}"),
     ("a SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    // In a path it stands behind `bot`.
+    // In a path it stands after `bot`.
     ("a Telegram token", "(?:bot)?[0-9]{8,10}(?::|%3[Aa])AA[A-Za-z0-9_-]{32,}"),
     (
         "a Slack webhook",
@@ -56,26 +56,26 @@ const FORMS_OF_BINARIES: [(&str, &str); 1] = [(
     r"(?-u)-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\\rnt\s]*[A-Za-z0-9+/=:, -]{16,}){2,}[\\rnt\s]*-----END [A-Z ]*PRIVATE KEY-----",
 )];
 
-/// An expression for a token. It may stand behind an escape of JSON or of a URL, whose last letter is no part of it.
+/// An expression for a token. It may stand after an escape of JSON or of a URL, whose last letter is not part of it.
 fn of_token(pattern: &str) -> String {
     format!(r"(?-u)(?:\A|[^A-Za-z0-9_]|\\[bfnrt]|\\u[0-9A-Fa-f]{{4}}|%[0-9A-Fa-f]{{2}})({pattern})")
 }
 
 /// Expressions that find secrets.
 #[derive(Clone, Debug)]
-pub(crate) struct Patterns {
+pub(crate) struct SecretPatterns {
     /// Says quickly which of them occur.
     set: RegexSet,
     named: Vec<(String, Regex)>,
 }
 
-impl Patterns {
+impl SecretPatterns {
     /// The well-known forms, or none, and some more.
     pub(crate) fn of_texts(usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
         Self::new(&FORMS, usual, more)
     }
 
-    /// The same for what is no text.
+    /// The same for what is not text.
     pub(crate) fn of_binaries(usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
         Self::new(&FORMS_OF_BINARIES, usual, more)
     }
@@ -120,7 +120,7 @@ fn is_plausible(text: &[u8], found: &Range<usize>) -> bool {
 /// The longest word of a key has so many characters at least.
 const KEY_WORD_BYTES: usize = 12;
 
-/// Words joined by hyphens are no key: `sk-ecdsa-sha2-nistp256` is a kind of one.
+/// Words joined by hyphens are not a key: `sk-ecdsa-sha2-nistp256` is a kind of one.
 fn is_key(key: &[u8]) -> bool {
     let mut words = key.split(|byte| b"-_".contains(byte));
     words.any(|word| word.len() >= KEY_WORD_BYTES && word.iter().any(u8::is_ascii_digit))

@@ -1,8 +1,8 @@
 //! Taking secrets out of a body that comes chunk by chunk.
 //!
-//! 1. A chunk is given out when it is known that no secret begins in it and ends behind it: when enough came after it, or when
+//! 1. A chunk is given out when it is known that no secret begins in it and ends after it: when enough came after it, or when
 //!    it ends a line at a place where nothing goes on.
-//! 2. Some of what was given out is kept, so that a value is seen behind its name.
+//! 2. Some of what was given out is kept, so that a value is seen after its name.
 //! 3. Chunks stay whole. So what waits is bounded by the look-ahead and the longest chunk.
 //! 4. What waits is looked through again when a line ends, or when a good part of it is new: many small chunks cost no more than
 //!    a few long ones.
@@ -13,9 +13,9 @@
 //! called text is text.
 
 use crate::message::{Body, Chunk, Header};
-use crate::redact::content::{About, Kind, Nature, Speaker, Watch};
+use crate::redact::content::{BodyContext, ContentClass, MessageSender, SecretSyntax, TextDetector};
 use crate::redact::exchange::chunks_after;
-use crate::redact::{Finding, Findings, Looked, Redaction, Replacement};
+use crate::redact::{Finding, Findings, Redaction, Replacement, TextFindings};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,10 +41,10 @@ const NEW_BYTES_MIN: usize = 4 << 10;
 
 /// A body that comes chunk by chunk, without secrets.
 #[derive(Debug)]
-pub struct Stream {
+pub struct BodyRedactor {
     redaction: Arc<Redaction>,
-    about: About,
-    watch: Watch,
+    about: BodyContext,
+    watch: TextDetector,
     is_binary: bool,
     /// Whether there is a secret in what waits, and it is not known yet whether it may be replaced.
     is_undecided: bool,
@@ -59,22 +59,22 @@ pub struct Stream {
     found: Findings,
 }
 
-impl Stream {
+impl BodyRedactor {
     /// The body of a request with these headers, of which nothing came yet.
     pub fn of_request(redaction: Arc<Redaction>, headers: &[Header<'_>]) -> Self {
-        Self::new(redaction, About::of(headers, Speaker::Client))
+        Self::new(redaction, BodyContext::of(headers, MessageSender::Client))
     }
 
     /// The same of a response.
     pub fn of_response(redaction: Arc<Redaction>, headers: &[Header<'_>]) -> Self {
-        Self::new(redaction, About::of(headers, Speaker::Server))
+        Self::new(redaction, BodyContext::of(headers, MessageSender::Server))
     }
 
-    fn new(redaction: Arc<Redaction>, about: About) -> Self {
+    fn new(redaction: Arc<Redaction>, about: BodyContext) -> Self {
         Self {
             redaction,
             about,
-            watch: Watch::default(),
+            watch: TextDetector::default(),
             is_binary: false,
             is_undecided: false,
             bytes: Vec::new(),
@@ -125,17 +125,17 @@ impl Stream {
     /// What is text so far is text.
     fn decide(&mut self) {
         self.is_undecided = false;
-        if self.about.nature == Nature::Unknown {
-            self.about.nature = Nature::Text;
-            self.watch = Watch::default();
+        if self.about.nature == ContentClass::Unknown {
+            self.about.nature = ContentClass::Text;
+            self.watch = TextDetector::default();
         }
     }
 
-    /// Whether nothing that may be a secret goes on behind what came.
+    /// Whether nothing that may be a secret goes on after what came.
     fn ends_line(&self) -> bool {
         let ends =
             self.bytes.last() == Some(&b'\n') && !matches!(self.bytes.trim_ascii_end().last(), Some(b':' | b'"'));
-        let may_end = matches!(self.about.kind, Kind::Body | Kind::Plain);
+        let may_end = matches!(self.about.kind, SecretSyntax::Body | SecretSyntax::Plain);
         ends && (may_end || self.is_binary) && !self.redaction.spans_lines && !self.is_in_private_key()
     }
 
@@ -148,9 +148,9 @@ impl Stream {
     fn give(&mut self, known: usize) -> Body<'static> {
         self.new = 0;
         let redaction = self.redaction.clone();
-        let Looked { replacements, kept, members } =
+        let TextFindings { replacements, kept, members } =
             redaction.look_through_some(&self.bytes, &self.about, self.is_binary);
-        if self.about.nature == Nature::Unknown && replacements.iter().any(|hit| hit.range.end > self.given) {
+        if self.about.nature == ContentClass::Unknown && replacements.iter().any(|hit| hit.range.end > self.given) {
             self.is_undecided = true;
             return Body::default();
         }
@@ -178,8 +178,8 @@ impl Stream {
 
     fn place(&self) -> &'static str {
         match self.about.speaker {
-            Speaker::Client => "request body",
-            Speaker::Server => "response body",
+            MessageSender::Client => "request body",
+            MessageSender::Server => "response body",
         }
     }
 

@@ -10,7 +10,7 @@ const PLACES_MAX: usize = 1_000;
 /// What was found in a recording, or a part of it, and how often.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct Findings {
     /// How many secrets were replaced.
     pub replaced: u64,
     /// By place and kind, of the first thousand of them.
@@ -23,7 +23,7 @@ pub struct Found {
     pub first: Option<(Finding, bool)>,
 }
 
-impl Found {
+impl Findings {
     /// How many secrets there were.
     pub fn count(&self) -> u64 {
         self.replaced + self.kept
@@ -66,20 +66,20 @@ fn count(places: &mut BTreeMap<Finding, u64>, finding: &Finding, times: u64) {
 
 /// Counts for all of a recording, from any thread.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Mutex<Found>);
+pub(crate) struct Tally(Mutex<Findings>);
 
 impl Tally {
     pub(crate) fn add(&self, redacted: &Redacted) {
         if redacted.findings.is_empty() && redacted.kept.is_empty() {
             return;
         }
-        let mut found = Found::default();
+        let mut found = Findings::default();
         found.add(redacted);
         self.merge(&found);
     }
 
     /// Messages are numbered, exchange by exchange; here they are one place.
-    pub(crate) fn merge(&self, found: &Found) {
+    pub(crate) fn merge(&self, found: &Findings) {
         if found.count() == 0 {
             return;
         }
@@ -92,11 +92,11 @@ impl Tally {
             without
         };
         let (places, kept_places) = (without_numbers(&found.places), without_numbers(&found.kept_places));
-        let found = Found { places, kept_places, ..found.clone() };
+        let found = Findings { places, kept_places, ..found.clone() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).merge(&found);
     }
 
-    pub(crate) fn found(&self) -> Found {
+    pub(crate) fn found(&self) -> Findings {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

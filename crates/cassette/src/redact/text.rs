@@ -1,37 +1,37 @@
 //! Values of secret names inside of texts: JSON, whatever is around it, and parameters of URLs and forms.
 //!
 //! JSON is not parsed but looked through, quote by quote. So it is found in lines of a stream of events, in lines of JSON, in
-//! what is cut off; and in strings of JSON, where quotes are escaped. A quote behind `n` backslashes delimits a string so many
-//! levels deep as `n` has ones at its end in binary: none or two behind each other are the outermost level, one is a
+//! what is cut off; and in strings of JSON, where quotes are escaped. A quote after `n` backslashes delimits a string so many
+//! levels deep as `n` has ones at its end in binary: none or two after each other are the outermost level, one is a
 //! string in a string, three one in that.
 //!
 //! XML and lines `name: value` are looked through in modules of their own.
 
 use crate::matching::JsonPath;
 use crate::matching::json::ranges;
-use crate::matching::url::unescaped;
-use crate::redact::names::{Names, Secrecy};
+use crate::redact::names::{Secrecy, SecretNames};
 use crate::redact::words::{is_code_in_json, is_code_in_query, is_credential};
+use crate::url::unescaped;
 use regex::bytes::Regex;
 use serde_json::Value;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 /// A secret, and what stands in its place.
-pub(crate) type Hit = (Range<usize>, &'static str);
+pub(crate) type SecretMatch = (Range<usize>, &'static str);
 
 /// What was found in a text.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) hits: Vec<Hit>,
+pub(crate) struct TextMatches {
+    pub(crate) hits: Vec<SecretMatch>,
     /// From each secret name to the end of its value.
     pub(crate) members: Vec<Range<usize>>,
     /// Values that are whole parts of a body: what they are is known, be they text or not.
     pub(crate) parts: Vec<Range<usize>>,
 }
 
-impl Found {
-    /// A value, which is not looked into, and where its name begins. An empty one is no secret.
+impl TextMatches {
+    /// A value, which is not looked into, and where its name begins. An empty one is not a secret.
     pub(crate) fn value(&mut self, name: usize, value: Range<usize>) {
         if !value.is_empty() {
             self.members.push(name..value.end);
@@ -76,7 +76,7 @@ fn has_equals_sign(text: &[u8]) -> bool {
 }
 
 /// Values of secret names in parameters of URLs, wherever they stand in a text.
-pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_parameters(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     if !has_equals_sign(text) {
         return;
     }
@@ -90,7 +90,7 @@ pub(crate) fn find_parameters(text: &[u8], names: &Names, found: &mut Found) {
 }
 
 /// Values of secret names in a form.
-pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_fields(form: &[u8], names: &SecretNames, found: &mut TextMatches) {
     let mut begin = 0;
     for pair in form.split(|&byte| byte == b'&') {
         let end = begin + pair.len();
@@ -103,7 +103,7 @@ pub(crate) fn find_fields(form: &[u8], names: &Names, found: &mut Found) {
     }
 }
 
-fn is_secret_parameter(names: &Names, text: &[u8], name: Range<usize>, value: Range<usize>) -> bool {
+fn is_secret_parameter(names: &SecretNames, text: &[u8], name: Range<usize>, value: Range<usize>) -> bool {
     match names.parameter(&unescaped(&text[name.clone()])) {
         Secrecy::Open => false,
         Secrecy::Secret => true,
@@ -113,7 +113,7 @@ fn is_secret_parameter(names: &Names, text: &[u8], name: Range<usize>, value: Ra
 }
 
 /// Values of secret names in parts of a multipart body.
-pub(crate) fn find_parts(text: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_parts(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     if !has_equals_sign(text) {
         return;
     }
@@ -131,7 +131,7 @@ pub(crate) fn find_parts(text: &[u8], names: &Names, found: &mut Found) {
 }
 
 /// Values at places in a text that is JSON, or in lines of it that are, as in a stream of events.
-pub(crate) fn find_places(text: &[u8], paths: &[JsonPath], found: &mut Found) {
+pub(crate) fn find_places(text: &[u8], paths: &[JsonPath], found: &mut TextMatches) {
     if paths.is_empty() {
         return;
     }
@@ -155,7 +155,7 @@ pub(crate) fn find_places(text: &[u8], paths: &[JsonPath], found: &mut Found) {
 ///
 /// Which quotes begin a string and which end one is not counted, since the text may begin anywhere and a quote may stand alone:
 /// each may do both. What is between two strings is never a name.
-pub(crate) fn find_members(text: &[u8], names: &Names, found: &mut Found) {
+pub(crate) fn find_members(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     let mut done = 0;
     let mut open = [None; LEVELS];
     for quote in memchr::memchr_iter(b'"', text) {
@@ -248,7 +248,7 @@ fn begins_string(text: &[u8], at: usize, level: usize) -> bool {
 }
 
 /// Finds what is in a value. Gives where it ends.
-fn take_value(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> usize {
+fn take_value(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>) -> usize {
     match text.get(at) {
         _ if begins_string(text, at, level) => take_string(text, at, level, found),
         Some(b'{' | b'[') => take_children(text, at, level, found),
@@ -263,7 +263,7 @@ fn take_value(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> usi
 }
 
 /// The same of a string. One that does not end reaches to the end of the text.
-fn take_string(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> usize {
+fn take_string(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>) -> usize {
     let (begin, end, behind) = string(text, at, level);
     if begin < end {
         found.push((begin..end, PLACEHOLDER));
@@ -285,7 +285,7 @@ fn string(text: &[u8], at: usize, wanted: usize) -> (usize, usize, usize) {
 }
 
 /// The same of all strings and numbers in an object or an array, but for names.
-fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> usize {
+fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>) -> usize {
     let mut depth = 0_usize;
     let mut at = at;
     while let Some(byte) = text.get(at) {
@@ -320,9 +320,9 @@ fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<Hit>) -> 
 mod tests {
     use super::*;
 
-    fn replaced(text: &str, find: fn(&[u8], &Names, &mut Found)) -> String {
-        let mut found = Found::default();
-        find(text.as_bytes(), &Names::usual(), &mut found);
+    fn replaced(text: &str, find: fn(&[u8], &SecretNames, &mut TextMatches)) -> String {
+        let mut found = TextMatches::default();
+        find(text.as_bytes(), &SecretNames::usual(), &mut found);
         found.put_into(text)
     }
 
@@ -397,11 +397,11 @@ mod tests {
             assert_eq!(replaced(text, find_members), text);
         }
         let names = {
-            let mut names = Names::default();
+            let mut names = SecretNames::default();
             names.add("7");
             names
         };
-        let mut found = Found::default();
+        let mut found = TextMatches::default();
         find_members(br#"{"a": 7, ":": "x", "b": [7, ": y"]}"#, &names, &mut found);
         assert!(found.hits.is_empty());
     }

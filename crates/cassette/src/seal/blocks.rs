@@ -1,7 +1,7 @@
 //! Blocks of rows: whole exchanges, with their numbers and times in front as differences from one to the next.
 
 use crate::error::Malformed;
-use crate::record::whole::Beginning;
+use crate::record::whole::ExchangeStart;
 use crate::wire::{Cursor, put_i64, put_u64};
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ pub(crate) struct RowBlock {
     count: u32,
     columns: Vec<u8>,
     rows: Vec<u8>,
-    last: Beginning,
+    last: ExchangeStart,
 }
 
 impl RowBlock {
-    pub(crate) fn push(&mut self, beginning: Beginning, row: &[u8]) {
+    pub(crate) fn push(&mut self, beginning: ExchangeStart, row: &[u8]) {
         put_i64(&mut self.columns, beginning.number.wrapping_sub(self.last.number) as i64);
         put_i64(&mut self.columns, beginning.started_ns.wrapping_sub(self.last.started_ns));
         put_u64(&mut self.columns, row.len() as u64);
@@ -46,7 +46,7 @@ impl RowBlock {
 /// Where a row lies in its block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RowPlace {
-    pub(crate) beginning: Beginning,
+    pub(crate) beginning: ExchangeStart,
     pub(crate) range: Range<usize>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn places(block: &[u8], room: usize) -> Result<Vec<RowPlace>, Malform
     let mut cursor = Cursor::with_room(block, room);
     let count = cursor.count()?;
     let mut places = Vec::with_capacity(count.min(4096));
-    let mut beginning = Beginning::default();
+    let mut beginning = ExchangeStart::default();
     let mut end = 0_usize;
     for _ in 0..count {
         beginning.number = beginning.number.wrapping_add(cursor.i64()? as u64);
@@ -84,13 +84,13 @@ mod tests {
         let mut block = RowBlock::default();
         let rows = [(3, 1000, &b"abc"[..]), (4, 900, b""), (9, i64::MIN, b"xy")];
         for (number, started_ns, row) in rows {
-            block.push(Beginning { number, started_ns }, row);
+            block.push(ExchangeStart { number, started_ns }, row);
         }
         let bytes = block.take();
         assert_eq!((block.count(), block.bytes()), (0, 0));
         let found = places(&bytes, usize::MAX).unwrap();
         for (place, (number, started_ns, row)) in found.iter().zip(rows) {
-            assert_eq!(place.beginning, Beginning { number, started_ns });
+            assert_eq!(place.beginning, ExchangeStart { number, started_ns });
             assert_eq!(&bytes[place.range.clone()], row);
         }
         assert!(places(&bytes[..bytes.len() - 1], usize::MAX).is_err());

@@ -1,4 +1,4 @@
-//! The fixed parts of a sealed tape. All numbers in them are little-endian and have their full width, so that a directory of
+//! The fixed parts of a sealed cassette. All numbers in them are little-endian and have their full width, so that a directory of
 //! any length is used where it lies.
 //!
 //! ```text
@@ -6,13 +6,12 @@
 //! ```
 
 use crate::error::Flaw;
+use crate::version::SEALED_VERSION;
 use crc32c::crc32c;
 use std::ops::Range;
 
-/// How a sealed tape begins.
-pub(crate) const MAGIC: [u8; 8] = *b"METROONT";
-/// The version that is written. All versions up to it are read.
-pub(crate) const VERSION: u32 = 1;
+/// How a sealed cassette begins.
+pub(crate) const MAGIC: [u8; 8] = *b"METROONC";
 pub(crate) const HEADER_BYTES: u64 = 24;
 pub(crate) const TRAILER_BYTES: u64 = 144;
 /// A block is closed when it has this many bytes before compression.
@@ -23,7 +22,7 @@ pub(crate) const BLOCK_BYTES_MAX: u32 = 1 << 30;
 pub(crate) fn header() -> [u8; HEADER_BYTES as usize] {
     let mut bytes = [0; HEADER_BYTES as usize];
     bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[8..12].copy_from_slice(&SEALED_VERSION.to_le_bytes());
     let checksum = crc32c(&bytes[..20]);
     bytes[20..].copy_from_slice(&checksum.to_le_bytes());
     bytes
@@ -38,7 +37,7 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), Flaw> {
         return Err(Flaw::Checksum);
     }
     match u32_at(bytes, 8) {
-        VERSION => Ok(()),
+        SEALED_VERSION => Ok(()),
         version => Err(Flaw::Version(version)),
     }
 }
@@ -124,7 +123,7 @@ pub(crate) struct Section {
     pub(crate) checksum: u32,
 }
 
-/// The end of a sealed tape: how much there is of everything, and the checksums of what is not blocks.
+/// The end of a sealed cassette: how much there is of everything, and the checksums of what is not blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trailer {
     /// The length of the file.
@@ -150,7 +149,7 @@ pub(crate) struct Trailer {
 
 /// The sections, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SectionKind {
     Index,
     RowBlocks,
     PieceBlocks,
@@ -158,7 +157,7 @@ pub(crate) enum Part {
     Meta,
 }
 
-impl Part {
+impl SectionKind {
     pub(crate) const ALL: [Self; 5] = [Self::Index, Self::RowBlocks, Self::PieceBlocks, Self::Pieces, Self::Meta];
 }
 
@@ -233,7 +232,7 @@ impl Trailer {
         self.length.checked_sub(sections + TRAILER_BYTES).filter(|&end| end >= HEADER_BYTES)
     }
 
-    pub(crate) fn section(&self, part: Part) -> Section {
+    pub(crate) fn section(&self, part: SectionKind) -> Section {
         let (lengths, index) = (self.lengths(), part as usize);
         let end = self.blocks_end().expect("a trailer was checked when it was read");
         let offset = end + lengths[..index].iter().sum::<u64>();

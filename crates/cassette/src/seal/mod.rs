@@ -1,6 +1,6 @@
-//! Sealed tapes: what is on a tape once its recording has stopped.
+//! Sealed cassettes: what is on a cassette once its recording has stopped.
 //!
-//! A sealed tape is one file that never changes: blocks of whole exchanges and of shared bodies, an index from request keys to
+//! A sealed cassette is one file that never changes: blocks of whole exchanges and of shared bodies, an index from request keys to
 //! exchanges, directories of both, and a trailer that says where they lie. Opening one reads its header and its trailer,
 //! however long it is; everything else is checked and decoded when somebody asks for it.
 //!
@@ -8,5 +8,6 @@
 
 pub(crate) mod blocks;
 pub(crate) mod layout;
+pub(crate) mod options;
 pub(crate) mod read;
 pub(crate) mod write;

@@ -1,26 +1,26 @@
-//! Reading a sealed tape where it lies.
+//! Reading a sealed cassette where it lies.
 //!
-//! 1. Opening looks at the header and the trailer, and at nothing that grows with the tape. A small file is read, a larger one mapped.
+//! 1. Opening looks at the header and the trailer, and at nothing that grows with the cassette. A small file is read, a larger one mapped.
 //! 2. The index and each directory are checked against their checksums when they are first used, once.
 //! 3. A block is checked, decompressed and kept when something of it is first asked for. One that is not compressed is used
 //!    where it lies.
 //!
 //! 4. What is decompressed and kept, what a body takes in memory, and the lists of an exchange have a limit ([`ReadOptions`]).
 //!
-//! An exchange borrows from the tape. All of this is safe for any number of threads.
+//! An exchange borrows from the cassette. All of this is safe for any number of threads.
 
 use super::blocks::{RowPlace, places};
 use super::layout::{
-    BLOCK_BYTES_MAX, BlockEntry, HEADER_BYTES, Part, PieceEntry, TRAILER_BYTES, Trailer, check_header, u32_at,
+    BLOCK_BYTES_MAX, BlockEntry, HEADER_BYTES, PieceEntry, SectionKind, TRAILER_BYTES, Trailer, check_header, u32_at,
 };
 use crate::compress::decompress;
-use crate::error::{Damage, Failure, Flaw, Malformed, ReadError};
+use crate::error::{Damage, FileError, Flaw, Malformed, ReadError};
 use crate::exchange::{Exchange, Note};
 use crate::key::KeyScheme;
-use crate::limits::{Excess, ReadOptions, STREAMED_FACTOR};
+use crate::limits::{LimitExceeded, ReadOptions, STREAMED_FACTOR};
 use crate::message::Request;
 use crate::record::fields;
-use crate::record::whole::{self, Pieces, SharedBody, StoredBody, Whole};
+use crate::record::whole::{self, PieceLookup, SharedBody, StoredBody, StoredExchange};
 use crate::wire::{Cursor, NO_ROOM};
 use crc32c::crc32c;
 use journal::{Access, Mapping, open_regular};
@@ -33,22 +33,22 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A sealed tape, open.
-pub(crate) struct Sealed {
-    bytes: Store,
+/// A sealed cassette, open.
+pub(crate) struct SealedFile {
+    bytes: FileBytes,
     shown: String,
     trailer: Trailer,
     /// How many bytes are made of it at most, and how many of them are of blocks that are kept.
     most: usize,
     kept: AtomicUsize,
     checked: [OnceLock<()>; 5],
-    rows: OnceLock<Box<[OnceLock<RowsOf>]>>,
+    rows: OnceLock<Box<[OnceLock<DecodedRows>]>>,
     /// Blocks of pieces that were looked at; empty if one is used where it lies.
     pieces: OnceLock<Box<[OnceLock<Vec<u8>>]>>,
 }
 
-/// Where the bytes of a tape are.
-enum Store {
+/// Where the bytes of a cassette are.
+enum FileBytes {
     Mapped(Mapping),
     Owned(Vec<u8>),
 }
@@ -56,7 +56,7 @@ enum Store {
 /// A file of fewer bytes is read: that takes fewer calls into the system than mapping it, and no faults.
 const READ_BYTES_MAX: u64 = 32 << 10;
 
-impl Store {
+impl FileBytes {
     fn open(file: &File) -> io::Result<Self> {
         let about = file.metadata()?;
         if !about.is_file() || about.len() > READ_BYTES_MAX {
@@ -68,7 +68,7 @@ impl Store {
     }
 }
 
-impl Deref for Store {
+impl Deref for FileBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -80,33 +80,33 @@ impl Deref for Store {
 }
 
 /// A block of rows that was looked at.
-struct RowsOf {
+struct DecodedRows {
     /// Empty if the block is used where it lies.
     decompressed: Vec<u8>,
     places: Vec<RowPlace>,
 }
 
-impl Sealed {
-    /// Opens a tape that lies at a path.
+impl SealedFile {
+    /// Opens a cassette that lies at a path.
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         let file = open_regular(path, Access::Read)
-            .map_err(|error| Failure::new("open", path.display().to_string())(error))?;
+            .map_err(|error| FileError::new("open", path.display().to_string())(error))?;
         Self::of_file(&file, path, ReadOptions::default())
     }
 
-    /// Opens a tape whose file is open; the path is for messages.
+    /// Opens a cassette whose file is open; the path is for messages.
     pub(crate) fn of_file(file: &File, path: &Path, options: ReadOptions) -> Result<Self, ReadError> {
         let shown = path.display().to_string();
-        let store = Store::open(file).map_err(Failure::new("open", &shown))?;
+        let store = FileBytes::open(file).map_err(FileError::new("open", &shown))?;
         Self::from_store(store, shown, options)
     }
 
-    /// Opens a tape that lies in memory.
+    /// Opens a cassette that lies in memory.
     pub(crate) fn from_bytes(bytes: Vec<u8>, shown: String, options: ReadOptions) -> Result<Self, ReadError> {
-        Self::from_store(Store::Owned(bytes), shown, options)
+        Self::from_store(FileBytes::Owned(bytes), shown, options)
     }
 
-    fn from_store(bytes: Store, shown: String, options: ReadOptions) -> Result<Self, ReadError> {
+    fn from_store(bytes: FileBytes, shown: String, options: ReadOptions) -> Result<Self, ReadError> {
         let damage = |offset, flaw| Damage { file: shown.clone(), offset, flaw };
         check_header(&bytes).map_err(|flaw| damage(0, flaw))?;
         let length = bytes.len() as u64;
@@ -135,7 +135,7 @@ impl Sealed {
     }
 
     fn too_much(&self, what: &'static str) -> ReadError {
-        ReadError::TooMuch(Excess::new(what, self.most).of(&self.shown))
+        ReadError::TooMuch(LimitExceeded::new(what, self.most).of(&self.shown))
     }
 
     /// What is wrong with a record that lies at an offset, or behind it.
@@ -154,12 +154,12 @@ impl Sealed {
     /// Refuses a body that is too long to be read fragment by fragment.
     pub(crate) fn check_streamed(&self, bytes: usize) -> Result<(), ReadError> {
         let most = (self.most as u64).saturating_mul(STREAMED_FACTOR);
-        let too_much = || Excess { file: self.shown.clone(), what: "a body", most };
+        let too_much = || LimitExceeded { file: self.shown.clone(), what: "a body", most };
         if bytes as u64 > most { Err(too_much().into()) } else { Ok(()) }
     }
 
     /// A section, which is what its checksum was made of.
-    fn section(&self, part: Part) -> Result<&[u8], ReadError> {
+    fn section(&self, part: SectionKind) -> Result<&[u8], ReadError> {
         let section = self.trailer.section(part);
         let bytes = &self.bytes[section.offset as usize..(section.offset + section.length) as usize];
         let is_checked = &self.checked[part as usize];
@@ -174,15 +174,15 @@ impl Sealed {
 
     /// Compares everything that is not blocks with its checksum.
     pub(crate) fn check_sections(&self) -> Result<(), ReadError> {
-        Part::ALL.into_iter().try_for_each(|part| self.section(part).map(drop))?;
+        SectionKind::ALL.into_iter().try_for_each(|part| self.section(part).map(drop))?;
         self.keys().map(drop)
     }
 
-    /// Row numbers of the index, all of which are on the tape.
-    fn on_tape<I: Iterator<Item = u32> + Clone>(&self, mut rows: I) -> Result<I, ReadError> {
+    /// Row numbers of the index, all of which are on the cassette.
+    fn on_cassette<I: Iterator<Item = u32> + Clone>(&self, mut rows: I) -> Result<I, ReadError> {
         let found = rows.clone();
         if rows.any(|row| row >= self.trailer.rows) {
-            return Err(self.damage(self.trailer.section(Part::Index).offset, Flaw::Parts));
+            return Err(self.damage(self.trailer.section(SectionKind::Index).offset, Flaw::Parts));
         }
         Ok(found)
     }
@@ -195,11 +195,11 @@ impl Sealed {
 
     /// The numbers of the rows whose requests have this key, in their order.
     pub(crate) fn find(&self, key: u64) -> Result<impl Iterator<Item = u32> + use<'_>, ReadError> {
-        let index = self.section(Part::Index)?;
+        let index = self.section(SectionKind::Index)?;
         let (keys, rows) = index.split_at(4 * self.trailer.rows as usize);
         let (width, key) = (self.trailer.row_width(), (key >> 32) as u32);
         let range = range_of(keys, key);
-        self.on_tape(row_numbers(&rows[range.start * width..range.end * width], width))
+        self.on_cassette(row_numbers(&rows[range.start * width..range.end * width], width))
     }
 
     /// Whether the index has the keys of this scheme.
@@ -209,9 +209,9 @@ impl Sealed {
 
     /// The keys of the index with their rows.
     pub(crate) fn keys(&self) -> Result<Vec<(u32, u32)>, ReadError> {
-        let index = self.section(Part::Index)?;
+        let index = self.section(SectionKind::Index)?;
         let (keys, rows) = self.index_parts(index);
-        let rows = self.on_tape(rows)?;
+        let rows = self.on_cassette(rows)?;
         Ok(keys.chunks_exact(4).map(|key| u32_at(key, 0)).zip(rows).collect())
     }
 
@@ -221,15 +221,15 @@ impl Sealed {
     }
 
     pub(crate) fn row_blocks(&self) -> Result<impl Iterator<Item = BlockEntry> + use<'_>, ReadError> {
-        Ok(self.section(Part::RowBlocks)?.chunks_exact(BlockEntry::BYTES).map(BlockEntry::get))
+        Ok(self.section(SectionKind::RowBlocks)?.chunks_exact(BlockEntry::BYTES).map(BlockEntry::get))
     }
 
     pub(crate) fn piece_blocks(&self) -> Result<impl Iterator<Item = BlockEntry> + use<'_>, ReadError> {
-        Ok(self.section(Part::PieceBlocks)?.chunks_exact(BlockEntry::BYTES).map(BlockEntry::get))
+        Ok(self.section(SectionKind::PieceBlocks)?.chunks_exact(BlockEntry::BYTES).map(BlockEntry::get))
     }
 
     pub(crate) fn pieces(&self) -> Result<impl Iterator<Item = PieceEntry> + use<'_>, ReadError> {
-        Ok(self.section(Part::Pieces)?.chunks_exact(PieceEntry::BYTES).map(PieceEntry::get))
+        Ok(self.section(SectionKind::Pieces)?.chunks_exact(PieceEntry::BYTES).map(PieceEntry::get))
     }
 
     /// Header and blocks.
@@ -255,12 +255,12 @@ impl Sealed {
         if end == self.blocks_end() { Ok(()) } else { Err(self.damage(end, Flaw::Parts)) }
     }
 
-    /// What is known of the tape.
+    /// What is known of the cassette.
     pub(crate) fn meta(&self) -> Result<Vec<Note<'_>>, ReadError> {
-        let bytes = self.section(Part::Meta)?;
+        let bytes = self.section(SectionKind::Meta)?;
         let mut cursor = Cursor::with_room(bytes, self.most);
         let notes = fields::list(&mut cursor, fields::note).and_then(|notes| cursor.end().map(|()| notes));
-        notes.map_err(|malformed| self.unreadable(self.trailer.section(Part::Meta).offset, malformed))
+        notes.map_err(|malformed| self.unreadable(self.trailer.section(SectionKind::Meta).offset, malformed))
     }
 
     /// An exchange with its bodies.
@@ -275,7 +275,7 @@ impl Sealed {
 
     /// An exchange, its bodies apart.
     #[inline]
-    pub(crate) fn whole(&self, row: u32) -> Result<Whole<'_>, ReadError> {
+    pub(crate) fn whole(&self, row: u32) -> Result<StoredExchange<'_>, ReadError> {
         let (entry, rows, index) = self.block_of_row(row)?;
         let block: &[u8] = if entry.is_compressed() { &rows.decompressed } else { self.place(&entry)? };
         let place = rows.places.get(index).ok_or_else(|| self.damage(entry.offset, Flaw::Parts))?;
@@ -306,8 +306,8 @@ impl Sealed {
     }
 
     /// The block that a row lies in, and its place there.
-    fn block_of_row(&self, row: u32) -> Result<(BlockEntry, &RowsOf, usize), ReadError> {
-        let directory = self.section(Part::RowBlocks)?;
+    fn block_of_row(&self, row: u32) -> Result<(BlockEntry, &DecodedRows, usize), ReadError> {
+        let directory = self.section(SectionKind::RowBlocks)?;
         let index = block_of(directory, row).ok_or_else(|| self.damage(0, Flaw::Parts))?;
         let entry = BlockEntry::get(&directory[index * BlockEntry::BYTES..]);
         let cache = self.rows.get_or_init(|| empty(self.trailer.row_blocks));
@@ -328,11 +328,11 @@ impl Sealed {
         Ok(cache.get_or_init(|| loaded))
     }
 
-    fn load_rows(&self, entry: &BlockEntry) -> Result<RowsOf, ReadError> {
+    fn load_rows(&self, entry: &BlockEntry) -> Result<DecodedRows, ReadError> {
         self.keep(entry)?;
         let bytes = self.content(entry)?;
         let places = places(&bytes, self.most).map_err(|malformed| self.unreadable(entry.offset, malformed))?;
-        Ok(RowsOf { decompressed: only_owned(bytes), places })
+        Ok(DecodedRows { decompressed: only_owned(bytes), places })
     }
 
     /// The bytes of a block in the file.
@@ -361,7 +361,7 @@ impl Sealed {
             Some(kept) if kept <= self.most => Ok(()),
             _ => {
                 self.kept.fetch_sub(bytes, Ordering::Relaxed);
-                Err(self.too_much("what is decompressed of the tape"))
+                Err(self.too_much("what is decompressed of the cassette"))
             }
         }
     }
@@ -372,7 +372,7 @@ impl Sealed {
             return Ok(Cow::Borrowed(stored));
         }
         if entry.bytes as usize > self.most {
-            return Err(self.too_much("a block of the tape"));
+            return Err(self.too_much("a block of the cassette"));
         }
         let bytes = decompress(stored, entry.bytes as usize);
         bytes.map(Cow::Owned).ok_or_else(|| self.damage(entry.offset, Flaw::Compression))
@@ -389,7 +389,7 @@ impl Sealed {
 
     /// Where a piece lies, and its block.
     fn piece_of(&self, number: u32) -> Result<(PieceEntry, BlockEntry), ReadError> {
-        let at = self.trailer.section(Part::Pieces).offset;
+        let at = self.trailer.section(SectionKind::Pieces).offset;
         let piece = self.pieces()?.nth(number as usize).ok_or_else(|| self.damage(at, Flaw::Parts))?;
         let entry = self.piece_blocks()?.nth(piece.block as usize).ok_or_else(|| self.damage(at, Flaw::Parts))?;
         Ok((piece, entry))
@@ -431,7 +431,7 @@ impl Sealed {
 
     /// What is wrong with a body whose chunks and pieces do not fit.
     pub(crate) fn unequal_body(&self) -> ReadError {
-        self.damage(self.trailer.section(Part::Pieces).offset, Flaw::Record(whole::unequal()))
+        self.damage(self.trailer.section(SectionKind::Pieces).offset, Flaw::Record(whole::unequal()))
     }
 }
 
@@ -447,7 +447,7 @@ impl From<Malformed> for RowError {
     }
 }
 
-impl<'s> Pieces<'s> for &'s Sealed {
+impl<'s> PieceLookup<'s> for &'s SealedFile {
     type Error = RowError;
 
     fn check(&self, bytes: usize) -> Result<(), RowError> {
@@ -510,36 +510,36 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 mod tests {
     use super::*;
     use crate::Selection;
+    use crate::cassette::{Cassette, write_cassette_on};
     use crate::compress::compress;
     use crate::message::{Chunk, Response};
-    use crate::record::whole::{Beginning, BodyForm, encode_with};
+    use crate::record::whole::{BodyForm, ExchangeStart, encode_with};
     use crate::seal::blocks::RowBlock;
     use crate::seal::layout::header;
-    use crate::tape::{Tape, write_tape_on};
     use journal::simulated::SimulatedDisk;
 
     /// An index whose checksum is right and whose rows are not there.
     #[test]
-    fn rows_of_the_index_are_on_the_tape() {
+    fn rows_of_the_index_are_on_the_cassette() {
         let disk = SimulatedDisk::new();
-        write_tape_on(&disk, "a", &[Exchange::default()], &[], KeyScheme::target()).unwrap();
+        write_cassette_on(&disk, "a", &[Exchange::default()], &[], KeyScheme::target()).unwrap();
         let mut bytes = disk.contents("a").unwrap();
         let at = bytes.len() - TRAILER_BYTES as usize;
         let mut trailer = Trailer::decode(&bytes[at..], bytes.len() as u64).unwrap();
-        let index = trailer.section(Part::Index);
+        let index = trailer.section(SectionKind::Index);
         let range = index.offset as usize..(index.offset + index.length) as usize;
         bytes[range.end - 1] = 1;
-        trailer.checksums[Part::Index as usize] = crc32c(&bytes[range]);
+        trailer.checksums[SectionKind::Index as usize] = crc32c(&bytes[range]);
         bytes.truncate(at);
         bytes.extend(trailer.encode());
-        let sealed = Sealed::from_bytes(bytes, "a".to_owned(), ReadOptions::default()).unwrap();
+        let sealed = SealedFile::from_bytes(bytes, "a".to_owned(), ReadOptions::default()).unwrap();
         let key = KeyScheme::target().key(&Request::default());
         for found in [sealed.find(key).map(drop), sealed.keys().map(drop), sealed.check_sections()] {
             assert!(matches!(found, Err(ReadError::Damaged(Damage { flaw: Flaw::Parts, .. }))));
         }
     }
 
-    /// A tape of one row, whose response has a body that names one piece so many times.
+    /// A cassette of one row, whose response has a body that names one piece so many times.
     fn naming_one_piece(times: usize) -> Vec<u8> {
         let piece = vec![0; 256 << 10];
         let response = Response { status: 200, ..Response::default() };
@@ -548,7 +548,7 @@ mod tests {
         let mut row = Vec::new();
         encode_with(&mut row, &exchange, BodyForm::Absent, BodyForm::Shared(&chunks, &vec![0; times]));
         let mut rows = RowBlock::default();
-        rows.push(Beginning::default(), &row);
+        rows.push(ExchangeStart::default(), &row);
         let mut file = header().to_vec();
         let mut directories = [rows.take(), piece.clone()].map(|block| {
             let stored = compress(&block).unwrap();
@@ -575,30 +575,30 @@ mod tests {
         file
     }
 
-    /// 10 GB from some hundred bytes: the tape is sound, and its body is neither joined nor refused with anything but its name.
+    /// 10 GB from some hundred bytes: the cassette is sound, and its body is neither joined nor refused with anything but its name.
     #[test]
     fn a_body_that_names_one_piece_many_times_is_refused_by_name() {
         let bomb = naming_one_piece(40_000);
         assert!(bomb.len() < 600, "{} bytes", bomb.len());
-        let tape = Tape::from_bytes(bomb, "bomb.tape").unwrap();
-        tape.verify().unwrap();
-        let outline = || tape.outline(0).unwrap();
+        let cassette = Cassette::from_bytes(bomb, "bomb.cassette").unwrap();
+        cassette.verify().unwrap();
+        let outline = || cassette.outline(0).unwrap();
         assert_eq!(outline().response_body.unwrap().bytes(), 40_000 * (256 << 10));
         let refused = [
-            tape.exchange(0).map(drop),
+            cassette.exchange(0).map(drop),
             outline().into_exchange().map(drop),
-            Selection::of(&tape).unwrap().content().map(drop),
+            Selection::of(&cassette).unwrap().content().map(drop),
         ];
         for error in refused.map(Result::unwrap_err) {
             let message = error.to_string();
             assert!(matches!(error, ReadError::TooMuch(_)), "{message}");
-            assert!(message.starts_with("bomb.tape: ") && message.contains("1073741824 bytes"), "{message}");
+            assert!(message.starts_with("bomb.cassette: ") && message.contains("1073741824 bytes"), "{message}");
         }
         // What a request asks is looked at without its response.
-        assert!(tape.request(0).is_ok());
+        assert!(cassette.request(0).is_ok());
         // As long as no reader of fragments takes.
-        let tape = Tape::from_bytes(naming_one_piece(100_000), "bomb.tape").unwrap();
-        let error = tape.outline(0).unwrap().response_body.unwrap().read().unwrap_err().to_string();
-        assert!(error.contains("bomb.tape: a body has more than the 17179869184 bytes"), "{error}");
+        let cassette = Cassette::from_bytes(naming_one_piece(100_000), "bomb.cassette").unwrap();
+        let error = cassette.outline(0).unwrap().response_body.unwrap().read().unwrap_err().to_string();
+        assert!(error.contains("bomb.cassette: a body has more than the 17179869184 bytes"), "{error}");
     }
 }

@@ -1,39 +1,39 @@
-//! Making a sealed tape.
+//! Making a sealed cassette.
 //!
-//! 1. A file of another name, `.NAME.sealing`, gets the header, or everything of an older tape up to the end of its blocks.
+//! 1. A file of another name, `.NAME.sealing`, gets the header, or everything of an older cassette up to the end of its blocks.
 //! 2. Exchanges come in the order in which they were over and wait until none with a lower number is missing (all numbers are
 //!    known before); so rows lie in the order in which requests began. Bodies of 1 KiB and more lie apart, equal ones once, in pieces of 256 KiB at most.
 //! 3. Rows and pieces fill blocks, which are compressed and written when they are full.
-//! 4. Index, directories and trailer follow. The file is synced, gets its name, and the name is synced: the old tape or the new
+//! 4. Index, directories and trailer follow. The file is synced, gets its name, and the name is synced: the old cassette or the new
 //!    one is there, whole, whenever the power fails. On request nobody waits for the name, nor for a file that replaces none.
 //!
 //! Memory: a block of each kind, the rows that wait, 32 bytes for each piece and 8 for each row.
 
 use super::blocks::RowBlock;
 use super::layout::{BLOCK_BYTES, BlockEntry, PieceEntry, Trailer, header};
-use super::read::Sealed;
+use super::read::SealedFile;
 use crate::compress::compress;
-use crate::error::{Failure, SealError};
+use crate::error::{FileError, SealError};
 use crate::exchange::Note;
 use crate::key::KeyScheme;
-use crate::record::assemble::{Draft, Keep};
+use crate::record::assemble::{ExchangeDraft, PieceSink};
 use crate::record::fields::put_note;
-use crate::record::whole::{Beginning, encode_with};
-use crate::tape::SealOptions;
+use crate::record::whole::{ExchangeStart, encode_with};
+use crate::seal::options::SealOptions;
 use crate::wire::put_u64;
 use crc32c::crc32c;
 use journal::{Access, Disk, DiskFile, Durability};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// A tape that is being sealed.
+/// A cassette that is being sealed.
 pub(crate) struct Sealer<'d> {
     disk: &'d dyn Disk,
     name: String,
     shown: String,
     key: KeyScheme,
     durability: Durability,
-    out: Output,
+    out: FileOutput,
     pieces: PieceWriter,
     rows: RowWriter,
     waiting: BTreeMap<u64, Row>,
@@ -49,7 +49,7 @@ struct Row {
 }
 
 /// The file, written from its beginning to its end.
-struct Output {
+struct FileOutput {
     file: Box<dyn DiskFile>,
     shown: String,
     /// Where the next byte goes.
@@ -77,12 +77,12 @@ struct RowWriter {
 }
 
 impl<'d> Sealer<'d> {
-    /// A tape of this name in a folder, which holds what an older one holds, and exchanges of these numbers.
+    /// A cassette of this name in a folder, which holds what an older one holds, and exchanges of these numbers.
     pub(crate) fn new(
         disk: &'d dyn Disk,
         name: &str,
         options: &SealOptions,
-        older: Option<&Sealed>,
+        older: Option<&SealedFile>,
         mut order: Vec<u64>,
     ) -> Result<Self, SealError> {
         order.sort_unstable_by(|one, other| other.cmp(one));
@@ -94,14 +94,14 @@ impl<'d> Sealer<'d> {
             return Err(SealError::SameNumber(number));
         }
         let unfinished = unfinished_name(name);
-        let file = disk.create(&unfinished).map_err(Failure::new("create", &unfinished))?;
+        let file = disk.create(&unfinished).map_err(FileError::new("create", &unfinished))?;
         let mut sealer = Self {
             disk,
             name: name.to_owned(),
             shown: unfinished.clone(),
             key: options.key.clone(),
             durability: options.durability,
-            out: Output { file, shown: unfinished, at: 0, waiting: Vec::new() },
+            out: FileOutput { file, shown: unfinished, at: 0, waiting: Vec::new() },
             pieces: PieceWriter::new(),
             rows: RowWriter { block: RowBlock::default(), first: 0, blocks: Vec::new(), keys: Vec::new() },
             waiting: BTreeMap::new(),
@@ -121,8 +121,8 @@ impl<'d> Sealer<'d> {
         }
     }
 
-    /// The blocks of an older tape lie where they lay.
-    fn take_over(&mut self, older: &Sealed) -> Result<(), SealError> {
+    /// The blocks of an older cassette lie where they lay.
+    fn take_over(&mut self, older: &SealedFile) -> Result<(), SealError> {
         older.check_blocks()?;
         self.out.write(older.blocks())?;
         let Trailer { first_started_ns, last_started_ns, .. } = self.trailer;
@@ -140,7 +140,7 @@ impl<'d> Sealer<'d> {
     }
 
     /// Adds an exchange that is over.
-    pub(crate) fn add(&mut self, mut draft: Draft) -> Result<(), SealError> {
+    pub(crate) fn add(&mut self, mut draft: ExchangeDraft) -> Result<(), SealError> {
         let key = (draft.key(&self.key) >> 32) as u32;
         let body_bytes = draft.body_bytes();
         let mut bytes = Vec::new();
@@ -157,11 +157,11 @@ impl<'d> Sealer<'d> {
     }
 
     /// Where the pieces of bodies that still grow go.
-    pub(crate) fn keeper(&mut self) -> impl Keep<Error = SealError> {
+    pub(crate) fn keeper(&mut self) -> impl PieceSink<Error = SealError> {
         PieceKeeper { pieces: &mut self.pieces, out: &mut self.out }
     }
 
-    fn count(&mut self, beginning: Beginning, body_bytes: u64) {
+    fn count(&mut self, beginning: ExchangeStart, body_bytes: u64) {
         let trailer = &mut self.trailer;
         trailer.next_number = trailer.next_number.max(beginning.number.saturating_add(1));
         trailer.first_started_ns = trailer.first_started_ns.min(beginning.started_ns);
@@ -178,7 +178,7 @@ impl<'d> Sealer<'d> {
         Ok(())
     }
 
-    /// Writes what is left, and gives the tape its name. If that fails, nothing of it stays.
+    /// Writes what is left, and gives the cassette its name. If that fails, nothing of it stays.
     pub(crate) fn finish(mut self, meta: &[Note<'_>], chain: [u8; 32], next_number: u64) -> Result<(), SealError> {
         let finished = self.write_rest(meta, chain, next_number).and_then(|()| self.give_name());
         if finished.is_err() {
@@ -230,11 +230,11 @@ impl<'d> Sealer<'d> {
         let waits = self.durability == Durability::Fsync;
         // Whatever is asked for: what takes the place of something else must not turn out to be empty.
         if waits || self.disk.open(&self.name, Access::Read).is_ok() {
-            self.out.file.sync().map_err(Failure::new("sync", &self.shown))?;
+            self.out.file.sync().map_err(FileError::new("sync", &self.shown))?;
         }
-        self.disk.rename(&self.shown, &self.name).map_err(Failure::new("rename", &self.shown))?;
+        self.disk.rename(&self.shown, &self.name).map_err(FileError::new("rename", &self.shown))?;
         if waits {
-            self.disk.sync_names().map_err(Failure::new("sync the folder of", &self.name))?;
+            self.disk.sync_names().map_err(FileError::new("sync the folder of", &self.name))?;
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl<'d> Sealer<'d> {
     }
 }
 
-/// What the tape is called while it is made: the whole name is in it, so no two tapes share one.
+/// What the cassette is called while it is made: the whole name is in it, so no two cassettes share one.
 fn unfinished_name(name: &str) -> String {
     format!(".{name}.sealing")
 }
@@ -255,13 +255,13 @@ fn count(count: usize) -> Result<u32, SealError> {
     u32::try_from(count).map_err(|_| SealError::TooLarge("more than 4,294,967,295 parts of a kind"))
 }
 
-impl Output {
+impl FileOutput {
     fn write(&mut self, bytes: &[u8]) -> Result<(), SealError> {
         if self.waiting.len() + bytes.len() > WAITING_BYTES_MAX {
             self.flush()?;
         }
         if bytes.len() > WAITING_BYTES_MAX {
-            self.file.write_full(self.at, bytes).map_err(Failure::new("write", &self.shown))?;
+            self.file.write_full(self.at, bytes).map_err(FileError::new("write", &self.shown))?;
         } else {
             self.waiting.extend_from_slice(bytes);
         }
@@ -271,7 +271,7 @@ impl Output {
 
     fn flush(&mut self) -> Result<(), SealError> {
         let begin = self.at - self.waiting.len() as u64;
-        self.file.write_full(begin, &self.waiting).map_err(Failure::new("write", &self.shown))?;
+        self.file.write_full(begin, &self.waiting).map_err(FileError::new("write", &self.shown))?;
         self.waiting.clear();
         Ok(())
     }
@@ -298,10 +298,10 @@ const PLAIN_BYTES: u64 = 4 << 10;
 
 struct PieceKeeper<'s> {
     pieces: &'s mut PieceWriter,
-    out: &'s mut Output,
+    out: &'s mut FileOutput,
 }
 
-impl Keep for PieceKeeper<'_> {
+impl PieceSink for PieceKeeper<'_> {
     type Error = SealError;
     const PIECE_BYTES: usize = 256 << 10;
     const SHARED_BYTES_MIN: usize = 1 << 10;
@@ -317,7 +317,7 @@ impl PieceWriter {
         Self { block: Vec::new(), first: 0, blocks, pieces, by_hash }
     }
 
-    fn take_over(&mut self, older: &Sealed) -> Result<(), SealError> {
+    fn take_over(&mut self, older: &SealedFile) -> Result<(), SealError> {
         self.blocks = older.piece_blocks()?.collect();
         self.pieces = older.pieces()?.collect();
         self.first = count(self.pieces.len())?;
@@ -326,7 +326,7 @@ impl PieceWriter {
     }
 
     /// The number of a piece: that of an equal one, or a new one's.
-    fn keep(&mut self, piece: &[u8], out: &mut Output) -> Result<u32, SealError> {
+    fn keep(&mut self, piece: &[u8], out: &mut FileOutput) -> Result<u32, SealError> {
         let hash = *blake3::hash(piece).as_bytes().first_chunk().expect("a hash has 32 bytes");
         if let Some(&number) = self.by_hash.get(&hash) {
             return Ok(number);
@@ -347,7 +347,7 @@ impl PieceWriter {
         Ok(number)
     }
 
-    fn close_block(&mut self, out: &mut Output) -> Result<(), SealError> {
+    fn close_block(&mut self, out: &mut FileOutput) -> Result<(), SealError> {
         if self.block.is_empty() {
             return Ok(());
         }
@@ -366,14 +366,14 @@ fn is_compressed(bytes: &[u8]) -> bool {
 }
 
 impl RowWriter {
-    fn push(&mut self, number: u64, row: &Row, out: &mut Output) -> Result<(), SealError> {
+    fn push(&mut self, number: u64, row: &Row, out: &mut FileOutput) -> Result<(), SealError> {
         let index = count(self.keys.len())?;
         self.keys.push((row.key, index));
-        self.block.push(Beginning { number, started_ns: row.started_ns }, &row.bytes);
+        self.block.push(ExchangeStart { number, started_ns: row.started_ns }, &row.bytes);
         if self.block.bytes() >= BLOCK_BYTES { self.close_block(out) } else { Ok(()) }
     }
 
-    fn close_block(&mut self, out: &mut Output) -> Result<(), SealError> {
+    fn close_block(&mut self, out: &mut FileOutput) -> Result<(), SealError> {
         let rows = self.block.count();
         if rows > 0 {
             self.blocks.push(out.block(self.first, &self.block.take())?);
@@ -390,7 +390,7 @@ impl RowWriter {
     }
 }
 
-impl Draft {
+impl ExchangeDraft {
     /// The key of its request, of which a long body has gone elsewhere by now and takes no part.
     fn key(&mut self, scheme: &KeyScheme) -> u64 {
         self.lend_request_body();
@@ -399,10 +399,10 @@ impl Draft {
         key
     }
 
-    fn encode(&mut self, keeper: &mut PieceKeeper<'_>, out: &mut Vec<u8>) -> Result<Beginning, SealError> {
+    fn encode(&mut self, keeper: &mut PieceKeeper<'_>, out: &mut Vec<u8>) -> Result<ExchangeStart, SealError> {
         self.settle(keeper)?;
         let (request, response) = self.forms();
         encode_with(out, &self.exchange, request, response);
-        Ok(Beginning::of(&self.exchange))
+        Ok(ExchangeStart::of(&self.exchange))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::exchanges::{exchanges, of_the_report, with_everything};
 use cassette::compare::{compare, differences};
-use cassette::{Body, Content, Direction, Exchange, Header, Note, Opcode, Tape, WsFrame, merge};
+use cassette::{Body, Cassette, Content, Direction, Exchange, Header, Note, Opcode, WsFrame, merge};
 use flate2::{Compress, Compression, FlushCompress};
 use proptest::prelude::*;
 
@@ -105,7 +105,7 @@ fn compressed_messages_are_compared_as_what_they_say() {
     let other = said(&[texts[0], "a frog croaks, and eats toads"], 9, 1_000);
     let expected = "message of frame 2: …\"og croaks, and eats flies\" -> …\"og croaks, and eats toads\"";
     assert_eq!(places(&none, &other, false), [expected]);
-    // The same bytes say something else behind other words.
+    // The same bytes say something else after other words.
     let mut other = best.clone();
     other.frames.as_mut().unwrap()[0] =
         said(&["a toad croaks, a toad croaks, a toad croaks"], 9, 1_000).frames.unwrap()[0].clone();
@@ -127,7 +127,7 @@ fn compressed_messages_that_cannot_be_read_are_compared_as_bytes() {
     assert_eq!(places, [r#"message of frame 0: "\u{7}\u{7}ab" -> "\u{7}\u{7}ac""#]);
 }
 
-fn tape(exchanges: Vec<Exchange<'static>>) -> Tape {
+fn cassette(exchanges: Vec<Exchange<'static>>) -> Cassette {
     Content { exchanges, meta: Vec::new() }.into()
 }
 
@@ -135,7 +135,8 @@ fn tape(exchanges: Vec<Exchange<'static>>) -> Tape {
 fn headers_of_a_request_are_no_other_question() {
     let mut other = of_the_report(0);
     other.request.headers.push(Header::new("X-Version", "2"));
-    let comparison = compare(&tape(vec![of_the_report(0), of_the_report(1)]), &tape(vec![other]), false).unwrap();
+    let comparison =
+        compare(&cassette(vec![of_the_report(0), of_the_report(1)]), &cassette(vec![other]), false).unwrap();
     assert_eq!((comparison.only_before, comparison.only_after), (vec![1], vec![]));
     assert_eq!(comparison.changed[0].changes[0].to_string(), "request header x-version: nothing -> \"2\"");
 }
@@ -146,8 +147,8 @@ proptest! {
     /// Nothing differs if and only if they are equal.
     #[test]
     fn equal_is_what_does_not_differ(one in exchanges(4), other in exchanges(4), with_times in any::<bool>()) {
-        let (before, after) = (tape(one.clone()), tape(other.clone()));
-        prop_assert!(compare(&before, &tape(one.clone()), with_times).unwrap().is_same());
+        let (before, after) = (cassette(one.clone()), cassette(other.clone()));
+        prop_assert!(compare(&before, &cassette(one.clone()), with_times).unwrap().is_same());
         if one != other && with_times {
             prop_assert!(!compare(&before, &after, true).unwrap().is_same());
         }
@@ -157,7 +158,7 @@ proptest! {
     }
 
     #[test]
-    fn a_merged_tape_has_each_exchange_once(one in exchanges(6), other in exchanges(6)) {
+    fn a_merged_cassette_has_each_exchange_once(one in exchanges(6), other in exchanges(6)) {
         let content = |exchanges: &[Exchange<'static>], name: &str| {
             Content { exchanges: exchanges.to_vec(), meta: vec![Note::new("name", name.to_owned())] }
         };
@@ -175,7 +176,7 @@ proptest! {
         prop_assert_eq!(&merged.content.meta, &vec![Note::new("name", "c")]);
         let numbers: Vec<_> = merged.content.exchanges.iter().map(|exchange| exchange.number).collect();
         prop_assert_eq!(numbers, (0..expected.len() as u64).collect::<Vec<_>>());
-        // Each tape is in its own order.
+        // Each cassette is in its own order.
         let positions: Vec<_> = one.iter().map(unnumbered).map(|exchange| {
             merged.content.exchanges.iter().position(|found| unnumbered(found) == exchange)
         }).collect();

@@ -1,7 +1,7 @@
 //! Programs that are killed, power that fails, disks that refuse: what was acknowledged is there, and what was there stays.
 
 use crate::exchanges::{Folder, of_the_report, with_everything};
-use cassette::{Exchange, KeyScheme, Note, Recorder, RecorderOptions, Tape, write_tape_on};
+use cassette::{Cassette, Exchange, KeyScheme, Note, Recorder, RecorderOptions, write_cassette_on};
 use journal::Durability;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use std::io::{BufRead, BufReader, Write};
@@ -34,7 +34,7 @@ fn child() {
 #[test]
 fn what_was_acknowledged_survives_sigkill() {
     let folder = Folder::new();
-    let path = folder.join("killed.tape");
+    let path = folder.join("killed.cassette");
     let mut before = 0;
     for round in 0..rounds() {
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -55,16 +55,16 @@ fn what_was_acknowledged_survives_sigkill() {
         child.kill().unwrap();
         child.wait().unwrap();
         let Some(acknowledged) = reading.join().unwrap() else { continue };
-        let tape = Tape::open(&path).unwrap();
-        assert!(tape.len() as u64 > acknowledged && acknowledged >= before, "{} {acknowledged}", tape.len());
+        let cassette = Cassette::open(&path).unwrap();
+        assert!(cassette.len() as u64 > acknowledged && acknowledged >= before, "{} {acknowledged}", cassette.len());
         before = acknowledged;
         if round % 5 == 4 {
             Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap().finish().unwrap();
         }
     }
-    let tape = Tape::open(&path).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
     assert!(before > 0);
-    for (exchange, number) in tape.exchanges().zip(0..) {
+    for (exchange, number) in cassette.exchanges().zip(0..) {
         assert_eq!(exchange.unwrap(), of_the_report(number));
     }
 }
@@ -79,13 +79,13 @@ fn next() -> Vec<Exchange<'static>> {
 }
 
 fn save(disk: &SimulatedDisk, exchanges: &[Exchange<'_>]) -> Result<(), cassette::SealError> {
-    write_tape_on(disk, "a.tape", exchanges, &[Note::new("name", "a")], KeyScheme::target())
+    write_cassette_on(disk, "a.cassette", exchanges, &[Note::new("name", "a")], KeyScheme::target())
 }
 
 fn found(disk: &SimulatedDisk) -> Vec<Exchange<'static>> {
-    let tape = Tape::from_bytes(disk.contents("a.tape").unwrap(), "a.tape").unwrap();
-    tape.verify().unwrap();
-    tape.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect()
+    let cassette = Cassette::from_bytes(disk.contents("a.cassette").unwrap(), "a.cassette").unwrap();
+    cassette.verify().unwrap();
+    cassette.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect()
 }
 
 fn with_previous() -> SimulatedDisk {
@@ -148,11 +148,11 @@ fn short_writes_are_completed() {
 fn a_link_in_the_place_of_the_new_file_is_not_followed() {
     let folder = Folder::new();
     std::fs::write(folder.join("victim"), "mine").unwrap();
-    let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default()).unwrap();
+    let recorder = Recorder::open(folder.join("a.cassette"), RecorderOptions::default()).unwrap();
     recorder.record(of_the_report(0)).unwrap();
-    std::os::unix::fs::symlink(folder.join("victim"), folder.join(".a.tape.sealing")).unwrap();
+    std::os::unix::fs::symlink(folder.join("victim"), folder.join(".a.cassette.sealing")).unwrap();
     recorder.finish().unwrap();
-    assert_eq!(folder.names(), ["a.tape", "victim"]);
+    assert_eq!(folder.names(), ["a.cassette", "victim"]);
     assert_eq!(std::fs::read(folder.join("victim")).unwrap(), b"mine");
-    assert_eq!(Tape::open(folder.join("a.tape")).unwrap().len(), 1);
+    assert_eq!(Cassette::open(folder.join("a.cassette")).unwrap().len(), 1);
 }

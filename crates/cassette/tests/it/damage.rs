@@ -1,7 +1,7 @@
-//! Whatever happens to the bytes of a tape: the right content or a precise error.
+//! Whatever happens to the bytes of a cassette: the right content or a precise error.
 
 use crate::exchanges::{Folder, of_the_report, with_everything};
-use cassette::{Body, Exchange, KeyScheme, Note, Recorder, RecorderOptions, Tape, write_tape};
+use cassette::{Body, Cassette, Exchange, KeyScheme, Note, Recorder, RecorderOptions, write_cassette};
 use journal::{Disk, Durability, MemoryDisk};
 use std::sync::Arc;
 
@@ -13,32 +13,33 @@ fn some() -> Vec<Exchange<'static>> {
 
 fn sealed_bytes() -> Vec<u8> {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
-    write_tape(&path, &some(), &[Note::new("name", "a")], KeyScheme::target()).unwrap();
+    let path = folder.join("a.cassette");
+    write_cassette(&path, &some(), &[Note::new("name", "a")], KeyScheme::target()).unwrap();
     std::fs::read(path).unwrap()
 }
 
-/// Everything that is on a tape, if all of it can be read.
+/// Everything that is on a cassette, if all of it can be read.
 fn read(bytes: Vec<u8>) -> Option<(Vec<Exchange<'static>>, Vec<usize>)> {
-    let tape = Tape::from_bytes(bytes, "a.tape").ok()?;
-    let exchanges: Result<Vec<_>, _> = tape.exchanges().map(|exchange| exchange.map(Exchange::into_owned)).collect();
-    let found = tape.find(&KeyScheme::target(), &of_the_report(1).request);
-    tape.meta().ok()?;
+    let cassette = Cassette::from_bytes(bytes, "a.cassette").ok()?;
+    let exchanges: Result<Vec<_>, _> =
+        cassette.exchanges().map(|exchange| exchange.map(Exchange::into_owned)).collect();
+    let found = cassette.find(&KeyScheme::target(), &of_the_report(1).request);
+    cassette.meta().ok()?;
     Some((exchanges.ok()?, found.ok()?))
 }
 
 #[test]
-fn a_sealed_tape_cut_anywhere_is_an_error() {
+fn a_sealed_cassette_cut_anywhere_is_an_error() {
     let bytes = sealed_bytes();
     assert_eq!(read(bytes.clone()), Some((some(), vec![1])));
     for length in 0..bytes.len() {
-        assert!(Tape::from_bytes(bytes[..length].to_vec(), "a.tape").is_err(), "{length}");
+        assert!(Cassette::from_bytes(bytes[..length].to_vec(), "a.cassette").is_err(), "{length}");
     }
-    assert!(Tape::from_bytes([&bytes[..], b"\0"].concat(), "a.tape").is_err());
+    assert!(Cassette::from_bytes([&bytes[..], b"\0"].concat(), "a.cassette").is_err());
 }
 
 #[test]
-fn a_flipped_bit_of_a_sealed_tape_is_an_error() {
+fn a_flipped_bit_of_a_sealed_cassette_is_an_error() {
     let bytes = sealed_bytes();
     for bit in 0..8 * bytes.len() {
         let mut flipped = bytes.clone();
@@ -48,11 +49,11 @@ fn a_flipped_bit_of_a_sealed_tape_is_an_error() {
 }
 
 fn recorded(folder: &Folder) -> Vec<u8> {
-    let recorder = Recorder::open(folder.join("whole.tape"), RecorderOptions::default().keep_secrets()).unwrap();
+    let recorder = Recorder::open(folder.join("whole.cassette"), RecorderOptions::default().keep_secrets()).unwrap();
     for exchange in some() {
         recorder.record_sync(exchange, Durability::Os).unwrap();
     }
-    let bytes = std::fs::read(folder.join("whole.tape.recording")).unwrap();
+    let bytes = std::fs::read(folder.join("whole.cassette.recording")).unwrap();
     recorder.stop().unwrap();
     bytes
 }
@@ -65,8 +66,8 @@ fn is_prefix_of_some(found: &[Exchange<'_>]) -> bool {
 fn read_recording(bytes: &[u8]) -> Option<Vec<Exchange<'static>>> {
     let disk = MemoryDisk::new();
     disk.create("00000000000000000000.segment").unwrap().write_full(0, bytes).unwrap();
-    let tape = Tape::from_recording(Arc::new(disk), "a recording").ok()?;
-    Some(tape.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect())
+    let cassette = Cassette::from_recording(Arc::new(disk), "a recording").ok()?;
+    Some(cassette.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect())
 }
 
 #[test]

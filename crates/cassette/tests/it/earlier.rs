@@ -2,11 +2,11 @@
 
 use crate::exchanges::{Folder, of_the_report};
 use crate::har::foreign;
-use cassette::matching::{NotFound, Player, Repeats, Rules};
+use cassette::matching::{MatchRules, NoAnswer, Player, Repeats};
 use cassette::redact::Redaction;
 use cassette::{
-    Body, Content, Direction, Ending, Exchange, Header, KeyScheme, NetworkError, NetworkErrorKind, Note, Opcode,
-    Outcome, Recorder, RecorderOptions, Response, Tape, VcrStyle, WsFrame, write_tape, write_tape_on,
+    Body, Cassette, Content, Direction, Exchange, ExchangeEnd, Header, KeyScheme, NetworkError, NetworkErrorKind, Note,
+    Opcode, Outcome, Recorder, RecorderOptions, Response, VcrStyle, WsFrame, write_cassette, write_cassette_on,
 };
 use journal::Durability;
 use journal::simulated::SimulatedDisk;
@@ -18,8 +18,8 @@ fn open(path: &Path) -> Recorder {
 }
 
 fn all(path: &Path) -> Vec<Exchange<'static>> {
-    let tape = Tape::open(path).unwrap();
-    tape.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect()
+    let cassette = Cassette::open(path).unwrap();
+    cassette.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect()
 }
 
 /// Every number and every bracket was a system call of its own.
@@ -28,7 +28,7 @@ fn buffered_io() {
     let operations = |count| {
         let disk = SimulatedDisk::new();
         let exchanges: Vec<_> = (0..count).map(of_the_report).collect();
-        write_tape_on(&disk, "a.tape", &exchanges, &[], KeyScheme::target()).unwrap();
+        write_cassette_on(&disk, "a.cassette", &exchanges, &[], KeyScheme::target()).unwrap();
         disk.operations()
     };
     assert!(operations(500) <= operations(1) + 8, "{} {}", operations(500), operations(1));
@@ -54,7 +54,7 @@ fn decompression_limit() {
 #[test]
 fn streaming_is_not_buffered() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = open(&path);
     let call = recorder.begin(0, &of_the_report(0).request).unwrap();
     call.response(&Response { status: 200, body: Some(Body::default()), ..Response::default() }).unwrap();
@@ -72,12 +72,12 @@ fn streaming_is_not_buffered() {
 #[test]
 fn response_time_recorded() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = open(&path);
     let call = recorder.begin(7, &of_the_report(0).request).unwrap();
     call.response(&Response { at_us: 1200, status: 200, body: Some(Body::new(1500, "x")), ..Response::default() })
         .unwrap();
-    call.end(Ending { ended_us: Some(1700), ..Ending::default() }).unwrap();
+    call.end(ExchangeEnd { ended_us: Some(1700), ..ExchangeEnd::default() }).unwrap();
     recorder.finish().unwrap();
     let exchange = all(&path).remove(0);
     let response = exchange.response.as_ref().unwrap();
@@ -93,17 +93,17 @@ fn response_time_recorded() {
 #[test]
 fn network_error_recorded_and_replayed() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = open(&path);
     let request = of_the_report(0).request;
     let error = NetworkError { kind: NetworkErrorKind::Timeout { after_ms: 30 }, message: "late".into() };
     let call = recorder.begin(0, &request).unwrap();
-    call.end(Ending { outcome: Outcome::Aborted(error.clone()), ..Ending::default() }).unwrap();
+    call.end(ExchangeEnd { outcome: Outcome::Aborted(error.clone()), ..ExchangeEnd::default() }).unwrap();
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let player = Player::new(&tape, Rules::default(), Repeats::Refused).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let player = Player::new(&cassette, MatchRules::default(), Repeats::Refused).unwrap();
     let Ok(found) = player.find(&request) else { panic!("an error is an answer") };
-    let exchange = tape.exchange(found.position).unwrap();
+    let exchange = cassette.exchange(found.position).unwrap();
     assert_eq!((exchange.outcome, exchange.response), (Outcome::Aborted(error), None));
 }
 
@@ -112,22 +112,22 @@ fn network_error_recorded_and_replayed() {
 fn miss_is_not_a_recorded_404() {
     let mut recorded = of_the_report(0);
     recorded.response = Some(Response { status: 404, ..Response::default() });
-    let tape = [recorded];
-    let player = Player::new(&tape[..], Rules::default(), Repeats::Refused).unwrap();
-    assert!(matches!(player.find(&of_the_report(1).request), Err(NotFound::Miss(_))));
+    let cassette = [recorded];
+    let player = Player::new(&cassette[..], MatchRules::default(), Repeats::Refused).unwrap();
+    assert!(matches!(player.find(&of_the_report(1).request), Err(NoAnswer::Miss(_))));
     let Ok(found) = player.find(&of_the_report(0).request) else { panic!("a recorded 404 is an answer") };
-    assert_eq!(tape[found.position].response.as_ref().unwrap().status, 404);
+    assert_eq!(cassette[found.position].response.as_ref().unwrap().status, 404);
 }
 
 /// Times of messages were times since 1970, and said to count from the beginning.
 #[test]
 fn ws_time_is_relative() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = open(&path);
     let call = recorder.begin(1_772_442_907_000_000_000, &of_the_report(0).request).unwrap();
     call.frame(&WsFrame::new(42, Direction::Sent, Opcode::TEXT, "a")).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
     assert_eq!(all(&path)[0].frames.as_ref().unwrap()[0].at_us, 42);
     // In HAR they are times since 1970.
@@ -140,7 +140,7 @@ fn ws_time_is_relative() {
 #[test]
 fn ws_abort_keeps_messages() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = open(&path);
     let calls = [0, 1].map(|_| recorder.begin(0, &of_the_report(0).request).unwrap());
     for call in &calls {
@@ -148,7 +148,7 @@ fn ws_abort_keeps_messages() {
     }
     let [aborted, dropped] = calls;
     let error = NetworkError { kind: NetworkErrorKind::Reset, message: "reset".into() };
-    aborted.end(Ending { outcome: Outcome::Aborted(error), ..Ending::default() }).unwrap();
+    aborted.end(ExchangeEnd { outcome: Outcome::Aborted(error), ..ExchangeEnd::default() }).unwrap();
     drop(dropped);
     recorder.finish().unwrap();
     let exchanges = all(&path);
@@ -160,13 +160,13 @@ fn ws_abort_keeps_messages() {
 #[test]
 fn hybrid_keeps_cookies() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let cookies = Note::new("report.cookies", "[{\"name\":\"a\"}]");
-    write_tape(&path, &[of_the_report(0)], std::slice::from_ref(&cookies), KeyScheme::target()).unwrap();
+    write_cassette(&path, &[of_the_report(0)], std::slice::from_ref(&cookies), KeyScheme::target()).unwrap();
     let recorder = open(&path);
     recorder.record(of_the_report(1)).unwrap();
     recorder.finish().unwrap();
-    assert_eq!(Tape::open(&path).unwrap().meta().unwrap(), [cookies]);
+    assert_eq!(Cassette::open(&path).unwrap().meta().unwrap(), [cookies]);
     assert_eq!(all(&path).len(), 2);
 }
 

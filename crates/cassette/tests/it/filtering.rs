@@ -2,7 +2,8 @@
 
 use crate::exchanges::{Folder, of_the_report};
 use cassette::{
-    Ending, Exchange, Filter, Header, LeaveOut, Outcome, Recorder, RecorderOptions, Request, Response, Tape,
+    Cassette, Exchange, ExchangeEnd, Filter, Header, LeaveOutRule, Outcome, Recorder, RecorderOptions, Request,
+    Response,
 };
 use journal::Durability;
 use std::collections::BTreeMap;
@@ -11,9 +12,9 @@ use std::path::Path;
 /// Without preflights, pictures, and what is not there.
 fn options() -> RecorderOptions {
     let filter = Filter::default()
-        .leave_out(LeaveOut { methods: vec!["OPTIONS".into()], ..LeaveOut::for_reason("preflight") })
-        .leave_out(LeaveOut { content_types: vec!["image/*".into()], ..LeaveOut::for_reason("pictures") })
-        .leave_out(LeaveOut { status: Some(404..=404), ..LeaveOut::for_reason("not there") });
+        .leave_out(LeaveOutRule { methods: vec!["OPTIONS".into()], ..LeaveOutRule::for_reason("preflight") })
+        .leave_out(LeaveOutRule { content_types: vec!["image/*".into()], ..LeaveOutRule::for_reason("pictures") })
+        .leave_out(LeaveOutRule { status: Some(404..=404), ..LeaveOutRule::for_reason("not there") });
     RecorderOptions::default().filter(filter)
 }
 
@@ -62,37 +63,37 @@ fn record(recorder: &Recorder) -> [&'static str; 3] {
         call.request_chunk(1, b"asked").unwrap();
         answer.iter().for_each(|answer| call.response(answer).unwrap());
         call.response_chunk(2, b"answered").unwrap();
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     ["/kept whole", "/kept call", "/kept unanswered"]
 }
 
 fn targets(path: &Path) -> Vec<String> {
-    let tape = Tape::open(path).unwrap();
-    tape.exchanges().map(|exchange| exchange.unwrap().request.target.to_text_lossy().into_owned()).collect()
+    let cassette = Cassette::open(path).unwrap();
+    cassette.exchanges().map(|exchange| exchange.unwrap().request.target.to_text_lossy().into_owned()).collect()
 }
 
 #[test]
 fn filtered_is_counted() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, options()).unwrap();
     let kept = record(&recorder);
     recorder.sync(Durability::Os).unwrap();
     // A crash here would keep the counts as well.
     let expected = counts([("not there", 1), ("pictures", 2), ("preflight", 2)]);
-    assert_eq!(Tape::open(&path).unwrap().left_out().unwrap(), expected);
+    assert_eq!(Cassette::open(&path).unwrap().left_out().unwrap(), expected);
     recorder.finish().unwrap();
-    assert_eq!(Tape::open(&path).unwrap().left_out().unwrap(), expected);
+    assert_eq!(Cassette::open(&path).unwrap().left_out().unwrap(), expected);
     assert_eq!(targets(&path), kept);
     let content = std::fs::read(&path).unwrap();
     assert!(!content.windows(5).any(|some| some == b"image"));
 }
 
 #[test]
-fn counts_go_on_where_a_tape_or_a_recording_ends() {
+fn counts_go_on_where_a_cassette_or_a_recording_ends() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     for (round, stops) in [(1, false), (2, true), (3, true), (4, false)] {
         let recorder = Recorder::open(&path, options()).unwrap();
         record(&recorder);
@@ -102,7 +103,7 @@ fn counts_go_on_where_a_tape_or_a_recording_ends() {
             recorder.finish().unwrap()
         }
         let expected = counts([("not there", round), ("pictures", 2 * round), ("preflight", 2 * round)]);
-        assert_eq!(Tape::open(&path).unwrap().left_out().unwrap(), expected);
+        assert_eq!(Cassette::open(&path).unwrap().left_out().unwrap(), expected);
     }
 }
 
@@ -110,28 +111,28 @@ fn counts_go_on_where_a_tape_or_a_recording_ends() {
 #[test]
 fn what_cannot_be_decided_is_kept() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, options().keep_secrets()).unwrap();
     let long = recorder.begin(0, &request("PUT", "/long")).unwrap();
     (0..10).for_each(|_| long.request_chunk(0, &[b'x'; 1 << 20]).unwrap());
     long.response(&response(404, "text/html")).unwrap();
-    long.end(Ending::default()).unwrap();
+    long.end(ExchangeEnd::default()).unwrap();
     drop(recorder.begin(0, &request("GET", "/dropped")).unwrap());
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
     assert_eq!(targets(&path), ["/long", "/dropped"]);
-    assert_eq!(tape.exchange(0).unwrap().request.body_bytes().len(), 10 << 20);
-    assert_eq!(tape.exchange(1).unwrap().outcome, Outcome::Partial);
-    assert!(tape.left_out().unwrap().is_empty());
+    assert_eq!(cassette.exchange(0).unwrap().request.body_bytes().len(), 10 << 20);
+    assert_eq!(cassette.exchange(1).unwrap().outcome, Outcome::Partial);
+    assert!(cassette.left_out().unwrap().is_empty());
 }
 
 /// Without a filter everything is as it was.
 #[test]
 fn nothing_is_left_out_by_itself() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     recorder.record(of_the_report(0)).unwrap();
     recorder.finish().unwrap();
-    assert!(Tape::open(&path).unwrap().left_out().unwrap().is_empty());
+    assert!(Cassette::open(&path).unwrap().left_out().unwrap().is_empty());
 }

@@ -1,4 +1,4 @@
-//! JSON, MessagePack and text hold all that a tape holds.
+//! JSON, MessagePack and text hold all that a cassette holds.
 
 use crate::exchanges::{Folder, exchanges, of_the_report, with_everything};
 use cassette::{Content, Form, FormError, KeyScheme, Note, Recorder, RecorderOptions};
@@ -25,18 +25,21 @@ fn the_name_says_what_is_written() {
     {
         assert_eq!(Form::of_name(Path::new(name)), form, "{name}");
     }
-    assert_eq!(Form::of_name(Path::new("a.tape")), Form::Tape);
-    for form in [Form::Tape, Form::Json, Form::MessagePack, Form::Text] {
+    assert_eq!(Form::of_name(Path::new("a.cassette")), Form::Cassette);
+    for form in [Form::Cassette, Form::Json, Form::MessagePack, Form::Text] {
         assert_eq!(form.to_string().parse(), Ok(form));
     }
     let error = "xml".parse::<Form>().unwrap_err().to_string();
-    assert_eq!(error, "`xml` is no form of a tape; there are tape, json, msgpack, text, har, vcr, vcr-ruby, vcr-json");
+    assert_eq!(
+        error,
+        "`xml` is not a form of a cassette; the forms are cassette, json, msgpack, text, har, vcr, vcr-ruby, vcr-json"
+    );
 }
 
 #[test]
 fn format_found_is_format_loaded() {
     let folder = Folder::new();
-    for name in ["a.json", "a.msgpack", "a.tape", "a.txt"] {
+    for name in ["a.json", "a.msgpack", "a.cassette", "a.txt"] {
         let path = folder.join(name);
         content().write(&path, KeyScheme::target()).unwrap();
         assert_eq!(Content::read(&path).unwrap(), content(), "{name}");
@@ -49,12 +52,12 @@ fn format_found_is_format_loaded() {
 }
 
 #[test]
-fn a_recording_is_read_by_the_name_of_its_tape() {
+fn a_recording_is_read_by_the_name_of_its_cassette() {
     let folder = Folder::new();
-    let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default().keep_secrets()).unwrap();
+    let recorder = Recorder::open(folder.join("a.cassette"), RecorderOptions::default().keep_secrets()).unwrap();
     recorder.record(of_the_report(0)).unwrap();
     recorder.stop().unwrap();
-    assert_eq!(Content::read(folder.join("a.tape")).unwrap().exchanges, [of_the_report(0)]);
+    assert_eq!(Content::read(folder.join("a.cassette")).unwrap().exchanges, [of_the_report(0)]);
 }
 
 #[test]
@@ -64,11 +67,11 @@ fn what_is_wrong_is_said() {
     let text = String::from_utf8(json).unwrap().replace("\"HTTP/2\"", "\"HTTP/7\"");
     std::fs::write(folder.join("a.json"), text).unwrap();
     let error = Content::read(folder.join("a.json")).unwrap_err().to_string();
-    assert!(error.contains("a.json: no tape in JSON: invalid value: string \"HTTP/7\""), "{error}");
+    assert!(error.contains("a.json: no cassette in JSON: invalid value: string \"HTTP/7\""), "{error}");
     assert!(error.contains("line"), "{error}");
     std::fs::write(folder.join("text"), "none of these").unwrap();
     assert!(matches!(Content::read(folder.join("text")), Err(FormError::Unknown { .. })));
-    let later = br#"{"format":"metroon-tape","version":9,"exchanges":[]}"#;
+    let later = br#"{"format":"metroon-cassette","version":9,"exchanges":[]}"#;
     assert!(matches!(Content::from_json(later), Err(FormError::Version { version: 9, .. })));
 }
 

@@ -9,7 +9,7 @@ mod redaction;
 use crate::exchanges::{of_the_report, with_everything};
 use crate::har::foreign;
 use crate::hostile::{Numbers, mutated};
-use cassette::{Body, Content, Exchange, KeyScheme, Note, write_tape_on};
+use cassette::{Body, Content, Exchange, KeyScheme, Note, write_cassette_on};
 use journal::simulated::SimulatedDisk;
 
 /// How many changed copies of each file; `METROON_FUZZ_ROUNDS` asks for more.
@@ -32,25 +32,25 @@ fn content() -> Content {
 
 fn sealed(exchanges: &[Exchange<'_>]) -> Vec<u8> {
     let disk = SimulatedDisk::new();
-    write_tape_on(&disk, "a.tape", exchanges, &[Note::new("name", "a")], KeyScheme::target()).unwrap();
-    disk.contents("a.tape").unwrap()
+    write_cassette_on(&disk, "a.cassette", exchanges, &[Note::new("name", "a")], KeyScheme::target()).unwrap();
+    disk.contents("a.cassette").unwrap()
 }
 
 #[test]
-fn sealed_tapes_that_were_changed() {
+fn sealed_cassettes_that_were_changed() {
     // One whose rows are used where they lie, and one whose rows are compressed.
     let noise: Vec<u8> = (0..700_u32).map(|byte| (byte.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let mut exchange = of_the_report(0);
     exchange.request.body = Some(Body::new(0, noise));
-    run("tape", &sealed(&[exchange]), 1);
-    run("tape", &sealed(&content().exchanges), 2);
-    run("tape", &sealed(&(0..300).map(of_the_report).collect::<Vec<_>>()), 3);
+    run("cassette", &sealed(&[exchange]), 1);
+    run("cassette", &sealed(&content().exchanges), 2);
+    run("cassette", &sealed(&(0..300).map(of_the_report).collect::<Vec<_>>()), 3);
 }
 
 /// The golden recording has every kind of frame.
 #[test]
 fn recordings_that_were_changed() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-1/golden.tape.recording");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version-1/golden.cassette.recording");
     let disk = journal::SingleFile::open(&path).unwrap();
     let mut reader = journal::Reader::from_frame(std::sync::Arc::new(disk), 0).unwrap();
     let mut frames = Vec::new();
@@ -81,7 +81,7 @@ fn documents_of_others_that_were_changed() {
     }
 }
 
-/// Bodies with secrets in every form, and some that are no text, of every type: redaction changes none that it does not report.
+/// Bodies with secrets in every form, and some that are not text, of every type: redaction changes none that it does not report.
 #[test]
 fn bodies_that_redaction_does_not_report_are_as_they_were() {
     let rounds = std::env::var("METROON_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);

@@ -3,7 +3,7 @@
 //! `METROON_BLESS=1` writes the files of the current version, once, when it is new.
 
 use crate::exchanges::{Folder, of_the_report, with_everything};
-use cassette::{Body, Content, Exchange, KeyScheme, Note, Recorder, RecorderOptions, Tape};
+use cassette::{Body, Cassette, Content, Exchange, KeyScheme, Note, Recorder, RecorderOptions};
 use std::path::PathBuf;
 
 fn data(name: &str) -> PathBuf {
@@ -27,8 +27,9 @@ fn long() -> Content {
 fn written(name: &str) -> Vec<u8> {
     let folder = Folder::new();
     let path = folder.join(name);
-    if name == "golden.tape.recording" {
-        let recorder = Recorder::open(folder.join("golden.tape"), RecorderOptions::default().keep_secrets()).unwrap();
+    if name == "golden.cassette.recording" {
+        let recorder =
+            Recorder::open(folder.join("golden.cassette"), RecorderOptions::default().keep_secrets()).unwrap();
         content().meta.into_iter().for_each(|note| recorder.meta(note).unwrap());
         content().exchanges.into_iter().for_each(|exchange| recorder.record_started(exchange).unwrap());
         let call = recorder.begin(7, &of_the_report(6).request).unwrap();
@@ -36,14 +37,14 @@ fn written(name: &str) -> Vec<u8> {
         drop(call);
         recorder.stop().unwrap();
     } else {
-        let content = if name == "long.tape" { long() } else { content() };
+        let content = if name == "long.cassette" { long() } else { content() };
         content.write(&path, KeyScheme::target()).unwrap();
     }
     std::fs::read(path).unwrap()
 }
 
 const NAMES: [&str; 6] =
-    ["golden.tape", "long.tape", "golden.tape.recording", "golden.json", "golden.msgpack", "golden.txt"];
+    ["golden.cassette", "long.cassette", "golden.cassette.recording", "golden.json", "golden.msgpack", "golden.txt"];
 
 #[test]
 fn what_is_written_is_what_was() {
@@ -59,15 +60,15 @@ fn what_is_written_is_what_was() {
 
 #[test]
 fn what_was_written_is_read() {
-    for name in ["golden.tape", "golden.json", "golden.msgpack", "golden.txt"] {
-        // Beside the tape lies a recording of its own.
+    for name in ["golden.cassette", "golden.json", "golden.msgpack", "golden.txt"] {
+        // Beside the cassette lies a recording of its own.
         let folder = Folder::new();
         std::fs::copy(data(name), folder.join(name)).unwrap();
         assert_eq!(Content::read(folder.join(name)).unwrap(), content(), "{name}");
     }
-    assert_eq!(Content::read(data("long.tape")).unwrap(), long());
-    let recording = Tape::open(data("golden.tape.recording")).unwrap();
-    let read = Content::of_tape(&recording).unwrap();
+    assert_eq!(Content::read(data("long.cassette")).unwrap(), long());
+    let recording = Cassette::open(data("golden.cassette.recording")).unwrap();
+    let read = Content::of_cassette(&recording).unwrap();
     assert_eq!(read.exchanges[..4], content().exchanges);
     assert_eq!(read.exchanges[4].response, None);
 }

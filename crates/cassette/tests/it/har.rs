@@ -88,7 +88,7 @@ fn a_header_names_no_compression_that_is_not_there() {
     assert_eq!((&entry["response"]["bodySize"], &entry["response"]["content"]["size"]), (&61.into(), &77.into()));
 }
 
-/// A tape has the compressed bytes; HAR cannot have them.
+/// A cassette has the compressed bytes; HAR cannot have them.
 #[test]
 fn compressed_bodies_are_written_without_compression() {
     use std::io::Write;
@@ -130,7 +130,7 @@ fn what_firefox_writes_is_read() {
     assert_eq!((cached.response.as_ref().unwrap().status, &cached.outcome), (304, &Outcome::Complete));
 }
 
-/// What HAR has and a tape has not comes back.
+/// What HAR has and a cassette has not comes back.
 #[test]
 fn har_comes_back() {
     let content = Content::from_har(&foreign("chrome.har")).unwrap();
@@ -267,9 +267,9 @@ fn what_is_wrong_with_har_is_said_with_its_place() {
     for (from, to, message) in [
         ("\"POST\"", "7", "log.entries[0].request.method: a text is expected here, and this is a number"),
         ("\"url\": \"http://127.0.0.1:8080/cached\",", "", "log.entries[1].request: `url` is missing"),
-        ("304", "70000", "log.entries[1].response.status: 70000 is no status of HTTP"),
+        ("304", "70000", "log.entries[1].response.status: 70000 is not a status of HTTP"),
         ("304", "\"304\"", "log.entries[1].response.status: a number is expected here, and this is a text"),
-        ("2026-03-02T10:15:04.700+01:00", "yesterday", "log.entries[1].startedDateTime: \"yesterday\" is no time"),
+        ("2026-03-02T10:15:04.700+01:00", "yesterday", "log.entries[1].startedDateTime: \"yesterday\" is not a time"),
         ("\"entries\": [", "\"entries\": 1, \"x\": [", "log.entries: a list is expected here"),
         ("\"method\"", "\"url\"", "\"url\" is there twice; remove one of them at line"),
         ("\"method\"", "method", "key must be a string at line"),

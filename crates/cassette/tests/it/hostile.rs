@@ -39,7 +39,7 @@ fn format_is_chosen_by_name() {
         ("a.yml", Form::Vcr),
         ("a.vcr.json", Form::VcrJson),
         ("vcr.json", Form::Json),
-        ("har", Form::Tape),
+        ("har", Form::Cassette),
     ] {
         assert_eq!(Form::of_name(std::path::Path::new(name)), form, "{name}");
     }
@@ -52,7 +52,7 @@ fn format_is_chosen_by_name() {
     }
     std::fs::write(folder.join("broken.yml"), "interaction: [").unwrap();
     let error = Content::read(folder.join("broken.yml")).unwrap_err().to_string();
-    assert!(error.contains("broken.yml: no tape in VCR YAML: ") && error.contains("line 1 column"), "{error}");
+    assert!(error.contains("broken.yml: no cassette in VCR YAML: ") && error.contains("line 1 column"), "{error}");
 }
 
 #[test]

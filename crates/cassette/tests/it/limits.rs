@@ -2,8 +2,8 @@
 
 use crate::exchanges::{Folder, of_the_report};
 use cassette::{
-    Body, Content, Exchange, Form, FormError, Header, Note, ReadError, ReadOptions, Recorder, RecorderOptions,
-    Response, SealOptions, Selection, Tape, write_tape,
+    Body, Cassette, Content, Exchange, Form, FormError, Header, Note, ReadError, ReadOptions, Recorder,
+    RecorderOptions, Response, SealOptions, Selection, write_cassette,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -17,11 +17,11 @@ fn most(bytes: u64) -> ReadOptions {
     ReadOptions::default().bytes_max(bytes)
 }
 
-/// A tape of one exchange, whose response is this.
-fn tape(folder: &Folder, response: Response<'static>) -> std::path::PathBuf {
-    let path = folder.join("a.tape");
+/// A cassette of one exchange, whose response is this.
+fn cassette(folder: &Folder, response: Response<'static>) -> std::path::PathBuf {
+    let path = folder.join("a.cassette");
     let exchange = Exchange { response: Some(response), ..of_the_report(0) };
-    write_tape(&path, &[exchange], &[], SealOptions::default()).unwrap();
+    write_cassette(&path, &[exchange], &[], SealOptions::default()).unwrap();
     path
 }
 
@@ -37,19 +37,19 @@ fn excess<T>(read: Result<T, ReadError>) -> String {
 fn a_body_in_memory_is_limited_and_one_in_fragments_less_so() {
     let folder = Folder::new();
     let zeros = Body::new(0, vec![0; 16 << 20]);
-    let path = tape(&folder, Response { body: Some(zeros), ..Response::default() });
+    let path = cassette(&folder, Response { body: Some(zeros), ..Response::default() });
     assert!(fs::metadata(&path).unwrap().len() < 2000);
-    let tape = Tape::open_with(&path, most(4 * MEGABYTE)).unwrap();
-    tape.verify().unwrap();
-    assert!(excess(tape.exchange(0)).contains("a.tape: a body has more than the 4194304 bytes"));
-    assert!(excess(tape.outline(0).unwrap().into_exchange()).contains("a body"));
-    let mut body = tape.outline(0).unwrap().response_body.unwrap();
+    let cassette = Cassette::open_with(&path, most(4 * MEGABYTE)).unwrap();
+    cassette.verify().unwrap();
+    assert!(excess(cassette.exchange(0)).contains("a.cassette: a body has more than the 4194304 bytes"));
+    assert!(excess(cassette.outline(0).unwrap().into_exchange()).contains("a body"));
+    let mut body = cassette.outline(0).unwrap().response_body.unwrap();
     while body.read().unwrap().is_some() {}
-    let small = Tape::open_with(&path, most(MEGABYTE / 2)).unwrap();
+    let small = Cassette::open_with(&path, most(MEGABYTE / 2)).unwrap();
     assert!(excess(small.outline(0).unwrap().response_body.unwrap().read().map(drop)).contains("a body"));
-    // A new tape takes it as it goes.
-    Selection::of(&tape).unwrap().write(folder.join("b.tape"), SealOptions::default()).unwrap();
-    assert!(Tape::open_with(&path, most(17 * MEGABYTE)).unwrap().exchange(0).is_ok());
+    // A new cassette takes it as it goes.
+    Selection::of(&cassette).unwrap().write(folder.join("b.cassette"), SealOptions::default()).unwrap();
+    assert!(Cassette::open_with(&path, most(17 * MEGABYTE)).unwrap().exchange(0).is_ok());
 }
 
 #[test]
@@ -59,11 +59,11 @@ fn all_bodies_together_are_limited() {
     let response = Response { body: Some(body), ..Response::default() };
     let exchange = |number| Exchange { number, response: Some(response.clone()), ..of_the_report(number) };
     let exchanges: Vec<_> = (0..10).map(exchange).collect();
-    write_tape(folder.join("a.tape"), &exchanges, &[], SealOptions::default()).unwrap();
-    let tape = Tape::open_with(folder.join("a.tape"), most(8 * MEGABYTE)).unwrap();
-    assert!((0..10).all(|index| tape.exchange(index).is_ok()));
-    let message = excess(Selection::of(&tape).unwrap().content());
-    assert!(message.contains("the tape with all of its bodies has more than the 8388608 bytes"), "{message}");
+    write_cassette(folder.join("a.cassette"), &exchanges, &[], SealOptions::default()).unwrap();
+    let cassette = Cassette::open_with(folder.join("a.cassette"), most(8 * MEGABYTE)).unwrap();
+    assert!((0..10).all(|index| cassette.exchange(index).is_ok()));
+    let message = excess(Selection::of(&cassette).unwrap().content());
+    assert!(message.contains("the cassette with all of its bodies has more than the 8388608 bytes"), "{message}");
 }
 
 /// Headers of two bytes each, which are 48 in memory, in a block of a few.
@@ -71,38 +71,39 @@ fn all_bodies_together_are_limited() {
 fn lists_of_an_exchange_are_limited() {
     let folder = Folder::new();
     let headers = vec![Header::new("", ""); 1 << 20];
-    let path = tape(&folder, Response { headers, ..Response::default() });
+    let path = cassette(&folder, Response { headers, ..Response::default() });
     assert!(fs::metadata(&path).unwrap().len() < 2000);
-    let tape = Tape::open_with(&path, most(8 * MEGABYTE)).unwrap();
-    assert!(excess(tape.outline(0)).contains("a.tape: the lists of an exchange"));
-    assert!(Tape::open_with(&path, most(128 * MEGABYTE)).unwrap().exchange(0).is_ok());
+    let cassette = Cassette::open_with(&path, most(8 * MEGABYTE)).unwrap();
+    assert!(excess(cassette.outline(0)).contains("a.cassette: the lists of an exchange"));
+    assert!(Cassette::open_with(&path, most(128 * MEGABYTE)).unwrap().exchange(0).is_ok());
 }
 
 #[test]
 fn what_is_decompressed_and_kept_is_limited() {
     let folder = Folder::new();
     let exchanges: Vec<_> = (0..5000).map(of_the_report).collect();
-    write_tape(folder.join("a.tape"), &exchanges, &[], SealOptions::default()).unwrap();
+    write_cassette(folder.join("a.cassette"), &exchanges, &[], SealOptions::default()).unwrap();
     let read = |options| {
-        let tape = Tape::open_with(folder.join("a.tape"), options).unwrap();
-        tape.exchanges().map(|exchange| exchange.map(drop)).collect::<Result<Vec<_>, _>>()
+        let cassette = Cassette::open_with(folder.join("a.cassette"), options).unwrap();
+        cassette.exchanges().map(|exchange| exchange.map(drop)).collect::<Result<Vec<_>, _>>()
     };
-    assert!(excess(read(most(300 << 10))).contains("a.tape: what is decompressed of the tape"));
+    assert!(excess(read(most(300 << 10))).contains("a.cassette: what is decompressed of the cassette"));
     assert_eq!(read(most(8 * MEGABYTE)).unwrap().len(), 5000);
 }
 
 #[test]
 fn a_recording_is_limited() {
     let folder = Folder::new();
-    let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default()).unwrap();
+    let recorder = Recorder::open(folder.join("a.cassette"), RecorderOptions::default()).unwrap();
     for number in 0..1000 {
         recorder.record(of_the_report(number)).unwrap();
     }
     recorder.stop().unwrap();
     assert!(
-        excess(Tape::open_with(folder.join("a.tape"), most(100 << 10))).contains("a.tape.recording: the recording")
+        excess(Cassette::open_with(folder.join("a.cassette"), most(100 << 10)))
+            .contains("a.cassette.recording: the recording")
     );
-    assert_eq!(Tape::open_with(folder.join("a.tape"), most(MEGABYTE)).unwrap().len(), 1000);
+    assert_eq!(Cassette::open_with(folder.join("a.cassette"), most(MEGABYTE)).unwrap().len(), 1000);
 }
 
 /// As many values as fit into a document, each of them of a few bytes.
@@ -136,7 +137,7 @@ fn a_file_that_is_longer_than_the_limit_is_not_read() {
     let folder = Folder::new();
     let path = folder.join("sparse.har");
     fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
-    let error = Tape::open_any(&path).unwrap_err();
+    let error = Cassette::open_any(&path).unwrap_err();
     assert!(error.to_string().contains("sparse.har: the file has more than the 1073741824 bytes"), "{error}");
     let error = Content::read(&path).unwrap_err();
     assert!(matches!(error, FormError::TooMuch(_)), "{error}");
@@ -146,21 +147,22 @@ fn a_file_that_is_longer_than_the_limit_is_not_read() {
 #[test]
 fn only_regular_files_are_opened() {
     let folder = Folder::new();
-    let pipe = folder.join("a.tape");
+    let pipe = folder.join("a.cassette");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for (path, what) in
         [(pipe.as_path(), "a named pipe"), (Path::new("/dev/zero"), "a device"), (&folder.join("."), "a folder")]
     {
         let expected = format!("it is {what}, not a regular file");
-        for error in [Tape::open(path).unwrap_err().to_string(), Tape::open_any(path).unwrap_err().to_string()] {
+        for error in [Cassette::open(path).unwrap_err().to_string(), Cassette::open_any(path).unwrap_err().to_string()]
+        {
             assert!(error.contains(&expected), "{error}");
         }
     }
-    // Nor as the recording beside a tape.
+    // Nor as the recording beside a cassette.
     fs::remove_file(&pipe).unwrap();
-    let recording = folder.join("a.tape.recording");
+    let recording = folder.join("a.cassette.recording");
     assert!(std::process::Command::new("mkfifo").arg(&recording).status().unwrap().success());
-    let error = Tape::open(&pipe).unwrap_err().to_string();
+    let error = Cassette::open(&pipe).unwrap_err().to_string();
     assert!(error.contains("a named pipe, not a regular file"), "{error}");
 }
 
@@ -178,21 +180,21 @@ fn a_compressed_body_is_decoded_up_to_a_limit() {
     assert!(gzip(65 << 20).decoded_body().is_none());
 }
 
-/// The tape, its recording, and what is converted from it are for their owner alone.
+/// The cassette, its recording, and what is converted from it are for their owner alone.
 #[test]
-fn tapes_are_private() {
+fn cassettes_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
-    let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default()).unwrap();
+    let recorder = Recorder::open(folder.join("a.cassette"), RecorderOptions::default()).unwrap();
     recorder.record(of_the_report(0)).unwrap();
     recorder.begin(1, &of_the_report(1).request).unwrap();
     recorder.stop().unwrap();
-    assert_eq!(mode("a.tape.recording"), 0o600);
-    Recorder::open(folder.join("a.tape"), RecorderOptions::default()).unwrap().finish().unwrap();
-    assert_eq!(mode("a.tape"), 0o600);
-    let content = Content::read(folder.join("a.tape")).unwrap();
-    for name in ["b.tape", "b.json", "b.txt", "b.har", "b.yaml", "b.msgpack"] {
+    assert_eq!(mode("a.cassette.recording"), 0o600);
+    Recorder::open(folder.join("a.cassette"), RecorderOptions::default()).unwrap().finish().unwrap();
+    assert_eq!(mode("a.cassette"), 0o600);
+    let content = Content::read(folder.join("a.cassette")).unwrap();
+    for name in ["b.cassette", "b.json", "b.txt", "b.har", "b.yaml", "b.msgpack"] {
         content.write(folder.join(name), SealOptions::default()).unwrap();
         assert_eq!(mode(name), 0o600, "{name}");
     }

@@ -1,4 +1,4 @@
-//! The behaviour of tapes, one file a subject.
+//! The behaviour of cassettes, one file a subject.
 
 mod bodies;
 mod comparing;

@@ -1,10 +1,10 @@
 //! Which recorded exchange answers a request. Tests named after a defect of an earlier system say so.
 
 use cassette::matching::{
-    BodyRule, Condition, Found, HeaderRule, JsonPath, Miss, NotFound, PathRule, Player, QueryRule, Reason, Recorded,
-    Repeats, Rules,
+    BodyRule, Condition, FoundExchange, HeaderRule, JsonPath, MatchRules, Miss, NoAnswer, PathRule, Player, QueryRule,
+    Reason, RecordedExchanges, Repeats,
 };
-use cassette::{Body, Content, Exchange, Header, KEY_BODY_BYTES_MAX, Request, Tape};
+use cassette::{Body, Cassette, Content, Exchange, Header, KEY_BODY_BYTES_MAX, Request};
 use proptest::prelude::*;
 use regex::bytes::Regex;
 use std::borrow::Cow;
@@ -41,23 +41,27 @@ fn with_header(mut request: Request<'static>, name: &'static str, value: &'stati
     request
 }
 
-/// A tape of these requests, begun in this order.
-fn tape(requests: impl IntoIterator<Item = Request<'static>>) -> Vec<Exchange<'static>> {
+/// A cassette of these requests, begun in this order.
+fn cassette(requests: impl IntoIterator<Item = Request<'static>>) -> Vec<Exchange<'static>> {
     let numbered = |(number, request)| Exchange { number: number as u64, request, ..Exchange::default() };
     requests.into_iter().enumerate().map(numbered).collect()
 }
 
-fn player<'t>(tape: &'t [Exchange<'static>], rules: Rules, repeats: Repeats) -> Player<&'t [Exchange<'static>]> {
-    Player::new(tape, rules, repeats).expect("what is in memory can be read")
+fn player<'t>(
+    cassette: &'t [Exchange<'static>],
+    rules: MatchRules,
+    repeats: Repeats,
+) -> Player<&'t [Exchange<'static>]> {
+    Player::new(cassette, rules, repeats).expect("what is in memory can be read")
 }
 
-fn position(found: Result<Found, NotFound<std::convert::Infallible>>) -> Option<usize> {
+fn position(found: Result<FoundExchange, NoAnswer<std::convert::Infallible>>) -> Option<usize> {
     found.ok().map(|found| found.position)
 }
 
-fn miss(found: Result<Found, NotFound<std::convert::Infallible>>) -> Miss {
+fn miss(found: Result<FoundExchange, NoAnswer<std::convert::Infallible>>) -> Miss {
     match found {
-        Err(NotFound::Miss(miss)) => *miss,
+        Err(NoAnswer::Miss(miss)) => *miss,
         other => panic!("no miss: {other:?}"),
     }
 }
@@ -72,13 +76,13 @@ fn names(names: &[&str]) -> Vec<String> {
 
 #[test]
 fn identical_requests_replay_in_sequence() {
-    let tape = tape([get("/a"), get("/b"), get("/a"), get("/a")]);
+    let cassette = cassette([get("/a"), get("/b"), get("/a"), get("/a")]);
     for (repeats, expected) in [
         (Repeats::Refused, [Some(0), Some(2), Some(3), None, None]),
         (Repeats::Last, [Some(0), Some(2), Some(3), Some(3), Some(3)]),
         (Repeats::Cycle, [Some(0), Some(2), Some(3), Some(0), Some(2)]),
     ] {
-        let player = player(&tape, Rules::default(), repeats);
+        let player = player(&cassette, MatchRules::default(), repeats);
         assert_eq!([(); 5].map(|()| position(player.find(&get("/a")))), expected, "{repeats:?}");
         assert_eq!(player.unused(), [1]);
     }
@@ -86,31 +90,31 @@ fn identical_requests_replay_in_sequence() {
 
 #[test]
 fn the_order_is_that_of_beginnings() {
-    let mut tape = tape([get("/a"), get("/a"), get("/a")]);
-    for (exchange, number) in tape.iter_mut().zip([7, 3, 5]) {
+    let mut cassette = cassette([get("/a"), get("/a"), get("/a")]);
+    for (exchange, number) in cassette.iter_mut().zip([7, 3, 5]) {
         exchange.number = number;
     }
-    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let player = player(&cassette, MatchRules::default(), Repeats::Refused);
     assert_eq!([(); 3].map(|()| position(player.find(&get("/a")))), [Some(1), Some(2), Some(0)]);
 }
 
 #[test]
 fn repeated_query_params_count() {
-    let rules = Rules::default();
+    let rules = MatchRules::default();
     assert!(rules.same(&get("/a?x=1&y=%7e"), &get("/a?y=~&x=1")));
     assert!(!rules.same(&get("/a?x=1&x=1"), &get("/a?x=1")));
     assert!(!rules.same(&get("/a?x=1&x=2"), &get("/a?x=2&x=1")));
-    let as_sent = Rules { query: QueryRule::AsSent, ..Rules::default() };
+    let as_sent = MatchRules { query: QueryRule::AsSent, ..MatchRules::default() };
     assert!(!as_sent.same(&get("/a?x=1&y=2"), &get("/a?y=2&x=1")));
     assert!(!as_sent.same(&get("/a?"), &get("/a")));
 }
 
 #[test]
 fn ignore_sets_are_used() {
-    let rules = Rules {
+    let rules = MatchRules {
         query: QueryRule::Without(names(&["nonce"])),
         headers: HeaderRule::Without(names(&["date"])),
-        ..Rules::default()
+        ..MatchRules::default()
     };
     let recorded = with_header(get("/a?nonce=1&x=1"), "Date", "today");
     assert!(rules.same(&recorded, &with_header(get("/a?x=1&nonce=2"), "date", "tomorrow")));
@@ -121,7 +125,7 @@ fn ignore_sets_are_used() {
 
 #[test]
 fn header_match_ignores_case() {
-    let rules = Rules { headers: HeaderRule::Only(names(&["Authorization"])), ..Rules::default() };
+    let rules = MatchRules { headers: HeaderRule::Only(names(&["Authorization"])), ..MatchRules::default() };
     let one = with_header(get("/a"), "authorization", "Bearer 1");
     assert!(rules.same(&one, &with_header(get("/a"), "AUTHORIZATION", "Bearer 1")));
     assert!(!rules.same(&one, &with_header(get("/a"), "Authorization", "Bearer 2")));
@@ -131,7 +135,7 @@ fn header_match_ignores_case() {
 #[test]
 fn regex_match_compares_captures() {
     let pattern = Regex::new("^/users/([0-9]+)/").unwrap();
-    let rules = Rules { path: PathRule::Captures(pattern), ..Rules::default() };
+    let rules = MatchRules { path: PathRule::Captures(pattern), ..MatchRules::default() };
     assert!(rules.same(&get("/users/7/a"), &get("/users/7/b")));
     assert!(!rules.same(&get("/users/7/a"), &get("/users/8/a")));
     assert!(!rules.same(&get("/other"), &get("/another")));
@@ -140,7 +144,7 @@ fn regex_match_compares_captures() {
 
 #[test]
 fn jsonpath_absent_is_not_equal() {
-    let rules = Rules { body: BodyRule::JsonAt(paths(&["model", "messages.*.content"])), ..Rules::default() };
+    let rules = MatchRules { body: BodyRule::JsonAt(paths(&["model", "messages.*.content"])), ..MatchRules::default() };
     let asks = |id: &str, content: &str| {
         json(&format!(r#"{{"id": {id}, "messages": [{{"content": "{content}"}}], "model": "m"}}"#))
     };
@@ -153,7 +157,7 @@ fn jsonpath_absent_is_not_equal() {
 
 #[test]
 fn bodies_are_compared_as_what_they_are() {
-    let rules = Rules::default();
+    let rules = MatchRules::default();
     assert!(rules.same(&json(r#"{"a": 1, "b": [1.0]}"#), &json(r#"{"b":[1],"a":1}"#)));
     assert!(!rules.same(&json("[1, 2]"), &json("[2, 1]")));
     assert!(!rules.same(&json("[123456789012345678901]"), &json("[123456789012345678902]")));
@@ -166,13 +170,13 @@ fn bodies_are_compared_as_what_they_are() {
     assert!(rules.same(&one, &multipart("multipart/form-data; boundary=\"x1y2\"", "x1y2")));
     assert!(!rules.same(&one, &post("multipart/form-data; boundary=abc", &part("abc").replace("hello", "bye"))));
     assert!(rules.same(&Request { body: Some(Body::default()), ..get("/a") }, &get("/a")));
-    assert!(!Rules { body: BodyRule::Bytes, ..Rules::default() }.same(&json("[1,2]"), &json("[1, 2]")));
-    assert!(Rules { body: BodyRule::Length, ..Rules::default() }.same(&json("[1,2]"), &json("[3,4]")));
+    assert!(!MatchRules { body: BodyRule::Bytes, ..MatchRules::default() }.same(&json("[1,2]"), &json("[1, 2]")));
+    assert!(MatchRules { body: BodyRule::Length, ..MatchRules::default() }.same(&json("[1,2]"), &json("[3,4]")));
 }
 
 #[test]
 fn volatile_places_are_left_out() {
-    let rules = Rules { body: BodyRule::JsonWithout(paths(&["**.id", "created"])), ..Rules::default() };
+    let rules = MatchRules { body: BodyRule::JsonWithout(paths(&["**.id", "created"])), ..MatchRules::default() };
     let one = json(r#"{"created": 1, "messages": [{"id": "a", "text": "hi"}]}"#);
     assert!(rules.same(&one, &json(r#"{"created": 2, "messages": [{"id": "b", "text": "hi"}]}"#)));
     assert!(!rules.same(&one, &json(r#"{"created": 1, "messages": [{"id": "a", "text": "ho"}]}"#)));
@@ -180,7 +184,7 @@ fn volatile_places_are_left_out() {
 
 #[test]
 fn a_host_is_written_in_any_case_and_a_method_is_not() {
-    let rules = Rules::default();
+    let rules = MatchRules::default();
     assert!(rules.same(&Request { host: "API.test".into(), ..get("/") }, &get("/")));
     assert!(!rules.same(&Request { method: "get".into(), ..get("/") }, &get("/")));
     assert!(!rules.same(&Request { port: 8443, ..get("/") }, &get("/")));
@@ -204,10 +208,10 @@ impl Condition for FirstWord {
 
 #[test]
 fn conditions_choose_among_equals() {
-    let rules = || Rules { body: BodyRule::Ignored, custom: vec![Arc::new(FirstWord)], ..Rules::default() };
+    let rules = || MatchRules { body: BodyRule::Ignored, custom: vec![Arc::new(FirstWord)], ..MatchRules::default() };
     let say = |text| post("text/plain", text);
-    let tape = tape([say("buy bread"), say("sell milk"), say("buy milk")]);
-    let player_of = |repeats| player(&tape, rules(), repeats);
+    let cassette = cassette([say("buy bread"), say("sell milk"), say("buy milk")]);
+    let player_of = |repeats| player(&cassette, rules(), repeats);
     let once = player_of(Repeats::Refused);
     let asked = ["sell all", "buy some", "buy more", "buy even more"].map(|text| position(once.find(&say(text))));
     assert_eq!(asked, [Some(1), Some(0), Some(2), None]);
@@ -221,12 +225,12 @@ fn conditions_choose_among_equals() {
 
 #[test]
 fn a_miss_names_the_nearest_and_what_differs() {
-    let tape = tape([
+    let cassette = cassette([
         get("/users/7?page=1&size=10"),
         Request { host: "other.test".into(), ..get("/users/7?page=2&size=10") },
         json(r#"{"model": "m", "messages": [{"content": "hello"}]}"#),
     ]);
-    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let player = player(&cassette, MatchRules::default(), Repeats::Refused);
     let missed = miss(player.find(&get("/users/7?page=2&size=10&all")));
     assert_eq!(
         missed.to_string(),
@@ -242,14 +246,14 @@ fn a_miss_names_the_nearest_and_what_differs() {
          nearest is exchange 2, POST https://api.test/chat; what differs:\n  \
          body at messages.0.content: recorded \"hello\", now \"bye\""
     );
-    assert_eq!(position(player.find(&tape[0].request)), Some(0));
-    let missed = miss(player.find(&tape[0].request));
+    assert_eq!(position(player.find(&cassette[0].request)), Some(0));
+    let missed = miss(player.find(&cassette[0].request));
     assert_eq!(
         missed.to_string(),
         "no recorded exchange answers GET https://api.test/users/7?page=1&size=10\n\
          it was recorded once, and each was given (exchange 0 last); allow repeats, or record again"
     );
-    let nothing = miss(self::player(&[], Rules::default(), Repeats::Last).find(&get("/")));
+    let nothing = miss(self::player(&[], MatchRules::default(), Repeats::Last).find(&get("/")));
     assert_eq!(nothing.reason, Reason::Empty);
 }
 
@@ -257,17 +261,17 @@ fn a_miss_names_the_nearest_and_what_differs() {
 fn what_differs_is_shown_where_it_differs() {
     let long =
         |end: &str| with_header(get("/"), "X-Long", Box::leak(format!("{}{end}", "x".repeat(500)).into_boxed_str()));
-    let rules = Rules { headers: HeaderRule::Only(names(&["x-long"])), ..Rules::default() };
-    let tape = tape([long("one")]);
-    let missed = miss(player(&tape, rules, Repeats::Refused).find(&long("two"))).to_string();
+    let rules = MatchRules { headers: HeaderRule::Only(names(&["x-long"])), ..MatchRules::default() };
+    let cassette = cassette([long("one")]);
+    let missed = miss(player(&cassette, rules, Repeats::Refused).find(&long("two"))).to_string();
     assert!(missed.contains("one\"") && missed.contains("two\"") && missed.len() < 400, "{missed}");
 }
 
 #[test]
 fn concurrent_replay_scales() {
     const REQUESTS: usize = 10_000;
-    let tape = tape((0..REQUESTS).map(|_| get("/same")));
-    let player = player(&tape, Rules::default(), Repeats::Refused);
+    let cassette = cassette((0..REQUESTS).map(|_| get("/same")));
+    let player = player(&cassette, MatchRules::default(), Repeats::Refused);
     let mut positions: Vec<_> = std::thread::scope(|scope| {
         let ask = || (0..REQUESTS / 8).map(|_| position(player.find(&get("/same")))).collect::<Vec<_>>();
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
@@ -282,7 +286,7 @@ fn concurrent_replay_scales() {
 /// Exchanges that count how often a request is looked at.
 struct Counted(Vec<Exchange<'static>>, AtomicUsize);
 
-impl Recorded for Counted {
+impl RecordedExchanges for Counted {
     type Error = std::convert::Infallible;
 
     fn count(&self) -> usize {
@@ -303,12 +307,12 @@ impl Recorded for Counted {
     }
 }
 
-/// Long bodies take no part in keys, so these differ behind them.
+/// Long bodies take no part in keys, so these differ after them.
 #[test]
 fn questions_with_one_key_are_told_apart_once() {
     let long = |number: usize| request("POST", "/upload", &number.to_string().repeat(KEY_BODY_BYTES_MAX + 1));
-    let counted = Counted(tape((0..4).map(long)), AtomicUsize::new(0));
-    let player = Player::new(&counted, Rules::default(), Repeats::Refused).unwrap();
+    let counted = Counted(cassette((0..4).map(long)), AtomicUsize::new(0));
+    let player = Player::new(&counted, MatchRules::default(), Repeats::Refused).unwrap();
     for number in (0..4).rev() {
         assert_eq!(position(player.find(&long(number))), Some(number));
     }
@@ -323,8 +327,8 @@ fn many_parameters_are_compared_in_little_time() {
         let pairs: String = (0..50_000).map(|name| format!("p{name}=1&")).collect();
         get(&format!("/a?{pairs}last={last}"))
     };
-    let tape = tape([query("1")]);
-    let miss = miss(player(&tape, Rules::default(), Repeats::Refused).find(&query("2")));
+    let cassette = cassette([query("1")]);
+    let miss = miss(player(&cassette, MatchRules::default(), Repeats::Refused).find(&query("2")));
     let Reason::Unlike(nearest) = miss.reason else { panic!("it was asked otherwise") };
     assert_eq!(
         nearest.differences.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -345,7 +349,7 @@ fn any_request() -> impl Strategy<Value = Request<'static>> {
     })
 }
 
-fn any_rules() -> impl Strategy<Value = Rules> {
+fn any_rules() -> impl Strategy<Value = MatchRules> {
     let query = prop::sample::select(vec![
         QueryRule::Pairs,
         QueryRule::AsSent,
@@ -366,7 +370,12 @@ fn any_rules() -> impl Strategy<Value = Rules> {
         BodyRule::JsonAt(paths(&["a"])),
         BodyRule::Captures(Regex::new("a.*([0-9])").unwrap()),
     ]);
-    (query, headers, body).prop_map(|(query, headers, body)| Rules { query, headers, body, ..Rules::default() })
+    (query, headers, body).prop_map(|(query, headers, body)| MatchRules {
+        query,
+        headers,
+        body,
+        ..MatchRules::default()
+    })
 }
 
 proptest! {
@@ -376,15 +385,15 @@ proptest! {
         let same = rules.same(&one, &other);
         prop_assert_eq!(same, rules.key(&one) == rules.key(&other));
         prop_assert_eq!(same, rules.same(&other, &one));
-        let tape = tape([one]);
-        let player = player(&tape, rules, Repeats::Last);
+        let cassette = cassette([one]);
+        let player = player(&cassette, rules, Repeats::Last);
         match player.find(&other) {
             Ok(_) => prop_assert!(same),
-            Err(NotFound::Miss(miss)) => {
+            Err(NoAnswer::Miss(miss)) => {
                 let Reason::Unlike(nearest) = &miss.reason else { panic!("{miss}") };
                 prop_assert!(!same && !nearest.differences.is_empty());
             }
-            Err(NotFound::Unreadable(never)) => match never {},
+            Err(NoAnswer::Unreadable(never)) => match never {},
         }
     }
 
@@ -396,11 +405,11 @@ proptest! {
         asked in prop::collection::vec(any_request(), 0..40),
         repeats in prop::sample::select(vec![Repeats::Refused, Repeats::Last, Repeats::Cycle]),
     ) {
-        let tape = tape(recorded);
-        let player = player(&tape, rules.clone(), repeats);
+        let cassette = cassette(recorded);
+        let player = player(&cassette, rules.clone(), repeats);
         let mut turns: HashMap<usize, usize> = HashMap::new();
         for live in &asked {
-            let same: Vec<_> = (0..tape.len()).filter(|&at| rules.same(&tape[at].request, live)).collect();
+            let same: Vec<_> = (0..cassette.len()).filter(|&at| rules.same(&cassette[at].request, live)).collect();
             let expected = same.first().and_then(|first| {
                 let turn = turns.entry(*first).or_default();
                 *turn += 1;
@@ -413,58 +422,58 @@ proptest! {
             });
             prop_assert_eq!(position(player.find(live)), expected);
         }
-        let given = |at: &usize| asked.iter().filter(|live| rules.same(&tape[*at].request, live)).count()
-            > (0..*at).filter(|&before| rules.same(&tape[before].request, &tape[*at].request)).count();
-        prop_assert_eq!(player.unused(), (0..tape.len()).filter(|at| !given(at)).collect::<Vec<_>>());
+        let given = |at: &usize| asked.iter().filter(|live| rules.same(&cassette[*at].request, live)).count()
+            > (0..*at).filter(|&before| rules.same(&cassette[before].request, &cassette[*at].request)).count();
+        prop_assert_eq!(player.unused(), (0..cassette.len()).filter(|at| !given(at)).collect::<Vec<_>>());
     }
 }
 
-mod on_tapes {
-    //! The same of tapes that lie on a disk.
+mod on_cassettes {
+    //! The same of cassettes that lie on a disk.
 
     use super::*;
     use crate::exchanges::Folder;
-    use cassette::{KeyScheme, ReadError, Tape, write_tape};
+    use cassette::{Cassette, KeyScheme, ReadError, write_cassette};
 
-    fn sealed(exchanges: &[Exchange<'static>], rules: &Rules) -> Vec<u8> {
+    fn sealed(exchanges: &[Exchange<'static>], rules: &MatchRules) -> Vec<u8> {
         let folder = Folder::new();
-        let path = folder.join("a.tape");
-        write_tape(&path, exchanges, &[], KeyScheme::of(rules)).expect("it is written");
+        let path = folder.join("a.cassette");
+        write_cassette(&path, exchanges, &[], KeyScheme::of(rules)).expect("it is written");
         std::fs::read(path).expect("it is there")
     }
 
-    fn open(bytes: Vec<u8>) -> Tape {
-        Tape::from_bytes(bytes, "a.tape").expect("what opening looks at is well")
+    fn open(bytes: Vec<u8>) -> Cassette {
+        Cassette::from_bytes(bytes, "a.cassette").expect("what opening looks at is well")
     }
 
     #[test]
-    fn a_tape_answers_as_its_exchanges_do() {
+    fn a_cassette_answers_as_its_exchanges_do() {
         let targets = ["/a?x=1", "/b", "/a?x=2", "/a?x=1", "/c"];
-        let exchanges = tape(targets.map(get));
-        for sealed_by in [Rules::default(), Rules::lenient()] {
-            let tape = open(sealed(&exchanges, &sealed_by));
-            for rules in [Rules::default(), Rules::lenient()] {
-                let from_tape = Player::new(&tape, rules.clone(), Repeats::Last).expect("it can be read");
+        let exchanges = cassette(targets.map(get));
+        for sealed_by in [MatchRules::default(), MatchRules::lenient()] {
+            let cassette = open(sealed(&exchanges, &sealed_by));
+            for rules in [MatchRules::default(), MatchRules::lenient()] {
+                let from_cassette = Player::new(&cassette, rules.clone(), Repeats::Last).expect("it can be read");
                 let from_memory = player(&exchanges, rules, Repeats::Last);
                 for target in ["/a?x=1", "/a?x=1", "/a?x=3", "/c", "/d", "/a?x=1"] {
-                    let found = from_tape.find(&get(target)).map_err(|error| error.to_string());
+                    let found = from_cassette.find(&get(target)).map_err(|error| error.to_string());
                     assert_eq!(found, from_memory.find(&get(target)).map_err(|error| error.to_string()), "{target}");
                 }
-                assert_eq!(from_tape.unused(), from_memory.unused());
+                assert_eq!(from_cassette.unused(), from_memory.unused());
             }
         }
     }
 
     #[test]
     fn opening_a_player_reads_no_exchange() {
-        let exchanges = tape(["/a", "/b"].map(get));
-        let mut bytes = sealed(&exchanges, &Rules::default());
-        let at = bytes.windows(2).position(|window| window == b"/a").expect("a tape this small is not compressed");
+        let exchanges = cassette(["/a", "/b"].map(get));
+        let mut bytes = sealed(&exchanges, &MatchRules::default());
+        let at = bytes.windows(2).position(|window| window == b"/a").expect("a cassette this small is not compressed");
         bytes[at] ^= 1;
-        let tape = open(bytes);
-        let player = Player::new(&tape, Rules::default(), Repeats::Refused).expect("the index is well");
+        let cassette = open(bytes);
+        let player = Player::new(&cassette, MatchRules::default(), Repeats::Refused).expect("the index is well");
         let found = player.find(&get("/a"));
-        assert!(matches!(found, Err(NotFound::Unreadable(ReadError::Damaged(_)))), "{found:?}");
+        assert!(matches!(found, Err(NoAnswer::Unreadable(ReadError::Damaged(_)))), "{found:?}");
     }
 }
 
@@ -476,8 +485,8 @@ fn a_long_name_is_shortened_in_a_miss() {
         request.headers = vec![Header::new("Content-Type", "application/x-www-form-urlencoded")];
         request
     };
-    let tape = tape([form("1")]);
-    let miss = miss(player(&tape, Rules::default(), Repeats::Refused).find(&form("2")));
+    let cassette = cassette([form("1")]);
+    let miss = miss(player(&cassette, MatchRules::default(), Repeats::Refused).find(&form("2")));
     assert!(miss.to_string().len() < 1000, "{} bytes", miss.to_string().len());
 }
 
@@ -496,20 +505,23 @@ fn compressed_bodies_are_compared_by_what_they_say() {
     let one = asked(&text, Compression::best());
     let other = asked(&text, Compression::none());
     assert_ne!(one.body, other.body);
-    assert!(Rules::default().same(&one, &other) && Rules::default().key(&one) == Rules::default().key(&other));
-    let bytes = Rules { body: BodyRule::Bytes, ..Rules::default() };
+    assert!(
+        MatchRules::default().same(&one, &other)
+            && MatchRules::default().key(&one) == MatchRules::default().key(&other)
+    );
+    let bytes = MatchRules { body: BodyRule::Bytes, ..MatchRules::default() };
     assert!(!bytes.same(&one, &other));
     let changed = asked(&text.replace("\"a\": 1", "\"a\": 2"), Compression::fast());
-    assert!(!Rules::default().same(&one, &changed));
+    assert!(!MatchRules::default().same(&one, &changed));
     let path = JsonPath::new("a").expect("it is one");
-    let without = Rules { body: BodyRule::JsonWithout(vec![path]), ..Rules::default() };
+    let without = MatchRules { body: BodyRule::JsonWithout(vec![path]), ..MatchRules::default() };
     assert!(without.same(&one, &changed));
     assert_eq!(without.message_difference(br#"{"a": 1, "b": 2}"#, br#"{"b":2,"a":3}"#), None);
-    let difference = Rules::default().message_difference(br#"{"a": 1, "b": 2}"#, br#"{"b":2,"a":3}"#);
+    let difference = MatchRules::default().message_difference(br#"{"a": 1, "b": 2}"#, br#"{"b":2,"a":3}"#);
     assert_eq!(difference.as_deref(), Some("message at a: recorded 1, now 3"));
     let recorded = Exchange { request: one, ..Exchange::default() };
-    let tape = [recorded];
-    let player = Player::new(&tape[..], Rules::default(), Repeats::Refused).expect("it is in memory");
+    let cassette = [recorded];
+    let player = Player::new(&cassette[..], MatchRules::default(), Repeats::Refused).expect("it is in memory");
     let message = player.find(&changed).expect_err("it differs").to_string();
     assert!(message.contains("body at a: recorded 1, now 2"), "{message}");
 }
@@ -517,7 +529,7 @@ fn compressed_bodies_are_compared_by_what_they_say() {
 /// An import, or a recording with its secrets, has them in its requests.
 #[test]
 fn a_recording_with_secrets_answers_its_own_request() {
-    use cassette::matching::WithoutSecrets;
+    use cassette::matching::RedactedExchanges;
     use cassette::redact::Redaction;
     let asked = Request {
         target: "/?password=croak&x=1".into(),
@@ -527,14 +539,14 @@ fn a_recording_with_secrets_answers_its_own_request() {
     };
     let content =
         Content { exchanges: vec![Exchange { request: asked.clone(), ..Exchange::default() }], meta: Vec::new() };
-    let tape = Arc::new(Tape::from(content));
+    let cassette = Arc::new(Cassette::from(content));
     let usual = Redaction::usual();
     let mut live = asked;
     usual.request(&mut live);
-    let player = Player::new(tape.clone(), Rules::default(), Repeats::Last).expect("it is in memory");
+    let player = Player::new(cassette.clone(), MatchRules::default(), Repeats::Last).expect("it is in memory");
     assert!(player.find(&live).is_err(), "the secret was compared with what stands for it");
-    let recorded = Box::new(WithoutSecrets::new(tape, Some(usual)));
-    let player = Player::new(recorded, Rules::default(), Repeats::Refused).expect("it is in memory");
+    let recorded = Box::new(RedactedExchanges::new(cassette, Some(usual)));
+    let player = Player::new(recorded, MatchRules::default(), Repeats::Refused).expect("it is in memory");
     assert!(player.find(&live).is_ok());
     let message = player.find(&Request { target: "/y".into(), ..live }).expect_err("it differs").to_string();
     assert!(!message.contains("croak"), "{message}");

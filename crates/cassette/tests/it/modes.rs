@@ -1,4 +1,4 @@
-//! What is done with a request, by mode, by whether there was a tape, and by what it has.
+//! What is done with a request, by mode, by whether there was a cassette, and by what it has.
 
 use cassette::{Action, Expired, Expiry, Lookup, Mode};
 
@@ -7,16 +7,16 @@ const HAS: Lookup = Lookup::Has { age: 100 };
 #[test]
 fn every_mode_decides_as_its_name_says() {
     use Action::{Forward, Record, RefuseMissing, Replay};
-    for (mode, with_tape_has, with_tape_lacks, without_tape) in [
+    for (mode, with_cassette_has, with_cassette_lacks, without_cassette) in [
         (Mode::Once, Replay, RefuseMissing, Record),
         (Mode::New, Replay, Record, Record),
         (Mode::All, Record, Record, Record),
         (Mode::None, Replay, RefuseMissing, RefuseMissing),
         (Mode::Passthrough, Forward, Forward, Forward),
     ] {
-        assert_eq!(mode.decide(true, HAS, None), with_tape_has, "{mode}");
-        assert_eq!(mode.decide(true, Lookup::Lacks, None), with_tape_lacks, "{mode}");
-        assert_eq!(mode.decide(false, Lookup::Lacks, None), without_tape, "{mode}");
+        assert_eq!(mode.decide(true, HAS, None), with_cassette_has, "{mode}");
+        assert_eq!(mode.decide(true, Lookup::Lacks, None), with_cassette_lacks, "{mode}");
+        assert_eq!(mode.decide(false, Lookup::Lacks, None), without_cassette, "{mode}");
     }
 }
 
@@ -65,5 +65,5 @@ fn modes_have_the_names_that_other_recorders_use() {
         assert_eq!(mode.to_string().parse(), Ok(mode));
     }
     let error = "sometimes".parse::<Mode>().unwrap_err().to_string();
-    assert_eq!(error, "`sometimes` is no mode; there are once, new, all, none and passthrough");
+    assert_eq!(error, "`sometimes` is not a mode; the modes are once, new, all, none and passthrough");
 }

@@ -1,10 +1,10 @@
 //! Bodies that are read fragment by fragment are what they are as a whole, and no longer than a block in memory.
 
 use crate::exchanges::{Folder, exchanges, of_the_report};
-use cassette::matching::{Player, Repeats, Rules};
+use cassette::matching::{MatchRules, Player, Repeats};
 use cassette::{
-    Body, BodyReader, Chunk, Exchange, Header, KeyScheme, Outline, Recorder, RecorderOptions, Request, Response, Tape,
-    write_tape,
+    Body, BodyReader, Cassette, Chunk, Exchange, Header, KeyScheme, Outline, Recorder, RecorderOptions, Request,
+    Response, write_cassette,
 };
 use proptest::prelude::*;
 use std::io::Write;
@@ -42,11 +42,11 @@ fn whole(outline: Outline<'_>) -> Exchange<'_> {
     exchange
 }
 
-fn check(tape: &Tape) {
-    for index in 0..tape.len() {
-        let exchange = tape.exchange(index).unwrap();
-        assert_eq!(tape.request(index).unwrap(), exchange.request);
-        assert_eq!(whole(tape.outline(index).unwrap()), exchange);
+fn check(cassette: &Cassette) {
+    for index in 0..cassette.len() {
+        let exchange = cassette.exchange(index).unwrap();
+        assert_eq!(cassette.request(index).unwrap(), exchange.request);
+        assert_eq!(whole(cassette.outline(index).unwrap()), exchange);
     }
 }
 
@@ -76,22 +76,22 @@ fn chunks_of_every_length_around_a_piece() {
     let texts = [Chunk { at_us: 3, bytes: 7 }, Chunk { at_us: 4, bytes: text.len() - 7 }];
     let all = [exchange(0, &bytes, &chunks), exchange(1, &text, &texts), exchange(2, b"", &chunks[..1])];
     let folder = Folder::new();
-    write_tape(folder.join("a.tape"), &all, &[], KeyScheme::target()).unwrap();
-    let tape = Tape::open(folder.join("a.tape")).unwrap();
-    check(&tape);
-    tape.verify().unwrap();
+    write_cassette(folder.join("a.cassette"), &all, &[], KeyScheme::target()).unwrap();
+    let cassette = Cassette::open(folder.join("a.cassette")).unwrap();
+    check(&cassette);
+    cassette.verify().unwrap();
 }
 
 #[test]
 fn what_is_not_sealed_is_read_the_same_way() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap();
     (0..3).for_each(|number| assert_eq!(recorder.record(of_the_report(number)).unwrap(), number));
     recorder.stop().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    assert_eq!((tape.len(), tape.is_sealed()), (3, false));
-    check(&tape);
+    let cassette = Cassette::open(&path).unwrap();
+    assert_eq!((cassette.len(), cassette.is_sealed()), (3, false));
+    check(&cassette);
 }
 
 proptest! {
@@ -100,9 +100,9 @@ proptest! {
     #[test]
     fn an_outline_comes_to_its_exchange(exchanges in exchanges(12)) {
         let folder = Folder::new();
-        let path = folder.join("any.tape");
-        write_tape(&path, &exchanges, &[], KeyScheme::target()).unwrap();
-        check(&Tape::open(&path).unwrap());
+        let path = folder.join("any.cassette");
+        write_cassette(&path, &exchanges, &[], KeyScheme::target()).unwrap();
+        check(&Cassette::open(&path).unwrap());
     }
 }
 
@@ -141,7 +141,7 @@ fn long_body_child() {
         call.response_chunk(number as u64, &chunk).unwrap();
         most = most.max(if number % 64 == 0 { memory() } else { 0 });
     }
-    call.end(cassette::Ending::default()).unwrap();
+    call.end(cassette::ExchangeEnd::default()).unwrap();
     // Sealing is another thread's work for us: it is looked at from here.
     std::thread::scope(|scope| {
         let sealing = scope.spawn(|| recorder.finish().unwrap());
@@ -150,17 +150,17 @@ fn long_body_child() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     });
-    let tape = Tape::open(&path).unwrap();
-    let player = Player::new(&tape, Rules::default(), Repeats::default()).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let player = Player::new(&cassette, MatchRules::default(), Repeats::default()).unwrap();
     let found = player.find(&long_request()).unwrap().position;
-    let mut body = tape.outline(found).unwrap().response_body.unwrap();
+    let mut body = cassette.outline(found).unwrap().response_body.unwrap();
     let (mut bytes, mut fragments) = (0, 0);
     while let Some(fragment) = body.read().unwrap() {
         (bytes, fragments) = (bytes + fragment.bytes.len(), fragments + 1);
         most = most.max(if fragments % 64 == 0 { memory() } else { 0 });
     }
     assert_eq!((bytes, fragments), (LONG_BYTES, LONG_BYTES / CHUNK_BYTES));
-    tape.verify().unwrap();
+    cassette.verify().unwrap();
     writeln!(std::io::stdout(), "took {}", most.max(memory())).unwrap();
 }
 
@@ -170,7 +170,7 @@ fn a_gibibyte_takes_less_than_a_hundred_megabytes() {
     let folder = Folder::new();
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["outline::long_body_child", "--exact", "--nocapture", "--test-threads=1"])
-        .env(CHILD, folder.join("long.tape"))
+        .env(CHILD, folder.join("long.cassette"))
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&child.stdout).into_owned();

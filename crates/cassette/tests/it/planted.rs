@@ -2,7 +2,8 @@
 
 use crate::exchanges::Folder;
 use cassette::{
-    Body, Direction, Ending, Exchange, Header, Opcode, Recorder, RecorderOptions, Request, Response, Tape, WsFrame,
+    Body, Cassette, Direction, Exchange, ExchangeEnd, Header, Opcode, Recorder, RecorderOptions, Request, Response,
+    WsFrame,
 };
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use flate2::{Compress, Compression, FlushCompress};
@@ -232,13 +233,13 @@ fn tell(recorder: &Recorder, exchange: &Exchange<'_>) {
         call.open_websocket().unwrap();
         exchange.frames.iter().flatten().for_each(|frame| call.frame(frame).unwrap());
     }
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
 }
 
 #[test]
 fn two_hundred_planted_secrets_reach_no_disk() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     let mut planted = Vec::new();
     let (forms, mut kinds) = (by_form(1).len(), NAMES.len());
@@ -273,8 +274,8 @@ fn two_hundred_planted_secrets_reach_no_disk() {
     assert_eq!(leaks(&planted), [] as [String; 0], "while it is recorded");
     assert!(recorder.findings().replaced >= 2 * planted.len() as u64);
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let exchanges: Vec<_> = tape.exchanges().map(Result::unwrap).collect();
+    let cassette = Cassette::open(&path).unwrap();
+    let exchanges: Vec<_> = cassette.exchanges().map(Result::unwrap).collect();
     assert_eq!(leaks(&planted), [] as [String; 0], "when it is sealed");
     for ((what, core), both) in planted.iter().zip(exchanges.chunks(2)) {
         for exchange in both {

@@ -1,10 +1,10 @@
 //! What is done in the wrong order, too late, twice or too long is an error to who does it, and harms nothing else.
 
 use crate::exchanges::{Folder, of_the_report};
-use cassette::redact::Rules;
+use cassette::redact::RedactionRules;
 use cassette::{
-    Body, Direction, Ending, Exchange, Header, KeyScheme, Note, Opcode, Outcome, RecordError, Recorder,
-    RecorderOptions, Request, Response, SealError, Tape, TryRecordError, WsFrame, write_tape,
+    Body, Cassette, Direction, Exchange, ExchangeEnd, Header, KeyScheme, Note, Opcode, Outcome, RecordError, Recorder,
+    RecorderOptions, Request, Response, SealError, TryRecordError, WsFrame, write_cassette,
 };
 use journal::{Durability, Journal, SingleFile};
 use std::path::Path;
@@ -15,42 +15,42 @@ fn open(path: &Path) -> Recorder {
 }
 
 fn all(path: &Path) -> Vec<Exchange<'static>> {
-    let tape = Tape::open(path).unwrap();
-    tape.verify().unwrap();
-    tape.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect()
+    let cassette = Cassette::open(path).unwrap();
+    cassette.verify().unwrap();
+    cassette.exchanges().map(|exchange| exchange.unwrap().into_owned()).collect()
 }
 
 #[test]
 fn nothing_is_recorded_again_and_again() {
     let folder = Folder::new();
-    let path = folder.join("empty.tape");
+    let path = folder.join("empty.cassette");
     for _ in 0..3 {
         open(&path).finish().unwrap();
-        assert_eq!(folder.names(), ["empty.tape"]);
+        assert_eq!(folder.names(), ["empty.cassette"]);
     }
     open(&path).stop().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    assert!(tape.is_empty() && tape.is_sealed());
+    let cassette = Cassette::open(&path).unwrap();
+    assert!(cassette.is_empty() && cassette.is_sealed());
     let recorder = open(&path);
     recorder.record(of_the_report(0)).unwrap();
     recorder.finish().unwrap();
     assert_eq!(all(&path), [of_the_report(0)]);
-    // The times of a tape without exchanges count for nothing.
-    let summary = Tape::open(&path).unwrap().summary();
+    // The times of a cassette without exchanges count for nothing.
+    let summary = Cassette::open(&path).unwrap().summary();
     assert_eq!((summary.first_started_ns, summary.last_started_ns), [of_the_report(0).started_ns; 2].into());
     let before = std::fs::read(&path).unwrap();
     open(&path).finish().unwrap();
-    assert_eq!((std::fs::read(&path).unwrap(), folder.names()), (before, vec!["empty.tape".to_owned()]));
+    assert_eq!((std::fs::read(&path).unwrap(), folder.names()), (before, vec!["empty.cassette".to_owned()]));
 }
 
 #[test]
 fn what_is_told_after_the_end_is_refused() {
     let folder = Folder::new();
-    let recorder = open(&folder.join("over.tape"));
+    let recorder = open(&folder.join("over.cassette"));
     let call = recorder.begin(0, &of_the_report(0).request).unwrap();
     recorder.finish().unwrap();
     assert!(matches!(call.response_chunk(1, b"late"), Err(RecordError::Closed)));
-    let error = call.end(Ending::default()).unwrap_err().to_string();
+    let error = call.end(ExchangeEnd::default()).unwrap_err().to_string();
     assert_eq!(error, "the recorder was finished or stopped; end what is recorded before that");
 }
 
@@ -59,7 +59,7 @@ fn what_is_told_after_the_end_is_refused() {
 fn who_waits_for_room_is_told_of_the_end() {
     let folder = Folder::new();
     let options = RecorderOptions::default().keep_secrets().queue_bytes(1);
-    let recorder = Recorder::open(folder.join("full.tape"), options).unwrap();
+    let recorder = Recorder::open(folder.join("full.cassette"), options).unwrap();
     let call = recorder.begin(0, &of_the_report(0).request).unwrap();
     std::thread::scope(|scope| {
         let told = scope.spawn(|| while call.response_chunk(1, b"more").is_ok() {});
@@ -73,19 +73,19 @@ fn the_first_notes_wait_for_room() {
     let folder = Folder::new();
     let options = RecorderOptions::default().queue_bytes(1);
     let options = options.meta(Note::new("a", "1")).meta(Note::new("b", "2")).meta(Note::new("c", "3"));
-    Recorder::open(folder.join("notes.tape"), options).unwrap().finish().unwrap();
-    assert_eq!(Tape::open(folder.join("notes.tape")).unwrap().meta().unwrap().len(), 3);
+    Recorder::open(folder.join("notes.cassette"), options).unwrap().finish().unwrap();
+    assert_eq!(Cassette::open(folder.join("notes.cassette")).unwrap().meta().unwrap().len(), 3);
 }
 
 fn growing() -> RecorderOptions {
-    let rules = Rules { patterns: vec!["x".to_owned()], without_usual: true, ..Rules::default() };
+    let rules = RedactionRules { patterns: vec!["x".to_owned()], without_usual: true, ..RedactionRules::default() };
     RecorderOptions::default().redaction(Arc::new(rules.compile().unwrap()))
 }
 
 #[test]
 fn redaction_may_make_an_exchange_longer_than_a_frame() {
     let folder = Folder::new();
-    let path = folder.join("grown.tape");
+    let path = folder.join("grown.cassette");
     let recorder = Recorder::open(&path, growing()).unwrap();
     let mut exchange = of_the_report(0);
     exchange.response.as_mut().unwrap().body = Some(Body::new(1, vec![b'x'; 3 << 20]));
@@ -101,7 +101,7 @@ fn redaction_may_make_an_exchange_longer_than_a_frame() {
 #[test]
 fn a_part_that_redaction_makes_too_long_is_left_out() {
     let folder = Folder::new();
-    let path = folder.join("cut.tape");
+    let path = folder.join("cut.cassette");
     let recorder = Recorder::open(&path, growing()).unwrap();
     let mut exchange = of_the_report(0);
     exchange.request.headers.push(Header::new("long", vec![b'x'; 3 << 20]));
@@ -119,7 +119,7 @@ fn a_part_that_redaction_makes_too_long_is_left_out() {
 fn frames_of_what_was_not_opened_spoil_nothing() {
     for options in [RecorderOptions::default().keep_secrets(), RecorderOptions::default()] {
         let folder = Folder::new();
-        let path = folder.join("ws.tape");
+        let path = folder.join("ws.cassette");
         let recorder = Recorder::open(&path, options).unwrap();
         let headers = vec![Header::new("Content-Encoding", "gzip")];
         let request = Request { headers, body: Some(Body::new(0, "no gzip")), ..of_the_report(0).request };
@@ -129,7 +129,7 @@ fn frames_of_what_was_not_opened_spoil_nothing() {
         recorder.sync(Durability::Os).unwrap();
         recorder.record(of_the_report(1)).unwrap();
         call.response(&Response::default()).unwrap();
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
         recorder.sync(Durability::Os).unwrap();
         let check = || {
             let found = all(&path);
@@ -145,7 +145,7 @@ fn frames_of_what_was_not_opened_spoil_nothing() {
 #[test]
 fn numbers_that_may_be_taken_are_refused() {
     let folder = Folder::new();
-    let recorder = open(&folder.join("numbers.tape"));
+    let recorder = open(&folder.join("numbers.cassette"));
     let of = |number| Exchange { number, ..of_the_report(number) };
     let started = recorder.start();
     assert_eq!(recorder.try_record(of(77)).unwrap(), 1);
@@ -160,15 +160,15 @@ fn numbers_that_may_be_taken_are_refused() {
     recorder.record_started(of(5)).unwrap();
     assert_eq!(recorder.record(of(0)).unwrap(), 6);
     recorder.finish().unwrap();
-    let numbers: Vec<_> = all(&folder.join("numbers.tape")).iter().map(|exchange| exchange.number).collect();
+    let numbers: Vec<_> = all(&folder.join("numbers.cassette")).iter().map(|exchange| exchange.number).collect();
     assert_eq!(numbers, [0, 1, 5, 6]);
 }
 
 #[test]
 fn a_recording_with_one_number_twice_is_read_and_not_sealed() {
     let folder = Folder::new();
-    let path = folder.join("twice.tape");
-    let disk = Arc::new(SingleFile::create(folder.join("twice.tape.recording")).unwrap());
+    let path = folder.join("twice.cassette");
+    let disk = Arc::new(SingleFile::create(folder.join("twice.cassette.recording")).unwrap());
     let (journal, _) = Journal::open(disk, journal::Options::default()).unwrap();
     for started_ns in 0..2 {
         let mut frame = Vec::new();
@@ -176,18 +176,18 @@ fn a_recording_with_one_number_twice_is_read_and_not_sealed() {
         journal.append(&frame, Durability::Os).unwrap();
     }
     journal.close().unwrap();
-    assert_eq!(Tape::open(&path).unwrap().len(), 2);
+    assert_eq!(Cassette::open(&path).unwrap().len(), 2);
     let error = Recorder::open(&path, RecorderOptions::default()).unwrap_err();
     assert!(matches!(error, RecordError::Seal(SealError::SameNumber(3))), "{error}");
-    assert_eq!(folder.names(), ["twice.tape.recording"]);
+    assert_eq!(folder.names(), ["twice.cassette.recording"]);
 }
 
 /// No exchange has the last number, so there is always a next one.
 #[test]
 fn numbers_end() {
     let folder = Folder::new();
-    let path = folder.join("last.tape");
-    write_tape(&path, &[Exchange { number: u64::MAX, ..of_the_report(0) }], &[], KeyScheme::target()).unwrap();
+    let path = folder.join("last.cassette");
+    write_cassette(&path, &[Exchange { number: u64::MAX, ..of_the_report(0) }], &[], KeyScheme::target()).unwrap();
     let recorder = open(&path);
     assert!(matches!(recorder.record(of_the_report(0)), Err(RecordError::NoNumbersLeft)));
     assert!(matches!(recorder.begin(0, &of_the_report(0).request), Err(RecordError::NoNumbersLeft)));
@@ -201,23 +201,23 @@ fn numbers_end() {
 #[test]
 fn verify_looks_at_the_index() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let exchanges: Vec<_> = (0..100).map(of_the_report).collect();
-    write_tape(&path, &exchanges, &[], KeyScheme::target()).unwrap();
+    write_cassette(&path, &exchanges, &[], KeyScheme::target()).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
     // Behind the index are 144 bytes of trailer, one of meta, and one entry each of rows and pieces at most.
     let at = bytes.len() - 144 - 1 - 24 - 100;
     bytes[at] ^= 1;
-    let tape = Tape::from_bytes(bytes, "a.tape").unwrap();
-    assert!(tape.exchanges().all(|exchange| exchange.is_ok()));
-    assert!(tape.verify().is_err());
+    let cassette = Cassette::from_bytes(bytes, "a.cassette").unwrap();
+    assert!(cassette.exchanges().all(|exchange| exchange.is_ok()));
+    assert!(cassette.verify().is_err());
 }
 
 #[test]
-fn a_tape_that_cannot_be_added_to_leaves_nothing_half_made() {
+fn a_cassette_that_cannot_be_added_to_leaves_nothing_half_made() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
-    write_tape(&path, &[of_the_report(0)], &[], KeyScheme::target()).unwrap();
+    let path = folder.join("a.cassette");
+    write_cassette(&path, &[of_the_report(0)], &[], KeyScheme::target()).unwrap();
     let mut bytes = std::fs::read(&path).unwrap();
     // The first byte of the first block.
     bytes[24] ^= 1;
@@ -225,5 +225,5 @@ fn a_tape_that_cannot_be_added_to_leaves_nothing_half_made() {
     let recorder = open(&path);
     recorder.record(of_the_report(1)).unwrap();
     assert!(matches!(recorder.finish(), Err(RecordError::Seal(SealError::Unreadable(_)))));
-    assert_eq!(folder.names(), ["a.tape", "a.tape.recording"]);
+    assert_eq!(folder.names(), ["a.cassette", "a.cassette.recording"]);
 }

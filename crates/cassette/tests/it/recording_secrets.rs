@@ -1,9 +1,9 @@
-//! No byte of a secret reaches a disk: recordings, sealed tapes and what lies beside them, searched as files.
+//! No byte of a secret reaches a disk: recordings, sealed cassettes and what lies beside them, searched as files.
 
 use crate::exchanges::Folder;
 use cassette::{
-    Body, Direction, Ending, Exchange, Header, Informational, NetworkError, NetworkErrorKind, Note, Opcode, Outcome,
-    Recorder, RecorderOptions, Request, Response, Tape, WsFrame,
+    Body, Cassette, Direction, Exchange, ExchangeEnd, Header, Informational, NetworkError, NetworkErrorKind, Note,
+    Opcode, Outcome, Recorder, RecorderOptions, Request, Response, WsFrame,
 };
 use std::path::Path;
 
@@ -58,10 +58,10 @@ fn record(recorder: &Recorder, piece: usize) {
     }
     call.note(&Note::new("seen", SECRET)).unwrap();
     let error = NetworkError { kind: NetworkErrorKind::Other, message: format!("with {SECRET}").into() };
-    call.end(Ending {
+    call.end(ExchangeEnd {
         response_trailers: vec![Header::new("X-Trailer", SECRET)],
         outcome: Outcome::Aborted(error),
-        ..Ending::default()
+        ..ExchangeEnd::default()
     })
     .unwrap();
 }
@@ -69,7 +69,7 @@ fn record(recorder: &Recorder, piece: usize) {
 #[test]
 fn no_secret_reaches_a_disk() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let options = RecorderOptions::default().meta(Note::new("made by", SECRET));
     let recorder = Recorder::open(&path, options).unwrap();
     for piece in 1..=SECRET.len() {
@@ -86,23 +86,23 @@ fn no_secret_reaches_a_disk() {
     assert_eq!(shows(path.parent().unwrap(), "canary"), [] as [String; 0]);
     recorder.finish().unwrap();
     assert_eq!(shows(path.parent().unwrap(), "canary"), [] as [String; 0]);
-    let tape = Tape::open(&path).unwrap();
-    assert_eq!(tape.len(), SECRET.len() + 2);
-    for exchange in tape.exchanges() {
+    let cassette = Cassette::open(&path).unwrap();
+    assert_eq!(cassette.len(), SECRET.len() + 2);
+    for exchange in cassette.exchanges() {
         assert!(!format!("{exchange:?}").contains("canary"), "{exchange:#?}");
     }
-    assert_eq!(tape.meta().unwrap()[0].value, "REDACTED");
+    assert_eq!(cassette.meta().unwrap()[0].value, "REDACTED");
 }
 
 #[test]
 fn a_stream_keeps_its_chunks_and_its_length_is_right() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     record(&recorder, 10);
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     let response = exchange.response.as_ref().unwrap();
     let body = response.body.as_ref().unwrap();
     assert_eq!(*body.bytes(), "data: {\"api_key\": \"REDACTED\", \"text\": \"hello REDACTED\"}\n\n");
@@ -116,27 +116,27 @@ fn a_stream_keeps_its_chunks_and_its_length_is_right() {
 #[test]
 fn secrets_are_kept_if_that_is_asked_for() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap();
     let asked = request("text/plain");
-    recorder.begin(0, &asked).unwrap().end(Ending::default()).unwrap();
+    recorder.begin(0, &asked).unwrap().end(ExchangeEnd::default()).unwrap();
     recorder.record(Exchange { request: asked.clone(), ..Exchange::default() }).unwrap();
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    assert!(tape.exchanges().all(|exchange| exchange.unwrap().request == asked));
+    let cassette = Cassette::open(&path).unwrap();
+    assert!(cassette.exchanges().all(|exchange| exchange.unwrap().request == asked));
 }
 
 #[test]
 fn what_waits_is_recorded_when_a_call_is_dropped() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     let call = recorder.begin(0, &request("text/plain")).unwrap();
     call.request_chunk(1, b"no line ends here").unwrap();
     drop(call);
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!((exchange.request.body_bytes(), &exchange.outcome), (&b"no line ends here"[..], &Outcome::Partial));
 }
 
@@ -149,7 +149,7 @@ fn compressed_bodies_are_as_they_were_unless_a_secret_is_in_them() {
         encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).expect("memory takes it")
     };
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     let head = Response { headers: vec![Header::new("Content-Encoding", "gzip")], ..Response::default() };
     let texts = ["nothing to hide".to_owned(), format!("hidden {SECRET}"), "x".repeat(1 << 12)];
@@ -157,21 +157,21 @@ fn compressed_bodies_are_as_they_were_unless_a_secret_is_in_them() {
         let call = recorder.begin(0, &request("text/plain")).unwrap();
         call.response(&head).unwrap();
         gzip(text).chunks(7).for_each(|chunk| call.response_chunk(3, chunk).unwrap());
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     let call = recorder.begin(0, &request("text/plain")).unwrap();
     call.response(&head).unwrap();
     (0..9).for_each(|_| call.response_chunk(3, &[0; 1 << 20]).unwrap());
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let response = |index| tape.exchange(index).unwrap().response.unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let response = |index| cassette.exchange(index).unwrap().response.unwrap();
     for index in [0, 2] {
         assert_eq!((response(index).body_bytes(), &response(index).headers), (&gzip(&texts[index])[..], &head.headers));
     }
     assert_eq!((response(1).body_bytes(), response(1).headers.len()), (&b"hidden REDACTED"[..], 0));
-    assert_eq!(tape.exchange(1).unwrap().notes, [Note::new("redacted.content-encoding", "gzip")]);
-    assert_eq!((response(3).body_bytes().len(), tape.exchange(3).unwrap().outcome), (0, Outcome::Truncated));
+    assert_eq!(cassette.exchange(1).unwrap().notes, [Note::new("redacted.content-encoding", "gzip")]);
+    assert_eq!((response(3).body_bytes().len(), cassette.exchange(3).unwrap().outcome), (0, Outcome::Truncated));
 }
 
 /// Records what happens to a compressed upload of this many chunks of a MiB.
@@ -188,18 +188,18 @@ fn record_upload(recorder: &Recorder, chunks: usize) {
     (0..chunks).for_each(|_| call.request_chunk(2, &[b'x'; 1 << 20]).unwrap());
     call.request_chunk(3, format!("and after {SECRET}").as_bytes()).unwrap();
     call.response(&Response { status: 200, ..Response::default() }).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
 }
 
 #[test]
 fn an_upload_goes_on_behind_100_continue() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     record_upload(&recorder, 0);
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!(exchange.request.body_bytes(), b"before and after REDACTED");
     assert_eq!((exchange.informational.len(), &exchange.outcome), (1, &Outcome::Complete));
     let notes = [Note::new("seen", "REDACTED"), Note::new("redacted.opaque", "request body")];
@@ -209,17 +209,17 @@ fn an_upload_goes_on_behind_100_continue() {
 #[test]
 fn what_waits_is_counted_once() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     let gathered = |chunks: usize| Body::new(0, vec![b'x'; chunks << 20]);
     let headers = || vec![Header::new("Content-Encoding", "unheard-of")];
     let asked = Request { headers: headers(), body: Some(gathered(6)), ..request("text/plain") };
     let call = recorder.begin(0, &asked).unwrap();
     call.response(&Response { headers: headers(), body: Some(gathered(6)), ..Response::default() }).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!((exchange.request.body_bytes().len(), &exchange.outcome), (6 << 20, &Outcome::Complete));
     assert_eq!(exchange.response.unwrap().body_bytes().len(), 6 << 20);
 }
@@ -229,7 +229,7 @@ fn what_waits_is_counted_once() {
 fn a_compressed_upload_goes_on_after_an_early_answer() {
     use std::io::Write;
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(event().repeat(20).as_bytes()).unwrap();
     let upload = gzip.finish().unwrap();
@@ -243,11 +243,11 @@ fn a_compressed_upload_goes_on_after_an_early_answer() {
         call.response(&Response { at_us: 2, status: 202, ..Response::default() }).unwrap();
         call.response_chunk(3, b"croak").unwrap();
         call.request_chunk(4, rest).unwrap();
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    for exchange in tape.exchanges().map(Result::unwrap) {
+    let cassette = Cassette::open(&path).unwrap();
+    for exchange in cassette.exchanges().map(Result::unwrap) {
         assert_eq!((&exchange.outcome, exchange.started_ns), (&Outcome::Complete, 7));
         assert_eq!(exchange.response.as_ref().map(|response| response.body_bytes()), Some(&b"croak"[..]));
         let expected = event().repeat(20).replace(SECRET, "REDACTED");
@@ -259,7 +259,7 @@ fn a_compressed_upload_goes_on_after_an_early_answer() {
 #[test]
 fn frames_without_payload_do_not_wait_for_ever() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     let asked = Request { headers: vec![Header::new("Content-Encoding", "gzip")], ..request("text/plain") };
     let call = recorder.begin(0, &asked).unwrap();
@@ -270,10 +270,10 @@ fn frames_without_payload_do_not_wait_for_ever() {
         call.frame(&WsFrame { is_final: false, ..frame }).unwrap();
     }
     call.frame(&WsFrame { reserved: 4, ..WsFrame::new(count, Direction::Sent, Opcode::TEXT, vec![7]) }).unwrap();
-    call.end(Ending::default()).unwrap();
+    call.end(ExchangeEnd::default()).unwrap();
     recorder.finish().unwrap();
-    let tape = Tape::open(&path).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(&path).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!(exchange.frames.map(|frames| frames.len() as u64), Some(count + 1));
     assert_eq!(exchange.notes, [Note::new("redacted.opaque", "messages")]);
 }

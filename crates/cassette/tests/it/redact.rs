@@ -1,8 +1,8 @@
-//! Keeping secrets off a tape. Tests named after a defect of an earlier system say so.
+//! Keeping secrets off a cassette. Tests named after a defect of an earlier system say so.
 
 use crate::planted;
 use cassette::matching::{Player, Repeats};
-use cassette::redact::{LOOKAHEAD_BYTES, Redaction, RuleError, Rules, Stream};
+use cassette::redact::{BodyRedactor, LOOKAHEAD_BYTES, Redaction, RedactionRules, RuleError};
 use cassette::{
     Body, Chunk, Direction, Exchange, Header, Informational, NetworkError, NetworkErrorKind, Note, Opcode, Outcome,
     Request, Response, WsFrame,
@@ -91,8 +91,8 @@ fn redaction_keeps_match() {
     let mut exchange = Exchange { request: recorded, ..Exchange::default() };
     USUAL.exchange(&mut exchange);
     assert_eq!(header(&exchange.request, "content-length"), body(&exchange.request).len().to_string());
-    let tape = [exchange];
-    let player = Player::new(&tape[..], cassette::matching::Rules::default(), Repeats::Refused).unwrap();
+    let cassette = [exchange];
+    let player = Player::new(&cassette[..], cassette::matching::MatchRules::default(), Repeats::Refused).unwrap();
     assert!(player.find(&live).is_err());
     assert!(player.find(&redacted(live)).is_ok());
 }
@@ -166,11 +166,11 @@ fn what_secrets_look_like_is_known() {
 
 #[test]
 fn users_have_rules_of_their_own() {
-    let rules = Rules {
+    let rules = RedactionRules {
         names: vec!["Member-Number".to_owned()],
         patterns: vec![r"\bID-([0-9]+)".to_owned()],
         secrets: vec![b"p\"ss/word".to_vec()],
-        ..Rules::default()
+        ..RedactionRules::default()
     };
     let redaction = rules.compile().unwrap();
     let mut asked = request(
@@ -182,7 +182,9 @@ fn users_have_rules_of_their_own() {
     assert_eq!(asked.target, "/?member_number=REDACTED&q=REDACTED");
     assert_eq!((header(&asked, "member-number"), header(&asked, "x-raw")), ("REDACTED".into(), "REDACTED".into()));
     assert_eq!(body(&asked), r#"{"memberNumber": 0, "id": "ID-REDACTED", "text": "it is REDACTED"}"#);
-    let only = Rules { without_usual: true, names: vec!["x".to_owned()], ..Rules::default() }.compile().unwrap();
+    let only = RedactionRules { without_usual: true, names: vec!["x".to_owned()], ..RedactionRules::default() }
+        .compile()
+        .unwrap();
     let mut asked = request("/?x=1&password=2", &[("Authorization", "a")], KEY);
     only.request(&mut asked);
     assert_eq!((asked.target.as_text(), body(&asked).as_str()), (Some("/?x=REDACTED&password=2"), KEY));
@@ -194,9 +196,9 @@ fn users_have_rules_of_their_own() {
 
 #[test]
 fn rules_that_cannot_be_used_are_refused() {
-    let short = Rules { secrets: vec![b"abc".to_vec()], ..Rules::default() };
+    let short = RedactionRules { secrets: vec![b"abc".to_vec()], ..RedactionRules::default() };
     assert!(matches!(short.compile(), Err(RuleError::ShortSecret)));
-    let pattern = Rules { patterns: vec!["(".to_owned()], ..Rules::default() };
+    let pattern = RedactionRules { patterns: vec!["(".to_owned()], ..RedactionRules::default() };
     let error = pattern.compile().unwrap_err().to_string();
     assert!(error.starts_with("an expression for secrets cannot be read"), "{error}");
 }
@@ -268,9 +270,9 @@ fn compressed_bodies_are_looked_into() {
 }
 
 /// A body that comes chunk by chunk, of a type that is text.
-fn stream(is_form: bool) -> Stream {
+fn stream(is_form: bool) -> BodyRedactor {
     let kind = if is_form { "application/x-www-form-urlencoded" } else { "text/event-stream" };
-    Stream::of_request(USUAL.clone(), &[Header::new("Content-Type", kind)])
+    BodyRedactor::of_request(USUAL.clone(), &[Header::new("Content-Type", kind)])
 }
 
 /// Texts in which secrets are likely.
@@ -456,7 +458,7 @@ fn many_small_chunks_of_a_long_secret_cost_little() {
 #[test]
 fn an_expression_that_matches_nothing_replaces_nothing() {
     for pattern in [r"token=(\w*)", "^", "x*", "$"] {
-        let rules = Rules { patterns: vec![pattern.to_owned()], ..Rules::default() };
+        let rules = RedactionRules { patterns: vec![pattern.to_owned()], ..RedactionRules::default() };
         let mut asked = request("/", &[("X-Empty", "")], "a token=");
         let before = asked.clone();
         assert!(rules.compile().unwrap().request(&mut asked).findings.is_empty());
@@ -502,7 +504,7 @@ fn authorization_keeps_known_schemes_only() {
 
 #[test]
 fn secrets_of_users_are_found_however_they_are_written() {
-    let rules = Rules { secrets: vec![b"hunter 2!/&".to_vec()], ..Rules::default() };
+    let rules = RedactionRules { secrets: vec![b"hunter 2!/&".to_vec()], ..RedactionRules::default() };
     let redaction = rules.compile().unwrap();
     for written in ["hunter 2!/&", "hunter%202!%2f%26", "hunter+2%21%2F%26", r"hunter 2!\/\u0026", r"hunter 2!\\/&"] {
         let mut asked = request("/", &[], &format!("({written})"));
@@ -561,7 +563,7 @@ fn a_name_of_a_kind_of_key_is_no_key() {
 /// What a stream gives of a body of a type.
 fn streamed_as(kind: &str, pieces: &[&[u8]]) -> (Vec<Vec<u8>>, Vec<u8>, cassette::redact::Findings) {
     let headers = [Header::new("Content-Type", kind.to_owned())];
-    let mut stream = Stream::of_response(USUAL.clone(), &headers);
+    let mut stream = BodyRedactor::of_response(USUAL.clone(), &headers);
     let mut each: Vec<_> = pieces.iter().map(|piece| stream.push(0, piece).bytes().to_vec()).collect();
     each.push(stream.finish().bytes().to_vec());
     let whole = each.concat();
@@ -612,7 +614,7 @@ fn a_token_that_a_server_gives_keeps_its_shape() {
     let mut exchange = response("application/json", text(&jwt(claims)).as_bytes());
     assert_eq!(USUAL.exchange(&mut exchange).findings.len(), 2);
     assert_eq!(String::from_utf8_lossy(&response_body(&exchange)), text(without));
-    // Once is enough, and nothing is left that keeps a tape from being sealed.
+    // Once is enough, and nothing is left that keeps a cassette from being sealed.
     assert_eq!(USUAL.exchange(&mut exchange).findings, []);
     assert_eq!(Redaction::known_forms().scan(&exchange).findings, []);
     // What a program says is compared: one token is as good as another.
@@ -672,7 +674,7 @@ fn what_a_placeholder_shows_is_replaced_in_the_same_pass() {
     }
 }
 
-/// What fuzzing found: a token in a cookie that has the `=` behind its name in it.
+/// What fuzzing found: a token in a cookie that has the `=` after its name in it.
 #[test]
 fn what_stays_of_a_cookie_is_looked_through_again() {
     for name in ["Cookie", "Set-Cookie", "Authorization", "X-Api-Key"] {

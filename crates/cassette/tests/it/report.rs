@@ -163,5 +163,5 @@ fn what_is_neither_layout_says_what_is_missing() {
     assert!(error.contains("missing field `recorded_at`"), "{error}");
     let broken = rmp_serde::to_vec(&("1.0", "x", 7, [0; 0])).unwrap();
     let error = Content::from_msgpack(&broken).unwrap_err().to_string();
-    assert!(error.contains("no tape in MessagePack"), "{error}");
+    assert!(error.contains("no cassette in MessagePack"), "{error}");
 }

@@ -1,12 +1,12 @@
-//! A tape with a secret of a known form is not sealed, wherever the secret is and however it was recorded.
+//! A cassette with a secret of a known form is not sealed, wherever the secret is and however it was recorded.
 
 use crate::exchanges::{Folder, of_the_report};
 use cassette::matching::JsonPath;
-use cassette::redact::{Redaction, Rules};
+use cassette::redact::{Redaction, RedactionRules};
 use cassette::{
-    Body, Content, Direction, Ending, Exchange, FormError, Header, Informational, KeyScheme, NetworkError,
-    NetworkErrorKind, Note, Opcode, Outcome, RecordError, Recorder, RecorderOptions, Request, Response, SealError,
-    SealOptions, Tape, WsFrame, write_tape,
+    Body, Cassette, Content, Direction, Exchange, ExchangeEnd, FormError, Header, Informational, KeyScheme,
+    NetworkError, NetworkErrorKind, Note, Opcode, Outcome, RecordError, Recorder, RecorderOptions, Request, Response,
+    SealError, SealOptions, WsFrame, write_cassette,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -73,7 +73,7 @@ fn exposing() -> Vec<(Exchange<'static>, &'static str)> {
     ]
 }
 
-/// A recorder that keeps nothing off the tape, but does not say so either.
+/// A recorder that keeps nothing off the cassette, but does not say so either.
 fn careless() -> RecorderOptions {
     RecorderOptions::default().redaction(Arc::new(Redaction::nothing()))
 }
@@ -84,20 +84,20 @@ fn check(error: &SealError, number: u64, place: &str) {
     assert_eq!((exposed.finding.what.as_str(), exposed.others), (WHAT, 0), "{error}");
     let message = error.to_string();
     assert!(
-        message.contains(&format!("exchange {number} has {WHAT} in its {place}; `metroon tape redact`")),
+        message.contains(&format!("exchange {number} has {WHAT} in its {place}; `metroon cassette redact`")),
         "{message}"
     );
     assert!(message.contains("keep_secrets()"), "{message}");
 }
 
 #[test]
-fn a_tape_with_a_secret_is_not_written() {
+fn a_cassette_with_a_secret_is_not_written() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
-    write_tape(&path, &[of_the_report(0)], &[], KeyScheme::target()).unwrap();
+    let path = folder.join("a.cassette");
+    write_cassette(&path, &[of_the_report(0)], &[], KeyScheme::target()).unwrap();
     for (exchange, place) in exposing() {
         let both = [of_the_report(1), exchange];
-        check(&write_tape(&path, &both, &[], KeyScheme::target()).unwrap_err(), 3, place);
+        check(&write_cassette(&path, &both, &[], KeyScheme::target()).unwrap_err(), 3, place);
         let content = Content { exchanges: both.to_vec(), meta: Vec::new() };
         for name in ["a.json", "a.txt", "a.msgpack"] {
             let error = content.write(folder.join(name), SealOptions::default()).unwrap_err();
@@ -105,11 +105,11 @@ fn a_tape_with_a_secret_is_not_written() {
         }
     }
     // What lay there stays, and nothing else does.
-    assert_eq!(Tape::open(&path).unwrap().exchange(0).unwrap(), of_the_report(0));
-    assert_eq!(folder.names(), ["a.tape"]);
+    assert_eq!(Cassette::open(&path).unwrap().exchange(0).unwrap(), of_the_report(0));
+    assert_eq!(folder.names(), ["a.cassette"]);
     let meta = [Note::new("made with", SECRET)];
-    let error = write_tape(&path, &[], &meta, KeyScheme::target()).unwrap_err().to_string();
-    assert!(error.contains(&format!("a.tape: the tape has {WHAT} in its note made with")), "{error}");
+    let error = write_cassette(&path, &[], &meta, KeyScheme::target()).unwrap_err().to_string();
+    assert!(error.contains(&format!("a.cassette: the cassette has {WHAT} in its note made with")), "{error}");
 }
 
 /// Records an exchange as it happens, in the pieces that it has.
@@ -120,11 +120,11 @@ fn tell(recorder: &Recorder, exchange: &Exchange<'_>) {
     exchange.frames.iter().flatten().for_each(|frame| call.frame(frame).unwrap());
     exchange.notes.iter().for_each(|note| call.note(note).unwrap());
     let response_trailers = exchange.response.as_ref().map(|response| response.trailers.clone());
-    call.end(Ending {
+    call.end(ExchangeEnd {
         request_trailers: exchange.request.trailers.clone(),
         response_trailers: response_trailers.unwrap_or_default(),
         outcome: exchange.outcome.clone(),
-        ..Ending::default()
+        ..ExchangeEnd::default()
     })
     .unwrap();
 }
@@ -143,7 +143,7 @@ fn a_recording_with_a_secret_is_not_sealed() {
     for (exchange, place) in exposing() {
         for is_whole in [true, false] {
             let folder = Folder::new();
-            let error = sealing_fails(&folder.join("a.tape"), |recorder| {
+            let error = sealing_fails(&folder.join("a.cassette"), |recorder| {
                 recorder.record(of_the_report(0)).unwrap();
                 match is_whole {
                     true => assert_eq!(recorder.record(exchange.clone()).unwrap(), 1),
@@ -151,8 +151,8 @@ fn a_recording_with_a_secret_is_not_sealed() {
                 }
             });
             check(&error, 1, place);
-            assert_eq!(folder.names(), ["a.tape.recording"], "the recording stays");
-            assert_eq!(Tape::open(folder.join("a.tape")).unwrap().len(), 2);
+            assert_eq!(folder.names(), ["a.cassette.recording"], "the recording stays");
+            assert_eq!(Cassette::open(folder.join("a.cassette")).unwrap().len(), 2);
         }
     }
 }
@@ -161,7 +161,7 @@ fn a_recording_with_a_secret_is_not_sealed() {
 #[test]
 fn a_partial_exchange_is_looked_through() {
     let folder = Folder::new();
-    let error = sealing_fails(&folder.join("a.tape"), |recorder| {
+    let error = sealing_fails(&folder.join("a.cassette"), |recorder| {
         let call = recorder.begin(0, &Request::default()).unwrap();
         call.response(&Response::default()).unwrap();
         SECRET.as_bytes().chunks(5).for_each(|piece| call.response_chunk(1, piece).unwrap());
@@ -172,7 +172,7 @@ fn a_partial_exchange_is_looked_through() {
 #[test]
 fn all_of_them_are_counted() {
     let folder = Folder::new();
-    let error = sealing_fails(&folder.join("a.tape"), |recorder| {
+    let error = sealing_fails(&folder.join("a.cassette"), |recorder| {
         for (exchange, _) in exposing().into_iter().take(3) {
             tell(recorder, &exchange);
         }
@@ -184,64 +184,64 @@ fn all_of_them_are_counted() {
 #[test]
 fn secrets_are_sealed_on_request() {
     let folder = Folder::new();
-    let path = folder.join("a.tape");
+    let path = folder.join("a.cassette");
     let recorder = Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap();
     let exchanges: Vec<_> = exposing().into_iter().map(|(exchange, _)| exchange).collect();
     for exchange in &exchanges {
         recorder.record(exchange.clone()).unwrap();
     }
     recorder.finish().unwrap();
-    assert_eq!(Tape::open(&path).unwrap().len(), exchanges.len());
+    assert_eq!(Cassette::open(&path).unwrap().len(), exchanges.len());
     let kept = SealOptions::default().keep_secrets();
-    write_tape(folder.join("b.tape"), &exchanges[..1], &[], kept).unwrap();
+    write_cassette(folder.join("b.cassette"), &exchanges[..1], &[], kept).unwrap();
     // What was sealed with them is looked through again when it is added to, and the recording stays.
     let recorder = Recorder::open(&path, RecorderOptions::default()).unwrap();
     recorder.record(of_the_report(0)).unwrap();
     let refused = recorder.finish();
-    assert!(refused.is_err_and(|error| error.to_string().starts_with("a.tape: exchange 0 has ")));
+    assert!(refused.is_err_and(|error| error.to_string().starts_with("a.cassette: exchange 0 has ")));
     let recorder = Recorder::open(&path, RecorderOptions::default().keep_secrets()).unwrap();
     recorder.finish().unwrap();
-    assert_eq!(Tape::open(&path).unwrap().len(), exchanges.len() + 1);
+    assert_eq!(Cassette::open(&path).unwrap().len(), exchanges.len() + 1);
 }
 
 /// What the usual rules leave is never refused.
 #[test]
 fn what_was_redacted_is_sealed() {
     let folder = Folder::new();
-    let recorder = Recorder::open(folder.join("a.tape"), RecorderOptions::default()).unwrap();
+    let recorder = Recorder::open(folder.join("a.cassette"), RecorderOptions::default()).unwrap();
     for (exchange, _) in exposing() {
         tell(&recorder, &exchange);
         recorder.record(exchange).unwrap();
     }
     recorder.finish().unwrap();
-    assert_eq!(folder.names(), ["a.tape"]);
+    assert_eq!(folder.names(), ["a.cassette"]);
 }
 
 #[test]
 fn places_in_json_are_secrets_on_request() {
     let paths = ["**.email", "people.*.age"].map(|path| JsonPath::new(path).unwrap()).to_vec();
-    let redaction = Arc::new(Rules { paths, ..Rules::default() }.compile().unwrap());
+    let redaction = Arc::new(RedactionRules { paths, ..RedactionRules::default() }.compile().unwrap());
     let document = r#"{"people": [{"email": "a@b.c", "age": 41}, {"age": null}], "email": {"to": ["x", 5, true]}}"#;
     let without =
         r#"{"people": [{"email": "REDACTED", "age": 0}, {"age": null}], "email": {"to": ["REDACTED", 0, true]}}"#;
     let stream = "event: x\ndata: {\"email\": \"a@b.c\"}\n\nnot JSON {\"email\": \"a@b.c\"}\n";
     let folder = Folder::new();
     let recorder =
-        Recorder::open(folder.join("a.tape"), RecorderOptions::default().redaction(redaction.clone())).unwrap();
+        Recorder::open(folder.join("a.cassette"), RecorderOptions::default().redaction(redaction.clone())).unwrap();
     for body in [document, stream] {
         let request = Request { body: Some(Body::new(0, body)), ..of_the_report(0).request };
         recorder.record(Exchange { request: request.clone(), ..Exchange::default() }).unwrap();
         // In pieces, none of which is JSON.
         let call = recorder.begin(0, &Request { body: Some(Body::default()), ..request }).unwrap();
         body.as_bytes().chunks(3).for_each(|piece| call.request_chunk(1, piece).unwrap());
-        call.end(Ending::default()).unwrap();
+        call.end(ExchangeEnd::default()).unwrap();
     }
     recorder.finish().unwrap();
-    let tape = Tape::open(folder.join("a.tape")).unwrap();
+    let cassette = Cassette::open(folder.join("a.cassette")).unwrap();
     let expected =
         [without, without, &stream.replacen("a@b.c", "REDACTED", 1), &stream.replacen("a@b.c", "REDACTED", 1)];
     for (at, expected) in expected.into_iter().enumerate() {
-        let exchange = tape.exchange(at).unwrap();
+        let exchange = cassette.exchange(at).unwrap();
         assert_eq!(String::from_utf8_lossy(exchange.request.body_bytes()), expected);
         assert!(redaction.scan(&exchange).findings.is_empty());
     }
@@ -251,7 +251,7 @@ fn places_in_json_are_secrets_on_request() {
 #[test]
 fn json_may_be_deep() {
     let paths = vec![JsonPath::new("**.a").unwrap()];
-    let redaction = Rules { paths, ..Rules::default() }.compile().unwrap();
+    let redaction = RedactionRules { paths, ..RedactionRules::default() }.compile().unwrap();
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let request = Request { body: Some(Body::new(0, deep)), ..Request::default() };
     assert!(redaction.scan(&Exchange { request, ..Exchange::default() }).findings.is_empty());

@@ -1,9 +1,10 @@
-//! Tapes from tapes: what is written exchange by exchange is what was written at once.
+//! Cassettes from cassettes: what is written exchange by exchange is what was written at once.
 
 use crate::exchanges::{Folder, exchanges, of_the_report, with_everything};
 use cassette::redact::Redaction;
 use cassette::{
-    Body, Chunk, Content, Exchange, Header, KeyScheme, Note, SealError, SealOptions, Selection, Tape, merge, write_tape,
+    Body, Cassette, Chunk, Content, Exchange, Header, KeyScheme, Note, SealError, SealOptions, Selection, merge,
+    write_cassette,
 };
 use proptest::prelude::*;
 use std::io::Write;
@@ -15,10 +16,10 @@ fn keeps_secrets() -> SealOptions {
 }
 
 fn content(path: &Path) -> Content {
-    Content::of_tape(&Tape::open(path).unwrap()).unwrap()
+    Content::of_cassette(&Cassette::open(path).unwrap()).unwrap()
 }
 
-/// One whose body goes in fragments: chunks of all kinds, one of them longer than a piece of a tape.
+/// One whose body goes in fragments: chunks of all kinds, one of them longer than a piece of a cassette.
 fn long(number: u64, text: &str) -> Exchange<'static> {
     let bytes = text.repeat((2 << 20) / text.len()).into_bytes();
     let lengths = [10, 0, 700_000, 1, bytes.len() - 700_011];
@@ -36,9 +37,9 @@ fn a_copy_is_what_it_was_copied_from() {
     let folder = Folder::new();
     let exchanges =
         [with_everything(1), long(4, "croak "), of_the_report(9), Exchange { number: 10, ..Exchange::default() }];
-    write_tape(folder.join("a"), &exchanges, &[Note::new("name", "a")], keeps_secrets()).unwrap();
-    let tape = Tape::open(folder.join("a")).unwrap();
-    let selection = Selection::of(&tape).unwrap();
+    write_cassette(folder.join("a"), &exchanges, &[Note::new("name", "a")], keeps_secrets()).unwrap();
+    let cassette = Cassette::open(folder.join("a")).unwrap();
+    let selection = Selection::of(&cassette).unwrap();
     selection.write(folder.join("b"), keeps_secrets()).unwrap();
     assert_eq!(content(&folder.join("b")), content(&folder.join("a")));
     assert_eq!(selection.content().unwrap(), content(&folder.join("a")));
@@ -50,9 +51,9 @@ fn a_secret_in_a_long_body_is_not_copied() {
     let folder = Folder::new();
     let key = "sk-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKL";
     let exchange = long(0, &format!("{{\"croak\": \"{key}\"}}\n"));
-    write_tape(folder.join("a"), std::slice::from_ref(&exchange), &[], keeps_secrets()).unwrap();
-    let tape = Tape::open(folder.join("a")).unwrap();
-    let selection = Selection::of(&tape).unwrap();
+    write_cassette(folder.join("a"), std::slice::from_ref(&exchange), &[], keeps_secrets()).unwrap();
+    let cassette = Cassette::open(folder.join("a")).unwrap();
+    let selection = Selection::of(&cassette).unwrap();
     let refused = selection.write(folder.join("b"), KeyScheme::target());
     assert!(matches!(refused, Err(SealError::Secret(_))), "{refused:?}");
     assert_eq!(folder.names(), ["a"]);
@@ -77,13 +78,13 @@ fn a_secret_in_a_long_body_is_not_copied() {
 #[test]
 fn what_is_not_readable_is_not_copied() {
     let folder = Folder::new();
-    write_tape(folder.join("a"), &[long(0, "croak ")], &[], keeps_secrets()).unwrap();
+    write_cassette(folder.join("a"), &[long(0, "croak ")], &[], keeps_secrets()).unwrap();
     let mut bytes = std::fs::read(folder.join("a")).unwrap();
     bytes[40] ^= 1;
     std::fs::write(folder.join("a"), bytes).unwrap();
-    let tape = Tape::open(folder.join("a")).unwrap();
+    let cassette = Cassette::open(folder.join("a")).unwrap();
     let copied =
-        Selection::of(&tape).map_err(SealError::from).and_then(|all| all.write(folder.join("b"), keeps_secrets()));
+        Selection::of(&cassette).map_err(SealError::from).and_then(|all| all.write(folder.join("b"), keeps_secrets()));
     assert!(matches!(copied, Err(SealError::Unreadable(_))), "{copied:?}");
     assert_eq!(folder.names(), ["a"]);
 }
@@ -98,11 +99,11 @@ proptest! {
         let numbered = |exchanges: Vec<&Exchange<'static>>| -> Vec<Exchange<'static>> {
             exchanges.into_iter().zip(0..).map(|(exchange, number)| Exchange { number, ..exchange.clone() }).collect()
         };
-        let tapes = [numbered(one.iter().chain(&shared).collect()), numbered(shared.iter().chain(&other).collect())];
-        for (name, exchanges) in ["a", "b"].into_iter().zip(&tapes) {
-            write_tape(folder.join(name), exchanges, &[Note::new("name", name)], keeps_secrets()).unwrap();
+        let cassettes = [numbered(one.iter().chain(&shared).collect()), numbered(shared.iter().chain(&other).collect())];
+        for (name, exchanges) in ["a", "b"].into_iter().zip(&cassettes) {
+            write_cassette(folder.join(name), exchanges, &[Note::new("name", name)], keeps_secrets()).unwrap();
         }
-        let opened = ["a", "b"].map(|name| Tape::open(folder.join(name)).unwrap());
+        let opened = ["a", "b"].map(|name| Cassette::open(folder.join(name)).unwrap());
         let (selection, duplicates) = Selection::merged(&opened).unwrap();
         let expected = merge(["a", "b"].map(|name| content(&folder.join(name))).into());
         prop_assert_eq!(duplicates, expected.duplicates);
@@ -117,7 +118,7 @@ const LONG_BYTES: usize = 256 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
 /// What copying, merging and redacting it may take.
 const MEMORY_BYTES_MAX: u64 = 60 << 20;
-/// Where the child finds its tape, if this is the child.
+/// Where the child finds its cassette, if this is the child.
 const CHILD: &str = "METROON_CASSETTE_LONG_COPY";
 
 /// The most memory that work takes which is not pages of files, in bytes.
@@ -143,27 +144,27 @@ fn memory_of(work: impl FnOnce() + Send) -> u64 {
 #[test]
 fn long_copy_child() {
     let Some(folder) = std::env::var_os(CHILD).map(std::path::PathBuf::from) else { return };
-    let tape = Tape::open(folder.join("a")).unwrap();
-    let copy = memory_of(|| Selection::of(&tape).unwrap().write(folder.join("b"), KeyScheme::target()).unwrap());
+    let cassette = Cassette::open(folder.join("a")).unwrap();
+    let copy = memory_of(|| Selection::of(&cassette).unwrap().write(folder.join("b"), KeyScheme::target()).unwrap());
     let merged = memory_of(|| {
-        let (selection, duplicates) = Selection::merged([&tape, &tape]).unwrap();
+        let (selection, duplicates) = Selection::merged([&cassette, &cassette]).unwrap();
         assert_eq!(duplicates, 1);
         selection.write(folder.join("c"), KeyScheme::target()).unwrap();
     });
     let redaction = Redaction::usual();
     let redacted = memory_of(|| {
-        let selection = Selection::of(&tape).unwrap();
+        let selection = Selection::of(&cassette).unwrap();
         selection.write_redacted(folder.join("d"), KeyScheme::target(), &redaction, |_, _| {}).unwrap();
     });
     for name in ["b", "c", "d"] {
-        assert_eq!(Tape::open(folder.join(name)).unwrap().summary().sealed_body_bytes, LONG_BYTES as u64);
+        assert_eq!(Cassette::open(folder.join(name)).unwrap().summary().sealed_body_bytes, LONG_BYTES as u64);
     }
     writeln!(std::io::stdout(), "took {} {copy} {merged} {redacted}", copy.max(merged).max(redacted)).unwrap();
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_long_body_goes_from_tape_to_tape_in_fragments() {
+fn a_long_body_goes_from_cassette_to_cassette_in_fragments() {
     let folder = Folder::new();
     {
         let options = cassette::RecorderOptions::default();
@@ -177,7 +178,7 @@ fn a_long_body_goes_from_tape_to_tape_in_fragments() {
             chunk[..8].copy_from_slice(format!("{number:08}").as_bytes());
             call.response_chunk(number as u64, &chunk).unwrap();
         }
-        call.end(cassette::Ending::default()).unwrap();
+        call.end(cassette::ExchangeEnd::default()).unwrap();
         recorder.finish().unwrap();
     }
     let child = Command::new(std::env::current_exe().unwrap())

@@ -10,7 +10,7 @@ fn content() -> Content {
     Content { exchanges: vec![with_everything(0), of_the_report(7)], meta: vec![Note::new("name", "a")] }
 }
 
-const TEXT: &str = r#"metroon-tape text 1
+const TEXT: &str = r#"metroon-cassette text 1
 meta name: a
 
 exchange 0
@@ -75,7 +75,7 @@ fn everything_has_its_line() {
 /// With carriage returns, comments and blank lines, as editors and people leave them, and what need not be said left out.
 #[test]
 fn what_people_write_is_read() {
-    let by_hand = "\u{feff}metroon-tape text 1\r
+    let by_hand = "\u{feff}metroon-cassette text 1\r
 # What the server says.\r
 exchange 3\r
 started 2026-01-01T00:00:00Z
@@ -237,7 +237,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("more reserved=4", "more reserved=8", "line 34, column 27: `reserved=8` cannot be here"),
         ("sent text +7us", "sent text +7us code=7", "line 32, column 16: `code=7` cannot be here"),
         ("outcome aborted timeout 30", "outcome over", "line 38, column 9: an outcome is complete"),
-        ("timeout 30", "late 30", "line 38, column 17: behind `aborted` is one of dns, refused"),
+        ("timeout 30", "late 30", "line 38, column 17: after `aborted` comes one of dns, refused"),
         ("note har.comment: x", "outcome partial", "line 39, column 1: the exchange has such a line already"),
         ("note har.comment: x", "<<<<<<< HEAD", "line 39, column 1: a merge conflict"),
         ("  Content", "Content", "line 8, column 1: `Content-Type:` cannot be here; there are `started`, `ended`"),
@@ -256,10 +256,10 @@ fn what_is_another_text_is_said() {
     let later = TEXT.replacen("text 1", "text 9", 1);
     assert!(matches!(Content::from_text(later.as_bytes()), Err(FormError::Version { version: 9, .. })));
     let error = Content::from_text(b"hello").unwrap_err().to_string();
-    assert!(error.contains("line 1, column 1: the first line is `metroon-tape text 1`"), "{error}");
-    let error = Content::from_text(b"metroon-tape text 1\nmeta \xc3\xa9\xff: a\n").unwrap_err().to_string();
+    assert!(error.contains("line 1, column 1: the first line is `metroon-cassette text 1`"), "{error}");
+    let error = Content::from_text(b"metroon-cassette text 1\nmeta \xc3\xa9\xff: a\n").unwrap_err().to_string();
     assert!(error.contains("line 2, column 7: no UTF-8"), "{error}");
-    assert_eq!(Content::from_text(b"metroon-tape text 1\nend").unwrap(), Content::default());
+    assert_eq!(Content::from_text(b"metroon-cassette text 1\nend").unwrap(), Content::default());
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn what_ruby_writes_is_read() {
     assert_eq!(gone.response.as_ref().unwrap().body, None);
 }
 
-/// What a cassette has and a tape has not comes back in its style, and is said to be lost in the other.
+/// What a cassette has and a cassette has not comes back in its style, and is said to be lost in the other.
 #[test]
 fn cassettes_come_back() {
     for (name, style) in [

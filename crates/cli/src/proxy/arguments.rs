@@ -1,10 +1,10 @@
 //! What `metroon record` and `metroon replay -- COMMAND` can be told.
 
-use crate::arguments::byte_count;
-use cassette::matching::{BodyRule, HeaderRule, JsonPath, QueryRule, Repeats, Rules};
-use cassette::{Expired, Expiry, Filter, LeaveOut, Mode};
+use crate::byte_count::byte_count;
+use cassette::matching::{BodyRule, HeaderRule, JsonPath, MatchRules, QueryRule, Repeats};
+use cassette::{Expired, Expiry, Filter, LeaveOutRule, Mode};
 use clap::{Args, ValueEnum};
-use server::{Latency, Pass, Resolve, UpstreamProxy};
+use server::{Latency, PassedHost, Resolve, UpstreamProxy};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,33 +12,33 @@ use std::time::Duration;
 
 const ABOUT_RECORDS: &str = "\
 COMMAND runs with variables that send its requests through a proxy on this computer: curl, Python, Node, Go, Java and all that
-takes HTTPS_PROXY and SSL_CERT_FILE. Each request, and each piece of its answer, is on the disk as it happens, in TAPE.recording;
-at the end TAPE is sealed. The name says its form: .txt, .json, .har or .yaml instead of .tape records to TAPE.tape, and writes
-TAPE from it at the end. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
+takes HTTPS_PROXY and SSL_CERT_FILE. Each request, and each piece of its answer, is on the disk as it happens, in CASSETTE.recording;
+at the end CASSETTE is sealed. The name says its form: .txt, .json, .har or .yaml instead of .cassette records to CASSETTE.cassette, and writes
+CASSETTE from it at the end. Secrets are replaced before they reach the disk. Output and exit code are those of COMMAND; what was
 recorded is said on the standard error.
 
 Without COMMAND the proxy stays until Ctrl-C or SIGTERM, and says how programs reach it.
 
 docs/recording.md shows how all of this is used. Exit code: that of COMMAND; 1 something could not be recorded; 2 wrong usage;
-4 the tape is damaged, or it was there already and lacks an answer; 126 COMMAND cannot be run; 127 there is none.";
+4 the cassette is damaged, or it was there already and lacks an answer; 126 COMMAND cannot be run; 127 there is none.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT_RECORDS)]
 pub(crate) struct RecordArguments {
-    /// The tape to record to
-    #[arg(short = 'o', long = "output", value_name = "TAPE")]
-    pub(super) tape: PathBuf,
+    /// The cassette to record to
+    #[arg(short = 'o', long = "output", value_name = "CASSETTE")]
+    pub(super) cassette: PathBuf,
 
-    /// once: record if there is no tape yet, else answer from it; new: answer what is on it, record the rest; all: record anew;
-    /// none: answer only; passthrough: no tape, all goes to the network
+    /// once: record if there is no cassette yet, else answer from it; new: answer what is on it, record the rest; all: record anew;
+    /// none: answer only; passthrough: no cassette, all goes to the network
     #[arg(long, value_name = "MODE", default_value = "once")]
     pub(super) mode: Mode,
 
-    /// Keep a new tape even if nothing was recorded on it: the next run is answered from it, and finds nothing
+    /// Keep a new cassette even if nothing was recorded on it: the next run is answered from it, and finds nothing
     #[arg(long)]
     pub(super) allow_empty: bool,
 
-    /// Make at most this many bytes of memory of a tape that is there, 1G unless it is said; K, M and G stand for 2^10, 2^20 and
+    /// Make at most this many bytes of memory of a cassette that is there, 1G unless it is said; K, M and G stand for 2^10, 2^20 and
     /// 2^30
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     pub(super) max_size: Option<u64>,
@@ -56,7 +56,7 @@ pub(crate) struct RecordArguments {
     pub(super) secrets: SecretArguments,
 
     #[command(flatten)]
-    pub(super) playing: PlayingArguments,
+    pub(super) playing: ReplayingArguments,
 
     /// The program and its words
     #[arg(last = true, value_name = "COMMAND")]
@@ -79,7 +79,7 @@ pub(crate) struct ServingArguments {
     #[arg(long, conflicts_with = "command")]
     pub(super) ready_json: bool,
 
-    /// Open a socket at this path by which the proxy is asked for its state, told to use another tape, and stopped
+    /// Open a socket at this path by which the proxy is asked for its state, told to use another cassette, and stopped
     #[arg(long, value_name = "PATH")]
     pub(super) control: Option<PathBuf>,
 }
@@ -91,17 +91,17 @@ pub(crate) struct NetworkArguments {
     /// [default: auto with replay, off with record; `--isolate` alone is on]
     #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
     #[arg(requires = "command")]
-    pub(super) isolate: Option<When>,
+    pub(super) isolate: Option<IsolationMode>,
 
-    /// Let requests to this host go to the network, and not to the tape: host=localhost, host=*.example.com, host=db.test:8443;
+    /// Let requests to this host go to the network, and not to the cassette: host=localhost, host=*.example.com, host=db.test:8443;
     /// `no_proxy` is all hosts of NO_PROXY; may be given several times
     #[arg(long, value_name = "host=NAME[:PORT]", value_parser = pass)]
-    pub(super) pass: Vec<Passing>,
+    pub(super) pass: Vec<PassArgument>,
 }
 
 /// When a program runs in a network of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum IsolationMode {
     /// Always; if the system gives none, COMMAND is not started
     On,
     /// If the system gives one
@@ -112,18 +112,18 @@ pub(crate) enum When {
 
 /// What passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Passing {
-    Host(Pass),
+pub(crate) enum PassArgument {
+    Host(PassedHost),
     /// The hosts of `NO_PROXY`.
     NoProxy,
 }
 
 impl NetworkArguments {
     /// The hosts that pass; `no_proxy` is the value of that variable.
-    pub(super) fn passes(&self, no_proxy: &str) -> Vec<Pass> {
-        let of = |passing: &Passing| match passing {
-            Passing::Host(pass) => vec![pass.clone()],
-            Passing::NoProxy => Pass::of_no_proxy(no_proxy),
+    pub(super) fn passes(&self, no_proxy: &str) -> Vec<PassedHost> {
+        let of = |passing: &PassArgument| match passing {
+            PassArgument::Host(pass) => vec![pass.clone()],
+            PassArgument::NoProxy => PassedHost::of_no_proxy(no_proxy),
         };
         self.pass.iter().flat_map(of).collect()
     }
@@ -158,7 +158,7 @@ pub(crate) struct UpstreamArguments {
     /// Do not record what has this: host=*.example.com, type=image/*, method=OPTIONS, path=REGEX, status=404; may be given several
     /// times
     #[arg(long, value_name = "WHAT=VALUE", value_parser = leave_out)]
-    pub(super) leave_out: Vec<LeaveOut>,
+    pub(super) leave_out: Vec<LeaveOutRule>,
 }
 
 impl UpstreamArguments {
@@ -168,10 +168,10 @@ impl UpstreamArguments {
     }
 }
 
-/// What is a secret, on the tape and in the requests that are looked up on it.
+/// What is a secret, on the cassette and in the requests that are looked up on it.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SecretArguments {
-    /// Record secrets as they are; a replay knows by the tape whether they were
+    /// Record secrets as they are; a replay knows by the cassette whether they were
     #[arg(long, conflicts_with_all = ["secret_name", "secret_json_path", "secret_from"])]
     pub(super) keep_secrets: bool,
 
@@ -190,7 +190,7 @@ pub(crate) struct SecretArguments {
 
 /// What answers a request, and when.
 #[derive(Debug, Args)]
-pub(crate) struct PlayingArguments {
+pub(crate) struct ReplayingArguments {
     /// Answer so many times as fast as it was recorded; 0 answers at once
     #[arg(long, value_name = "X", value_parser = speed)]
     pub(super) speed: Option<f64>,
@@ -201,7 +201,7 @@ pub(crate) struct PlayingArguments {
 
     /// When all recorded answers to a request were given: refuse, give the last again, or begin anew
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    pub(super) repeats: RepeatsWord,
+    pub(super) repeats: RepeatsArgument,
 
     /// Requests may differ in this parameter of the query, or `*` for all of it; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -233,11 +233,11 @@ pub(crate) struct PlayingArguments {
 
     /// What is done with answers that are older [default: refuse if CI is set, else warn]
     #[arg(long, value_name = "HOW", value_enum, requires = "max_age")]
-    pub(super) expired: Option<ExpiredWord>,
+    pub(super) expired: Option<ExpiredArgument>,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum RepeatsWord {
+pub(crate) enum RepeatsArgument {
     /// A request that comes more often than it was recorded is a miss
     #[default]
     Refuse,
@@ -248,7 +248,7 @@ pub(crate) enum RepeatsWord {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ExpiredWord {
+pub(crate) enum ExpiredArgument {
     /// As if it were not there
     Refuse,
     /// Given, with a warning at the end
@@ -257,7 +257,7 @@ pub(crate) enum ExpiredWord {
     Record,
 }
 
-impl PlayingArguments {
+impl ReplayingArguments {
     pub(super) fn latency(&self) -> Latency {
         match (self.speed, self.latency) {
             (_, Some(time)) => Latency::Fixed(time),
@@ -266,8 +266,8 @@ impl PlayingArguments {
         }
     }
 
-    pub(super) fn rules(&self) -> Rules {
-        let mut rules = Rules::default();
+    pub(super) fn rules(&self) -> MatchRules {
+        let mut rules = MatchRules::default();
         if self.ignore_query.iter().any(|name| name == "*") {
             rules.query = QueryRule::Ignored;
         } else if !self.ignore_query.is_empty() {
@@ -289,9 +289,9 @@ impl PlayingArguments {
 
     pub(super) fn repeats(&self) -> Repeats {
         match self.repeats {
-            RepeatsWord::Refuse => Repeats::Refused,
-            RepeatsWord::Last => Repeats::Last,
-            RepeatsWord::Cycle => Repeats::Cycle,
+            RepeatsArgument::Refuse => Repeats::Refused,
+            RepeatsArgument::Last => Repeats::Last,
+            RepeatsArgument::Cycle => Repeats::Cycle,
         }
     }
 
@@ -299,9 +299,9 @@ impl PlayingArguments {
     pub(super) fn expiry(&self, is_ci: bool) -> Option<Expiry> {
         let max_age = self.max_age?.as_secs();
         let then = match self.expired {
-            Some(ExpiredWord::Refuse) => Expired::Refuse,
-            Some(ExpiredWord::Warn) => Expired::Warn,
-            Some(ExpiredWord::Record) => Expired::Record,
+            Some(ExpiredArgument::Refuse) => Expired::Refuse,
+            Some(ExpiredArgument::Warn) => Expired::Warn,
+            Some(ExpiredArgument::Record) => Expired::Record,
             None if is_ci => Expired::Refuse,
             None => Expired::Warn,
         };
@@ -313,31 +313,33 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "expected an address and a port, such as 127.0.0.1:8888; port 0 is any that is free")
 }
 
-fn leave_out(text: &str) -> Result<LeaveOut, String> {
-    let nothing = LeaveOut::for_reason(text);
+fn leave_out(text: &str) -> Result<LeaveOutRule, String> {
+    let nothing = LeaveOutRule::for_reason(text);
     let (what, value) = text.split_once('=').unwrap_or((text, ""));
     let values = vec![value.to_owned()];
     match what {
         _ if value.is_empty() => Err("expected what and which, such as host=*.example.com".to_owned()),
-        "host" => Ok(LeaveOut { hosts: values, ..nothing }),
-        "type" => Ok(LeaveOut { content_types: values, ..nothing }),
-        "method" => Ok(LeaveOut { methods: values, ..nothing }),
+        "host" => Ok(LeaveOutRule { hosts: values, ..nothing }),
+        "type" => Ok(LeaveOutRule { content_types: values, ..nothing }),
+        "method" => Ok(LeaveOutRule { methods: values, ..nothing }),
         "path" => {
             let path = value.parse().map_err(|error| format!("no expression for paths: {error}"))?;
-            Ok(LeaveOut { path: Some(path), ..nothing })
+            Ok(LeaveOutRule { path: Some(path), ..nothing })
         }
         "status" => {
             let status = value.parse().map_err(|_| "a status is a number, such as 404".to_owned())?;
-            Ok(LeaveOut { status: Some(status..=status), ..nothing })
+            Ok(LeaveOutRule { status: Some(status..=status), ..nothing })
         }
         _ => Err("there are host, type, method, path and status".to_owned()),
     }
 }
 
-fn pass(text: &str) -> Result<Passing, String> {
+fn pass(text: &str) -> Result<PassArgument, String> {
     match text.split_once('=') {
-        Some(("host", host)) => host.parse().map(Passing::Host).map_err(|error: server::OptionError| error.to_string()),
-        None if text == "no_proxy" => Ok(Passing::NoProxy),
+        Some(("host", host)) => {
+            host.parse().map(PassArgument::Host).map_err(|error: server::OptionError| error.to_string())
+        }
+        None if text == "no_proxy" => Ok(PassArgument::NoProxy),
         _ => Err("expected a host, such as host=localhost or host=*.example.com, or no_proxy".to_owned()),
     }
 }

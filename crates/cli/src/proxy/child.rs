@@ -1,11 +1,11 @@
 //! The program whose requests are recorded or answered.
 
-use super::arguments::When;
-use super::signals::{Recipient, Signals};
+use super::arguments::IsolationMode;
+use super::signals::{SignalRecipient, Signals};
+use crate::end::End;
 use crate::output::fail;
 use crate::render;
-use crate::run::End;
-use server::{Pass, Proxy};
+use server::{PassedHost, Proxy};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
@@ -18,16 +18,16 @@ const NOT_FOUND: u8 = 127;
 const SIGNALLED: i32 = 128;
 
 /// A program that is to be run, and what it is told.
-pub(super) struct Program<'a> {
+pub(super) struct ChildProgram<'a> {
     pub(super) command: &'a [OsString],
     pub(super) proxy: &'a Proxy,
     /// The hosts that pass.
-    pub(super) passes: &'a [Pass],
-    pub(super) isolate: When,
+    pub(super) passes: &'a [PassedHost],
+    pub(super) isolate: IsolationMode,
 }
 
 /// Why a program does not run.
-enum Unstarted {
+enum StartError {
     /// It cannot be started.
     Program(io::Error),
     /// There is no network of its own for it.
@@ -42,8 +42,8 @@ enum Unstarted {
 ///
 /// # Errors
 /// The code of a program that cannot be run, after saying so.
-pub(super) fn run(program: &Program<'_>, signals: &Signals) -> Result<u8, u8> {
-    let recipient = Recipient::default();
+pub(super) fn run(program: &ChildProgram<'_>, signals: &Signals) -> Result<u8, u8> {
+    let recipient = SignalRecipient::default();
     let passing = recipient.clone();
     if let Err(error) = signals.each(move |arrived| passing.pass_on(arrived)) {
         return Err(fail(&format!("cannot watch for signals: {error}"), "end other programs", End::Error).code());
@@ -51,12 +51,12 @@ pub(super) fn run(program: &Program<'_>, signals: &Signals) -> Result<u8, u8> {
     let Some(name) = program.command.first() else { return Err(NOT_FOUND) };
     let mut child = match program.start(signals, &recipient) {
         Ok(child) => child,
-        Err(Unstarted::Program(error)) => return Err(not_started(name, &error)),
-        Err(Unstarted::Isolation(why)) => {
+        Err(StartError::Program(error)) => return Err(not_started(name, &error)),
+        Err(StartError::Isolation(why)) => {
             let help = "--isolate=auto goes without, --isolate=off does not try; then what goes past the proxy reaches the network";
             return Err(fail(&format!("{} cannot be isolated: {why}", name.display()), help, End::Error).code());
         }
-        Err(Unstarted::Ended(code) | Unstarted::Said(code)) => return Err(code),
+        Err(StartError::Ended(code) | StartError::Said(code)) => return Err(code),
     };
     recipient.runs(child.id());
     let ended = child.wait();
@@ -67,12 +67,12 @@ pub(super) fn run(program: &Program<'_>, signals: &Signals) -> Result<u8, u8> {
     }
 }
 
-impl Program<'_> {
-    fn start(&self, signals: &Signals, recipient: &Recipient) -> Result<Child, Unstarted> {
-        let start = |command: &mut Command| signals.start(command, recipient).map_err(Unstarted::Program);
-        if self.isolate != When::Off {
+impl ChildProgram<'_> {
+    fn start(&self, signals: &Signals, recipient: &SignalRecipient) -> Result<Child, StartError> {
+        let start = |command: &mut Command| signals.start(command, recipient).map_err(StartError::Program);
+        if self.isolate != IsolationMode::Off {
             match self.start_isolated(start) {
-                Err(Unstarted::Isolation(why)) if self.isolate == When::Auto => render::say(&format!(
+                Err(StartError::Isolation(why)) if self.isolate == IsolationMode::Auto => render::say(&format!(
                     "note: {} is not isolated, so what goes past the proxy reaches the network: {why}",
                     self.command[0].display()
                 )),
@@ -85,44 +85,47 @@ impl Program<'_> {
 
     /// Starts it in a network of its own.
     #[cfg(target_os = "linux")]
-    fn start_isolated(&self, start: impl FnOnce(&mut Command) -> Result<Child, Unstarted>) -> Result<Child, Unstarted> {
+    fn start_isolated(
+        &self,
+        start: impl FnOnce(&mut Command) -> Result<Child, StartError>,
+    ) -> Result<Child, StartError> {
         use server::{Isolation, IsolationError};
-        let why = |error: IsolationError| Unstarted::Isolation(error.to_string());
-        let bridges: Vec<_> = self.passes.iter().filter_map(Pass::loopback).collect();
+        let why = |error: IsolationError| StartError::Isolation(error.to_string());
+        let bridges: Vec<_> = self.passes.iter().filter_map(PassedHost::loopback).collect();
         let mut isolation = Isolation::prepare(self.proxy, &bridges).map_err(why)?;
         let command = isolation.command(ISOLATED, &self.command[0], &self.command[1..]);
-        let mut command = command.map_err(|error| Unstarted::Isolation(error.to_string()))?;
+        let mut command = command.map_err(|error| StartError::Isolation(error.to_string()))?;
         let mut child = start(command.envs(self.variables(true)?))?;
         let refused = match isolation.join(&mut child, self.proxy) {
             Ok(()) => return Ok(child),
-            Err(IsolationError::NotStarted(error)) => Unstarted::Program(error),
+            Err(IsolationError::NotStarted(error)) => StartError::Program(error),
             Err(error) => why(error),
         };
         // Its process ends by itself, unless it hangs.
         let _ = child.kill();
         match child.wait() {
             Ok(status) if matches!(status.signal(), Some(signal) if signal != KILLED) => {
-                Err(Unstarted::Ended(code(status)))
+                Err(StartError::Ended(code(status)))
             }
             _ => Err(refused),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn start_isolated(&self, _: impl FnOnce(&mut Command) -> Result<Child, Unstarted>) -> Result<Child, Unstarted> {
-        Err(Unstarted::Isolation("only Linux has network namespaces".to_owned()))
+    fn start_isolated(&self, _: impl FnOnce(&mut Command) -> Result<Child, StartError>) -> Result<Child, StartError> {
+        Err(StartError::Isolation("only Linux has network namespaces".to_owned()))
     }
 
     /// The variables for it. To a host that passes it goes without the proxy; from a network of its own it gets to no host but those
     /// of loopback.
-    fn variables(&self, is_isolated: bool) -> Result<Vec<(OsString, OsString)>, Unstarted> {
+    fn variables(&self, is_isolated: bool) -> Result<Vec<(OsString, OsString)>, StartError> {
         let direct = self.passes.iter().filter(|pass| !is_isolated || pass.is_loopback()).cloned();
-        variables(self.proxy, &direct.collect::<Vec<_>>()).map_err(|end| Unstarted::Said(end.code()))
+        variables(self.proxy, &direct.collect::<Vec<_>>()).map_err(|end| StartError::Said(end.code()))
     }
 }
 
 /// The variables by which programs come to a proxy.
-pub(super) fn variables(proxy: &Proxy, direct: &[Pass]) -> Result<Vec<(OsString, OsString)>, End> {
+pub(super) fn variables(proxy: &Proxy, direct: &[PassedHost]) -> Result<Vec<(OsString, OsString)>, End> {
     let variables = server::environment(proxy.address(), proxy.authority(), direct);
     variables.map_err(|error| fail(&error.to_string(), "", End::Error))
 }

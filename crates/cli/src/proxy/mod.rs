@@ -2,28 +2,30 @@
 //!
 //! 1. [`arguments`] become options of a proxy, which listens when the program is started.
 //! 2. [`child`] runs the program with the variables that its runtime goes by, passes signals on, and gives its exit code.
-//!    Without a program, [`stay`] says how the proxy is reached and waits for a signal.
-//! 3. The proxy is stopped, which seals the tape, and [`summary`] says on the standard error what it did. The standard output
+//!    Without a program, [`listen`] says how the proxy is reached and waits for a signal.
+//! 3. The proxy is stopped, which seals the cassette, and [`summary`] says on the standard error what it did. The standard output
 //!    is the program's.
 
 mod arguments;
 mod child;
-mod form;
+mod converted_file;
+mod listen;
 mod secrets;
 mod signals;
-mod stay;
 mod summary;
 
+use crate::end::End;
 use crate::output::fail;
 use crate::render;
-use crate::run::End;
-pub(crate) use arguments::{NetworkArguments, PlayingArguments, RecordArguments, SecretArguments, ServingArguments};
-use arguments::{UpstreamArguments, When};
-use cassette::{Mode, ReadOptions, RecordError, SealError, Tape};
-use child::Program;
+use arguments::{IsolationMode, UpstreamArguments};
+pub(crate) use arguments::{NetworkArguments, RecordArguments, ReplayingArguments, SecretArguments, ServingArguments};
+use cassette::{Cassette, Mode, ReadOptions, RecordError, SealError};
+use child::ChildProgram;
 pub(crate) use child::isolated;
-use form::OtherForm;
-use server::{Control, Edits, Limits, Pass, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy};
+use converted_file::{ConvertedFile, recording_of};
+use server::{
+    ControlOptions, Edits, Limits, PassedHost, Proxy, ProxyError, ProxyOptions, Report, Traffic, UpstreamProxy,
+};
 use signals::Signals;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -31,16 +33,16 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use summary::{Before, Kept, Style, Summary};
+use summary::{CassetteBefore, HelpStyle, RecordingResult, Summary};
 
 /// What is done, as far as it does not depend on the verb's own words.
-struct Job<'a> {
-    tape: &'a Path,
-    /// The file that the tape stands for, if that has another form.
-    other: Option<OtherForm>,
+struct ProxyJob<'a> {
+    cassette: &'a Path,
+    /// The file that the cassette stands for, if that has another form.
+    other: Option<ConvertedFile>,
     records: bool,
-    before: Before,
-    /// Whether a new tape on which nothing was recorded stays.
+    before: CassetteBefore,
+    /// Whether a new cassette on which nothing was recorded stays.
     allows_empty: bool,
     serving: &'a ServingArguments,
     network: &'a NetworkArguments,
@@ -50,7 +52,7 @@ struct Job<'a> {
 /// `metroon record`.
 pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     let RecordArguments {
-        tape: file,
+        cassette: file,
         mode,
         allow_empty,
         max_size,
@@ -61,19 +63,19 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
         playing,
         command,
     } = arguments;
-    let reading = crate::tape::read_options(*max_size);
+    let reading = crate::cassette::read_options(*max_size);
     let (other, before, used) = match place(file, *mode, reading) {
         Ok(place) => place,
         Err(end) => return end.into(),
     };
-    let tape = &other.as_ref().map_or(file.as_path(), OtherForm::tape).to_owned();
-    let secrets = known_secrets(secrets, used.as_ref(), tape, mode.may_send(used.is_some()));
-    let options = ProxyOptions::new(Traffic::tape(tape, *mode)).reading(reading);
+    let cassette = &other.as_ref().map_or(file.as_path(), ConvertedFile::cassette).to_owned();
+    let secrets = known_secrets(secrets, used.as_ref(), cassette, mode.may_send(used.is_some()));
+    let options = ProxyOptions::new(Traffic::cassette(cassette, *mode)).reading(reading);
     let options = play(options, playing).and_then(|options| reach(options, upstream));
     match options.and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
             let (records, allows_empty) = (*mode != Mode::None, *allow_empty);
-            Job { tape, other, records, before, allows_empty, serving, network, command }.run(options)
+            ProxyJob { cassette, other, records, before, allows_empty, serving, network, command }.run(options)
         }
         Err(end) => {
             // Nothing was recorded, so nothing stands for the file.
@@ -83,52 +85,58 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
     }
 }
 
-/// Where it is recorded to: a tape, be it one that stands for a file of another form, with what lies there.
-fn place(file: &Path, mode: Mode, reading: ReadOptions) -> Result<(Option<OtherForm>, Before, Option<Tape>), End> {
-    let other = OtherForm::of(file, mode, reading)?;
-    let (before, used) = there(other.as_ref().map_or(file, OtherForm::tape), mode, reading)?;
+/// Where it is recorded to: a cassette, be it one that stands for a file of another form, with what lies there.
+fn place(
+    file: &Path,
+    mode: Mode,
+    reading: ReadOptions,
+) -> Result<(Option<ConvertedFile>, CassetteBefore, Option<Cassette>), End> {
+    let other = ConvertedFile::of(file, mode, reading)?;
+    let (before, used) = there(other.as_ref().map_or(file, ConvertedFile::cassette), mode, reading)?;
     let is_replaced = mode == Mode::All && other.as_ref().is_some_and(|other| other.was_there);
-    Ok((other, if is_replaced { Before::Replaced } else { before }, used))
+    Ok((other, if is_replaced { CassetteBefore::Replaced } else { before }, used))
 }
 
-/// Looks at what lies where a tape is to be recorded, and gives the tape if it is used. A tape takes the place of a tape, damaged or
+/// Looks at what lies where a cassette is to be recorded, and gives the cassette if it is used. A cassette takes the place of a cassette, damaged or
 /// not, and of nothing else.
-fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(Before, Option<Tape>), End> {
+fn there(path: &Path, mode: Mode, reading: ReadOptions) -> Result<(CassetteBefore, Option<Cassette>), End> {
     if mode == Mode::Passthrough || ![path.to_owned(), recording_of(path)].iter().any(|path| path.exists()) {
-        return Ok((Before::Nothing, None));
+        return Ok((CassetteBefore::Nothing, None));
     }
-    match Tape::open_with(path, reading) {
-        Ok(_) if mode == Mode::All => Ok((Before::Replaced, None)),
-        Ok(tape) => Ok((Before::Used, Some(tape))),
-        Err(error) if mode == Mode::All && crate::tape::is_damaged(path, &error) => Ok((Before::Replaced, None)),
-        Err(error) => Err(crate::tape::damaged(path, &error)),
+    match Cassette::open_with(path, reading) {
+        Ok(_) if mode == Mode::All => Ok((CassetteBefore::Replaced, None)),
+        Ok(cassette) => Ok((CassetteBefore::Used, Some(cassette))),
+        Err(error) if mode == Mode::All && crate::cassette::is_damaged(path, &error) => {
+            Ok((CassetteBefore::Replaced, None))
+        }
+        Err(error) => Err(crate::cassette::damaged(path, &error)),
     }
 }
 
-/// `metroon replay TAPE -- COMMAND`.
+/// `metroon replay CASSETTE -- COMMAND`.
 pub(crate) fn replay(
-    tape: &Path,
+    cassette: &Path,
     reading: ReadOptions,
     (serving, network): (&ServingArguments, &NetworkArguments),
-    (playing, secrets): (&PlayingArguments, &SecretArguments),
+    (playing, secrets): (&ReplayingArguments, &SecretArguments),
     command: &[OsString],
 ) -> ExitCode {
-    let opened = match crate::tape::open(tape, reading) {
+    let opened = match crate::cassette::open(cassette, reading) {
         Ok((opened, _)) => opened,
         Err(end) => return end.into(),
     };
-    let secrets = known_secrets(secrets, Some(&opened), tape, false);
-    let mut options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), tape));
+    let secrets = known_secrets(secrets, Some(&opened), cassette, false);
+    let mut options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), cassette));
     if let Some(proxy) = Some(network).filter(|network| !network.pass.is_empty()).and_then(|_| inherited_proxy()) {
         options = options.upstream_proxy(proxy);
     }
     match play(options, playing).and_then(|options| hide(options, &secrets?)) {
         Ok(options) => {
-            let job = Job {
-                tape,
+            let job = ProxyJob {
+                cassette,
                 other: None,
                 records: false,
-                before: Before::Used,
+                before: CassetteBefore::Used,
                 allows_empty: false,
                 serving,
                 network,
@@ -140,13 +148,7 @@ pub(crate) fn replay(
     }
 }
 
-fn recording_of(tape: &Path) -> PathBuf {
-    let mut name = tape.as_os_str().to_owned();
-    name.push(".recording");
-    name.into()
-}
-
-fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOptions, End> {
+fn play(options: ProxyOptions, playing: &ReplayingArguments) -> Result<ProxyOptions, End> {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let mut options = options.latency(playing.latency()).rules(playing.rules()).repeats(playing.repeats());
     if let Some(file) = &playing.edits {
@@ -160,16 +162,18 @@ fn play(options: ProxyOptions, playing: &PlayingArguments) -> Result<ProxyOption
     })
 }
 
-/// What is a secret by the command line and by the tape, if there is one.
+/// What is a secret by the command line and by the cassette, if there is one.
 fn known_secrets(
     secrets: &SecretArguments,
-    tape: Option<&Tape>,
+    cassette: Option<&Cassette>,
     path: &Path,
     records: bool,
 ) -> Result<SecretArguments, End> {
     let secrets = secrets.clone();
-    match tape {
-        Some(tape) => secrets.with_those_of(tape, records).map_err(|error| crate::tape::damaged(path, &error)),
+    match cassette {
+        Some(cassette) => {
+            secrets.with_those_of(cassette, records).map_err(|error| crate::cassette::damaged(path, &error))
+        }
         None => Ok(secrets),
     }
 }
@@ -229,13 +233,13 @@ fn either_case(name: &str) -> Option<String> {
     variable(name).or_else(|| variable(&name.to_uppercase()))
 }
 
-impl Job<'_> {
+impl ProxyJob<'_> {
     fn run(&self, mut options: ProxyOptions) -> ExitCode {
         let signals = match Signals::hold() {
             Ok(signals) => signals,
             Err(error) => return fail(&format!("cannot hold back signals: {error}"), "", End::Error).into(),
         };
-        if self.command.is_empty() && self.network.isolate.is_some_and(|when| when != When::Off) {
+        if self.command.is_empty() && self.network.isolate.is_some_and(|when| when != IsolationMode::Off) {
             return not_isolated().into();
         }
         if let Some(address) = self.serving.listen {
@@ -245,20 +249,20 @@ impl Job<'_> {
             options = options.listen(address);
         }
         if let Some(path) = &self.serving.control {
-            options = options.control(Control { socket: Some(path.clone()), tapes: None });
+            options = options.control(ControlOptions { socket: Some(path.clone()), cassettes: None });
         }
         let passes = self.network.passes(&no_proxy());
         options = passes.iter().cloned().fold(options, ProxyOptions::pass);
         let proxy = match Proxy::start(options) {
             Ok(proxy) => proxy,
-            Err(error) => return not_started(self.tape, &error).into(),
+            Err(error) => return not_started(self.cassette, &error).into(),
         };
         let (code, program) = match self.command {
             [] => (self.stay(&proxy, &passes, &signals), None),
             [name, ..] => {
-                let usual = if self.records { When::Off } else { When::Auto };
+                let usual = if self.records { IsolationMode::Off } else { IsolationMode::Auto };
                 let isolate = self.network.isolate.unwrap_or(usual);
-                let program = Program { command: self.command, proxy: &proxy, passes: &passes, isolate };
+                let program = ChildProgram { command: self.command, proxy: &proxy, passes: &passes, isolate };
                 match child::run(&program, &signals) {
                     Ok(code) => (code, Some(name)),
                     Err(code) => (code, None),
@@ -268,9 +272,9 @@ impl Job<'_> {
         self.end(proxy, code, program)
     }
 
-    fn stay(&self, proxy: &Proxy, passes: &[Pass], signals: &Signals) -> u8 {
+    fn stay(&self, proxy: &Proxy, passes: &[PassedHost], signals: &Signals) -> u8 {
         match child::variables(proxy, passes) {
-            Ok(variables) => stay::until_told(proxy, self.serving.ready_json, &self.doing(), &variables, signals),
+            Ok(variables) => listen::until_told(proxy, self.serving.ready_json, &self.doing(), &variables, signals),
             Err(end) => end.code(),
         }
     }
@@ -282,32 +286,33 @@ impl Job<'_> {
 
     /// What the user named.
     fn named(&self) -> &Path {
-        self.other.as_ref().map_or(self.tape, OtherForm::file)
+        self.other.as_ref().map_or(self.cassette, ConvertedFile::file)
     }
 
-    /// Seals the tape and says what was done, by the program if one has run.
+    /// Seals the cassette and says what was done, by the program if one has run.
     fn end(&self, proxy: Proxy, code: u8, program: Option<&OsString>) -> ExitCode {
         let so_far = proxy.report();
-        // The control socket may have named another tape since.
-        let tape = proxy.tape().filter(|tape| tape != self.tape).unwrap_or_else(|| self.named().to_owned());
-        let tape = tape.display().to_string();
+        // The control socket may have named another cassette since.
+        let cassette =
+            proxy.cassette().filter(|cassette| cassette != self.cassette).unwrap_or_else(|| self.named().to_owned());
+        let cassette = cassette.display().to_string();
         let (report, sealed) = match proxy.stop() {
             Ok(report) => (report, Ok(())),
             Err(error) => (so_far, Err(error)),
         };
         let Self { records, before, .. } = *self;
         let kept = match sealed.is_ok() && report.recorder_failure.is_none() {
-            true if self.is_left_out(&report) => Kept::Nothing,
-            true => Kept::All,
+            true if self.is_left_out(&report) => RecordingResult::Nothing,
+            true => RecordingResult::All,
             false => self.unsealed(),
         };
         let (kept, not_written) = self.write_other(&report, kept);
         let style = std::env::var("METROON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
-        let style = style.map_or(Style::default(), |name| Style::named(&name));
-        let summary = Summary { report: &report, tape, records, before, kept, style, program };
+        let style = style.map_or(HelpStyle::default(), |name| HelpStyle::named(&name));
+        let summary = Summary { report: &report, cassette, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
-            stay::say_done(&report, summary.kept != Kept::Nothing);
+            listen::say_done(&report, summary.kept != RecordingResult::Nothing);
         }
         let failed =
             self.failure(&report, sealed).or(not_written).or(report.bypassed.first().map(|_| End::Error.code()));
@@ -316,47 +321,51 @@ impl Job<'_> {
         ExitCode::from(if differs { End::Damaged.code() } else { code })
     }
 
-    /// Writes the file of another form that the tape stands for. Gives what there is then, and the code if it could not be written.
-    fn write_other(&self, report: &Report, kept: Kept) -> (Kept, Option<u8>) {
-        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, Kept::Unsealed(..))) else {
+    /// Writes the file of another form that the cassette stands for. Gives what there is then, and the code if it could not be written.
+    fn write_other(&self, report: &Report, kept: RecordingResult) -> (RecordingResult, Option<u8>) {
+        let Some(other) = self.other.as_ref().filter(|_| !matches!(kept, RecordingResult::Unsealed(..))) else {
             return (kept, None);
         };
-        let is_new = kept == Kept::All && (report.recorded > 0 || self.before == Before::Nothing);
+        let is_new = kept == RecordingResult::All && (report.recorded > 0 || self.before == CassetteBefore::Nothing);
         match other.finish(is_new) {
             Ok(()) => (kept, None),
-            Err(end) => (Kept::Unwritten(other.tape().display().to_string()), Some(end.code())),
+            Err(end) => (RecordingResult::Unwritten(other.cassette().display().to_string()), Some(end.code())),
         }
     }
 
-    /// Whether there is no use in a new tape, which is removed then: the next run would answer everything from one that has nothing.
+    /// Whether there is no use in a new cassette, which is removed then: the next run would answer everything from one that has nothing.
     /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
-        let is_empty = self.before == Before::Nothing && !self.allows_empty && report.recorded == 0;
-        is_empty && Tape::open(self.tape).is_ok_and(|tape| tape.is_empty()) && std::fs::remove_file(self.tape).is_ok()
+        let is_empty = self.before == CassetteBefore::Nothing && !self.allows_empty && report.recorded == 0;
+        is_empty
+            && Cassette::open(self.cassette).is_ok_and(|cassette| cassette.is_empty())
+            && std::fs::remove_file(self.cassette).is_ok()
     }
 
-    /// Where it was recorded to: a tape that is recorded anew stays until the new one is complete.
+    /// Where it was recorded to: a cassette that is recorded anew stays until the new one is complete.
     fn recorded_to(&self) -> PathBuf {
-        let mut name = self.tape.as_os_str().to_owned();
-        if self.before == Before::Replaced {
+        let mut name = self.cassette.as_os_str().to_owned();
+        if self.before == CassetteBefore::Replaced {
             name.push(".new");
         }
         name.into()
     }
 
     /// What there is of a recording that was not sealed.
-    fn unsealed(&self) -> Kept {
-        let (tape, recording) = (self.recorded_to(), recording_of(&self.recorded_to()));
-        match Tape::open(tape) {
-            Ok(left) if recording.exists() => Kept::Unsealed(left.len() as u64, recording.display().to_string()),
-            Ok(_) => Kept::All,
-            Err(_) => Kept::Nothing,
+    fn unsealed(&self) -> RecordingResult {
+        let (cassette, recording) = (self.recorded_to(), recording_of(&self.recorded_to()));
+        match Cassette::open(cassette) {
+            Ok(left) if recording.exists() => {
+                RecordingResult::Unsealed(left.len() as u64, recording.display().to_string())
+            }
+            Ok(_) => RecordingResult::All,
+            Err(_) => RecordingResult::Nothing,
         }
     }
 
     /// The code of a recording that is not whole, after saying so.
     fn failure(&self, report: &Report, sealed: Result<(), ProxyError>) -> Option<u8> {
-        let recording = recording_of(self.tape);
+        let recording = recording_of(self.cassette);
         let secret = matches!(&sealed, Err(ProxyError::Record(RecordError::Seal(SealError::Secret(_)))));
         let what = match (sealed, &report.recorder_failure) {
             (Err(error), _) => error.to_string(),
@@ -366,9 +375,11 @@ impl Job<'_> {
         let help = if let Some(other) = &self.other {
             other.by_hand()
         } else if recording.exists() {
-            let (tape, recording) = (self.tape.display(), recording.display());
+            let (cassette, recording) = (self.cassette.display(), recording.display());
             let keeping = if secret { " --keep-secrets" } else { "" };
-            format!("what was recorded is in {recording}; `metroon tape convert {tape} {tape}{keeping}` seals it")
+            format!(
+                "what was recorded is in {recording}; `metroon cassette convert {cassette} {cassette}{keeping}` seals it"
+            )
         } else {
             "make room on the disk, or record to another one, and record it again".to_owned()
         };
@@ -380,7 +391,7 @@ impl Job<'_> {
 fn not_isolated() -> End {
     let what =
         "--isolate is for a program that this command starts: one that only asks the proxy stays in its own network";
-    fail(what, "name the program behind `--`, such as `-- pytest`, or leave --isolate out", End::Usage)
+    fail(what, "name the program after `--`, such as `-- pytest`, or leave --isolate out", End::Usage)
 }
 
 fn not_public(address: SocketAddr) -> End {
@@ -389,11 +400,11 @@ fn not_public(address: SocketAddr) -> End {
     fail(&what, &help, End::Usage)
 }
 
-fn not_started(tape: &Path, error: &ProxyError) -> End {
+fn not_started(cassette: &Path, error: &ProxyError) -> End {
     match error {
-        ProxyError::NoTape(_) => fail(&error.to_string(), "", End::Usage),
-        ProxyError::Unreadable(error) => crate::tape::damaged(tape, error),
-        ProxyError::Record(RecordError::Unreadable(error)) => crate::tape::damaged(tape, error),
+        ProxyError::NoCassette(_) => fail(&error.to_string(), "", End::Usage),
+        ProxyError::Unreadable(error) => crate::cassette::damaged(cassette, error),
+        ProxyError::Record(RecordError::Unreadable(error)) => crate::cassette::damaged(cassette, error),
         ProxyError::Record(RecordError::Journal(_) | RecordError::Disk(_)) => {
             fail(&error.to_string(), "record to a folder that is there and may be written to", End::Error)
         }
@@ -407,5 +418,5 @@ fn not_started(tape: &Path, error: &ProxyError) -> End {
 
 /// Whether a path is a cassette, as far as can be seen without saying anything.
 pub(crate) fn is_cassette(path: &Path) -> bool {
-    Tape::open_any(path).is_ok()
+    Cassette::open_any(path).is_ok()
 }

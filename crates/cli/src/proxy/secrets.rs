@@ -1,31 +1,31 @@
-//! What is a secret, by the command line and by what a tape remembers: the names of rules, never a value.
+//! What is a secret, by the command line and by what a cassette remembers: the names of rules, never a value.
 //!
-//! A request is found only if what is a secret is taken out of it as it was when it was recorded, so a tape keeps the rules that it
+//! A request is found only if what is a secret is taken out of it as it was when it was recorded, so a cassette keeps the rules that it
 //! was recorded with, and a replay goes by them without being told.
 
 use super::arguments::SecretArguments;
 use cassette::matching::JsonPath;
-use cassette::redact::{Redaction, Rules as Secrets};
-use cassette::{Note, ReadError, Tape};
+use cassette::redact::{Redaction, RedactionRules};
+use cassette::{Cassette, Note, ReadError};
 use std::ffi::OsString;
 
-/// Notes of a tape: whether secrets are kept, and lists of rules, an item a line.
+/// Notes of a cassette: whether secrets are kept, and lists of rules, an item a line.
 const KEPT: &str = "redaction.kept";
 const NAMES: &str = "redaction.names";
 const JSON_PATHS: &str = "redaction.json_paths";
 const VARIABLES: &str = "redaction.variables";
 
 impl SecretArguments {
-    /// These rules, and those that a tape was recorded with. That secrets were kept counts only where nothing is recorded: what
+    /// These rules, and those that a cassette was recorded with. That secrets were kept counts only where nothing is recorded: what
     /// is new has none unless that is asked for. Variables that are not set have nothing to be taken out.
     ///
     /// # Errors
-    /// The tape is not what was written.
-    pub(super) fn with_those_of(mut self, tape: &Tape, records: bool) -> Result<Self, ReadError> {
+    /// The cassette is not what was written.
+    pub(super) fn with_those_of(mut self, cassette: &Cassette, records: bool) -> Result<Self, ReadError> {
         if self.keep_secrets {
             return Ok(self);
         }
-        for note in tape.meta()? {
+        for note in cassette.meta()? {
             let items = || note.value.to_text_lossy().lines().map(str::to_owned).collect::<Vec<_>>();
             match &note.name[..] {
                 name if name == KEPT.as_bytes() => self.keep_secrets = !records && self.is_usual(),
@@ -41,7 +41,7 @@ impl SecretArguments {
         Ok(self)
     }
 
-    /// What a tape is to remember.
+    /// What a cassette is to remember.
     pub(super) fn notes(&self) -> Vec<Note<'static>> {
         let list = |name, items: &[String]| (!items.is_empty()).then(|| Note::new(name, items.join("\n")));
         let kept = self.keep_secrets.then(|| Note::new(KEPT, "yes"));
@@ -63,7 +63,7 @@ impl SecretArguments {
         let secrets = self.secret_from.iter().map(value).collect::<Result<_, _>>()?;
         let paths = self.secret_json_path.iter().map(|path| JsonPath::new(path)).collect::<Result<_, _>>();
         let paths = paths.map_err(|error| error.to_string())?;
-        let rules = Secrets { names: self.secret_name.clone(), paths, secrets, ..Secrets::default() };
+        let rules = RedactionRules { names: self.secret_name.clone(), paths, secrets, ..RedactionRules::default() };
         rules.compile().map(Some).map_err(|error| error.to_string())
     }
 

@@ -9,19 +9,19 @@ use std::ffi::OsString;
 /// How many misses, unused exchanges and warnings are shown in full.
 const SHOWN_MAX: usize = 5;
 
-/// What there was at the tape's place when a run began.
+/// What there was at the cassette's place when a run began.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum CassetteBefore {
     Nothing,
-    /// A tape that answers, and may be added to.
+    /// A cassette that answers, and may be added to.
     Used,
-    /// A tape that another one takes the place of, if anything is recorded.
+    /// A cassette that another one takes the place of, if anything is recorded.
     Replaced,
 }
 
 /// In whose words help is given: who starts `metroon` for its own users names their switches, and not those of the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum HelpStyle {
     #[default]
     CommandLine,
     /// The plugin for pytest.
@@ -30,7 +30,7 @@ pub(super) enum Style {
     Node,
 }
 
-impl Style {
+impl HelpStyle {
     /// By its name, as `METROON_HELP_STYLE` has it.
     pub(super) fn named(name: &str) -> Self {
         match name {
@@ -50,14 +50,14 @@ impl Style {
     }
 
     /// How options of `metroon` are given.
-    fn options(self, options: &BTreeSet<Allowing>) -> String {
+    fn options(self, options: &BTreeSet<AllowingOption>) -> String {
         let list = |quote: char| {
             let escaped = |text: String| text.replace('\\', r"\\").replace(quote, &format!("\\{quote}"));
-            let word = |option: &Allowing| format!("{quote}{}{quote}", escaped(option.as_word()));
+            let word = |option: &AllowingOption| format!("{quote}{}{quote}", escaped(option.as_word()));
             options.iter().map(word).collect::<Vec<_>>().join(", ")
         };
         match self {
-            Self::CommandLine => options.iter().map(Allowing::as_words).collect::<Vec<_>>().join(" "),
+            Self::CommandLine => options.iter().map(AllowingOption::as_words).collect::<Vec<_>>().join(" "),
             Self::Pytest => format!("@pytest.mark.metroon(options=[{}])", list('"')),
             Self::Node => format!("options: [{}]", list('\'')),
         }
@@ -66,9 +66,9 @@ impl Style {
 
 /// An option that allows requests to differ, and its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Allowing(&'static str, Option<String>);
+struct AllowingOption(&'static str, Option<String>);
 
-impl Allowing {
+impl AllowingOption {
     fn of(option: &'static str, value: &str) -> Self {
         Self(option, Some(value.to_owned()))
     }
@@ -92,27 +92,27 @@ impl Allowing {
 
 /// What there is of what was recorded.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// The tape, with all of it.
+pub(super) enum RecordingResult {
+    /// The cassette, with all of it.
     All,
     /// So many exchanges, in a recording of this name, since something failed.
     Unsealed(u64, String),
-    /// All of it, in a tape of this name, since the file of another form could not be written.
+    /// All of it, in a cassette of this name, since the file of another form could not be written.
     Unwritten(String),
-    /// There is no tape.
+    /// There is no cassette.
     Nothing,
 }
 
 /// What a run came to.
 pub(super) struct Summary<'a> {
     pub(super) report: &'a Report,
-    /// The tape, as the user named it.
-    pub(super) tape: String,
+    /// The cassette, as the user named it.
+    pub(super) cassette: String,
     /// Whether the verb was `record`.
     pub(super) records: bool,
-    pub(super) before: Before,
-    pub(super) kept: Kept,
-    pub(super) style: Style,
+    pub(super) before: CassetteBefore,
+    pub(super) kept: RecordingResult,
+    pub(super) style: HelpStyle,
     /// The program, if there was one.
     pub(super) program: Option<&'a OsString>,
 }
@@ -147,7 +147,7 @@ impl Summary<'_> {
         }
         if report.unreadable > 0 {
             lines.push(format!(
-                "error: {} not answered, since the tape cannot be read",
+                "error: {} not answered, since the cassette cannot be read",
                 counted(report.unreadable, "request")
             ));
         }
@@ -194,9 +194,9 @@ impl Summary<'_> {
 
     fn again(&self, mode: &str) -> String {
         match self.style {
-            Style::CommandLine => format!("record it: `metroon record -o {} --mode {mode} -- …`", self.tape),
-            Style::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
-            Style::Node => format!("record it: start metroon with {}", self.style.mode(mode)),
+            HelpStyle::CommandLine => format!("record it: `metroon record -o {} --mode {mode} -- …`", self.cassette),
+            HelpStyle::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
+            HelpStyle::Node => format!("record it: start metroon with {}", self.style.mode(mode)),
         }
     }
 
@@ -254,31 +254,33 @@ impl Summary<'_> {
     }
 
     fn what_was_done(&self) -> String {
-        let Self { report, tape, .. } = self;
+        let Self { report, cassette, .. } = self;
         let recorded = counted(report.recorded, "exchange");
         let answered = counted(report.replayed, "request");
         match (report.recorded, report.replayed) {
             _ if report.forwarded > 0 && report.recorded == 0 => {
                 format!("passed on {}, recorded nothing", counted(report.forwarded, "request"))
             }
-            (of, _) if let Kept::Unsealed(left, recording) = &self.kept => {
+            (of, _) if let RecordingResult::Unsealed(left, recording) = &self.kept => {
                 format!("{} of {of} recorded, in {recording}, which is not sealed", counted(*left, "exchange"))
             }
-            _ if let Kept::Unwritten(sealed) = &self.kept => format!("{recorded} recorded, in {sealed}"),
-            (1.., _) if self.kept == Kept::Nothing => format!("nothing could be recorded, so there is no {tape}"),
-            _ if self.kept == Kept::Nothing => format!("recorded nothing, so there is no {tape}"),
-            (0, 0) if self.before == Before::Replaced => {
-                format!("recorded nothing, so {tape} stays as it was")
+            _ if let RecordingResult::Unwritten(sealed) = &self.kept => format!("{recorded} recorded, in {sealed}"),
+            (1.., _) if self.kept == RecordingResult::Nothing => {
+                format!("nothing could be recorded, so there is no {cassette}")
             }
-            (0, _) if self.records && self.before == Before::Used => {
+            _ if self.kept == RecordingResult::Nothing => format!("recorded nothing, so there is no {cassette}"),
+            (0, 0) if self.before == CassetteBefore::Replaced => {
+                format!("recorded nothing, so {cassette} stays as it was")
+            }
+            (0, _) if self.records && self.before == CassetteBefore::Used => {
                 format!(
-                    "answered {answered} from {tape}, which was there already; {} records it anew",
+                    "answered {answered} from {cassette}, which was there already; {} records it anew",
                     self.style.mode("all")
                 )
             }
-            (0, _) if !self.records => format!("answered {answered} from {tape}"),
-            (_, 0) => format!("recorded {recorded} in {tape}"),
-            _ => format!("recorded {recorded} in {tape}, answered {answered} from it"),
+            (0, _) if !self.records => format!("answered {answered} from {cassette}"),
+            (_, 0) => format!("recorded {recorded} in {cassette}"),
+            _ => format!("recorded {recorded} in {cassette}, answered {answered} from it"),
         }
     }
 
@@ -304,11 +306,11 @@ impl Summary<'_> {
 }
 
 /// The options with which the requests would have been answered, as far as there are such.
-fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<Allowing> {
+fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<AllowingOption> {
     let mut options = BTreeSet::new();
     for miss in misses {
         match &miss.reason {
-            Reason::AllGiven { .. } => drop(options.insert(Allowing::of("--repeats", "last"))),
+            Reason::AllGiven { .. } => drop(options.insert(AllowingOption::of("--repeats", "last"))),
             Reason::Unlike(nearest) => {
                 // Those that allow a part of what differs do not help.
                 let all: Option<Vec<_>> = nearest.differences.iter().map(allowed).collect();
@@ -317,9 +319,9 @@ fn allowing<'m>(misses: impl Iterator<Item = &'m Miss>) -> BTreeSet<Allowing> {
             _ => {}
         }
     }
-    let is_json = |option: &Allowing| option.0 == IGNORE_JSON;
+    let is_json = |option: &AllowingOption| option.0 == IGNORE_JSON;
     if options.iter().filter(|option| is_json(option)).count() > JSON_PATHS_MAX {
-        options.insert(Allowing(IGNORE_BODY, None));
+        options.insert(AllowingOption(IGNORE_BODY, None));
     }
     if options.iter().any(|option| option.0 == IGNORE_BODY) {
         options.retain(|option| !is_json(option));
@@ -333,16 +335,16 @@ const IGNORE_JSON: &str = "--ignore-json";
 const JSON_PATHS_MAX: usize = 12;
 
 /// The option that allows a difference.
-fn allowed(difference: &Difference) -> Option<Allowing> {
+fn allowed(difference: &Difference) -> Option<AllowingOption> {
     if let Some(path) = &difference.json_path {
-        return Some(Allowing::of(IGNORE_JSON, path));
+        return Some(AllowingOption::of(IGNORE_JSON, path));
     }
     // Of a name that is too long to be shown not all is known.
     let place = Some(difference.place.as_str()).filter(|place| !place.ends_with('…'))?;
     match place.split_once(' ').unwrap_or((place, "")) {
-        ("scheme" | "host" | "port", "") => Some(Allowing("--ignore-host", None)),
-        ("query", name) => Some(Allowing::of("--ignore-query", name)),
-        ("body" | "form", _) => Some(Allowing(IGNORE_BODY, None)),
+        ("scheme" | "host" | "port", "") => Some(AllowingOption("--ignore-host", None)),
+        ("query", name) => Some(AllowingOption::of("--ignore-query", name)),
+        ("body" | "form", _) => Some(AllowingOption(IGNORE_BODY, None)),
         _ => None,
     }
 }
@@ -365,18 +367,18 @@ fn push_rest(lines: &mut Vec<String>, count: u64, known: usize, what: &str) {
 mod tests {
     use super::*;
 
-    fn lines(records: bool, before: Before, change: impl FnOnce(&mut Report)) -> Vec<String> {
+    fn lines(records: bool, before: CassetteBefore, change: impl FnOnce(&mut Report)) -> Vec<String> {
         let mut report = Report::default();
         change(&mut report);
         let program = OsString::from("curl");
-        let tape = "trip.tape".to_owned();
+        let cassette = "trip.cassette".to_owned();
         Summary {
             report: &report,
-            tape,
+            cassette,
             records,
             before,
-            kept: Kept::All,
-            style: Style::default(),
+            kept: RecordingResult::All,
+            style: HelpStyle::default(),
             program: Some(&program),
         }
         .lines()
@@ -385,16 +387,18 @@ mod tests {
     #[test]
     fn all_well_is_one_line() {
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
-        assert_eq!(lines(true, Before::Nothing, some), ["metroon: recorded 2 exchanges in trip.tape"]);
+        assert_eq!(lines(true, CassetteBefore::Nothing, some), ["metroon: recorded 2 exchanges in trip.cassette"]);
         let some = |report: &mut Report| (report.requests, report.replayed) = (1, 1);
-        assert_eq!(lines(false, Before::Used, some), ["metroon: answered 1 request from trip.tape"]);
-        assert!(lines(true, Before::Used, some)[0].ends_with("which was there already; --mode all records it anew"));
+        assert_eq!(lines(false, CassetteBefore::Used, some), ["metroon: answered 1 request from trip.cassette"]);
+        assert!(
+            lines(true, CassetteBefore::Used, some)[0].ends_with("which was there already; --mode all records it anew")
+        );
     }
 
     #[test]
     fn secrets_that_were_replaced_are_told_with_their_places() {
         use cassette::redact::Finding;
-        let said = lines(true, Before::Nothing, |report| {
+        let said = lines(true, CassetteBefore::Nothing, |report| {
             (report.requests, report.recorded, report.secrets.replaced) = (1, 1, 4);
             for (place, what, times) in
                 [("request target", "a", 1), ("response body", "b", 2), ("response body", "c", 1)]
@@ -407,23 +411,26 @@ mod tests {
     }
 
     #[test]
-    fn a_tape_that_nothing_takes_the_place_of_is_said_to_stay() {
-        assert_eq!(lines(true, Before::Replaced, |_| ())[0], "metroon: recorded nothing, so trip.tape stays as it was");
+    fn a_cassette_that_nothing_takes_the_place_of_is_said_to_stay() {
+        assert_eq!(
+            lines(true, CassetteBefore::Replaced, |_| ())[0],
+            "metroon: recorded nothing, so trip.cassette stays as it was"
+        );
         let some = |report: &mut Report| (report.requests, report.recorded) = (2, 2);
-        assert_eq!(lines(true, Before::Replaced, some), ["metroon: recorded 2 exchanges in trip.tape"]);
+        assert_eq!(lines(true, CassetteBefore::Replaced, some), ["metroon: recorded 2 exchanges in trip.cassette"]);
     }
 
     #[test]
     fn a_program_that_asked_nothing_is_told() {
-        let said = lines(true, Before::Nothing, |_| ());
+        let said = lines(true, CassetteBefore::Nothing, |_| ());
         assert_eq!(said[1], "warning: curl made no request through the proxy");
         assert!(said[2].starts_with("help: "), "{said:?}");
-        assert!(lines(true, Before::Nothing, |report| report.connections = 1)[2].contains("certificate"));
+        assert!(lines(true, CassetteBefore::Nothing, |report| report.connections = 1)[2].contains("certificate"));
     }
 
     #[test]
     fn a_miss_is_told_with_what_would_allow_it() {
-        use cassette::matching::{Player, Repeats, Rules};
+        use cassette::matching::{MatchRules, Player, Repeats};
         use cassette::{Body, Exchange, Header, Request};
         let request = |host: &'static str, target: &'static str, body: &'static str| Request {
             method: "POST".into(),
@@ -437,11 +444,12 @@ mod tests {
         };
         let recorded = [Exchange { request: request("a.test", "/x?y=1", r#"{"b":{"c":[1]}}"#), ..Exchange::default() }];
         let helps = |live: &Request<'_>| {
-            let player = Player::new(&recorded[..], Rules::default(), Repeats::Refused).unwrap();
+            let player = Player::new(&recorded[..], MatchRules::default(), Repeats::Refused).unwrap();
             let missed = (0..2).find_map(|_| player.find(live).err());
-            let Some(cassette::matching::NotFound::Miss(miss)) = missed else { panic!("it is asked for too often") };
+            let Some(cassette::matching::NoAnswer::Miss(miss)) = missed else { panic!("it is asked for too often") };
             let miss = *miss;
-            [Style::CommandLine, Style::Pytest, Style::Node].map(|style| style.options(&allowing([&miss].into_iter())))
+            [HelpStyle::CommandLine, HelpStyle::Pytest, HelpStyle::Node]
+                .map(|style| style.options(&allowing([&miss].into_iter())))
         };
         let all_helps = helps;
         let helps = |live: &Request<'_>| all_helps(live)[0].clone();
@@ -465,20 +473,20 @@ mod tests {
         let mut report = Report::default();
         (report.requests, report.recorded) = (3, 3);
         let said = |kept| {
-            let (tape, style) = ("trip.tape".to_owned(), Style::default());
-            let before = Before::Nothing;
-            Summary { report: &report, tape, records: true, before, kept, style, program: None }.lines().remove(0)
+            let (cassette, style) = ("trip.cassette".to_owned(), HelpStyle::default());
+            let before = CassetteBefore::Nothing;
+            Summary { report: &report, cassette, records: true, before, kept, style, program: None }.lines().remove(0)
         };
-        assert_eq!(said(Kept::Nothing), "metroon: nothing could be recorded, so there is no trip.tape");
+        assert_eq!(said(RecordingResult::Nothing), "metroon: nothing could be recorded, so there is no trip.cassette");
         assert_eq!(
-            said(Kept::Unsealed(2, "trip.tape.recording".to_owned())),
-            "metroon: 2 exchanges of 3 recorded, in trip.tape.recording, which is not sealed"
+            said(RecordingResult::Unsealed(2, "trip.cassette.recording".to_owned())),
+            "metroon: 2 exchanges of 3 recorded, in trip.cassette.recording, which is not sealed"
         );
     }
 
     #[test]
     fn unused_exchanges_are_shown_up_to_a_number() {
-        let said = lines(false, Before::Used, |report| {
+        let said = lines(false, CassetteBefore::Used, |report| {
             (report.requests, report.replayed, report.unused) = (1, 1, 7);
             report.unused_requests = (0..7).map(|number| (number, format!("GET https://a.test/{number}"))).collect();
         });

@@ -1,6 +1,9 @@
 //! The `metroon` command as a person runs it: what it prints, what it says, how it ends.
 
 mod bases;
+mod cassette_changes;
+mod cassette_rubbish;
+mod cassette_verbs;
 mod crash;
 mod endurance;
 mod explain;
@@ -18,7 +21,4 @@ mod proxy;
 mod recall;
 mod replay;
 mod sources;
-mod tape_changes;
-mod tape_rubbish;
-mod tape_verbs;
 mod tutorial;

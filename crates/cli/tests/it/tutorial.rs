@@ -158,7 +158,7 @@ fn the_page_on_recording_shows_what_happens() {
     }
 }
 
-/// What an example asks, it is answered from the tape of the other: they ask the same.
+/// What an example asks, it is answered from the cassette of the other: they ask the same.
 #[test]
 fn the_examples_of_traffic_are_recorded_and_answered() {
     if !has_clients() {
@@ -170,9 +170,9 @@ fn the_examples_of_traffic_are_recorded_and_answered() {
     let said = "a frog got 200 24 bytes\na toad got 200 24 bytes\n";
     let step = |command: String, last: &str| Step { command, output: format!("{said}metroon: {last}\n") };
     let steps = vec![
-        step(format!("metroon record -o visit.tape -- {python}"), "recorded 2 exchanges in visit.tape"),
-        step(format!("metroon replay visit.tape -- {node}"), "answered 2 requests from visit.tape"),
-        step(format!("metroon replay visit.tape --speed 0 -- {python}"), "answered 2 requests from visit.tape"),
+        step(format!("metroon record -o visit.cassette -- {python}"), "recorded 2 exchanges in visit.cassette"),
+        step(format!("metroon replay visit.cassette -- {node}"), "answered 2 requests from visit.cassette"),
+        step(format!("metroon replay visit.cassette --speed 0 -- {python}"), "answered 2 requests from visit.cassette"),
     ];
     follow_beside("traffic", [Block::Console(steps)], Some(Pond::new("traffic")));
 }

@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The key of an authority and its certificate, with the times that the certificate says, in seconds since 1970.
-pub(super) struct Private {
+pub(super) struct AuthorityMaterial {
     pub(super) made: u64,
     pub(super) expires: u64,
     pub(super) key: String,
@@ -30,7 +30,7 @@ const FIRST_LINE: &str = "metroon certificate authority 1";
 const CERTIFICATE_BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const CERTIFICATE_END: &str = "-----END CERTIFICATE-----";
 
-impl Private {
+impl AuthorityMaterial {
     /// What lies at a path; `None` if nothing does.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, AuthorityError> {
         let file = match open_regular(path, Access::Read) {
@@ -81,7 +81,7 @@ pub(super) fn lock_folder(folder: &Path) -> Result<File, AuthorityError> {
     lock.map_err(failed("lock", &path))
 }
 
-pub(super) fn write_private(path: &Path, private: &Private) -> Result<(), AuthorityError> {
+pub(super) fn write_private(path: &Path, private: &AuthorityMaterial) -> Result<(), AuthorityError> {
     write(path, &private.text(), 0o600)
 }
 

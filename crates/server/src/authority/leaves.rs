@@ -18,14 +18,14 @@ const MADE_ANEW_AFTER: u64 = DAY;
 const HOSTS_MAX: usize = 4096;
 
 /// Makes certificates of hosts and keeps them. One key serves all of them.
-pub(crate) struct Leaves {
+pub(crate) struct LeafCertificates {
     authority: Arc<Authority>,
     provider: Arc<CryptoProvider>,
     key: KeyPair,
     made: Mutex<HashMap<String, (u64, Arc<ServerConfig>)>>,
 }
 
-impl Leaves {
+impl LeafCertificates {
     pub(crate) fn new(authority: Arc<Authority>, provider: Arc<CryptoProvider>) -> Result<Self, AuthorityError> {
         let key = KeyPair::generate().map_err(|error| AuthorityError::Certificate(error.to_string()))?;
         Ok(Self { authority, provider, key, made: Mutex::default() })

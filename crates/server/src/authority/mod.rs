@@ -8,16 +8,15 @@
 mod files;
 mod leaves;
 
-pub(crate) use leaves::Leaves;
+pub(crate) use leaves::LeafCertificates;
 
 use crate::error::AuthorityError;
-use files::{Private, lock_folder, write_private, write_public};
+use files::{AuthorityMaterial, lock_folder, write_private, write_public};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd};
 use rustls::pki_types::CertificateDer;
-use std::env;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{env, fmt};
 
 const DAY: u64 = 24 * 60 * 60;
 /// How long a new authority lasts.
@@ -65,7 +64,7 @@ impl Authority {
     fn open_at(folder: &Path, now: u64) -> Result<Self, AuthorityError> {
         let _lock = lock_folder(folder)?;
         let private_path = folder.join("ca-key.pem");
-        let private = match Private::read(&private_path)? {
+        let private = match AuthorityMaterial::read(&private_path)? {
             Some(private) if private.expires > now + RENEWED_BEFORE => private,
             _ => {
                 let made = make(now)?;
@@ -123,13 +122,13 @@ fn params(made: u64, expires: u64) -> CertificateParams {
     params
 }
 
-fn make(now: u64) -> Result<Private, AuthorityError> {
+fn make(now: u64) -> Result<AuthorityMaterial, AuthorityError> {
     // Clocks of others may be a little behind.
     let (made, expires) = (now.saturating_sub(DAY), now + LASTS);
     let failed = |error: rcgen::Error| AuthorityError::Certificate(error.to_string());
     let key = KeyPair::generate().map_err(failed)?;
     let certificate = params(made, expires).self_signed(&key).map_err(failed)?.pem();
-    Ok(Private { made, expires, key: key.serialize_pem(), certificate })
+    Ok(AuthorityMaterial { made, expires, key: key.serialize_pem(), certificate })
 }
 
 fn bundle_of(certificate: &str) -> String {

@@ -1,15 +1,17 @@
 //! A connection that speaks HTTP/2.
 
-use super::Tunnel;
+use super::scope::Tunnel;
 use super::target::host_and_port;
-use crate::exchange::{Asked, answer, refuse};
-use crate::flushes::{Flushes, Waiting};
+use crate::client_request::ClientRequest;
+use crate::exchange::answer;
+use crate::flushes::{FlushNotifier, FlushWaiters};
 use crate::http1::Framing;
 use crate::http2;
-use crate::peer::Source;
+use crate::own_answers::refuse;
+use crate::peer::IncomingBody;
 use crate::reply::Reply;
-use crate::shared::Shared;
-use crate::stream::Stream;
+use crate::shared::ThreadState;
+use crate::stream::ByteStream;
 use crate::upstream::{Route, WINDOW_BYTES};
 use bytes::Bytes;
 use cassette::Header;
@@ -24,12 +26,12 @@ use tokio::time::timeout;
 const STREAMS_MAX: u32 = 1024;
 
 /// Answers requests until the connection ends.
-pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: &Tunnel) {
+pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, tunnel: &Tunnel) {
     let mut builder = Builder::new();
     builder.initial_window_size(WINDOW_BYTES).initial_connection_window_size(4 * WINDOW_BYTES);
     builder.max_concurrent_streams(STREAMS_MAX);
     builder.max_header_list_size(u32::try_from(shared.limits.head_bytes).unwrap_or(u32::MAX));
-    let (flushes, mut waiting, stream) = Waiting::on(stream);
+    let (flushes, mut waiting, stream) = FlushWaiters::on(stream);
     let Ok(Ok(mut connection)) = timeout(shared.limits.head_time, builder.handshake::<_, Bytes>(stream)).await else {
         return;
     };
@@ -49,19 +51,19 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: &Tunnel)
         let (shared, tunnel, flushes) = (shared.clone(), tunnel.clone(), flushes.clone());
         let guard = shared.also();
         tokio::spawn(async move {
-            one(&shared, request, (reply, flushes), &tunnel).await;
+            handle_request(&shared, request, (reply, flushes), &tunnel).await;
             drop(guard);
         });
     }
 }
 
-async fn one(
-    shared: &Arc<Shared>,
-    asked: http::Request<RecvStream>,
-    (reply, flushes): (SendResponse<Bytes>, Flushes),
+async fn handle_request(
+    shared: &Arc<ThreadState>,
+    incoming: http::Request<RecvStream>,
+    (reply, flushes): (SendResponse<Bytes>, FlushNotifier),
     tunnel: &Tunnel,
 ) {
-    let (parts, stream) = asked.into_parts();
+    let (parts, stream) = incoming.into_parts();
     let mut reply = Reply::http2(reply, flushes, parts.method == http::Method::HEAD);
     let bad = match host_of(&parts) {
         Err(what) => Some(what),
@@ -75,7 +77,7 @@ async fn one(
     }
     let scheme = if tunnel.is_secure { "https" } else { "http" };
     let mut request = http2::request(&parts, scheme, &tunnel.host, tunnel.port);
-    // The field `:authority` is what HTTP/1 calls Host, and is known by that name on the tape.
+    // The field `:authority` is what HTTP/1 calls Host, and is known by that name on the cassette.
     if let Some(authority) = parts.uri.authority().filter(|_| !request.headers.iter().any(|header| header.is("host"))) {
         request.headers.insert(0, Header::new("host", authority.as_str().to_owned()));
     }
@@ -92,17 +94,20 @@ async fn one(
         may_be_http2: true,
     };
     let expects_continue = parts.headers.get(http::header::EXPECT).is_some_and(|what| what == "100-continue");
-    let source = Source::http2(stream);
+    let source = IncomingBody::http2(stream);
     let started = Instant::now();
-    answer(shared, Asked { started, request, route, source, framing, reply, expects_continue, is_upgrade: false })
-        .await;
+    answer(
+        shared,
+        ClientRequest { started, request, route, source, framing, reply, expects_continue, is_upgrade: false },
+    )
+    .await;
 }
 
 /// The host that a request names, which is one.
 fn host_of(parts: &http::request::Parts) -> Result<Option<&str>, &'static str> {
     let authority = parts.uri.authority().map(http::uri::Authority::as_str);
     let mut hosts = parts.headers.get_all(http::header::HOST).iter();
-    let host = hosts.next().map(|host| host.to_str().map_err(|_| "Host is no name")).transpose()?;
+    let host = hosts.next().map(|host| host.to_str().map_err(|_| "Host is not a name")).transpose()?;
     if hosts.next().is_some() {
         return Err("the request has more than one Host");
     }

@@ -3,47 +3,31 @@
 //! 1. Each connection is a task, which stays on one thread. It speaks HTTP/1, as clients of a proxy do, until one asks for a tunnel by `CONNECT`.
 //! 2. Within a tunnel the first byte shows what is spoken: TLS, for which a certificate is made, or HTTP without it. TLS agrees on
 //!    HTTP/2 or HTTP/1.
-//! 3. Every request becomes an [`Asked`](crate::exchange::Asked), whatever it came by.
+//! 3. Every request becomes an [`ClientRequest`](crate::exchange::Asked), whatever it came by.
 
+mod builtin;
 mod h1;
 mod h2;
-mod own;
+mod linger;
+mod scope;
 mod target;
 mod tunnel;
 
-pub(crate) use own::state;
+pub(crate) use builtin::state;
 
 use crate::report::count;
-use crate::stream::Stream;
-use crate::threads::Thread;
+use crate::stream::ByteStream;
+use crate::threads::ServingThread;
+use linger::linger;
+use scope::ConnectionScope;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-/// Where the requests of a connection go.
-#[derive(Clone, Debug)]
-pub(crate) enum Scope {
-    /// Where each of them says.
-    Anywhere,
-    /// To the one server that a tunnel was asked for to.
-    Tunnel(Tunnel),
-}
-
-/// What a client asked a tunnel for.
-#[derive(Clone, Debug)]
-pub(crate) struct Tunnel {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    /// Whether TLS is spoken in it.
-    pub(crate) is_secure: bool,
-    /// The name that the client wants a certificate of, if it is not the host.
-    pub(crate) server_name: Option<String>,
-}
-
 /// Takes connections until the proxy stops, each for the thread that has the fewest.
-pub(crate) async fn accept(threads: Arc<[Thread]>, listener: TcpListener) {
+pub(crate) async fn accept(threads: Arc<[ServingThread]>, listener: TcpListener) {
     let Some(first) = threads.first() else { return };
     let stopping = first.shared.stopping();
     tokio::pin!(stopping);
@@ -64,7 +48,7 @@ pub(crate) async fn accept(threads: Arc<[Thread]>, listener: TcpListener) {
     }
 }
 
-fn take(thread: &Thread, tcp: std::net::TcpStream) {
+fn take(thread: &ServingThread, tcp: std::net::TcpStream) {
     let shared = thread.shared.clone();
     count(&shared.counts.connections);
     // Small messages are not to wait for others.
@@ -73,7 +57,12 @@ fn take(thread: &Thread, tcp: std::net::TcpStream) {
     thread.spawn(async move {
         let Ok(tcp) = TcpStream::from_std(tcp) else { return };
         match guard {
-            Some(_guard) => h1::serve(&shared, Stream::from(tcp), &Scope::Anywhere).await,
+            Some(_guard) => {
+                let stream = ByteStream::from(tcp);
+                if let Some((stream, tunnel)) = h1::serve(&shared, stream, &ConnectionScope::Anywhere).await {
+                    tunnel::serve(&shared, stream, tunnel).await;
+                }
+            }
             None => {
                 let most = shared.limits.connections;
                 shared.counts.refuse(format!("there were more than {most} connections at a time"));
@@ -94,15 +83,4 @@ async fn turn_away(mut tcp: TcpStream, most: usize) {
         linger(&mut tcp).await
     };
     let _ = timeout(Duration::from_secs(2), answer).await;
-}
-
-/// Lets the client read what was sent: if it is still sending, the system would throw away the answer with the connection.
-async fn linger<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(stream: &mut S) -> std::io::Result<()> {
-    stream.shutdown().await?;
-    let mut dropped = [0; 4096];
-    let drain = async {
-        while stream.read(&mut dropped).await? > 0 {}
-        Ok(())
-    };
-    timeout(Duration::from_secs(1), drain).await.unwrap_or(Ok(()))
 }

@@ -1,9 +1,11 @@
 //! What is spoken within a tunnel.
 
-use super::{Scope, Tunnel, h1, h2, linger};
+use super::linger::linger;
+use super::scope::{ConnectionScope, Tunnel};
+use super::{h1, h2};
 use crate::report::count;
-use crate::shared::Shared;
-use crate::stream::Stream;
+use crate::shared::ThreadState;
+use crate::stream::ByteStream;
 use bytes::BytesMut;
 use rustls::server::Acceptor;
 use std::io;
@@ -18,7 +20,7 @@ const TLS_HANDSHAKE: u8 = 0x16;
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Opens a tunnel and answers what comes through it. If its host passes, the tunnel leads to that, and nobody looks into it.
-pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: Tunnel) {
+pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, tunnel: Tunnel) {
     if shared.passes(&tunnel.host, tunnel.port) {
         return pass(shared, stream, tunnel).await;
     }
@@ -34,7 +36,8 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: Tunnel) 
             h2::serve(shared, stream.with_ahead(first.freeze()), &tunnel).await;
         }
         Some(byte) if byte.is_ascii_alphabetic() => {
-            h1::serve(shared, stream.with_ahead(first.freeze()), &Scope::Tunnel(tunnel)).await;
+            // There is no tunnel within a tunnel.
+            drop(h1::serve(shared, stream.with_ahead(first.freeze()), &ConnectionScope::Tunnel(tunnel)).await);
         }
         _ => {
             let Tunnel { host, port, .. } = tunnel;
@@ -45,10 +48,10 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: Stream, tunnel: Tunnel) 
     }
 }
 
-async fn pass(shared: &Shared, mut stream: Stream, tunnel: Tunnel) {
+async fn pass(shared: &ThreadState, mut stream: ByteStream, tunnel: Tunnel) {
     count(&shared.counts.passed);
     let Tunnel { host, port, .. } = tunnel;
-    match shared.upstream.way(&host, port).await {
+    match shared.upstream.open_stream(&host, port).await {
         Ok(mut server) => {
             let through = async {
                 stream.write_all(ESTABLISHED).await?;
@@ -75,7 +78,7 @@ async fn pass(shared: &Shared, mut stream: Stream, tunnel: Tunnel) {
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// Tells the client that it can go on, and waits for its first bytes.
-async fn open(mut stream: Stream) -> io::Result<(Stream, BytesMut)> {
+async fn open(mut stream: ByteStream) -> io::Result<(ByteStream, BytesMut)> {
     stream.write_all(ESTABLISHED).await?;
     stream.flush().await?;
     let mut first = BytesMut::with_capacity(1024);
@@ -88,11 +91,11 @@ async fn open(mut stream: Stream) -> io::Result<(Stream, BytesMut)> {
     }
 }
 
-async fn secure(shared: &Arc<Shared>, stream: Stream, mut tunnel: Tunnel) {
+async fn secure(shared: &Arc<ThreadState>, stream: ByteStream, mut tunnel: Tunnel) {
     let shaken = timeout(shared.limits.head_time, handshake(shared, stream, &mut tunnel)).await;
     match shaken {
         Ok(Ok(stream)) if stream.speaks_h2() => h2::serve(shared, stream, &tunnel).await,
-        Ok(Ok(stream)) => h1::serve(shared, stream, &Scope::Tunnel(tunnel)).await,
+        Ok(Ok(stream)) => drop(h1::serve(shared, stream, &ConnectionScope::Tunnel(tunnel)).await),
         Ok(Err(what)) => {
             let Tunnel { host, port, .. } = tunnel;
             shared.counts.refuse(format!("no secure connection with a client that wanted {host}:{port}: {what}"));
@@ -101,15 +104,15 @@ async fn secure(shared: &Arc<Shared>, stream: Stream, mut tunnel: Tunnel) {
     }
 }
 
-async fn handshake(shared: &Shared, stream: Stream, tunnel: &mut Tunnel) -> Result<Stream, String> {
+async fn handshake(shared: &ThreadState, stream: ByteStream, tunnel: &mut Tunnel) -> Result<ByteStream, String> {
     let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await.map_err(|error| error.to_string())?;
     tunnel.is_secure = true;
-    let asked = hello.client_hello().server_name().map(str::to_owned);
-    tunnel.server_name = asked.filter(|name| !name.eq_ignore_ascii_case(&tunnel.host));
+    let incoming = hello.client_hello().server_name().map(str::to_owned);
+    tunnel.server_name = incoming.filter(|name| !name.eq_ignore_ascii_case(&tunnel.host));
     let name = tunnel.server_name.as_ref().unwrap_or(&tunnel.host);
     let config = shared.leaves.of(name).map_err(|error| error.to_string())?;
     let shaken = hello.into_stream(config).await;
-    shaken.map(Stream::from).map_err(|error| {
+    shaken.map(ByteStream::from).map_err(|error| {
         let trust = "the client may not trust the certificate authority of the proxy";
         if error.to_string().contains("alert") { format!("{error}; {trust}") } else { error.to_string() }
     })

@@ -7,12 +7,11 @@
 mod key_store;
 
 use crate::error::{AuthorityError, ProxyError};
-use crate::{Authority, Pass};
-use std::env;
+use crate::{Authority, PassedHost};
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 const PYTHON: [(&str, &str); 2] = [
     ("metroon_preload.py", include_str!("../../preload/metroon_preload.py")),
@@ -47,7 +46,7 @@ const BUNDLES: [&str; 12] = [
 const EXTRAS: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "DENO_CERT"];
 
 /// The files that the variables name.
-struct Files {
+struct EnvironmentFiles {
     certificate: PathBuf,
     bundle: PathBuf,
     key_store: PathBuf,
@@ -64,10 +63,10 @@ struct Files {
 pub fn environment(
     proxy: SocketAddr,
     authority: &Authority,
-    direct: &[Pass],
+    direct: &[PassedHost],
 ) -> Result<Vec<(OsString, OsString)>, ProxyError> {
     let folder = authority.folder().join(FOLDER);
-    let files = Files {
+    let files = EnvironmentFiles {
         certificate: authority.certificate().to_owned(),
         bundle: authority.bundle().to_owned(),
         key_store: authority.folder().join("bundle.jks"),
@@ -80,7 +79,7 @@ pub fn environment(
     put(&files.key_store, &store)?;
     PYTHON.iter().try_for_each(|(name, content)| put(&files.python.join(name), content.as_bytes()))?;
     put(&files.node, NODE.as_bytes())?;
-    let direct: Vec<_> = direct.iter().flat_map(Pass::names).collect();
+    let direct: Vec<_> = direct.iter().flat_map(PassedHost::names).collect();
     Ok(variables(reachable(proxy), &files, &direct, &|name| env::var_os(name)))
 }
 
@@ -113,7 +112,7 @@ fn put(path: &Path, content: &[u8]) -> Result<(), ProxyError> {
 
 fn variables(
     proxy: SocketAddr,
-    files: &Files,
+    files: &EnvironmentFiles,
     direct: &[String],
     inherited: &dyn Fn(&str) -> Option<OsString>,
 ) -> Vec<(OsString, OsString)> {
@@ -199,7 +198,8 @@ mod tests {
     fn all_but(direct: &[&str], inherited: &[(&str, &str)]) -> Vec<(String, String)> {
         let path = |name: &str| PathBuf::from("/the data").join(name);
         let (certificate, bundle, key_store) = (path("ca.pem"), path("bundle.pem"), path("bundle.jks"));
-        let files = Files { certificate, bundle, key_store, python: path("python"), node: path("preload.cjs") };
+        let files =
+            EnvironmentFiles { certificate, bundle, key_store, python: path("python"), node: path("preload.cjs") };
         let inherited =
             |name: &str| inherited.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
         let direct: Vec<_> = direct.iter().map(|host| (*host).to_owned()).collect();

@@ -1,7 +1,7 @@
 //! Bodies of messages as they come.
 
-use super::{BadHead, Reader, named};
-use crate::peer::Broken;
+use super::{Http1Reader, InvalidHead, named};
+use crate::peer_error::PeerError;
 use bytes::Bytes;
 use cassette::{Header, HttpVersion};
 use httparse::EMPTY_HEADER;
@@ -22,24 +22,27 @@ pub(crate) enum Framing {
 
 impl Framing {
     /// Of a request. What two readers could take for different lengths is refused.
-    pub(crate) fn of_request(version: HttpVersion, headers: &[Header<'_>]) -> Result<Self, BadHead> {
+    pub(crate) fn of_request(version: HttpVersion, headers: &[Header<'_>]) -> Result<Self, InvalidHead> {
         let mut codings = headers.iter().filter(|header| header.is("transfer-encoding"));
         let mut lengths = headers.iter().filter(|header| header.is("content-length"));
         match (codings.next(), lengths.next()) {
             (None, None) => Ok(Self::Absent),
-            (Some(_), Some(_)) => Err(BadHead::new("the request has both Transfer-Encoding and Content-Length")),
+            (Some(_), Some(_)) => Err(InvalidHead::new("the request has both Transfer-Encoding and Content-Length")),
             (None, Some(length)) => {
                 if lengths.next().is_some() {
-                    return Err(BadHead::new("the request has more than one Content-Length"));
+                    return Err(InvalidHead::new("the request has more than one Content-Length"));
                 }
-                number(&length.value).map(Self::Known).ok_or(BadHead::new("Content-Length is no number"))
+                number(&length.value).map(Self::Known).ok_or(InvalidHead::new("Content-Length is not a number"))
             }
             (Some(coding), None) => {
                 if version == HttpVersion::Http10 {
-                    return Err(BadHead::new("HTTP/1.0 has no Transfer-Encoding"));
+                    return Err(InvalidHead::new("HTTP/1.0 has no Transfer-Encoding"));
                 }
                 if codings.next().is_some() || !coding.value.eq_ignore_ascii_case(b"chunked") {
-                    return Err(BadHead { status: 501, what: "the only Transfer-Encoding that is known is chunked" });
+                    return Err(InvalidHead {
+                        status: 501,
+                        what: "the only Transfer-Encoding that is known is chunked",
+                    });
                 }
                 Ok(Self::Chunked)
             }
@@ -65,7 +68,7 @@ impl Framing {
         let mut numbers = length.split(|&byte| byte == b',').map(|one| number(one.trim_ascii()));
         let first = numbers.next().flatten();
         let first = first.filter(|first| numbers.all(|other| other == Some(*first)));
-        first.map(Self::Known).ok_or_else(|| "the Content-Length of the response is no number".to_owned())
+        first.map(Self::Known).ok_or_else(|| "the Content-Length of the response is not a number".to_owned())
     }
 }
 
@@ -75,14 +78,14 @@ fn number(digits: &[u8]) -> Option<u64> {
 }
 
 /// Reads a body piece by piece: a piece is what came at once, and never of two chunks.
-pub(crate) struct Decoder {
-    state: State,
+pub(crate) struct BodyDecoder {
+    state: DecoderState,
     trailers: Vec<Header<'static>>,
     trailer_bytes_max: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum DecoderState {
     Known(u64),
     UntilEnd,
     ChunkSize,
@@ -95,20 +98,20 @@ enum State {
 /// A line with the size of a chunk is not longer; extensions are read over.
 const SIZE_LINE_BYTES_MAX: usize = 4096;
 
-impl Decoder {
+impl BodyDecoder {
     pub(crate) fn new(framing: Framing, trailer_bytes_max: usize) -> Self {
         let state = match framing {
-            Framing::Absent | Framing::Known(0) => State::Done,
-            Framing::Known(bytes) => State::Known(bytes),
-            Framing::Chunked => State::ChunkSize,
-            Framing::UntilEnd => State::UntilEnd,
+            Framing::Absent | Framing::Known(0) => DecoderState::Done,
+            Framing::Known(bytes) => DecoderState::Known(bytes),
+            Framing::Chunked => DecoderState::ChunkSize,
+            Framing::UntilEnd => DecoderState::UntilEnd,
         };
         Self { state, trailers: Vec::new(), trailer_bytes_max }
     }
 
     /// Whether all of it was read.
     pub(crate) fn is_done(&self) -> bool {
-        self.state == State::Done
+        self.state == DecoderState::Done
     }
 
     pub(crate) fn trailers(&self) -> &[Header<'static>] {
@@ -120,51 +123,53 @@ impl Decoder {
     }
 
     /// The next piece; `None` at the end. Nothing is lost if it is given up.
-    pub(crate) async fn next(&mut self, reader: &mut Reader) -> Result<Option<Bytes>, Broken> {
+    pub(crate) async fn next(&mut self, reader: &mut Http1Reader) -> Result<Option<Bytes>, PeerError> {
         loop {
             match self.state {
-                State::Done => return Ok(None),
-                State::Known(left) | State::Chunk(left) => return self.data(reader, left).await.map(Some),
-                State::UntilEnd => return self.until_end(reader).await,
-                State::ChunkSize => {
+                DecoderState::Done => return Ok(None),
+                DecoderState::Known(left) | DecoderState::Chunk(left) => {
+                    return self.data(reader, left).await.map(Some);
+                }
+                DecoderState::UntilEnd => return self.until_end(reader).await,
+                DecoderState::ChunkSize => {
                     let line = line(reader, SIZE_LINE_BYTES_MAX).await?;
                     self.state = match chunk_size(&line)? {
-                        0 => State::Trailers,
-                        size => State::Chunk(size),
+                        0 => DecoderState::Trailers,
+                        size => DecoderState::Chunk(size),
                     };
                 }
-                State::ChunkEnd => {
+                DecoderState::ChunkEnd => {
                     if !line(reader, 2).await?.is_empty() {
-                        return Err(Broken::Malformed("a chunk is longer than it says"));
+                        return Err(PeerError::Malformed("a chunk is longer than it says"));
                     }
-                    self.state = State::ChunkSize;
+                    self.state = DecoderState::ChunkSize;
                 }
-                State::Trailers => {
+                DecoderState::Trailers => {
                     self.trailers = trailers(reader, self.trailer_bytes_max).await?;
-                    self.state = State::Done;
+                    self.state = DecoderState::Done;
                 }
             }
         }
     }
 
-    async fn data(&mut self, reader: &mut Reader, left: u64) -> Result<Bytes, Broken> {
+    async fn data(&mut self, reader: &mut Http1Reader, left: u64) -> Result<Bytes, PeerError> {
         if reader.buffer.is_empty() {
             more(reader).await?;
         }
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(reader.buffer.len());
         let rest = left - count as u64;
         self.state = match (self.state, rest) {
-            (State::Chunk(_), 0) => State::ChunkEnd,
-            (State::Chunk(_), rest) => State::Chunk(rest),
-            (_, 0) => State::Done,
-            (_, rest) => State::Known(rest),
+            (DecoderState::Chunk(_), 0) => DecoderState::ChunkEnd,
+            (DecoderState::Chunk(_), rest) => DecoderState::Chunk(rest),
+            (_, 0) => DecoderState::Done,
+            (_, rest) => DecoderState::Known(rest),
         };
         Ok(reader.buffer.split_to(count).freeze())
     }
 
-    async fn until_end(&mut self, reader: &mut Reader) -> Result<Option<Bytes>, Broken> {
-        if reader.buffer.is_empty() && reader.fill().await.map_err(Broken::Io)? == 0 {
-            self.state = State::Done;
+    async fn until_end(&mut self, reader: &mut Http1Reader) -> Result<Option<Bytes>, PeerError> {
+        if reader.buffer.is_empty() && reader.fill().await.map_err(PeerError::Io)? == 0 {
+            self.state = DecoderState::Done;
             return Ok(None);
         }
         Ok(Some(reader.buffer.split().freeze()))
@@ -172,40 +177,42 @@ impl Decoder {
 }
 
 /// Waits for bytes, of which there must be some.
-async fn more(reader: &mut Reader) -> Result<(), Broken> {
+async fn more(reader: &mut Http1Reader) -> Result<(), PeerError> {
     match reader.fill().await {
-        Ok(0) => Err(Broken::Io(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended in the middle of a message"))),
+        Ok(0) => {
+            Err(PeerError::Io(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended in the middle of a message")))
+        }
         Ok(_) => Ok(()),
-        Err(error) => Err(Broken::Io(error)),
+        Err(error) => Err(PeerError::Io(error)),
     }
 }
 
 /// Takes a line off the buffer, without its CR LF.
-async fn line(reader: &mut Reader, bytes_max: usize) -> Result<Bytes, Broken> {
+async fn line(reader: &mut Http1Reader, bytes_max: usize) -> Result<Bytes, PeerError> {
     loop {
         if let Some(at) = memchr::memchr(b'\n', &reader.buffer) {
             let line = reader.buffer.split_to(at + 1).freeze();
             let Some(line) = line.strip_suffix(b"\r\n").map(<[u8]>::len).map(|length| line.slice(..length)) else {
-                return Err(Broken::Malformed("a line of a chunked body ends with something other than CR LF"));
+                return Err(PeerError::Malformed("a line of a chunked body ends with something other than CR LF"));
             };
             return Ok(line);
         }
         if reader.buffer.len() > bytes_max {
-            return Err(Broken::Malformed("a line of a chunked body is too long"));
+            return Err(PeerError::Malformed("a line of a chunked body is too long"));
         }
         more(reader).await?;
     }
 }
 
-fn chunk_size(line: &[u8]) -> Result<u64, Broken> {
+fn chunk_size(line: &[u8]) -> Result<u64, PeerError> {
     let end = line.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(line.len());
     let (digits, behind) = line.split_at(end);
     let is_extension = matches!(behind.trim_ascii_start(), [] | [b';', ..]) && !behind.contains(&b'\r');
     let size = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    size.filter(|_| is_extension).ok_or(Broken::Malformed("the size of a chunk is no number"))
+    size.filter(|_| is_extension).ok_or(PeerError::Malformed("the size of a chunk is not a number"))
 }
 
-async fn trailers(reader: &mut Reader, bytes_max: usize) -> Result<Vec<Header<'static>>, Broken> {
+async fn trailers(reader: &mut Http1Reader, bytes_max: usize) -> Result<Vec<Header<'static>>, PeerError> {
     loop {
         if reader.buffer.starts_with(b"\r\n") {
             let _ = reader.buffer.split_to(2);
@@ -216,12 +223,12 @@ async fn trailers(reader: &mut Reader, bytes_max: usize) -> Result<Vec<Header<'s
             let mut room = [EMPTY_HEADER; 64];
             let parsed = httparse::parse_headers(&lines, &mut room);
             let Ok(httparse::Status::Complete((_, headers))) = parsed else {
-                return Err(Broken::Malformed("the trailers are no headers"));
+                return Err(PeerError::Malformed("the trailers are not headers"));
             };
             return Ok(headers.iter().map(|one| Header::new(one.name, one.value.trim_ascii()).into_owned()).collect());
         }
         if reader.buffer.len() > bytes_max {
-            return Err(Broken::Malformed("the trailers are too long"));
+            return Err(PeerError::Malformed("the trailers are too long"));
         }
         more(reader).await?;
     }

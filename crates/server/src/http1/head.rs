@@ -18,12 +18,12 @@ pub(crate) struct RequestHead<'h> {
 
 /// A head that is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BadHead {
+pub(crate) struct InvalidHead {
     pub(crate) status: u16,
     pub(crate) what: &'static str,
 }
 
-impl BadHead {
+impl InvalidHead {
     pub(crate) fn new(what: &'static str) -> Self {
         Self { status: 400, what }
     }
@@ -40,9 +40,9 @@ pub(super) fn end_of_head(bytes: &[u8], looked_at: usize) -> Option<usize> {
 }
 
 /// Reads the head of a request. Its headers borrow from it.
-pub(crate) fn parse_request(head: &[u8]) -> Result<RequestHead<'_>, BadHead> {
+pub(crate) fn parse_request(head: &[u8]) -> Result<RequestHead<'_>, InvalidHead> {
     if has_bare_line_end(head) {
-        return Err(BadHead::new("a line of the head ends with something other than CR LF"));
+        return Err(InvalidHead::new("a line of the head ends with something other than CR LF"));
     }
     match request_with(head, &mut [EMPTY_HEADER; HEADERS_USUAL]) {
         Err(httparse::Error::TooManyHeaders) => request_with(head, &mut vec![EMPTY_HEADER; HEADERS_MAX]),
@@ -62,15 +62,15 @@ fn request_with<'h>(head: &'h [u8], room: &mut [httparse::Header<'h>]) -> Result
     }
 }
 
-fn refusal(error: httparse::Error) -> BadHead {
+fn refusal(error: httparse::Error) -> InvalidHead {
     match error {
-        httparse::Error::TooManyHeaders => BadHead { status: 431, what: "the request has more than 1024 headers" },
-        httparse::Error::Version => BadHead { status: 505, what: "the version is neither HTTP/1.0 nor HTTP/1.1" },
-        httparse::Error::HeaderName => BadHead::new(
+        httparse::Error::TooManyHeaders => InvalidHead { status: 431, what: "the request has more than 1024 headers" },
+        httparse::Error::Version => InvalidHead { status: 505, what: "the version is neither HTTP/1.0 nor HTTP/1.1" },
+        httparse::Error::HeaderName => InvalidHead::new(
             "the name of a header has a character that none can have, or a header goes on in a second line",
         ),
-        httparse::Error::HeaderValue => BadHead::new("the value of a header has a character that none can have"),
-        _ => BadHead::new("the first line is no METHOD TARGET VERSION"),
+        httparse::Error::HeaderValue => InvalidHead::new("the value of a header has a character that none can have"),
+        _ => InvalidHead::new("the first line is not METHOD TARGET VERSION"),
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn parse_response(head: &[u8], at_us: u64) -> Result<ResponseHead, St
         Err(httparse::Error::TooManyHeaders) => response_with(head, &mut vec![EMPTY_HEADER; HEADERS_MAX], at_us),
         parsed => parsed,
     }
-    .map_err(|error| format!("the head of the response is no HTTP: {error}"))
+    .map_err(|error| format!("the head of the response is not HTTP: {error}"))
 }
 
 fn response_with<'h>(

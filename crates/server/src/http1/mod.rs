@@ -1,6 +1,6 @@
 //! HTTP/1 as it is on the wire, read and written.
 //!
-//! What is kept on a tape is what was sent: names in their case, headers in their order, reason phrases, the boundaries of
+//! What is kept on a cassette is what was sent: names in their case, headers in their order, reason phrases, the boundaries of
 //! chunks. Libraries for HTTP give messages with all of this smoothed away, so heads and bodies are read here;
 //! [0020](../../../../docs/decisions/0020-http-is-kept-as-it-was-on-the-wire.md) has the reasons.
 //!
@@ -11,11 +11,11 @@ mod body;
 mod head;
 mod write;
 
-pub(crate) use body::{Decoder, Framing};
-pub(crate) use head::{BadHead, RequestHead, ResponseHead, named, parse_request, parse_response};
-pub(crate) use write::{Coding, Writer, put_headers, put_request_line, put_status_line};
+pub(crate) use body::{BodyDecoder, Framing};
+pub(crate) use head::{InvalidHead, RequestHead, ResponseHead, named, parse_request, parse_response};
+pub(crate) use write::{BodyCoding, Http1Writer, put_headers, put_request_line, put_status_line};
 
-use crate::stream::Stream;
+use crate::stream::ByteStream;
 use bytes::{Bytes, BytesMut};
 use std::io;
 use tokio::io::{AsyncReadExt, ReadHalf};
@@ -25,14 +25,14 @@ const READ_BYTES: usize = 8 << 10;
 const READ_BYTES_BULK: usize = 64 << 10;
 
 /// What comes from the other side.
-pub(crate) struct Reader {
-    pub(crate) io: ReadHalf<Stream>,
+pub(crate) struct Http1Reader {
+    pub(crate) io: ReadHalf<ByteStream>,
     pub(crate) buffer: BytesMut,
     is_bulk: bool,
 }
 
 /// Why no head was read.
-pub(crate) enum NoHead {
+pub(crate) enum ReadHeadError {
     /// The other side had nothing more to say.
     End,
     /// It ended in the middle of one, or the system failed.
@@ -41,8 +41,8 @@ pub(crate) enum NoHead {
     TooLong,
 }
 
-impl Reader {
-    pub(crate) fn new(io: ReadHalf<Stream>) -> Self {
+impl Http1Reader {
+    pub(crate) fn new(io: ReadHalf<ByteStream>) -> Self {
         Self { io, buffer: BytesMut::new(), is_bulk: false }
     }
 
@@ -55,25 +55,29 @@ impl Reader {
         Ok(count)
     }
 
-    /// Takes a head off the buffer, the empty line behind it included, waiting for it.
-    pub(crate) async fn head(&mut self, bytes_max: usize) -> Result<Bytes, NoHead> {
+    /// Takes a head off the buffer, the empty line after it included, waiting for it.
+    pub(crate) async fn head(&mut self, bytes_max: usize) -> Result<Bytes, ReadHeadError> {
         let mut looked_at = 0;
         loop {
             self.drop_empty_lines();
             if let Some(end) = head::end_of_head(&self.buffer, looked_at) {
-                return if end <= bytes_max { Ok(self.buffer.split_to(end).freeze()) } else { Err(NoHead::TooLong) };
+                return if end <= bytes_max {
+                    Ok(self.buffer.split_to(end).freeze())
+                } else {
+                    Err(ReadHeadError::TooLong)
+                };
             }
             if self.buffer.len() > bytes_max {
-                return Err(NoHead::TooLong);
+                return Err(ReadHeadError::TooLong);
             }
             looked_at = self.buffer.len().saturating_sub(3);
             let is_begun = !self.buffer.is_empty();
             match self.fill().await {
-                Ok(0) if is_begun => return Err(NoHead::Broken(io::ErrorKind::UnexpectedEof.into())),
-                Ok(0) => return Err(NoHead::End),
+                Ok(0) if is_begun => return Err(ReadHeadError::Broken(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => return Err(ReadHeadError::End),
                 Ok(_) => {}
-                Err(error) if is_begun => return Err(NoHead::Broken(error)),
-                Err(_) => return Err(NoHead::End),
+                Err(error) if is_begun => return Err(ReadHeadError::Broken(error)),
+                Err(_) => return Err(ReadHeadError::End),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Messages as they go.
 
-use crate::stream::Stream;
+use crate::stream::ByteStream;
 use bytes::{BufMut, BytesMut};
 use cassette::Header;
 use std::io::{self, Write as _};
@@ -8,7 +8,7 @@ use tokio::io::{AsyncWriteExt, WriteHalf};
 
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coding {
+pub(crate) enum BodyCoding {
     /// As it is: its length was said, or the connection ends with it.
     Plain,
     /// In chunks.
@@ -22,15 +22,15 @@ const COPIED_BYTES_MAX: usize = 16 << 10;
 const CHUNK_AROUND_BYTES: usize = 20;
 
 /// What goes to the other side. Nothing goes before it is flushed, or is more than is worth gathering.
-pub(crate) struct Writer {
-    pub(crate) io: WriteHalf<Stream>,
+pub(crate) struct Http1Writer {
+    pub(crate) io: WriteHalf<ByteStream>,
     pub(crate) buffer: BytesMut,
     /// How many bytes are on their way.
     pub(crate) sent: u64,
 }
 
-impl Writer {
-    pub(crate) fn new(io: WriteHalf<Stream>) -> Self {
+impl Http1Writer {
+    pub(crate) fn new(io: WriteHalf<ByteStream>) -> Self {
         Self { io, buffer: BytesMut::new(), sent: 0 }
     }
 
@@ -40,11 +40,11 @@ impl Writer {
     }
 
     /// Adds a piece of a body. In chunks, it is a chunk; one without bytes would be the end and is left out.
-    pub(crate) async fn data(&mut self, coding: Coding, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) async fn data(&mut self, coding: BodyCoding, bytes: &[u8]) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
-        if coding == Coding::Chunked {
+        if coding == BodyCoding::Chunked {
             let _ = write!((&mut self.buffer).writer(), "{:x}\r\n", bytes.len());
         }
         if bytes.len() <= COPIED_BYTES_MAX {
@@ -54,15 +54,15 @@ impl Writer {
             self.sent += bytes.len() as u64;
             self.io.write_all(bytes).await?;
         }
-        if coding == Coding::Chunked {
+        if coding == BodyCoding::Chunked {
             self.buffer.put_slice(b"\r\n");
         }
         if self.buffer.len() > COPIED_BYTES_MAX { self.send().await } else { Ok(()) }
     }
 
     /// Ends a body. Trailers go with chunks only.
-    pub(crate) fn finish(&mut self, coding: Coding, trailers: &[Header<'_>]) {
-        if coding == Coding::Chunked {
+    pub(crate) fn finish(&mut self, coding: BodyCoding, trailers: &[Header<'_>]) {
+        if coding == BodyCoding::Chunked {
             self.buffer.put_slice(b"0\r\n");
             put_headers(&mut self.buffer, trailers.iter());
             self.buffer.put_slice(b"\r\n");
@@ -98,7 +98,7 @@ pub(crate) fn put_status_line(out: &mut BytesMut, status: u16, reason: &[u8]) {
     out.put_slice(b"\r\n");
 }
 
-/// Adds headers, each a line. Line ends in what a tape holds would be more headers, so they become spaces.
+/// Adds headers, each a line. Line ends in what a cassette holds would be more headers, so they become spaces.
 pub(crate) fn put_headers<'h>(out: &mut BytesMut, headers: impl Iterator<Item = &'h Header<'h>>) {
     for header in headers {
         put_line(out, &header.name, &header.value);

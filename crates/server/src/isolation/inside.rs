@@ -1,7 +1,9 @@
 //! The process that makes a network of its own and becomes a program in it; or joins that of a program, and connects in it.
 
-use super::netlink;
-use super::{CONNECT, CONNECTED, FAILED, FOR_BRIDGE, FOR_NAMES, FOR_PROXY, FOR_WATCH, MAKING_TIME, SOCKETS, watch};
+use super::rendezvous::{
+    CONNECT, CONNECTED, FAILED, FOR_BRIDGE, FOR_NAMES, FOR_PROXY, FOR_WATCH, MAKING_TIME, SOCKETS,
+};
+use super::{netlink, watch};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{getegid, geteuid};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -20,9 +22,9 @@ use std::process::{Command, ExitCode};
 const NAMES_PORT: u16 = 53;
 
 /// A socket and what it is for.
-type Tagged = (u8, OwnedFd);
+type TaggedSocket = (u8, OwnedFd);
 
-/// Makes a network and becomes a program in it, as [`Isolation::command`](super::Isolation::command) says by the words behind its
+/// Makes a network and becomes a program in it, as [`Isolation::command`](super::Isolation::command) says by the words after its
 /// verb. It is for a process that has one thread and has done nothing. It returns if that fails; the process that started it says why.
 /// With other words, which only the proxy knows, it connects to an address in the network of such a program, for the proxy.
 pub fn become_isolated(words: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -52,7 +54,7 @@ pub fn become_isolated(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Makes the network, and opens what is to be listened to in it.
-fn open(proxy: &str, bridges: &str) -> Result<Vec<Tagged>, String> {
+fn open(proxy: &str, bridges: &str) -> Result<Vec<TaggedSocket>, String> {
     let doing = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let address = |text: &str| text.parse::<SocketAddr>().map_err(|error| format!("`{text}`: {error}"));
     separate().map_err(doing("a network of its own"))?;
@@ -87,7 +89,7 @@ fn separate() -> io::Result<()> {
 }
 
 /// Connects to an address in the network of a process.
-fn connect(process: &str, address: &str) -> Result<Vec<Tagged>, String> {
+fn connect(process: &str, address: &str) -> Result<Vec<TaggedSocket>, String> {
     let joined = join(process).map_err(|error| format!("the network of the program: {error}"));
     let address = address.parse::<SocketAddr>().map_err(|error| format!("`{address}`: {error}"));
     let stream = TcpStream::connect((joined.and(address))?).map_err(|error| error.to_string())?;
@@ -115,7 +117,7 @@ fn name_servers(text: &str) -> impl Iterator<Item = IpAddr> {
     servers.into_iter().chain(usual)
 }
 
-fn send(channel: &UnixStream, sockets: &[Tagged]) -> io::Result<()> {
+fn send(channel: &UnixStream, sockets: &[TaggedSocket]) -> io::Result<()> {
     let tags: Vec<u8> = std::iter::once(SOCKETS).chain(sockets.iter().map(|(tag, _)| *tag)).collect();
     let files: Vec<_> = sockets.iter().map(|(_, socket)| socket.as_fd()).collect();
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(files.len()))];

@@ -7,7 +7,7 @@
 //!    that to the proxy, and becomes the program that was asked for: its process, signals and files are as they would be otherwise.
 //!    [`inside`] is that part.
 //! 2. All addresses lead to the namespace's own loopback, where nobody listens: a connection past the proxy is refused at once. A
-//!    [`Watch`] sees it, and says where it was to go.
+//!    [`BypassWatch`] sees it, and says where it was to go.
 //! 3. Names are looked up at a [server](names) that gives each an address of its own, so that a connection is named by its host.
 //! 4. What is on the user's own loopback, and is to be reached, is [bridged](bridge): a port inside is a port outside.
 //!
@@ -15,58 +15,34 @@
 //! to get out finds a way, such as a Unix socket of a service that is outside.
 
 mod bridge;
+mod connector;
 mod inside;
 mod names;
 mod netlink;
+mod rendezvous;
+mod sockets;
 mod watch;
 
+pub(crate) use connector::InsideConnector;
 pub use inside::become_isolated;
-pub(crate) use watch::Watch;
+pub use rendezvous::BRIDGES_MAX;
+pub(crate) use sockets::InsideSockets;
+pub(crate) use watch::BypassWatch;
 
-use crate::Proxy;
-use rustix::io::Errno;
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg, sockopt};
+use crate::proxy::Proxy;
+use rendezvous::{BECOME, RendezvousSocket, receive};
+use sockets::ReceivedSockets;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{self, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::OwnedFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr as UnixAddr, UnixListener, UnixStream};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// More ports of the user's loopback are not bridged.
-pub const BRIDGES_MAX: usize = 64;
-
-/// How long the namespace may take to be made.
-const MAKING_TIME: Duration = Duration::from_secs(10);
-/// How often it is looked whether it is.
-const LOOKED_AT: Duration = Duration::from_micros(500);
-/// A message of the other process is not longer.
-const MESSAGE_BYTES_MAX: usize = 4 << 10;
-
-/// What a message of the other process begins with: sockets, each with what it is for, or an error.
-const SOCKETS: u8 = b'+';
-const FAILED: u8 = b'-';
-const FOR_PROXY: u8 = b'p';
-const FOR_BRIDGE: u8 = b'b';
-const FOR_NAMES: u8 = b'n';
-const FOR_WATCH: u8 = b'w';
-const CONNECTED: u8 = b'c';
-
-/// What the other process is to do: become a program, or connect to an address in the network of a process.
-const BECOME: &str = "become";
-const CONNECT: &str = "connect";
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::process::{Child, Command};
 
 /// A program that is to be started in a network of its own.
 #[derive(Debug)]
 pub struct Isolation {
-    meeting: Meeting,
+    meeting: RendezvousSocket,
     verb: OsString,
     proxy: SocketAddr,
     bridges: Vec<SocketAddr>,
@@ -100,13 +76,13 @@ impl Isolation {
     /// # Errors
     /// The system gives no socket.
     pub fn prepare(proxy: &Proxy, bridges: &[SocketAddr]) -> Result<Self, IsolationError> {
-        let meeting = Meeting::open().map_err(|error| IsolationError::Unavailable(error.to_string()))?;
+        let meeting = RendezvousSocket::open().map_err(|error| IsolationError::Unavailable(error.to_string()))?;
         let bridges: BTreeSet<_> = bridges.iter().copied().collect();
         let bridges = bridges.into_iter().take(BRIDGES_MAX).collect();
         Ok(Self { meeting, verb: OsString::new(), proxy: crate::environment::reachable(proxy.address()), bridges })
     }
 
-    /// The command that starts a program inside: this program again, which is to call [`become_isolated`] with the words behind
+    /// The command that starts a program inside: this program again, which is to call [`become_isolated`] with the words after
     /// `verb` before it does anything else.
     ///
     /// # Errors
@@ -127,8 +103,8 @@ impl Isolation {
         let unavailable = |error: io::Error| IsolationError::Unavailable(error.to_string());
         let mut channel = self.meeting.with(child).map_err(unavailable)?;
         let sockets = receive(&channel).map_err(unavailable)?;
-        let door = Door { verb: self.verb, process: child.id(), bridges: self.bridges.clone() };
-        let mut network = Network { bridges: self.bridges.into_iter(), opened: Opened::default() };
+        let door = InsideConnector { verb: self.verb, process: child.id(), bridges: self.bridges.clone() };
+        let mut network = ReceivedSockets { bridges: self.bridges.into_iter(), opened: InsideSockets::default() };
         sockets.into_iter().try_for_each(|(tag, socket)| network.add(tag, socket)).map_err(unavailable)?;
         proxy.serve_inside(network.opened, door).map_err(unavailable)?;
         channel.write_all(b"\n").map_err(unavailable)?;
@@ -138,162 +114,5 @@ impl Isolation {
             Ok(code) => Err(IsolationError::NotStarted(io::Error::from_raw_os_error(code))),
             Err(_) => Ok(()),
         }
-    }
-}
-
-/// A socket at which another process of this program meets this one.
-#[derive(Debug)]
-struct Meeting {
-    listener: UnixListener,
-    name: String,
-}
-
-impl Meeting {
-    fn open() -> io::Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (since, number) = (crate::session::now_ns(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let name = format!("metroon-isolation-{}-{since}-{number}", std::process::id());
-        let listener = UnixListener::bind_addr(&UnixAddr::from_abstract_name(&name)?)?;
-        listener.set_nonblocking(true)?;
-        Ok(Self { listener, name })
-    }
-
-    /// The command that starts the other process.
-    fn command(&self, verb: &OsStr, words: [&str; 3]) -> io::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg(verb).arg(&self.name).args(words);
-        Ok(command)
-    }
-
-    /// Waits for the process that was started.
-    fn with(&self, child: &mut Child) -> io::Result<UnixStream> {
-        let until = Instant::now() + MAKING_TIME;
-        loop {
-            match self.listener.accept() {
-                Ok((channel, _)) if is_of(&channel, child) => {
-                    channel.set_nonblocking(false)?;
-                    channel.set_read_timeout(Some(MAKING_TIME))?;
-                    return Ok(channel);
-                }
-                Ok(_) => {}
-                Err(_) if child.try_wait()?.is_none() && Instant::now() < until => std::thread::sleep(LOOKED_AT),
-                Err(_) => return Err(io::Error::other("the process that was to make it ended")),
-            }
-        }
-    }
-}
-
-/// Whether the other side of a connection is a process.
-fn is_of(channel: &UnixStream, child: &Child) -> bool {
-    let process = i32::try_from(child.id()).ok();
-    sockopt::socket_peercred(channel).is_ok_and(|peer| Some(peer.pid.as_raw_nonzero().get()) == process)
-}
-
-/// The sockets that the other process opened, each with what it is for.
-fn receive(channel: &UnixStream) -> io::Result<Vec<(u8, OwnedFd)>> {
-    let mut bytes = vec![0; MESSAGE_BYTES_MAX];
-    let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(BRIDGES_MAX + 8))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let received = loop {
-        let mut slices = [IoSliceMut::new(&mut bytes)];
-        match recvmsg(channel, &mut slices, &mut control, RecvFlags::CMSG_CLOEXEC) {
-            Err(Errno::INTR) => {}
-            outcome => break outcome?,
-        }
-    };
-    let sockets = control.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(sockets) => Some(sockets),
-        _ => None,
-    });
-    let sockets: Vec<_> = sockets.flatten().collect();
-    match bytes[..received.bytes].split_first() {
-        Some((&SOCKETS, tags)) if tags.len() == sockets.len() => Ok(tags.iter().copied().zip(sockets).collect()),
-        Some((&FAILED, why)) => Err(io::Error::other(String::from_utf8_lossy(why).into_owned())),
-        _ => Err(io::Error::other("the process that was to make it ended")),
-    }
-}
-
-/// The way from the proxy into the network of a program, to servers that the program starts itself: a process of this program, for a
-/// moment, that connects there.
-#[derive(Debug)]
-pub(crate) struct Door {
-    verb: OsString,
-    process: u32,
-    bridges: Vec<SocketAddr>,
-}
-
-impl Door {
-    /// Whether a port of loopback is inside, and not one that is led outside.
-    pub(crate) fn leads_to(&self, port: u16) -> bool {
-        !self.bridges.iter().any(|bridge| bridge.port() == port)
-    }
-
-    /// Connects to an address inside.
-    pub(crate) fn connect(&self, to: SocketAddr) -> io::Result<TcpStream> {
-        let meeting = Meeting::open()?;
-        let mut command = meeting.command(&self.verb, [CONNECT, &self.process.to_string(), &to.to_string()])?;
-        let mut child = command.stdin(Stdio::null()).spawn()?;
-        let received = meeting.with(&mut child).and_then(|channel| receive(&channel));
-        // If it hangs, it has nothing to do any more.
-        let _ = child.kill();
-        child.wait()?;
-        let sockets = received?.into_iter().find(|(tag, _)| *tag == CONNECTED);
-        let (_, socket) = sockets.ok_or_else(|| io::Error::other("no connection was made"))?;
-        Ok(TcpStream::from(socket))
-    }
-}
-
-/// What was opened in a network, for the proxy.
-#[derive(Debug, Default)]
-pub(crate) struct Opened {
-    pub(crate) proxy: Option<TcpListener>,
-    /// Each with the address outside.
-    pub(crate) bridges: Vec<(TcpListener, SocketAddr)>,
-    pub(crate) names: Vec<UdpSocket>,
-    pub(crate) taps: Vec<OwnedFd>,
-}
-
-impl Opened {
-    /// Serves all of it but the listener of the proxy, on the thread of the runtime that this is called in.
-    pub(crate) fn serve(self) -> io::Result<(Arc<Watch>, Option<TcpListener>)> {
-        let servers = self.names.iter().filter_map(watch::server_of).collect();
-        let watch = Arc::new(Watch::new(self.taps, servers));
-        watch.begin()?;
-        for socket in self.names {
-            tokio::spawn(names::serve(tokio::net::UdpSocket::from_std(socket)?, watch.clone()));
-        }
-        for (listener, outside) in self.bridges {
-            tokio::spawn(bridge::serve(tokio::net::TcpListener::from_std(listener)?, outside));
-        }
-        Ok((watch, self.proxy))
-    }
-}
-
-struct Network {
-    /// Those whose socket did not come yet.
-    bridges: std::vec::IntoIter<SocketAddr>,
-    opened: Opened,
-}
-
-impl Network {
-    fn add(&mut self, tag: u8, socket: OwnedFd) -> io::Result<()> {
-        let opened = &mut self.opened;
-        match tag {
-            FOR_PROXY | FOR_BRIDGE => {
-                let listener = TcpListener::from(socket);
-                listener.set_nonblocking(true)?;
-                match if tag == FOR_BRIDGE { self.bridges.next() } else { None } {
-                    Some(outside) => opened.bridges.push((listener, outside)),
-                    None => opened.proxy = Some(listener),
-                }
-            }
-            FOR_NAMES => {
-                let names = UdpSocket::from(socket);
-                names.set_nonblocking(true)?;
-                opened.names.push(names);
-            }
-            _ => opened.taps.push(socket),
-        }
-        Ok(())
     }
 }

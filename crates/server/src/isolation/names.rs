@@ -3,7 +3,7 @@
 //! Every name has an address of this network, at which nobody answers, so that a program goes on to the connection that it wants
 //! the name for, and the connection can be named. Names of addresses, and records of other types, there are none.
 
-use super::Watch;
+use super::watch::BypassWatch;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use tokio::net::UdpSocket;
@@ -24,7 +24,7 @@ const FAILED: u8 = 2;
 const NO_SUCH_NAME: u8 = 3;
 
 /// Answers questions until the proxy ends.
-pub(super) async fn serve(socket: UdpSocket, watch: Arc<Watch>) {
+pub(super) async fn serve(socket: UdpSocket, watch: Arc<BypassWatch>) {
     let mut question = [0; MESSAGE_BYTES_MAX];
     while let Ok((count, from)) = socket.recv_from(&mut question).await {
         if let Some(answer) = answer(&question[..count], |name| watch.address_of(name)) {

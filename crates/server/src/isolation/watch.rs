@@ -38,7 +38,7 @@ fn tap(kind: u16, filter: &[SockFilter]) -> io::Result<OwnedFd> {
     Ok(socket.into())
 }
 
-/// Instructions of the packet filter (bpf(4)): load a byte, a byte behind the head of IPv4, the length of that; compare; give.
+/// Instructions of the packet filter (bpf(4)): load a byte, a byte after the head of IPv4, the length of that; compare; give.
 const BYTE: u16 = 0x30;
 const BYTE_BEHIND: u16 = 0x50;
 const HEAD_LENGTH: u16 = 0xb1;
@@ -73,32 +73,32 @@ fn ipv6_filter() -> [SockFilter; 7] {
 
 /// What goes past the proxy.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct BypassWatch {
     /// Sockets for datagrams, though not of UDP.
     taps: Vec<UdpSocket>,
     /// Where names are looked up.
     servers: Vec<SocketAddr>,
-    seen: Mutex<Seen>,
+    seen: Mutex<BypassRecord>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct BypassRecord {
     names: HashMap<Ipv4Addr, String>,
     addresses: HashMap<String, Ipv4Addr>,
     /// What was to be reached outside, and how often.
     outside: BTreeMap<String, u64>,
     /// Ports of loopback that were to be reached, and those that answered.
-    asked: BTreeSet<SocketAddr>,
+    requested: BTreeSet<SocketAddr>,
     answered: BTreeSet<u16>,
 }
 
-impl Watch {
+impl BypassWatch {
     pub(crate) fn new(taps: Vec<OwnedFd>, servers: Vec<SocketAddr>) -> Self {
         let taps = taps.into_iter().map(UdpSocket::from).collect();
         Self { taps, servers, seen: Mutex::default() }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, BypassRecord> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -151,7 +151,7 @@ impl Watch {
         let mut seen = self.seen();
         let Packet { from, to, .. } = packet;
         match (packet.protocol, packet.flags & (SYN | ACK)) {
-            (TCP, SYN) if to.ip().is_loopback() => drop(seen.asked.insert(to)),
+            (TCP, SYN) if to.ip().is_loopback() => drop(seen.requested.insert(to)),
             (TCP, SYN) => seen.count(to, ""),
             (TCP, _) => drop(seen.answered.insert(from.port())),
             (UDP, _) if is_outside(to.ip()) && !self.servers.contains(&to) => seen.count(to, "udp "),
@@ -164,12 +164,12 @@ impl Watch {
         self.take();
         let seen = self.seen();
         let outside = seen.outside.iter().map(|(place, count)| (place.clone(), *count)).collect();
-        let silent = seen.asked.iter().filter(|asked| !seen.answered.contains(&asked.port()));
+        let silent = seen.requested.iter().filter(|address| !seen.answered.contains(&address.port()));
         (outside, silent.take(DETAILS_MAX).copied().collect())
     }
 }
 
-impl Seen {
+impl BypassRecord {
     fn count(&mut self, to: SocketAddr, before: &str) {
         let name = if let IpAddr::V4(address) = to.ip() { self.names.get(&address) } else { None };
         let place = match name {
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn what_goes_outside_is_named() {
-        let watch = Watch::new(Vec::new(), vec!["10.0.0.2:53".parse().unwrap()]);
+        let watch = BypassWatch::new(Vec::new(), vec!["10.0.0.2:53".parse().unwrap()]);
         let named = watch.address_of("frog.test").unwrap();
         assert_eq!(watch.address_of("frog.test"), Some(named));
         let first = packet(FIRST);

@@ -1,28 +1,30 @@
 //! Making connections.
 
-use super::link::{Http1, Link};
-use super::{Network, Route, bracketed};
-use crate::http1::{NoHead, Reader, parse_response};
-use crate::options::UpstreamProxy;
-use crate::peer::Broken;
-use crate::stream::Stream;
+use super::link::{Http1Connection, ServerConnection};
+use super::route::{Route, bracketed};
+use super::tls::TlsConnectors;
+use crate::error::ProxyError;
+use crate::http1::{Http1Reader, ReadHeadError, parse_response};
+use crate::options::{Limits, ProxyOptions, Resolve, UpstreamProxy, is_loopback};
+use crate::peer_error::PeerError;
+use crate::stream::ByteStream;
 use cassette::{NetworkError, NetworkErrorKind};
 use rustls::pki_types::ServerName;
-use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, lookup_host};
 
 /// What a network did instead of answering.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct NetworkFailure {
     pub(crate) kind: NetworkErrorKind,
     pub(crate) message: String,
 }
 
-impl Failure {
+impl NetworkFailure {
     pub(crate) fn new(kind: NetworkErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
@@ -49,56 +51,101 @@ impl Failure {
     }
 
     /// Of a message that did not come to its end.
-    pub(crate) fn of_broken(broken: &Broken) -> Self {
+    pub(crate) fn of_broken(broken: &PeerError) -> Self {
         match broken {
-            Broken::Io(error) => Self::of(error, "the server ended the connection"),
-            Broken::Stream(error) => match error.get_io() {
+            PeerError::Io(error) => Self::of(error, "the server ended the connection"),
+            PeerError::Stream(error) => match error.get_io() {
                 Some(error) => Self::of(error, "the server ended the connection"),
                 None => Self::new(NetworkErrorKind::Reset, format!("the server ended the stream: {error}")),
             },
-            Broken::Malformed(what) => Self::new(NetworkErrorKind::Protocol, *what),
-            Broken::Stalled(time) => Self::timeout(*time, "the server sent nothing"),
+            PeerError::Malformed(what) => Self::new(NetworkErrorKind::Protocol, *what),
+            PeerError::Stalled(time) => Self::timeout(*time, "the server sent nothing"),
         }
     }
 
-    /// As it is on a tape.
+    /// As it is on a cassette.
     pub(crate) fn error(&self) -> NetworkError<'static> {
         NetworkError { kind: self.kind, message: self.message.clone().into() }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for NetworkFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind, self.message)
     }
 }
 
-impl Network {
+/// How servers are reached.
+pub(crate) struct Connector {
+    resolve: Vec<Resolve>,
+    proxy: Option<UpstreamProxy>,
+    pub(super) connect_time: Duration,
+    head_bytes_max: usize,
+    tls: TlsConnectors,
+    #[cfg(target_os = "linux")]
+    passes: Vec<crate::PassedHost>,
+    /// The way to the loopback of a program that has one of its own.
+    #[cfg(target_os = "linux")]
+    door: std::sync::OnceLock<Arc<crate::isolation::InsideConnector>>,
+}
+
+impl Connector {
+    pub(crate) fn new(options: &ProxyOptions) -> Result<Self, ProxyError> {
+        let Limits { connect, head_bytes, .. } = options.limits;
+        Ok(Self {
+            resolve: options.resolve.clone(),
+            proxy: options.upstream_proxy.clone(),
+            connect_time: connect,
+            head_bytes_max: head_bytes,
+            tls: TlsConnectors::new(&options.upstream_roots)?,
+            #[cfg(target_os = "linux")]
+            passes: options.passes.clone(),
+            #[cfg(target_os = "linux")]
+            door: std::sync::OnceLock::new(),
+        })
+    }
+
+    /// Reaches hosts of loopback that pass by this door, from now on.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn isolate(&self, door: crate::isolation::InsideConnector) {
+        let _ = self.door.set(Arc::new(door));
+    }
+
+    /// The door to a host that passes, if it is on the program's own loopback.
+    #[cfg(target_os = "linux")]
+    fn door_to(&self, route: &Route) -> Option<Arc<crate::isolation::InsideConnector>> {
+        let passes = self.passes.iter().any(|pass| pass.takes(&route.host, route.port));
+        let is_inside = passes && is_loopback(&route.host);
+        self.door.get().filter(|door| is_inside && door.leads_to(route.port)).cloned()
+    }
+
     /// Makes a connection.
-    pub(super) async fn connect(&self, route: &Route) -> Result<Link, Failure> {
-        let stream = self.way(route).await?;
+    pub(super) async fn connect(&self, route: &Route) -> Result<ServerConnection, NetworkFailure> {
+        let stream = self.open_stream(route).await?;
         match self.proxy_for(route) {
-            Some(proxy) if !route.is_secure => Ok(Link::Http1(Http1::new(stream, Some(proxy.authorization.clone())))),
+            Some(proxy) if !route.is_secure => {
+                Ok(ServerConnection::Http1(Http1Connection::new(stream, Some(proxy.authorization.clone()))))
+            }
             _ if route.is_secure => self.secure(stream, route).await,
             _ if route.may_be_http2 => self.speak_http2(stream).await,
-            _ => Ok(Link::Http1(Http1::new(stream, None))),
+            _ => Ok(ServerConnection::Http1(Http1Connection::new(stream, None))),
         }
     }
 
     /// Makes a connection on which nothing is said yet: to a server, or, if it is not a secure one, to the proxy that requests for
     /// it go through.
-    pub(super) async fn way(&self, route: &Route) -> Result<Stream, Failure> {
+    pub(super) async fn open_stream(&self, route: &Route) -> Result<ByteStream, NetworkFailure> {
         #[cfg(target_os = "linux")]
         if let Some(door) = self.door_to(route) {
-            return through(door, route).await.map(Stream::from);
+            return through(door, route).await.map(ByteStream::from);
         }
         if let Some(address) = self.mapped(route) {
-            return tcp_to(&[address], &route.authority()).await.map(Stream::from);
+            return tcp_to(&[address], &route.authority()).await.map(ByteStream::from);
         }
         let Some(proxy) = self.proxy_for(route) else {
-            return named_tcp(&route.host, route.port).await.map(Stream::from);
+            return named_tcp(&route.host, route.port).await.map(ByteStream::from);
         };
-        let stream = Stream::from(named_tcp(&proxy.host, proxy.port).await?);
+        let stream = ByteStream::from(named_tcp(&proxy.host, proxy.port).await?);
         if route.is_secure { self.tunnel(stream, route, proxy).await } else { Ok(stream) }
     }
 
@@ -115,59 +162,70 @@ impl Network {
     }
 
     /// Asks another proxy for a way to a server.
-    async fn tunnel(&self, mut stream: Stream, route: &Route, proxy: &UpstreamProxy) -> Result<Stream, Failure> {
+    async fn tunnel(
+        &self,
+        mut stream: ByteStream,
+        route: &Route,
+        proxy: &UpstreamProxy,
+    ) -> Result<ByteStream, NetworkFailure> {
         let place = format!("{}:{}", bracketed(&route.host), route.port);
         let authorization = proxy.authorization.as_ref().map(|value| format!("Proxy-Authorization: {value}\r\n"));
         let authorization = authorization.unwrap_or_default();
         let ask = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{authorization}\r\n");
-        let failed = |error: io::Error| Failure::of(&error, "the upstream proxy ended the connection");
+        let failed = |error: io::Error| NetworkFailure::of(&error, "the upstream proxy ended the connection");
         stream.write_all(ask.as_bytes()).await.map_err(failed)?;
         let (read, write) = tokio::io::split(stream);
-        let mut reader = Reader::new(read);
+        let mut reader = Http1Reader::new(read);
         let head = reader.head(self.head_bytes_max).await.map_err(|error| match error {
-            NoHead::Broken(error) => failed(error),
-            NoHead::End => failed(io::ErrorKind::UnexpectedEof.into()),
-            NoHead::TooLong => Failure::new(NetworkErrorKind::Protocol, "the upstream proxy answered too much"),
+            ReadHeadError::Broken(error) => failed(error),
+            ReadHeadError::End => failed(io::ErrorKind::UnexpectedEof.into()),
+            ReadHeadError::TooLong => {
+                NetworkFailure::new(NetworkErrorKind::Protocol, "the upstream proxy answered too much")
+            }
         })?;
-        let answer = parse_response(&head, 0).map_err(|what| Failure::new(NetworkErrorKind::Protocol, what))?;
+        let answer = parse_response(&head, 0).map_err(|what| NetworkFailure::new(NetworkErrorKind::Protocol, what))?;
         let status = answer.status();
         if !(200..300).contains(&status) {
             let message = format!("the upstream proxy answered {status} when it was asked for a way to {place}");
-            return Err(Failure::new(NetworkErrorKind::Other, message));
+            return Err(NetworkFailure::new(NetworkErrorKind::Other, message));
         }
         Ok(reader.io.unsplit(write).with_ahead(reader.buffer.freeze()))
     }
 
-    async fn secure(&self, stream: Stream, route: &Route) -> Result<Link, Failure> {
-        let failed = |what: String| Failure::new(NetworkErrorKind::Tls, what);
+    async fn secure(&self, stream: ByteStream, route: &Route) -> Result<ServerConnection, NetworkFailure> {
+        let failed = |what: String| NetworkFailure::new(NetworkErrorKind::Tls, what);
         let connector = self.tls.connector(route.may_be_http2).map_err(failed)?;
         let name = route.server_name.as_ref().unwrap_or(&route.host);
         let server_name = ServerName::try_from(name.clone());
         let server_name = server_name.map_err(|_| failed(format!("`{name}` can be in no certificate")))?;
         let secured = connector.connect(server_name, stream).await;
-        let stream = Stream::from(secured.map_err(|error| tls_failure(&error, name))?);
-        if stream.speaks_h2() { self.speak_http2(stream).await } else { Ok(Link::Http1(Http1::new(stream, None))) }
+        let stream = ByteStream::from(secured.map_err(|error| tls_failure(&error, name))?);
+        if stream.speaks_h2() {
+            self.speak_http2(stream).await
+        } else {
+            Ok(ServerConnection::Http1(Http1Connection::new(stream, None)))
+        }
     }
 
-    async fn speak_http2(&self, stream: Stream) -> Result<Link, Failure> {
+    async fn speak_http2(&self, stream: ByteStream) -> Result<ServerConnection, NetworkFailure> {
         let mut builder = h2::client::Builder::new();
         builder.enable_push(false).initial_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES);
         builder.max_header_list_size(u32::try_from(self.head_bytes_max).unwrap_or(u32::MAX));
         let (sender, connection) =
-            builder.handshake(stream).await.map_err(|error| Failure::of_broken(&error.into()))?;
+            builder.handshake(stream).await.map_err(|error| NetworkFailure::of_broken(&error.into()))?;
         // It ends when nobody has a sender any more, and its errors reach who waits for a response.
         tokio::spawn(async move { drop(connection.await) });
-        Ok(Link::Http2(sender))
+        Ok(ServerConnection::Http2(sender))
     }
 }
 
 /// How much may be under way on a stream.
 pub(crate) const WINDOW_BYTES: u32 = 1 << 20;
 
-fn tls_failure(error: &io::Error, name: &str) -> Failure {
+fn tls_failure(error: &io::Error, name: &str) -> NetworkFailure {
     let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let doing = format!("no secure connection to {name}");
-    let mut failure = Failure::of(error, &doing);
+    let mut failure = NetworkFailure::of(error, &doing);
     if of_tls.is_some() {
         failure.kind = NetworkErrorKind::Tls;
     }
@@ -179,7 +237,7 @@ fn tls_failure(error: &io::Error, name: &str) -> Failure {
 
 /// A connection to the loopback of a program that has one of its own.
 #[cfg(target_os = "linux")]
-async fn through(door: std::sync::Arc<crate::isolation::Door>, route: &Route) -> Result<TcpStream, Failure> {
+async fn through(door: Arc<crate::isolation::InsideConnector>, route: &Route) -> Result<TcpStream, NetworkFailure> {
     let ip = route.host.parse().unwrap_or(IpAddr::from([127, 0, 0, 1]));
     let to = SocketAddr::new(ip, route.port);
     let connected = tokio::task::spawn_blocking(move || door.connect(to)).await.map_err(io::Error::other);
@@ -187,25 +245,27 @@ async fn through(door: std::sync::Arc<crate::isolation::Door>, route: &Route) ->
         tcp.set_nonblocking(true)?;
         TcpStream::from_std(tcp)
     });
-    tcp.map_err(|error| Failure::new(NetworkErrorKind::Refused, format!("{to}, in the program's own network: {error}")))
+    tcp.map_err(|error| {
+        NetworkFailure::new(NetworkErrorKind::Refused, format!("{to}, in the program's own network: {error}"))
+    })
 }
 
-async fn named_tcp(host: &str, port: u16) -> Result<TcpStream, Failure> {
+async fn named_tcp(host: &str, port: u16) -> Result<TcpStream, NetworkFailure> {
     let shown = format!("{}:{port}", bracketed(host));
     if let Ok(address) = host.parse::<IpAddr>() {
         return tcp_to(&[SocketAddr::new(address, port)], &shown).await;
     }
     let found = lookup_host((host, port)).await;
     let found: Vec<_> =
-        found.map_err(|error| Failure::new(NetworkErrorKind::Dns, format!("{host}: {error}")))?.collect();
+        found.map_err(|error| NetworkFailure::new(NetworkErrorKind::Dns, format!("{host}: {error}")))?.collect();
     if found.is_empty() {
-        return Err(Failure::new(NetworkErrorKind::Dns, format!("{host} has no address")));
+        return Err(NetworkFailure::new(NetworkErrorKind::Dns, format!("{host} has no address")));
     }
     tcp_to(&found, &shown).await
 }
 
 /// The first of several addresses that answers. Each but the last has little time.
-async fn tcp_to(addresses: &[SocketAddr], shown: &str) -> Result<TcpStream, Failure> {
+async fn tcp_to(addresses: &[SocketAddr], shown: &str) -> Result<TcpStream, NetworkFailure> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for (left, address) in addresses.iter().enumerate().map(|(at, address)| (addresses.len() - at, address)) {
         let time = if left > 1 { FIRST_ADDRESS_TIME } else { Duration::MAX };
@@ -219,7 +279,7 @@ async fn tcp_to(addresses: &[SocketAddr], shown: &str) -> Result<TcpStream, Fail
             Err(_) => last = io::ErrorKind::TimedOut.into(),
         }
     }
-    Err(Failure::of(&last, shown))
+    Err(NetworkFailure::of(&last, shown))
 }
 
 const FIRST_ADDRESS_TIME: Duration = Duration::from_secs(5);

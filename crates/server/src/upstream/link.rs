@@ -1,11 +1,12 @@
 //! A request on a connection, and what comes of it.
 
-use super::Route;
-use crate::headers::{self, Kept};
-use crate::http1::{self, Coding, Framing, NoHead, Reader, ResponseHead, Writer, parse_response};
+use super::route::Route;
+use crate::headers::{self, ForwardedHeaders};
+use crate::http1::{self, BodyCoding, Framing, Http1Reader, Http1Writer, ReadHeadError, ResponseHead, parse_response};
 use crate::http2;
-use crate::peer::{Broken, Sink, Source};
-use crate::stream::Stream;
+use crate::peer::{IncomingBody, OutgoingBody};
+use crate::peer_error::PeerError;
+use crate::stream::ByteStream;
 use bytes::Bytes;
 use cassette::{Header, HttpVersion, Informational, Request, Response};
 use h2::client::{ResponseFuture, SendRequest};
@@ -15,15 +16,15 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 /// A connection to a server.
-pub(crate) enum Link {
-    Http1(Http1),
+pub(crate) enum ServerConnection {
+    Http1(Http1Connection),
     Http2(SendRequest<Bytes>),
 }
 
 /// A connection on which there is one message at a time.
-pub(crate) struct Http1 {
-    pub(crate) reader: Reader,
-    pub(crate) writer: Writer,
+pub(crate) struct Http1Connection {
+    pub(crate) reader: Http1Reader,
+    pub(crate) writer: Http1Writer,
     /// What is sent goes to a proxy, which wants whole URLs, and credentials if there are some.
     proxy: Option<Option<String>>,
     is_used: bool,
@@ -31,10 +32,10 @@ pub(crate) struct Http1 {
     pub(crate) closes: bool,
 }
 
-impl Http1 {
-    pub(super) fn new(stream: Stream, proxy: Option<Option<String>>) -> Self {
+impl Http1Connection {
+    pub(super) fn new(stream: ByteStream, proxy: Option<Option<String>>) -> Self {
         let (read, write) = tokio::io::split(stream);
-        Self { reader: Reader::new(read), writer: Writer::new(write), proxy, is_used: false, closes: false }
+        Self { reader: Http1Reader::new(read), writer: Http1Writer::new(write), proxy, is_used: false, closes: false }
     }
 
     /// Whether the other side has neither closed it nor said anything. If it has, this may be seen only once.
@@ -52,7 +53,7 @@ impl Http1 {
     }
 }
 
-impl Link {
+impl ServerConnection {
     /// Whether it was used for a request before, so that its end may have come before this one.
     pub(crate) fn is_used(&self) -> bool {
         match self {
@@ -63,7 +64,7 @@ impl Link {
 }
 
 /// A request as it is sent on.
-pub(crate) struct Outbound<'r> {
+pub(crate) struct OutgoingRequest<'r> {
     pub(crate) request: &'r Request<'r>,
     pub(crate) route: &'r Route,
     /// How long its body is; `Chunked` if that is not known.
@@ -73,29 +74,36 @@ pub(crate) struct Outbound<'r> {
 }
 
 /// Sends the head of a request. Gives where its body goes, and where its answer comes from.
-pub(crate) async fn begin<'l>(link: &'l mut Link, outbound: &Outbound<'_>) -> Result<(Sink<'l>, Answers<'l>), Broken> {
+pub(crate) async fn begin<'l>(
+    link: &'l mut ServerConnection,
+    outbound: &OutgoingRequest<'_>,
+) -> Result<(OutgoingBody<'l>, ResponseReader<'l>), PeerError> {
     match link {
-        Link::Http1(Http1 { reader, writer, proxy, .. }) => {
+        ServerConnection::Http1(Http1Connection { reader, writer, proxy, .. }) => {
             let coding = put_head(writer, outbound, proxy.as_ref());
             writer.flush().await?;
-            let sink = if outbound.body == Framing::Absent { Sink::Nothing } else { Sink::Http1 { writer, coding } };
-            Ok((sink, Answers::Http1(reader)))
+            let sink = if outbound.body == Framing::Absent {
+                OutgoingBody::Nothing
+            } else {
+                OutgoingBody::Http1 { writer, coding }
+            };
+            Ok((sink, ResponseReader::Http1(reader)))
         }
-        Link::Http2(sender) => {
+        ServerConnection::Http2(sender) => {
             let authority = headers::host_of(outbound.request).unwrap_or_else(|| outbound.route.authority());
             let request = http2::request_parts(outbound.request, &authority);
-            let request = request.map_err(|what| Broken::Io(io::Error::new(io::ErrorKind::InvalidInput, what)))?;
+            let request = request.map_err(|what| PeerError::Io(io::Error::new(io::ErrorKind::InvalidInput, what)))?;
             let mut ready = sender.clone().ready().await?;
             let is_whole = outbound.body == Framing::Absent;
             let (answer, stream) = ready.send_request(request, is_whole)?;
-            let sink = if is_whole { Sink::Nothing } else { Sink::Http2(stream) };
-            Ok((sink, Answers::Http2(Box::new(answer))))
+            let sink = if is_whole { OutgoingBody::Nothing } else { OutgoingBody::Http2(stream) };
+            Ok((sink, ResponseReader::Http2(Box::new(answer))))
         }
     }
 }
 
-fn put_head(writer: &mut Writer, outbound: &Outbound<'_>, proxy: Option<&Option<String>>) -> Coding {
-    let Outbound { request, route, body, is_upgrade } = outbound;
+fn put_head(writer: &mut Http1Writer, outbound: &OutgoingRequest<'_>, proxy: Option<&Option<String>>) -> BodyCoding {
+    let OutgoingRequest { request, route, body, is_upgrade } = outbound;
     let out = &mut writer.buffer;
     let authority = headers::host_of(request).unwrap_or_else(|| route.authority());
     match proxy {
@@ -109,7 +117,7 @@ fn put_head(writer: &mut Writer, outbound: &Outbound<'_>, proxy: Option<&Option<
     if !request.headers.iter().any(|header| header.is("host")) {
         http1::put_headers(out, [Header::new("Host", authority.as_str())].iter());
     }
-    let kept = Kept::of(&request.headers, *is_upgrade);
+    let kept = ForwardedHeaders::of(&request.headers, *is_upgrade);
     if request.version == HttpVersion::Http2 {
         let joined = headers::with_one_cookie(kept.iter().filter(|header| !header.is("host")));
         http1::put_headers(out, request.headers.iter().filter(|header| header.is("host")));
@@ -124,51 +132,51 @@ fn put_head(writer: &mut Writer, outbound: &Outbound<'_>, proxy: Option<&Option<
     let coding = match body {
         Framing::Chunked => {
             http1::put_headers(out, [Header::new("Transfer-Encoding", "chunked")].iter());
-            Coding::Chunked
+            BodyCoding::Chunked
         }
         Framing::Known(bytes) if !has_length => {
             http1::put_headers(out, [Header::new("Content-Length", bytes.to_string())].iter());
-            Coding::Plain
+            BodyCoding::Plain
         }
-        _ => Coding::Plain,
+        _ => BodyCoding::Plain,
     };
     out.extend_from_slice(b"\r\n");
     coding
 }
 
 /// What comes of a request.
-pub(crate) enum Answers<'l> {
-    Http1(&'l mut Reader),
+pub(crate) enum ResponseReader<'l> {
+    Http1(&'l mut Http1Reader),
     Http2(Box<ResponseFuture>),
 }
 
 /// One thing that comes of it.
-pub(crate) enum Answer {
+pub(crate) enum ResponseEvent {
     Informational(Informational<'static>),
-    Response(Response<'static>, Rest),
+    Response(Response<'static>, ResponseBody),
 }
 
 /// What follows a head.
-pub(crate) enum Rest {
+pub(crate) enum ResponseBody {
     /// As the head says.
     Http1,
     Http2(h2::RecvStream),
 }
 
-impl<'l> Answers<'l> {
+impl<'l> ResponseReader<'l> {
     /// The next thing; `at_us` gives the time when it is there. Nothing is lost if it is given up.
-    pub(crate) async fn next(&mut self, bytes_max: usize, at_us: impl Fn() -> u64) -> Result<Answer, Broken> {
+    pub(crate) async fn next(&mut self, bytes_max: usize, at_us: impl Fn() -> u64) -> Result<ResponseEvent, PeerError> {
         match self {
             Self::Http1(reader) => {
                 let head = reader.head(bytes_max).await.map_err(|error| match error {
-                    NoHead::End => Broken::Io(io::ErrorKind::UnexpectedEof.into()),
-                    NoHead::Broken(error) => Broken::Io(error),
-                    NoHead::TooLong => Broken::Malformed("the head of the response is too long"),
+                    ReadHeadError::End => PeerError::Io(io::ErrorKind::UnexpectedEof.into()),
+                    ReadHeadError::Broken(error) => PeerError::Io(error),
+                    ReadHeadError::TooLong => PeerError::Malformed("the head of the response is too long"),
                 })?;
                 match parse_response(&head, at_us()) {
-                    Ok(ResponseHead::Informational(informational)) => Ok(Answer::Informational(informational)),
-                    Ok(ResponseHead::Response(response)) => Ok(Answer::Response(response, Rest::Http1)),
-                    Err(_) => Err(Broken::Malformed("the head of the response is no HTTP")),
+                    Ok(ResponseHead::Informational(informational)) => Ok(ResponseEvent::Informational(informational)),
+                    Ok(ResponseHead::Response(response)) => Ok(ResponseEvent::Response(response, ResponseBody::Http1)),
+                    Err(_) => Err(PeerError::Malformed("the head of the response is not HTTP")),
                 }
             }
             Self::Http2(answer) => {
@@ -183,20 +191,27 @@ impl<'l> Answers<'l> {
                 match next.await? {
                     Ok(response) => {
                         let (parts, stream) = response.into_parts();
-                        Ok(Answer::Response(http2::response(&parts, at_us()), Rest::Http2(stream)))
+                        Ok(ResponseEvent::Response(http2::response(&parts, at_us()), ResponseBody::Http2(stream)))
                     }
-                    Err(informational) => Ok(Answer::Informational(http2::informational(&informational, at_us()))),
+                    Err(informational) => {
+                        Ok(ResponseEvent::Informational(http2::informational(&informational, at_us())))
+                    }
                 }
             }
         }
     }
 
     /// The body of the response.
-    pub(crate) fn body(self, rest: Rest, framing: Framing, trailer_bytes_max: usize) -> Option<Source<'l>> {
+    pub(crate) fn body(
+        self,
+        rest: ResponseBody,
+        framing: Framing,
+        trailer_bytes_max: usize,
+    ) -> Option<IncomingBody<'l>> {
         match (self, rest) {
-            (_, Rest::Http2(stream)) => Some(Source::http2(stream)),
-            (Self::Http1(reader), Rest::Http1) => Some(Source::http1(reader, framing, trailer_bytes_max)),
-            (Self::Http2(_), Rest::Http1) => None,
+            (_, ResponseBody::Http2(stream)) => Some(IncomingBody::http2(stream)),
+            (Self::Http1(reader), ResponseBody::Http1) => Some(IncomingBody::http1(reader, framing, trailer_bytes_max)),
+            (Self::Http2(_), ResponseBody::Http1) => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_rustls::TlsConnector;
 
 /// How TLS is spoken to servers. The certificates of the system are read when the first server is connected to.
-pub(super) struct Tls {
+pub(super) struct TlsConnectors {
     roots: Vec<CertificateDer<'static>>,
     connectors: OnceLock<Result<[TlsConnector; 2], String>>,
 }
@@ -22,7 +22,7 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
     PROVIDER.get_or_init(|| Arc::new(rustls::crypto::ring::default_provider())).clone()
 }
 
-impl Tls {
+impl TlsConnectors {
     pub(super) fn new(roots: &[PathBuf]) -> Result<Self, ProxyError> {
         let read = roots.iter().map(|path| certificates(path));
         let roots = read.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();

@@ -1,14 +1,14 @@
 //! Frames on the wire (RFC 6455, section 5.2).
 
-use crate::http1::Reader;
-use crate::peer::Broken;
+use crate::http1::Http1Reader;
+use crate::peer_error::PeerError;
 use bytes::{BufMut, Bytes, BytesMut};
 use cassette::{Direction, Opcode, WsFrame};
 use std::io;
 
 /// What stands before the payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct FrameHead {
     pub(super) is_final: bool,
     /// RSV1 to RSV3, RSV1 highest.
     pub(super) reserved: u8,
@@ -20,7 +20,7 @@ pub(super) struct Head {
     pub(super) bytes: usize,
 }
 
-impl Head {
+impl FrameHead {
     /// Reads a head from the first bytes of a frame; `None` if there are too few.
     pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, &'static str> {
         let [first, second, rest @ ..] = bytes else { return Ok(None) };
@@ -52,15 +52,15 @@ impl Head {
 }
 
 /// A frame as it was on the wire.
-pub(super) struct Frame {
-    pub(super) head: Head,
+pub(super) struct RawFrame {
+    pub(super) head: FrameHead,
     pub(super) raw: Bytes,
 }
 
-impl Frame {
-    /// As it is on a tape.
+impl RawFrame {
+    /// As it is on a cassette.
     pub(super) fn recorded(&self, at_us: u64, direction: Direction) -> WsFrame<'_> {
-        let Head { is_final, reserved, opcode, .. } = self.head;
+        let FrameHead { is_final, reserved, opcode, .. } = self.head;
         let payload = match self.head.mask {
             None => self.raw[self.head.bytes..].into(),
             Some(mask) => masked(&self.raw[self.head.bytes..], mask).into(),
@@ -74,35 +74,35 @@ fn masked(payload: &[u8], mask: [u8; 4]) -> Vec<u8> {
 }
 
 /// What comes next on a connection.
-pub(super) enum Next {
-    Frame(Frame),
+pub(super) enum NextFrame {
+    Frame(RawFrame),
     /// One of more bytes than are taken at once. It is still to be read.
-    Long(Head),
+    Long(FrameHead),
     /// The other side ended the connection.
     End,
 }
 
 /// Waits for the next frame. Nothing is lost if it is given up.
-pub(super) async fn next(reader: &mut Reader, payload_max: u64) -> Result<Next, Broken> {
+pub(super) async fn next(reader: &mut Http1Reader, payload_max: u64) -> Result<NextFrame, PeerError> {
     loop {
-        if let Some(head) = Head::parse(&reader.buffer).map_err(Broken::Malformed)? {
+        if let Some(head) = FrameHead::parse(&reader.buffer).map_err(PeerError::Malformed)? {
             if head.payload > payload_max {
-                return Ok(Next::Long(head));
+                return Ok(NextFrame::Long(head));
             }
             let bytes = head.bytes + head.payload as usize;
             if reader.buffer.len() >= bytes {
-                return Ok(Next::Frame(Frame { head, raw: reader.buffer.split_to(bytes).freeze() }));
+                return Ok(NextFrame::Frame(RawFrame { head, raw: reader.buffer.split_to(bytes).freeze() }));
             }
         }
         let is_begun = !reader.buffer.is_empty();
         match reader.fill().await {
             Ok(0) if is_begun => {
                 let error = io::Error::new(io::ErrorKind::UnexpectedEof, "it ended in the middle of a frame");
-                return Err(Broken::Io(error));
+                return Err(PeerError::Io(error));
             }
-            Ok(0) => return Ok(Next::End),
+            Ok(0) => return Ok(NextFrame::End),
             Ok(_) => {}
-            Err(error) => return Err(Broken::Io(error)),
+            Err(error) => return Err(PeerError::Io(error)),
         }
     }
 }
@@ -136,11 +136,11 @@ mod tests {
             let mut out = BytesMut::new();
             put(&mut out, &frame);
             for cut in 0..14.min(out.len() - length) {
-                assert_eq!(Head::parse(&out[..cut]), Ok(None), "{length} {cut}");
+                assert_eq!(FrameHead::parse(&out[..cut]), Ok(None), "{length} {cut}");
             }
-            let head = Head::parse(&out).unwrap().unwrap();
+            let head = FrameHead::parse(&out).unwrap().unwrap();
             assert_eq!((head.payload, head.bytes + length), (length as u64, out.len()));
-            let read = Frame { head, raw: out.freeze() };
+            let read = RawFrame { head, raw: out.freeze() };
             assert_eq!(read.recorded(0, Direction::Received), frame);
         }
     }
@@ -148,15 +148,15 @@ mod tests {
     #[test]
     fn masks_are_undone() {
         let raw = Bytes::from_static(b"\x81\x83\x01\x02\x03\x04\x49\x67\x7a");
-        let head = Head::parse(&raw).unwrap().unwrap();
-        let frame = Frame { head, raw };
+        let head = FrameHead::parse(&raw).unwrap().unwrap();
+        let frame = RawFrame { head, raw };
         assert_eq!(frame.recorded(5, Direction::Sent).payload, "Hey");
     }
 
     #[test]
     fn what_is_no_frame_is_refused() {
-        assert!(Head::parse(&[0x89, 126, 0, 200]).is_err());
-        assert!(Head::parse(&[0x08, 0]).is_err());
-        assert!(Head::parse(&[0x82, 127, 255, 0, 0, 0, 0, 0, 0, 0]).is_err());
+        assert!(FrameHead::parse(&[0x89, 126, 0, 200]).is_err());
+        assert!(FrameHead::parse(&[0x08, 0]).is_err());
+        assert!(FrameHead::parse(&[0x82, 127, 255, 0, 0, 0, 0, 0, 0, 0]).is_err());
     }
 }

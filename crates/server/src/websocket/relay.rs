@@ -1,41 +1,47 @@
-//! A WebSocket that goes to a server, and to the tape frame by frame.
+//! A WebSocket that goes to a server, and to the cassette frame by frame.
 
-use super::frame::{Next, next};
-use crate::exchange::Asked;
-use crate::http1::{Reader, Writer};
-use crate::peer::Source;
-use crate::record::{Mishap, Tap};
-use crate::reply::After;
+use super::frame::{NextFrame, next};
+use crate::client_request::ClientRequest;
+use crate::http1::{Http1Reader, Http1Writer};
+use crate::peer::IncomingBody;
+use crate::relay_error::RelayError;
+use crate::reply::ConnectionDisposition;
 use crate::report::count;
-use crate::shared::Shared;
-use crate::upstream::{Failure, Link};
+use crate::shared::ThreadState;
+use crate::tap::Tap;
+use crate::upstream::{NetworkFailure, ServerConnection};
 use cassette::{Direction, NetworkError, NetworkErrorKind, Opcode, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::AsyncWriteExt;
 
-/// A frame with a longer payload is sent on, and neither it nor what follows is recorded: it would not fit into a frame of a tape.
+/// A frame with a longer payload is sent on, and neither it nor what follows is recorded: it would not fit into a frame of a cassette.
 const RECORDED_BYTES_MAX: u64 = 15 << 20;
 
 /// What both directions know.
 #[derive(Default)]
-struct State {
+struct RelayState {
     /// Whether somebody has said that the conversation ends.
     is_closing: AtomicBool,
     is_truncated: AtomicBool,
 }
 
 /// Passes frames on until the conversation ends. What is left of the connection is nothing.
-pub(crate) async fn relay(shared: &Arc<Shared>, tap: &mut Tap<'_>, asked: Asked<'_, '_>, link: Link) -> After {
-    let (Source::Http1 { reader, .. }, Some(writer), Link::Http1(mut server)) =
-        (asked.source, asked.reply.into_writer(), link)
+pub(crate) async fn relay(
+    shared: &Arc<ThreadState>,
+    tap: &mut Tap<'_>,
+    incoming: ClientRequest<'_, '_>,
+    link: ServerConnection,
+) -> ConnectionDisposition {
+    let (IncomingBody::Http1 { reader, .. }, Some(writer), ServerConnection::Http1(mut server)) =
+        (incoming.source, incoming.reply.into_writer(), link)
     else {
-        return After::Reset;
+        return ConnectionDisposition::Reset;
     };
-    if tap.tell(0, cassette::Call::open_websocket).is_err() {
-        return After::Reset;
+    if tap.record(0, cassette::OpenExchange::open_websocket).is_err() {
+        return ConnectionDisposition::Reset;
     }
-    let state = State::default();
+    let state = RelayState::default();
     let ended = {
         let sent = pass(shared, tap, &state, Direction::Sent, reader, &mut server.writer);
         let received = pass(shared, tap, &state, Direction::Received, &mut server.reader, writer);
@@ -51,72 +57,77 @@ pub(crate) async fn relay(shared: &Arc<Shared>, tap: &mut Tap<'_>, asked: Asked<
     end(shared, tap, &state, ended)
 }
 
-fn end(shared: &Shared, tap: &mut Tap<'_>, state: &State, ended: Result<(), Mishap>) -> After {
+fn end(
+    shared: &ThreadState,
+    tap: &mut Tap<'_>,
+    state: &RelayState,
+    ended: Result<(), RelayError>,
+) -> ConnectionDisposition {
     let is_closing = state.is_closing.load(Ordering::Relaxed);
     let abort = |kind, message: String| Outcome::Aborted(NetworkError { kind, message: message.into() });
     let outcome = match ended {
         _ if state.is_truncated.load(Ordering::Relaxed) => Outcome::Truncated,
         _ if is_closing => Outcome::Complete,
         Ok(()) => abort(NetworkErrorKind::Reset, "the server ended the WebSocket without closing it".to_owned()),
-        Err(Mishap::Server { failure, .. }) => {
+        Err(RelayError::Server { failure, .. }) => {
             shared.counts.failure(failure.kind);
             abort(failure.kind, failure.message)
         }
-        Err(Mishap::Client(message)) => {
+        Err(RelayError::Client(message)) => {
             count(&shared.counts.abandoned);
             abort(NetworkErrorKind::Other, message)
         }
-        Err(Mishap::Recorder(error)) => {
+        Err(RelayError::Recorder(error)) => {
             shared.counts.recorder_failed(error.to_string());
-            return After::Reset;
+            return ConnectionDisposition::Reset;
         }
-        Err(Mishap::TooLarge(what)) => abort(NetworkErrorKind::Other, what.to_owned()),
+        Err(RelayError::TooLarge(what)) => abort(NetworkErrorKind::Other, what.to_owned()),
     };
     match tap.end(outcome, Vec::new(), Vec::new()) {
-        Ok(()) if is_closing => After::Close,
-        Ok(()) => After::Reset,
+        Ok(()) if is_closing => ConnectionDisposition::Close,
+        Ok(()) => ConnectionDisposition::Reset,
         Err(error) => {
             shared.counts.recorder_failed(error.to_string());
-            After::Reset
+            ConnectionDisposition::Reset
         }
     }
 }
 
 /// Passes frames on one way until somebody ends the connection.
 async fn pass(
-    shared: &Shared,
+    shared: &ThreadState,
     tap: &Tap<'_>,
-    state: &State,
+    state: &RelayState,
     direction: Direction,
-    reader: &mut Reader,
-    writer: &mut Writer,
-) -> Result<(), Mishap> {
-    let to_read = |broken: crate::peer::Broken| match direction {
-        Direction::Sent => Mishap::Client(broken.to_string()),
-        Direction::Received => Mishap::Server { failure: Failure::of_broken(&broken), was_sent: true },
+    reader: &mut Http1Reader,
+    writer: &mut Http1Writer,
+) -> Result<(), RelayError> {
+    let to_read = |broken: crate::peer_error::PeerError| match direction {
+        Direction::Sent => RelayError::Client(broken.to_string()),
+        Direction::Received => RelayError::Server { failure: NetworkFailure::of_broken(&broken), was_sent: true },
     };
     let to_write = |error: std::io::Error| match direction {
-        Direction::Sent => {
-            Mishap::Server { failure: Failure::of(&error, "the server ended the connection"), was_sent: true }
-        }
-        Direction::Received => Mishap::Client(error.to_string()),
+        Direction::Sent => RelayError::Server {
+            failure: NetworkFailure::of(&error, "the server ended the connection"),
+            was_sent: true,
+        },
+        Direction::Received => RelayError::Client(error.to_string()),
     };
     loop {
         let came = next(reader, RECORDED_BYTES_MAX).await.map_err(to_read)?;
-        shared.wakeful.came();
         match came {
-            Next::Frame(frame) => {
+            NextFrame::Frame(frame) => {
                 if !state.is_truncated.load(Ordering::Relaxed) {
                     let recorded = frame.recorded(tap.at_us(), direction);
-                    tap.tell(recorded.payload.len(), |call| call.frame(&recorded))?;
+                    tap.record(recorded.payload.len(), |call| call.frame(&recorded))?;
                 }
-                tap.settled().await?;
+                tap.until_written().await?;
                 if frame.head.opcode == Opcode::CLOSE {
                     state.is_closing.store(true, Ordering::Relaxed);
                 }
                 writer.io.write_all(&frame.raw).await.map_err(to_write)?;
             }
-            Next::Long(head) => {
+            NextFrame::Long(head) => {
                 if !state.is_truncated.swap(true, Ordering::Relaxed) {
                     shared.counts.warn("a WebSocket had a frame of more than 15 MiB; it is not recorded from there on");
                 }
@@ -130,17 +141,16 @@ async fn pass(
                     left -= count as u64;
                 }
             }
-            Next::End => return ended(direction),
+            NextFrame::End => return ended(direction),
         }
         // Without TLS there is nothing to be sent but what was written; with it there may be.
         writer.io.flush().await.map_err(to_write)?;
-        shared.wakeful.sent();
     }
 }
 
-fn ended(direction: Direction) -> Result<(), Mishap> {
+fn ended(direction: Direction) -> Result<(), RelayError> {
     match direction {
-        Direction::Sent => Err(Mishap::Client("the client ended the WebSocket without closing it".to_owned())),
+        Direction::Sent => Err(RelayError::Client("the client ended the WebSocket without closing it".to_owned())),
         Direction::Received => Ok(()),
     }
 }

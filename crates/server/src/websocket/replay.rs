@@ -1,24 +1,25 @@
-//! A WebSocket from the tape.
+//! A WebSocket from the cassette.
 //!
-//! 1. The handshake is that of the tape, but for the one header that answers the client's own key.
+//! 1. The handshake is that of the cassette, but for the one header that answers the client's own key.
 //! 2. What the server sent is sent in its order, and with its delays. Before that, each message comes from the client that came
 //!    before it when it was recorded; one that differs is reported.
 //!    Compressed messages are compared by what they say.
 //! 3. A client that offers no compression gets what was compressed without it.
 //! 4. Pings of the client are answered when they come. Pings and pongs that it sent when it was recorded are not waited for.
 
-use super::frame::{Frame, Next, next, put};
-use crate::exchange::{Asked, own, told};
-use crate::http1::{Reader, Writer, named};
+use super::frame::{NextFrame, RawFrame, next, put};
+use crate::client_request::ClientRequest;
+use crate::http1::{Http1Reader, Http1Writer, named};
 use crate::options::Latency;
-use crate::peer::Source;
-use crate::reply::{After, Length};
+use crate::own_answers::{error_body, respond};
+use crate::peer::IncomingBody;
+use crate::reply::{BodyLength, ConnectionDisposition};
 use crate::report::count;
 use crate::session::Session;
-use crate::shared::Shared;
+use crate::shared::ThreadState;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cassette::matching::Rules;
+use cassette::matching::MatchRules;
 use cassette::redact::{MessageReader, Redaction};
 use cassette::{Direction, Exchange, Header, Opcode, Outcome, WsFrame};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
@@ -27,7 +28,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is put behind the key of a client (RFC 6455, section 1.3).
+/// What is put after the key of a client (RFC 6455, section 1.3).
 const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// A message of a client is not longer.
 const MESSAGE_BYTES_MAX: u64 = 64 << 20;
@@ -36,37 +37,37 @@ const CLOSE_TIME: Duration = Duration::from_secs(5);
 
 /// Answers with a recorded conversation. What is left of the connection is nothing.
 pub(crate) async fn replay(
-    shared: &Arc<Shared>,
+    shared: &Arc<ThreadState>,
     session: &Session,
-    mut asked: Asked<'_, '_>,
+    mut incoming: ClientRequest<'_, '_>,
     exchange: Exchange<'_>,
-) -> After {
-    let key = named(&asked.request.headers, "sec-websocket-key");
-    let (Some(response), Some(key)) = (exchange.response.as_ref().filter(|_| asked.is_upgrade), key) else {
+) -> ConnectionDisposition {
+    let key = named(&incoming.request.headers, "sec-websocket-key");
+    let (Some(response), Some(key)) = (exchange.response.as_ref().filter(|_| incoming.is_upgrade), key) else {
         let message = "a WebSocket was recorded for this request, and this asks for none";
-        let body = told("miss", message, json!({"request": asked.request.line()}));
-        return own(&mut asked.reply, 599, "Not On The Tape", "miss", &body).await;
+        let body = error_body("miss", message, json!({"request": incoming.request.line()}));
+        return respond(&mut incoming.reply, 599, "Not On The Cassette", "miss", &body).await;
     };
     let mut head = response.head();
     let accept = STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, &[key, ACCEPT_SUFFIX.as_bytes()].concat()));
     head.headers.retain(|header| !header.is("sec-websocket-accept"));
     head.headers.push(Header::new("Sec-WebSocket-Accept", accept));
     let extensions = "sec-websocket-extensions";
-    let compresses = names_compression(&asked.request.headers);
+    let compresses = names_compression(&incoming.request.headers);
     if named(&head.headers, extensions).is_some() && !compresses {
         head.headers.retain(|header| !header.is(extensions));
     }
-    let due = crate::replay::Schedule::new(session.playback.latency).due(response.at_us);
+    let due = crate::schedule::Schedule::new(session.playback.latency).due(response.at_us);
     if let Some(due) = due {
         tokio::time::sleep_until(due.into()).await;
     }
-    if asked.reply.head(&head, Length::Absent).is_err() || asked.reply.flush().await.is_err() {
-        return After::Reset;
+    if incoming.reply.head(&head, BodyLength::Absent).is_err() || incoming.reply.flush().await.is_err() {
+        return ConnectionDisposition::Reset;
     }
-    let (Source::Http1 { reader, .. }, Some(writer)) = (asked.source, asked.reply.into_writer()) else {
-        return After::Reset;
+    let (IncomingBody::Http1 { reader, .. }, Some(writer)) = (incoming.source, incoming.reply.into_writer()) else {
+        return ConnectionDisposition::Reset;
     };
-    let mut play = Play {
+    let mut play = ConversationPlayer {
         shared,
         redaction: session.redaction(),
         rules: &session.playback.rules,
@@ -84,16 +85,16 @@ pub(crate) async fn replay(
     };
     let played = tokio::select! {
         played = play.all(&exchange) => played,
-        () = shared.stopping() => After::Close,
+        () = shared.stopping() => ConnectionDisposition::Close,
     };
     played
 }
 
 /// A conversation that is replayed.
-struct Play<'p> {
-    shared: &'p Shared,
+struct ConversationPlayer<'p> {
+    shared: &'p ThreadState,
     redaction: Option<&'p Redaction>,
-    rules: &'p Rules,
+    rules: &'p MatchRules,
     /// Whether messages may be compressed, as they were.
     compresses: bool,
     /// What was said when it was recorded, and what the client says now, without compression.
@@ -101,12 +102,12 @@ struct Play<'p> {
     live: MessageReader,
     latency: Latency,
     number: u64,
-    reader: &'p mut Reader,
-    writer: &'p mut Writer,
+    reader: &'p mut Http1Reader,
+    writer: &'p mut Http1Writer,
     /// Messages that the client sent before they were expected.
-    waiting: VecDeque<Message>,
+    waiting: VecDeque<PlainMessage>,
     /// Frames of a message that is not complete.
-    partial: Vec<Frame>,
+    partial: Vec<RawFrame>,
     /// When something happened last, now and then.
     last: (Instant, u64),
     /// Whether the client closed the conversation.
@@ -124,13 +125,13 @@ fn names_compression(headers: &[Header<'_>]) -> bool {
 
 /// A message without compression, or a close frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Message {
+struct PlainMessage {
     opcode: Opcode,
     reserved: u8,
     payload: Vec<u8>,
 }
 
-impl Message {
+impl PlainMessage {
     /// What these frames say, without secrets. A message that cannot be read is taken as it is.
     fn of(frames: &[WsFrame<'_>], reader: &mut MessageReader, redaction: Option<&Redaction>) -> Option<Self> {
         let mut whole = frames.first()?.borrowed();
@@ -158,13 +159,13 @@ impl Message {
 }
 
 /// What became of the client.
-enum Client {
+enum ClientState {
     Said,
     Gone,
 }
 
-impl Play<'_> {
-    async fn all(&mut self, exchange: &Exchange<'_>) -> After {
+impl ConversationPlayer<'_> {
+    async fn all(&mut self, exchange: &Exchange<'_>) -> ConnectionDisposition {
         let mut sent: Vec<WsFrame<'_>> = Vec::new();
         let mut received: Vec<WsFrame<'_>> = Vec::new();
         for frame in exchange.frames.iter().flatten() {
@@ -181,14 +182,14 @@ impl Play<'_> {
                 }
             };
             if !goes_on {
-                return After::Reset;
+                return ConnectionDisposition::Reset;
             }
         }
         if exchange.outcome != Outcome::Complete {
-            return After::Reset;
+            return ConnectionDisposition::Reset;
         }
         self.end().await;
-        After::Close
+        ConnectionDisposition::Close
     }
 
     /// Sends what the server sent, when it is due. Whether the client is still there.
@@ -201,7 +202,7 @@ impl Play<'_> {
         while let Some(due) = due.filter(|due| *due > Instant::now()) {
             tokio::select! {
                 () = tokio::time::sleep_until(due.into()) => {}
-                client = self.hear() => if matches!(client, Client::Gone) { return false },
+                client = self.hear() => if matches!(client, ClientState::Gone) { return false },
             }
         }
         self.last = (Instant::now(), frame.at_us);
@@ -242,9 +243,9 @@ impl Play<'_> {
 
     /// Waits for what the client sent when it was recorded, and compares. Whether the client is still there.
     async fn expect(&mut self, recorded: Vec<WsFrame<'_>>, at_us: u64) -> bool {
-        let Some(recorded) = Message::of(&recorded, &mut self.recorded, self.redaction) else { return true };
+        let Some(recorded) = PlainMessage::of(&recorded, &mut self.recorded, self.redaction) else { return true };
         while self.waiting.is_empty() {
-            if self.is_closed || matches!(self.hear().await, Client::Gone) {
+            if self.is_closed || matches!(self.hear().await, ClientState::Gone) {
                 self.differs(format!(
                     "{} was recorded, and the client ended the conversation instead",
                     recorded.shown()
@@ -261,8 +262,8 @@ impl Play<'_> {
     }
 
     /// Reports what differs by the rule for bodies.
-    fn compare(&self, recorded: &Message, live: &Message) {
-        let of = |message: &Message| (message.opcode, message.reserved);
+    fn compare(&self, recorded: &PlainMessage, live: &PlainMessage) {
+        let of = |message: &PlainMessage| (message.opcode, message.reserved);
         if of(recorded) != of(live) {
             return self.differs(format!("recorded {}, now {}", recorded.shown(), live.shown()));
         }
@@ -277,23 +278,23 @@ impl Play<'_> {
     }
 
     /// Takes one frame of the client.
-    async fn hear(&mut self) -> Client {
+    async fn hear(&mut self) -> ClientState {
         if self.is_closed {
             return std::future::pending().await;
         }
-        let Ok(Next::Frame(frame)) = next(self.reader, MESSAGE_BYTES_MAX).await else { return Client::Gone };
+        let Ok(NextFrame::Frame(frame)) = next(self.reader, MESSAGE_BYTES_MAX).await else { return ClientState::Gone };
         match frame.head.opcode {
             Opcode::PING => {
                 let ping = frame.recorded(0, Direction::Received);
                 put(&mut self.writer.buffer, &WsFrame { opcode: Opcode::PONG, ..ping });
-                return if self.writer.flush().await.is_ok() { Client::Said } else { Client::Gone };
+                return if self.writer.flush().await.is_ok() { ClientState::Said } else { ClientState::Gone };
             }
-            Opcode::PONG => return Client::Said,
+            Opcode::PONG => return ClientState::Said,
             Opcode::CLOSE => {
                 self.is_closed = true;
-                let close = Message::of(&[frame.recorded(0, Direction::Sent)], &mut self.live, None);
+                let close = PlainMessage::of(&[frame.recorded(0, Direction::Sent)], &mut self.live, None);
                 self.waiting.extend(close);
-                return Client::Said;
+                return ClientState::Said;
             }
             _ => {}
         }
@@ -302,16 +303,16 @@ impl Play<'_> {
         if is_final {
             let frames = std::mem::take(&mut self.partial);
             let frames: Vec<_> = frames.iter().map(|frame| frame.recorded(0, Direction::Sent)).collect();
-            let message = Message::of(&frames, &mut self.live, self.redaction);
+            let message = PlainMessage::of(&frames, &mut self.live, self.redaction);
             self.waiting.extend(message);
         }
-        Client::Said
+        ClientState::Said
     }
 
     /// Everything was sent: the client may close the conversation, and is answered if it was not yet.
     async fn end(&mut self) {
         let closed = tokio::time::timeout(CLOSE_TIME, async {
-            while !self.is_closed && matches!(self.hear().await, Client::Said) {}
+            while !self.is_closed && matches!(self.hear().await, ClientState::Said) {}
         });
         let _ = closed.await;
         let more: Vec<_> = self.waiting.drain(..).filter(|message| message.opcode != Opcode::CLOSE).collect();

@@ -1,9 +1,10 @@
-//! Which answer a request gets from the tape, and what is said if there is none.
+//! Which answer a request gets from the cassette, and what is said if there is none.
 
 use crate::fixture::{Answer, Client, Mode, Rude, Trip, client};
-use cassette::matching::{Repeats, Rules};
+use cassette::matching::{MatchRules, Repeats};
 use cassette::{
-    Exchange, Expired, Expiry, Filter, LeaveOut, NetworkErrorKind, Outcome, Request, Response, Tape, write_tape,
+    Cassette, Exchange, Expired, Expiry, Filter, LeaveOutRule, NetworkErrorKind, Outcome, Request, Response,
+    write_cassette,
 };
 use server::{Proxy, Resolve};
 use std::collections::HashSet;
@@ -14,8 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A tape with an exchange for each of these targets; the bodies of the answers count them.
-fn make_tape(path: &Path, targets: &[&str], started_ns: i64) {
+/// A cassette with an exchange for each of these targets; the bodies of the answers count them.
+fn make_cassette(path: &Path, targets: &[&str], started_ns: i64) {
     let exchanges: Vec<_> = targets
         .iter()
         .enumerate()
@@ -25,7 +26,7 @@ fn make_tape(path: &Path, targets: &[&str], started_ns: i64) {
             ..exchange(target, number.to_string().into_bytes())
         })
         .collect();
-    write_tape(path, &exchanges, &[], cassette::SealOptions::default()).unwrap();
+    write_cassette(path, &exchanges, &[], cassette::SealOptions::default()).unwrap();
 }
 
 /// A request for this target, answered with this body.
@@ -60,7 +61,7 @@ fn identical_requests_replay_in_sequence() {
 #[test]
 fn what_comes_after_the_last_answer_is_for_the_user_to_say() {
     let trip = Trip::new();
-    make_tape(&trip.tape(), &["/a", "/a"], now_ns());
+    make_cassette(&trip.cassette(), &["/a", "/a"], now_ns());
     let answers = |repeats| {
         let proxy = Proxy::start(trip.options(Mode::None).repeats(repeats)).unwrap();
         let mut client = client(&proxy);
@@ -98,7 +99,7 @@ fn miss_is_not_a_recorded_404() {
 #[test]
 fn nothing_falls_through_to_the_network() {
     let trip = Trip::new();
-    make_tape(&trip.tape(), &["/a"], now_ns());
+    make_cassette(&trip.cassette(), &["/a"], now_ns());
     for mode in [Mode::None, Mode::Once] {
         let proxy = Proxy::start(trip.options(mode)).unwrap();
         assert_eq!(client(&proxy).get("/json").status, 599);
@@ -108,7 +109,7 @@ fn nothing_falls_through_to_the_network() {
 }
 
 #[test]
-fn new_requests_are_added_to_a_tape() {
+fn new_requests_are_added_to_a_cassette() {
     let mut trip = Trip::new();
     let proxy = Proxy::start(trip.options(Mode::New)).unwrap();
     assert_eq!(client(&proxy).ask("POST", "/upload", "", b"one").json()["bytes"], 3);
@@ -129,7 +130,7 @@ fn new_requests_are_added_to_a_tape() {
 #[test]
 fn answers_that_are_too_old_are_refused_or_recorded_again() {
     let trip = Trip::new();
-    make_tape(&trip.tape(), &["/json"], now_ns() - 3_600_000_000_000);
+    make_cassette(&trip.cassette(), &["/json"], now_ns() - 3_600_000_000_000);
     let ask = |mode, max_age, then| {
         let proxy = Proxy::start(trip.options(mode).expiry(Expiry { max_age, then })).unwrap();
         let answer = client(&proxy).get("/json");
@@ -145,10 +146,10 @@ fn answers_that_are_too_old_are_refused_or_recorded_again() {
 }
 
 #[test]
-fn no_tape_is_said_plainly() {
+fn no_cassette_is_said_plainly() {
     let trip = Trip::new();
     let error = Proxy::start(trip.options(Mode::None)).unwrap_err().to_string();
-    assert!(error.contains("there is no tape at") && error.contains("trip.tape"), "{error}");
+    assert!(error.contains("there is no cassette at") && error.contains("trip.cassette"), "{error}");
 }
 
 #[test]
@@ -157,11 +158,11 @@ fn an_answer_that_cannot_be_read_makes_a_replay_differ() {
     // Bytes that cannot be compressed, so that the middle of the file is in the middle of them.
     let noise = (0..300_000_u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 29).wrapping_mul(at) as u8);
     let exchanges = [exchange("/noise", noise.collect())];
-    write_tape(trip.tape(), &exchanges, &[], cassette::SealOptions::default()).unwrap();
-    let mut bytes = std::fs::read(trip.tape()).unwrap();
+    write_cassette(trip.cassette(), &exchanges, &[], cassette::SealOptions::default()).unwrap();
+    let mut bytes = std::fs::read(trip.cassette()).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    std::fs::write(trip.tape(), bytes).unwrap();
+    std::fs::write(trip.cassette(), bytes).unwrap();
     let proxy = Proxy::start(trip.options(Mode::None)).unwrap();
     let mut client = client(&proxy);
     client.send(format!("GET http://{0}/noise HTTP/1.1\r\nHost: {0}\r\n\r\n", origin::NAME));
@@ -183,7 +184,7 @@ fn redaction_keeps_match() {
     let proxy = trip.record();
     let recorded = ask(&proxy, "a-very-long-secret-0123456789");
     proxy.stop().unwrap();
-    let bytes = std::fs::read(trip.tape()).unwrap();
+    let bytes = std::fs::read(trip.cassette()).unwrap();
     assert!(!bytes.windows(18).any(|some| some == b"a-very-long-secret"));
     let proxy = trip.replay();
     // Another secret, of another length, is the same request.
@@ -195,7 +196,7 @@ fn concurrent_replay_scales() {
     const REQUESTS: usize = 1000;
     let trip = Trip::new();
     let targets: Vec<String> = (0..REQUESTS).map(|number| format!("/{}", number % 10)).collect();
-    make_tape(&trip.tape(), &targets.iter().map(String::as_str).collect::<Vec<_>>(), now_ns());
+    make_cassette(&trip.cassette(), &targets.iter().map(String::as_str).collect::<Vec<_>>(), now_ns());
     let proxy = Proxy::start(trip.options(Mode::None)).unwrap();
     // A thousand at a time: all are asked before any answer is read.
     let mut clients: Vec<_> = (0..REQUESTS).map(|_| client(&proxy)).collect();
@@ -224,9 +225,9 @@ fn the_order_is_that_of_the_beginnings() {
         scope.spawn(|| client(&proxy).get("/json"));
     });
     proxy.stop().unwrap();
-    let tape = Tape::open(trip.tape()).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
     let targets: Vec<_> =
-        tape.exchanges().map(|exchange| exchange.unwrap().request.target.to_text_lossy().into_owned()).collect();
+        cassette.exchanges().map(|exchange| exchange.unwrap().request.target.to_text_lossy().into_owned()).collect();
     assert_eq!(targets, ["/slow?ms=300", "/json"]);
     drop(trip.origin.take());
 }
@@ -234,13 +235,13 @@ fn the_order_is_that_of_the_beginnings() {
 #[test]
 fn rules_say_what_is_the_same_question() {
     let trip = Trip::new();
-    make_tape(&trip.tape(), &["/a?x=1"], now_ns());
-    let proxy = Proxy::start(trip.options(Mode::None).rules(Rules::lenient())).unwrap();
+    make_cassette(&trip.cassette(), &["/a?x=1"], now_ns());
+    let proxy = Proxy::start(trip.options(Mode::None).rules(MatchRules::lenient())).unwrap();
     assert_eq!(client(&proxy).ask("GET", "/a?y=2", "", b"ignored").text(), "0");
 }
 
 /// Records and replays a request to a host; `rude.test` is at this address.
-fn failing(to: SocketAddr, host: &str) -> (Option<Answer>, Option<Answer>, Tape) {
+fn failing(to: SocketAddr, host: &str) -> (Option<Answer>, Option<Answer>, Cassette) {
     Trip::twice_at(to, |proxy| {
         let mut client = client(proxy);
         client.send(format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"));
@@ -248,8 +249,8 @@ fn failing(to: SocketAddr, host: &str) -> (Option<Answer>, Option<Answer>, Tape)
     })
 }
 
-fn outcome(tape: &Tape) -> NetworkErrorKind {
-    match tape.exchange(0).unwrap().outcome {
+fn outcome(cassette: &Cassette) -> NetworkErrorKind {
+    match cassette.exchange(0).unwrap().outcome {
         Outcome::Aborted(error) => error.kind,
         outcome => panic!("{outcome:?}"),
     }
@@ -259,26 +260,26 @@ fn outcome(tape: &Tape) -> NetworkErrorKind {
 fn network_error_recorded_and_replayed() {
     // Nobody listens on a port that was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (recorded, replayed, tape) = failing(free, "rude.test");
+    let (recorded, replayed, cassette) = failing(free, "rude.test");
     let recorded = recorded.unwrap();
     assert_eq!((recorded.status, recorded.header("x-metroon").as_deref()), (502, Some("refused")));
     assert_eq!(Some(recorded), replayed);
-    assert_eq!(outcome(&tape), NetworkErrorKind::Refused);
+    assert_eq!(outcome(&cassette), NetworkErrorKind::Refused);
 
-    let (recorded, replayed, tape) = failing(free, "no-such-name.invalid");
+    let (recorded, replayed, cassette) = failing(free, "no-such-name.invalid");
     let recorded = recorded.unwrap();
     assert_eq!((recorded.status, recorded.header("x-metroon").as_deref()), (502, Some("dns")));
     assert_eq!(Some(recorded), replayed);
-    assert_eq!(outcome(&tape), NetworkErrorKind::Dns);
+    assert_eq!(outcome(&cassette), NetworkErrorKind::Dns);
 
     let silent = Rude::with(drop);
-    let (recorded, replayed, tape) = failing(silent.address, "rude.test");
-    assert_eq!((recorded, replayed, outcome(&tape)), (None, None, NetworkErrorKind::Reset));
+    let (recorded, replayed, cassette) = failing(silent.address, "rude.test");
+    assert_eq!((recorded, replayed, outcome(&cassette)), (None, None, NetworkErrorKind::Reset));
 
     let nonsense = Rude::start(b"I speak no HTTP\r\n\r\nclose");
-    let (recorded, replayed, tape) = failing(nonsense.address, "rude.test");
+    let (recorded, replayed, cassette) = failing(nonsense.address, "rude.test");
     assert_eq!(recorded.as_ref().map(|answer| answer.status), Some(502));
-    assert_eq!((recorded, outcome(&tape)), (replayed, NetworkErrorKind::Protocol));
+    assert_eq!((recorded, outcome(&cassette)), (replayed, NetworkErrorKind::Protocol));
 }
 
 #[test]
@@ -291,11 +292,11 @@ fn a_body_that_broke_off_breaks_off_again() {
         recorded.iter().all(|answer| !answer.is_whole && answer.header("content-length").as_deref() == Some("1000"))
     );
     assert_eq!(recorded, replayed);
-    let tape = Tape::open(trip.tape()).unwrap();
-    assert_eq!(outcome(&tape), NetworkErrorKind::Reset);
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    assert_eq!(outcome(&cassette), NetworkErrorKind::Reset);
 }
 
-/// A connection that was used before ends in the middle of an answer. The server was there, so nobody asks it again, and the tape is
+/// A connection that was used before ends in the middle of an answer. The server was there, so nobody asks it again, and the cassette is
 /// told of one answer.
 #[test]
 fn an_answer_that_has_begun_is_not_asked_for_again() {
@@ -323,8 +324,8 @@ fn an_answer_that_has_begun_is_not_asked_for_again() {
     proxy.stop().unwrap();
     let of = |number: &str, is_whole| Some((Some(number.to_owned()), is_whole));
     assert_eq!((answers, asked.load(Ordering::SeqCst)), ([of("1", true), of("2", false)], 2));
-    let tape = Tape::open(trip.tape()).unwrap();
-    let exchange = tape.exchange(1).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let exchange = cassette.exchange(1).unwrap();
     let response = exchange.response.expect("it has begun");
     let numbers: Vec<_> = response.headers.iter().filter(|header| header.is("x-number")).collect();
     assert!(numbers.len() == 1 && numbers[0].value == "2", "{numbers:?}");
@@ -351,11 +352,11 @@ fn an_early_end_looks_the_same_recorded_and_replayed() {
             client.send("GET http://rude.test/ HTTP/1.1\r\nHost: rude.test\r\n\r\n");
             client.try_answer("GET").map(|answer| (answer.status, answer.body, answer.is_whole))
         };
-        let (recorded, replayed, tape) = Trip::twice_at(early.address, ask);
+        let (recorded, replayed, cassette) = Trip::twice_at(early.address, ask);
         let so_far = if is_seen { b"so far".to_vec() } else { Vec::new() };
         assert_eq!(recorded, Some((200, so_far, false)), "{head}");
         assert_eq!(recorded, replayed, "{head}");
-        assert_eq!(outcome(&tape), NetworkErrorKind::Reset);
+        assert_eq!(outcome(&cassette), NetworkErrorKind::Reset);
     }
     let long = Rude::with(|stream| {
         let mut client = Client { stream, buffer: Vec::new() };
@@ -378,8 +379,8 @@ fn an_early_end_looks_the_same_recorded_and_replayed() {
 fn filtered_is_counted() {
     let trip = Trip::new();
     let filter = Filter::default()
-        .leave_out(LeaveOut { methods: vec!["OPTIONS".into()], ..LeaveOut::for_reason("preflight") })
-        .leave_out(LeaveOut { content_types: vec!["text/*".into()], ..LeaveOut::for_reason("texts") });
+        .leave_out(LeaveOutRule { methods: vec!["OPTIONS".into()], ..LeaveOutRule::for_reason("preflight") })
+        .leave_out(LeaveOutRule { content_types: vec!["text/*".into()], ..LeaveOutRule::for_reason("texts") });
     let proxy = Proxy::start(trip.options(Mode::All).filter(filter)).unwrap();
     let mut client = client(&proxy);
     client.get("/json");
@@ -387,9 +388,9 @@ fn filtered_is_counted() {
     client.ask("OPTIONS", "/json", "", b"");
     let report = proxy.stop().unwrap();
     assert_eq!((report.recorded, report.left_out), (1, 2));
-    let tape = Tape::open(trip.tape()).unwrap();
-    assert_eq!(tape.len(), 1);
-    assert_eq!(tape.left_out().unwrap().values().sum::<u64>(), 2);
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    assert_eq!(cassette.len(), 1);
+    assert_eq!(cassette.left_out().unwrap().values().sum::<u64>(), 2);
 }
 
 #[test]
@@ -423,8 +424,8 @@ fn redaction_covers_all_kinds() {
         let bytes = if name.is_file() { std::fs::read(&name).unwrap() } else { Vec::new() };
         assert!(!bytes.windows(secret.len()).any(|some| some == secret.as_bytes()), "{}", name.display());
     }
-    let tape = Tape::open(trip.tape()).unwrap();
-    let text = format!("{:?}", tape.exchange(0).unwrap());
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let text = format!("{:?}", cassette.exchange(0).unwrap());
     assert!(!text.contains(secret) && text.contains("REDACTED"), "{text}");
     drop(trip.origin.take());
 }
@@ -432,7 +433,7 @@ fn redaction_covers_all_kinds() {
 #[test]
 fn a_body_that_is_too_long_to_be_looked_up_is_new() {
     let trip = Trip::new();
-    make_tape(&trip.tape(), &["/a"], now_ns());
+    make_cassette(&trip.cassette(), &["/a"], now_ns());
     let mut limits = server::Limits::default();
     limits.matched_body_bytes = 1000;
     let proxy = Proxy::start(trip.options(Mode::New).limits(limits)).unwrap();
@@ -446,19 +447,19 @@ fn a_body_that_is_too_long_to_be_looked_up_is_new() {
     ));
     assert_eq!(client.answer("POST").json()["bytes"], 7000);
     proxy.stop().unwrap();
-    let tape = Tape::open(trip.tape()).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
     let lengths: Vec<_> =
-        tape.exchanges().map(|one| one.unwrap().request.body.map_or(0, |body| body.bytes().len())).collect();
+        cassette.exchanges().map(|one| one.unwrap().request.body.map_or(0, |body| body.bytes().len())).collect();
     assert_eq!(lengths, [0, 300_000, 7000]);
 }
 
 #[test]
 fn bodies_that_do_not_matter_may_be_of_any_length() {
     let trip = Trip::new();
-    make_tape(&trip.tape(), &["/a"], now_ns());
+    make_cassette(&trip.cassette(), &["/a"], now_ns());
     let mut limits = server::Limits::default();
     limits.matched_body_bytes = 10;
-    let rules = Rules { method: false, ..Rules::lenient() };
+    let rules = MatchRules { method: false, ..MatchRules::lenient() };
     let proxy = Proxy::start(trip.options(Mode::None).limits(limits).rules(rules)).unwrap();
     assert_eq!(client(&proxy).ask("POST", "/a", "", &[b'x'; 100_000]).text(), "0");
 }

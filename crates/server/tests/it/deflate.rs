@@ -1,9 +1,9 @@
 //! WebSockets whose messages are compressed, spoken by hand on both sides.
 
 use crate::fixture::{Client, Mode, Rude, Trip, client};
-use cassette::matching::{BodyRule, JsonPath, Rules};
+use cassette::matching::{BodyRule, JsonPath, MatchRules};
 use cassette::redact::MessageReader;
-use cassette::{Direction, Opcode, Tape, WsFrame};
+use cassette::{Cassette, Direction, Opcode, WsFrame};
 use flate2::{Compress, Compression, FlushCompress};
 use server::{Proxy, ProxyOptions, Resolve};
 use std::net::TcpStream;
@@ -114,12 +114,12 @@ fn talk(proxy: &Proxy, level: Option<Compression>, said: &[&str]) -> (Vec<String
         }
     }
     side.client.send([0x88, 0x80, 0, 0, 0, 0]);
-    // Until the other end has heard it, it is not on the tape.
+    // Until the other end has heard it, it is not on the cassette.
     while side.hear().is_some() {}
     (heard, is_compressed)
 }
 
-/// A tape of a conversation, and how a proxy is told where the server is.
+/// A cassette of a conversation, and how a proxy is told where the server is.
 fn recorded(said: &[&str]) -> (Trip, Resolve) {
     let server = server();
     let resolve = Resolve { host: "rude.test".to_owned(), port: None, to: server.address };
@@ -139,12 +139,12 @@ fn replaying(trip: &Trip, more: impl Fn(ProxyOptions) -> ProxyOptions) -> Proxy 
 const SAID: [&str; 2] = [r#"{"frog": "Sam", "n": 1}"#, r#"{"frog": "Sam", "n": 2}"#];
 
 #[test]
-fn compressed_messages_have_no_secret_on_the_tape_and_replay() {
+fn compressed_messages_have_no_secret_on_the_cassette_and_replay() {
     let (trip, _) = recorded(&SAID);
-    let bytes = std::fs::read(trip.tape()).unwrap();
+    let bytes = std::fs::read(trip.cassette()).unwrap();
     assert!(memchr::memmem::find(&bytes, &SECRET.as_bytes()[4..]).is_none());
-    let tape = Tape::open(trip.tape()).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     let mut reader = MessageReader::new();
     for frame in exchange.frames.iter().flatten().filter(|frame| frame.opcode == Opcode::TEXT) {
         let said = reader.read(std::slice::from_ref(frame)).expect("it can be read");
@@ -181,7 +181,8 @@ fn a_compressed_message_that_differs_is_shown_in_words() {
     assert_eq!(report.websocket_differences, 1, "{:?}", report.warnings);
     assert!(report.warnings[0].contains("message at frog: recorded \"Sam\", now \"Fritz\""), "{:?}", report.warnings);
     // What is left out of bodies is left out of messages.
-    let rules = Rules { body: BodyRule::JsonWithout(vec![JsonPath::new("frog").unwrap()]), ..Rules::default() };
+    let rules =
+        MatchRules { body: BodyRule::JsonWithout(vec![JsonPath::new("frog").unwrap()]), ..MatchRules::default() };
     let proxy = replaying(&trip, |options| options.rules(rules.clone()));
     talk(&proxy, Some(Compression::fast()), &other);
     let report = proxy.stop().unwrap();

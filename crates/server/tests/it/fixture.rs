@@ -1,6 +1,6 @@
 //! A folder, a proxy and clients that say exactly what a test wants.
 
-use cassette::Tape;
+use cassette::Cassette;
 use origin::Origin;
 use server::{Latency, Proxy, ProxyOptions, Report, Resolve, Traffic};
 use std::fs;
@@ -54,7 +54,7 @@ impl Drop for Folder {
     }
 }
 
-/// A tape, and proxies that use it.
+/// A cassette, and proxies that use it.
 pub(crate) struct Trip {
     pub(crate) folder: Folder,
     pub(crate) origin: Option<Origin>,
@@ -74,14 +74,14 @@ impl Trip {
         Self { folder, origin: Some(origin), plain, tls }
     }
 
-    pub(crate) fn tape(&self) -> PathBuf {
-        self.folder.path("trip.tape")
+    pub(crate) fn cassette(&self) -> PathBuf {
+        self.folder.path("trip.cassette")
     }
 
     /// Options of a proxy by which `api.metroon.test` is the origin.
     pub(crate) fn options(&self, mode: Mode) -> ProxyOptions {
         let resolve = |port, to| Resolve { host: origin::NAME.to_owned(), port: Some(port), to };
-        ProxyOptions::new(Traffic::tape(self.tape(), mode))
+        ProxyOptions::new(Traffic::cassette(self.cassette(), mode))
             .data_directory(self.folder.path("data"))
             .upstream_roots(self.folder.path("origin.pem"))
             .resolve(resolve(80, self.plain))
@@ -94,7 +94,7 @@ impl Trip {
         Proxy::start(self.options(Mode::All)).unwrap()
     }
 
-    /// A proxy that answers from the tape, the origin being stopped.
+    /// A proxy that answers from the cassette, the origin being stopped.
     pub(crate) fn replay(&mut self) -> Proxy {
         self.stop_origin();
         Proxy::start(self.options(Mode::None)).unwrap()
@@ -120,13 +120,13 @@ impl Trip {
         (recorded, replayed, proxy.stop().unwrap())
     }
 
-    /// Records and replays a request for a URL of `rude.test`, which is at this address; gives what both came to, and the tape.
-    pub(crate) fn twice_at<T>(to: SocketAddr, with: impl Fn(&Proxy) -> T) -> (T, T, Tape) {
+    /// Records and replays a request for a URL of `rude.test`, which is at this address; gives what both came to, and the cassette.
+    pub(crate) fn twice_at<T>(to: SocketAddr, with: impl Fn(&Proxy) -> T) -> (T, T, Cassette) {
         let mut trip = Self::new();
         let resolve = Resolve { host: "rude.test".to_owned(), port: None, to };
         let (recorded, replayed, report) = trip.twice_with(|options| options.resolve(resolve.clone()), with);
         assert_eq!((report.replayed, report.missed), (1, 0));
-        (recorded, replayed, Tape::open(trip.tape()).unwrap())
+        (recorded, replayed, Cassette::open(trip.cassette()).unwrap())
     }
 
     fn stop_origin(&mut self) {

@@ -2,7 +2,7 @@
 
 use crate::fixture::{Trip, client, trusting};
 use bytes::Bytes;
-use cassette::{HttpVersion, Tape};
+use cassette::{Cassette, HttpVersion};
 use origin::{Origin, Protocols};
 use server::Proxy;
 use std::sync::Arc;
@@ -94,8 +94,8 @@ fn http2_goes_through_and_comes_back() {
         assert_eq!(recorded[1].3.as_ref().unwrap()["x-sum"], "3", "{protocols:?}");
         assert_eq!(recorded, replayed, "{protocols:?}");
         assert_eq!((report.replayed, report.connections), (6, 1));
-        let tape = Tape::open(trip.tape()).unwrap();
-        let exchange = tape.exchange(0).unwrap();
+        let cassette = Cassette::open(trip.cassette()).unwrap();
+        let exchange = cassette.exchange(0).unwrap();
         let answered = if protocols == Protocols::Both { HttpVersion::Http2 } else { HttpVersion::Http11 };
         assert_eq!((exchange.request.version, exchange.response.unwrap().version), (HttpVersion::Http2, answered));
         assert!(exchange.request.headers[0].is("host"));

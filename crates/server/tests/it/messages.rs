@@ -1,7 +1,7 @@
 //! Messages through the proxy: what a client gets while it is recorded, it gets again with no server.
 
 use crate::fixture::{Rude, Trip, client};
-use cassette::{HttpVersion, Tape};
+use cassette::{Cassette, HttpVersion};
 use origin::NAME;
 
 #[test]
@@ -28,8 +28,8 @@ fn tls_is_verified_both_ways_and_recorded() {
     });
     assert_eq!(recorded[1].json()["bytes"], 8);
     assert_eq!(recorded, replayed);
-    let tape = Tape::open(trip.tape()).unwrap();
-    let request = tape.request(0).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let request = cassette.request(0).unwrap();
     assert_eq!((request.line(), request.version), (format!("GET https://{NAME}/json"), HttpVersion::Http11));
 }
 
@@ -82,7 +82,7 @@ fn non_utf8_header_survives() {
 }
 
 /// Records and replays a request to a server that says exactly this.
-fn said(answer: &'static [u8], method: &str) -> (Vec<u8>, Vec<u8>, Tape) {
+fn said(answer: &'static [u8], method: &str) -> (Vec<u8>, Vec<u8>, Cassette) {
     Trip::twice_at(Rude::start(answer).address, |proxy| {
         let mut client = client(proxy);
         client.send(format!("{method} http://rude.test/ HTTP/1.1\r\nHost: rude.test\r\nConnection: close\r\n\r\n"));
@@ -97,10 +97,10 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn the_case_and_order_of_headers_and_the_reason_survive() {
     let answer = b"HTTP/1.1 200 All is Well\r\nx-B: 2\r\nX-a: 1\r\nX-b: 3\r\ncontent-LENGTH: 2\r\n\r\nok";
-    let (recorded, replayed, tape) = said(answer, "GET");
+    let (recorded, replayed, cassette) = said(answer, "GET");
     let expected = "HTTP/1.1 200 All is Well\nx-B: 2\nX-a: 1\nX-b: 3\ncontent-LENGTH: 2\nConnection: close\n\nok";
     assert_eq!((text(&recorded).as_str(), text(&replayed).as_str()), (expected, expected));
-    let exchange = tape.exchange(0).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!(exchange.request.headers[0].name, "Host");
     assert_eq!(exchange.response.unwrap().reason, "All is Well");
 }
@@ -114,13 +114,13 @@ fn empty_body_is_not_absent() {
         ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n", None),
         ("GET", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", Some(0)),
     ] {
-        let (recorded, replayed, tape) = said(answer, method);
+        let (recorded, replayed, cassette) = said(answer, method);
         assert_eq!(text(&recorded), text(&replayed), "{}", text(answer));
         assert_eq!(
             recorded.windows(2).filter(|two| two == b"17").count(),
             usize::from(answer.windows(2).any(|two| two == b"17"))
         );
-        let exchange = tape.exchange(0).unwrap();
+        let exchange = cassette.exchange(0).unwrap();
         let found = exchange.response.unwrap().body.map(|body| body.bytes().len());
         assert_eq!(found, body, "{method} {}", text(answer));
     }
@@ -129,10 +129,10 @@ fn empty_body_is_not_absent() {
 #[test]
 fn responses_before_the_response_and_trailers_survive() {
     let answer = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n1\r\na\r\n2;ext\r\nbc\r\n0\r\nX-Sum: 3\r\n\r\n";
-    let (recorded, replayed, tape) = said(answer, "GET");
+    let (recorded, replayed, cassette) = said(answer, "GET");
     let expected = "HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nTrailer: X-Sum\nTransfer-Encoding: chunked\nConnection: close\n\n1\na\n2\nbc\n0\nX-Sum: 3\n\n";
     assert_eq!((text(&recorded).as_str(), text(&replayed).as_str()), (expected, expected));
-    let exchange = tape.exchange(0).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!(exchange.informational[0].status, 103);
     let response = exchange.response.unwrap();
     assert_eq!(response.body.unwrap().chunks().len(), 2);

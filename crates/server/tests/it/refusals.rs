@@ -46,13 +46,13 @@ fn a_chunk_that_lies_about_its_size_is_the_last() {
     let proxy = trip.record();
     for body in ["5\r\nabc\r\n0\r\n\r\n", "zz\r\n", "-1\r\n", "3\nabc\n0\n\n"] {
         let mut client = client(&proxy);
+        // All at once: the proxy may end the connection as soon as it has seen the body.
+        let next =
+            if body.starts_with('5') { "GET http://other.test/ HTTP/1.1\r\nHost: other.test\r\n\r\n" } else { "" };
         client.send(format!(
-            "POST http://{0}/upload HTTP/1.1\r\nHost: {0}\r\nTransfer-Encoding: chunked\r\n\r\n{body}",
+            "POST http://{0}/upload HTTP/1.1\r\nHost: {0}\r\nTransfer-Encoding: chunked\r\n\r\n{body}{next}",
             origin::NAME
         ));
-        if body.starts_with('5') {
-            client.send("GET http://other.test/ HTTP/1.1\r\nHost: other.test\r\n\r\n");
-        }
         assert_eq!(client.try_answer("POST"), None, "{body:?}");
     }
     assert_eq!(proxy.stop().unwrap().abandoned, 4);

@@ -1,7 +1,7 @@
 //! Clients, servers and disks that fail in the middle of something; starting and stopping.
 
 use crate::fixture::{Client, Mode, Rude, Trip, client, until};
-use cassette::{Outcome, Tape};
+use cassette::{Cassette, Outcome};
 use server::{Proxy, ProxyError, ProxyOptions, Resolve, Traffic};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -25,7 +25,7 @@ fn ready_means_listening() {
 #[test]
 fn auto_reports_errors() {
     let trip = Trip::new();
-    std::fs::write(trip.tape(), "no tape at all").unwrap();
+    std::fs::write(trip.cassette(), "no cassette at all").unwrap();
     for mode in [Mode::Once, Mode::New, Mode::None] {
         assert!(matches!(Proxy::start(trip.options(mode)), Err(ProxyError::Unreadable(_))));
     }
@@ -79,7 +79,7 @@ fn what_is_under_way_may_end_when_the_proxy_stops() {
     let report = proxy.stop().unwrap();
     assert_eq!(asking.join().unwrap().text(), "at last");
     assert_eq!(report.recorded, 1);
-    assert_eq!(Tape::open(trip.tape()).unwrap().exchange(0).unwrap().outcome, Outcome::Complete);
+    assert_eq!(Cassette::open(trip.cassette()).unwrap().exchange(0).unwrap().outcome, Outcome::Complete);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn what_does_not_end_is_cut_off_when_the_proxy_stops() {
     let begun = Instant::now();
     let report = proxy.stop().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(5) && report.warnings[0].contains("cut off"), "{report:?}");
-    assert_eq!(Tape::open(trip.tape()).unwrap().exchange(0).unwrap().outcome, Outcome::Partial);
+    assert_eq!(Cassette::open(trip.cassette()).unwrap().exchange(0).unwrap().outcome, Outcome::Partial);
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn a_client_that_vanishes_is_noticed() {
     drop(gone);
     until("it is noticed", || proxy.report().abandoned == 1);
     proxy.stop().unwrap();
-    let tape = Tape::open(trip.tape()).unwrap();
-    assert!(matches!(tape.exchange(0).unwrap().outcome, Outcome::Aborted(_)));
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    assert!(matches!(cassette.exchange(0).unwrap().outcome, Outcome::Aborted(_)));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_server_learns_that_a_client_vanished() {
     assert_eq!(is_told.recv_timeout(Duration::from_secs(15)), Ok(true));
     until("it is noticed", || proxy.report().abandoned == 1);
     proxy.stop().unwrap();
-    let exchange = Tape::open(trip.tape()).unwrap();
+    let exchange = Cassette::open(trip.cassette()).unwrap();
     let exchange = exchange.exchange(0).unwrap();
     assert_eq!(exchange.response.unwrap().body.unwrap().bytes(), &cassette::Bytes::from("a"));
 }
@@ -147,8 +147,8 @@ fn a_client_that_stalls_in_its_body_is_given_up() {
     client.send(format!("POST http://{0}/upload HTTP/1.1\r\nHost: {0}\r\nContent-Length: 9\r\n\r\nsome", origin::NAME));
     assert_eq!(client.try_answer("POST"), None);
     assert_eq!(proxy.stop().unwrap().abandoned, 1);
-    let tape = Tape::open(trip.tape()).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!(exchange.request.body.unwrap().bytes(), &cassette::Bytes::from("some"));
 }
 
@@ -185,14 +185,14 @@ fn requests_may_be_sent_ahead_of_their_answers() {
 }
 
 #[test]
-fn without_a_tape_everything_goes_on() {
+fn without_a_cassette_everything_goes_on() {
     let trip = Trip::new();
     let options = trip.options(Mode::Passthrough);
     let proxy = Proxy::start(options).unwrap();
     assert_eq!(client(&proxy).get("/json").status, 200);
     let report = proxy.stop().unwrap();
     assert_eq!((report.forwarded, report.recorded), (1, 0));
-    assert!(!trip.tape().exists());
+    assert!(!trip.cassette().exists());
     let _ = ProxyOptions::new(Traffic::passthrough());
 }
 
@@ -204,7 +204,7 @@ fn requests_go_through_another_proxy() {
     let through = format!("http://me:secret@{}", second.address());
     let pem = trip.folder.path("second.pem");
     std::fs::copy(second.authority().certificate(), &pem).unwrap();
-    let first = ProxyOptions::new(Traffic::tape(trip.tape(), Mode::All))
+    let first = ProxyOptions::new(Traffic::cassette(trip.cassette(), Mode::All))
         .data_directory(trip.folder.path("data"))
         .upstream_roots(pem)
         .upstream_proxy(through.parse().unwrap());
@@ -220,7 +220,7 @@ fn requests_go_through_another_proxy() {
 
 /// The disk is full for a process of its own, by a limit on the length of its files.
 #[test]
-fn a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged() {
+fn a_full_disk_is_said_and_the_cassette_keeps_what_was_acknowledged() {
     let binary = std::env::current_exe().unwrap();
     let limited = "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\"";
     let status = Command::new("sh")
@@ -234,7 +234,7 @@ fn a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged() {
 }
 
 #[test]
-#[ignore = "is run by a_full_disk_is_said_and_the_tape_keeps_what_was_acknowledged, in a process of its own"]
+#[ignore = "is run by a_full_disk_is_said_and_the_cassette_keeps_what_was_acknowledged, in a process of its own"]
 fn full_disk_child() {
     if std::env::var_os("METROON_FULL_DISK").is_none() {
         return;
@@ -261,12 +261,13 @@ fn full_disk_child() {
     let report = proxy.report();
     assert!(report.recorder_failure.is_some());
     assert!(matches!(proxy.stop(), Err(ProxyError::Record(_))));
-    let tape = Tape::open(trip.tape()).unwrap();
-    let whole = tape.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let whole =
+        cassette.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
     assert!(whole >= acknowledged, "{whole} of {acknowledged}");
 }
 
-/// What a client had an answer to is on the tape, whenever the proxy dies.
+/// What a client had an answer to is on the cassette, whenever the proxy dies.
 #[test]
 fn a_killed_proxy_leaves_what_was_answered() {
     let trip = Trip::new();
@@ -289,13 +290,13 @@ fn a_killed_proxy_leaves_what_was_answered() {
         child.kill().unwrap();
         child.wait().unwrap();
         let answered: usize = asking.join().unwrap();
-        let Ok(tape) = Tape::open(folder.join("trip.tape")) else {
+        let Ok(cassette) = Cassette::open(folder.join("trip.cassette")) else {
             assert_eq!(answered, 0);
             continue;
         };
         let whole =
-            tape.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
-        assert!(whole >= answered && whole <= answered + 1, "{whole} on the tape, {answered} answered");
+            cassette.exchanges().filter(|one| one.as_ref().is_ok_and(|one| one.outcome == Outcome::Complete)).count();
+        assert!(whole >= answered && whole <= answered + 1, "{whole} on the cassette, {answered} answered");
     }
 }
 
@@ -315,7 +316,7 @@ fn to_be_killed(trip: &Trip, folder: &Path) -> (Child, Client<TcpStream>) {
 
 /// The proxy is killed at the very moment at which a client has an event of a stream, a message, or the last byte of an answer.
 #[test]
-fn what_a_client_saw_before_a_kill_is_on_the_tape() {
+fn what_a_client_saw_before_a_kill_is_on_the_cassette() {
     let trip = Trip::new();
     for round in 0..45 {
         let folder = trip.folder.path(&format!("seen-{round}"));
@@ -337,8 +338,8 @@ fn what_a_client_saw_before_a_kill_is_on_the_tape() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        let tape = Tape::open(folder.join("trip.tape")).unwrap();
-        let exchange = tape.exchange(0).unwrap();
+        let cassette = Cassette::open(folder.join("trip.cassette")).unwrap();
+        let exchange = cassette.exchange(0).unwrap();
         let frames = exchange.frames.iter().flatten().flat_map(|frame| frame.payload.to_vec()).collect::<Vec<_>>();
         let body = exchange.response.as_ref().and_then(|response| response.body.as_ref());
         let seen = [body.map_or(&b""[..], |body| body.bytes()), &frames].concat();
@@ -355,7 +356,7 @@ const UPGRADE: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocke
 fn killed_child() {
     let (Some(folder), Ok(to)) = (std::env::var_os("METROON_KILLED"), std::env::var("METROON_ORIGIN")) else { return };
     let folder = std::path::PathBuf::from(folder);
-    let options = ProxyOptions::new(Traffic::tape(folder.join("trip.tape"), Mode::All))
+    let options = ProxyOptions::new(Traffic::cassette(folder.join("trip.cassette"), Mode::All))
         .data_directory(folder.join("data"))
         .resolve(Resolve { host: origin::NAME.to_owned(), port: None, to: to.parse().unwrap() });
     let proxy = Proxy::start(options).unwrap();

@@ -1,7 +1,7 @@
 //! Bodies that come piece by piece.
 
 use crate::fixture::{Mode, Trip, client};
-use cassette::Tape;
+use cassette::Cassette;
 use server::{Latency, Proxy};
 use std::time::{Duration, Instant};
 
@@ -49,8 +49,8 @@ fn response_time_recorded() {
     let proxy = trip.record();
     assert_eq!(client(&proxy).get("/slow?ms=150").text(), "at last");
     proxy.stop().unwrap();
-    let tape = Tape::open(trip.tape()).unwrap();
-    let response = tape.exchange(0).unwrap().response.unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let response = cassette.exchange(0).unwrap().response.unwrap();
     assert!((150_000..2_000_000).contains(&response.at_us), "{}", response.at_us);
 
     drop(trip.origin.take());
@@ -94,8 +94,8 @@ fn a_body_goes_to_the_server_while_it_comes() {
     });
     assert_eq!(recorded.json()["bytes"], 15);
     assert_eq!(recorded, replayed);
-    let tape = Tape::open(trip.tape()).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!(exchange.request.body.unwrap().chunks().len(), 5);
     assert_eq!(exchange.request.trailers[0].value, "y");
 }

@@ -1,7 +1,7 @@
 //! Connections on several threads.
 
 use crate::fixture::{Mode, Trip, client, client_of};
-use cassette::Tape;
+use cassette::Cassette;
 use server::Proxy;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn connections_are_spread_over_threads() {
     }
     let report = proxy.stop().unwrap();
     assert_eq!((report.connections, report.recorded), (9, 9));
-    assert_eq!(Tape::open(trip.tape()).unwrap().len(), 9);
+    assert_eq!(Cassette::open(trip.cassette()).unwrap().len(), 9);
 }
 
 /// All of them answer, however many threads there are, and while some wait.

@@ -1,7 +1,7 @@
 //! Other ways in and out: IPv6, HTTP/1.0, HTTP/2 without TLS.
 
 use crate::fixture::{Mode, Trip, client, client_of, trusting};
-use cassette::{HttpVersion, Tape};
+use cassette::{Cassette, HttpVersion};
 use server::{Proxy, Resolve};
 use std::net::{Ipv6Addr, SocketAddr};
 
@@ -39,8 +39,8 @@ fn ipv6_is_spoken_to_the_proxy_and_named_by_clients() {
     let replayed = both(Mode::None);
     assert_eq!(recorded[0].0, 200, "{}", recorded[0].1);
     assert_eq!(recorded, replayed);
-    let tape = Tape::open(trip.tape()).unwrap();
-    assert_eq!(tape.request(0).unwrap().line(), "GET http://[::1]/json");
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    assert_eq!(cassette.request(0).unwrap().line(), "GET http://[::1]/json");
     drop(trip.origin.take());
 }
 
@@ -82,6 +82,6 @@ fn http2_needs_no_tls_within_a_tunnel() {
     });
     assert_eq!(recorded.0, 200);
     assert_eq!(recorded, replayed);
-    let tape = Tape::open(trip.tape()).unwrap();
-    assert_eq!(tape.exchange(0).unwrap().response.unwrap().version, HttpVersion::Http2);
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    assert_eq!(cassette.exchange(0).unwrap().response.unwrap().version, HttpVersion::Http2);
 }

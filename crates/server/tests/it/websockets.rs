@@ -1,7 +1,7 @@
 //! WebSockets, spoken by a library on the client's side.
 
 use crate::fixture::{Mode, Trip, client};
-use cassette::{Direction, Opcode, Outcome, Tape};
+use cassette::{Cassette, Direction, Opcode, Outcome};
 use server::{Latency, Proxy};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -40,8 +40,8 @@ fn ws_send_reaches_server() {
     assert_eq!(recorded[0], Message::text("croak"));
     assert_eq!(recorded, replayed);
     assert_eq!((report.replayed, report.websocket_differences), (1, 0), "{:?}", report.warnings);
-    let tape = Tape::open(trip.tape()).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     assert_eq!(exchange.outcome, Outcome::Complete);
     let frames = exchange.frames.unwrap();
     assert_eq!(frames.iter().filter(|frame| frame.opcode == Opcode::CLOSE).count(), 2);
@@ -55,8 +55,8 @@ fn ws_time_is_relative() {
     let recorded = listen(&mut open(&proxy, "/ws/ticker?n=4&gap=60"));
     proxy.stop().unwrap();
     assert_eq!(recorded.len(), 4);
-    let tape = Tape::open(trip.tape()).unwrap();
-    let exchange = tape.exchange(0).unwrap();
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    let exchange = cassette.exchange(0).unwrap();
     let times: Vec<_> = exchange.frames.unwrap().iter().map(|frame| frame.at_us).collect();
     assert!(times[3] >= 180_000 && times[3] < 10_000_000, "{times:?}");
 
@@ -94,8 +94,8 @@ fn ws_abort_keeps_messages() {
     let (recorded, replayed, _) = trip.twice(|proxy| listen(&mut open(proxy, "/ws/abort")));
     assert_eq!(recorded, [Message::text("last words")]);
     assert_eq!(recorded, replayed);
-    let tape = Tape::open(trip.tape()).unwrap();
-    assert!(matches!(tape.exchange(0).unwrap().outcome, Outcome::Aborted(_)));
+    let cassette = Cassette::open(trip.cassette()).unwrap();
+    assert!(matches!(cassette.exchange(0).unwrap().outcome, Outcome::Aborted(_)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Trees from JSON and as JSON.
 
-use super::{DOCUMENT, NODE_BYTES, Node, Unread, twice};
-use crate::limits::{Excess, ReadOptions, Room};
+use super::{DOCUMENT, NODE_BYTES, Node, ParseDocumentError, twice};
+use crate::limits::{LimitExceeded, MemoryBudget, ReadOptions};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
@@ -14,11 +14,11 @@ use std::fmt;
 ///
 /// # Errors
 /// What is wrong, with line and column; or that more would come of it than is allowed.
-pub(crate) fn from_json(bytes: &[u8], options: ReadOptions) -> Result<Node, Unread> {
+pub(crate) fn from_json(bytes: &[u8], options: ReadOptions) -> Result<Node, ParseDocumentError> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let state = RefCell::new((Room::new(options.most()), None));
-    let node = Reading { state: &state }.deserialize(&mut reader);
+    let state = RefCell::new((MemoryBudget::new(options.most()), None));
+    let node = NodeReader { state: &state }.deserialize(&mut reader);
     if let (_, Some(excess)) = state.into_inner() {
         return Err(excess.into());
     }
@@ -39,11 +39,11 @@ pub(crate) fn to_json(node: &Node, is_indented: bool) -> Result<Vec<u8>, serde_j
 
 /// Reads a node; counts what more may be made, and keeps that it was not enough.
 #[derive(Clone, Copy)]
-struct Reading<'c> {
-    state: &'c RefCell<(Room, Option<Excess>)>,
+struct NodeReader<'c> {
+    state: &'c RefCell<(MemoryBudget, Option<LimitExceeded>)>,
 }
 
-impl Reading<'_> {
+impl NodeReader<'_> {
     fn take<E: Error>(self, bytes: usize) -> Result<(), E> {
         let (room, excess) = &mut *self.state.borrow_mut();
         room.take(bytes, DOCUMENT).map_err(|found| {
@@ -54,7 +54,7 @@ impl Reading<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Reading<'_> {
+impl<'de> DeserializeSeed<'de> for NodeReader<'_> {
     type Value = Node;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
@@ -63,7 +63,7 @@ impl<'de> DeserializeSeed<'de> for Reading<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Reading<'_> {
+impl<'de> Visitor<'de> for NodeReader<'_> {
     type Value = Node;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

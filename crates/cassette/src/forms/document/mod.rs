@@ -19,8 +19,8 @@ pub(super) use resolve::as_json;
 pub(super) use yaml::from_yaml;
 pub(super) use yaml_out::to_yaml;
 
-use super::FormError;
-use crate::limits::Excess;
+use super::error::FormError;
+use crate::limits::LimitExceeded;
 use serde_json::Number;
 use std::fmt;
 
@@ -32,14 +32,14 @@ const DOCUMENT: &str = "the document";
 
 /// Why there is no tree.
 #[derive(Debug)]
-pub(super) enum Unread {
-    /// It is no document of its syntax; line and column are said.
+pub(super) enum ParseDocumentError {
+    /// It is not a document of its syntax; line and column are said.
     Malformed(String),
     /// More would come of it than is allowed.
-    TooMuch(Excess),
+    TooMuch(LimitExceeded),
 }
 
-impl Unread {
+impl ParseDocumentError {
     pub(super) fn of(self, form: &'static str) -> FormError {
         match self {
             Self::Malformed(message) => FormError::malformed(form, &message),
@@ -48,14 +48,14 @@ impl Unread {
     }
 }
 
-impl From<String> for Unread {
+impl From<String> for ParseDocumentError {
     fn from(message: String) -> Self {
         Self::Malformed(message)
     }
 }
 
-impl From<Excess> for Unread {
-    fn from(excess: Excess) -> Self {
+impl From<LimitExceeded> for ParseDocumentError {
+    fn from(excess: LimitExceeded) -> Self {
         Self::TooMuch(excess)
     }
 }
@@ -79,13 +79,13 @@ pub(super) enum Node {
 
 /// A document says something that cannot be, and where.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wrong {
+pub(super) struct SyntaxProblem {
     /// `log.entries[3]`, from the outside in; empty for the whole.
     place: String,
     what: String,
 }
 
-impl Wrong {
+impl SyntaxProblem {
     pub(super) fn new(what: impl Into<String>) -> Self {
         Self { place: String::new(), what: what.into() }
     }
@@ -107,7 +107,7 @@ impl Wrong {
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for SyntaxProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.place {
             "" => f.write_str(&self.what),
@@ -141,7 +141,7 @@ impl From<i64> for Node {
 }
 
 impl From<f64> for Node {
-    /// What is no number of JSON is nothing.
+    /// What is not a number of JSON is nothing.
     fn from(number: f64) -> Self {
         Number::from_f64(number).map_or(Self::Null, Self::Number)
     }
@@ -167,8 +167,8 @@ impl Node {
         }
     }
 
-    fn is_not(&self, expected: &str) -> Wrong {
-        Wrong::new(format!("{expected} is expected here, and this is {}", self.kind()))
+    fn is_not(&self, expected: &str) -> SyntaxProblem {
+        SyntaxProblem::new(format!("{expected} is expected here, and this is {}", self.kind()))
     }
 
     /// Whether it says nothing: `null`, or left out.
@@ -189,21 +189,21 @@ impl Node {
         }
     }
 
-    pub(super) fn text(&self) -> Result<&str, Wrong> {
+    pub(super) fn text(&self) -> Result<&str, SyntaxProblem> {
         match self {
             Self::Text(text) | Self::Plain(text) => Ok(text),
             _ => Err(self.is_not("a text")),
         }
     }
 
-    pub(super) fn list(&self) -> Result<&[Self], Wrong> {
+    pub(super) fn list(&self) -> Result<&[Self], SyntaxProblem> {
         match self {
             Self::List(list) => Ok(list),
             _ => Err(self.is_not("a list")),
         }
     }
 
-    pub(super) fn members(&self) -> Result<&[(String, Self)], Wrong> {
+    pub(super) fn members(&self) -> Result<&[(String, Self)], SyntaxProblem> {
         match self {
             Self::Map(members) => Ok(members),
             _ => Err(self.is_not("a map")),
@@ -211,7 +211,7 @@ impl Node {
     }
 
     /// A number of any size; no text that looks like one.
-    pub(super) fn number(&self) -> Result<f64, Wrong> {
+    pub(super) fn number(&self) -> Result<f64, SyntaxProblem> {
         let number = match self {
             Self::Number(number) => number.as_f64(),
             Self::Plain(plain) => plain.parse().ok(),
@@ -221,10 +221,10 @@ impl Node {
     }
 
     /// A status of HTTP, or what was taken for one.
-    pub(super) fn status(&self) -> Result<u16, Wrong> {
+    pub(super) fn status(&self) -> Result<u16, SyntaxProblem> {
         let number = self.number()?;
         let is_one = (0.0..=65535.0).contains(&number) && number.fract() == 0.0;
-        if is_one { Ok(number as u16) } else { Err(Wrong::new(format!("{number} is no status of HTTP"))) }
+        if is_one { Ok(number as u16) } else { Err(SyntaxProblem::new(format!("{number} is not a status of HTTP"))) }
     }
 
     /// A member that says something.
@@ -237,23 +237,26 @@ impl Node {
     pub(super) fn read<'n, T>(
         &'n self,
         name: &str,
-        read: impl FnOnce(&'n Self) -> Result<T, Wrong>,
-    ) -> Result<T, Wrong> {
+        read: impl FnOnce(&'n Self) -> Result<T, SyntaxProblem>,
+    ) -> Result<T, SyntaxProblem> {
         self.members()?;
-        self.read_if(name, read)?.ok_or_else(|| Wrong::new(format!("`{name}` is missing")))
+        self.read_if(name, read)?.ok_or_else(|| SyntaxProblem::new(format!("`{name}` is missing")))
     }
 
     /// Reads a member that may be there.
     pub(super) fn read_if<'n, T>(
         &'n self,
         name: &str,
-        read: impl FnOnce(&'n Self) -> Result<T, Wrong>,
-    ) -> Result<Option<T>, Wrong> {
+        read: impl FnOnce(&'n Self) -> Result<T, SyntaxProblem>,
+    ) -> Result<Option<T>, SyntaxProblem> {
         self.get(name).map(|member| read(member).map_err(|wrong| wrong.of(name))).transpose()
     }
 
     /// Reads every element of a list.
-    pub(super) fn each<'n, T>(&'n self, mut read: impl FnMut(&'n Self) -> Result<T, Wrong>) -> Result<Vec<T>, Wrong> {
+    pub(super) fn each<'n, T>(
+        &'n self,
+        mut read: impl FnMut(&'n Self) -> Result<T, SyntaxProblem>,
+    ) -> Result<Vec<T>, SyntaxProblem> {
         let elements = self.list()?.iter().enumerate();
         elements.map(|(index, element)| read(element).map_err(|wrong| wrong.at(index))).collect()
     }

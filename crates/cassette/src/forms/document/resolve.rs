@@ -4,26 +4,28 @@
 //! number. A number keeps its digits. What JSON has no place for, and numbers in spellings that the versions of YAML read
 //! differently, are refused by name.
 
-use super::{Node, Wrong};
+use super::{Node, SyntaxProblem};
 
 /// JSON in one line, without spaces.
 ///
 /// # Errors
-/// Something in the tree is no value of JSON; the place is said.
-pub(crate) fn as_json(node: &Node) -> Result<String, Wrong> {
+/// Something in the tree is not a value of JSON; the place is said.
+pub(crate) fn as_json(node: &Node) -> Result<String, SyntaxProblem> {
     let mut out = String::new();
     put(&mut out, node)?;
     Ok(out)
 }
 
-fn put(out: &mut String, node: &Node) -> Result<(), Wrong> {
+fn put(out: &mut String, node: &Node) -> Result<(), SyntaxProblem> {
     match node {
         Node::Null => out.push_str("null"),
         Node::Bool(is_so) => out.push_str(if *is_so { "true" } else { "false" }),
         Node::Number(number) => out.push_str(&number.to_string()),
         Node::Text(text) => put_text(out, text),
         Node::Plain(plain) => put_plain(out, plain)?,
-        Node::Bytes(_) => return Err(Wrong::new("these are bytes, which JSON has no place for; write them as a text")),
+        Node::Bytes(_) => {
+            return Err(SyntaxProblem::new("these are bytes, which JSON has no place for; write them as a text"));
+        }
         Node::List(list) => {
             out.push('[');
             for (index, element) in list.iter().enumerate() {
@@ -56,7 +58,7 @@ fn put_text(out: &mut String, text: &str) {
     out.push_str(&serde_json::Value::from(text).to_string());
 }
 
-fn put_plain(out: &mut String, plain: &str) -> Result<(), Wrong> {
+fn put_plain(out: &mut String, plain: &str) -> Result<(), SyntaxProblem> {
     let is_word = |words: [&str; 3]| {
         let is_cased = |word: &str| plain == word || plain == word.to_uppercase() || plain == capitalized(word);
         words.into_iter().any(is_cased)
@@ -69,7 +71,7 @@ fn put_plain(out: &mut String, plain: &str) -> Result<(), Wrong> {
         _ if is_decimal(plain) => put_decimal(out, plain),
         _ if is_disputed(plain) => {
             let message = format!("readers of YAML disagree about `{plain}`; write it as JSON has it, or in quotes");
-            return Err(Wrong::new(message));
+            return Err(SyntaxProblem::new(message));
         }
         _ => put_text(out, plain),
     }
@@ -117,7 +119,7 @@ fn put_decimal(out: &mut String, plain: &str) {
     }
 }
 
-/// Numbers with `_`, `:`, leading zeros or other bases, dates, and what is no number: one version of YAML takes them for a
+/// Numbers with `_`, `:`, leading zeros or other bases, dates, and what is not a number: one version of YAML takes them for a
 /// number or a time, and the other for a text.
 fn is_disputed(plain: &str) -> bool {
     let unsigned = plain.strip_prefix(['-', '+']).unwrap_or(plain);
@@ -141,7 +143,7 @@ fn is_disputed(plain: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn json(plain: &str) -> Result<String, Wrong> {
+    fn json(plain: &str) -> Result<String, SyntaxProblem> {
         as_json(&Node::Plain(plain.to_owned()))
     }
 

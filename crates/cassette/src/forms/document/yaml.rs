@@ -1,7 +1,7 @@
 //! Trees from YAML, as far as cassettes use it: no tag makes an object, and aliases may repeat so much and no more.
 
-use super::{DOCUMENT, NODE_BYTES, Node, Unread, twice};
-use crate::limits::{ReadOptions, Room};
+use super::{DOCUMENT, NODE_BYTES, Node, ParseDocumentError, twice};
+use crate::limits::{MemoryBudget, ReadOptions};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -21,13 +21,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 ///
 /// # Errors
 /// What is wrong, with line and column; or that more would come of it than is allowed.
-pub(crate) fn from_yaml(bytes: &[u8], options: ReadOptions) -> Result<Node, Unread> {
+pub(crate) fn from_yaml(bytes: &[u8], options: ReadOptions) -> Result<Node, ParseDocumentError> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("no UTF-8 at byte {}", error.valid_up_to()))?;
-    let mut builder = Builder::new(options);
+    let mut builder = TreeBuilder::new(options);
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| place(error.info(), error.marker()))?;
         builder.take(event).map_err(|unread| match unread {
-            Unread::Malformed(what) => Unread::Malformed(place(what, &span.start)),
+            ParseDocumentError::Malformed(what) => ParseDocumentError::Malformed(place(what, &span.start)),
             too_much => too_much,
         })?;
     }
@@ -39,7 +39,7 @@ fn place(what: impl std::fmt::Display, marker: &granit_parser::Marker) -> String
 }
 
 /// A list or map whose end has not been seen.
-struct Open {
+struct OpenCollection {
     node: Node,
     /// The name of the member that comes next.
     name: Option<String>,
@@ -47,7 +47,7 @@ struct Open {
 }
 
 /// What an anchor names, and what copying it costs.
-struct Anchored {
+struct AnchoredNode {
     node: Node,
     bytes: usize,
 }
@@ -65,22 +65,22 @@ fn memory_bytes(node: &Node) -> usize {
 }
 
 /// Makes a tree of events. The stack is its own, so nesting costs no native stack.
-struct Builder {
-    open: Vec<Open>,
-    anchored: HashMap<usize, Anchored>,
+struct TreeBuilder {
+    open: Vec<OpenCollection>,
+    anchored: HashMap<usize, AnchoredNode>,
     root: Option<Node>,
-    room: Room,
-    room_for_aliases: Room,
+    room: MemoryBudget,
+    room_for_aliases: MemoryBudget,
 }
 
-impl Builder {
+impl TreeBuilder {
     fn new(options: ReadOptions) -> Self {
-        let room = Room::new(options.most());
-        let room_for_aliases = Room::new(ALIASED_BYTES_MAX.min(options.most()));
+        let room = MemoryBudget::new(options.most());
+        let room_for_aliases = MemoryBudget::new(ALIASED_BYTES_MAX.min(options.most()));
         Self { open: Vec::new(), anchored: HashMap::new(), root: None, room, room_for_aliases }
     }
 
-    fn take(&mut self, event: Event<'_>) -> Result<(), Unread> {
+    fn take(&mut self, event: Event<'_>) -> Result<(), ParseDocumentError> {
         match event {
             Event::DocumentStart(..) if self.root.is_some() => {
                 Err("a second document begins; keep one document in a file".to_owned().into())
@@ -99,7 +99,7 @@ impl Builder {
                 self.begin(Node::Map(Vec::new()), anchor)
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                let Some(Open { node, anchor, .. }) = self.open.pop() else {
+                let Some(OpenCollection { node, anchor, .. }) = self.open.pop() else {
                     return Err("an end without a beginning".to_owned().into());
                 };
                 if let Some(name) = members(&node).and_then(twice) {
@@ -112,17 +112,17 @@ impl Builder {
         }
     }
 
-    fn begin(&mut self, node: Node, anchor: usize) -> Result<(), Unread> {
-        if matches!(self.open.last(), Some(Open { node: Node::Map(_), name: None, .. })) {
+    fn begin(&mut self, node: Node, anchor: usize) -> Result<(), ParseDocumentError> {
+        if matches!(self.open.last(), Some(OpenCollection { node: Node::Map(_), name: None, .. })) {
             return Err("a name of a map must be a text".to_owned().into());
         }
-        self.open.push(Open { node, name: None, anchor });
+        self.open.push(OpenCollection { node, name: None, anchor });
         Ok(())
     }
 
-    fn alias(&mut self, anchor: usize) -> Result<(), Unread> {
+    fn alias(&mut self, anchor: usize) -> Result<(), ParseDocumentError> {
         // An alias within what it names has no anchor yet.
-        let Some(Anchored { bytes, .. }) = self.anchored.get(&anchor) else {
+        let Some(AnchoredNode { bytes, .. }) = self.anchored.get(&anchor) else {
             return Err("an alias stands in what it stands for".to_owned().into());
         };
         self.count_copy(*bytes)?;
@@ -130,7 +130,7 @@ impl Builder {
         self.place(node)
     }
 
-    fn count_copy(&mut self, bytes: usize) -> Result<(), Unread> {
+    fn count_copy(&mut self, bytes: usize) -> Result<(), ParseDocumentError> {
         self.room.take(bytes, DOCUMENT)?;
         let room = &mut self.room_for_aliases;
         room.take(bytes, DOCUMENT).map_err(|_| {
@@ -140,21 +140,21 @@ impl Builder {
     }
 
     /// A node that is whole.
-    fn close(&mut self, node: Node, anchor: usize) -> Result<(), Unread> {
+    fn close(&mut self, node: Node, anchor: usize) -> Result<(), ParseDocumentError> {
         if anchor != 0 {
             let bytes = memory_bytes(&node);
             self.count_copy(bytes)?;
-            self.anchored.insert(anchor, Anchored { node: node.clone(), bytes });
+            self.anchored.insert(anchor, AnchoredNode { node: node.clone(), bytes });
         }
         self.room.take(NODE_BYTES, DOCUMENT)?;
         self.place(node)
     }
 
-    fn place(&mut self, node: Node) -> Result<(), Unread> {
+    fn place(&mut self, node: Node) -> Result<(), ParseDocumentError> {
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open { node: Node::List(list), .. }) => list.push(node),
-            Some(Open { node: Node::Map(members), name, .. }) => match (name.take(), node) {
+            Some(OpenCollection { node: Node::List(list), .. }) => list.push(node),
+            Some(OpenCollection { node: Node::Map(members), name, .. }) => match (name.take(), node) {
                 (Some(name), node) => members.push((name, node)),
                 (None, Node::Plain(merge)) if merge == "<<" => {
                     return Err("`<<` is not read; write out the members of the other map".to_owned().into());

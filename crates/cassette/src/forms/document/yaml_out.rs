@@ -148,7 +148,7 @@ fn put_escaped(out: &mut String, character: char) {
 /// Words that mean something else than themselves, in one version of YAML or the other.
 const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// Whether a text needs no quotes: it begins with a letter or a slash, so it is no number and no time, and has no character that
+/// Whether a text needs no quotes: it begins with a letter or a slash, so it is not a number or a time, and has no character that
 /// could mean something.
 fn is_plain(text: &str) -> bool {
     let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'/';

@@ -5,10 +5,10 @@
 //!    is empty then.
 //! 3. A note of the exchange says what the body was made of; in HAR `_madeOf` does, beside the text.
 
-use super::super::document::{Node, Wrong};
+use super::super::document::{Node, SyntaxProblem};
 use super::super::url::escaped;
 use crate::exchange::Note;
-use crate::matching::canonical::Content;
+use crate::matching::canonical::BodyContent;
 use crate::message::Header;
 
 /// The name of the note.
@@ -21,14 +21,14 @@ const OF_PARTS: &str = "a form of parts, made of those in `postData.params`";
 
 /// The body that parameters give, and what it was made of; nothing if their type is not a form, or has parts and an unknown
 /// boundary.
-pub(super) fn made(data: &Node, headers: &[Header<'_>]) -> Result<Option<(Vec<u8>, &'static str)>, Wrong> {
+pub(super) fn made(data: &Node, headers: &[Header<'_>]) -> Result<Option<(Vec<u8>, &'static str)>, SyntaxProblem> {
     let Some(kind) = data.read_if("mimeType", Node::text)? else { return Ok(None) };
     let of_data = [Header::new("Content-Type", kind.to_owned())];
-    let fields = match [Content::of(&of_data), Content::of(headers)] {
-        [Content::Form, _] => {
+    let fields = match [BodyContent::of(&of_data), BodyContent::of(headers)] {
+        [BodyContent::Form, _] => {
             data.read_if("params", |params| params.each(field))?.map(|fields| (fields.join("&"), OF_FIELDS))
         }
-        [Content::Multipart(boundary), _] | [_, Content::Multipart(boundary)] if is_of_parts(kind) => {
+        [BodyContent::Multipart(boundary), _] | [_, BodyContent::Multipart(boundary)] if is_of_parts(kind) => {
             let boundary = String::from_utf8_lossy(&boundary);
             let parts = data.read_if("params", |params| params.each(|parameter| part(parameter, &boundary)))?;
             parts.map(|parts| (format!("{}--{boundary}--\r\n", parts.concat()), OF_PARTS))
@@ -42,13 +42,13 @@ fn is_of_parts(kind: &str) -> bool {
     kind.trim_start().to_ascii_lowercase().starts_with("multipart/form-data")
 }
 
-fn field(parameter: &Node) -> Result<String, Wrong> {
-    let part = |name| Ok::<_, Wrong>(escaped(parameter.read_if(name, Node::text)?.unwrap_or("")));
+fn field(parameter: &Node) -> Result<String, SyntaxProblem> {
+    let part = |name| Ok::<_, SyntaxProblem>(escaped(parameter.read_if(name, Node::text)?.unwrap_or("")));
     Ok(format!("{}={}", part("name")?, part("value")?))
 }
 
 /// A part, with the escapes that browsers have in names (HTML, multipart form data).
-fn part(parameter: &Node, boundary: &str) -> Result<String, Wrong> {
+fn part(parameter: &Node, boundary: &str) -> Result<String, SyntaxProblem> {
     let name = |text: &str| text.replace('\n', "%0A").replace('\r', "%0D").replace('"', "%22");
     let mut part = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"");
     part.push_str(&name(parameter.read_if("name", Node::text)?.unwrap_or("")));

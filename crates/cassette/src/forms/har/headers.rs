@@ -1,8 +1,8 @@
-//! Lines of headers that HAR has and a tape does not: those of HTTP/2 that are no headers, and those that name a compression that
+//! Lines of headers that HAR has and a cassette does not: those of HTTP/2 that are not headers, and those that name a compression that
 //! the body no longer has.
 
-use super::super::document::{Node, Wrong};
-use super::super::lines::{Line, lines_note, take_compression};
+use super::super::document::{Node, SyntaxProblem};
+use super::super::lines::{NumberedHeader, lines_note, take_compression};
 use super::super::url::{bytes, text};
 use crate::exchange::Exchange;
 use crate::message::Header;
@@ -12,7 +12,7 @@ use crate::redact::{codings, decode};
 pub(super) const REQUEST_NOTE: &str = "har.request.headers";
 pub(super) const RESPONSE_NOTE: &str = "har.response.headers";
 
-pub(super) fn read(headers: &Node) -> Result<Vec<Header<'static>>, Wrong> {
+pub(super) fn read(headers: &Node) -> Result<Vec<Header<'static>>, SyntaxProblem> {
     headers.each(|header| {
         let part = |name| header.read_if(name, Node::text).map(|text| bytes(text.unwrap_or("")));
         Ok(Header { name: part("name")?, value: part("value")? })
@@ -26,13 +26,13 @@ pub(super) fn write(headers: &[Header<'_>]) -> Node {
 }
 
 /// Takes out the lines that begin with a colon, as browsers show them for HTTP/2 and 3.
-pub(super) fn take_pseudo(headers: &mut Vec<Header<'static>>) -> Vec<Line> {
+pub(super) fn take_pseudo(headers: &mut Vec<Header<'static>>) -> Vec<NumberedHeader> {
     take(headers, |header| header.name.starts_with(b":"))
 }
 
-fn take(headers: &mut Vec<Header<'static>>, is_one: impl Fn(&Header<'static>) -> bool) -> Vec<Line> {
+fn take(headers: &mut Vec<Header<'static>>, is_one: impl Fn(&Header<'static>) -> bool) -> Vec<NumberedHeader> {
     let (taken, kept) = std::mem::take(headers).into_iter().enumerate().partition(|(_, header)| is_one(header));
-    let kept: Vec<Line> = kept;
+    let kept: Vec<NumberedHeader> = kept;
     *headers = kept.into_iter().map(|(_, header)| header).collect();
     taken
 }

@@ -1,11 +1,11 @@
 //! HAR 1.2, as browsers and proxies write it, both ways.
 //!
-//! 1. What HAR and a tape have in common goes to its place: [`read`] and [`write`].
+//! 1. What HAR and a cassette have in common goes to its place: [`read`] and [`write`].
 //! 2. What only HAR has stays with the exchange as the note `har.entry`, in JSON, and what belongs to the whole document with the
-//!    tape as `har.document`. Both are put back when HAR is written, unless they contradict what the exchange has become.
-//! 3. What only a tape has is said: each entry is read again and compared ([`super::losses`]).
+//!    cassette as `har.document`. Both are put back when HAR is written, unless they contradict what the exchange has become.
+//! 3. What only a cassette has is said: each entry is read again and compared ([`super::losses`]).
 //!
-//! HAR has bodies without compression, below headers that name it. On a tape a header must not name what is not so: the lines that
+//! HAR has bodies without compression, below headers that name it. On a cassette a header must not name what is not so: the lines that
 //! do are kept in the note `har.response.headers`, and so are lines that HTTP/2 has no lines for, such as `:path`.
 
 mod form;
@@ -14,10 +14,11 @@ mod read;
 mod times;
 mod write;
 
-use super::document::{Node, Wrong, difference, from_json, merge, to_json};
+use super::document::{Node, SyntaxProblem, difference, from_json, merge, to_json};
+use super::error::FormError;
 use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
-use super::{Content, FormError};
+use crate::content::Content;
 use crate::exchange::Exchange;
 use crate::limits::ReadOptions;
 use read::DOCUMENT_NOTE;
@@ -26,7 +27,7 @@ const FORM: &str = "HAR";
 
 impl Content {
     /// As HAR 1.2, indented, and what it cannot hold: chunks and their times, trailers, responses before the response, how frames of
-    /// a WebSocket were cut, the compressed bytes of a response, and what is no UTF-8 in headers and URLs.
+    /// a WebSocket were cut, the compressed bytes of a response, and what is not UTF-8 in headers and URLs.
     ///
     /// # Errors
     /// Memory is too small, in effect.
@@ -37,7 +38,7 @@ impl Content {
     /// From HAR 1.0 to 1.2. Nothing is lost: what an exchange has no place for becomes a note.
     ///
     /// # Errors
-    /// It is no HAR; the message names the place.
+    /// It is not a HAR; the message names the place.
     pub fn from_har(bytes: &[u8]) -> Result<Self, FormError> {
         read(bytes, ReadOptions::default())
     }
@@ -54,7 +55,7 @@ pub(super) fn read(bytes: &[u8], options: ReadOptions) -> Result<Content, FormEr
     Ok(Content { exchanges, meta: missing.iter().map(|missing| note(DOCUMENT_NOTE, missing)).collect() })
 }
 
-fn entries(document: &Node) -> Result<Vec<Exchange<'static>>, Wrong> {
+fn entries(document: &Node) -> Result<Vec<Exchange<'static>>, SyntaxProblem> {
     document.read("log", |log| log.read("entries", |entries| entries.each(read::exchange)))
 }
 
@@ -84,7 +85,7 @@ fn write(content: &Content) -> Result<(Vec<u8>, Vec<Loss>), FormError> {
     }
     if !matches!(&content.meta[..], [] | [_]) || content.meta.iter().any(|note| *note.name != *DOCUMENT_NOTE.as_bytes())
     {
-        losses.of_tape("what is known of the tape");
+        losses.of_cassette("what is known of the cassette");
     }
     let written: Result<Vec<_>, _> = content.exchanges.iter().map(|exchange| entry(exchange, &mut losses)).collect();
     let written = written.map_err(|wrong| FormError::malformed(FORM, &wrong))?;
@@ -111,15 +112,15 @@ fn set_entries(document: &mut Node, written: Vec<Node>) {
 /// Readers sort by the time at which entries began.
 fn check_order(exchanges: &[Exchange<'_>], losses: &mut Losses) {
     if !exchanges.is_sorted_by_key(|exchange| exchange.started_ns) {
-        losses.of_tape("the order of exchanges that did not begin in the order of their numbers");
+        losses.of_cassette("the order of exchanges that did not begin in the order of their numbers");
     }
     if !exchanges.iter().zip(0..).all(|(exchange, number)| exchange.number == number) {
-        losses.of_tape("the numbers of exchanges");
+        losses.of_cassette("the numbers of exchanges");
     }
 }
 
 /// An entry that comes back as the exchange, or as near to it as can be.
-fn entry(exchange: &Exchange<'_>, losses: &mut Losses) -> Result<Node, Wrong> {
+fn entry(exchange: &Exchange<'_>, losses: &mut Losses) -> Result<Node, SyntaxProblem> {
     let decoded = headers::without_compression(exchange);
     if decoded.is_some() {
         losses.add("compressed bytes of the response's body, which is written without compression", exchange.number);

@@ -1,12 +1,11 @@
 //! An entry as an exchange.
 
-use super::super::document::{Node, Wrong, difference};
+use super::super::document::{Node, SyntaxProblem, difference};
 use super::super::foreign::{add, note};
 use super::super::lines::{lines_note, take_compression};
 use super::super::url::{bytes, split};
-use super::times::{Times, started_ns, us};
-use super::write;
-use super::{form, headers};
+use super::times::{HarTimes, started_ns, us};
+use super::{form, headers, write};
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Header, HttpVersion, Request, Response};
 use crate::redact::{codings, decode};
@@ -19,15 +18,15 @@ pub(super) const ENTRY_NOTE: &str = "har.entry";
 pub(super) const DOCUMENT_NOTE: &str = "har.document";
 
 /// An exchange with notes of what has no other place. Its number is 0.
-pub(super) fn exchange(entry: &Node) -> Result<Exchange<'static>, Wrong> {
+pub(super) fn exchange(entry: &Node) -> Result<Exchange<'static>, SyntaxProblem> {
     let mut exchange = without_notes(entry)?;
     let missing = missing(entry, &write::entry(&exchange));
     exchange.notes.extend(missing.iter().map(|missing| note(ENTRY_NOTE, missing)));
     Ok(exchange)
 }
 
-fn without_notes(entry: &Node) -> Result<Exchange<'static>, Wrong> {
-    let times = entry.read_if("timings", Times::read)?.unwrap_or_default();
+fn without_notes(entry: &Node) -> Result<Exchange<'static>, SyntaxProblem> {
+    let times = entry.read_if("timings", HarTimes::read)?.unwrap_or_default();
     let (request, is_websocket, request_notes) = entry.read("request", |node| request(node, times.sent))?;
     let started_ns = entry.read_if("startedDateTime", started_ns)?.unwrap_or(0);
     let frames = entry.read_if("_webSocketMessages", |messages| messages.each(|node| frame(node, started_ns)))?;
@@ -46,7 +45,7 @@ fn without_notes(entry: &Node) -> Result<Exchange<'static>, Wrong> {
     })
 }
 
-fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Note<'static>>), Wrong> {
+fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Note<'static>>), SyntaxProblem> {
     let method = bytes(node.read("method", Node::text)?);
     let (at, is_websocket) = split(node.read("url", Node::text)?);
     let mut headers = node.read_if("headers", headers::read)?.unwrap_or_default();
@@ -62,7 +61,7 @@ fn request(node: &Node, sent_us: u64) -> Result<(Request<'static>, bool, Vec<Not
     Ok((Request { method, version, headers, body, ..at }, is_websocket, notes))
 }
 
-/// A word that is no version is 1.1; the entry's note keeps it.
+/// A word that is not a version is 1.1; the entry's note keeps it.
 fn version(name: Option<&str>) -> HttpVersion {
     match name.unwrap_or("").to_ascii_lowercase().as_str() {
         "http/0.9" => HttpVersion::Http09,
@@ -74,13 +73,13 @@ fn version(name: Option<&str>) -> HttpVersion {
 }
 
 /// `name=value`.
-fn cookie(cookie: &Node) -> Result<String, Wrong> {
-    let part = |name| Ok::<_, Wrong>(cookie.read_if(name, Node::text)?.unwrap_or(""));
+fn cookie(cookie: &Node) -> Result<String, SyntaxProblem> {
+    let part = |name| Ok::<_, SyntaxProblem>(cookie.read_if(name, Node::text)?.unwrap_or(""));
     Ok(format!("{}={}", part("name")?, part("value")?))
 }
 
 /// The line that would have set a cookie.
-fn set_cookie(node: &Node) -> Result<String, Wrong> {
+fn set_cookie(node: &Node) -> Result<String, SyntaxProblem> {
     let mut line = cookie(node)?;
     for (name, attribute) in [("path", "Path"), ("domain", "Domain"), ("sameSite", "SameSite")] {
         if let Some(value) = node.read_if(name, Node::text)? {
@@ -95,8 +94,8 @@ fn set_cookie(node: &Node) -> Result<String, Wrong> {
     Ok(line)
 }
 
-/// A text; or the parameters of a form, put together, with what it was made of. Other parameters are no body.
-fn post_body(data: &Node, headers: &[Header<'_>]) -> Result<(Option<Vec<u8>>, Option<&'static str>), Wrong> {
+/// A text; or the parameters of a form, put together, with what it was made of. Other parameters are not a body.
+fn post_body(data: &Node, headers: &[Header<'_>]) -> Result<(Option<Vec<u8>>, Option<&'static str>), SyntaxProblem> {
     let encoding = data.read_if("_encoding", Node::text)?.or(data.read_if("encoding", Node::text)?);
     if let Some(text) = data.read_if("text", Node::text)? {
         return Ok((Some(decoded(text, encoding)), form::said(data)));
@@ -112,19 +111,19 @@ fn decoded(text: &str, encoding: Option<&str>) -> Vec<u8> {
 }
 
 /// What came of a request.
-struct Answer {
+struct ResponsePart {
     response: Option<Response<'static>>,
     outcome: Outcome<'static>,
     lines: Option<Note<'static>>,
 }
 
-impl Default for Answer {
+impl Default for ResponsePart {
     fn default() -> Self {
         Self { response: None, outcome: Outcome::Partial, lines: None }
     }
 }
 
-fn answer(node: &Node, times: Times) -> Result<Answer, Wrong> {
+fn answer(node: &Node, times: HarTimes) -> Result<ResponsePart, SyntaxProblem> {
     // Playwright has -1 where nothing came.
     let is_answered = node.read_if("status", Node::number)?.is_some_and(|status| status >= 0.0);
     let status = if is_answered { node.read("status", Node::status)? } else { 0 };
@@ -142,7 +141,7 @@ fn answer(node: &Node, times: Times) -> Result<Answer, Wrong> {
         (None, false) => Outcome::Complete,
     };
     if is_none {
-        return Ok(Answer { response: None, outcome, lines: lines_note(headers::RESPONSE_NOTE, &lines) });
+        return Ok(ResponsePart { response: None, outcome, lines: lines_note(headers::RESPONSE_NOTE, &lines) });
     }
     add_cookies(node, &mut headers)?;
     if let Some(body) = body.as_ref().filter(|body| is_decompressed(node, &headers, body)) {
@@ -157,10 +156,10 @@ fn answer(node: &Node, times: Times) -> Result<Answer, Wrong> {
         body,
         trailers: Vec::new(),
     };
-    Ok(Answer { response: Some(response), outcome, lines: lines_note(headers::RESPONSE_NOTE, &lines) })
+    Ok(ResponsePart { response: Some(response), outcome, lines: lines_note(headers::RESPONSE_NOTE, &lines) })
 }
 
-fn add_cookies(node: &Node, headers: &mut Vec<Header<'static>>) -> Result<(), Wrong> {
+fn add_cookies(node: &Node, headers: &mut Vec<Header<'static>>) -> Result<(), SyntaxProblem> {
     if !headers.iter().any(|header| header.is("set-cookie")) {
         let cookies = node.read_if("cookies", |cookies| cookies.each(set_cookie))?.unwrap_or_default();
         headers.extend(cookies.into_iter().map(|cookie| Header::new("Set-Cookie", cookie)));
@@ -169,7 +168,7 @@ fn add_cookies(node: &Node, headers: &mut Vec<Header<'static>>) -> Result<(), Wr
 }
 
 /// The body; and whether there was one that the document does not have.
-fn content(content: &Node, received_us: u64) -> Result<(Option<Body<'static>>, bool), Wrong> {
+fn content(content: &Node, received_us: u64) -> Result<(Option<Body<'static>>, bool), SyntaxProblem> {
     let encoding = content.read_if("encoding", Node::text)?;
     let size = content.read_if("size", Node::number)?.unwrap_or(0.0);
     let text = content.read_if("text", Node::text)?;
@@ -193,14 +192,14 @@ fn is_decompressed(node: &Node, headers: &[Header<'_>], body: &Body<'_>) -> bool
     }
 }
 
-fn frame(node: &Node, started_ns: i64) -> Result<WsFrame<'static>, Wrong> {
+fn frame(node: &Node, started_ns: i64) -> Result<WsFrame<'static>, SyntaxProblem> {
     let is_sent = node.read("type", Node::text)? == "send";
     let opcode = node.read_if("opcode", Node::number)?.unwrap_or(1.0);
     let data = node.read_if("data", Node::text)?.unwrap_or("");
     let time_s = node.read_if("time", Node::number)?.unwrap_or(started_ns as f64 / 1e9);
-    // No time that a tape can hold is longer.
+    // No time that a cassette can hold is longer.
     let at_ns = (time_s * 1e9).clamp(-1e30, 1e30) as i128 - i128::from(started_ns);
-    // Chrome has -1 for an error that is no frame.
+    // Chrome has -1 for an error that is not a frame.
     let opcode = Opcode::new(opcode as u8).filter(|_| opcode >= 0.0).unwrap_or(Opcode::TEXT);
     let payload = if opcode == Opcode::TEXT { data.as_bytes().to_vec() } else { decoded(data, Some("base64")) };
     let at_us = u64::try_from((at_ns + 500).div_euclid(1000)).unwrap_or(0);

@@ -1,13 +1,13 @@
-//! When things happened: HAR has how long each step took, in milliseconds; a tape has when it was over, in microseconds.
+//! When things happened: HAR has how long each step took, in milliseconds; a cassette has when it was over, in microseconds.
 
-use super::super::document::{Node, Wrong};
+use super::super::document::{Node, SyntaxProblem};
 use crate::exchange::Exchange;
 use crate::message::Body;
 use jiff::Timestamp;
 
 /// In microseconds after the exchange began.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Times {
+pub(super) struct HarTimes {
     /// When the request was sent.
     pub(super) sent: u64,
     /// When the head of the response was there.
@@ -19,11 +19,11 @@ pub(super) struct Times {
 /// Steps before the request was sent. `ssl` is a part of `connect`.
 const BEFORE: [&str; 4] = ["blocked", "dns", "connect", "send"];
 
-impl Times {
+impl HarTimes {
     /// Of `timings`; steps that are -1 or missing took no time.
-    pub(super) fn read(timings: &Node) -> Result<Self, Wrong> {
-        let took = |name: &str| Ok::<_, Wrong>(timings.read_if(name, Node::number)?.unwrap_or(0.0).max(0.0));
-        let before = BEFORE.iter().try_fold(0.0, |sum, name| Ok::<_, Wrong>(sum + took(name)?))?;
+    pub(super) fn read(timings: &Node) -> Result<Self, SyntaxProblem> {
+        let took = |name: &str| Ok::<_, SyntaxProblem>(timings.read_if(name, Node::number)?.unwrap_or(0.0).max(0.0));
+        let before = BEFORE.iter().try_fold(0.0, |sum, name| Ok::<_, SyntaxProblem>(sum + took(name)?))?;
         let answered = before + took("wait")?;
         Ok(Self { sent: us(before), answered: us(answered), received: us(answered + took("receive")?) })
     }
@@ -56,9 +56,10 @@ pub(super) fn ms(us: u64) -> Node {
 }
 
 /// Nanoseconds since 1970 of `2026-11-22T10:57:47.123Z`, or with an offset.
-pub(super) fn started_ns(time: &Node) -> Result<i64, Wrong> {
+pub(super) fn started_ns(time: &Node) -> Result<i64, SyntaxProblem> {
     let text = time.text()?;
     let parsed: Timestamp =
-        text.parse().map_err(|error| Wrong::new(format!("{text:?} is no time with an offset: {error}")))?;
-    i64::try_from(parsed.as_nanosecond()).map_err(|_| Wrong::new(format!("{text} is no time that a tape can hold")))
+        text.parse().map_err(|error| SyntaxProblem::new(format!("{text:?} is not a time with an offset: {error}")))?;
+    i64::try_from(parsed.as_nanosecond())
+        .map_err(|_| SyntaxProblem::new(format!("{text} is not a time that a cassette can hold")))
 }

@@ -4,7 +4,7 @@ use super::super::document::Node;
 use super::super::foreign::utc;
 use super::super::lines::put_back;
 use super::super::url::{join, parameters, text, unescaped};
-use super::times::{Times, ms};
+use super::times::{HarTimes, ms};
 use super::{form, headers};
 use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 use crate::message::{Header, HttpVersion, Request, Response};
@@ -21,7 +21,7 @@ pub(super) fn entry(exchange: &Exchange<'_>) -> Node {
         ("request".to_owned(), request(exchange)),
         ("response".to_owned(), response(exchange)),
         ("cache".to_owned(), Node::map([])),
-        ("timings".to_owned(), Times::of(exchange).write()),
+        ("timings".to_owned(), HarTimes::of(exchange).write()),
     ];
     if let Some(frames) = &exchange.frames {
         members.push(("_webSocketMessages".to_owned(), messages(exchange.started_ns, frames)));
@@ -180,7 +180,7 @@ fn expires(value: &str) -> Option<Node> {
     Some(time.to_string().into())
 }
 
-/// The names of Chrome for errors, and in what they differ from what a tape has.
+/// The names of Chrome for errors, and in what they differ from what a cassette has.
 const ERRORS: [(&str, NetworkErrorKind); 7] = [
     ("net::ERR_NAME_NOT_RESOLVED", NetworkErrorKind::Dns),
     ("net::ERR_CONNECTION_REFUSED", NetworkErrorKind::Refused),

@@ -18,7 +18,7 @@ pub(super) fn put_rest(out: &mut String, bytes: &[u8]) {
     if bytes.len() - end > 1 { put_escaped(out, &mut bytes[end..].to_vec()) } else { put(out, &bytes[end..], b" \t") }
 }
 
-/// Appends bytes with other bytes behind them; what ends them there is escaped, too.
+/// Appends bytes with other bytes after them; what ends them there is escaped, too.
 pub(super) fn put(out: &mut String, bytes: &[u8], more: &[u8]) {
     // What is escaped and follows each other shares its braces.
     let mut escaped: Vec<u8> = Vec::new();
@@ -68,7 +68,7 @@ fn must_escape(chunk: &[u8], behind: Option<&u8>, more: &[u8]) -> bool {
     }
 }
 
-/// Whether a character cannot be seen, or changes how others are seen; or is no character.
+/// Whether a character cannot be seen, or changes how others are seen; or is not a character.
 fn is_hidden(chunk: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(chunk) else { return true };
     text.chars().any(|character| {

@@ -1,4 +1,4 @@
-//! A tape as text in lines: to be read, edited, and compared line by line.
+//! A cassette as text in lines: to be read, edited, and compared line by line.
 //!
 //! 1. Every exchange is some lines, in one order, each beginning with a word that says what it is. What belongs to a line is
 //!    indented below it by two spaces: headers, and the bytes of a body or a message.
@@ -21,7 +21,7 @@ use crate::exchange::NetworkErrorKind;
 use crate::message::HttpVersion;
 
 /// How a text begins, before its version.
-pub(super) const MAGIC: &str = "metroon-tape text ";
+pub(super) const MAGIC: &str = "metroon-cassette text ";
 /// The version that is written. All versions up to it are read.
 const VERSION: u32 = 1;
 

@@ -1,7 +1,7 @@
 //! Where a long line of text goes on in another one.
 //!
 //! Lines are broken where something new begins, so that an edit in one place moves no break in another: before a member or an
-//! element of JSON, behind `\n` in a string of JSON, between tags, between fields of a form. What is long still is cut at a space.
+//! element of JSON, after `\n` in a string of JSON, between tags, between fields of a form. What is long still is cut at a space.
 
 /// Lines up to this length are not broken.
 const LINE_BYTES: usize = 100;

@@ -1,11 +1,11 @@
-//! Writing a tape as text.
+//! Writing a cassette as text.
 
 use super::escape::{is_text, put, put_rest};
 use super::wrap::pieces;
 use super::{INDENT, KINDS, MAGIC, OPCODES, VERSION, VERSIONS, number_of};
 use crate::bytes::Bytes;
+use crate::content::Content;
 use crate::exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
-use crate::forms::Content;
 use crate::message::{Body, Header, HttpVersion, Informational, Request, Response};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use base64::Engine;
@@ -16,7 +16,7 @@ use std::fmt::Write;
 /// How many bytes are in a line of base64, which has 76 characters then.
 const BASE64_LINE_BYTES: usize = 57;
 
-/// All of a tape.
+/// All of a cassette.
 pub(in crate::forms) fn write(content: &Content) -> String {
     let mut out = format!("{MAGIC}{VERSION}\n");
     for note in &content.meta {
@@ -31,7 +31,7 @@ pub(in crate::forms) fn write(content: &Content) -> String {
 }
 
 impl Exchange<'_> {
-    /// The lines that it has in the text form of a tape.
+    /// The lines that it has in the text form of a cassette.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         put_exchange(&mut out, self);

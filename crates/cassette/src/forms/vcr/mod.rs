@@ -9,10 +9,11 @@ mod read;
 mod structured;
 mod write;
 
-use super::document::{Node, Wrong, difference, from_json, from_yaml, merge, to_json, to_yaml};
+use super::document::{Node, SyntaxProblem, difference, from_json, from_yaml, merge, to_json, to_yaml};
+use super::error::FormError;
 use super::foreign::{note, noted};
 use super::losses::{Loss, Losses, differences};
-use super::{Content, FormError};
+use crate::content::Content;
 use crate::exchange::{Exchange, Note};
 use crate::limits::ReadOptions;
 use std::collections::BTreeSet;
@@ -102,7 +103,7 @@ impl Content {
         write(self, style, Syntax::Yaml)
     }
 
-    /// As a VCR cassette in JSON, and what it cannot hold: as in YAML, and in the style of Python bodies that are no UTF-8.
+    /// As a VCR cassette in JSON, and what it cannot hold: as in YAML, and in the style of Python bodies that are not UTF-8.
     ///
     /// # Errors
     /// Memory is too small, in effect.
@@ -146,10 +147,10 @@ pub(super) fn read(bytes: &[u8], syntax: Syntax, options: ReadOptions) -> Result
     content(&mut document).map_err(|wrong| FormError::malformed(syntax.name(), &wrong))
 }
 
-fn content(document: &mut Node) -> Result<Content, Wrong> {
+fn content(document: &mut Node) -> Result<Content, SyntaxProblem> {
     let is_old = document.list().is_ok_and(|list| list.first().is_some_and(|first| first.get("request").is_some()));
     if is_old {
-        return Err(Wrong::new(
+        return Err(SyntaxProblem::new(
             "a cassette of a version before 1.0: record it again, or let its own migration mend it",
         ));
     }
@@ -162,7 +163,7 @@ fn content(document: &mut Node) -> Result<Content, Wrong> {
     let mut exchanges = match members.iter().any(|(other, _)| other == name) {
         // An empty cassette may have nothing there.
         true => document.read_if(name, |list| list.each(|interaction| read::interaction(interaction, style)))?,
-        false => return Err(Wrong::new("neither `interactions` nor `http_interactions` is there")),
+        false => return Err(SyntaxProblem::new("neither `interactions` nor `http_interactions` is there")),
     }
     .unwrap_or_default();
     exchanges.iter_mut().zip(0..).for_each(|(exchange, number)| exchange.number = number);
@@ -196,7 +197,7 @@ fn write(content: &Content, style: VcrStyle, syntax: Syntax) -> Result<(Vec<u8>,
     }
     let is_counted = content.exchanges.iter().zip(0..).all(|(exchange, number)| exchange.number == number);
     if !is_counted || interactions.len() != content.exchanges.len() {
-        losses.of_tape("the numbers of exchanges");
+        losses.of_cassette("the numbers of exchanges");
     }
     let mut document = style.empty_cassette();
     if let Some(missing) = noted(&content.meta, style.cassette_note()) {
@@ -225,7 +226,7 @@ fn put_meta(document: &mut Node, meta: &[Note<'_>], style: VcrStyle, losses: &mu
         }
     }
     if is_lost {
-        losses.of_tape("what is known of the tape");
+        losses.of_cassette("what is known of the cassette");
     }
     if !metadata.is_empty() {
         merge(document, Node::map([("metadata", Node::Map(metadata))]));
@@ -250,7 +251,7 @@ fn interaction(
     style: VcrStyle,
     syntax: Syntax,
     losses: &mut Losses,
-) -> Result<Option<Node>, Wrong> {
+) -> Result<Option<Node>, SyntaxProblem> {
     let Some(plain) = write::interaction(exchange, style, syntax) else {
         losses.add("whole exchanges that have no response, which are left out", exchange.number);
         return Ok(None);

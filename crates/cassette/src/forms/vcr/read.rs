@@ -1,10 +1,10 @@
 //! An interaction as an exchange.
 
-use super::super::document::{Node, Wrong, difference};
+use super::super::document::{Node, SyntaxProblem, difference};
 use super::super::foreign::{add, note, time, without_zone};
-use super::super::lines::{Line, lines_note, take_compression};
+use super::super::lines::{NumberedHeader, lines_note, take_compression};
 use super::super::url::{bytes, split};
-use super::structured::{self, Origin, Read};
+use super::structured::{self, StructuredBody, StructuredForm};
 use super::{REQUEST_BODY_NOTE, REQUEST_LINES_NOTE, RESPONSE_BODY_NOTE, Syntax, TIME_NOTE, VcrStyle, write};
 use crate::exchange::Exchange;
 use crate::message::{Body, Header, HttpVersion, Request, Response};
@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::fmt::rfc2822;
 
 /// An exchange with a note of what has no other place. Its number is 0.
-pub(super) fn interaction(node: &Node, style: VcrStyle) -> Result<Exchange<'static>, Wrong> {
+pub(super) fn interaction(node: &Node, style: VcrStyle) -> Result<Exchange<'static>, SyntaxProblem> {
     let (mut request, made_request) = node.read("request", |node| request(node, style))?;
     let may_be_without_body = *request.method == *b"HEAD";
     let (mut response, made_response) = node.read("response", |node| response(node, may_be_without_body))?;
@@ -36,16 +36,17 @@ pub(super) fn interaction(node: &Node, style: VcrStyle) -> Result<Exchange<'stat
 }
 
 /// Nanoseconds since 1970 of a date as HTTP has it, or of one as ISO 8601 has it, and whether it has a zone.
-fn recorded_at(node: &Node) -> Result<(i64, bool), Wrong> {
+fn recorded_at(node: &Node) -> Result<(i64, bool), SyntaxProblem> {
     let text = node.text()?;
     let date = rfc2822::DateTimeParser::new().parse_timestamp(text);
     let read = date.map(|date| (date, true)).or_else(|_| time(text));
-    let (time, has_zone) = read.map_err(|error| Wrong::new(format!("{text:?} is no time: {error}")))?;
+    let (time, has_zone) = read.map_err(|error| SyntaxProblem::new(format!("{text:?} is not a time: {error}")))?;
     let ns = i64::try_from(time.as_nanosecond());
-    ns.map(|ns| (ns, has_zone)).map_err(|_| Wrong::new(format!("{text} is no time that a tape can hold")))
+    ns.map(|ns| (ns, has_zone))
+        .map_err(|_| SyntaxProblem::new(format!("{text} is not a time that a cassette can hold")))
 }
 
-fn request(node: &Node, style: VcrStyle) -> Result<(Request<'static>, Option<Origin>), Wrong> {
+fn request(node: &Node, style: VcrStyle) -> Result<(Request<'static>, Option<StructuredForm>), SyntaxProblem> {
     let method = node.read("method", Node::text)?;
     let method = match style {
         VcrStyle::Python => method.to_owned(),
@@ -62,9 +63,9 @@ fn request(node: &Node, style: VcrStyle) -> Result<(Request<'static>, Option<Ori
 }
 
 /// A text, bytes, or a list of pieces; of Ruby, a map as responses have it. Anything else stands for JSON.
-fn request_body(node: &Node, style: VcrStyle, headers: &[Header<'_>]) -> Result<Read, Wrong> {
+fn request_body(node: &Node, style: VcrStyle, headers: &[Header<'_>]) -> Result<StructuredBody, SyntaxProblem> {
     match node {
-        Node::List(list) if structured::is_json_list(list, headers) => structured::made(node, Origin::Body),
+        Node::List(list) if structured::is_json_list(list, headers) => structured::made(node, StructuredForm::Body),
         Node::List(pieces) => {
             let mut body = Body::default();
             for (index, piece) in pieces.iter().enumerate() {
@@ -73,17 +74,17 @@ fn request_body(node: &Node, style: VcrStyle, headers: &[Header<'_>]) -> Result<
             Ok((Some(body), None))
         }
         // vcrpy writes no such map of a request, but what aiohttp was given may have these names.
-        Node::Map(_) if style == VcrStyle::Python => structured::made(node, Origin::Body),
+        Node::Map(_) if style == VcrStyle::Python => structured::made(node, StructuredForm::Body),
         other => message_body(other),
     }
 }
 
 /// A text, bytes, or a map that wraps them. A map of anything else stands for JSON.
-fn message_body(node: &Node) -> Result<Read, Wrong> {
+fn message_body(node: &Node) -> Result<StructuredBody, SyntaxProblem> {
     let is_wrapped = |members: &[(String, Node)]| members.iter().any(|(name, _)| WRAPPED.contains(&&**name));
     match node {
-        Node::Map(members) if !is_wrapped(members) => structured::made(node, Origin::Body),
-        Node::List(_) => structured::made(node, Origin::Body),
+        Node::Map(members) if !is_wrapped(members) => structured::made(node, StructuredForm::Body),
+        Node::List(_) => structured::made(node, StructuredForm::Body),
         _ => Ok((Some(Body::new(0, body_bytes(node)?)), None)),
     }
 }
@@ -92,13 +93,13 @@ fn message_body(node: &Node) -> Result<Read, Wrong> {
 const WRAPPED: [&str; 2] = ["string", "base64_string"];
 
 /// `string`, with the encoding that it had, or `base64_string`.
-fn body_bytes(node: &Node) -> Result<Vec<u8>, Wrong> {
+fn body_bytes(node: &Node) -> Result<Vec<u8>, SyntaxProblem> {
     match node {
         Node::Bytes(bytes) => Ok(bytes.clone()),
         Node::Map(_) => {
             let base64 = node.read_if("base64_string", |base64| {
                 let text: String = base64.text()?.split_ascii_whitespace().collect();
-                STANDARD.decode(text).map_err(|error| Wrong::new(format!("no base64: {error}")))
+                STANDARD.decode(text).map_err(|error| SyntaxProblem::new(format!("no base64: {error}")))
             })?;
             let encoding = node.read_if("encoding", Node::text)?.unwrap_or_default();
             let string = node.read_if("string", |string| Ok(in_encoding(body_bytes(string)?, encoding)))?;
@@ -120,7 +121,10 @@ fn in_encoding(utf8: Vec<u8>, encoding: &str) -> Vec<u8> {
     latin.unwrap_or(utf8)
 }
 
-fn response(node: &Node, may_be_without_body: bool) -> Result<(Response<'static>, Option<Origin>), Wrong> {
+fn response(
+    node: &Node,
+    may_be_without_body: bool,
+) -> Result<(Response<'static>, Option<StructuredForm>), SyntaxProblem> {
     // What vcrpy wrote for httpx before its version 6 has `status_code` and `content`.
     let status = node.read_if("status", |status| {
         let reason = status.read_if("message", Node::text)?.unwrap_or_default();
@@ -149,12 +153,12 @@ fn response(node: &Node, may_be_without_body: bool) -> Result<(Response<'static>
 }
 
 /// Takes out the lines that name a compression or another length: a body that was made of a tree has neither.
-fn compression_of(headers: &mut Vec<Header<'static>>, body: Option<&Body<'_>>) -> Vec<Line> {
+fn compression_of(headers: &mut Vec<Header<'static>>, body: Option<&Body<'_>>) -> Vec<NumberedHeader> {
     take_compression(headers, body.map_or(0, |body| body.bytes().len()))
 }
 
 /// Takes out the lines that name a compression above a text: some recorders undo it and leave them.
-fn without_wrong_compression(response: &mut Response<'static>) -> Vec<Line> {
+fn without_wrong_compression(response: &mut Response<'static>) -> Vec<NumberedHeader> {
     let codings = codings(&response.headers);
     let Some(body) = response.body.as_ref().filter(|body| !codings.is_empty() && !body.bytes().is_empty()) else {
         return Vec::new();
@@ -166,7 +170,7 @@ fn without_wrong_compression(response: &mut Response<'static>) -> Vec<Line> {
     take_compression(&mut response.headers, bytes)
 }
 
-/// A word that is no version is 1.1; the interaction's note keeps it.
+/// A word that is not a version is 1.1; the interaction's note keeps it.
 fn version(name: &str) -> HttpVersion {
     match name.trim_start_matches("HTTP/") {
         "0.9" => HttpVersion::Http09,
@@ -178,7 +182,7 @@ fn version(name: &str) -> HttpVersion {
 }
 
 /// Names with a value or a list of values each.
-fn headers(node: &Node) -> Result<Vec<Header<'static>>, Wrong> {
+fn headers(node: &Node) -> Result<Vec<Header<'static>>, SyntaxProblem> {
     let mut headers = Vec::new();
     for (name, values) in node.members()? {
         let mut push = |value: &Node| {
@@ -189,12 +193,12 @@ fn headers(node: &Node) -> Result<Vec<Header<'static>>, Wrong> {
             Node::List(_) => values.each(&mut push).map(drop),
             value => push(value),
         }
-        .map_err(|wrong: Wrong| wrong.of(name))?;
+        .map_err(|wrong: SyntaxProblem| wrong.of(name))?;
     }
     Ok(headers)
 }
 
-fn header_value(value: &Node) -> Result<Vec<u8>, Wrong> {
+fn header_value(value: &Node) -> Result<Vec<u8>, SyntaxProblem> {
     match value {
         Node::Bytes(bytes) => Ok(bytes.clone()),
         Node::Number(number) => Ok(number.to_string().into_bytes()),
@@ -204,14 +208,14 @@ fn header_value(value: &Node) -> Result<Vec<u8>, Wrong> {
 }
 
 /// What is in an interaction and not in the one that would be written, but for what has become headers and bodies.
-fn missing(node: &Node, exchange: &Exchange<'_>, style: VcrStyle, made: [Option<Origin>; 2]) -> Option<Node> {
+fn missing(node: &Node, exchange: &Exchange<'_>, style: VcrStyle, made: [Option<StructuredForm>; 2]) -> Option<Node> {
     let ours = write::interaction(exchange, style, Syntax::Yaml)?;
     let mut missing = Node::map([]);
     add(&mut missing, difference(node, &ours, &["request", "response"]));
     for (part, made) in ["request", "response"].into_iter().zip(made) {
         let (Some(theirs), Some(ours)) = (node.get(part), ours.get(part)) else { continue };
         let mut of_part = Node::map([]);
-        let parsed = made.map_or("body", Origin::member);
+        let parsed = made.map_or("body", StructuredForm::member);
         add(&mut of_part, difference(theirs, ours, &["headers", "body", "content", "status_code", parsed]));
         if made.is_some() {
             // All of it is in the body.

@@ -12,7 +12,7 @@ pub(crate) struct Sample {
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     /// How many bytes of it come at once.
     pub(crate) piece: usize,
-    /// A tape with it is not to be sealed.
+    /// A cassette with it is not to be sealed.
     pub(crate) has_secret: bool,
 }
 
@@ -35,7 +35,7 @@ impl Numbers {
     }
 }
 
-/// What programs and archives have in them, and is no secret.
+/// What programs and archives have in them, and is not a secret.
 const STRINGS: &str = "usage: %s [options]\0sk-ecdsa-sha2-nistp256-cert-v01@openssh.com\0\
     sk-ssh-ed25519-cert-v01@openssh.com\0https://user:password@host/path\0?password=%s&token=%s\0\
     {\"password\": \"%s\", \"api_key\": \"none\"}\0-----BEGIN RSA PRIVATE KEY-----\0-----END RSA PRIVATE KEY-----\0\

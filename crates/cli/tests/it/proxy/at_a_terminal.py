@@ -21,7 +21,7 @@ print("interrupts", count, flush=True)
 
 child, terminal = pty.fork()
 if child == 0:
-    os.execvp(sys.argv[1], [sys.argv[1], "record", "-o", "trip.tape", "--", sys.executable, "-c", PROGRAM])
+    os.execvp(sys.argv[1], [sys.argv[1], "record", "-o", "trip.cassette", "--", sys.executable, "-c", PROGRAM])
 said = b""
 while b"ready" not in said:
     said += os.read(terminal, 1000)

@@ -1,12 +1,12 @@
 //! The three hundred bodies of the tests of cassettes, through sockets: curl sends each to an origin that sends it back. They are
-//! on the tape and in the replay byte for byte, or the tape is not sealed and the reason is said.
+//! on the cassette and in the replay byte for byte, or the cassette is not sealed and the reason is said.
 
 #[path = "../../../../cassette/tests/it/bodies/kinds.rs"]
 mod kinds;
 
 use super::harness::{Stage, has, words};
 use crate::harness::Folder;
-use cassette::{Exchange, Header, Tape};
+use cassette::{Cassette, Exchange, Header};
 use kinds::Sample;
 use std::fmt::Write;
 use std::fs;
@@ -71,26 +71,26 @@ fn three_hundred_bodies_come_through_or_are_refused() {
     assert_eq!((clean.len(), secret.len()), (275, 25));
     let mut stage = Stage::new("bodies");
     let program = words(&["curl", "--config", "list"]);
-    // A secret in what is no text cannot be replaced, so no tape with it is sealed.
+    // A secret in what is no text cannot be replaced, so no cassette with it is sealed.
     for sample in &secret {
         write_list(&stage.folder, "list", &[*sample]);
         let ended = stage.record(&program);
         take_got(&stage.folder, &[*sample]);
         let message = "has a GitHub token in its request body, which is not text";
         assert!(ended.code != Some(0) && ended.err.contains(message), "{}: {:?} {}", sample.0, ended.code, ended.err);
-        assert!(!stage.folder.path().join("trip.tape").exists());
-        fs::remove_file(stage.folder.path().join("trip.tape.recording")).expect("the recording stays");
+        assert!(!stage.folder.path().join("trip.cassette").exists());
+        fs::remove_file(stage.folder.path().join("trip.cassette.recording")).expect("the recording stays");
     }
     write_list(&stage.folder, "list", &clean);
     let ended = stage.record(&program);
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: recorded 275 exchanges in trip.tape\n"));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: recorded 275 exchanges in trip.cassette\n"));
     take_got(&stage.folder, &clean);
     stage.stop_origin();
-    let tape = Tape::open(stage.folder.path().join("trip.tape")).expect("it is sealed");
-    for exchange in tape.exchanges().map(|exchange| exchange.expect("it can be read")) {
+    let cassette = Cassette::open(stage.folder.path().join("trip.cassette")).expect("it is sealed");
+    for exchange in cassette.exchanges().map(|exchange| exchange.expect("it can be read")) {
         has_sample(&exchange, &samples[number_of(&exchange)]);
     }
     let ended = stage.replay(&[], &program);
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: answered 275 requests from trip.tape\n"));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: answered 275 requests from trip.cassette\n"));
     take_got(&stage.folder, &clean);
 }

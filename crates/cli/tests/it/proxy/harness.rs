@@ -62,7 +62,7 @@ impl Stage {
         self.server = Some(server);
     }
 
-    /// Nothing is there any more that could answer but the tape.
+    /// Nothing is there any more that could answer but the cassette.
     pub(super) fn stop_origin(&mut self) {
         if let Some(origin) = self.origin.take() {
             origin.stop();
@@ -82,11 +82,11 @@ impl Stage {
         command
     }
 
-    /// `metroon record -o trip.tape WORDS`, which knows the origin.
+    /// `metroon record -o trip.cassette WORDS`, which knows the origin.
     pub(super) fn recording(&self, words: &[&str]) -> Command {
         let mut command = self.metroon(&["record"]);
         if !words.contains(&"-o") {
-            command.args(["-o", "trip.tape"]);
+            command.args(["-o", "trip.cassette"]);
         }
         command.args(&self.reach).args(words);
         command
@@ -100,7 +100,7 @@ impl Stage {
 
     /// Answers a program from what was recorded.
     pub(super) fn replay(&self, words: &[&str], program: &[OsString]) -> Ended {
-        let mut command = self.metroon(&["replay", "trip.tape"]);
+        let mut command = self.metroon(&["replay", "trip.cassette"]);
         run(command.args(words).arg("--").args(program))
     }
 }

@@ -10,7 +10,7 @@ fn shell(script: &str) -> Vec<std::ffi::OsString> {
     words(&["sh", "-c", script])
 }
 
-/// A place with a tape that has an exchange, if the system isolates programs.
+/// A place with a cassette that has an exchange, if the system isolates programs.
 fn stage(name: &str) -> Option<Stage> {
     if !has("curl", "--version") {
         return None;
@@ -52,13 +52,13 @@ fn what_goes_past_the_proxy_is_refused_and_named() {
     let said = "error: sh went past the proxy, to 192.0.2.1:80, [2001:db8::1]:81, frog.invalid:8080; it is isolated, so \
                 nothing got there\nhelp: ";
     assert!(ended.err.starts_with(said), "{}", ended.err);
-    assert!(ended.err.ends_with("metroon: answered 1 request from trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: answered 1 request from trip.cassette\n"), "{}", ended.err);
     // A recording is no replay that differs, and still not all that the program did.
     let mut recording = stage.recording(&["--isolate", "--mode=all", "--", "sh", "-c"]);
     let ended = run(recording.arg(script));
     assert_eq!((ended.code, ended.out.as_str()), (Some(1), r#"{"frog":"Sam","green":true}"#), "{}", ended.err);
     assert!(ended.err.starts_with("error: sh went past the proxy, to 192.0.2.1:80"), "{}", ended.err);
-    assert!(ended.err.ends_with("metroon: recorded 1 exchange in trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: recorded 1 exchange in trip.cassette\n"), "{}", ended.err);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_programs_own_server_is_reached() {
     for isolate in ["--isolate=on", "--isolate=off"] {
         let ended = stage.replay(&[isolate, "--pass", "host=localhost"], &program);
         assert_eq!((ended.code, ended.out.as_str()), (Some(0), all.as_str()), "{isolate}: {}", ended.err);
-        let said = "metroon: answered 0 requests from trip.tape; passed on 1 request\n";
+        let said = "metroon: answered 0 requests from trip.cassette; passed on 1 request\n";
         assert!(ended.err.contains(said), "{isolate}: {}", ended.err);
     }
 }
@@ -132,16 +132,16 @@ fn a_port_of_the_users_loopback_is_led_inside() {
     assert!(!ended.err.contains("note: nothing answered"), "{}", ended.err);
 }
 
-/// It goes to the network in each mode, within TLS of its own, and not to the tape.
+/// It goes to the network in each mode, within TLS of its own, and not to the cassette.
 #[test]
-fn a_host_that_passes_is_neither_recorded_nor_answered_from_the_tape() {
+fn a_host_that_passes_is_neither_recorded_nor_answered_from_the_cassette() {
     if !has("curl", "--version") {
         return;
     }
     let stage = Stage::new("pass");
     let pass = ["--pass", "host=*.metroon.test", "--"];
     let script = "curl -s --noproxy '' -k 'https://api.metroon.test/count'; curl -s --noproxy '' 'http://api.metroon.test/count'";
-    let said = "metroon: recorded nothing, so there is no trip.tape; passed on 2 requests\n";
+    let said = "metroon: recorded nothing, so there is no trip.cassette; passed on 2 requests\n";
     let ended = run(stage.recording(&pass).args(shell(script)));
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "12"), "{}", ended.err);
     assert_eq!(ended.err, said);

@@ -2,7 +2,7 @@
 
 use super::harness::{Stage, data_folder, has, run, words};
 use crate::harness::{signal, wait};
-use cassette::Tape;
+use cassette::Cassette;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -33,9 +33,9 @@ fn the_output_and_the_code_are_the_programs() {
     let stage = Stage::new("code");
     let ended = stage.record(&shell("echo out; echo err >&2; exit 7"));
     assert_eq!((ended.code, ended.out.as_str()), (Some(7), "out\n"));
-    assert!(ended.err.starts_with("err\nmetroon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.starts_with("err\nmetroon: recorded nothing, so there is no trip.cassette\n"), "{}", ended.err);
     assert!(ended.err.contains("warning: sh made no request through the proxy\nhelp: "), "{}", ended.err);
-    assert!(!stage.folder.path().join("trip.tape").exists());
+    assert!(!stage.folder.path().join("trip.cassette").exists());
     let ended = stage.record(&shell("kill -9 $$"));
     assert_eq!(ended.code, Some(137));
 }
@@ -46,7 +46,7 @@ fn a_program_that_cannot_be_started_is_named() {
     let ended = stage.record(&words(&["no-such-program"]));
     assert_eq!(ended.code, Some(127));
     assert!(ended.err.starts_with("error: there is no program no-such-program\nhelp: "), "{}", ended.err);
-    assert!(ended.err.ends_with("metroon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
+    assert!(ended.err.ends_with("metroon: recorded nothing, so there is no trip.cassette\n"), "{}", ended.err);
     let ended = stage.record(&words(&["./"]));
     assert_eq!(ended.code, Some(126));
     assert!(ended.err.starts_with("error: cannot run ./: "), "{}", ended.err);
@@ -64,14 +64,14 @@ fn a_miss_is_told_with_the_nearest_recording() {
     assert_eq!(ended.code, Some(4), "{}", ended.err);
     let told = "error: no recorded exchange answers GET https://api.metroon.test/echo?frog=Fritz\n  nearest is exchange 0, \
                 GET https://api.metroon.test/echo?frog=Sam; what differs:\n    query frog: recorded \"Sam\", now \"Fritz\"\n\
-                help: record it: `metroon record -o trip.tape --mode new -- …`, or allow it with --ignore-query frog\n";
+                help: record it: `metroon record -o trip.cassette --mode new -- …`, or allow it with --ignore-query frog\n";
     assert!(ended.err.contains(told), "{}", ended.err);
     assert!(ended.out.contains("Fritz"), "the program is told as well: {}", ended.out);
     let ended = stage.replay(&["--ignore-query", "frog"], &curl("/echo?frog=Fritz"));
     assert_eq!(ended.code, Some(0), "{}", ended.err);
 }
 
-/// A replay compares what was recorded, so a tape remembers what was a secret.
+/// A replay compares what was recorded, so a cassette remembers what was a secret.
 #[test]
 fn secrets_are_the_same_in_a_replay() {
     if !has("curl", "--version") {
@@ -86,7 +86,7 @@ fn secrets_are_the_same_in_a_replay() {
             let ended = stage.replay(options, &program);
             assert_eq!(ended.code, Some(0), "{options:?}: {}", ended.err);
         }
-        let shown = stage.folder.good(&["tape", "show", "trip.tape"]);
+        let shown = stage.folder.good(&["cassette", "show", "trip.cassette"]);
         assert_eq!(shown.contains("croak"), options == ["--keep-secrets"], "{shown}");
     }
 }
@@ -102,7 +102,7 @@ fn what_is_added_keeps_no_secrets_by_itself() {
     assert_eq!(kept.code, Some(0), "{}", kept.err);
     let added = run(stage.recording(&["--mode", "new", "--"]).args(curl("/json?api_key=other-croak")));
     assert_eq!(added.code, Some(0), "{}", added.err);
-    let shown = stage.folder.good(&["tape", "show", "trip.tape"]);
+    let shown = stage.folder.good(&["cassette", "show", "trip.cassette"]);
     assert!(shown.contains("croak-croak") && !shown.contains("other-croak"), "{shown}");
 }
 
@@ -130,40 +130,44 @@ fn modes_say_what_they_did() {
         let ended = run(command.args(curl(target)));
         (ended.code, ended.err.lines().last().unwrap_or_default().to_owned())
     };
-    assert_eq!(mode("once", "/count"), (Some(0), "metroon: recorded 1 exchange in trip.tape".to_owned()));
-    let again = "metroon: answered 1 request from trip.tape, which was there already; --mode all records it anew";
+    assert_eq!(mode("once", "/count"), (Some(0), "metroon: recorded 1 exchange in trip.cassette".to_owned()));
+    let again = "metroon: answered 1 request from trip.cassette, which was there already; --mode all records it anew";
     assert_eq!(mode("once", "/count"), (Some(0), again.to_owned()));
     assert_eq!(mode("once", "/json").0, Some(4));
-    assert_eq!(mode("new", "/json"), (Some(0), "metroon: recorded 1 exchange in trip.tape".to_owned()));
-    assert_eq!(mode("none", "/json"), (Some(0), "metroon: answered 1 request from trip.tape".to_owned()));
-    assert_eq!(mode("all", "/count"), (Some(0), "metroon: recorded 1 exchange in trip.tape".to_owned()));
-    assert_eq!(Tape::open(stage.folder.path().join("trip.tape")).expect("it is sealed").len(), 1);
+    assert_eq!(mode("new", "/json"), (Some(0), "metroon: recorded 1 exchange in trip.cassette".to_owned()));
+    assert_eq!(mode("none", "/json"), (Some(0), "metroon: answered 1 request from trip.cassette".to_owned()));
+    assert_eq!(mode("all", "/count"), (Some(0), "metroon: recorded 1 exchange in trip.cassette".to_owned()));
+    assert_eq!(Cassette::open(stage.folder.path().join("trip.cassette")).expect("it is sealed").len(), 1);
 }
 
 #[test]
-fn the_two_kinds_of_tape_are_told_apart() {
+fn a_tape_and_a_cassette_are_told_apart() {
     if !has("curl", "--version") {
         return;
     }
     let stage = Stage::new("kinds");
     stage.record(&curl("/json"));
-    let ended = stage.folder.run(&["replay", "trip.tape"]);
+    let ended = stage.folder.run(&["replay", "trip.cassette"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.starts_with("error: trip.tape is a cassette of network traffic"), "{}", ended.err);
+    assert!(ended.err.starts_with("error: trip.cassette is a cassette of network traffic"), "{}", ended.err);
     stage.folder.good(&["run", "-e", "!(+ 1 2)", "--record", "run.tape"]);
     let ended = stage.folder.run(&["replay", "run.tape", "--", "true"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.starts_with("error: run.tape is a recorded run, not a cassette"), "{}", ended.err);
+    assert!(
+        ended.err.starts_with("error: run.tape is the tape of a run, not a cassette of network traffic"),
+        "{}",
+        ended.err
+    );
     assert_eq!(stage.folder.run(&["replay", "run.tape"]).code, Some(0));
-    let ended = stage.folder.run(&["replay", "none.tape", "--", "true"]);
+    let ended = stage.folder.run(&["replay", "none.cassette", "--", "true"]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
 }
 
-/// Recording anew replaces a tape and nothing else.
+/// Recording anew replaces a cassette and nothing else.
 #[test]
-fn what_is_no_tape_is_left_as_it_is() {
-    let stage = Stage::new("no-tape");
-    stage.folder.write("page.html", "<h1>of mine, and longer than the head of a tape</h1>");
+fn what_is_no_cassette_is_left_as_it_is() {
+    let stage = Stage::new("no-cassette");
+    stage.folder.write("page.html", "<h1>of mine, and longer than the head of a cassette</h1>");
     stage.folder.good(&["run", "-e", "!(+ 1 2)", "--record", "run.tape"]);
     for name in ["page.html", "run.tape", "."] {
         let before = std::fs::read(stage.folder.path().join(name)).ok();
@@ -180,19 +184,19 @@ fn what_is_no_tape_is_left_as_it_is() {
 fn forgotten_words_are_told() {
     let stage = Stage::new("forgotten");
     for (words, tip) in [
-        (&["record", "-o", "trip.tape", "curl", "-s", "https://a.test/"][..], "`-- curl …`"),
-        (&["replay", "trip.tape", "python3", "frogs.py"], "`-- python3 …`"),
-        (&["record", "trip.tape", "--", "curl"], "`-o trip.tape`"),
-        (&["record", "-o", "trip.tape", "--listen", "8888"], "such as 127.0.0.1:8888"),
-        (&["record", "-o", "folder/trip.tape", "--", "true"], "record to a folder that is there"),
-        (&["replay", "trip.tape", "--edits", "none.json", "--", "true"], "name a file that is a tape"),
+        (&["record", "-o", "trip.cassette", "curl", "-s", "https://a.test/"][..], "`-- curl …`"),
+        (&["replay", "trip.cassette", "python3", "frogs.py"], "`-- python3 …`"),
+        (&["record", "trip.cassette", "--", "curl"], "`-o trip.cassette`"),
+        (&["record", "-o", "trip.cassette", "--listen", "8888"], "such as 127.0.0.1:8888"),
+        (&["record", "-o", "folder/trip.cassette", "--", "true"], "record to a folder that is there"),
+        (&["replay", "trip.cassette", "--edits", "none.json", "--", "true"], "name a file that is a cassette"),
     ] {
         let ended = run(&mut stage.metroon(words));
         assert!(matches!(ended.code, Some(1 | 2)) && ended.err.contains(tip), "{words:?}: {}", ended.err);
     }
 }
 
-/// Bodies of this length have no part in the index of a tape.
+/// Bodies of this length have no part in the index of a cassette.
 #[test]
 fn a_long_upload_is_answered() {
     if !has("curl", "--version") {
@@ -211,7 +215,7 @@ fn a_long_upload_is_answered() {
 }
 
 #[test]
-fn signals_reach_the_program_and_the_tape_is_sealed() {
+fn signals_reach_the_program_and_the_cassette_is_sealed() {
     if !has("curl", "--version") {
         return;
     }
@@ -228,9 +232,9 @@ fn signals_reach_the_program_and_the_tape_is_sealed() {
         signal(child.id(), name);
         let ended = wait(child);
         assert_eq!(ended.code, Some(code), "{name}: {}", ended.err);
-        assert_eq!(ended.err, "metroon: recorded 1 exchange in trip.tape\n", "{name}");
-        let tape = Tape::open(stage.folder.path().join("trip.tape")).expect("there is a tape");
-        assert!(tape.is_sealed() && tape.len() == 1, "{name}");
+        assert_eq!(ended.err, "metroon: recorded 1 exchange in trip.cassette\n", "{name}");
+        let cassette = Cassette::open(stage.folder.path().join("trip.cassette")).expect("there is a cassette");
+        assert!(cassette.is_sealed() && cassette.len() == 1, "{name}");
     }
 }
 
@@ -335,10 +339,10 @@ fn a_proxy_that_stays_is_ready_when_it_says_so() {
     assert!(Path::new(staying.ready["ca"].as_str().expect("it has a path")).is_file());
     // Closing its input ends it.
     let ended = wait(staying.child);
-    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: recorded 1 exchange in trip.tape\n"));
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "metroon: recorded 1 exchange in trip.cassette\n"));
 }
 
-/// A program that started the proxy reads how much came, and a recording of nothing leaves a tape only if it may.
+/// A program that started the proxy reads how much came, and a recording of nothing leaves a cassette only if it may.
 #[test]
 fn what_was_asked_is_counted_for_a_program() {
     let stage = Stage::new("counted");
@@ -349,7 +353,7 @@ fn what_was_asked_is_counted_for_a_program() {
         }
         let ended = wait(staying.child);
         let counts: serde_json::Value = serde_json::from_str(&ended.out).expect("it is one line of JSON");
-        let is_there = stage.folder.path().join("trip.tape").exists();
+        let is_there = stage.folder.path().join("trip.cassette").exists();
         assert_eq!(counts["kept"], is_there, "{}", ended.err);
         (counts["requests"].as_u64(), counts["recorded"].as_u64(), is_there)
     };
@@ -366,11 +370,11 @@ fn help_speaks_the_words_of_what_started_it() {
         ("pytest", "run pytest with --metroon-mode=new", r#"@pytest.mark.metroon(options=["--ignore-query=frog"])"#),
         ("node", "start metroon with mode: 'new'", "options: ['--ignore-query=frog']"),
     ] {
-        let _ = std::fs::remove_file(stage.folder.path().join("trip.tape"));
+        let _ = std::fs::remove_file(stage.folder.path().join("trip.cassette"));
         let recorded = Staying::start(&stage, &[]);
         recorded.ask("/json").expect("it listens");
         assert_eq!(wait(recorded.child).code, Some(0));
-        let mut command = stage.metroon(&["record", "-o", "trip.tape", "--mode=none", "--ready-json"]);
+        let mut command = stage.metroon(&["record", "-o", "trip.cassette", "--mode=none", "--ready-json"]);
         let staying = Staying::of(command.env("METROON_HELP_STYLE", style));
         let answer = staying.ask("/json?frog=Sam").expect("it listens");
         assert!(answer.contains(r#""message": "no recorded exchange answers GET"#), "{answer}");
@@ -384,19 +388,19 @@ fn help_speaks_the_words_of_what_started_it() {
     }
 }
 
-/// The disk is full, by a limit on the length of files: of the recording, or of the tape that is made of it.
+/// The disk is full, by a limit on the length of files: of the recording, or of the cassette that is made of it.
 #[test]
-fn a_tape_that_is_not_there_is_not_said_to_be() {
+fn a_cassette_that_is_not_there_is_not_said_to_be() {
     if !has("curl", "--version") {
         return;
     }
     let stage = Stage::new("full");
-    let path = stage.folder.path().join("trip.tape");
+    let path = stage.folder.path().join("trip.cassette");
     // What lies beside the authority is written now.
     assert_eq!(stage.record(&curl("/json")).code, Some(0));
     for blocks in [8, 64, 200, 900] {
         let _ = std::fs::remove_file(&path);
-        let _ = std::fs::remove_file(path.with_extension("tape.recording"));
+        let _ = std::fs::remove_file(path.with_extension("cassette.recording"));
         let recording = stage.recording(&["--"]);
         let mut limited = std::process::Command::new("sh");
         limited.args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"")]);
@@ -412,7 +416,7 @@ fn a_tape_that_is_not_there_is_not_said_to_be() {
                       \"@random\"; done; true";
         std::fs::write(stage.folder.path().join("random"), noise(100_000)).expect("it can be written");
         let ended = run(limited.args(shell(script)));
-        let claims = ended.err.contains("exchanges in trip.tape\n");
+        let claims = ended.err.contains("exchanges in trip.cassette\n");
         assert!(!claims || path.is_file(), "{blocks}: {}", ended.err);
         if ended.code != Some(0) {
             assert_eq!(ended.code, Some(1), "{blocks}: {}", ended.err);
@@ -438,24 +442,24 @@ fn a_proxy_that_stays_ends_with_a_signal() {
     let mut child = command.stdin(Stdio::null()).spawn().expect("the binary runs");
     let mut line = String::new();
     BufReader::new(child.stderr.as_mut().expect("it is piped")).read_line(&mut line).expect("it says something");
-    assert!(line.starts_with("metroon: recording to trip.tape, on http://127.0.0.1:"), "{line}");
+    assert!(line.starts_with("metroon: recording to trip.cassette, on http://127.0.0.1:"), "{line}");
     signal(child.id(), "INT");
     let ended = wait(child);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    // The next one would answer everything from a tape that has nothing.
-    assert!(ended.err.ends_with("metroon: recorded nothing, so there is no trip.tape\n"), "{}", ended.err);
-    assert!(!stage.folder.path().join("trip.tape").exists());
+    // The next one would answer everything from a cassette that has nothing.
+    assert!(ended.err.ends_with("metroon: recorded nothing, so there is no trip.cassette\n"), "{}", ended.err);
+    assert!(!stage.folder.path().join("trip.cassette").exists());
 }
 
-/// What a client was answered is on the tape, however the proxy ends.
+/// What a client was answered is on the cassette, however the proxy ends.
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
     const ROUNDS: u32 = 50;
     let stage = Stage::new("killed");
-    let path = stage.folder.path().join("trip.tape");
+    let path = stage.folder.path().join("trip.cassette");
     for round in 0..ROUNDS {
         let _ = std::fs::remove_file(&path);
-        let _ = std::fs::remove_file(path.with_extension("tape.recording"));
+        let _ = std::fs::remove_file(path.with_extension("cassette.recording"));
         let staying = Staying::start(&stage, &[]);
         let id = staying.child.id();
         // Each round is killed somewhere else.
@@ -469,14 +473,14 @@ fn what_was_acknowledged_survives_a_kill() {
         }
         killer.join().expect("it was killed");
         wait(staying.child);
-        let Ok(tape) = Tape::open(&path) else {
-            assert_eq!(answered, 0, "round {round}: there is no tape");
+        let Ok(cassette) = Cassette::open(&path) else {
+            assert_eq!(answered, 0, "round {round}: there is no cassette");
             continue;
         };
-        let complete = tape.exchanges().map(|exchange| exchange.expect("it can be read"));
+        let complete = cassette.exchanges().map(|exchange| exchange.expect("it can be read"));
         let complete = complete.filter(|exchange| exchange.outcome == cassette::Outcome::Complete);
         let complete: Vec<_> = complete.map(|exchange| exchange.request.target.to_text_lossy().into_owned()).collect();
-        assert!(complete.len() >= answered, "round {round}: {answered} answered, {complete:?} on the tape");
+        assert!(complete.len() >= answered, "round {round}: {answered} answered, {complete:?} on the cassette");
         for (number, target) in complete.iter().enumerate() {
             assert_eq!(*target, format!("/bytes/{number}"), "round {round}");
         }
@@ -487,9 +491,9 @@ fn is_whole(answer: &str, bytes: usize) -> bool {
     answer.split_once("\r\n\r\n").is_some_and(|(head, body)| head.starts_with("HTTP/1.1 200") && body.len() >= bytes)
 }
 
-/// A name that is not that of a tape gets its own form, whatever the mode, and no tape is left beside it.
+/// A name that is not that of a cassette gets its own form, whatever the mode, and no cassette is left beside it.
 #[test]
-fn a_tape_is_recorded_as_text() {
+fn a_cassette_is_recorded_as_text() {
     if !has("curl", "--version") {
         return;
     }
@@ -508,7 +512,7 @@ fn a_tape_is_recorded_as_text() {
     let ended = record("trip.txt", "once", "/json");
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.err.ends_with("metroon: recorded 1 exchange in trip.txt\n"), "{}", ended.err);
-    assert!(text("trip.txt").starts_with("metroon-tape text 1\n"), "{}", text("trip.txt"));
+    assert!(text("trip.txt").starts_with("metroon-cassette text 1\n"), "{}", text("trip.txt"));
     assert_eq!(names(&stage), ["trip.txt"]);
     // It answers, is added to, and is recorded anew.
     let before = text("trip.txt");
@@ -549,10 +553,10 @@ fn a_crash_leaves_the_recording_of_a_text() {
     let mut command = stage.recording(&["-o", "trip.txt", "--"]);
     let ended = run(command.args(curl("/json")));
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    let expected = "error: a recording of trip.txt did not come to its end: trip.txt.tape.recording\nhelp: `metroon tape convert \
-                    --force --to text trip.txt.tape trip.txt` makes trip.txt of what was recorded";
+    let expected = "error: a recording of trip.txt did not come to its end: trip.txt.cassette.recording\nhelp: `metroon cassette convert \
+                    --force --to text trip.txt.cassette trip.txt` makes trip.txt of what was recorded";
     assert!(ended.err.starts_with(expected), "{}", ended.err);
-    let convert = ["tape", "convert", "--force", "--to", "text", "trip.txt.tape", "trip.txt"];
+    let convert = ["cassette", "convert", "--force", "--to", "text", "trip.txt.cassette", "trip.txt"];
     let ended = run(&mut stage.metroon(&convert));
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let text = std::fs::read_to_string(stage.folder.path().join("trip.txt")).expect("it is there");

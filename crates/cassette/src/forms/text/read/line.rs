@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 /// A line, and how far it was read.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Line<'t> {
+pub(super) struct TextLine<'t> {
     /// Counted from 1.
     pub(super) number: usize,
     pub(super) text: &'t str,
@@ -18,18 +18,18 @@ pub(super) struct Line<'t> {
 }
 
 /// What is wrong, and where: both counted from 1, columns in characters.
-pub(super) struct Wrong {
+pub(super) struct SyntaxProblem {
     line: usize,
     column: usize,
     message: String,
 }
 
-impl Wrong {
+impl SyntaxProblem {
     pub(super) fn at(line: usize, column: usize, message: impl Into<String>) -> Self {
         Self { line, column, message: message.into() }
     }
 
-    /// Bytes are no text from a place on.
+    /// Bytes are not text from a place on.
     pub(super) fn no_text(bytes: &[u8], at: usize) -> Self {
         let before = String::from_utf8_lossy(&bytes[..at]);
         let line = before.matches('\n').count() + 1;
@@ -38,13 +38,13 @@ impl Wrong {
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for SyntaxProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
     }
 }
 
-impl<'t> Line<'t> {
+impl<'t> TextLine<'t> {
     /// The lines of a text, without what ends them.
     pub(super) fn all(text: &'t str) -> impl Iterator<Item = Self> {
         text.lines().zip(1..).map(|(text, number)| Self { number, text, at: 0 })
@@ -60,9 +60,9 @@ impl<'t> Line<'t> {
     }
 
     /// Something wrong at a place, in bytes.
-    pub(super) fn wrong(&self, at: usize, message: impl Into<String>) -> Wrong {
+    pub(super) fn wrong(&self, at: usize, message: impl Into<String>) -> SyntaxProblem {
         let column = self.text.char_indices().take_while(|(begin, _)| *begin < at).count() + 1;
-        Wrong::at(self.number, column, message)
+        SyntaxProblem::at(self.number, column, message)
     }
 
     fn left(&self) -> &'t str {
@@ -79,13 +79,13 @@ impl<'t> Line<'t> {
     }
 
     /// That nothing is left.
-    pub(super) fn end(&self) -> Result<(), Wrong> {
+    pub(super) fn end(&self) -> Result<(), SyntaxProblem> {
         let at = self.next_at();
         if self.is_at_end() { Ok(()) } else { Err(self.wrong(at, "more than belongs here: take it out")) }
     }
 
     /// The next word; empty at the end of the line.
-    pub(super) fn word(&mut self) -> Result<&'t str, Wrong> {
+    pub(super) fn word(&mut self) -> Result<&'t str, SyntaxProblem> {
         let begin = self.next_at();
         let rest = &self.text[begin..];
         let word = &rest[..rest.find(' ').unwrap_or(rest.len())];
@@ -94,7 +94,7 @@ impl<'t> Line<'t> {
     }
 
     /// The next word as bytes; two quotes are none.
-    pub(super) fn bytes(&mut self, what: &str) -> Result<Bytes<'static>, Wrong> {
+    pub(super) fn bytes(&mut self, what: &str) -> Result<Bytes<'static>, SyntaxProblem> {
         let (at, word) = (self.next_at(), self.word()?);
         match word {
             "" => Err(self.wrong(at, format!("here should be {what}; write \"\" if it is empty"))),
@@ -103,21 +103,21 @@ impl<'t> Line<'t> {
         }
     }
 
-    pub(super) fn number<T: FromStr>(&mut self, what: &str) -> Result<T, Wrong> {
+    pub(super) fn number<T: FromStr>(&mut self, what: &str) -> Result<T, SyntaxProblem> {
         let (at, word) = (self.next_at(), self.word()?);
         number_in(word)
             .ok_or_else(|| self.wrong(at, format!("here should be {what}, and nothing larger than it can be")))
     }
 
     /// `+12us`.
-    pub(super) fn time(&mut self) -> Result<u64, Wrong> {
+    pub(super) fn time(&mut self) -> Result<u64, SyntaxProblem> {
         let at = self.next_at();
         let time = self.optional_time()?;
         time.ok_or_else(|| self.wrong(at, "here should be a time after the exchange began, such as +1500us"))
     }
 
     /// The same, if there is one.
-    pub(super) fn optional_time(&mut self) -> Result<Option<u64>, Wrong> {
+    pub(super) fn optional_time(&mut self) -> Result<Option<u64>, SyntaxProblem> {
         let mut ahead = *self;
         let time = ahead.word()?.strip_prefix('+').and_then(|word| word.strip_suffix("us")).and_then(number_in);
         if time.is_some() {
@@ -127,7 +127,7 @@ impl<'t> Line<'t> {
     }
 
     /// A version of HTTP, if there is one.
-    pub(super) fn version(&mut self) -> Result<Option<HttpVersion>, Wrong> {
+    pub(super) fn version(&mut self) -> Result<Option<HttpVersion>, SyntaxProblem> {
         let (mut ahead, at) = (*self, self.next_at());
         let word = ahead.word()?;
         if !word.starts_with("HTTP/") {
@@ -138,8 +138,8 @@ impl<'t> Line<'t> {
         version(word).map(Some).ok_or_else(wrong)
     }
 
-    /// All that is left, behind a space.
-    pub(super) fn rest(&mut self) -> Result<Bytes<'static>, Wrong> {
+    /// All that is left, after a space.
+    pub(super) fn rest(&mut self) -> Result<Bytes<'static>, SyntaxProblem> {
         let rest = self.left();
         let value = match rest {
             "" => "",
@@ -150,8 +150,8 @@ impl<'t> Line<'t> {
         self.unescape(at, value).map(Bytes::from)
     }
 
-    /// What is before the next colon, behind which it goes on.
-    pub(super) fn before_colon(&mut self) -> Result<&'t str, Wrong> {
+    /// What is before the next colon, after which it goes on.
+    pub(super) fn before_colon(&mut self) -> Result<&'t str, SyntaxProblem> {
         let begin = self.next_at();
         let rest = &self.text[begin..];
         let length =
@@ -161,14 +161,14 @@ impl<'t> Line<'t> {
     }
 
     /// The same as bytes.
-    pub(super) fn until_colon(&mut self) -> Result<Bytes<'static>, Wrong> {
+    pub(super) fn until_colon(&mut self) -> Result<Bytes<'static>, SyntaxProblem> {
         let at = self.next_at();
         let name = self.before_colon()?;
         self.unescape(at, name).map(Bytes::from)
     }
 
     /// `https://example.com:8443`: scheme, host and port.
-    pub(super) fn origin(&mut self) -> Result<(Bytes<'static>, Bytes<'static>, u16), Wrong> {
+    pub(super) fn origin(&mut self) -> Result<(Bytes<'static>, Bytes<'static>, u16), SyntaxProblem> {
         let (at, word) = (self.next_at(), self.word()?);
         let wrong = || self.wrong(at, "here should be a server such as https://example.com or http://[::1]:8080");
         let (scheme, authority) = word.split_once("://").ok_or_else(wrong)?;
@@ -193,7 +193,7 @@ impl<'t> Line<'t> {
     }
 
     /// What a part of the line stands for.
-    pub(super) fn unescape(&self, at: usize, text: &str) -> Result<Vec<u8>, Wrong> {
+    pub(super) fn unescape(&self, at: usize, text: &str) -> Result<Vec<u8>, SyntaxProblem> {
         unescape(text).map_err(|(offset, message)| self.wrong(at + offset, message))
     }
 }

@@ -1,0 +1,445 @@
+//! `metroon cassette convert`, `merge` and `redact`: a cassette from one or more others.
+
+use super::{damaged, is_recording, open, with_recording};
+use crate::end::End;
+use crate::output::{Ended, Out, counted, fail};
+use crate::render;
+use cassette::matching::{JsonPath, MatchRules};
+use cassette::redact::{Finding, Redacted, Redaction, RedactionRules};
+use cassette::{
+    Cassette, Content, Exchange, Form, FormError, KeyScheme, ReadOptions, RecordError, Recorder, RecorderOptions,
+    SealError, SealOptions, Selection,
+};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(super) const ABOUT_CONVERT: &str = "\
+The form is that of the name: .cassette, .json, .msgpack or .mp, .txt, .har, .yaml or .yml; --to says it otherwise. What a form has no
+place for is said, and is not in it. Without NEW the form of --to is printed, as git wants it to show differences.
+
+A recording that a crash ended is sealed by converting it to the name of its cassette: `metroon cassette convert trip.cassette trip.cassette`
+makes trip.cassette of trip.cassette.recording, which goes then.
+
+A cassette with a secret of a known form is not written. `metroon cassette redact` takes secrets out; --keep-secrets writes them.
+
+Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something there
+already; 3 a file of another form that is not a cassette; 4 the cassette is damaged.";
+
+pub(super) const ABOUT_MERGE: &str = "\
+The exchanges of one cassette keep their order; between cassettes, the request that began first comes first. They are numbered anew. An
+exchange that is equal to one that is there already, in everything but its number, is left out. Of what is known of the
+cassettes, the last value of a name counts.
+
+Exit code: 0 fine; 1 a secret is in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something there
+already; 3 a file of another form that is not a cassette; 4 a cassette is damaged.";
+
+pub(super) const ABOUT_REDACT: &str = "\
+Secrets are what a recorder takes for secrets: values of names such as Authorization, Cookie or api_key, and what looks like a
+key of a well-known service; and what the options name. Each is replaced by REDACTED, and a line says which was found where.
+CASSETTE still holds them: remove it when the new one is as it should be.
+
+Exit code: 0 fine; 1 a secret is left in it, or a file cannot be read or written; 2 wrong usage, no cassette there, or something
+there already; 3 a file of another form that is not a cassette; 4 the cassette is damaged.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArguments {
+    /// The cassette, in any form
+    #[arg(value_name = "CASSETTE")]
+    from: PathBuf,
+
+    /// The file to be written
+    #[arg(value_name = "NEW", required_unless_present = "form")]
+    to: Option<PathBuf>,
+
+    #[command(flatten)]
+    how: WriteArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArguments {
+    /// The cassettes, in any forms
+    #[arg(value_name = "CASSETTE", required = true)]
+    from: Vec<PathBuf>,
+
+    /// The file to be written
+    #[arg(short = 'o', long = "output", value_name = "NEW")]
+    to: PathBuf,
+
+    #[command(flatten)]
+    how: WriteArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RedactArguments {
+    /// The cassette, in any form; it is not touched
+    #[arg(value_name = "CASSETTE")]
+    from: PathBuf,
+
+    /// The file to be written
+    #[arg(short = 'o', long = "output", value_name = "NEW")]
+    to: PathBuf,
+
+    /// The value of this header, parameter, field or member of JSON is a secret; may be given several times
+    #[arg(long = "name", value_name = "NAME")]
+    names: Vec<String>,
+
+    /// What this expression matches is a secret, or its first group if it has one; may be given several times
+    #[arg(long = "pattern", value_name = "REGEX", allow_hyphen_values = true)]
+    patterns: Vec<String>,
+
+    /// What is at this place in JSON is a secret, such as `user.email` or `**.id`; may be given several times
+    #[arg(long = "json-path", value_name = "PATH", value_parser = json_path)]
+    paths: Vec<JsonPath>,
+
+    /// The value of this environment variable is a secret, wherever it stands; may be given several times
+    #[arg(long = "secret-from", value_name = "VARIABLE")]
+    variables: Vec<String>,
+
+    /// Leave out the usual rules: only what the options name is a secret
+    #[arg(long)]
+    only: bool,
+
+    #[command(flatten)]
+    how: WriteArguments,
+}
+
+/// How a cassette is written.
+#[derive(Debug, Args)]
+struct WriteArguments {
+    /// The form of the new file: cassette, json, msgpack, text and others; a wrong name lists all
+    #[arg(long = "to", value_name = "FORM")]
+    form: Option<Form>,
+
+    /// Put it in the place of what is there
+    #[arg(long)]
+    force: bool,
+
+    /// Write secrets of known forms as well
+    #[arg(long)]
+    keep_secrets: bool,
+}
+
+fn json_path(text: &str) -> Result<JsonPath, String> {
+    JsonPath::new(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn convert(arguments: &ConvertArguments, options: ReadOptions) -> Ended {
+    let ConvertArguments { from, to, how } = arguments;
+    let Some(to) = to else { return print(from, how, options) };
+    let (cassette, recording) = with_recording(from);
+    let is_cassette = how.form.unwrap_or_else(|| Form::of_name(to)) == Form::Cassette;
+    if is_cassette && recording.is_file() && is_same(&cassette, to) {
+        return seal(to, how, options);
+    }
+    how.check(to)?;
+    let (cassette, form) = open(from, options)?;
+    let end = how.write(&all(&cassette, from)?, to, from)?;
+    how.name_secrets(&cassette, form, from).map(|()| end)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    std::path::absolute(one).ok().zip(std::path::absolute(other).ok()).is_some_and(|(one, other)| one == other)
+}
+
+fn all<'t>(cassette: &'t Cassette, path: &Path) -> Result<Selection<'t>, End> {
+    Selection::of(cassette).map_err(|error| damaged(path, &error))
+}
+
+fn in_memory(selection: &Selection<'_>, path: &Path) -> Result<Content, End> {
+    selection.content().map_err(|error| damaged(path, &error))
+}
+
+/// Writes a form to the standard output.
+fn print(from: &Path, how: &WriteArguments, options: ReadOptions) -> Ended {
+    let (cassette, _) = open(from, options)?;
+    let content = in_memory(&all(&cassette, from)?, from)?;
+    let form = how.form.unwrap_or(Form::Text);
+    let encoded = content.encode(form).map_err(|error| match error {
+        FormError::NotInMemory => fail("a cassette is not printed", "name the file that is to be written", End::Usage),
+        error => fail(&error.to_string(), "", End::Error),
+    })?;
+    warn_lost(&encoded.lost, form);
+    let mut out = Out::new();
+    out.bytes(&encoded.bytes)?;
+    out.end()
+}
+
+/// Seals a recording that nobody goes on with.
+fn seal(to: &Path, how: &WriteArguments, options: ReadOptions) -> Ended {
+    // This says what is damaged, and what a crash left behind.
+    super::verify::recording(to)?;
+    let recording = RecorderOptions::default();
+    let recording = if how.keep_secrets { recording.keep_secrets() } else { recording };
+    let recorder = Recorder::open(to, recording).map_err(|error| not_sealed(to, &error))?;
+    recorder.finish().map_err(|error| not_sealed(to, &error))?;
+    let cassette = Cassette::open_with(to, options).map_err(|error| damaged(to, &error))?;
+    report(to, Form::Cassette, cassette.len())
+}
+
+fn not_sealed(to: &Path, error: &RecordError) -> End {
+    match error {
+        RecordError::Seal(error) => not_written(to, to, error),
+        RecordError::Unreadable(error) => damaged(to, error),
+        RecordError::Journal(_) => {
+            fail(&error.to_string(), "end the program that records to it, and seal it then", End::Error)
+        }
+        error => fail(&error.to_string(), "", End::Error),
+    }
+}
+
+pub(super) fn merge(arguments: &MergeArguments, options: ReadOptions) -> Ended {
+    let MergeArguments { from, to, how } = arguments;
+    how.check(to)?;
+    let opened: Vec<_> = from.iter().map(|from| open(from, options)).collect::<Result<_, End>>()?;
+    let merged =
+        Selection::merged(opened.iter().map(|(cassette, _)| cassette)).map_err(|error| damaged(&from[0], &error));
+    let (merged, duplicates) = merged?;
+    if duplicates > 0 {
+        let exchanges = counted(duplicates as u64, "exchange");
+        render::say(&format!("note: {exchanges} left out: equal to one that is there"));
+    }
+    let end = how.write(&merged, to, &from[0])?;
+    let mut sources = opened.iter().zip(from);
+    sources.try_for_each(|((cassette, form), from)| how.name_secrets(cassette, *form, from)).map(|()| end)
+}
+
+pub(super) fn redact(arguments: &RedactArguments, options: ReadOptions) -> Ended {
+    let RedactArguments { from, to, how, .. } = arguments;
+    how.check(to)?;
+    let redaction = Arc::new(redaction(arguments)?);
+    let (cassette, _) = open(from, options)?;
+    let selection = all(&cassette, from)?;
+    let mut found = SecretsFound::default();
+    if how.form_of(to) != Form::Cassette {
+        let mut content = in_memory(&selection, from)?;
+        redact_in_memory(&mut content, &redaction, &mut found);
+        found.print()?;
+        return how.write_content(&content, to, from);
+    }
+    let told = |number: Option<u64>, redacted| found.told(number, redacted);
+    let written = selection.write_redacted(to, how.options(), &redaction, told);
+    found.print()?;
+    written.map_err(|error| not_written(from, to, &error))?;
+    report(to, Form::Cassette, selection.len())
+}
+
+fn redact_in_memory(content: &mut Content, redaction: &Redaction, found: &mut SecretsFound) {
+    for exchange in &mut content.exchanges {
+        let redacted = redaction.exchange(exchange);
+        found.told(Some(exchange.number), redacted);
+    }
+    for note in &mut content.meta {
+        let mut exchange = Exchange { notes: vec![std::mem::take(note)], ..Exchange::default() };
+        found.told(None, redaction.exchange(&mut exchange));
+        *note = exchange.notes.into_iter().next().unwrap_or_default();
+    }
+}
+
+fn redaction(arguments: &RedactArguments) -> Result<Redaction, End> {
+    let secret = |name: &String| {
+        std::env::var(name).map(String::into_bytes).map_err(|_| {
+            fail(&format!("there is no text in the environment variable {name}"), "set it to the secret", End::Usage)
+        })
+    };
+    let rules = RedactionRules {
+        without_usual: arguments.only,
+        names: arguments.names.clone(),
+        patterns: arguments.patterns.clone(),
+        paths: arguments.paths.clone(),
+        secrets: arguments.variables.iter().map(secret).collect::<Result<_, _>>()?,
+    };
+    rules.compile().map_err(|error| fail(&error.to_string(), "", End::Usage))
+}
+
+/// What was taken out, where and how often.
+#[derive(Default)]
+struct SecretsFound(BTreeMap<(usize, String), usize>, usize);
+
+impl SecretsFound {
+    fn add(&mut self, whose: &str, findings: Vec<Finding>) {
+        self.1 += 1;
+        for finding in findings {
+            *self.0.entry((self.1, format!("{whose}: {finding}"))).or_default() += 1;
+        }
+    }
+
+    /// What was found in the exchange of a number, or in what is known of the cassette.
+    fn told(&mut self, number: Option<u64>, redacted: Redacted) {
+        let whose = number.map_or_else(|| "cassette".to_owned(), |number| format!("exchange {number}"));
+        self.add(&whose, redacted.findings);
+        for place in redacted.opaque {
+            render::say(&format!("warning: {whose}: the {place} could not be looked into"));
+        }
+        for Finding { place, what } in redacted.kept {
+            let place = crate::journal::escaped(place.as_bytes());
+            render::say(&format!("warning: {whose}: the {place} is not text; {what} in it stays"));
+        }
+    }
+
+    fn print(&self) -> Ended {
+        let mut out = Out::new();
+        for line in self.lines() {
+            out.line(&line)?;
+        }
+        out.end()
+    }
+
+    fn lines(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|((_, what), count)| {
+            let what = crate::journal::escaped(what.as_bytes());
+            if *count == 1 { what } else { format!("{what} ({count} times)") }
+        })
+    }
+}
+
+impl WriteArguments {
+    fn form_of(&self, to: &Path) -> Form {
+        self.form.unwrap_or_else(|| Form::of_name(to))
+    }
+
+    /// That something may be written there.
+    fn check(&self, to: &Path) -> Result<(), End> {
+        let name = to.display();
+        if to.is_dir() {
+            return Err(fail(&format!("{name} is a directory"), "name a file", End::Usage));
+        }
+        if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+            return Err(fail(
+                &format!("cannot open the folder of {name}: {} is not there", folder.display()),
+                "make it, or name another",
+                End::Error,
+            ));
+        }
+        // Renaming the new file would take a device away.
+        if to.exists() && !to.is_file() {
+            return Err(fail(
+                &format!("{name} is not an ordinary file"),
+                "name a file; `convert` without one prints",
+                End::Usage,
+            ));
+        }
+        let (_, recording) = with_recording(to);
+        if self.form_of(to) == Form::Cassette && recording.exists() {
+            let message = format!("there is a recording of {name} already: {}", recording.display());
+            let help = format!("choose another name, or seal it with `metroon cassette convert {name} {name}`");
+            return Err(fail(&message, &help, End::Usage));
+        }
+        if is_recording(to) {
+            let message = format!("{name} is the name of a recording, which only a recorder makes");
+            return Err(fail(&message, "choose another name", End::Usage));
+        }
+        if to.symlink_metadata().is_ok() && !self.force {
+            return Err(fail(
+                &format!("there is something at {name} already"),
+                "--force puts the new one in its place",
+                End::Usage,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Names what a recorder would have taken out of what comes from another form: credentials, keys, cookies.
+    fn name_secrets(&self, cassette: &Cassette, form: Form, from: &Path) -> Result<(), End> {
+        if self.keep_secrets || form == Form::Cassette {
+            return Ok(());
+        }
+        let redaction = Redaction::usual();
+        let mut found: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for exchange in cassette.exchanges() {
+            let exchange = exchange.map_err(|error| damaged(from, &error))?;
+            for Finding { place, what, .. } in redaction.scan(&exchange).findings {
+                let numbers = found.entry(format!("the {place} has {what}")).or_default();
+                if numbers.last() != Some(&exchange.number) {
+                    numbers.push(exchange.number);
+                }
+            }
+        }
+        for (what, numbers) in &found {
+            let what = crate::journal::escaped(what.as_bytes());
+            render::say(&format!("warning: {}: {what} ({})", from.display(), listed(numbers)));
+        }
+        if !found.is_empty() {
+            let from = from.display();
+            render::say(&format!(
+                "help: `metroon cassette redact {from} -o NEW` takes secrets out; --keep-secrets says that they are to stay"
+            ));
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> SealOptions {
+        let options = SealOptions::new(KeyScheme::of(&MatchRules::default()));
+        if self.keep_secrets { options.keep_secrets() } else { options }
+    }
+
+    fn write(&self, selection: &Selection<'_>, to: &Path, from: &Path) -> Ended {
+        if self.form_of(to) != Form::Cassette {
+            return self.write_content(&in_memory(selection, from)?, to, from);
+        }
+        // Reading may have taken long.
+        self.check(to)?;
+        selection.write(to, self.options()).map_err(|error| not_written(from, to, &error))?;
+        report(to, Form::Cassette, selection.len())
+    }
+
+    fn write_content(&self, content: &Content, to: &Path, from: &Path) -> Ended {
+        self.check(to)?;
+        let form = self.form_of(to);
+        let lost = content.write_as(form, to, self.options()).map_err(|error| match error {
+            FormError::Seal(error) => not_written(from, to, &error),
+            error => fail(&error.to_string(), "", End::Error),
+        })?;
+        warn_lost(&lost, form);
+        report(to, form, content.exchanges.len())
+    }
+}
+
+/// Numbers of exchanges, the first of them only if there are many.
+fn listed(numbers: &[u64]) -> String {
+    const SHOWN_MAX: usize = 5;
+    let shown: Vec<_> = numbers.iter().take(SHOWN_MAX).map(u64::to_string).collect();
+    let more = match numbers.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let noun = if numbers.len() == 1 { "exchange" } else { "exchanges" };
+    format!("{noun} {}{more}", shown.join(", "))
+}
+
+fn warn_lost(lost: &[String], form: Form) {
+    for lost in lost {
+        render::say(&format!("warning: {form} has no place for this: {lost}"));
+    }
+}
+
+fn not_written(from: &Path, to: &Path, error: &SealError) -> End {
+    match error {
+        SealError::Secret(exposed) if exposed.is_kept => {
+            let help = "--keep-secrets writes it as it is; `record --leave-out` keeps such exchanges off a cassette";
+            fail(&exposed.to_string(), help, End::Error)
+        }
+        SealError::Secret(exposed) => {
+            let help = format!(
+                "`metroon cassette redact {} -o NEW` takes secrets out; --keep-secrets writes them as they are",
+                from.display()
+            );
+            fail(&exposed.to_string(), &help, End::Error)
+        }
+        SealError::Unreadable(error) => damaged(from, error),
+        SealError::SameNumber(_) | SealError::Broken(_) => {
+            fail(&format!("{}: {error}", from.display()), "", End::Damaged)
+        }
+        SealError::TooLarge(_) => fail(&format!("{}: {error}", to.display()), "", End::Error),
+        error => fail(&error.to_string(), "", End::Error),
+    }
+}
+
+/// Says what was written.
+fn report(to: &Path, form: Form, exchanges: usize) -> Ended {
+    let bytes = std::fs::metadata(to).map_or(0, |about| about.len());
+    let mut out = Out::new();
+    out.line(&format!("{}: {form}, {}, {bytes} bytes", to.display(), counted(exchanges as u64, "exchange")))?;
+    out.end()
+}

@@ -1,0 +1,72 @@
+//! What `metroon run` is asked for.
+
+use crate::limits::LimitArguments;
+use clap::Args;
+use std::path::PathBuf;
+
+pub(crate) const ABOUT_RUNS: &str = "\
+Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
+
+With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it. A
+file that was run before adds no plain forms again, an edited one those that differ; a text of -e or of the standard
+input adds its plain forms each time. Ctrl-C and --timeout undo what came
+after the last commit. `metroon kb` shows what a knowledge base holds, `metroon why` where it comes from.
+
+With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
+function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
+
+A program may read and write every file that you may, and read every environment variable; none reaches the network. With
+--deny-all, for a program of somebody else, it may do neither, but for importing what lies beside it and for what --allow names. What
+it may not do is an error atom that says which --allow would permit it.
+
+With --record, `metroon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
+holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
+environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
+
+Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
+4 the knowledge base is damaged.";
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Programs, run in order in one space; `-` is the standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+
+    /// Run this text after the files; may be given several times
+    #[arg(short, long = "expression", value_name = "EXPR", allow_hyphen_values = true)]
+    pub(crate) expressions: Vec<String>,
+
+    /// Go on in the knowledge base in this directory, and keep in it what the programs do; it is made if need be
+    #[arg(long, value_name = "DIR")]
+    pub(crate) kb: Option<PathBuf>,
+
+    /// Write to this new file what is needed to run the programs again
+    #[arg(long, value_name = "TAPE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Record secrets as well; otherwise a run ends that says or is told one
+    #[arg(long, requires = "record")]
+    pub(crate) keep_secrets: bool,
+
+    /// Print one JSON object a line: each result, then the end of its form
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print counts of the run on the standard error
+    #[arg(long)]
+    pub(crate) stats: bool,
+
+    /// Instead of evaluating, print the code of every function that the programs define
+    #[arg(long, conflicts_with_all = ["interpreter", "kb", "record", "json"])]
+    pub(crate) explain: bool,
+
+    /// Evaluate with the reference interpreter: slow, and the measure for the machine, which is used otherwise
+    #[arg(long)]
+    pub(crate) interpreter: bool,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+
+    #[command(flatten)]
+    pub(crate) permissions: crate::permissions::PermissionArguments,
+}
