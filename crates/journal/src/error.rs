@@ -3,9 +3,8 @@
 //! [`Failure`] is the disk refusing to do something; [`Damage`] is bytes that are not what was written. Every message says
 //! what, where and what next. A failure may pass; damage stays, and nothing here ever cuts it away in silence.
 
-use crate::format::{FRAME_BYTES_MAX, Identity, VERSION};
-use crate::reader::Place;
-use crate::segment::name_of;
+use crate::format::{FRAME_BYTES_MAX, Flaw, Identity, name_of};
+use crate::frame::Place;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -115,67 +114,6 @@ impl fmt::Display for Damage {
             Flaw::Identity => f.write_str("move the files that belong to another journal out of the folder"),
             _ => f.write_str("restore the file from a copy, or salvage what can be read into a new journal"),
         }
-    }
-}
-
-/// What is wrong with some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Flaw {
-    /// The file ends inside it.
-    Short,
-    /// A segment does not begin as segments do.
-    Magic,
-    /// The checksum of a segment's header does not match.
-    HeaderChecksum,
-    /// A segment is of a version that this program does not know.
-    Version(u32),
-    /// A segment says that it is another one than its name says.
-    Name,
-    /// A segment belongs to another journal.
-    Identity,
-    /// Neither slot of a segment is valid.
-    Slots,
-    /// A slot says something else than the frames.
-    SlotMark,
-    /// The checksum of a frame's header does not match.
-    FrameHeader,
-    /// A frame's header has fields that no frame has.
-    FrameFields,
-    /// The checksum of a frame does not match.
-    FrameChecksum,
-    /// A frame bears another number than the one that is next.
-    Number,
-    /// A frame does not continue the chain: it, or one before it, was exchanged.
-    Chain,
-    /// A segment does not continue the one before it.
-    Seam,
-    /// A segment that must be there is not.
-    Missing,
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = match self {
-            Self::Short => "the file ends too early",
-            Self::Magic => "this is not a segment of a journal",
-            Self::HeaderChecksum => "the segment's header is damaged",
-            Self::Version(version) => {
-                return write!(f, "format version {version}, but this program knows {VERSION} and before");
-            }
-            Self::Name => "the file has the name of another segment",
-            Self::Identity => "the segment belongs to another journal",
-            Self::Slots => "both notes of how far the segment is synced are damaged",
-            Self::SlotMark => "the note of how far the segment is synced contradicts its frames",
-            Self::FrameHeader => "the header of a synced frame is damaged",
-            Self::FrameFields => "the header of a synced frame has impossible fields",
-            Self::FrameChecksum => "a synced frame is damaged",
-            Self::Number => "a synced frame has the wrong number",
-            Self::Chain => "a synced frame does not continue the chain",
-            Self::Seam => "the segment does not continue the one before it, which is cut, changed or missing",
-            Self::Missing => "the segment is missing",
-        };
-        f.write_str(text)
     }
 }
 

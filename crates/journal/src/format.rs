@@ -12,9 +12,72 @@
 //! Encoding costs one pass of CRC-32C and one of BLAKE3 over the payload.
 
 use crate::chain::Chain;
-use crate::error::Flaw;
 use crc32c::{crc32c, crc32c_append};
+use std::fmt;
 
+/// What is wrong with some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Flaw {
+    /// The file ends inside it.
+    Short,
+    /// A segment does not begin as segments do.
+    Magic,
+    /// The checksum of a segment's header does not match.
+    HeaderChecksum,
+    /// A segment is of a version that this program does not know.
+    Version(u32),
+    /// A segment says that it is another one than its name says.
+    Name,
+    /// A segment belongs to another journal.
+    Identity,
+    /// Neither slot of a segment is valid.
+    Slots,
+    /// A slot says something else than the frames.
+    SlotMark,
+    /// The checksum of a frame's header does not match.
+    FrameHeader,
+    /// A frame's header has fields that no frame has.
+    FrameFields,
+    /// The checksum of a frame does not match.
+    FrameChecksum,
+    /// A frame bears another number than the one that is next.
+    Number,
+    /// A frame does not continue the chain: it, or one before it, was exchanged.
+    Chain,
+    /// A segment does not continue the one before it.
+    Seam,
+    /// A segment that must be there is not.
+    Missing,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Short => "the file ends too early",
+            Self::Magic => "this is not a segment of a journal",
+            Self::HeaderChecksum => "the segment's header is damaged",
+            Self::Version(version) => {
+                return write!(f, "format version {version}, but this program knows {VERSION} and before");
+            }
+            Self::Name => "the file has the name of another segment",
+            Self::Identity => "the segment belongs to another journal",
+            Self::Slots => "both notes of how far the segment is synced are damaged",
+            Self::SlotMark => "the note of how far the segment is synced contradicts its frames",
+            Self::FrameHeader => "the header of a synced frame is damaged",
+            Self::FrameFields => "the header of a synced frame has impossible fields",
+            Self::FrameChecksum => "a synced frame is damaged",
+            Self::Number => "a synced frame has the wrong number",
+            Self::Chain => "a synced frame does not continue the chain",
+            Self::Seam => "the segment does not continue the one before it, which is cut, changed or missing",
+            Self::Missing => "the segment is missing",
+        };
+        f.write_str(text)
+    }
+}
+
+pub(crate) const SUFFIX: &str = ".segment";
+pub(crate) const NAME_DIGITS: usize = 20;
 /// How every segment begins.
 pub(crate) const MAGIC: [u8; 8] = *b"METROONJ";
 /// The version that this crate writes. It reads all versions up to it.
@@ -305,6 +368,11 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(array_at(bytes, at))
+}
+
+/// The name of the segment that begins with this frame.
+pub(crate) fn name_of(first: u64) -> String {
+    format!("{first:0NAME_DIGITS$}{SUFFIX}")
 }
 
 #[cfg(test)]

@@ -59,9 +59,11 @@ mod disk;
 mod error;
 mod file;
 mod format;
+mod frame;
 mod journal;
 mod lock;
 mod mapping;
+mod options;
 mod pending;
 mod reader;
 mod recovery;
@@ -76,14 +78,16 @@ mod writer;
 pub use chain::Chain;
 pub use disk::{Access, Directory, Disk, DiskFile, MemoryDisk, SingleFile, simulated};
 pub use error::{
-    Action, AppendError, Damage, Failure, Flaw, OpenError, ReadError, SalvageError, SyncError, VerifyError, Warning,
+    Action, AppendError, Damage, Failure, OpenError, ReadError, SalvageError, SyncError, VerifyError, Warning,
 };
-pub use format::{FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES, FRAMES_AT, Identity, VERSION};
-pub use journal::{BUFFER_BYTES_DEFAULT, Durability, Journal, Options, Progress, SEGMENT_BYTES_DEFAULT};
+pub use format::{FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES, FRAMES_AT, Flaw, Identity, VERSION};
+pub use frame::{Frame, Place};
+pub use journal::{Journal, Progress};
 pub use lock::{FolderLock, LockError};
 pub use mapping::Mapping;
+pub use options::{BUFFER_BYTES_DEFAULT, Durability, Options, SEGMENT_BYTES_DEFAULT};
 pub use pending::Receipt;
-pub use reader::{Frame, Place, Reader};
+pub use reader::Reader;
 pub use regular::{open_regular, read_regular};
 pub use salvage::{Kept, Salvaged, salvage};
 pub use survey::{Lost, SegmentReport};

@@ -6,7 +6,7 @@
 
 use crate::chain::Chain;
 use crate::format::{FRAMES_AT, Identity, Mark, Salt, encode_frame, frame_bytes};
-use crate::reader::Place;
+use crate::frame::Place;
 
 /// The largest buffer that is kept to be filled again.
 const SPARE_BYTES_MAX: usize = 4 << 20;

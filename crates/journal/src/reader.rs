@@ -16,43 +16,14 @@
 
 use crate::chain::Chain;
 use crate::disk::{Access, Disk};
-use crate::error::{Damage, Flaw, ReadError};
+use crate::error::{Damage, ReadError};
 use crate::file::Folder;
-use crate::format::{FRAMES_AT, Mark, SLOTS_AT};
+use crate::format::{FRAMES_AT, Flaw, Mark, SLOTS_AT};
+use crate::frame::{Frame, Place};
 use crate::scan::{Scan, Step};
 use crate::segment::{self, Segment, Trouble};
 use std::fmt;
 use std::sync::Arc;
-
-/// Where a frame lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub struct Place {
-    /// The frame's number, counted from 0.
-    pub number: u64,
-    /// The number of the first frame of its segment.
-    pub segment: u64,
-    /// Where it begins, in bytes from the beginning of the segment.
-    pub offset: u64,
-}
-
-impl Place {
-    pub(crate) fn of(mark: &Mark) -> Self {
-        Self { number: mark.frames, segment: mark.segment, offset: mark.offset }
-    }
-}
-
-/// A frame as it was appended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Frame<'a> {
-    /// Where it lies.
-    pub place: Place,
-    /// What was appended.
-    pub payload: &'a [u8],
-    /// The chain up to and including it.
-    pub chain: Chain,
-}
 
 /// Gives the frames of a journal in order.
 ///

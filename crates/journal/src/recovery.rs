@@ -14,10 +14,10 @@
 
 use crate::chain::Chain;
 use crate::disk::Access;
-use crate::error::{Damage, Failure, Flaw, OpenError, Warning};
+use crate::error::{Damage, Failure, OpenError, Warning};
 use crate::file::{Folder, NamedFile};
-use crate::format::{FRAMES_AT, Header, Identity, Mark, SLOTS_AT, Slot};
-use crate::journal::{Durability, Options};
+use crate::format::{FRAMES_AT, Flaw, Header, Identity, Mark, SLOTS_AT, Slot};
+use crate::options::{Durability, Options};
 use crate::scan::{Scan, Step};
 use crate::segment::{self, Segment, SlotCheck, Slots, Trouble};
 use crate::writer::Writer;

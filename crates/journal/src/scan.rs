@@ -11,12 +11,12 @@
 //! Cost: a pass of CRC-32C and one of BLAKE3 over every frame; searching, one pass for the kind, at the speed of memory.
 
 use crate::chain::Chain;
-use crate::error::{Failure, Flaw};
+use crate::error::Failure;
 use crate::file::NamedFile;
 use crate::format::{
-    FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, FrameHeader, KIND_AT, KIND_DATA, KIND_WORD, Mark, Salt, frame_bytes,
+    FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, Flaw, FrameHeader, KIND_AT, KIND_DATA, KIND_WORD, Mark, Salt, frame_bytes,
 };
-use crate::reader::{Frame, Place};
+use crate::frame::{Frame, Place};
 use memchr::memmem;
 
 /// How much is read at first: a short journal takes no more memory than it has bytes, and clearing memory takes time.

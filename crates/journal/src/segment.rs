@@ -11,24 +11,17 @@
 
 use crate::chain::Chain;
 use crate::disk::Access;
-use crate::error::{Damage, Failure, Flaw};
+use crate::error::{Damage, Failure};
 use crate::file::{Folder, NamedFile};
 use crate::format::{
-    FRAME_HEADER_BYTES, FRAMES_AT, HEADER_BYTES, Header, Identity, Mark, SLOT_BYTES, SLOTS_AT, Salt, Slot,
-    encode_beginning,
+    FRAME_HEADER_BYTES, FRAMES_AT, Flaw, HEADER_BYTES, Header, Identity, Mark, NAME_DIGITS, SLOT_BYTES, SLOTS_AT,
+    SUFFIX, Salt, Slot, encode_beginning, name_of,
 };
 
-const SUFFIX: &str = ".segment";
 /// A segment that is being made. One that was left behind is worth nothing.
 const SUFFIX_NEW: &str = ".segment.new";
-const NAME_DIGITS: usize = 20;
 /// How often slots are read again while none is valid: each may be read while it is being written, but not both, twice.
 const SLOT_READS_MAX: u32 = 3;
-
-/// The name of the segment that begins with this frame.
-pub(crate) fn name_of(first: u64) -> String {
-    format!("{first:0NAME_DIGITS$}{SUFFIX}")
-}
 
 /// The name that the segment has while it is being made.
 pub(crate) fn unfinished_name_of(first: u64) -> String {

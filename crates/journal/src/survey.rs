@@ -12,10 +12,11 @@
 
 use crate::chain::Chain;
 use crate::disk::Access;
-use crate::error::{Damage, Failure, Flaw, Warning};
+use crate::error::{Damage, Failure, Warning};
 use crate::file::Folder;
+use crate::format::Flaw;
 use crate::format::{Header, Identity, Mark, SLOTS_AT, Slot};
-use crate::reader::Frame;
+use crate::frame::Frame;
 use crate::scan::{Scan, Step};
 use crate::segment::{self, Segment, SlotCheck, Trouble};
 use std::fmt;

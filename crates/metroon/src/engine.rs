@@ -1,8 +1,13 @@
 //! The engine: programs run one after the other in one space.
 
+use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
 use crate::recall::{KnowledgeBase, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
-use metta::{Evaluator, HEAP_BYTES_DEFAULT, Limits, OnAnswer, Run, Runner, Source, Statistics, World};
+use metta::{
+    Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadReport, LoadSource, OnAnswer, OnProgress, Run, Runner, Source,
+    Statistics, World, WorldError,
+};
+use std::sync::Arc;
 
 /// Runs MeTTa programs.
 pub struct Engine {
@@ -225,5 +230,45 @@ impl Engine {
             if program.json { print_json(world, answer, last_line) } else { print_line(world, answer) }
         });
         found.end(run, last_line, reporter)
+    }
+}
+
+impl Engine {
+    /// Adds what a file states to the program's space; `-` is the standard input. What is no regular file is read whole, since it can be read
+    /// only once, and a base does not know it again. Nothing is evaluated. `progress` hears after each
+    /// piece of a megabyte or so how far it is.
+    ///
+    /// A base is left with commits of some 100,000 atoms: whatever ends the load, the last commit stands, and loading the file again
+    /// completes it. An unchanged file adds nothing; of an edited one the difference is applied.
+    ///
+    /// # Errors
+    /// It cannot be loaded so, or the load ended before the end of the file.
+    pub fn load(
+        &mut self,
+        file: &str,
+        options: &LoadOptions,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<LoadReport, LoadFailure> {
+        format_of(file, options).map_err(LoadFailure::Options)?;
+        let words = self.runner().words();
+        if let Some(bytes) = self.read_once(file).map_err(|error| LoadFailure::Load(error.into()))? {
+            let origin = if file == "-" { "standard input" } else { file };
+            let hash = blake3::hash(&bytes).to_hex();
+            let mut format = reader(file, &hash, options, words).map_err(LoadFailure::Options)?;
+            return self.runner().load_bytes(origin, bytes, &mut *format, progress).map_err(LoadFailure::Load);
+        }
+        let path = self.world().absolute_path(file).unwrap_or_else(|_| file.to_owned());
+        let mut format = reader(file, &path, options, words).map_err(LoadFailure::Options)?;
+        let source = LoadSource { origin: file, file: Some(file) };
+        self.runner().load(&source, &mut *format, progress).map_err(LoadFailure::Load)
+    }
+
+    /// The bytes of what can be read only once, the standard input or a named pipe; `None` for a regular file.
+    fn read_once(&mut self, file: &str) -> Result<Option<Arc<Vec<u8>>>, WorldError> {
+        let world = self.world();
+        if file == "-" {
+            return world.read_standard_input().map(|bytes| Some(Arc::new(bytes)));
+        }
+        if world.has_source(file)? { Ok(None) } else { world.read_source(file).map(Some) }
     }
 }

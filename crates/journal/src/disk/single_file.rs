@@ -224,7 +224,8 @@ fn lock(file: &File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::{name_of, unfinished_name_of};
+    use crate::format::name_of;
+    use crate::segment::unfinished_name_of;
 
     #[test]
     fn names_are_those_of_the_first_segment() {

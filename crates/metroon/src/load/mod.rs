@@ -9,14 +9,12 @@ mod ntriples;
 mod separated;
 mod text;
 
-use crate::engine::Engine;
 use json_lines::JsonLines;
-use metta::{Format, Formats, LoadError, LoadReport, LoadSource, MettaText, OnProgress, Words, WorldError};
+use metta::{Format, Formats, LoadError, MettaText, Words};
 use ntriples::NTriples;
 use separated::Separated;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// The format of a file of facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,46 +90,6 @@ impl fmt::Display for LoadOptionsError {
 
 impl std::error::Error for LoadOptionsError {}
 
-impl Engine {
-    /// Adds what a file states to the program's space; `-` is the standard input. What is no regular file is read whole, since it can be read
-    /// only once, and a base does not know it again. Nothing is evaluated. `progress` hears after each
-    /// piece of a megabyte or so how far it is.
-    ///
-    /// A base is left with commits of some 100,000 atoms: whatever ends the load, the last commit stands, and loading the file again
-    /// completes it. An unchanged file adds nothing; of an edited one the difference is applied.
-    ///
-    /// # Errors
-    /// It cannot be loaded so, or the load ended before the end of the file.
-    pub fn load(
-        &mut self,
-        file: &str,
-        options: &LoadOptions,
-        progress: &mut OnProgress<'_>,
-    ) -> Result<LoadReport, LoadFailure> {
-        format_of(file, options).map_err(LoadFailure::Options)?;
-        let words = self.runner().words();
-        if let Some(bytes) = self.read_once(file).map_err(|error| LoadFailure::Load(error.into()))? {
-            let origin = if file == "-" { "standard input" } else { file };
-            let hash = blake3::hash(&bytes).to_hex();
-            let mut format = reader(file, &hash, options, words).map_err(LoadFailure::Options)?;
-            return self.runner().load_bytes(origin, bytes, &mut *format, progress).map_err(LoadFailure::Load);
-        }
-        let path = self.world().absolute_path(file).unwrap_or_else(|_| file.to_owned());
-        let mut format = reader(file, &path, options, words).map_err(LoadFailure::Options)?;
-        let source = LoadSource { origin: file, file: Some(file) };
-        self.runner().load(&source, &mut *format, progress).map_err(LoadFailure::Load)
-    }
-
-    /// The bytes of what can be read only once, the standard input or a named pipe; `None` for a regular file.
-    fn read_once(&mut self, file: &str) -> Result<Option<Arc<Vec<u8>>>, WorldError> {
-        let world = self.world();
-        if file == "-" {
-            return world.read_standard_input().map(|bytes| Some(Arc::new(bytes)));
-        }
-        if world.has_source(file)? { Ok(None) } else { world.read_source(file).map(Some) }
-    }
-}
-
 /// Why a file was not loaded, or not to its end.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -154,13 +112,18 @@ impl fmt::Display for LoadFailure {
 impl std::error::Error for LoadFailure {}
 
 /// The format that a file is to be read in.
-fn format_of(file: &str, options: &LoadOptions) -> Result<FileFormat, LoadOptionsError> {
+pub(crate) fn format_of(file: &str, options: &LoadOptions) -> Result<FileFormat, LoadOptionsError> {
     let unknown = || LoadOptionsError::UnknownFormat { file: file.to_owned() };
     options.format.or_else(|| FileFormat::of(file)).ok_or_else(unknown)
 }
 
 /// What reads a file. `place` tells the blank nodes of files apart: the file's absolute path, or the hash of what has none.
-fn reader(file: &str, place: &str, options: &LoadOptions, words: Words) -> Result<Box<dyn Format>, LoadOptionsError> {
+pub(crate) fn reader(
+    file: &str,
+    place: &str,
+    options: &LoadOptions,
+    words: Words,
+) -> Result<Box<dyn Format>, LoadOptionsError> {
     let format = format_of(file, options)?;
     let head = |usual: &str| {
         let head = options.head.clone().unwrap_or_else(|| usual.to_owned());

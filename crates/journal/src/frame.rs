@@ -1,0 +1,34 @@
+//! A frame, and where it lies.
+
+use crate::chain::Chain;
+use crate::format::Mark;
+
+/// Where a frame lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Place {
+    /// The frame's number, counted from 0.
+    pub number: u64,
+    /// The number of the first frame of its segment.
+    pub segment: u64,
+    /// Where it begins, in bytes from the beginning of the segment.
+    pub offset: u64,
+}
+
+impl Place {
+    pub(crate) fn of(mark: &Mark) -> Self {
+        Self { number: mark.frames, segment: mark.segment, offset: mark.offset }
+    }
+}
+
+/// A frame as it was appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Frame<'a> {
+    /// Where it lies.
+    pub place: Place,
+    /// What was appended.
+    pub payload: &'a [u8],
+    /// The chain up to and including it.
+    pub chain: Chain,
+}

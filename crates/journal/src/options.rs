@@ -1,0 +1,73 @@
+//! How a journal is kept, and what an acknowledgement means.
+
+use crate::format::Identity;
+
+/// How long a segment gets before the next one begins.
+pub const SEGMENT_BYTES_DEFAULT: u64 = 64 << 20;
+/// How much is held back before it is written unasked.
+pub const BUFFER_BYTES_DEFAULT: usize = 1 << 20;
+
+/// What an acknowledgement means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Durability {
+    /// The frame has its place. It is gone if the program ends before it is written.
+    None,
+    /// The system has the frame. It is there when the program is killed, and gone if the power fails soon.
+    Os,
+    /// The disk has the frame. It is there after anything but the loss of the disk.
+    Fsync,
+}
+
+/// How a journal is kept.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) segment_bytes: u64,
+    pub(crate) buffer_bytes: usize,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) beginning: Durability,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            segment_bytes: SEGMENT_BYTES_DEFAULT,
+            buffer_bytes: BUFFER_BYTES_DEFAULT,
+            identity: None,
+            beginning: Durability::Fsync,
+        }
+    }
+}
+
+impl Options {
+    /// How long a segment may get, in bytes; a single frame may be longer. May differ from one opening to the next. A disk
+    /// with room for one file, such as [`SingleFile`](crate::SingleFile), has one segment however long it gets.
+    #[must_use]
+    pub fn segment_bytes(mut self, bytes: u64) -> Self {
+        self.segment_bytes = bytes;
+        self
+    }
+
+    /// How many bytes of [`Durability::None`] may be held back.
+    #[must_use]
+    pub fn buffer_bytes(mut self, bytes: usize) -> Self {
+        self.buffer_bytes = bytes;
+        self
+    }
+
+    /// Which journal this is: what a new one is created with, and what one that exists must have.
+    #[must_use]
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+
+    /// How durable the beginning of a new journal is made when it is opened: its header, its notes and its name. With less than
+    /// [`Durability::Fsync`], which is usual, nobody waits for the disk; the first sync makes it durable. A power failure before
+    /// that may leave a file that is no journal, or none. With [`Durability::None`] it gets all three with the first write or sync,
+    /// and leaves nothing if there is none.
+    #[must_use]
+    pub fn beginning(mut self, durability: Durability) -> Self {
+        self.beginning = durability;
+        self
+    }
+}
