@@ -183,7 +183,32 @@ impl SharedSpace {
     /// A space with another serial number and printed name that holds the same atoms, imports apart; from now on each
     /// changes alone, noted in the same log. Constant time.
     pub fn fork(&self, serial: u64, name: impl Into<String>) -> Self {
-        Self::holding(serial, name, self.write(Space::fork), self.0.log.clone(), self.0.content.classify)
+        let terms = self.read(|space| SharedTerms::clone(space.terms()));
+        let fork = Self::counting(serial, name, terms, self.0.log.clone(), self.0.content.classify);
+        fork.fill_with(self.fork_content(), std::slice::from_ref(self));
+        fork
+    }
+
+    /// What it holds now, imports apart; from then on each changes alone. Constant time.
+    pub fn fork_content(&self) -> Space {
+        self.write(Space::fork)
+    }
+
+    /// Makes an empty space hold this content, which the log does not note atom by atom. `origins` are the spaces that the
+    /// content was made of: the changes that each class counts there count here too, so that what asks whether a space ever held
+    /// an atom of some class is not told that it did not. Constant time, unless the space keeps a hash and the content has none.
+    pub fn fill_with(&self, mut content: Space, origins: &[SharedSpace]) {
+        self.write(|space| {
+            debug_assert!(space.is_empty(), "what a space holds is not replaced");
+            if space.hash().is_some() {
+                content.keep_hash();
+            }
+            *space = content;
+        });
+        for origin in origins {
+            let counts = origin.changes().into_iter().enumerate().filter(|(_, count)| *count > 0);
+            counts.for_each(|(class, count)| self.count_classes(class, count));
+        }
     }
 
     /// Adds many atoms: `work` is given what adds them, and holds the space locked. See [`Appender`].

@@ -134,3 +134,54 @@ fn an_edited_module_is_seen_through_an_unchanged_one() {
     }
     assert_eq!(seen, ["read", "[()]", "[1]", "[()]", "[1, 2]", "[()]", "[2]"]);
 }
+
+/// What a text prints in a base on a disk.
+fn printed_in_base(disk: &Arc<dyn Disk>, text: &str) -> Vec<String> {
+    let world = MemoryWorld::default();
+    let output = world.output();
+    run_in_base(disk, world, text);
+    output.printed()
+}
+
+#[test]
+fn spaces_made_of_spaces_are_there_when_the_base_is_opened_again() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let made = "!(bind! &s (new-space)) !(add-atoms &s (a a b (p $x)))
+        !(bind! &fork (fork-space &s)) !(bind! &two (union-spaces &s &fork)) !(bind! &one (intersect-spaces &two &s))
+        !(bind! &none (subtract-spaces &s &one)) !(add-atom &s late) !(remove-atom &fork a)";
+    printed_in_base(&disk, made);
+    let ask = "!(let $all (collapse (get-atoms (superpose (&s &fork &two &one &none)))) (size-atom $all))
+        !(match &fork (p 5) found) !(collapse (match &two a found)) !(let $x (get-atoms &fork) (if (== $x late) $x (empty)))";
+    let expected = ["[20]", "[found]", "[(found found found found)]", "[]"];
+    assert_eq!(printed_in_base(&disk, ask), expected);
+    assert_eq!(printed_in_base(&disk, ask), expected, "asking changes nothing");
+    assert_eq!(printed_in_base(&disk, "!(add-atom &fork c) !(match &s c found)"), ["[()]", "[]"]);
+    assert_eq!(printed_in_base(&disk, "!(match &fork c found) !(new-space)"), ["[found]", "[GroundingSpace-7]"]);
+}
+
+/// A transaction that was undone leaves no space in a base.
+#[test]
+fn a_fork_that_was_undone_is_not_kept() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let undone = "(a) (b) !(case (transaction (let $k (fork-space &self) (let () (add-atom $k (c)) (Error no $k)))) (($e gone)))";
+    assert_eq!(printed_in_base(&disk, undone), ["[gone]"]);
+    let expected = ["[()]", "[GroundingSpace-2]", "[(a), (b)]"];
+    assert_eq!(printed_in_base(&disk, "!(bind! &k (fork-space &self)) !(&k) !(get-atoms &k)")[..1], expected[..1]);
+    assert_eq!(printed_in_base(&disk, "!(id &k) !(get-atoms &k)"), expected[1..]);
+}
+
+/// A space of the past can be forked, and the fork can change; the states of the past cannot be kept.
+#[test]
+fn the_past_can_be_forked() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    printed_in_base(&disk, "(a) !(commit!) !(remove-atom &self (a))");
+    let fork =
+        "!(bind! &then (fork-space (as-of &self 1))) !(add-atom &then (b)) !(get-atoms &then) !(get-atoms &self)";
+    assert_eq!(printed_in_base(&disk, fork), ["[()]", "[()]", "[(a), (b)]", "[]"]);
+    assert_eq!(printed_in_base(&disk, "!(get-atoms &then)"), ["[(a), (b)]"]);
+    assert_eq!(printed_in_base(&disk, "!(get-atoms (as-of &then (superpose (3 4))))"), ["[(a), (a), (b)]"]);
+    printed_in_base(&disk, "!(bind! &state (new-state 1)) !(add-atom &then (counted &state))");
+    let refused = printed_in_base(&disk, "!(fork-space (as-of &then (epoch &self)))");
+    assert!(refused.len() == 1 && refused[0].starts_with("[(Error (fork-space as-of-"), "{refused:?}");
+    assert_eq!(printed_in_base(&disk, "!(new-space)"), ["[GroundingSpace-3]"]);
+}

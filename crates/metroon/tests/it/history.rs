@@ -84,6 +84,18 @@ impl Writer {
         format!("&{kind}{}", self.made)
     }
 
+    /// Something that makes a space.
+    fn making(&mut self) -> String {
+        let (one, other) = (self.space(), self.space());
+        match self.dice.below(8) {
+            0 | 1 => format!("(fork-space {one})"),
+            2 => format!("(union-spaces {one} {other})"),
+            3 => format!("(intersect-spaces {one} {other})"),
+            4 => format!("(subtract-spaces {one} {other})"),
+            _ => "(new-space)".to_owned(),
+        }
+    }
+
     /// Something that adds.
     fn adding(&mut self) -> String {
         let (space, atom) = (self.space(), self.atom());
@@ -104,9 +116,10 @@ impl Writer {
             8..14 => format!("!{}", self.adding()),
             14..18 => format!("!(remove-atom {} {})", self.space(), self.atom()),
             18 => {
-                let form = format!("!(bind! {} (new-space))", self.fresh("s"));
-                self.spaces.push(format!("&s{}", self.made));
-                form
+                let made = self.making();
+                let word = self.fresh("s");
+                self.spaces.push(word.clone());
+                format!("!(bind! {word} {made})")
             }
             19 => {
                 let (word, value) = (self.fresh("t"), self.part());

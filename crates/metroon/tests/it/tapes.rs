@@ -124,6 +124,23 @@ fn everything_a_run_asked_is_answered_again() {
 }
 
 #[test]
+fn spaces_made_of_spaces_are_replayed() {
+    let text = "! (bind! &s (new-space)) ! (add-atoms &s (a a b (p $x))) ! (bind! &fork (fork-space &s))
+        ! (add-atom &fork c) ! (remove-atom &s a) ! (bind! &two (union-spaces &s &fork)) ! (get-atoms (subtract-spaces &two &s))
+        ! (get-atoms (intersect-spaces &two &fork)) ! (match-prefix &two ()) ! (collapse (transaction (Error (fork-space &two) no)))";
+    let program = Program { files: vec!["spaces.metta".to_owned()], ..Program::default() };
+    let (disk, recorded) = record(MemoryWorld::default().with_source("spaces.metta", text), None, &program);
+    let all = replay(Arc::clone(&disk), None).expect("the tape is sound");
+    assert_eq!((all.ended, all.finish), (None, Ok(())));
+    assert_eq!(all.output.printed(), recorded);
+    assert!(all.commits > 5, "{} commits", all.commits);
+    for stop in 0..all.commits {
+        let replayed = replay(Arc::clone(&disk), Some(stop)).expect("the tape is sound");
+        assert_eq!(replayed.finish, Ok(()), "stopped after {stop}");
+    }
+}
+
+#[test]
 fn a_replay_stops_after_any_commit() {
     let (disk, recorded) = record(world(), None, &program());
     let all = replay(Arc::clone(&disk), None).expect("the tape is sound").commits;

@@ -5,7 +5,7 @@ use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::runner::not_durable;
 use crate::types;
-use space::{Atom, Rewrite, SharedSpace, Solution, canonical, rewrite};
+use space::{Atom, Multiplicity, Number, Rewrite, SharedSpace, Solution, Space, VariableSource, canonical, rewrite};
 use std::cell::Cell;
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -18,6 +18,17 @@ pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("remove-atoms", "(-> SpaceType Expression (->))", remove_all),
     Spec::typed("get-atoms", "(-> SpaceType Atom)", atoms),
     Spec::typed("new-space", "(-> SpaceType)", new_space),
+    Spec::typed("fork-space", "(-> SpaceType SpaceType)", fork),
+    Spec::typed("union-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
+        combine(call, "union-spaces", Space::union)
+    }),
+    Spec::typed("intersect-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
+        combine(call, "intersect-spaces", Space::intersection)
+    }),
+    Spec::typed("subtract-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
+        combine(call, "subtract-spaces", Space::subtraction)
+    }),
+    Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix),
     Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state),
     Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state),
     Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state),
@@ -119,6 +130,58 @@ fn new_space(call: &mut Call<'_>) -> Outcome {
         [] => Outcome::one(call.runner.new_space()),
         _ => Outcome::failure("new-space doesn't expect arguments"),
     }
+}
+
+/// Makes a space of what two spaces hold.
+type Combination = fn(&Space, &Space, Multiplicity) -> Space;
+
+fn fork(call: &mut Call<'_>) -> Outcome {
+    match call.space(0) {
+        Some(space) => space_of(call, space.fork_content(), &[space]),
+        None => Outcome::failure("fork-space expects a space as its argument"),
+    }
+}
+
+fn combine(call: &mut Call<'_>, name: &str, combination: Combination) -> Outcome {
+    let (Some(left), Some(right)) = (call.space(0), call.space(1)) else {
+        return Outcome::failure(format!("{name} expects two spaces as its arguments"));
+    };
+    if let Err(refused) = call.look((left.len() + right.len()) * size_of::<Atom>()) {
+        return refused;
+    }
+    // No space is locked while another one is: both may be the same.
+    let combined = combination(&left.fork_content(), &right.fork_content(), Multiplicity::Counted);
+    space_of(call, combined, &[left, right])
+}
+
+/// A new space that holds what was made of these spaces. A run that is remembered notes each atom, as if it were added.
+fn space_of(call: &mut Call<'_>, content: Space, origins: &[SharedSpace]) -> Outcome {
+    if call.runner.memory().is_none() {
+        let space = call.runner.new_space();
+        space.fill_with(content, origins);
+        return Outcome::one(space);
+    }
+    if let Err(refused) = call.look(content.len() * size_of::<Atom>()) {
+        return refused;
+    }
+    // Variables of a source of their own: the numbers of the run's variables do not depend on whether it is remembered.
+    let atoms = content.atoms(&mut VariableSource::default());
+    if let Some(refused) = atoms.iter().find_map(|atom| refuse_opaque(call, atom)) {
+        return refused;
+    }
+    let space = call.runner.new_space();
+    space.add_many(&atoms);
+    Outcome::one(space)
+}
+
+/// One `(child count)` for each child that comes next after the prefix.
+fn match_prefix(call: &mut Call<'_>) -> Outcome {
+    let (Some(space), Some(prefix)) = (call.space(0), call.children(1)) else {
+        return Outcome::failure("match-prefix expects a space as the first argument and a tuple as the second");
+    };
+    let found = space.children_after(prefix, &mut call.runner.variables);
+    let pair = |(child, count): (Atom, usize)| Atom::expression([child, Number::from(count).into()]);
+    Outcome::Results(found.into_iter().map(pair).collect())
 }
 
 fn state_of(call: &mut Call<'_>, value: &Atom, type_atom: Atom) -> Outcome {

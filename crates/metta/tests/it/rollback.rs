@@ -62,3 +62,34 @@ fn an_operation_of_a_module_that_was_undone_is_a_name() {
     let ran = Program::new(program).with_file("m.metta", "(= (op) get-type)").run();
     assert_eq!(ran.answers, ["[(get-type 5)]"]);
 }
+
+/// A fork or a union that a transaction made is gone with it, and so is what was done to it; its number is given again.
+#[test]
+fn a_space_made_of_spaces_is_undone() {
+    let facts = "! (bind! &s (new-space)) ! (add-atoms &s (a a b)) ";
+    let made = ["(fork-space &s)", "(union-spaces &s &self)", "(intersect-spaces &s &s)", "(subtract-spaces &s &self)"];
+    for made in made {
+        let undone = format!(
+            "! (case (transaction (let $k {made} (let () (add-atom $k c) (let () (remove-atom $k a) (Error (in $k) no)))))
+                 (((Error $s $why) (is $s))))"
+        );
+        let after = "! (get-atoms &s) ! (let $k (new-space) ($k (collapse (get-atoms $k))))";
+        check(&[(
+            &format!("{facts}{undone}{after}"),
+            &["[()]", "[()]", "[(is (in GroundingSpace-3))]", "[a, a, b]", "[(GroundingSpace-3 ())]"],
+        )]);
+    }
+}
+
+/// What is done to a fork inside another transaction is undone alone.
+#[test]
+fn a_fork_that_is_kept_is_what_it_was_before_what_was_undone() {
+    check(&[(
+        "! (bind! &s (new-space)) ! (add-atoms &s (a b))
+         ! (transaction (let $k (fork-space &s) (let () (add-atom $k c)
+             (let $ignored (collapse (transaction (let () (remove-atom $k a) (let () (add-atom &s d) (Error x no)))))
+                 (add-atom &self (kept $k))))))
+         ! (match &self (kept $k) (get-atoms $k)) ! (get-atoms &s)",
+        &["[()]", "[()]", "[()]", "[a, b, c]", "[a, b]"],
+    )]);
+}

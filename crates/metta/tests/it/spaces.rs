@@ -1,6 +1,7 @@
 //! Spaces and states: what programs put into them and find again.
 
 use crate::harness::{check, run};
+use metta::{MemoryWorld, Runner};
 
 #[test]
 fn a_space_is_a_multiset() {
@@ -131,4 +132,58 @@ fn a_pattern_that_meets_a_space_inside_data_is_a_query_of_it() {
     check_with("! (case (p &s) (((q $x) no) ((p (f $x)) (found $x))))", &["[(found 1), (found 2)]"]);
     check_with("! (case (p &s) (((p (g $x)) (found $x)) ($y other)))", &["[other]"]);
     check_with("(= (g $x) two) (= (g (f $x)) (found $x)) ! (g &s)", &["[two, (found 1), (found 2)]"]);
+}
+
+/// Each changes alone from then on; what the one imports is not in the other.
+#[test]
+fn a_fork_and_its_origin_change_alone() {
+    let facts = "! (bind! &s (new-space)) ! (add-atoms &s (a a (p $x) (= (f) 1))) ! (bind! &k (fork-space &s)) ";
+    let all = ["[()]"; 3];
+    let after = |program: &str, answers: &[&str]| {
+        check(&[(&format!("{facts}{program}"), &[&all, answers].concat())]);
+    };
+    after("! (add-atom &k b) ! (get-atoms &s)", &["[()]", "[a, a, (p $x#), (= (f) 1)]"]);
+    after("! (add-atom &s b) ! (get-atoms &k)", &["[()]", "[a, a, (p $x#), (= (f) 1)]"]);
+    after(
+        "! (remove-atom &k a) ! (get-atoms &s) ! (get-atoms &k)",
+        &["[()]", "[a, a, (p $x#), (= (f) 1)]", "[a, (p $x#), (= (f) 1)]"],
+    );
+    after("! (remove-atom &s (p $y)) ! (match &k (p 5) yes) ! (match &s (p 5) yes)", &["[()]", "[yes]", "[]"]);
+    after("! (add-atom &k (= (f) 2)) ! (evalc (f) &s) ! (evalc (f) &k)", &["[()]", "[1]", "[1, 2]"]);
+    after("! (match (fork-space &self) (= (if True $a $b) $c) $c)", &["[]"]);
+}
+
+#[test]
+fn spaces_are_made_of_spaces_only() {
+    for name in ["union-spaces", "intersect-spaces", "subtract-spaces"] {
+        for arguments in ["&self foo", "foo &self", "foo bar"] {
+            let shown = arguments.replace("&self", "ModuleSpace(GroundingSpace-top)");
+            let error = format!("[(Error ({name} {shown}) {name} expects two spaces as its arguments)]");
+            check(&[(&format!("! ({name} {arguments})"), &[&error])]);
+        }
+    }
+    check(&[
+        ("! (fork-space foo)", &["[(Error (fork-space foo) fork-space expects a space as its argument)]"]),
+        (
+            "! (match-prefix foo (a))",
+            &[
+                "[(Error (match-prefix foo (a)) match-prefix expects a space as the first argument and a tuple as the second)]",
+            ],
+        ),
+    ]);
+}
+
+/// A fork shares what its origin holds, however much that is.
+#[test]
+fn a_fork_of_a_large_space_allocates_what_one_of_a_small_space_does() {
+    let forked = |facts: usize| {
+        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        let text: String = (0..facts).map(|fact| format!("(edge {fact} a)\n")).collect();
+        runner.run(&text, &mut |_, _| Ok(()));
+        let fork = || drop(runner.run("! (let $s (fork-space &self) done)", &mut |_, _| Ok(())));
+        allocation_counter::measure(fork)
+    };
+    let (small, large) = (forked(1_000), forked(100_000));
+    assert!(large.count_total <= small.count_total + 16, "{small:?}, then {large:?}");
+    assert!(large.bytes_total <= small.bytes_total + 4096, "{small:?}, then {large:?}");
 }

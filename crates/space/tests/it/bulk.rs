@@ -214,3 +214,36 @@ fn a_rule_added_after_a_snapshot_copies_no_other() {
     let (few, many) = (changes(10), changes(10_000));
     assert!(many < few * 2, "{few} bytes with 10 rules, {many} with 10,000");
 }
+
+/// What asks a fork whether it ever held an atom of a class is told what its origin would say.
+#[test]
+fn a_fork_counts_the_changes_of_its_origin() {
+    let (terms, log) = (Terms::shared(), ChangeLog::default());
+    let origin = watched(1, &terms, &log);
+    mixed().iter().for_each(|atom| origin.add(atom));
+    origin.remove(&atom("lone"));
+    let fork = origin.fork(2, "fork");
+    assert_eq!(fork.changes(), origin.changes());
+    assert!(fork.changes()[1] > 0, "there are atoms of the other class");
+    fork.add(&atom("(= (g) 1)"));
+    assert_eq!(fork.changes()[1], origin.changes()[1] + 1);
+
+    let both = watched(3, &terms, &log);
+    both.fill_with(origin.fork_content(), &[origin.clone(), fork.clone()]);
+    assert_eq!(both.changes()[1], origin.changes()[1] + fork.changes()[1]);
+    assert_eq!(both.read(Space::hash), origin.read(Space::hash));
+}
+
+/// A union has no hash of its own: the space that it fills computes one, if it keeps one.
+#[test]
+fn a_space_filled_with_a_union_keeps_its_hash() {
+    let (terms, log) = (Terms::shared(), ChangeLog::default());
+    let (one, both, by_atom) = (watched(1, &terms, &log), watched(2, &terms, &log), watched(3, &terms, &log));
+    one.add_many(&mixed());
+    let union = one.fork_content().union(&one.fork_content(), space::Multiplicity::Counted);
+    assert_eq!(union.hash(), None);
+    both.fill_with(union, &[one.clone(), one.clone()]);
+    [mixed(), mixed()].iter().for_each(|atoms| _ = by_atom.add_many(atoms));
+    assert_eq!(both.read(Space::hash), by_atom.read(Space::hash));
+    assert_eq!(both.len(), by_atom.len());
+}
