@@ -68,8 +68,8 @@ fn tip(error: &clap::Error, words: &[String]) -> Option<String> {
     };
     match (words.first()?.as_str(), words.iter().any(|word| word == "--")) {
         _ if word.starts_with('-') => None,
-        ("record" | "replay", false) => Some(format!("a program stands behind `--`: `-- {word} …`")),
-        ("record", true) => Some(format!("a tape is named by -o: `-o {word}`")),
+        ("record" | "replay", false) => Some(format!("write the program after `--`: `-- {word} …`")),
+        ("record", true) => Some(format!("name the tape with -o: `-o {word}`")),
         _ => None,
     }
 }

@@ -19,7 +19,8 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
         return replay_run(arguments).into();
     }
     if let Some(flag) = arguments.limits.named() {
-        let message = format!("{flag} limits the replay of a run, and a proxy evaluates nothing");
+        let message =
+            format!("{flag} limits the replay of a run, and does not apply when a program's requests are answered");
         return fail(&message, "leave it out", End::Usage).into();
     }
     proxy::replay(tape, read_options(*max_size), (serving, network), (playing, secrets), command)
@@ -32,7 +33,11 @@ fn replay_run(arguments: &ReplayArguments) -> End {
         let help = format!(
             "name a program that it answers: `metroon replay {tape} -- COMMAND`, or keep a proxy with --listen"
         );
-        return fail(&format!("{tape} is a cassette of network traffic, which is no run by itself"), &help, End::Usage);
+        return fail(
+            &format!("{tape} is a cassette of network traffic, not the recording of a run"),
+            &help,
+            End::Usage,
+        );
     }
     let limits = arguments.limits.of_replay();
     let guard = MemoryGuard::start(&limits);
