@@ -2,9 +2,7 @@
 %
 % The checksum is the sum of the lengths of the names that were found.
 
-:- dynamic edge/2.
-
-stride(7368787).
+:- dynamic edge/2, taken/2.
 
 main :-
     read_term(user_input, Command, []),
@@ -34,27 +32,31 @@ read_from(Stream) :-
         fail
     ).
 
-point(Facts, Count, Nanoseconds, Checksum) :-
-    stride(Stride),
-    findall(Name, (above(Count, Position), Number is Position * Stride mod Facts, atom_concat(a, Number, Name)), Names),
+% Reads the names that questions of a kind are about.
+take(Kind, Path, 0, Count) :-
+    retractall(taken(_, _)),
+    setup_call_cleanup(open(Path, read, Stream), names(Stream, Names), close(Stream)),
+    length(Names, Count),
+    assertz(taken(Kind, Names)).
+
+names(Stream, Names) :-
+    read_string(Stream, _, Text),
+    split_string(Text, "\n", "\n", Lines),
+    findall(Name, (member(Line, Lines), Line \== "", atom_string(Name, Line)), Names).
+
+% Asks the questions that were taken.
+ask(Nanoseconds, Checksum) :-
+    taken(Kind, Names),
     nb_setval(sum, 0),
-    timed(forall((member(Name, Names), edge(Name, Found)), note(Found)), Nanoseconds),
+    timed(asked(Kind, Names), Nanoseconds),
     nb_getval(sum, Checksum).
 
-second(_, Count, Nanoseconds, Checksum) :-
-    findall(Name, (above(Count, Number), atom_concat(b, Number, Name)), Names),
-    nb_setval(sum, 0),
-    timed(forall((member(Name, Names), edge(Found, Name)), note(Found)), Nanoseconds),
-    nb_getval(sum, Checksum).
-
-scan(_, Count, Nanoseconds, Checksum) :-
-    nb_setval(sum, 0),
-    timed(forall((above(Count, _), edge(Left, Right)), (note(Left), note(Right))), Nanoseconds),
-    nb_getval(sum, Checksum).
-
-above(Count, Number) :-
-    Last is Count - 1,
-    between(0, Last, Number).
+asked(point, Names) :-
+    forall((member(Name, Names), edge(Name, Found)), note(Found)).
+asked(second, Names) :-
+    forall((member(Name, Names), edge(Found, Name)), note(Found)).
+asked(scan, _) :-
+    forall(edge(Left, Right), (note(Left), note(Right))).
 
 note(Name) :-
     atom_length(Name, Length),

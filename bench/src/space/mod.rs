@@ -1,18 +1,18 @@
 //! The space: what loading, finding and keeping facts costs, beside tries, databases and other implementations of MeTTa.
 //!
 //! 1. [`facts`] says what is stored, in the form that each side takes.
-//! 2. [`report`], [`loads`], [`lookups`], [`asked`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
+//! 2. [`report`], [`loads`], [`programs`], [`lookups`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
 //!    it must be stands in its note.
 //! 3. A peer that is no crate is a [`Worker`]: a process that measures itself, so that no side pays for the way to the other.
 //! 4. Every result is consumed: the checksum is the sum of the lengths of the names found, and a side may compute it inside.
 //!
 //! Where a peer cannot do as many operations as ours in a round, it does the first of them; its time is scaled and the note says so.
 
-mod asked;
 mod facts;
 mod loads;
 mod lookups;
 mod memory;
+mod programs;
 mod readers;
 mod report;
 mod stages;
@@ -42,9 +42,8 @@ const PARTS: &[Part] = &[
     ("report", report::rows),
     ("stages", stages::rows),
     ("load", loads::rows),
-    ("lookups", lookups::rows),
-    ("asked", asked::rows),
-    ("trie", lookups::rows_with_trie),
+    ("lookups", programs::rows),
+    ("trie", lookups::rows),
     ("readers", readers::rows),
     ("memory", memory::rows),
 ];
@@ -122,12 +121,21 @@ impl Peer {
         }
     }
 
-    /// Asks so many queries of a kind.
-    fn query(&mut self, kind: &str, edges: u64, count: u64) -> Result<Timed, Failure> {
+    /// Reads what it is to ask: names, a rule or programs, one to a line.
+    fn take(&mut self, plan: &Plan, kind: &str, text: &str) -> Result<(), Failure> {
+        let path = plan.scratch.join("taken").with_extension("txt");
+        std::fs::write(&path, text)?;
+        let path = path.display();
         match self.form {
-            Form::Prolog => self.worker.ask(&format!("{kind}({edges}, {count}).")),
-            Form::Metta | Form::Csv => self.worker.ask(&format!("{kind} {edges} {count}")),
-        }
+            Form::Prolog => self.worker.ask(&format!("take({kind}, '{path}').")),
+            Form::Metta | Form::Csv => self.worker.ask(&format!("take {kind} {path}")),
+        }?;
+        Ok(())
+    }
+
+    /// Asks what it took.
+    fn ask(&mut self) -> Result<Timed, Failure> {
+        self.worker.ask(if matches!(self.form, Form::Prolog) { "ask." } else { "ask" })
     }
 }
 
@@ -141,7 +149,7 @@ mod tests {
         let plan = Plan { is_quick: true, divisor: 1000, only: None, may_install: false, scratch: PathBuf::new() };
         let mut rows = report::rows(&plan).unwrap();
         rows.extend(stages::rows(&plan).unwrap());
-        rows.extend(lookups::rows_with_trie(&plan).unwrap());
+        rows.extend(lookups::rows(&plan).unwrap());
         assert!(rows.len() > 15);
         assert!(rows.iter().all(|row| row.suite == SUITE && row.ours.is_some()));
     }

@@ -1,7 +1,7 @@
 //! A file that may not grow any further (`ulimit -f`) is an error like a full disk, with a message.
 //!
-//! The system sends SIGXFSZ to a thread that writes beyond the limit, which ends the process without a word. Where the
-//! signal is held back, the write fails instead, and whoever writes says so.
+//! The system sends SIGXFSZ to a thread that writes beyond the limit, which ends the process without a message. Where the
+//! signal is held back, the write fails instead, and the error is reported.
 
 use nix::sys::signal::{SigSet, Signal};
 use std::io;

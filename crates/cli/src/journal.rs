@@ -1,7 +1,7 @@
 //! `metroon journal`: looking at a journal, checking it, and saving what can be read of a damaged one.
 //!
 //! 1. A path is a folder of segments, a knowledge base (then the journal inside it is meant) or a journal in one file.
-//! 2. Nothing but `salvage` writes, and that only to the new place. All verbs work while somebody else writes the journal.
+//! 2. Only `salvage` writes, and only to the new place. All verbs work while another process writes the journal.
 
 use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
@@ -28,7 +28,7 @@ const SUFFIX: &str = ".segment";
 const ABOUT: &str = "\
 PATH is a folder of segments, a knowledge base (its journal is meant), or a journal in one file, such as a tape.
 
-Exit code: 0 fine; 1 a file cannot be read or written; 2 wrong usage, or no journal there; 4 the journal is damaged.";
+Exit code: 0 fine; 1 a file cannot be read or written; 2 wrong usage, or there is no journal; 4 the journal is damaged.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
@@ -85,7 +85,7 @@ struct SalvageArguments {
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
-    /// Where the new journal is to be: a folder, or a file if PATH is one
+    /// Where to make the new journal: a folder, or a file if PATH is one
     #[arg(long, value_name = "NEW")]
     to: PathBuf,
 }
@@ -283,7 +283,11 @@ fn salvage_to(path: &Path, to: &Path) -> Ended {
     let salvaged = match salvage(found.disk.clone(), new, Options::default()) {
         Ok(salvaged) => salvaged,
         Err(SalvageError::Open(OpenError::Disk(failure))) => {
-            return Err(fail(&format!("cannot make {}: {failure}", to.display()), "", End::Error));
+            return Err(fail(
+                &format!("cannot make {}: {failure}", to.display()),
+                "check the path, and that you may write there",
+                End::Error,
+            ));
         }
         Err(error) => return Err(fail(&format!("{}: {error}", found.name), "", End::Error)),
     };
@@ -293,8 +297,11 @@ fn salvage_to(path: &Path, to: &Path) -> Ended {
 /// An empty place for a journal.
 fn new_place(to: &Path, is_file: bool) -> Result<Arc<dyn Disk>, End> {
     let name = to.display().to_string();
-    let help =
-        if is_file { "name a file that is not there yet" } else { "name a folder that is empty or not there yet" };
+    let help = if is_file {
+        "name a file that does not exist yet"
+    } else {
+        "name a folder that is empty or does not exist yet"
+    };
     let failed = |error: io::Error| fail(&format!("cannot salvage to {name}: {error}"), help, End::Usage);
     if is_file {
         return Ok(Arc::new(SingleFile::create(to).map_err(failed)?));
@@ -305,7 +312,7 @@ fn new_place(to: &Path, is_file: bool) -> Result<Arc<dyn Disk>, End> {
         Err(error) => return Err(failed(error)),
     };
     if is_occupied {
-        return Err(failed(io::Error::other("it holds something already")));
+        return Err(failed(io::Error::other("it is not empty")));
     }
     Ok(Arc::new(Directory::create(to).map_err(failed)?))
 }

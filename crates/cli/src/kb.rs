@@ -1,6 +1,6 @@
 //! `metroon kb` and `metroon why`: looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
-//! No verb but `load` writes to the base, and all others work while another process does: they show the commits there are when they
+//! Only `load` writes to the base. The others work while another process writes: they show the commits that exist when they
 //! begin. `salvage` writes to a new directory.
 
 use crate::end::End;
@@ -125,7 +125,7 @@ struct SalvageArguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// Where the new knowledge base is to be: a directory that is empty or not there yet
+    /// Where to make the new knowledge base: a directory that is empty or does not exist yet
     #[arg(long, value_name = "NEW")]
     to: PathBuf,
 }
@@ -398,8 +398,8 @@ fn salvage(arguments: &SalvageArguments) -> Ended {
     out.end()?;
     if parent(directory) != parent(to) {
         render::say(&format!(
-            "note: a knowledge base knows its source files by their way from its directory: move {} to where {} was before \
-             they are run again",
+            "note: a knowledge base knows its source files by their paths from its directory: move {} to where {} was before \
+             you run them again",
             to.display(),
             directory.display()
         ));
@@ -424,12 +424,12 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
             render::diagnostic("ATOM", &arguments.atom, &diagnostic);
             End::NotParsed
         }
-        None => fail("ATOM is to be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
+        None => fail("ATOM must be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
     })?;
     let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
     if reasons.is_empty() {
         let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
-        let help = "`metroon kb dump DIR` prints the atoms there are, `metroon kb log DIR --changes` those there were";
+        let help = "`metroon kb dump DIR` prints the atoms that are there, `metroon kb log DIR --changes` those that were there before";
         return Err(fail(&message, help, End::Error));
     }
     let mut out = Out::new();

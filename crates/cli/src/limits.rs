@@ -3,7 +3,7 @@
 //! 1. The evaluator looks at steps, memory, time and Ctrl-C between two steps, and inside of some. It ends with an error that
 //!    names the limit, after the results found so far.
 //! 2. A single step may take longer or more than that. So one thread looks at the clock, and one at what the process has
-//!    allocated ([`region::memory`]), each time before it can have grown by more than a little. When a limit is passed by
+//!    allocated ([`region::memory`]), often enough that it can have grown only a little in between. When a limit is passed by
 //!    half, the process ends with a message.
 //!
 //! The memory that is counted is what is allocated: not code, stacks, or what is mapped from files, which the system takes
@@ -174,7 +174,7 @@ impl Heard {
         if !self.0.load(Ordering::Relaxed) {
             let help = "what was printed before it stands; look for a pattern with very many matches, for an atom that \
                         doubles again and again, or for a file that does not answer";
-            render::error("the evaluation was told to end and is still busy with a single step", Some(help));
+            render::error("the evaluation was told to end, but a single step of it has not ended yet", Some(help));
             std::process::exit(1);
         }
     }

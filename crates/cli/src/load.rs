@@ -31,13 +31,13 @@ string. docs/loading.md says more.
 A file that was loaded before adds nothing; of an edited one the difference is applied. There is a commit every 100,000 atoms
 or so: if the load is ended, load the file again to go on.
 
-Exit code: 0 fine; 1 a file could not be loaded to its end; 2 wrong usage, no such file; 3 all was loaded but what does not
+Exit code: 0 fine; 1 a file could not be loaded to its end; 2 wrong usage, no such file; 3 all was loaded except what does not
 parse; 4 the knowledge base is damaged.";
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
 pub(crate) struct LoadArguments {
-    /// The knowledge base; it is made if need be
+    /// The knowledge base; it is made if it does not exist
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 

@@ -71,8 +71,8 @@ fn tip(error: &clap::Error, words: &[String]) -> Option<String> {
     };
     match (words.first()?.as_str(), words.iter().any(|word| word == "--")) {
         _ if word.starts_with('-') => None,
-        ("record" | "replay", false) => Some(format!("a program follows `--`: `-- {word} …`")),
-        ("record", true) => Some(format!("a cassette is named by -o: `-o {word}`")),
+        ("record" | "replay", false) => Some(format!("write the program after `--`: `-- {word} …`")),
+        ("record", true) => Some(format!("name the cassette with -o: `-o {word}`")),
         _ => None,
     }
 }

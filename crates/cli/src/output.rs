@@ -1,4 +1,4 @@
-//! The standard output of verbs that look at something, and how they end.
+//! The standard output of verbs that only look, and their exit codes.
 
 use crate::end::End;
 use crate::render;

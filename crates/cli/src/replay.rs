@@ -19,7 +19,8 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> ExitCode {
         return replay_run(arguments).into();
     }
     if let Some(flag) = arguments.limits.named() {
-        let message = format!("{flag} limits the replay of a run, and a proxy evaluates nothing");
+        let message =
+            format!("{flag} limits the replay of a run, and does not apply when a program's requests are answered");
         return fail(&message, "leave it out", End::Usage).into();
     }
     proxy::replay(path, read_options(*max_size), (serving, network), (playing, secrets), command)

@@ -8,20 +8,20 @@ pub(crate) const ABOUT_RUNS: &str = "\
 Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
 
 With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it. A
-file that was run before adds no plain forms again, an edited one those that differ; a text of -e or of the standard
+file that was run before adds no plain forms again, and an edited one adds those that differ; a text of -e or of the standard
 input adds its plain forms each time. Ctrl-C and --timeout undo what came
-after the last commit. `metroon kb` shows what a knowledge base holds, `metroon why` where it comes from.
+after the last commit. `metroon kb` shows what a knowledge base holds, `metroon why` which commit and form put it there.
 
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
 A program may read and write every file that you may, and read every environment variable; none reaches the network. With
---deny-all, for a program of somebody else, it may do neither, but for importing what lies beside it and for what --allow names. What
+--deny-all, for a program that you did not write, it may only import files beside it and do what --allow names. What
 it may not do is an error atom that says which --allow would permit it.
 
-With --record, `metroon replay TAPE` runs everything again, on any machine, and checks that it comes to the same. The tape
-holds the programs and all they were told: keep it as safe as those. A run that says or is told what looks like a key, or reads an
-environment variable that is called one, ends there, since what it is told again must be the same; --keep-secrets records it.
+With --record, `metroon replay TAPE` runs everything again, on any machine, and checks that the results are the same. The tape
+holds the programs and everything they read: keep it as safe as those. A run that prints or reads what looks like a key, or reads an
+environment variable with the name of one, ends there, since a replay must be told the same; --keep-secrets records it.
 
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
@@ -36,7 +36,7 @@ pub(crate) struct RunArguments {
     #[arg(short, long = "expression", value_name = "EXPR", allow_hyphen_values = true)]
     pub(crate) expressions: Vec<String>,
 
-    /// Go on in the knowledge base in this directory, and keep in it what the programs do; it is made if need be
+    /// Go on in the knowledge base in this directory, and keep in it what the programs do; it is made if it does not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) kb: Option<PathBuf>,
 
@@ -44,7 +44,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TAPE")]
     pub(crate) record: Option<PathBuf>,
 
-    /// Record secrets as well; otherwise a run ends that says or is told one
+    /// Record secrets as well; otherwise a run that prints or reads one ends
     #[arg(long, requires = "record")]
     pub(crate) keep_secrets: bool,
 
@@ -60,7 +60,7 @@ pub(crate) struct RunArguments {
     #[arg(long, conflicts_with_all = ["interpreter", "kb", "record", "json"])]
     pub(crate) explain: bool,
 
-    /// Evaluate with the reference interpreter: slow, and the measure for the machine, which is used otherwise
+    /// Evaluate with the reference interpreter, which is slow, and not with the machine that is compared with it
     #[arg(long)]
     pub(crate) interpreter: bool,
 

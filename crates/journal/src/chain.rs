@@ -1,8 +1,8 @@
 //! The chain: a hash over every frame and all before it.
 //!
 //! `chain(n) = BLAKE3(payload, kind, chain(n - 1))`, 32 bytes. It covers what happened, not when that reached a disk: two
-//! journals with equal frames have equal chains, however their segments and syncs fell. Knowing the last value, nobody
-//! can change, drop, add or reorder a frame unnoticed. The payload comes first, so that long ones begin on a boundary of
+//! journals with equal frames have equal chains, however they were cut into segments and synced. If the last value is
+//! known, no frame can be changed, dropped, added or reordered unnoticed. The payload comes first, so that long ones begin on a boundary of
 //! BLAKE3's chunks and are hashed several chunks at a time; 33 bytes always follow it, so nothing is ambiguous. Cost: one
 //! BLAKE3 over the payload and 33 bytes.
 

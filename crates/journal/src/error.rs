@@ -143,10 +143,13 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornTail { segment, offset, bytes } => {
-                write!(f, "{segment}: {bytes} bytes from byte {offset} on are no whole frame and were never synced")
+                write!(f, "{segment}: {bytes} bytes from byte {offset} on are not a whole frame and were never synced")
             }
             Self::SlotDamaged { segment, offset } => {
-                write!(f, "{segment}: the note at byte {offset} of how far it is synced is damaged; the other serves")
+                write!(
+                    f,
+                    "{segment}: one of the two notes of how far it is synced, at byte {offset}, is damaged; the other one is used"
+                )
             }
         }
     }
@@ -318,7 +321,7 @@ impl fmt::Display for SalvageError {
             Self::Disk(failure) => write!(f, "the damaged journal cannot be read: {failure}"),
             Self::Empty => f.write_str("there is no journal here: nothing to salvage"),
             Self::Occupied => {
-                f.write_str("there is a journal where the salvaged one is to be: name a place that is empty")
+                f.write_str("there is already a journal where the salvaged one should go: name a place that is empty")
             }
             Self::Open(error) => write!(f, "the salvaged frames cannot be kept: {error}"),
             Self::Append(error) => write!(f, "the salvaged frames cannot be kept: {error}"),

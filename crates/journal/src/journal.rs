@@ -4,9 +4,9 @@
 //!
 //! 1. Under the lock, a frame gets its number, place and chain value and joins what is pending. This fixes the order.
 //! 2. A thread that wants its frame written or synced looks for the writer. If it is there, the thread leads: it takes the
-//!    writer and everything pending, and lets go of the lock while it writes, and syncs if anybody asked for that.
-//! 3. Meanwhile others append and, finding the writer gone, sleep. When the leader brings it back, those whom the round
-//!    has served wake, and one of the rest, who leads the next round. The others of the rest sleep on: that round serves them.
+//!    writer and everything pending, and releases the lock while it writes, and syncs if any thread asked for it.
+//! 3. Meanwhile others append and, finding the writer gone, sleep. When the leader brings it back, those whose frames the
+//!    round has written wake, and one of the rest, which leads the next round. The others sleep on: the next round serves them.
 //!
 //! Invariants:
 //!

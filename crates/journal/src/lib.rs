@@ -36,16 +36,16 @@
 //!    every frame acknowledged with [`Durability::Fsync`]; after the death of the program alone also every one with
 //!    [`Durability::Os`].
 //! 2. **No silent cut.** Bytes that were synced and have changed are an error that names segment and offset. Bytes that
-//!    were not synced and are no frame are cut, with a [`Warning`] that counts them.
+//!    were not synced and are not a frame are cut, with a [`Warning`] that counts them.
 //! 3. **No second try.** After a failed write or sync nothing is acknowledged any more.
 //! 4. **One history.** Every frame carries a hash over all before it; equal chains mean equal histories.
 //!
 //! Assumed of a disk: writing a range changes no byte outside it, and what a sync covered stays
 //! ([`Disk`] has the exact words). One gap follows: the note of how far a journal is synced becomes durable one sync later than
-//! the bytes. After a power loss, bytes that the very last sync covered and that the medium then lost anyhow look like a
+//! the bytes. After a power loss, bytes that the very last sync covered and that the medium then lost all the same look like a
 //! torn tail; they are cut, with a warning. A journal that was closed has no such gap, even with one of its notes damaged.
 //!
-//! What is left to the owner: a lock against a second writer ([`FolderLock`]; a journal in a [`SingleFile`] has its own), and what
+//! The owner provides a lock against a second writer ([`FolderLock`]; a journal in a [`SingleFile`] has its own) and says what
 //! a frame means.
 //!
 //! # Where things are

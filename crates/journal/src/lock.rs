@@ -1,11 +1,11 @@
 //! The lock of a folder: one process writes there, and the others are told which.
 //!
-//! 1. The system's lock (`flock`) is on the folder itself. It has no name that anybody could take away, so whatever happens to
+//! 1. The system's lock (`flock`) is on the folder itself. Nobody can remove it by removing a file: whatever happens to
 //!    files in the folder, a second writer is refused as long as the first one lives.
 //! 2. A file in the folder holds the number of the process, for people. It is locked as well: that is the lock where the file system
 //!    has none for folders, and the one that earlier versions look at.
 //! 3. The file is opened without following a link, and written only if it is new, empty or holds such a number already.
-//!    Anything else under its name is somebody else's, and stays as it is.
+//!    Anything else under its name belongs to another program, and stays as it is.
 
 use crate::regular;
 use std::fmt;
@@ -112,11 +112,11 @@ fn lock_file(path: &Path) -> Result<File, LockError> {
         }
         let what = match number_in(&mut file).map_err(io)? {
             Held::Nothing | Held::Number(_) => return Ok(file),
-            Held::Other => "it holds something else than the number of a process".to_owned(),
+            Held::Other => "it holds something other than the number of a process".to_owned(),
         };
         return Err(LockError::Foreign { path: path.to_owned(), what });
     }
-    Err(io(io::Error::other("it is exchanged again and again")))
+    Err(io(io::Error::other("other programs keep replacing it")))
 }
 
 /// Opens the file, or makes it; never what a link leads to.

@@ -1,6 +1,6 @@
 //! A file as a slice of bytes: the one mapping of Metroon.
 //!
-//! Opening costs the same however long the file is, and bytes come into memory when somebody looks at them.
+//! Opening costs the same however long the file is, and bytes come into memory when they are first read.
 
 use crate::disk::Access;
 use crate::regular::{self, open_regular};

@@ -1,17 +1,17 @@
-//! Reading a journal from some frame on, also while somebody writes it.
+//! Reading a journal from some frame on, also while another thread or process writes it.
 //!
 //! What a reader gives is always a prefix of what the writer appended, checked frame by frame, chain included. Telling the
 //! end of a live journal from damage needs care, since the file changes while it is read:
 //!
 //! 1. Before any frame, the reader notes what is certain: how far the newest slot says the segment is synced, and
 //!    whether another segment follows (then all of this one is).
-//! 2. What is no frame, at a place that was certain *before* it was read, is damage.
+//! 2. Bytes that are not a frame, at a place that was certain *before* it was read, are damage.
 //! 3. At any other place the reader notes again what is certain, forgets what it read ahead, and looks once more.
 //! 4. If nothing new is certain there, the journal ends there for now: [`Reader::read_next`] gives `None`, and may give
 //!    more later.
 //!
-//! Frames that the writer still holds back ([`Durability::None`](crate::Durability::None)) are not to be seen. A frame that
-//! is not synced yet is: after a power loss it may be gone, and whoever derives durable things from frames should stop
+//! Frames that the writer still holds back ([`Durability::None`](crate::Durability::None)) are not visible. A frame that
+//! is not synced yet is: after a power loss it may be gone, so a program that derives durable things from frames should stop
 //! at [`Journal::progress`](crate::Journal::progress).
 
 use crate::chain::Chain;

@@ -3,11 +3,11 @@
 //! 1. Every segment but the last is sealed: its header must be sound, and the next must continue the chain value that it
 //!    ends with. Its frames are checked when they are read or verified, so opening takes time for one segment, not for all.
 //! 2. All frames of the last segment are read. What is certain to have been synced is the most that a slot or a frame says.
-//! 3. The first bytes that are no frame are judged: if they, or anything behind them, were synced, they are damage, and
+//! 3. The first bytes that are not a frame are judged: if they, or anything after them, were synced, they are damage, and
 //!    nothing is changed. Otherwise they are a torn tail.
 //! 4. The tail is cut. What lies before it and was not certain to be synced, the beginning as well if nothing was, is written once more and synced: after a
 //!    sync that failed, the system may show bytes that the disk never got, and would not write them for another sync.
-//! 5. The names are synced, since whoever created the last segment may have ended before doing so.
+//! 5. The names are synced, since the process that created the last segment may have ended before it did so.
 //!
 //! Invariants: a journal that opens holds every acknowledged frame; what it holds is durable when opening returns; opening
 //! again finds the same. A crash at any point leaves something that opens to the same frames.

@@ -1,12 +1,12 @@
 //! Opening files that others may have made.
 //!
-//! A name may lead to a pipe, where whoever opens it waits for a writer that never comes; to a device, which may do
-//! something when it is opened; or to a file of three gigabytes of nothing. Everything in this project that reads a file of
+//! A name may lead to a pipe, where opening waits for a writer that never comes; to a device, which may do
+//! something when it is opened; or to a file with a hole of three gigabytes. Everything in this project that reads a file of
 //! data opens it here: it is a regular file, or opening it is an error at once.
 //!
 //! 1. What lies there is looked at before it is opened, so that no device is.
 //! 2. It is opened without waiting, and looked at once more: it may have been exchanged in between.
-//! 3. Whoever reads a whole file says how long it may be. More than that is an error, whatever length the file claims.
+//! 3. The caller that reads a whole file says how long it may be. More than that is an error, whatever length the file claims.
 
 use crate::disk::Access;
 use std::fs::{File, FileType, Metadata, OpenOptions};

@@ -4,8 +4,8 @@
 //!    checksum of its header vouches for that length.
 //! 2. A frame counts if its header's checksum, its number, its own checksum and its chain value are right, in this order.
 //! 3. What is not a frame is reported with its flaw, and the scan stays where it is: judging it (torn tail or damage) is
-//!    for whoever knows how far the segment is synced.
-//! 4. [`Scan::find`] looks for the next frame behind bytes that are none, wherever a frame's kind stands: a frame's checksums depend on
+//!    left to the caller, which knows how far the segment is synced.
+//! 4. [`Scan::find`] looks for the next frame after bytes that are not one, wherever a frame's kind stands: a frame's checksums depend on
 //!    its place, so what they accept was written there. Holes of a file are not read.
 //!
 //! Cost: a pass of CRC-32C and one of BLAKE3 over every frame; searching, one pass for the kind, at the speed of memory.

@@ -4,9 +4,9 @@
 //! 1. Segments are taken in order. One that is missing, has a damaged header or does not continue the one before it is
 //!    noted; its frames are read all the same, since their checksums need only the journal's identity and their place.
 //!    If no header tells the identity, what the checksums started from is computed back out of them.
-//! 2. In a segment, what is no frame is skipped up to the next place that is one, and what was skipped is noted.
+//! 2. In a segment, bytes that are not a frame are skipped up to the next frame, and what was skipped is noted.
 //! 3. A whole frame whose chain value does not fit is given, and noted: either it or a frame before it was exchanged.
-//! 4. In the last segment, what is no frame and was never synced is a torn tail, as it is for who opens the journal.
+//! 4. In the last segment, bytes that are not a frame and were never synced are a torn tail, as they are when the journal is opened.
 //!
 //! Nothing is written. Cost: a pass over all bytes, and another over those that are skipped, but for holes of a file.
 

@@ -1,4 +1,4 @@
-//! The only one who writes: takes what is pending to the disk, in order.
+//! The writer, of which a journal has one: it takes what is pending to the disk, in order.
 //!
 //! 1. Each piece is written at its place. A piece of a new segment first rolls over:
 //!    a. sync the old segment; b. create the new one durably; c. note in the old one that it is continued, in one slot and
@@ -8,7 +8,7 @@
 //!    with the next sync, so it lags by one: it is a lower bound, and so are the notes in frames.
 //! 3. At the end both slots are made to say the same, durably: then nothing lags, and one of them may be lost.
 //!
-//! Never are both slots unsynced, so no crash can harm both.
+//! The two slots are never unsynced at the same time, so no crash can harm both.
 //!
 //! After any error the writer must not be used again: what is on the disk is in doubt.
 

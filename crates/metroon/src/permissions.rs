@@ -1,13 +1,13 @@
-//! What a program may reach of the machine: a world in front of another that refuses the rest.
+//! What a program may reach of the machine: a world that passes permitted questions on to another one and refuses the rest.
 //!
-//! 1. [`Permissions::everything`] refuses nothing that a [`World`] can be asked for. A program of one's own runs with it.
+//! 1. [`Permissions::everything`] refuses nothing that a [`World`] can be asked for. A user's own program runs with it.
 //! 2. [`Permissions::nothing`] is for programs of others. What they may reach is then named one by one: folders or files to
 //!    read, folders or files to write, variables. The clock, random numbers and the output are always there.
 //! 3. The sources that a run is given are its user's choice, so they may be read, and `import!` may read other sources in their
 //!    folders and below. `file-open!` may not.
 //! 4. Places are compared after every symbolic link and every `..` has been followed; a file that is to be made lies where its
-//!    folder does. So neither a link in a permitted folder nor a detour by way of it leads out of it. Who else changes links while
-//!    the program runs is trusted: it is the user.
+//!    folder does. So neither a link in a permitted folder nor a path through `..` leads out of it. Other programs that
+//!    change links while this one runs are trusted: they are the user's.
 //! 5. A refusal is [`WorldError::NotPermitted`], which says what would permit it. Whether there is such a file is not said.
 //!
 //! A recorded run writes refusals to its tape like any other answer, so its replay refuses the same.

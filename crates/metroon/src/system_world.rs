@@ -35,7 +35,7 @@ impl SystemWorld {
         from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
             let message =
-                format!("it has more than {most} bytes, which is all that may be read: allow more with --heap");
+                format!("it has more than {most} bytes, which is the most that may be read: allow more with --heap");
             return Err(io::Error::new(ErrorKind::FileTooLarge, message));
         }
         Ok(bytes)

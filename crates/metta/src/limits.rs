@@ -1,11 +1,11 @@
-//! Limits of an evaluation: steps, depth, memory, time, and the wish of a person to stop.
+//! Limits of an evaluation: steps, depth, memory, time, and the request of a person to stop.
 //!
 //! 1. A limit ends the `!` it is reached in, after the results found so far, with an error atom that names it. Time and
 //!    interruption come from outside as a flag: the evaluator reads no clock.
 //! 2. The memory of a `!` is all that its thread has allocated since the `!` began ([`region::memory`]), what it has added to
-//!    spaces included. If the program does not count its allocations, it is the heap of the machine, and what lies beside.
+//!    spaces included. If the program does not count its allocations, it is the heap of the machine and what belongs to it.
 //! 3. Memory is looked at between two steps, as the flag is, and inside of steps that can be large, such as the making of a
-//!    text. Where a `!` is ended so is no matter of its program alone, so it is noted ([`Halted`]): a replay ends it there.
+//!    text. The place where a `!` ends so does not depend on its program alone, so it is noted ([`Halted`]): a replay ends it there.
 
 use crate::names;
 use space::{Atom, Number};

@@ -1,4 +1,4 @@
-//! What remembers a run: it takes the run's commits, and answers for the past.
+//! The memory of a run: it takes the run's commits, and answers questions about the past.
 //!
 //! A run is a sequence of transactions: each top-level `!` form with the plain forms before it, and what follows the
 //! last one. At the end of each, and wherever `(commit!)` or an outward effect asks for it, the [`Runner`] hands a

@@ -6,7 +6,7 @@
 //! 3. A number below a bound is the high half of a product; draws that would favour some numbers are drawn again
 //!    (Lemire 2019). A float has 53 of the bits.
 //!
-//! Whoever knows a few numbers of a seed knows all others: these are for simulation, not for secrets.
+//! From a few numbers of a seed all others can be computed: these are for simulation, not for secrets.
 
 use crate::world::{World, WorldError};
 use serde::{Deserialize, Serialize};

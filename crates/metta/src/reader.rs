@@ -26,6 +26,6 @@ fn read_leaf(tree: &SyntaxTree, leaf: NodeId, tokenizer: &Tokenizer) -> Atom {
         NodeKind::Word(word) => tokenizer.atom(word),
         NodeKind::Variable(name) => Atom::variable(name),
         NodeKind::String(text) => Atom::from(text),
-        NodeKind::Expression(_) => unreachable!("an expression is no leaf"),
+        NodeKind::Expression(_) => unreachable!("an expression is not a leaf"),
     }
 }

@@ -1,4 +1,4 @@
-//! Making a runner again from what its commits say.
+//! Restoring a runner from its commits.
 
 use crate::bundled::generator_of_identity;
 use crate::memory::Event;
@@ -38,7 +38,7 @@ impl fmt::Display for RestoreError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfOrder { kind, expected, next } => {
-                write!(formatter, "{kind} {expected} is made where {kind} {next} is next")
+                write!(formatter, "{kind} {expected} is made, but the next one must be {kind} {next}")
             }
             Self::NoModule(module) => write!(formatter, "there is no module {}", module.0),
             Self::NotBound { token, reason } => write!(formatter, "{token} cannot be bound: {reason}"),

@@ -1,4 +1,4 @@
-//! What an edited source stated before, to be compared with what it states now.
+//! What an edited source stated before, which is compared with what it states now.
 
 use rustc_hash::FxHashMap;
 use space::{Atom, canonical};

@@ -1,6 +1,6 @@
 //! Tables: what calls of tabled functions have come to.
 //!
-//! A program asks for it with `(pragma! table name)`. Both evaluators fill the same tables, by the same steps
+//! A program asks for a table with `(pragma! table name)`. Both evaluators fill the same tables, by the same steps
 //! (`docs/tabling.md` says what they mean):
 //!
 //! 1. A call whose arguments are evaluated is *asked* for by its key: the space, the expected type and the call itself up to

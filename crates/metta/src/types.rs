@@ -2,10 +2,10 @@
 //!
 //! 1. A grounded atom carries its type; a symbol has the types declared by `(: symbol type)` and, through
 //!    `(:< type supertype)`, their supertypes.
-//! 2. An expression has every product of its children's types in which the head is no function, the types declared
+//! 2. An expression has every product of its children's types in which the head is not a function, the types declared
 //!    for the expression itself, and for each function type of its head what that type makes of the arguments:
 //!    the return type, or an error.
-//! 3. What has no type is `%Undefined%`, which agrees with everything.
+//! 3. An atom without a type has the type `%Undefined%`, which agrees with everything.
 //!
 //! Types are computed from the leaves up with an explicit stack. Types with variables are fresh at each use.
 

@@ -75,7 +75,7 @@ fn a_step_that_does_not_end_is_ended_when_time_is_up() {
     assert_eq!((ended.code, ended.out.as_str()), (Some(1), "[()]\n[ready]\n"));
     assert_eq!(
         ended.err,
-        "error: the evaluation was told to end and is still busy with a single step\n\
+        "error: the evaluation was told to end, but a single step of it has not ended yet\n\
          help: what was printed before it stands; look for a pattern with very many matches, for an atom that doubles again and \
          again, or for a file that does not answer\n"
     );

@@ -131,7 +131,7 @@ fn a_torn_tail_is_a_warning() {
     let ended = run(&["journal", "verify", text(&tape)]);
     assert_eq!(ended.code, Some(0));
     assert!(ended.out.contains(": sound: 4 frames"), "{}", ended.out);
-    let expected = "bytes from byte 12645 on are no whole frame and were never synced\n";
+    let expected = "bytes from byte 12645 on are not a whole frame and were never synced\n";
     assert_eq!(ended.err, format!("warning: {}: 12 {expected}", text(&tape)));
 }
 
@@ -172,7 +172,7 @@ fn what_is_whole_is_salvaged() {
     assert_eq!(run(&["journal", "verify", text(&new)]).code, Some(0));
     let again = run(&["journal", "salvage", text(&path), "--to", text(&new)]);
     assert_eq!(again.code, Some(2));
-    assert!(again.err.contains("it holds something already") && again.err.contains("help: "), "{}", again.err);
+    assert!(again.err.contains("it is not empty") && again.err.contains("help: "), "{}", again.err);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_tape_is_salvaged_to_a_tape() {
     assert_eq!(run(&["journal", "verify", text(&new)]).code, Some(0));
     let again = run(&["journal", "salvage", text(&tape), "--to", text(&new)]);
     assert_eq!(again.code, Some(2));
-    assert!(again.err.contains("is there already"), "{}", again.err);
+    assert!(again.err.contains("exists already"), "{}", again.err);
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
     for (arguments, expected) in [
         (&["kb", "load", "t.kb", "x.dat"][..], "does not say its format"),
         (&["kb", "load", "t.kb", "gone.csv"], "there is no file gone.csv"),
-        (&["kb", "load", "t.kb", "x.dat", "--format", "csv", "--head", "a b"], "no symbol"),
+        (&["kb", "load", "t.kb", "x.dat", "--format", "csv", "--head", "a b"], "not a symbol"),
         (&["kb", "load", "t.kb"], "required"),
     ] {
         let ended = folder.run(arguments);

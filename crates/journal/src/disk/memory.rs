@@ -1,4 +1,4 @@
-//! Files in memory and nothing else: a journal for a test, or for what nobody keeps.
+//! Files in memory only: a journal for a test, or for what is not kept.
 //!
 //! Cost: the bytes themselves. For power losses and failures there is [`simulated`](crate::simulated), which remembers every
 //! version of every sector and is for small journals only.

@@ -1,6 +1,6 @@
 //! What a journal asks of a disk: one folder of files, read and written by position.
 //!
-//! [`Directory`] is the real one, [`SingleFile`] one file of it, and [`MemoryDisk`] nothing but memory;
+//! [`Directory`] is the real one, [`SingleFile`] one file of it, and [`MemoryDisk`] is memory only;
 //! [`simulated`](crate::simulated) is one that loses power, fills up and flips bytes on command. Nothing else in this crate
 //! touches a file.
 //!

@@ -2,7 +2,7 @@
 //!
 //! It keeps what a program sees (the live image) apart from what has certainly reached the medium (the durable image),
 //! by sectors of [`SECTOR_BYTES`]. Between two syncs every version of a sector is remembered, since any of them may be
-//! the one that a power loss leaves behind.
+//! the one that is left after a power loss.
 //!
 //! 1. A write changes the live image and remembers the new version of every sector it touches.
 //! 2. [`DiskFile::sync`] makes the live image of a file durable; [`Disk::sync_names`] does so for the names.

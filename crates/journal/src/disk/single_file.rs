@@ -4,9 +4,9 @@
 //! 2. While it is made it has another name beside its own, `.NAME.unfinished`, which goes when the journal is opened for
 //!    writing, if a crash left it there.
 //! 3. It gets its own name by a link where the file system has links, so that a file that appeared meanwhile is not replaced.
-//! 4. Whoever writes it, or makes it, holds the system's lock on it: a second writer is refused. Readers need no lock.
-//! 5. It is for its owner alone to read: what is on a tape may be secret.
-//! 6. One that is to be made is never taken for one that somebody else made meanwhile.
+//! 4. The process that makes or writes it holds the system's lock on it: a second writer is refused. Readers need no lock.
+//! 5. Only its owner may read it: what is on a tape may be secret.
+//! 6. A file that another process makes meanwhile is never taken for the one that is being made.
 
 use super::directory::{MODE_PRIVATE, folder_around, sync_folder};
 use super::{Access, Disk, DiskFile};
@@ -189,7 +189,7 @@ fn is_there(path: &Path) -> io::Result<bool> {
 }
 
 fn occupied(path: &Path) -> io::Error {
-    let message = format!("{} is there already: name a file that is not", path.display());
+    let message = format!("{} exists already: name a file that does not exist", path.display());
     io::Error::new(ErrorKind::AlreadyExists, message)
 }
 

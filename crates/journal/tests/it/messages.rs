@@ -72,5 +72,8 @@ fn readers_say_what_there_is() {
     let error = Reader::from_frame(shared(&empty), 0).err().unwrap();
     assert_eq!(error.to_string(), "there is no journal here: open one for writing to make it");
     let error = salvage(shared(&disk), shared(&disk), Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "there is a journal where the salvaged one is to be: name a place that is empty");
+    assert_eq!(
+        error.to_string(),
+        "there is already a journal where the salvaged one should go: name a place that is empty"
+    );
 }

@@ -114,11 +114,11 @@ fn what_is_not_a_lock_is_left_as_it_is() {
     refused("a symbolic link");
     assert!(!path.join("not-there").exists());
     fs::hard_link(&mine, &lock).unwrap();
-    refused("something else than the number of a process");
+    refused("something other than the number of a process");
     pipe(&lock);
     refused("a named pipe");
     fs::write(&lock, "123456789012345678901234567890").unwrap();
-    refused("something else");
+    refused("something other than");
     // What an earlier version left, or a process that died before it wrote its number.
     for left in ["", "123\n"] {
         fs::write(&lock, left).unwrap();

@@ -91,7 +91,7 @@ fn nothing_is_replaced() {
     fs::write(&path, b"a diary").unwrap();
     let error = SingleFile::create(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-    assert_eq!(error.to_string(), format!("{} is there already: name a file that is not", path.display()));
+    assert_eq!(error.to_string(), format!("{} exists already: name a file that does not exist", path.display()));
     fs::remove_file(&path).unwrap();
     // One that appears between the two steps is safe as well.
     let disk = SingleFile::create(&path).unwrap();

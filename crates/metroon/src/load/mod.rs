@@ -82,7 +82,7 @@ impl fmt::Display for LoadOptionsError {
                 "the name of {file} does not say its format; name it: metta, csv, tsv, ntriples or jsonlines"
             ),
             Self::BadHead { head } => {
-                write!(formatter, "{head:?} is no symbol, so it cannot be the head of atoms; choose another head")
+                write!(formatter, "{head:?} is not a symbol, so it cannot be the head of atoms; choose another head")
             }
         }
     }

@@ -1,6 +1,6 @@
 //! N-Triples (W3C Recommendation, RDF 1.1): a line is an expression `(triple subject predicate object)`.
 //!
-//! 1. An IRI is its text without the angle brackets, `(iri "text")` if that is no symbol.
+//! 1. An IRI is its text without the angle brackets, or `(iri "text")` if that is not a symbol.
 //! 2. A blank node means something to its file only: `_:b0` is the symbol `_:b0@` with eight digits that stand for the file.
 //! 3. A literal of the number types or `xsd:boolean` is that value, if it is one of that type and a source can write it; a plain one is a
 //!    string; any other is `(typed "text" type)`, and `(lang "text" en)` has the language.

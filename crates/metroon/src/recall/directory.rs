@@ -1,4 +1,4 @@
-//! The directory of a base: what lies in it, how it is made, and who may write there.
+//! The directory of a knowledge base: what lies in it, how it is made, and which process may write there.
 //!
 //! 1. A base is made step by step: its directory, its lock, its journal with the first frame, its manifest. Each step is durable
 //!    before the next. So a base that has a manifest has a journal, and what lacks a journal then has lost it.

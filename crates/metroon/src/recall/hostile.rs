@@ -1,4 +1,4 @@
-//! Frames that are sound for the journal and nonsense for recall: an error, soon, and never a panic.
+//! Frames that are sound for the journal and make no sense to recall: they give an error soon, and never a panic.
 
 use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame};
 use super::tape::{HaltReason, Request, TapeBase, TapeBegin, TapeCommit, TapeHalted};

@@ -126,7 +126,7 @@ impl fmt::Display for KnowledgeBaseError {
             Self::NoJournal { path } => {
                 write!(formatter, "{} is a knowledge base, and the journal with its commits is missing", path.display())
             }
-            Self::Occupied { path } => write!(formatter, "{} holds something already", path.display()),
+            Self::Occupied { path } => write!(formatter, "{} is not empty", path.display()),
             Self::Semantics { found, known } => write!(
                 formatter,
                 "it was written with version {found} of the language's semantics, and this program has {known}"
@@ -144,7 +144,7 @@ impl fmt::Display for KnowledgeBaseError {
             }
             Self::Differs { epoch, place, recorded, found } => write!(
                 formatter,
-                "commit {epoch}, {}, was recorded with the state hash {recorded:032x}, and the commits up to it come to \
+                "commit {epoch}, {}, was recorded with the state hash {recorded:032x}, and the commits up to it give \
                  {found:032x}",
                 frame_text(*place)
             ),
@@ -173,10 +173,10 @@ impl KnowledgeBaseError {
             Self::Format { .. } | Self::Semantics { .. } => {
                 Some("use the version of Metroon that wrote it, or a newer one")
             }
-            Self::Io { .. } => Some("check the path, and who may read and write there"),
+            Self::Io { .. } => Some("check the path, and that you may read and write there"),
             error if error.is_damage() => Some(
                 "`metroon kb verify DIR` says up to which commit it is sound, and `metroon kb salvage DIR --to NEW` makes a \
-                 knowledge base of those",
+                 knowledge base of the sound commits",
             ),
             Self::Append(_) | Self::Sync(_) | Self::Open(_) | Self::Read(_) => self.failure().map(advice),
             _ => None,
@@ -243,7 +243,7 @@ pub(super) fn advice(failure: &Failure) -> &'static str {
             "what was committed before is kept; raise the limit of the size of files (`ulimit -f`), and run the program again"
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "what was committed before is kept; see to it that you may write there, and run the program again"
+            "what was committed before is kept; get permission to write there, and run the program again"
         }
         _ => {
             "what was committed before is kept; the disk or its connection failed: look into the log of the system, copy the \

@@ -105,7 +105,7 @@ impl Loaded {
                     if copies > 0 {
                         found.add(&atom);
                     } else if !found.remove(&atom) {
-                        return Err(format!("an atom is taken away that is not there: {atom}"));
+                        return Err(format!("an atom is removed that is not there: {atom}"));
                     }
                 }
                 return Ok(());
@@ -173,7 +173,7 @@ fn begin_source(
             let id = sources.add(known);
             sources.number(id);
         }
-        None => return Err(format!("source {source} begins where source {next} is next")),
+        None => return Err(format!("source {source} begins, but the next one must be source {next}")),
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Payloads of any length in frames, which have a longest one.
+//! Payloads of any length, in frames whose length is limited.
 //!
 //! A payload that is too long for a frame is cut: every frame but the last holds a piece and says that more follows, the
-//! last says that it ends there. A run of pieces without an end, which a crash may leave, is nothing.
+//! last says that it ends there. Pieces whose last one is missing, which a crash may leave, are ignored.
 
 use std::convert::Infallible;
 
@@ -87,7 +87,7 @@ impl Pieces {
             return Err("the pieces before it are missing");
         }
         if self.joined.len() + piece.len() > PAYLOAD_BYTES_MAX {
-            return Err("what it belongs to is longer than anything can be");
+            return Err("the payload it belongs to is longer than a payload can be");
         }
         self.joined.extend_from_slice(piece);
         self.is_whole = kind == LAST_PIECE;

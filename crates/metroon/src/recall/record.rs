@@ -126,9 +126,9 @@ impl fmt::Display for RecordError {
             Self::Version { found, newest } => {
                 write!(formatter, "it has format {found}, and this version reads formats up to {newest}")
             }
-            Self::Malformed => formatter.write_str("what the frame says is malformed"),
+            Self::Malformed => formatter.write_str("the content of the frame is malformed"),
             Self::Copies(copies) => {
-                write!(formatter, "a record counts {copies} copies of an atom, and each says 1 or -1")
+                write!(formatter, "a record counts {copies} copies of an atom, and it can only count 1 or -1")
             }
             Self::Variables(variables) => {
                 write!(formatter, "it says that {variables} variables were numbered, and {VARIABLES_MAX} is the most")

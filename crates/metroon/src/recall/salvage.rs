@@ -1,9 +1,9 @@
 //! Making a base again of one that is damaged.
 //!
 //! 1. The commits of the damaged base are made to happen again, up to the first that cannot be read, or does not come to the state
-//!    that was recorded with it. What follows such a commit was made in a state that nobody knows any more.
+//!    that was recorded with it. What follows such a commit was made in a state that is not known any more.
 //! 2. The frames up to there are copied as they are to a new directory. The manifest is written last, so that a salvage that
-//!    was ended is not taken for a base.
+//!    did not end is not taken for a base.
 //!
 //! The damaged base is not written to; it may lack its manifest.
 

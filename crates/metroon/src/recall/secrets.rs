@@ -1,8 +1,8 @@
-//! That no secret comes to a tape with the base that a run begins with, or in pieces of a file.
+//! Keeping secrets off a tape: those in the knowledge base that a run begins with, and those in pieces of a file.
 //!
 //! 1. Of a base, every text and every atom is looked at, as a program would print it: in the bytes of a record, a length or the kind
 //!    of an atom stands before a text and may look like a part of it. All of a frame is looked at together.
-//! 2. A run of pieces without an end, which a crash may leave in a journal, is nothing. It comes to the tape as nothing.
+//! 2. A run of pieces without an end, which a crash may leave in a journal, is left out, and does not come to the tape.
 //! 3. What goes through a file is looked at together with what went before it, as long as nothing lies between them.
 
 use super::RecallError;

@@ -3,8 +3,8 @@
 //! The state hash is the sum, modulo 2^128, of the hashes of all items: spaces, states, words, imports, settings, random
 //! generators. An item's hash is over its kind, its key (a serial number, a word) and its content; a space's content is itself
 //! a sum, of the content hashes of its atoms ([`space::Space::hash`]). A sum does not depend on the order of what it adds,
-//! counts copies, and takes a few nanoseconds to keep up to date. It finds differences; it is no defence against
-//! somebody who forges them.
+//! counts copies, and takes a few nanoseconds to keep up to date. It finds differences; it does not protect
+//! against forged ones.
 
 use rustc_hash::FxHashMap;
 use twox_hash::XxHash3_128;

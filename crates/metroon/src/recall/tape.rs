@@ -298,7 +298,7 @@ pub enum TapeError {
 impl fmt::Display for TapeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists { path } => write!(formatter, "there is something at {} already", path.display()),
+            Self::Exists { path } => write!(formatter, "{} exists already", path.display()),
             Self::Io { path, error } => write!(formatter, "cannot use {}: {error}", path.display()),
             Self::NotATape => formatter.write_str("it holds no recorded run"),
             Self::Open(error) => error.fmt(formatter),
@@ -325,7 +325,7 @@ impl TapeError {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Exists { .. } => Some("choose another name, or remove it first: a recording is never overwritten"),
-            Self::Io { .. } => Some("check the path, and who may read and write there"),
+            Self::Io { .. } => Some("check the path, and that you may read and write there"),
             Self::NotATape => Some("name a file that `metroon run --record TAPE` has made"),
             Self::Open(_) | Self::Read(_) if self.is_damage() => {
                 Some("`metroon journal verify TAPE` says what is damaged")

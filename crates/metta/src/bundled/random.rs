@@ -122,7 +122,7 @@ fn draw<T>(
 ) -> Result<T, Outcome> {
     let runner = &mut *call.runner;
     let Some(generator) = runner.bundled.generators.get_mut(number) else {
-        return Err(Outcome::failure(format!("there is no random generator of the number {number}")));
+        return Err(Outcome::failure(format!("there is no random generator with number {number}")));
     };
     draw(generator, &mut *runner.world).map_err(|error| refused("no random number", error))
 }

@@ -1,7 +1,7 @@
 //! MeTTa: the evaluation of an atom with an expected type, after the language specification, step by step.
 //!
 //! 1. *metta*: what is raw by its type, a variable or already evaluated is its own result; a symbol or grounded atom
-//!    is cast to the type; an expression goes through 2 behind a barrier.
+//!    is cast to the type; an expression goes through 2, inside a barrier.
 //! 2. *interpret expression*: the first function type of the head that applies (3) decides: head and arguments are
 //!    evaluated by that type (5) and the call is made (6). If none applies, its errors are results, and if the head
 //!    also has another type or none, the expression is a tuple (4).

@@ -11,7 +11,7 @@
 //! | `(metta a type space)` | `a` evaluated as MeTTa |
 //! | `(context-space)` | the space of the evaluation |
 //!
-//! Arguments are not evaluated. Whatever is no instruction is data and its own result.
+//! Arguments are not evaluated. What is not an instruction is data and its own result.
 
 use super::frame::{Target, Waiting};
 use super::{Alternative, BarrierKind, Evaluation, Work};

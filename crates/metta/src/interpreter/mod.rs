@@ -15,7 +15,7 @@
 //! 5. An expression in tail position shares the barrier it would have nested in: filtering errors twice is the same
 //!    as filtering once, so a tail call needs no stack.
 //!
-//! Differences from the specification, none of which a program can see but by its order or its use of memory: rule
+//! Differences from the specification, which a program can see only by the order of results and its use of memory: rule
 //! variables are substituted at once and not kept as bindings; alternatives have a fixed order.
 
 mod frame;

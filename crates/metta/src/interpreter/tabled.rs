@@ -3,7 +3,7 @@
 //! 1. A call whose table can be read has its answers as results.
 //! 2. If the table is not complete and the call is all that an expression is, the barrier of that expression is taken away:
 //!    the evaluation goes on with each answer, those included that are found meanwhile.
-//! 3. Any other is evaluated behind a barrier of its own. What comes to that becomes an answer.
+//! 3. Any other call is evaluated inside a barrier of its own. Each result that reaches the barrier becomes an answer.
 //! 4. If the table says so, it is evaluated again; else its answers are the results.
 
 use super::frame::{Call, Target, Waiting};

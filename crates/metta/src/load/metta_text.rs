@@ -86,7 +86,7 @@ const WORD_BYTES_MAX: usize = 1_000;
 
 const AFTER_BANG: &str = "forms after `!`: a load evaluates nothing; `metroon run --kb` does";
 const NOT_UTF8: &str = "not UTF-8";
-const LONE_BANG: &str = "`!` without a form behind it";
+const LONE_BANG: &str = "`!` without a form after it";
 const NUL: &str = "a NUL byte in a comment";
 const UNOPENED: &str = "`)` without `(`";
 const MARK: &[u8] = "\u{feff}".as_bytes();

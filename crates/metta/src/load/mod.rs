@@ -4,10 +4,10 @@
 //!    memory; that of MeTTa text is [`MettaText`], others are the engine's.
 //! 2. A runner that remembers nothing takes the parts of a record straight into the space's dictionary ([`Rows`]). Otherwise, and where
 //!    types are checked, each record becomes an atom that is added as a plain form of a source is ([`Forms`]).
-//! 3. Where commits are kept there is one after every [`COMMIT_RECORDS`] records or so, and one at the end: a process that is killed
+//! 3. Where commits are kept, there is one after every [`COMMIT_RECORDS`] records or so, and one at the end: a process that is killed
 //!    loses no more than what came after the last.
 //! 4. A base knows a file by path and content. An unchanged one adds nothing; of an edited one, or one that was not loaded to its end,
-//!    only the difference is applied. If a record could not be read nobody knows what it states, so nothing is given up then.
+//!    only the difference is applied. If a record cannot be read, it is not known what it states, so nothing is removed then.
 
 mod metta_text;
 mod out;
@@ -154,7 +154,7 @@ impl fmt::Display for LoadError {
                 "the record that begins after byte {offset} is longer than {RECORD_BYTES_MAX} bytes; is a bracket or a quote missing?"
             ),
             Self::Changed => formatter.write_str("the file was changed while it was loaded; load it again"),
-            Self::Limit(_) => formatter.write_str("the load was told to end"),
+            Self::Limit(_) => formatter.write_str("the load was cancelled"),
             Self::Memory(error) => error.fmt(formatter),
         }
     }

@@ -1,4 +1,4 @@
-//! What words mean, asked millions of times.
+//! What words mean, looked up fast enough for millions of them.
 //!
 //! Nearly every word of a file of facts is a symbol or a small number. Which words may be anything else is known by their first byte
 //! (for tokens with a pattern) or by a table of bits (for names); only those ask the tokenizer.

@@ -1,4 +1,4 @@
-//! Numbers that are not small, and what is no number at all.
+//! Arithmetic on numbers that are not small, and on arguments that are not numbers.
 
 use super::code::{Arithmetic, Comparison, Logic, TypeId, UNCHANGED};
 use super::run::compare_words;

@@ -1,15 +1,15 @@
 //! Programs that may change rules while a form is evaluated.
 //!
-//! 1. What nobody changes, nobody sees: whether a call that came to itself is marked as evaluated, whether a constructor is
+//! 1. Some differences show only where a rule changes: whether a call that came to itself is marked as evaluated, whether a constructor is
 //!    put around results one by one or when all are there, whether a form's rule is looked up before or after its arguments.
-//!    All of it shows only where a rule is added or removed in between.
+//!    They show only where a rule is added or removed in between.
 //! 2. A rule can be changed only by a native function, and a function that is called is an atom of the form or of the space:
 //!    atoms are looked through once, where they come into the space, and a form before it is evaluated.
 //! 3. Where none is found, code is made that does not look. Else code is exact (`Machine::is_exact`), from then on.
 //! 4. A call that stands for itself beside other results of its own shows it too: the word `NotReducible`, and code, which
 //!    may come to it, count as such functions.
 //!
-//! What adds a fact whose head is written out changes no rule. Nor is anything kept while a form does nothing but to add an
+//! A call that adds a fact whose head is written out changes no rule. Nothing is kept while a form only adds an
 //! atom.
 
 use super::types::classify_head;

@@ -1,4 +1,4 @@
-//! The collection of garbage: what a loop leaves behind.
+//! The collection of garbage: what a loop has made and does not need any more.
 //!
 //! 1. It happens where a function is entered, when the bytes of the heap have doubled since the last time. All that is held
 //!    is then in frames, in choices and on the trail.
@@ -7,7 +7,7 @@
 //! 3. What is reachable is copied to a fresh region, and the old one is closed. The trail forgets variables that nothing
 //!    reaches any more.
 //! 4. It is copied in the order of the choices, from the oldest on, each with the bindings there were when it was made. So
-//!    what was newer than a choice lies behind what that leads to, and is given back when the choice is taken up.
+//!    what was newer than a choice lies after what the choice leads to, and is given back when the choice is taken up.
 //!
 //! 5. A function that calls none while it returns, and puts a list together instead, would never be entered: what makes much
 //!    asks for a collection where the frame at hand gives its result (`collect_at_return`).

@@ -3,7 +3,7 @@
 //! An expression whose heads are all words that nothing reduces and that have no types, and whose other parts are in normal form or
 //! unbound variables, comes to itself, with what is bound in it put in. That is seen in one walk over a small one: no frame is made
 //! for it, and none for its parts. What it comes to is made anew, each part marked as evaluated as if it had been evaluated alone: the
-//! expression itself may be looked at elsewhere as what nobody has evaluated.
+//! expression itself may be used elsewhere as one that was not evaluated.
 
 use super::normal_form::Makes;
 use super::values::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};

@@ -3,7 +3,7 @@
 //! 1. Where an expression is handed over, its *kind* is counted: the name of its head, or what stands in place of a name.
 //! 2. So many kinds are told apart; what comes after those is counted together, so that a program that makes names of its
 //!    own takes no memory by it.
-//! 3. Nothing is done where nothing is interpreted.
+//! 3. A program of which nothing is interpreted pays nothing.
 
 use crate::interpreter::Task;
 use crate::operation::Operation;
@@ -62,7 +62,7 @@ impl fmt::Display for Kind {
             Self::HeadedByVariable => f.write_str("an expression whose head is a variable"),
             Self::HeadedByExpression => f.write_str("an expression whose head is an expression"),
             Self::HeadedByValue => f.write_str("an expression whose head is a value"),
-            Self::Leaf => f.write_str("an atom that is no call"),
+            Self::Leaf => f.write_str("an atom that is not a call"),
             Self::Other => f.write_str("others"),
         }
     }

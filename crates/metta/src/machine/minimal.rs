@@ -1,6 +1,6 @@
 //! The instructions of minimal MeTTa, as code has them (`compile/minimal.rs`).
 //!
-//! A call that is reduced once has an *open* frame: its results go on at their return_point as they come, errors and `Empty`
+//! A call that is reduced once has an *open* frame: its results go on at their return point as they come, errors and `Empty`
 //! included, and nothing is collected. The caller's frame then moves above what choices need (`Own`).
 
 use super::choices::{CollectedResult, Destination};

@@ -10,7 +10,7 @@
 //! 3. Alternatives are choices (`choices.rs`): what was bound since is undone, what was allocated since is given back.
 //! 4. What has no code yet, such as an expression that a match has found, is evaluated child by child (`evaluate.rs`).
 //! 5. What the machine does not compile it hands to the interpreter, expression by expression, and counts it.
-//! 6. What a loop leaves behind is collected when memory has doubled (`garbage.rs`).
+//! 6. What a loop does not need any more is collected when memory has doubled (`garbage.rs`).
 //!
 //! Nothing here recurses on the native stack with a program.
 

@@ -1,4 +1,4 @@
-//! Native functions: called through their Rust side on atoms.
+//! Native functions that are called on atoms, as the library defines them in Rust.
 
 use super::choices::{CollectedResult, Destination};
 use super::code::Slot;

@@ -2,7 +2,7 @@
 //!
 //! 1. An expression that comes to itself, child by child, is marked as evaluated, as in the interpreter: rules that are
 //!    added later do not reduce it. One that has come out of another expression is not.
-//! 2. That is known where the call is made (`Code::origins`), so the place behind the call is kept while its rules are
+//! 2. That is known where the call is made (`Code::origins`), so the place after the call is kept while its rules are
 //!    tried. What is evaluated without code compares its children with what they were.
 //! 3. What holds variables cannot be marked: it is noted, and counts as evaluated until one of them is bound. What a call
 //!    itself has bound before it was said to stand for itself is put in first.

@@ -1,11 +1,11 @@
 //! The machine at work: one instruction after the other.
 //!
-//! 1. A call lays its arguments behind the caller's frame and goes on with the function's code; a tail call lays them over
+//! 1. A call puts its arguments after the caller's frame and goes on with the function's code; a tail call puts them over
 //!    its own frame, unless a choice still needs that.
 //! 2. A result goes to the slot its return point names. If choices were made since its expression began, it is collected first:
 //!    all alternatives of an expression come to their results before the evaluation goes on with the first of them
 //!    (`choices.rs`).
-//! 3. `Empty` is no result: the next alternative is tried. An error goes to where its return_point sends errors.
+//! 3. `Empty` is not a result: the next alternative is tried. An error goes where the return point sends errors.
 
 use super::code::{
     ArgumentSource, Arguments, Arithmetic, Comparison, Guard, HEADER, HOLE, Instruction, Kind, Pc, Position,

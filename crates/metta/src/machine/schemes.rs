@@ -1,7 +1,7 @@
 //! The types of data, known once.
 //!
 //! 1. The *scheme* of a value is its only type, variables included, if it has one and holds no type error: `(List Number)` of
-//!    `(Cons 1 Nil)`, `(List $t)` of `Nil`. What has no type at all has the scheme
+//!    `(Cons 1 Nil)`, `(List $t)` of `Nil`. A value without any type has the scheme
 //!    [`Scheme::UNKNOWN`].
 //! 2. Schemes of leaves and of terms of the dictionary are kept until types change. So is what a head makes of arguments of
 //!    certain schemes: types are unified once for each combination, in a time that does not depend on their sizes

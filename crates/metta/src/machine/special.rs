@@ -1,4 +1,4 @@
-//! Special forms: functions of the library that code has instructions for, as long as nobody changes their rules.
+//! Special forms: functions of the library that code has instructions for, as long as their rules are not changed.
 
 use super::Running;
 use crate::names;

@@ -1,6 +1,6 @@
 //! States and spaces that are read and changed without an atom being built.
 //!
-//! What is not a leaf, a row or what else is plain to see goes through the Rust side of the library's function.
+//! A value that is not a leaf, a row or as simple as these goes through the Rust function of the library.
 
 use super::types::classify_head;
 use super::values::{NOT_REDUCIBLE, SYMBOL, Scope};

@@ -1,4 +1,4 @@
-//! Replacing variables in what a slot holds: what `atom-subst` does, and each turn of a loop whose template is no code.
+//! Replacing variables in what a slot holds: what `atom-subst` does, and each turn of a loop whose template is not compiled.
 //!
 //! Parts without variables are shared. Where a template is instantiated anew, its other variables become new ones of the same
 //! names.

@@ -1,8 +1,9 @@
-//! The modules of a run: they are found, filled from a file of MeTTa or of data, and made anew when a base runs its sources again.
+//! The modules of a run: they are found, filled from a file of MeTTa or of data, and made anew when a knowledge base runs its
+//! sources again.
 //!
 //! 1. A name is that of a file, beside the module that asks or where modules are looked for, or of a module that comes with the program.
-//! 2. A module is loaded once. One that is being loaded further out cannot be loaded inside: that is a circle, which the error shows.
-//! 3. Of a module that an earlier run in the same knowledge base loaded, what was edited in its file since is applied.
+//! 2. A module is loaded once. If a module imports one that is still being loaded, that is a circle, and the error shows it.
+//! 3. If an earlier run in the same knowledge base loaded a module, what was edited in its file since then is applied.
 
 use super::{RunEnd, Runner};
 use crate::load::{Format, LoadError, Skipped};

@@ -182,6 +182,6 @@ fn bind(call: &mut Call<'_>) -> Outcome {
     let (token, atom) = (token.to_owned(), atom.clone());
     match call.runner.bind(call.home, &token, true, atom) {
         Ok(()) => Outcome::unit(),
-        Err(reason) => Outcome::failure(format!("{token} is no regular expression: {reason}")),
+        Err(reason) => Outcome::failure(format!("{token} is not a regular expression: {reason}")),
     }
 }

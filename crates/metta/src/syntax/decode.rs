@@ -3,8 +3,8 @@
 //! Source is UTF-8. A byte order mark stays in the text, where [`parse`](super::parse) skips it:
 //! so offsets in the text are offsets in the file, up to the first byte that is not UTF-8.
 //!
-//! A file with such bytes is a text with an error, as one with a missing bracket is: what stands before the first of them
-//! runs. So in their place there is U+FFFD, and the lines stay where they are.
+//! A file with other bytes is a text with an error, like a text with a missing bracket: what comes before the first of them
+//! runs. U+FFFD takes their place, so that the lines stay where they are.
 
 use std::borrow::Cow;
 

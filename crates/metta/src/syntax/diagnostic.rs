@@ -1,4 +1,4 @@
-//! Diagnostics: what there is to say about a text, as plain values.
+//! Diagnostics: errors and warnings about a text, as plain values.
 //!
 //! A diagnostic names the thing, the place and the next step; a terminal, an editor or a test
 //! renders it. [`Diagnostics`] gathers them while a text is read.

@@ -161,7 +161,7 @@ fn generators_that_were_stored_go_on_where_they_were() {
     second.set_generators(Vec::new());
     assert_eq!(second.generators(), [Generator::World]);
     let error = last(&mut second, "!(match &self (kept $g) (random-int $g 0 1))");
-    assert!(error.contains("there is no random generator of the number 1"), "{error}");
+    assert!(error.contains("there is no random generator with number 1"), "{error}");
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn the_latest_token_wins() {
 fn a_token_must_be_a_symbol_and_a_regular_expression() {
     check("! (bind! \"x\" 5)", &[], &["[(Error (bind! \"x\" 5) (BadArgType 1 Symbol String))]"]);
     let ran = run_with("! (bind! [z 5)", &[]);
-    assert!(ran.answers[0].contains("[z is no regular expression: "), "{:?}", ran.answers);
+    assert!(ran.answers[0].contains("[z is not a regular expression: "), "{:?}", ran.answers);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! 1. A variable may stand for `NotReducible`: then what was reduced last stands for itself, as if the form had no rule.
 //! 2. It may stand for code: where a rule or a native function gives it, the call enters that, and its errors name the call.
-//! 3. It may stand for an error, which is final as the answer of a form, also one that is no whole one.
-//! 4. All of it is looked for where the variable is evaluated; a number or a truth value is none of it.
+//! 3. It may stand for an error, which is final as the answer of a form, even if the error is not a complete one.
+//! 4. All of this is checked where the variable is evaluated; a number or a truth value is none of these.
 //! 5. `NotReducible` as it is written is an answer too.
 
 use super::{Compiler, Dest, Later};

@@ -2,7 +2,7 @@
 //!
 //! 1. The outermost part of each argument of a rule is its *key*: a leaf, a shape, or anything.
 //! 2. If one argument tells all rules apart and nothing else in their heads has to match, the code of the one that is left is
-//!    entered behind its head.
+//!    entered after its head.
 //! 3. Else, if there are enough of them, the argument that tells most of them apart is looked up in a switch.
 
 use crate::machine::Running;

@@ -1,8 +1,8 @@
 //! Rules that are well typed: their calls need no checks.
 //!
 //! 1. A function is *well typed* if it has one type, its rules follow from that by inference ([`infer`]), and all functions
-//!    that they call are well typed. Declared variables stand for types that nothing is known of, but for what the patterns
-//!    of the rule say: so the type of `(VCons $x $xs)` may hold a length.
+//!    that they call are well typed. Declared variables stand for types of which only what the patterns
+//!    of the rule say is known: so the type of `(VCons $x $xs)` may hold a length.
 //! 2. Such a function has code of its own, under [`WELL_TYPED`] in place of a type. Calls inside go to such code, and
 //!    constructors build data, as if there were no types.
 //! 3. A call from elsewhere is looked at once, where it enters ([`Kind::Guarded`]): its arguments must be in normal form, so they
