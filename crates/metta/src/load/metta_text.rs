@@ -9,7 +9,7 @@
 
 use super::words::{Meaning, Words};
 use super::{Format, Out};
-use crate::syntax::{self, Severity};
+use crate::syntax::{self, Class, Severity};
 use space::Atom;
 
 /// Reads MeTTa text.
@@ -40,45 +40,6 @@ struct Cut {
     length: usize,
     /// Whether it is as its pieces say; if not it is to be parsed.
     is_plain: bool,
-}
-
-/// What a byte means to the lexer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Name,
-    Blank,
-    Newline,
-    Open,
-    Close,
-    Semicolon,
-    /// A part of a character that may be white space, or a NUL byte, which is an error.
-    Odd,
-}
-
-const CLASSES: [Class; 256] = classes();
-
-const fn classes() -> [Class; 256] {
-    let mut classes = [Class::Name; 256];
-    classes[b' ' as usize] = Class::Blank;
-    classes[b'\t' as usize] = Class::Blank;
-    classes[b'\r' as usize] = Class::Blank;
-    classes[0x0b] = Class::Blank;
-    classes[0x0c] = Class::Blank;
-    classes[b'\n' as usize] = Class::Newline;
-    classes[b'(' as usize] = Class::Open;
-    classes[b')' as usize] = Class::Close;
-    classes[b';' as usize] = Class::Semicolon;
-    classes[0] = Class::Odd;
-    let mut byte = 0x80;
-    while byte < 256 {
-        classes[byte] = Class::Odd;
-        byte += 1;
-    }
-    classes
-}
-
-fn class(byte: u8) -> Class {
-    CLASSES[usize::from(byte)]
 }
 
 /// Longer words are left to the parser.
@@ -165,7 +126,7 @@ impl MettaText {
                 // At the end of the file the parser says what is missing.
                 return is_end.then_some(Cut { length: at, is_plain: false });
             };
-            match (class(byte), byte) {
+            match (Class::of_byte(byte), byte) {
                 (Class::Blank | Class::Newline, _) => at += 1,
                 (Class::Semicolon, _) => {
                     let (length, is_sound) = comment(&bytes[at..]);
@@ -192,11 +153,11 @@ impl MettaText {
                     }
                     at += length;
                 }
-                (Class::Odd, _) if blank_character(&bytes[at..]).is_some() => {
+                (Class::Unclear, _) if blank_character(&bytes[at..]).is_some() => {
                     is_plain = false;
                     at += blank_character(&bytes[at..]).unwrap_or(1);
                 }
-                (Class::Odd | Class::Name, _) => {
+                (Class::Unclear | Class::Name, _) => {
                     let (length, is_simple) = name(&bytes[at..], byte == b'$');
                     is_plain &= is_simple && byte != b'$' && at + length <= u32::MAX as usize;
                     if is_plain {
@@ -221,7 +182,7 @@ impl MettaText {
     fn skip_between(&mut self, bytes: &[u8], is_end: bool, out: &mut dyn Out) -> (usize, bool) {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
-            match class(byte) {
+            match Class::of_byte(byte) {
                 Class::Blank => at += 1,
                 Class::Newline => {
                     self.line += 1;
@@ -243,7 +204,7 @@ impl MettaText {
                     out.skip(UNOPENED, true);
                     at += 1;
                 }
-                Class::Odd => match blank_character(&bytes[at..]) {
+                Class::Unclear => match blank_character(&bytes[at..]) {
                     Some(length) => at += length,
                     None if bytes.len() - at < 4 && !is_end => return (at, false),
                     None => return (at, true),
@@ -328,10 +289,10 @@ fn string(bytes: &[u8]) -> Option<(usize, bool)> {
 fn name(bytes: &[u8], is_variable: bool) -> (usize, bool) {
     let (mut at, mut is_simple) = (0, true);
     while let Some(&byte) = bytes.get(at) {
-        match class(byte) {
+        match Class::of_byte(byte) {
             Class::Name => {}
             Class::Semicolon if is_variable => {}
-            Class::Odd => {
+            Class::Unclear => {
                 if blank_character(&bytes[at..]).is_some() {
                     break;
                 }

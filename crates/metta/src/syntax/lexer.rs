@@ -13,6 +13,7 @@
 //! A token with an error in it is reported and handed on as [`Token::Damaged`], so that the parser
 //! knows where an atom is missing. Each byte is looked at a constant number of times.
 
+use super::class::Class;
 use super::diagnostic::{Diagnostics, excerpt};
 use super::lines::text_start;
 use super::tree::Shape;
@@ -60,11 +61,12 @@ impl<'text> Lexer<'text> {
             return Some((Token::Damaged, damage));
         }
         let start = self.at;
-        let token = match self.text.as_bytes().get(start)? {
-            b'(' => self.bracket(Token::Open),
-            b')' => self.bracket(Token::Close),
-            b'"' => self.string(),
-            b'$' => self.variable(),
+        let byte = *self.text.as_bytes().get(start)?;
+        let token = match (Class::of_byte(byte), byte) {
+            (Class::Open, _) => self.bracket(Token::Open),
+            (Class::Close, _) => self.bracket(Token::Close),
+            (_, b'"') => self.string(),
+            (_, b'$') => self.variable(),
             _ => self.word(),
         };
         Some((token, Span::new(start, self.at)))
@@ -81,8 +83,9 @@ impl<'text> Lexer<'text> {
     /// Skips white space and comments; stops after a comment that is damaged, and answers with its place.
     fn skip_blank(&mut self) -> Option<Span> {
         loop {
-            self.at = self.find(|character| !character.is_whitespace());
-            if self.text.as_bytes().get(self.at) != Some(&b';') {
+            self.at = self.find(|character| !matches!(Class::of(character), Class::Blank | Class::Newline));
+            let next = self.text.as_bytes().get(self.at);
+            if next.is_none_or(|&byte| Class::of_byte(byte) != Class::Semicolon) {
                 return None;
             }
             if let Some(damage) = self.comment() {
@@ -94,7 +97,7 @@ impl<'text> Lexer<'text> {
     /// Notes a comment; answers with its place if it is damaged.
     fn comment(&mut self) -> Option<Span> {
         let start = self.at;
-        self.at = self.find(|character| character == '\n');
+        self.at = self.find(|character| Class::of(character) == Class::Newline);
         let span = Span::new(start, self.at);
         self.comments.push(span);
         self.report_nul(start).then_some(span)
@@ -107,7 +110,8 @@ impl<'text> Lexer<'text> {
 
     fn word(&mut self) -> Token {
         let start = self.at;
-        self.at = self.find(|character| ends_name(character) || character == ';');
+        let ends_word = |class: Class| class.ends_name() || class == Class::Semicolon;
+        self.at = self.find(|character| ends_word(Class::of(character)));
         let sound = !self.report_nul(start) && self.check_word(Span::new(start, self.at));
         if sound { Token::Leaf(Shape::Word) } else { Token::Damaged }
     }
@@ -125,7 +129,7 @@ impl<'text> Lexer<'text> {
 
     fn variable(&mut self) -> Token {
         let start = self.at;
-        self.at = self.find(ends_name);
+        self.at = self.find(|character| Class::of(character).ends_name());
         let sound = !self.report_nul(start) && self.check_variable(Span::new(start, self.at));
         if sound { Token::Leaf(Shape::Variable) } else { Token::Damaged }
     }
@@ -156,10 +160,6 @@ impl<'text> Lexer<'text> {
         self.diagnostics.report(nul_byte(start + distance));
         true
     }
-}
-
-fn ends_name(character: char) -> bool {
-    character.is_whitespace() || character == '(' || character == ')'
 }
 
 /// A NUL byte in the source.

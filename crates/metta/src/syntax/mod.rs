@@ -21,6 +21,7 @@
 //! 4. At the end of the text the parser closes what stayed open and recovers the forms after it.
 //! 5. The diagnostics are sorted by place; [`LineIndex`] turns a place into a line and a column.
 
+mod class;
 mod decode;
 mod diagnostic;
 mod lexer;
@@ -33,6 +34,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use class::Class;
 pub(crate) use decode::parse_with_flaw;
 pub use decode::{Decoded, decode, decode_owned};
 pub use diagnostic::{Diagnostic, Severity};
