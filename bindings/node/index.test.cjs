@@ -58,10 +58,12 @@ test('a recording of nothing fails, and leaves no cassette', async () => {
   await (await startMetroon({ cassette: silent, mode: 'none', allowEmpty: true })).stop();
 });
 
-test('connections that were there before are not used again', async () => {
+test('connections that were there before are not used again', async (t) => {
   // A server of the test's own: what comes to it directly is not on the cassette.
   const server = http.createServer((request, answer) => { answer.end(request.headers['x-turn']); });
   await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  // Whatever fails below, the server does not keep this process alive.
+  t.after(() => { server.closeAllConnections(); server.close(); });
   const url = `http://127.0.0.1:${server.address().port}/`;
   const ask = async (turn) => {
     const fetched = await (await fetch(url, { headers: { 'x-turn': turn } })).text();
@@ -79,8 +81,6 @@ test('connections that were there before are not used again', async () => {
   assert.deepStrictEqual(await ask('replayed'), ['recorded', 'recorded']);
   assert.match(await replaying.stop(), /answered 2 requests/);
   assert.deepStrictEqual(await ask('direct'), ['direct', 'direct']);
-  server.closeAllConnections();
-  server.close();
 });
 
 test('help is asked for in the words of Node', async () => {
