@@ -25,7 +25,7 @@ pub struct Report {
     pub replayed: u64,
     /// Requests that went to the network and not to the cassette.
     pub forwarded: u64,
-    /// Requests and tunnels that went to hosts that [pass](crate::Pass), and not to the cassette.
+    /// Requests and tunnels that went to hosts that [pass](crate::PassedHost), and not to the cassette.
     pub passed: u64,
     /// Requests that nothing on the cassette answers.
     pub missed: u64,
