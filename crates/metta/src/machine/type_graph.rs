@@ -247,12 +247,8 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
+    use super::super::type_table::parse;
     use super::*;
-
-    fn parse(text: &str) -> Atom {
-        let parsed = crate::syntax::parse(text);
-        crate::reader::read_atom(&parsed.tree, parsed.tree.forms()[0].node, &crate::Tokenizer::default())
-    }
 
     #[test]
     fn a_type_goes_through_a_graph_unchanged() {

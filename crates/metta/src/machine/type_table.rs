@@ -135,14 +135,16 @@ impl TypeTable {
     }
 }
 
+/// The atom that a text writes.
+#[cfg(test)]
+pub(super) fn parse(text: &str) -> Atom {
+    let parsed = crate::syntax::parse(text);
+    crate::reader::read_atom(&parsed.tree, parsed.tree.forms()[0].node, &crate::Tokenizer::default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parse(text: &str) -> Atom {
-        let parsed = crate::syntax::parse(text);
-        crate::reader::read_atom(&parsed.tree, parsed.tree.forms()[0].node, &crate::Tokenizer::default())
-    }
 
     #[test]
     fn equal_types_are_one() {
