@@ -26,6 +26,7 @@ use crate::shared_space::SharedSpace;
 use crate::space::Space;
 use crate::term::{SharedTerms, Term, Terms};
 use pattern::Variables;
+use plan::NextLook;
 use std::cell::Cell;
 use std::sync::{Arc, RwLockReadGuard};
 
@@ -153,11 +154,14 @@ impl SharedSpace {
         let mut room = [own.contents(); SPACES_MAX];
         let view = View { spaces: with_imports(&mut room, &guards), terms };
         let count = view.execute(plan, parameters, answers, should_stop)?;
-        // Of a plan that serves once nothing is kept.
-        if std::mem::replace(&mut plan.is_executed, true) {
+        // What held until now may hold again.
+        if plan.only_own_rows.take().is_some() || plan.next_look == NextLook::Now {
             let others = View { spaces: &view.spaces[1..], terms };
             let is_own = !view.may_match_others(plan, None) && !others.may_answer(plan);
             plan.only_own_rows = is_own.then(|| Box::new(OnlyOwnRows::new(self, &own, &imports)));
+            plan.next_look = NextLook::Never;
+        } else if plan.next_look == NextLook::Later {
+            plan.next_look = NextLook::Now;
         }
         Some(count)
     }

@@ -20,9 +20,9 @@ pub struct Plan {
     bound: Vec<bool>,
     /// Whether the steps are those of the patterns, and whether rows can answer them.
     state: State,
-    /// Whether it was executed before.
-    pub(super) is_executed: bool,
-    /// What was found out where it was executed last.
+    /// Whether it is to be found out what [`OnlyOwnRows`] says where it is executed next.
+    pub(super) next_look: NextLook,
+    /// What was found out, as long as it holds.
     pub(super) only_own_rows: Option<Box<OnlyOwnRows>>,
 }
 
@@ -32,6 +32,17 @@ enum State {
     New,
     Made,
     NotRows,
+}
+
+/// When the spaces that a plan is executed in are looked at for more than its answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum NextLook {
+    /// Not at the first execution: many plans serve once.
+    #[default]
+    Later,
+    Now,
+    /// It was done in vain, and would be so again and again.
+    Never,
 }
 
 /// A key that is known at a path of a pattern's rows.
@@ -75,7 +86,7 @@ impl Plan {
     pub fn clear(&mut self) {
         self.patterns.clear();
         self.state = State::New;
-        self.is_executed = false;
+        self.next_look = NextLook::default();
         self.only_own_rows = None;
     }
 
@@ -98,7 +109,7 @@ impl Plan {
     }
 
     /// How many variables it has: as many terms as each answer has.
-    pub fn variables(&self) -> usize {
+    pub(super) fn variables(&self) -> usize {
         self.patterns.variables
     }
 
