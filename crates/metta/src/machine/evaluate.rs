@@ -220,7 +220,7 @@ impl Running<'_> {
         self.m.own_frame(usize::from(CHILDREN) + length + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(type_id) | length << 16));
         self.m.set_slot(EXPRESSION, value);
-        self.hold_children(value, length)?;
+        self.note_unbound_children(value, length)?;
         self.walk_tuple(0, length)
     }
 
@@ -416,7 +416,7 @@ impl Running<'_> {
 
     /// A call that stands for itself; behind which place it was made.
     pub(super) fn give_as_called(&mut self, call: Ref, from: Pc) -> Result<(), Halt> {
-        let value = if self.came_unchanged(call, from)? { self.m.evaluated(call) } else { call };
+        let value = if self.is_call_unchanged(call, from)? { self.m.evaluated(call) } else { call };
         self.give(value)
     }
 
@@ -435,7 +435,7 @@ impl Running<'_> {
     /// Hands the call of a function on the arguments of the frame at hand to the interpreter.
     pub(super) fn interpret_call(&mut self, function: u32, from: Pc) -> Result<(), Halt> {
         let call = self.call_of(function)?;
-        let changed = !self.came_unchanged(call, from)?;
+        let changed = !self.is_call_unchanged(call, from)?;
         let found = self.m.code.functions[function as usize];
         let (type_id, kind) = (found.expected(), found.kind);
         if type_id == REDUCE {

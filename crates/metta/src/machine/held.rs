@@ -2,7 +2,7 @@
 //!
 //! 1. An unbound variable is its own result. In the interpreter it stays that if a part of the expression that is evaluated
 //!    later, or was evaluated before it, binds it: what it stands for is not evaluated as that part.
-//! 2. Code notes with `hold` what is unbound when an expression begins, and asks with `held` when its turn comes. What is
+//! 2. Code notes with `note-unbound` what is unbound when an expression begins, and asks with `keep-unbound` when its turn comes. What is
 //!    evaluated without code has a slot with a bit for each child, or an expression of such words.
 
 use super::Running;
@@ -18,13 +18,13 @@ const IN_A_WORD: usize = 24;
 
 impl Running<'_> {
     /// Notes whether a slot holds an unbound variable.
-    pub(super) fn hold(&mut self, slot: Slot, dst: Slot) {
+    pub(super) fn note_unbound(&mut self, slot: Slot, dst: Slot) {
         let is_unbound = self.m.read(slot).tag() == tag::VARIABLE;
         self.m.set_slot(dst, if is_unbound { TRUE } else { FALSE });
     }
 
     /// Gives what a variable stands for that was unbound then, and leaves out its evaluation.
-    pub(super) fn held(&mut self, flag: Slot, slot: Slot, dst: Slot) {
+    pub(super) fn keep_unbound(&mut self, flag: Slot, slot: Slot, dst: Slot) {
         if self.m.read(flag) == TRUE {
             let value = self.m.read(slot);
             self.m.set_slot(dst, value);
@@ -33,7 +33,7 @@ impl Running<'_> {
     }
 
     /// Notes which children of an expression are unbound variables.
-    pub(super) fn hold_children(&mut self, value: Ref, length: usize) -> Result<(), Full> {
+    pub(super) fn note_unbound_children(&mut self, value: Ref, length: usize) -> Result<(), Full> {
         let first = self.unbound_children(value, 0..length.min(IN_A_WORD));
         if length <= IN_A_WORD {
             self.m.set_slot(HELD, first);

@@ -116,7 +116,7 @@ impl Running<'_> {
     }
 
     /// Whether a call that was made before a place has the arguments that were written there.
-    pub(super) fn came_unchanged(&mut self, call: Ref, from: Pc) -> Result<bool, Halt> {
+    pub(super) fn is_call_unchanged(&mut self, call: Ref, from: Pc) -> Result<bool, Halt> {
         match self.m.code.origin(from) {
             Origin::Unchanged => return Ok(true),
             Origin::Changed => return Ok(false),
@@ -137,7 +137,7 @@ impl Running<'_> {
     }
 
     /// Marks data as evaluated if it is what is written.
-    pub(super) fn came(&mut self, slot: Slot) -> Result<(), Halt> {
+    pub(super) fn mark_normal_form(&mut self, slot: Slot) -> Result<(), Halt> {
         let value = self.m.read(slot);
         if !value.is_expression() || value.tag() == tag::MARKED {
             return Ok(());
@@ -157,15 +157,15 @@ impl Running<'_> {
     }
 
     /// Notes whether the call whose rule has matched came to itself.
-    pub(super) fn came_call(&mut self, function: u32, dst: Slot) -> Result<(), Halt> {
+    pub(super) fn note_unchanged_call(&mut self, function: u32, dst: Slot) -> Result<(), Halt> {
         let call = self.call_of(function)?;
-        let came = self.came_unchanged(call, self.called_from(function))?;
+        let came = self.is_call_unchanged(call, self.called_from(function))?;
         self.m.set_slot(dst, if came { TRUE } else { FALSE });
         Ok(())
     }
 
     /// Goes elsewhere unless the arguments of a call are what is written.
-    pub(super) fn came_arguments(&mut self, at: Slot, or: Pc) -> Result<(), Halt> {
+    pub(super) fn guard_unchanged(&mut self, at: Slot, or: Pc) -> Result<(), Halt> {
         let Some(ArgumentOrigin { index, template, .. }) = self.written_here() else { unreachable!("it was noted") };
         let argument = |m: &Machine, index: usize| m.read(at + (HEADER + index) as Slot);
         let mut is_same = self.may_be_written(Some(argument(&self.m, index)));
@@ -204,7 +204,7 @@ impl Running<'_> {
             Some(Instruction::Call { function: called, .. } | Instruction::CallWith { function: called, .. })
                 if called == function =>
             {
-                self.came_unchanged(call, place)
+                self.is_call_unchanged(call, place)
             }
             _ => Ok(false),
         }
@@ -252,7 +252,7 @@ impl Running<'_> {
         }
         if self.is_code(value, true)? {
             let call = self.call_of(function)?;
-            let is_same = self.came_unchanged(call, self.called_from(function))?;
+            let is_same = self.is_call_unchanged(call, self.called_from(function))?;
             return self.enter_code(call, value, (type_id, is_same), Destination::Frame);
         }
         match self.normal(value, type_id) {
@@ -264,7 +264,7 @@ impl Running<'_> {
     }
 
     /// An answer of a form that is `NotReducible`, code, or an error.
-    pub(super) fn odd_answer(
+    pub(super) fn check_reduct(
         &mut self,
         slot: Slot,
         call: Option<Template>,

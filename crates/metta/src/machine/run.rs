@@ -268,11 +268,11 @@ impl Running<'_> {
                 self.evaluate_at(slot, type_id, return_point, begun)
             }
             Instruction::NoteUnbound { slot, dst } => {
-                self.hold(slot, dst);
+                self.note_unbound(slot, dst);
                 Ok(())
             }
             Instruction::KeepUnbound { flag, slot, dst } => {
-                self.held(flag, slot, dst);
+                self.keep_unbound(flag, slot, dst);
                 Ok(())
             }
             Instruction::TailEvaluate { slot, type_id, is_answer } => {
@@ -315,11 +315,11 @@ impl Running<'_> {
             }
             Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
             Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
-            Instruction::MarkNormalForm { slot } => self.came(slot),
-            Instruction::NoteUnchangedCall { function, dst } => self.came_call(function, dst),
-            Instruction::GuardUnchanged { at, or } => self.came_arguments(at, or),
+            Instruction::MarkNormalForm { slot } => self.mark_normal_form(slot),
+            Instruction::NoteUnchangedCall { function, dst } => self.note_unchanged_call(function, dst),
+            Instruction::GuardUnchanged { at, or } => self.guard_unchanged(at, or),
             Instruction::CheckReduct { slot, template, type_id, return_point } => {
-                self.odd_answer(slot, template, type_id, return_point)
+                self.check_reduct(slot, template, type_id, return_point)
             }
             Instruction::NameVariable { slot, index } => self.name_variable(slot, index),
             Instruction::FormVariable { dst, index } => {
@@ -336,7 +336,7 @@ impl Running<'_> {
                 self.logic(operation, left, right, return_point)
             }
             Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
-            Instruction::BuildHole { data } => self.wrap(data),
+            Instruction::BuildHole { data } => self.build_hole(data),
             Instruction::AddAtom { space, value, return_point } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, return_point)

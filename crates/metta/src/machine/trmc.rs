@@ -36,7 +36,7 @@ enum HoleLoop {
 impl Running<'_> {
     /// Wraps what the frame at hand will come to.
     #[inline(always)]
-    pub(super) fn wrap(&mut self, data: u32) -> Result<(), Halt> {
+    pub(super) fn build_hole(&mut self, data: u32) -> Result<(), Halt> {
         let return_point = self.m.code.data[data as usize].return_point;
         self.m.own_at(return_point)?;
         let Some(hole) = self.constructed(data)? else { return Ok(()) };
@@ -61,7 +61,7 @@ impl Running<'_> {
             }
         }
         let next = self.m.pc;
-        self.wrap(data)?;
+        self.build_hole(data)?;
         if self.m.pc != next {
             return Ok(());
         }

@@ -52,7 +52,7 @@ impl Compiler<'_, '_> {
             OddAnswer::Stands(call) | OddAnswer::Enters(call) => {
                 let slot = self.slot();
                 self.raw(body, Dest::Slot(slot));
-                self.odd_answer(slot, Some(&call), type_id, dest);
+                self.check_reduct(slot, Some(&call), type_id, dest);
             }
             OddAnswer::Fails | OddAnswer::FailsOrEnters(_) => {
                 self.emit(Instruction::Fail);
@@ -97,7 +97,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The call stands for itself or enters the code that a slot holds.
-    pub(super) fn odd_answer(&mut self, slot: Slot, call: Option<&Atom>, type_id: TypeId, dest: Dest) {
+    pub(super) fn check_reduct(&mut self, slot: Slot, call: Option<&Atom>, type_id: TypeId, dest: Dest) {
         let template = call.map(|call| self.template(call)).and_then(Template::new);
         let dst = self.target(dest);
         let return_point = self.return_point(dst, None);

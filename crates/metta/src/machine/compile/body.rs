@@ -58,7 +58,7 @@ impl Compiler<'_, '_> {
             Dest::Slot(_) => {
                 let slot = self.slot();
                 self.raw(atom, Dest::Slot(slot));
-                self.odd_answer(slot, None, type_id, dest);
+                self.check_reduct(slot, None, type_id, dest);
             }
         }
     }

@@ -682,7 +682,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             Later::OddAnswer { label, slot, call, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);
-                self.odd_answer(slot, call.as_ref(), type_id, dest);
+                self.check_reduct(slot, call.as_ref(), type_id, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
