@@ -47,6 +47,8 @@ struct Content {
 struct Cell {
     serial: u64,
     name: String,
+    /// The name of the view without imports, if it has another one.
+    bare_name: Option<String>,
     content: Arc<Content>,
     imports: RwLock<Vec<SharedSpace>>,
     /// How often the list of imports has changed.
@@ -84,8 +86,17 @@ impl SharedSpace {
         let (gate, waiting, changes, version) = Default::default();
         let content = Arc::new(Content { space: RwLock::new(space), gate, waiting, changes, version, classify });
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (name, imports, imports_version) = (name.into(), RwLock::default(), AtomicU64::default());
-        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, is_noted, is_frozen }))
+        let (name, bare_name) = (name.into(), None);
+        let (imports, imports_version) = Default::default();
+        Self(Arc::new(Cell { serial, name, bare_name, content, imports, imports_version, log, is_noted, is_frozen }))
+    }
+
+    /// Gives a space, just made, a view without imports that prints under this name.
+    #[must_use]
+    pub fn with_bare_name(mut self, bare_name: impl Into<String>) -> Self {
+        let cell = Arc::get_mut(&mut self.0).expect("a space that was just made has one handle");
+        cell.bare_name = Some(bare_name.into());
+        self
     }
 
     /// Keeps the hash of its content up to date from now on; see [`Space::hash`].
@@ -128,15 +139,15 @@ impl SharedSpace {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A view of the same atoms without the imports: the space itself, if it is no module's.
+    /// A view of the same atoms without the imports, under the name that [`SharedSpace::with_bare_name`] gave it; the space itself,
+    /// if it has no such name.
     pub fn without_imports(&self) -> Self {
-        let name = self.0.name.strip_prefix("ModuleSpace(").and_then(|name| name.strip_suffix(')'));
-        let Some(name) = name.map(str::to_owned) else { return self.clone() };
+        let Some(name) = self.0.bare_name.clone() else { return self.clone() };
         let Cell { serial, content, log, .. } = &*self.0;
         let (serial, content, log) = (*serial, Arc::clone(content), log.clone());
         let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(self.is_frozen()));
-        let (imports, imports_version) = Default::default();
-        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, is_noted, is_frozen }))
+        let (bare_name, imports, imports_version) = Default::default();
+        Self(Arc::new(Cell { serial, name, bare_name, content, imports, imports_version, log, is_noted, is_frozen }))
     }
 
     /// Moves the atoms that only this handle keeps alive to a list of atoms to be freed.

@@ -1,10 +1,11 @@
 //! Where the records of a file go.
 
 use super::{LoadReport, SLICE_RECORDS};
-use crate::memory::{Cause, CauseKind, SourceId};
-use crate::modules::ModuleId;
+use crate::memory::{Cause, CauseKind};
 use crate::names;
-use crate::runner::Runner;
+use crate::program::history::SourceId;
+use crate::program::modules::ModuleId;
+use crate::session::Session;
 use crate::stated::Stated;
 use space::{Appender, Atom, Batch};
 
@@ -104,7 +105,7 @@ impl Out for Rows<'_, '_> {
 
 /// Adds records as plain forms of a source, each with its place.
 pub(super) struct Forms<'a> {
-    runner: &'a mut Runner,
+    session: &'a mut Session,
     module: ModuleId,
     source: SourceId,
     report: &'a mut LoadReport,
@@ -117,13 +118,13 @@ pub(super) struct Forms<'a> {
 
 impl<'a> Forms<'a> {
     pub(super) fn new(
-        runner: &'a mut Runner,
+        session: &'a mut Session,
         module: ModuleId,
         source: SourceId,
         report: &'a mut LoadReport,
         stated: &'a mut Stated,
     ) -> Self {
-        Self { runner, module, source, report, stated, line: 0, records: 0, open: Vec::new() }
+        Self { session, module, source, report, stated, line: 0, records: 0, open: Vec::new() }
     }
 
     fn part(&mut self, atom: Atom) {
@@ -164,8 +165,8 @@ impl Out for Forms<'_> {
             return;
         }
         let offset = u32::try_from(self.line).unwrap_or(u32::MAX);
-        self.runner.set_cause(Some(Cause { source: self.source, kind: CauseKind::Statement, offset }));
-        match self.runner.add_form(self.module, &atom) {
+        self.session.set_cause(Some(Cause { source: self.source, kind: CauseKind::Statement, offset }));
+        match self.session.add_form(self.module, &atom) {
             None => self.report.added += 1,
             Some(errors) => {
                 let reason =

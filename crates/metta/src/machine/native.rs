@@ -65,7 +65,7 @@ impl Running<'_> {
 
     /// Calls a native function of the library by name.
     pub(super) fn native_on(&mut self, name: &str, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
-        let head = stdlib::operation(name, crate::modules::ModuleId(0)).expect("the library has it");
+        let head = stdlib::operation(name, crate::ModuleId::LIBRARY).expect("the library has it");
         let reference = self.m.values.constant_leaf(&head).expect("it is a leaf");
         self.call_native(&head, reference, arguments, return_point)
     }
@@ -116,11 +116,11 @@ impl Running<'_> {
         let mut children = Vec::with_capacity(arguments.len() + 1);
         children.push(head.clone());
         for &argument in arguments {
-            children.push(self.m.values.store(argument, scope, &mut self.runner.variables)?);
+            children.push(self.m.values.store(argument, scope, self.session.variables())?);
         }
         let operation = Operation::of(head).expect("it is a native function");
         self.settle_fuel();
-        let outcome = operation.call(self.runner, head, &children[1..], &self.space);
+        let outcome = operation.call(self.session, head, &children[1..], &self.space);
         self.refresh();
         Ok((Atom::expression(children), outcome))
     }
@@ -134,7 +134,7 @@ impl Running<'_> {
         loaded: &mut Vec<CollectedResult>,
     ) -> Result<(), Halt> {
         let type_atom =
-            match types::types_of(&self.space, call.head().expect("a call has a head"), &mut self.runner.variables)
+            match types::types_of(&self.space, call.head().expect("a call has a head"), self.session.variables())
                 .as_slice()
             {
                 [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),

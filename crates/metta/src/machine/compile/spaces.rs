@@ -61,7 +61,7 @@ impl Compiler<'_, '_> {
 
     /// Each answer of a space is an alternative, for which the template is evaluated.
     fn query(&mut self, space: Slot, pattern: &Atom, template: &Atom, dest: Dest) {
-        let head = crate::stdlib::operation("match", crate::modules::ModuleId(0)).expect("the library has it");
+        let head = crate::stdlib::operation("match", crate::ModuleId::LIBRARY).expect("the library has it");
         let stand_in = self.stand_in(space);
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
         // What is no space is an argument all the same: it is evaluated, and its type was looked at.
