@@ -11,9 +11,9 @@
 //! Invariant: an atom has copies in one tree.
 
 use crate::atom::Atom;
-use crate::contents::Stored;
 use crate::pattern_tree::{FoundPattern, PatternTree, hash_form};
 use crate::query::PatternPart;
+use crate::stored::Stored;
 use crate::term::Terms;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

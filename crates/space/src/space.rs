@@ -5,8 +5,9 @@
 use crate::append::Appender;
 use crate::atom::{Atom, VariableSource};
 use crate::canonical;
-use crate::contents::{Contents, Match, Multiplicity, expression_of};
+use crate::contents::{Contents, Multiplicity, expression_of};
 use crate::snapshot::Snapshot;
+use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
@@ -44,7 +45,12 @@ impl Space {
     /// What it holds now, for reading on any thread while this space goes on changing. Constant time.
     pub fn snapshot(&mut self) -> Snapshot {
         let terms = Arc::new(write(&self.terms).share());
-        Snapshot::new(terms, self.contents.share())
+        Snapshot::new(terms, self.contents.share(), Vec::new())
+    }
+
+    /// What it holds now, and its dictionary.
+    pub(crate) fn share(&mut self) -> (SharedTerms, Contents) {
+        (SharedTerms::clone(&self.terms), self.contents.share())
     }
 
     /// A space that holds the same atoms and has the same dictionary; from now on each changes alone. Constant time.

@@ -46,6 +46,9 @@ pub(crate) type Path = (u32, Option<u32>);
 /// The head of a row.
 const HEAD: Path = (0, None);
 
+/// How deep into a query's columns indexes look: this many columns, and as many children of each.
+pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
+
 /// Rows are found through an index from this many on; a shorter relation is scanned.
 const SCAN_MAX: u32 = 8;
 
