@@ -7,11 +7,11 @@
 use crate::atom::{Atom, VariableSource};
 use crate::bindings::Solution;
 use crate::contents::{Contents, Match};
-use crate::query::View;
+use crate::query::{SPACES_MAX, View};
 use crate::shared_space::answer;
 use crate::solve::solve;
-use crate::term::{Term, Terms};
-use std::sync::Arc;
+use crate::term::{SharedTerms, Term, Terms};
+use std::sync::{Arc, RwLock};
 
 /// What a space held at one moment. Cheap to clone.
 #[derive(Clone)]
@@ -28,6 +28,17 @@ impl Snapshot {
     /// The terms there were.
     pub fn terms(&self) -> &Terms {
         &self.terms
+    }
+
+    /// A dictionary that begins with the terms there were, and then grows alone: for [`Space::of_snapshot`]. Constant time.
+    ///
+    /// [`Space::of_snapshot`]: crate::Space::of_snapshot
+    pub fn dictionary(&self) -> SharedTerms {
+        Arc::new(RwLock::new(self.terms.fork()))
+    }
+
+    pub(crate) fn contents(&self) -> &Contents {
+        &self.contents
     }
 
     /// How many atoms it holds, copies counted.
@@ -91,6 +102,21 @@ impl Snapshot {
             }
             found
         })
+    }
+
+    /// The solutions of a query whose answers are rows, in this snapshot and then in each import, in the order of
+    /// [`SharedSpace::query`](crate::SharedSpace::query). `None` if an atom with variables, states or spaces may answer too, or if there
+    /// are more imports than [`SharedSpace`](crate::SharedSpace) asks by rows. All must be of one dictionary.
+    pub fn query_rows(&self, imports: &[&Self], query: &Atom) -> Option<Vec<Solution>> {
+        let spaces: Vec<&Contents> = std::iter::once(self).chain(imports.iter().copied()).map(Self::contents).collect();
+        let terms = imports.iter().map(|import| &import.terms).fold(&self.terms, |newest, terms| {
+            debug_assert!(terms.is_of_one_dictionary(newest), "snapshots of two dictionaries are asked together");
+            if terms.len() > newest.len() { terms } else { newest }
+        });
+        if spaces.len() > SPACES_MAX {
+            return None;
+        }
+        View { spaces: &spaces, terms }.solutions(query, &|| false)?
     }
 
     /// The rows of this length as they lie, each with the number of its copies.

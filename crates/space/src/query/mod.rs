@@ -37,7 +37,7 @@ pub use pattern::{NO_TERM, PatternPart};
 pub use plan::Plan;
 
 /// Spaces with more imports are asked by unification.
-const SPACES_MAX: usize = 64;
+pub(crate) const SPACES_MAX: usize = 64;
 
 thread_local! {
     /// Room for the queries of atoms of this thread; a query takes it out.
