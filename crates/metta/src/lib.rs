@@ -10,6 +10,7 @@
 
 mod bundled;
 mod documentation;
+mod effects;
 mod environment;
 mod evaluate;
 mod interpreter;
@@ -36,6 +37,7 @@ mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
 pub use documentation::Documentation;
+pub use effects::Effects;
 pub use environment::{Environment, OpenFile, Refused, Stop};
 pub use evaluate::Evaluator;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};

@@ -81,6 +81,12 @@ impl Runner {
         &mut self.session.program
     }
 
+    /// What evaluators and native functions get, for tests of these.
+    #[cfg(test)]
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
     /// The world the runner acts in.
     pub fn world(&mut self) -> &mut dyn World {
         &mut *self.session.world

@@ -5,7 +5,6 @@
 
 use crate::environment::Stop;
 use crate::limits::LimitReached;
-use crate::session::Session;
 use serde::{Deserialize, Serialize};
 use space::{Atom, SharedSpace, SharedState};
 use std::rc::Rc;
@@ -35,8 +34,9 @@ pub(crate) struct Answer {
     pub(crate) depth_max: usize,
 }
 
-/// Evaluates atoms. An evaluation may ask for another one, when a native function runs a source, before it has ended itself.
-pub(crate) trait Evaluate {
+/// Evaluates atoms in sessions. An evaluation may ask for another one, when a native function runs a source, before it has ended
+/// itself. The kind of session is a parameter: evaluators know sessions, and so sessions are not known here.
+pub(crate) trait Evaluate<Session> {
     /// Evaluates an atom in a space.
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer;
 
@@ -50,11 +50,11 @@ pub(crate) trait Evaluate {
 }
 
 /// The evaluators of a session.
-pub(crate) struct Evaluators {
+pub(crate) struct Evaluators<Session> {
     /// The one that evaluates MeTTa, unless a setting asks for what only the interpreter does.
     pub(crate) chosen: Evaluator,
-    pub(crate) machine: Rc<dyn Evaluate>,
-    pub(crate) interpreter: Rc<dyn Evaluate>,
+    pub(crate) machine: Rc<dyn Evaluate<Session>>,
+    pub(crate) interpreter: Rc<dyn Evaluate<Session>>,
     /// Evaluates minimal MeTTa.
-    pub(crate) minimal: Rc<dyn Evaluate>,
+    pub(crate) minimal: Rc<dyn Evaluate<Session>>,
 }

@@ -44,7 +44,7 @@ pub(crate) fn is_function(atom: &Atom) -> bool {
 /// Evaluates MeTTa: the whole algorithm, types included.
 pub(crate) struct Interpreter;
 
-impl Evaluate for Interpreter {
+impl Evaluate<Session> for Interpreter {
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
         let target = Target { type_atom: names::undefined(), space: space.clone() };
         Evaluation::new(session, space.clone()).run(Work::Metta(atom.clone(), target))
@@ -56,7 +56,7 @@ impl Evaluate for Interpreter {
 /// Evaluates minimal MeTTa code, without types and without evaluating arguments.
 pub(crate) struct MinimalInterpreter;
 
-impl Evaluate for MinimalInterpreter {
+impl Evaluate<Session> for MinimalInterpreter {
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
         Evaluation::new(session, space.clone()).run(Work::Minimal(atom.clone()))
     }

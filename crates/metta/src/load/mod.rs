@@ -9,12 +9,17 @@
 //! 4. A base knows a file by path and content. An unchanged one adds nothing; of an edited one, or one that was not loaded to its end,
 //!    only the difference is applied. If a record cannot be read, it is not known what it states, so nothing is removed then.
 
+mod format;
+mod forms;
 mod metta_text;
 mod out;
+mod report;
 mod words;
 
+pub use format::{Format, Formats};
 pub use metta_text::MettaText;
 pub use out::Out;
+pub use report::{LoadReport, Skipped};
 pub use words::{Meaning as WordMeaning, Words};
 
 use crate::limits::LimitReached;
@@ -24,7 +29,8 @@ use crate::program::modules::ModuleId;
 use crate::session::Session;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
-use out::{Forms, Rows};
+use forms::Forms;
+use out::Rows;
 use space::Batch;
 use std::fmt;
 use std::sync::Arc;
@@ -34,85 +40,6 @@ pub const RECORD_BYTES_MAX: usize = 256 << 20;
 
 /// How many records a commit has, give or take those of one piece.
 pub const COMMIT_RECORDS: u64 = 100_000;
-
-/// So many records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
-const SLICE_RECORDS: u64 = 256;
-
-/// How many reasons for skipping are told apart; what is skipped for others is counted together.
-const REASONS_MAX: usize = 16;
-
-/// What reads the files of one format.
-pub trait Format {
-    /// Reads the whole records that these bytes begin with and hands them out; gives how many bytes that were. The rest comes
-    /// again, with more behind it. At the end of the file nothing follows, and all is read. Once the [`Out`] is full it
-    /// returns before the next record.
-    fn read(&mut self, bytes: &[u8], is_end: bool, out: &mut dyn Out) -> usize;
-
-    /// What the atoms depend on beside the bytes: a file that is loaded in another way is another one. Empty for MeTTa text, so that
-    /// running and loading a file are the same to a base.
-    fn manner(&self) -> String;
-}
-
-/// What knows which formats files are in, for `import!`.
-pub trait Formats {
-    /// The endings of the names of such files, without the dot.
-    fn endings(&self) -> &[&'static str];
-
-    /// What reads a file, by its absolute path, if it is in one of these formats; words mean what they mean to the module that imports it.
-    ///
-    /// # Errors
-    /// Why its rows would mean nothing.
-    fn of(&self, file: &str, words: Words) -> Result<Option<Box<dyn Format>>, String>;
-}
-
-/// Records that were not loaded, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    /// Why.
-    pub reason: String,
-    /// Whether something is wrong with them. What is left out on purpose, such as a line of headings, is no error.
-    pub is_error: bool,
-    /// How many.
-    pub count: u64,
-    /// The line of the first, from 1.
-    pub line: u64,
-}
-
-/// What came of a load.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoadReport {
-    /// Whether this very content was loaded before, so that nothing was done.
-    pub is_unchanged: bool,
-    /// How many atoms were added.
-    pub added: u64,
-    /// How many atoms were there, because an earlier content of the file stated them.
-    pub kept: u64,
-    /// How many atoms were removed, because the file states them no longer.
-    pub removed: u64,
-    /// What was not loaded.
-    pub skipped: Vec<Skipped>,
-}
-
-impl LoadReport {
-    /// Whether every record was read, but for what is left out on purpose.
-    pub fn is_whole(&self) -> bool {
-        !self.skipped.iter().any(|skipped| skipped.is_error)
-    }
-
-    /// Counts a record that is not loaded.
-    pub fn skip(&mut self, line: u64, reason: &str, is_error: bool) {
-        const OTHERS: &str = "other reasons";
-        let is_room = self.skipped.len() < REASONS_MAX;
-        let has =
-            |wanted: &str| self.skipped.iter().position(|known| known.reason == wanted && known.is_error == is_error);
-        let reason = if has(reason).is_some() || is_room { reason } else { OTHERS };
-        match has(reason) {
-            Some(place) => self.skipped[place].count += 1,
-            None => self.skipped.push(Skipped { reason: reason.to_owned(), is_error, count: 1, line }),
-        }
-    }
-}
 
 /// How far a load is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -229,7 +229,7 @@ impl MachineEvaluator {
     }
 }
 
-impl Evaluate for MachineEvaluator {
+impl Evaluate<Session> for MachineEvaluator {
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
         let mut running = match Running::new(self, session, space) {
             Ok(running) => running,

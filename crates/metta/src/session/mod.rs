@@ -76,7 +76,7 @@ pub(crate) struct Session {
     /// What calls of tabled functions have come to.
     pub(crate) tables: Tables,
     pub(crate) statistics: Statistics,
-    pub(crate) evaluators: Evaluators,
+    pub(crate) evaluators: Evaluators<Session>,
     /// Whether only those forms after `!` are evaluated that say what words and rules mean.
     pub(crate) only_defines: bool,
     /// What reads files that are no MeTTa text, for imports.
@@ -89,7 +89,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(world: Box<dyn World>, program: Program, evaluators: Evaluators) -> Self {
+    pub(crate) fn new(world: Box<dyn World>, program: Program, evaluators: Evaluators<Session>) -> Self {
         Self {
             program,
             transactions: Transactions::default(),

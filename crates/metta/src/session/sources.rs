@@ -5,6 +5,7 @@
 //! that does not parse, after everything before it has run.
 
 use super::Session;
+use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::evaluate::{Answer, Evaluate, Evaluator, Evaluators};
 use crate::limits::{FormSteps, Halted, LimitReached};
@@ -351,7 +352,7 @@ impl Session {
     }
 
     /// What evaluates the next form, as the settings are now.
-    fn evaluator(&self) -> Rc<dyn Evaluate> {
+    fn evaluator(&self) -> Rc<dyn Evaluate<Session>> {
         let Evaluators { chosen, machine, interpreter, minimal } = &self.evaluators;
         Rc::clone(match chosen {
             _ if self.program.is_minimal() => minimal,
@@ -374,9 +375,8 @@ impl Session {
 
 /// Whether a form after `!` says what words or rules mean.
 fn defines(form: &Atom) -> bool {
-    let name = |head: &Atom| Operation::of(head).map(Operation::static_name);
-    let definers = ["import!", "include", "register-module!", "bind!", "pragma!"];
-    form.head().and_then(name).is_some_and(|name| definers.contains(&name))
+    let operation = form.head().and_then(Operation::of);
+    operation.is_some_and(|operation| operation.spec().effects.have(Effects::DEFINES))
 }
 
 /// The results of an answer, with the error of the limit it reached at the end.
