@@ -35,6 +35,10 @@ pub(super) const OPERATIONS: &[Spec] = &[
         combine(call, "subtract-spaces", Space::subtraction)
     })
     .with(Effects::READS.and(Effects::MAKES)),
+    Spec::typed("restrict-space", "(-> SpaceType SpaceType SpaceType)", |call| {
+        combine(call, "restrict-space", Space::restriction)
+    })
+    .with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix).with(Effects::READS),
     Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state).with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state).with(Effects::MAKES),
