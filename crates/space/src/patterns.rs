@@ -88,6 +88,12 @@ impl Patterns {
         if !self.head.is_empty() {
             self.sealed.push(Sealed::of(std::mem::take(&mut self.head)));
         }
+        self.shared()
+    }
+
+    /// The same atoms as those of trees without a head, such as those of a snapshot.
+    pub(crate) fn shared(&self) -> Self {
+        debug_assert!(self.head.is_empty(), "atoms are shared that may change");
         Self { sealed: self.sealed.clone(), head: PatternTree::default(), version: self.version }
     }
 

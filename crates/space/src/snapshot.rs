@@ -10,8 +10,8 @@ use crate::contents::Contents;
 use crate::query::{Cursor, Queried, ShouldStop, View, with_imports};
 use crate::solve::complete;
 use crate::stored::Match;
-use crate::term::{Term, Terms};
-use std::sync::Arc;
+use crate::term::{SharedTerms, Term, Terms};
+use std::sync::{Arc, RwLock};
 
 /// What a space held at one moment. Cheap to clone.
 #[derive(Clone)]
@@ -33,9 +33,29 @@ impl Snapshot {
         &self.imports
     }
 
+    /// The same atoms with other imports, all of one dictionary: of spaces that are looked at one by one. Constant time.
+    pub fn importing(&self, imports: Vec<Self>) -> Self {
+        let terms = imports.iter().map(|import| &import.terms).fold(&self.terms, |newest, terms| {
+            debug_assert!(terms.is_of_one_dictionary(newest), "snapshots of two dictionaries are asked together");
+            if terms.len() > newest.len() { terms } else { newest }
+        });
+        Self { terms: Arc::clone(terms), contents: Arc::clone(&self.contents), imports: imports.into() }
+    }
+
     /// The terms there were.
     pub fn terms(&self) -> &Terms {
         &self.terms
+    }
+
+    /// A dictionary that begins with the terms there were, and then grows alone: for [`Space::of_snapshot`]. Constant time.
+    ///
+    /// [`Space::of_snapshot`]: crate::Space::of_snapshot
+    pub fn dictionary(&self) -> SharedTerms {
+        Arc::new(RwLock::new(self.terms.fork()))
+    }
+
+    pub(crate) fn contents(&self) -> &Contents {
+        &self.contents
     }
 
     /// How many atoms it holds itself, copies counted.

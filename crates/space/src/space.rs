@@ -53,6 +53,22 @@ impl Space {
         (SharedTerms::clone(&self.terms), self.contents.share())
     }
 
+    /// A space that holds what a snapshot does, and then changes alone. Constant time.
+    ///
+    /// # Panics
+    /// If the dictionary was not made by [`Snapshot::dictionary`] of this snapshot, or of a later one of the same dictionary.
+    pub fn of_snapshot(snapshot: &Snapshot, dictionary: SharedTerms) -> Self {
+        let begins_with = read(&dictionary).begins_with(snapshot.terms());
+        assert!(begins_with, "the terms of a snapshot mean something else in another dictionary");
+        Self::of(dictionary, snapshot.contents().shared())
+    }
+
+    /// Puts other atoms in the place of those with variables, states or spaces, where `replace` gives one. Each keeps its place in
+    /// the order, and must have the same canonical form as before: only the handles in it may be others.
+    pub fn replace_patterns(&mut self, replace: impl FnMut(&Atom) -> Option<Atom>) {
+        self.contents.replace_patterns(replace);
+    }
+
     /// A space that holds the same atoms and has the same dictionary; from now on each changes alone. Constant time.
     pub fn fork(&mut self) -> Self {
         Self::of(SharedTerms::clone(&self.terms), self.contents.share())

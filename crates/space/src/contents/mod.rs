@@ -68,6 +68,37 @@ impl Contents {
         }
     }
 
+    /// The same atoms as those of a snapshot, which no change of the one changes in the other. Constant time.
+    pub(crate) fn shared(&self) -> Self {
+        Self {
+            leaves: self.leaves.shared(),
+            relations: self.relations.iter().map(Relation::shared).collect(),
+            wide: self.wide.shared(),
+            none: Relation::default(),
+            patterns: self.patterns.shared(),
+            next_number: self.next_number,
+            length: self.length,
+            hash: self.hash,
+        }
+    }
+
+    /// Puts other atoms in the place of those that are not rows, where `replace` gives one; the order stays. The canonical form of
+    /// each stays as well, so that the hash does.
+    pub(crate) fn replace_patterns(&mut self, replace: impl FnMut(&Atom) -> Option<Atom>) {
+        let found = self.patterns.in_order();
+        let replaced: Vec<Option<Atom>> = found.iter().map(|found| &found.stored.atom).map(replace).collect();
+        if replaced.iter().all(Option::is_none) {
+            return;
+        }
+        let mut patterns = Patterns::default();
+        for (found, replaced) in found.into_iter().zip(replaced) {
+            let atom = replaced.unwrap_or_else(|| found.stored.atom.clone());
+            let names = found.stored.names.clone();
+            patterns.add(Stored { atom, names }, found.copies, found.number);
+        }
+        self.patterns = patterns;
+    }
+
     /// Sets the sum of the content hashes, if it is not kept yet.
     pub(crate) fn keep_hash(&mut self, sum: impl FnOnce(&Self) -> u128) {
         if self.hash.is_none() {

@@ -235,6 +235,12 @@ impl Relation {
             let segment = Arc::new(head.segment);
             self.sealed.push(CountedSegment { segment, copies: head.copies, start: head.start });
         }
+        self.shared()
+    }
+
+    /// The same rows as those of a relation without a head, such as that of a snapshot.
+    pub(crate) fn shared(&self) -> Self {
+        debug_assert!(self.head.segment.len() == 0, "rows are shared that may change");
         let share = |part: &CountedSegment<Arc<Segment>>| CountedSegment {
             segment: Arc::clone(&part.segment),
             copies: part.copies.clone(),
