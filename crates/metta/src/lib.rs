@@ -16,6 +16,7 @@ mod evaluate;
 mod interpreter;
 mod limits;
 mod load;
+mod lowering;
 mod machine;
 mod memory;
 mod memory_world;
@@ -45,6 +46,7 @@ pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,
 };
+pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
 pub use machine::FrozenResults;
 pub use memory::{
     Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Known, Memory, MemoryError, NO_HISTORY,

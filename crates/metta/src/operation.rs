@@ -3,6 +3,7 @@
 use crate::effects::Effects;
 use crate::environment::{Environment, Refused, Stop};
 use crate::limits::LimitReached;
+use crate::lowering::Lowering;
 use crate::program::modules::ModuleId;
 use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
 use std::any::Any;
@@ -130,6 +131,8 @@ pub struct OperationSpec {
     pub signature: Option<&'static str>,
     /// What a call touches besides its arguments.
     pub effects: Effects,
+    /// What the machine makes of a call.
+    pub lowering: Lowering,
     /// Whether it means another thing in each module.
     pub has_home: bool,
     /// What carries it out.
@@ -139,17 +142,29 @@ pub struct OperationSpec {
 impl OperationSpec {
     /// A function with a declared type, which may do anything.
     pub const fn typed(name: &'static str, signature: &'static str, native: Native) -> Self {
-        Self { name, signature: Some(signature), effects: Effects::ANY, has_home: false, native }
+        Self {
+            name,
+            signature: Some(signature),
+            effects: Effects::ANY,
+            lowering: Lowering::Call,
+            has_home: false,
+            native,
+        }
     }
 
     /// A function without a type: its arguments are evaluated like the children of a tuple.
     pub const fn untyped(name: &'static str, native: Native) -> Self {
-        Self { name, signature: None, effects: Effects::ANY, has_home: false, native }
+        Self { name, signature: None, effects: Effects::ANY, lowering: Lowering::Call, has_home: false, native }
     }
 
     /// The same function, which has no effects but these.
     pub const fn with(self, effects: Effects) -> Self {
         Self { effects, ..self }
+    }
+
+    /// The same function, for which the machine has code of its own.
+    pub const fn lowered(self, lowering: Lowering) -> Self {
+        Self { lowering, ..self }
     }
 
     /// The same function, meaning another thing in each module.

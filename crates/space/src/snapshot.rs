@@ -7,7 +7,7 @@
 use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
 use crate::contents::Contents;
-use crate::query::{Queried, ShouldStop, View, with_imports};
+use crate::query::{Cursor, Queried, ShouldStop, View, with_imports};
 use crate::solve::complete;
 use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
@@ -119,6 +119,12 @@ impl Snapshot {
         self.solutions(query, source, should_stop)
     }
 
+    /// The same one after the other, found as they are taken, as far as rows answer the query: the first solutions, and the number of all,
+    /// cost less than all solutions.
+    pub fn cursor(&self, query: &Atom, source: &mut VariableSource) -> Cursor {
+        Cursor::new(self.clone(), query, source)
+    }
+
     /// The rows of this length as they lie, each with the number of its copies.
     pub fn rows_of_length(&self, length: usize) -> impl Iterator<Item = (&[Term], u32)> {
         let rows = self.contents.relation_of_length(length).all();
@@ -129,7 +135,8 @@ impl Snapshot {
 impl Queried for Snapshot {
     fn with_view<T>(&self, work: impl FnOnce(View<'_>) -> Option<T>) -> Option<T> {
         let terms = &self.terms;
-        let is_shared = self.imports.iter().all(|import| Arc::ptr_eq(&import.terms, terms));
+        let is_within = |import: &Self| import.terms.is_of_one_dictionary(terms) && import.terms.len() <= terms.len();
+        let is_shared = self.imports.iter().all(is_within);
         let imports = self.imports.iter().map(|import| &*import.contents);
         if is_shared { with_imports(&self.contents, imports, |spaces| work(View { spaces, terms })) } else { None }
     }

@@ -11,6 +11,7 @@ mod documentation;
 #[cfg(test)]
 mod effects;
 mod expressions;
+pub(crate) mod forms;
 mod math;
 mod modules;
 mod recall;
@@ -21,6 +22,7 @@ mod text;
 mod typing;
 
 use crate::bundled::BUNDLES;
+use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Operation, OperationSpec};
 use crate::program::modules::ModuleId;
@@ -77,6 +79,11 @@ pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space:
 pub(crate) fn operation(name: &str, home: ModuleId) -> Option<Atom> {
     let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
     operations().chain(bundled).find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
+}
+
+/// The native function that the machine makes this of.
+pub(crate) fn lowered(lowering: Lowering) -> &'static OperationSpec {
+    operations().find(|spec| spec.lowering == lowering).expect("each lowering is that of a function of the library")
 }
 
 /// A native function's identity as its name and home.

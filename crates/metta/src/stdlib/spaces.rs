@@ -2,14 +2,17 @@
 
 use super::recall::refuse_frozen;
 use crate::effects::Effects;
+use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Multiplicity, Number, Rewrite, SharedSpace, Solution, Space, VariableSource, canonical, rewrite};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches).with(Effects::READS),
-    Spec::typed("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom")).with(Effects::CHANGES_RULES),
+    Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches).with(Effects::READS).lowered(Lowering::Query),
+    Spec::typed("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom"))
+        .with(Effects::CHANGES_RULES)
+        .lowered(Lowering::AddAtom),
     Spec::typed("add-reduct", "(-> SpaceType %Undefined% (->))", |call| add(call, "add-reduct"))
         .with(Effects::CHANGES_RULES),
     Spec::typed("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms"))
@@ -33,11 +36,17 @@ pub(super) const OPERATIONS: &[Spec] = &[
         combine(call, "subtract-spaces", Space::subtraction)
     })
     .with(Effects::READS.and(Effects::MAKES)),
+    Spec::typed("restrict-space", "(-> SpaceType SpaceType SpaceType)", |call| {
+        combine(call, "restrict-space", Space::restriction)
+    })
+    .with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix).with(Effects::READS),
     Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state).with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state).with(Effects::MAKES),
-    Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state).with(Effects::READS),
-    Spec::typed("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state).with(Effects::CHANGES),
+    Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state).with(Effects::READS).lowered(Lowering::GetState),
+    Spec::typed("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state)
+        .with(Effects::CHANGES)
+        .lowered(Lowering::ChangeState),
 ];
 
 fn matches(call: &mut Call<'_>) -> Outcome {
