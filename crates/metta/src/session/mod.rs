@@ -9,8 +9,7 @@ mod imports;
 mod sources;
 mod tabling;
 
-use crate::environment::OpenFile;
-use crate::environment::Stop;
+use crate::environment::{OpenFile, Stop};
 use crate::evaluate::Evaluators;
 use crate::limits::{FormSteps, Limits};
 use crate::load::Formats;
