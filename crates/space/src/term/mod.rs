@@ -19,7 +19,7 @@ pub(crate) use segment::SoughtName;
 use segment::{Entry, TermSegment, hash_of_word, integer_word};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, LazyLock, RwLock, RwLockReadGuard};
 
 /// An interned atom. Equal terms of one dictionary are identical atoms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -40,6 +40,33 @@ impl Term {
 /// A dictionary shared by the spaces of one knowledge base.
 pub type SharedTerms = Arc<RwLock<Terms>>;
 
+/// A dictionary that is locked for reading when it is first needed.
+pub struct DictionaryReader<'a> {
+    shared: &'a SharedTerms,
+    guard: Option<RwLockReadGuard<'a, Terms>>,
+}
+
+impl<'a> DictionaryReader<'a> {
+    /// Reads this dictionary, which is not locked yet.
+    pub fn new(shared: &'a SharedTerms) -> Self {
+        Self { shared, guard: None }
+    }
+
+    /// The terms, locked from now on.
+    #[inline]
+    pub fn terms(&mut self) -> &Terms {
+        self.guard.get_or_insert_with(|| self.shared.read().expect("no panic while terms are locked"))
+    }
+
+    /// Whether it reads this dictionary.
+    pub(crate) fn is_of(&self, shared: &SharedTerms) -> bool {
+        Arc::ptr_eq(self.shared, shared)
+    }
+}
+
+/// A dictionary in which each term is its own match key: what comparing rows needs if no key of theirs differs.
+pub(crate) static WITHOUT_KEYS: LazyLock<Terms> = LazyLock::new(Terms::default);
+
 /// The dictionary of terms.
 ///
 /// Its terms lie in *parts*, as the rows of a relation lie in segments: the last one, the *head*, takes new terms, the
@@ -47,11 +74,13 @@ pub type SharedTerms = Arc<RwLock<Terms>>;
 pub struct Terms {
     /// What tells this dictionary from every other of the process.
     serial: u32,
+    /// The dictionary that its first terms come from, and how many those are.
+    origin: Option<(u32, u32)>,
     sealed: Vec<Arc<TermSegment>>,
     head: TermSegment,
     /// Whether a term has another match key than itself.
     has_keys: bool,
-    /// The content hashes of the first entries, as far as they were asked for, each in two halves.
+    /// The content hashes of the first entries, as far as they were needed, each in two halves.
     hashes: Vec<[u64; 2]>,
 }
 
@@ -60,10 +89,14 @@ const FLAT_MAX: usize = 8;
 
 impl Default for Terms {
     fn default() -> Self {
-        static LAST: AtomicU32 = AtomicU32::new(0);
-        let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, sealed: Vec::new(), head: TermSegment::default(), has_keys: false, hashes: Vec::new() }
+        let head = TermSegment::default();
+        Self { serial: next_serial(), origin: None, sealed: Vec::new(), head, has_keys: false, hashes: Vec::new() }
     }
+}
+
+fn next_serial() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries")
 }
 
 impl Terms {
@@ -89,12 +122,34 @@ impl Terms {
             self.sealed.push(Arc::new(std::mem::replace(&mut self.head, next)));
         }
         let (sealed, head) = (self.sealed.clone(), TermSegment::from(self.head.base));
-        Self { serial: self.serial, sealed, head, has_keys: self.has_keys, hashes: Vec::new() }
+        let Self { serial, origin, has_keys, .. } = *self;
+        Self { serial, origin, sealed, head, has_keys, hashes: Vec::new() }
+    }
+
+    /// A dictionary that begins with the terms of a snapshot and then grows alone. Constant time.
+    pub(crate) fn fork(&self) -> Self {
+        debug_assert!(self.head.len() == 0, "terms are shared that may still be joined by others");
+        let next = self.len() as u32;
+        let (sealed, head) = (self.sealed.clone(), TermSegment::from(next));
+        let (origin, has_keys) = (Some((self.serial, next)), self.has_keys);
+        Self { serial: next_serial(), origin, sealed, head, has_keys, hashes: Vec::new() }
+    }
+
+    /// Whether both are the same dictionary, at two moments perhaps.
+    pub(crate) fn is_of_one_dictionary(&self, other: &Self) -> bool {
+        self.serial == other.serial
+    }
+
+    /// Whether each term of a snapshot's dictionary is the same term here, because this one began as a fork of that or of a later
+    /// one.
+    pub(crate) fn begins_with(&self, snapshot: &Self) -> bool {
+        self.origin.is_some_and(|(serial, length)| serial == snapshot.serial && snapshot.len() <= length as usize)
     }
 
     /// Sees to it that a head which is still empty is the last of few parts; see [`Relation`](crate::Relation).
     fn begin_head(&mut self) {
-        if self.sealed.is_empty() || self.head.len() > 0 {
+        // What a fork began with is shared with others, who join it.
+        if self.sealed.is_empty() || self.head.len() > 0 || self.origin.is_some() {
             return;
         }
         while let [.., older, younger] = self.sealed.as_slice()
@@ -127,7 +182,7 @@ impl Terms {
         &self.sealed[after - 1]
     }
 
-    /// The atom of a term. It is made when it is first asked for, and kept.
+    /// The atom of a term. It is made when it is first needed, and kept.
     #[inline]
     pub fn atom(&self, term: Term) -> &Atom {
         self.part(term).kept(term).unwrap_or_else(|| self.make(term))
@@ -266,7 +321,7 @@ impl Terms {
         term.expect("interning always succeeds")
     }
 
-    /// The term of a rigid atom that is no expression, made if need be.
+    /// The term of a rigid atom that is not an expression, made if need be.
     #[inline]
     pub fn intern_leaf(&mut self, leaf: &Atom) -> Term {
         debug_assert!(leaf.is_rigid() && leaf.children().is_none(), "only rigid leaves are interned here");
@@ -300,7 +355,7 @@ impl Terms {
         intern(&mut self.head)
     }
 
-    /// Reads what looking for names with these hashes reads, so that it is at hand; see [`crate::Batch`].
+    /// Reads what looking for names with these hashes reads, so that it is in the cache; see [`crate::Batch`].
     pub(crate) fn look_ahead(&self, hashes: impl Iterator<Item = u64> + Clone) {
         for part in self.sealed.iter().map(|part| &**part).chain([&self.head]) {
             part.look_ahead(hashes.clone());
