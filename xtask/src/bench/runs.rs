@@ -16,6 +16,10 @@ pub(super) struct Run {
     /// The date and the kind of machine, as the folder is called.
     pub(super) name: String,
     pub(super) cases: Vec<Case>,
+    /// How many cases it has that the suite does not make any more. They are not among the cases here.
+    pub(super) retired: usize,
+    /// How many cases the suite makes that it does not have.
+    pub(super) missing: usize,
 }
 
 /// What came of one case. Figures are for all `n` operations of a round, in nanoseconds unless there is a unit. What could
@@ -50,7 +54,11 @@ pub(super) fn newest(runs: &Path, cases: &Path) -> Result<Vec<Run>, String> {
     let runs = newest.into_values().map(|file| {
         let mut run = read(&file)?;
         let made = made(cases, &run.suite)?;
-        run.cases.retain(|case| made.contains(&(case.name.clone(), case.peer.clone())));
+        let named = |case: &Case| (case.name.clone(), case.peer.clone());
+        let all = run.cases.len();
+        run.cases.retain(|case| made.contains(&named(case)));
+        run.retired = all - run.cases.len();
+        run.missing = made.len() - run.cases.iter().map(named).collect::<HashSet<_>>().len();
         Ok(run)
     });
     runs.collect()
@@ -95,7 +103,7 @@ pub(super) fn read(file: &Path) -> Result<Run, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let cases = parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
-    Ok(Run { suite: stem(file), name: folder.to_string_lossy().into_owned(), cases })
+    Ok(Run { suite: stem(file), name: folder.to_string_lossy().into_owned(), cases, retired: 0, missing: 0 })
 }
 
 fn parse(text: &str) -> Result<Vec<Case>, String> {
@@ -155,7 +163,7 @@ mod tests {
         let shown = newest(&runs, &cases).unwrap();
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!((shown.len(), shown[0].name.as_str(), shown[0].cases.len()), (1, "2026-01-02-here", 1));
-        assert_eq!(shown[0].cases[0].name, "c");
+        assert_eq!((shown[0].cases[0].name.as_str(), shown[0].retired, shown[0].missing), ("c", 1, 2));
     }
 
     #[test]
