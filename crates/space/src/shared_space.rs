@@ -48,7 +48,7 @@ struct LiveSpace {
     content: Arc<Content>,
     imports: RwLock<Vec<SharedSpace>>,
     /// How often the list of imports has changed.
-    imports_version: AtomicU64,
+    imports_version: Arc<ChangeCounter>,
     log: ChangeLog,
 }
 
@@ -148,14 +148,14 @@ impl SharedSpace {
     /// snapshots are taken, and so is a file that is loaded.
     pub fn snapshot(&self) -> Snapshot {
         loop {
-            let (version, imports) = (self.imports_version(), self.imports());
+            let (version, imports) = (self.imports_counter().get(), self.imports());
             if imports.is_empty() {
                 let _turn = self.live().content.take_turn();
                 return self.live().content.lock().snapshot();
             }
             let spaces: Vec<&Self> = std::iter::once(self).chain(&imports).collect();
             let snapshot = snapshot_of(&spaces);
-            if version == self.imports_version() {
+            if version == self.imports_counter().get() {
                 return snapshot;
             }
         }
@@ -318,7 +318,7 @@ impl SharedSpace {
 
     /// Counts a change of the list of imports.
     fn count_import(&self) {
-        self.live().imports_version.fetch_add(1, Ordering::Relaxed);
+        self.live().imports_version.add(1);
         self.live().count_classes(CLASSES - 1, 1);
     }
 
@@ -328,8 +328,8 @@ impl SharedSpace {
     }
 
     /// How often the list of its imports has changed.
-    pub(crate) fn imports_version(&self) -> u64 {
-        self.live().imports_version.load(Ordering::Relaxed)
+    pub(crate) fn imports_counter(&self) -> &Arc<ChangeCounter> {
+        &self.live().imports_version
     }
 
     /// How many atoms it holds itself, copies counted.
