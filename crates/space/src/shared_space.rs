@@ -135,10 +135,11 @@ impl SharedSpace {
     /// Removes one copy of an atom; returns whether there was one.
     pub fn remove(&self, atom: &Atom) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let Some((atom, number)) = self.write(|space| space.take(atom)) else { return false };
-        self.count_change(&atom);
-        if self.live().log.is_on() {
-            self.live().log.note_removed(self, atom, number);
+        let live = self.live();
+        let Some((atom, number)) = live.content.write(|space| space.take(atom)) else { return false };
+        live.count_classes((live.content.classify)(&atom), 1);
+        if live.log.is_on() {
+            live.log.note_removed(self, atom, number);
         }
         true
     }
@@ -230,18 +231,18 @@ impl SharedSpace {
     /// lacks some of them.
     pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let (mut taken, mut asked) = (Vec::new(), SLICE);
+        let (live, mut taken, mut asked) = (self.live(), Vec::new(), SLICE);
         let mut atoms = atoms.into_iter();
         while asked == SLICE {
             asked = 0;
             let slice = atoms.by_ref().take(SLICE).inspect(|_| asked += 1);
-            self.write(|space| taken.extend(slice.filter_map(|atom| space.take(atom))));
+            live.content.write(|space| taken.extend(slice.filter_map(|atom| space.take(atom))));
         }
         let removed = taken.len();
         for (atom, number) in taken {
-            self.count_change(&atom);
-            if self.live().log.is_on() {
-                self.live().log.note_removed(self, atom, number);
+            live.count_classes((live.content.classify)(&atom), 1);
+            if live.log.is_on() {
+                live.log.note_removed(self, atom, number);
             }
         }
         removed
@@ -313,7 +314,8 @@ impl SharedSpace {
 
     /// How often it was changed so far, by class; a changed import counts as the last class.
     pub fn changes(&self) -> [u64; CLASSES] {
-        std::array::from_fn(|class| self.live().content.changes[class].load(Ordering::Relaxed))
+        let changes = &self.live().content.changes;
+        std::array::from_fn(|class| changes[class].load(Ordering::Relaxed))
     }
 
     /// Counts a change of the list of imports.
