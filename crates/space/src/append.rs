@@ -4,8 +4,9 @@
 //! rows of them. An atom with variables, states or spaces is added as an atom.
 
 use crate::atom::Atom;
-use crate::contents::{Contents, expression_of};
-use crate::shared_space::SharedSpace;
+use crate::change::Row;
+use crate::contents::Contents;
+use crate::shared_space::{CLASSES, SharedSpace};
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
 
@@ -62,7 +63,8 @@ impl Appender<'_> {
     pub fn row(&mut self, row: &[Term]) {
         self.contents.add_row(row, None, &mut self.terms);
         if let Some(space) = self.noted {
-            space.note_appended(|| expression_of(row, &self.terms));
+            // Its class is not asked for.
+            space.note_row(Row::Expression(row), CLASSES, None);
         }
     }
 
@@ -96,7 +98,7 @@ impl Appender<'_> {
 
     fn note(&self, atom: &Atom) {
         if let Some(space) = self.noted {
-            space.note_appended(|| atom.clone());
+            space.note_row(Row::of(atom, self.row), space.class_of(atom), None);
         }
     }
 }

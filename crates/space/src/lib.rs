@@ -40,7 +40,7 @@ pub use append::Appender;
 pub use atom::{Atom, Expression, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use batch::Batch;
 pub use bindings::{Bindings, Solution};
-pub use change::{Change, ChangeDetail, ChangeKind, ChangeLog, ChangeMark, Changes, SAMPLE_MAX};
+pub use change::{Change, ChangeDetail, ChangeLog, ChangeMark, Changes, Delta, Row, SAMPLE_MAX};
 pub use contents::{Match, Multiplicity, Stored};
 pub use grounded::{Grounded, HostValue, SharedState};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};

@@ -6,14 +6,14 @@
 use crate::append::Appender;
 use crate::atom::{Atom, VariableSource, free};
 use crate::bindings::{Bindings, Solution};
-use crate::change::ChangeLog;
+use crate::change::{ChangeLog, Row};
 use crate::contents::Match;
 use crate::query::ShouldStop;
 use crate::rewrite::variables;
 use crate::snapshot::Snapshot;
 use crate::solve::solve;
 use crate::space::Space;
-use crate::term::{SharedTerms, Term};
+use crate::term::SharedTerms;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
@@ -52,8 +52,8 @@ struct Cell {
     /// How often the list of imports has changed.
     imports_version: AtomicU64,
     log: ChangeLog,
-    /// Whether the log knows that it has changed.
-    is_noted: AtomicBool,
+    /// Where its log lists it among the spaces that changed, counted from 1; 0 if it does not.
+    noted: AtomicU32,
     is_frozen: AtomicBool,
 }
 
@@ -83,9 +83,9 @@ impl SharedSpace {
     pub fn holding(serial: u64, name: impl Into<String>, space: Space, log: ChangeLog, classify: Classify) -> Self {
         let (gate, waiting, changes, version) = Default::default();
         let content = Arc::new(Content { space: RwLock::new(space), gate, waiting, changes, version, classify });
-        let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (noted, is_frozen) = (AtomicU32::new(0), AtomicBool::new(false));
         let (name, imports, imports_version) = (name.into(), RwLock::default(), AtomicU64::default());
-        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, is_noted, is_frozen }))
+        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, noted, is_frozen }))
     }
 
     /// Keeps the hash of its content up to date from now on; see [`Space::hash`].
@@ -98,9 +98,19 @@ impl SharedSpace {
         self.write(Space::keep_hash_of_changes);
     }
 
-    /// Notes whether its log knows that it has changed; gives whether it did.
-    pub(crate) fn note_change(&self, is_noted: bool) -> bool {
-        self.0.is_noted.swap(is_noted, Ordering::Relaxed)
+    /// Where its log lists it among the spaces that changed.
+    pub(crate) fn noted(&self) -> Option<u32> {
+        self.0.noted.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Says where its log lists it; only the log calls this, while it is locked.
+    pub(crate) fn set_noted(&self, place: Option<u32>) {
+        self.0.noted.store(place.map_or(0, |place| place + 1), Ordering::Relaxed);
+    }
+
+    /// The dictionary of its terms.
+    pub fn dictionary(&self) -> SharedTerms {
+        self.read(|space| SharedTerms::clone(space.terms()))
     }
 
     /// From now on nothing may change it: who could asks [`SharedSpace::is_frozen`] first.
@@ -134,9 +144,9 @@ impl SharedSpace {
         let Some(name) = name.map(str::to_owned) else { return self.clone() };
         let Cell { serial, content, log, .. } = &*self.0;
         let (serial, content, log) = (*serial, Arc::clone(content), log.clone());
-        let (is_noted, is_frozen) = (AtomicBool::new(false), AtomicBool::new(self.is_frozen()));
+        let (noted, is_frozen) = (AtomicU32::new(0), AtomicBool::new(self.is_frozen()));
         let (imports, imports_version) = Default::default();
-        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, is_noted, is_frozen }))
+        Self(Arc::new(Cell { serial, name, content, imports, imports_version, log, noted, is_frozen }))
     }
 
     /// Moves the atoms that only this handle keeps alive to a list of atoms to be freed.
@@ -149,22 +159,23 @@ impl SharedSpace {
     /// Adds an atom.
     pub fn add(&self, atom: &Atom) {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        self.write(|space| space.add(atom));
-        self.count_change(atom);
-        if self.0.log.is_on() {
-            self.0.log.note_added(self, atom);
-        }
+        let class = self.class_of(atom);
+        self.write(|space| {
+            space.add(atom);
+            self.note_row(space.row_of(atom), class, None);
+        });
+        self.count_class(class);
     }
 
     /// Removes one copy of an atom; returns whether there was one.
     pub fn remove(&self, atom: &Atom) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let Some((atom, number)) = self.write(|space| space.take(atom)) else { return false };
-        self.count_change(&atom);
-        if self.0.log.is_on() {
-            self.0.log.note_removed(self, atom, number);
+        let class = self.class_of(atom);
+        let taken = self.write(|space| space.take_row(atom, |row, number| self.note_row(row, class, Some(number))));
+        if taken.is_some() {
+            self.count_class(class);
         }
-        true
+        taken.is_some()
     }
 
     /// What it holds now, its imports apart, for reading on any thread while it goes on changing. Constant time; it waits
@@ -183,7 +194,7 @@ impl SharedSpace {
     /// A space with another serial number and printed name that holds the same atoms, imports apart; from now on each
     /// changes alone, noted in the same log. Constant time.
     pub fn fork(&self, serial: u64, name: impl Into<String>) -> Self {
-        let terms = self.read(|space| SharedTerms::clone(space.terms()));
+        let terms = self.dictionary();
         let fork = Self::counting(serial, name, terms, self.0.log.clone(), self.0.content.classify);
         fork.fill_with(self.fork_content(), std::slice::from_ref(self));
         fork
@@ -239,30 +250,27 @@ impl SharedSpace {
                 appender.first_of_atoms(more, atoms.by_ref().take(SLICE))
             });
         }
-        let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        changed.for_each(|(class, &count)| self.count_classes(class, count));
-        counts.iter().sum::<u64>() as usize
+        self.count_all(&counts)
     }
 
     /// Removes one copy of each of these atoms, as [`SharedSpace::remove`] does; gives how many there were. A snapshot of meanwhile
     /// lacks some of them.
     pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let (mut taken, mut asked) = (Vec::new(), SLICE);
+        let (mut counts, mut asked) = ([0_u64; CLASSES], SLICE);
         let mut atoms = atoms.into_iter();
         while asked == SLICE {
             asked = 0;
             let slice = atoms.by_ref().take(SLICE).inspect(|_| asked += 1);
-            self.write(|space| taken.extend(slice.filter_map(|atom| space.take(atom))));
+            self.write(|space| {
+                for atom in slice {
+                    let class = self.class_of(atom);
+                    let taken = space.take_row(atom, |row, number| self.note_row(row, class, Some(number)));
+                    counts[class] += u64::from(taken.is_some());
+                }
+            });
         }
-        let removed = taken.len();
-        for (atom, number) in taken {
-            self.count_change(&atom);
-            if self.0.log.is_on() {
-                self.0.log.note_removed(self, atom, number);
-            }
-        }
-        removed
+        self.count_all(&counts)
     }
 
     /// Adds facts in one go, as [`SharedSpace::add_many`] does; gives how many there were.
@@ -283,16 +291,22 @@ impl SharedSpace {
         self.read(|space| space.children_after(prefix, source))
     }
 
-    /// Notes in the log that an atom was added, while the space is locked.
-    pub(crate) fn note_appended(&self, atom: impl FnOnce() -> Atom) {
-        self.0.log.note_added_with(self, atom);
+    /// Notes in the log, if that is on, that a row came, or that one went which had this insertion number. The space may be locked.
+    pub(crate) fn note_row(&self, row: Row<'_>, class: usize, removed: Option<u64>) {
+        if self.0.log.is_on() {
+            self.0.log.note_row(self, row, class as u8, removed);
+        }
     }
 
-    /// Notes in the log that a row was added.
-    pub(crate) fn note_added_row(&self, row: &[Term]) {
-        if self.0.log.is_on() {
-            self.0.log.note_added_with(self, || self.read(|space| space.expression_of(row)));
-        }
+    /// Undoes that a row came, or that one went which had this insertion number. The change counts as one of its class, or of each
+    /// if the class is not known.
+    pub(crate) fn undo_row(&self, row: Row<'_>, removed: Option<u64>, class: usize) {
+        self.write(|space| match removed {
+            Some(number) => space.restore_row(row, number),
+            None => space.take_back(row),
+        });
+        let classes = if class < CLASSES { class..class + 1 } else { 0..CLASSES };
+        classes.for_each(|class| self.count_class(class));
     }
 
     /// The space itself, locked for reading, if that can be done at once.
@@ -314,9 +328,16 @@ impl SharedSpace {
         change(&mut space.write().expect("no panic while a space is locked"))
     }
 
-    /// Counts the adding or removing of an atom.
-    pub(crate) fn count_change(&self, atom: &Atom) {
-        self.count_class((self.0.content.classify)(atom));
+    /// Of which class the adding or removing of an atom is.
+    pub(crate) fn class_of(&self, atom: &Atom) -> usize {
+        (self.0.content.classify)(atom)
+    }
+
+    /// Counts changes by class; gives how many there are.
+    fn count_all(&self, counts: &[u64; CLASSES]) -> usize {
+        let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        changed.for_each(|(class, &count)| self.count_classes(class, count));
+        counts.iter().sum::<u64>() as usize
     }
 
     pub(crate) fn count_class(&self, class: usize) {

@@ -47,9 +47,10 @@ use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
 use recording::{RecordingWorld, SharedTape};
 use replaying::{Follower, ReplayingWorld, SharedFollower};
 use sources::{SourceMatch, Sources};
-use space::{Atom, ChangeKind, Changes, Rewrite, SharedSpace, SharedState, Variable, canonical, rewrite};
+use space::{Atom, Change as SpaceChange, Delta, Rewrite, SharedSpace, SharedState, Variable, canonical, rewrite};
 use state_hash::StateHash;
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
 use tape::{TapeBase, TapeCommit, TapeFrame, TapeHalted};
@@ -334,11 +335,7 @@ impl Recall {
     /// Counts a commit in the state hash and, if there is a base, writes its records.
     fn digest(&mut self, commit: &Commit, current: Cause) -> (Digest, CommitWriter) {
         let mut digest = Digest { keeps_sample: !matches!(self.tape, TapeMode::None), ..Digest::default() };
-        let mut sink = RecordSink {
-            hash: &mut self.hash,
-            writer: self.base.as_ref().map(|_| CommitWriter::default()),
-            scratch: Vec::new(),
-        };
+        let mut sink = RecordSink { hash: &mut self.hash, writer: self.base.as_ref().map(|_| CommitWriter::default()) };
         if !commit.is_empty() {
             let causes = commit.causes.iter().map(|cause| cause.source);
             note_sources(&mut self.sources, causes, &mut sink);
@@ -352,34 +349,29 @@ impl Recall {
             digest.show(|| describe(event));
             push_event(event, &mut self.sources, &mut sink);
         }
+        let changes = &commit.changes;
+        (digest.added, digest.removed) = (changes.added, changes.removed);
+        let is_library_changed = changes.spaces.iter().any(|space| space.serial() == 0);
         let mut cause = None;
-        let mut set: Vec<&SharedState> = Vec::new();
-        let Changes { changes, sample, added, removed, spaces } = &commit.changes;
-        (digest.added, digest.removed) = (*added, *removed);
-        let shown = if sample.is_empty() { changes } else { sample };
-        for change in shown.iter().take(SAMPLE_CHANGES_MAX) {
-            match &change.kind {
-                ChangeKind::Added { atom, .. } => digest.show(|| format!("+ {atom}")),
-                ChangeKind::Removed { atom, .. } => digest.show(|| format!("- {atom}")),
-                ChangeKind::Set { .. } => {}
-            }
-        }
-        let is_library_changed = spaces.iter().any(|space| space.serial() == 0);
-        for change in changes {
-            if cause != Some(change.cause) && sink.writer.is_some() {
-                cause = Some(change.cause);
-                if let Some(found) = commit.causes.get(change.cause as usize) {
+        let Ok(()) = changes.each(|change| {
+            let (SpaceChange::Row(Delta { cause: number, .. }) | SpaceChange::Set { cause: number, .. }) = change;
+            if cause != Some(number) && sink.writer.is_some() {
+                cause = Some(number);
+                if let Some(found) = commit.causes.get(number as usize) {
                     push_cause(&mut self.sources, found, &mut sink);
                 }
             }
-            match &change.kind {
-                ChangeKind::Added { space, atom } => push_count(space, 1, atom, &mut sink),
-                ChangeKind::Removed { space, atom, .. } => push_count(space, -1, atom, &mut sink),
-                ChangeKind::Set { state, .. } => set.push(state),
+            if let SpaceChange::Row(delta) = change {
+                digest.show(|| format!("{} {}", if delta.count > 0 { '+' } else { '-' }, delta.atom()));
+                if let Some(writer) = &mut sink.writer {
+                    writer.push_delta(&delta);
+                }
             }
-        }
-        spaces.iter().for_each(|space| note_space(space, sink.hash));
+            Ok::<(), Infallible>(())
+        });
+        changes.spaces.iter().for_each(|space| note_space(space, sink.hash));
         // A state that was set between two marks may be noted twice; its content is the same.
+        let mut set: Vec<&SharedState> = changes.states().collect();
         set.sort_by_key(|state| state.serial());
         set.dedup_by_key(|state| state.serial());
         for state in set {
@@ -527,7 +519,6 @@ fn describe(event: &Event) -> String {
 struct RecordSink<'a> {
     hash: &'a mut StateHash,
     writer: Option<CommitWriter>,
-    scratch: Vec<u8>,
 }
 
 impl RecordSink<'_> {
@@ -557,22 +548,10 @@ fn plain(atom: &Atom) -> Atom {
 
 /// Hands out an atom as records have it.
 fn named<T>(atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
-    named_in(&mut Vec::with_capacity(64), atom, take)
-}
-
-/// Hands out an atom as records have it, its bytes in place of what was there.
-fn named_in<T>(bytes: &mut Vec<u8>, atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
-    bytes.clear();
+    let mut bytes = Vec::with_capacity(64);
     let mut names: Vec<&str> = Vec::new();
-    canonical::encode_naming(atom, bytes, |variable: &Variable| names.push(variable.name().as_str()));
-    take(AtomRecord { bytes, names })
-}
-
-fn push_count(space: &SharedSpace, copies: i64, atom: &Atom, sink: &mut RecordSink<'_>) {
-    // The one record that a commit may hold millions of: its bytes are written to one place again and again.
-    let mut bytes = std::mem::take(&mut sink.scratch);
-    named_in(&mut bytes, atom, |atom| sink.push(&Record::Count { space: space.serial(), copies, atom }));
-    sink.scratch = bytes;
+    canonical::encode_naming(atom, &mut bytes, |variable: &Variable| names.push(variable.name().as_str()));
+    take(AtomRecord { bytes: &bytes, names })
 }
 
 fn push_cause(sources: &mut Sources, cause: &Cause, sink: &mut RecordSink<'_>) {

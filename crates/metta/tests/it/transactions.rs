@@ -7,7 +7,8 @@ use metta::{
     Begun, Cause, Commit, CommitTrigger, Event, Halted, Known, Memory, MemoryError, MemoryWorld, Reason, Runner,
     SourceId, SourceText, World,
 };
-use space::{Atom, ChangeKind, SharedSpace};
+use space::{Atom, Change, SharedSpace};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 const PROGRAMS: u64 = 200;
@@ -139,10 +140,16 @@ impl Memory for Notes {
 
 fn described(commit: &Commit) -> String {
     let events = commit.events.iter().map(|event: &Event| format!("{event:?}"));
-    let changes = commit.changes.changes.iter().map(|change| match &change.kind {
-        ChangeKind::Added { space, atom } => format!("{} + {atom}", space.name()),
-        ChangeKind::Removed { space, atom, .. } => format!("{} - {atom}", space.name()),
-        ChangeKind::Set { state, .. } => format!("state {} = {}", state.serial(), state.value()),
+    let mut changes = Vec::new();
+    let Ok(()) = commit.changes.each(|change| {
+        changes.push(match change {
+            Change::Row(delta) => {
+                let sign = if delta.count > 0 { '+' } else { '-' };
+                format!("{} {sign} {}", delta.space.name(), delta.atom())
+            }
+            Change::Set { state, .. } => format!("state {} = {}", state.serial(), state.value()),
+        });
+        Ok::<(), Infallible>(())
     });
     events.chain(changes).collect::<Vec<_>>().join("; ")
 }

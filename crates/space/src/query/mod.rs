@@ -20,6 +20,7 @@ mod project;
 
 use crate::atom::Atom;
 use crate::bindings::Solution;
+use crate::change::Row;
 use crate::contents::Contents;
 use crate::relation::Path;
 use crate::shared_space::SharedSpace;
@@ -191,12 +192,17 @@ impl SharedSpace {
         intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool,
     ) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        if !self.write(|space| space.add_row(row, intern)) {
-            return false;
+        let is_row = self.write(|space| {
+            let is_row = space.add_row(row, intern);
+            if is_row {
+                self.note_row(Row::Expression(row), class, None);
+            }
+            is_row
+        });
+        if is_row {
+            self.count_class(class);
         }
-        self.count_class(class);
-        self.note_added_row(row);
-        true
+        is_row
     }
 }
 
