@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod bundled;
+mod effects;
 pub mod interpreter;
 mod limits;
 mod load;
@@ -32,6 +33,7 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
+pub use effects::Effects;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,

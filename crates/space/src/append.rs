@@ -4,9 +4,10 @@
 //! rows of them. An atom with variables, states or spaces is added as an atom.
 
 use crate::atom::Atom;
-use crate::change::Row;
+use crate::change::ANY_CLASS;
 use crate::contents::Contents;
-use crate::shared_space::{CLASSES, SharedSpace};
+use crate::row::Row;
+use crate::space_handle::SharedSpace;
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
 
@@ -63,8 +64,7 @@ impl Appender<'_> {
     pub fn row(&mut self, row: &[Term]) {
         self.contents.add_row(row, None, &mut self.terms);
         if let Some(space) = self.noted {
-            // Its class is not asked for.
-            space.note_row(Row::Expression(row), CLASSES, None);
+            space.note_row(Row::Expression(row), ANY_CLASS, None);
         }
     }
 
@@ -98,7 +98,7 @@ impl Appender<'_> {
 
     fn note(&self, atom: &Atom) {
         if let Some(space) = self.noted {
-            space.note_row(Row::of(atom, self.row), space.class_of(atom), None);
+            space.note_row(Row::of(atom, self.row), space.class_of(atom) as u8, None);
         }
     }
 }

@@ -8,12 +8,11 @@
 //! list, so that noting a row allocates nothing but room in that list, and no atom is made of it. Only atoms that are not
 //! rows, those with variables, states or spaces in them, are kept as atoms, which shares them.
 
-use crate::atom::{Atom, Variable};
-use crate::canonical;
-use crate::contents::expression_of;
-use crate::grounded::SharedState;
-use crate::shared_space::{CLASSES, SharedSpace};
-use crate::term::{Entry, SharedTerms, Term, Terms};
+use crate::atom::Atom;
+use crate::grounded::{SharedState, StateLog};
+use crate::row::Row;
+use crate::space_handle::SharedSpace;
+use crate::term::{SharedTerms, Term, Terms};
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,50 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// How many rows are kept as a sample where they are only counted.
 pub const SAMPLE_MAX: usize = 16;
 
-/// An atom of a space as it is stored.
-#[derive(Clone, Copy, Debug)]
-pub enum Row<'a> {
-    /// The expression of these terms.
-    Expression(&'a [Term]),
-    /// A symbol, a number or another rigid atom that is no expression.
-    Leaf(Term),
-    /// An atom with variables, states or spaces in it, which has no terms.
-    Open(&'a Atom),
-}
-
-impl<'a> Row<'a> {
-    /// A rigid atom whose row has these terms, or else the atom itself.
-    pub(crate) fn of(atom: &'a Atom, terms: &'a [Term]) -> Self {
-        match (atom.is_rigid(), atom.children().is_some()) {
-            (false, _) => Self::Open(atom),
-            (true, true) => Self::Expression(terms),
-            (true, false) => Self::Leaf(terms[0]),
-        }
-    }
-
-    /// The atom, for people: nothing that keeps, hashes or sends a row needs it.
-    pub fn atom(self, terms: &Terms) -> Atom {
-        match self {
-            Self::Expression(row) => expression_of(row, terms),
-            Self::Leaf(term) => terms.atom(term).clone(),
-            Self::Open(atom) => atom.clone(),
-        }
-    }
-
-    /// Appends the canonical bytes of the atom, straight from the dictionary. The variables of an atom that has no terms are handed
-    /// out as [`canonical::encode_naming`] does.
-    pub fn encode_into(self, terms: &Terms, bytes: &mut Vec<u8>, name: impl FnMut(&'a Variable)) {
-        match self {
-            Self::Open(atom) => canonical::encode_naming(atom, bytes, name),
-            Self::Leaf(leaf) => encode(&[leaf], terms, bytes),
-            Self::Expression(children) => {
-                canonical::begin_expression(bytes);
-                encode(children, terms, bytes);
-                canonical::end_expression(bytes);
-            }
-        }
-    }
-}
+/// The class of a change whose class is not asked for.
+pub(crate) const ANY_CLASS: u8 = u8::MAX;
 
 /// A signed row: copies of an atom came to a space or went.
 #[derive(Clone, Copy)]
@@ -148,7 +105,7 @@ struct NotedChange {
     /// The number of terms of a row.
     length: u32,
     is_removal: bool,
-    /// The class of the change as the space counts it; [`CLASSES`] if it is not known.
+    /// The class of the change as the space counts it; [`ANY_CLASS`] if it is not known.
     class: u8,
 }
 
@@ -260,7 +217,7 @@ impl Changes {
     fn push_state(&mut self, state: SharedState, before: Atom, cause: u32) {
         let place = self.states.len();
         self.states.push((state, before));
-        let (kind, class) = (NotedKind::State, CLASSES as u8);
+        let (kind, class) = (NotedKind::State, ANY_CLASS);
         self.entries.push(NotedChange { place, cause, space: 0, kind, length: 0, is_removal: false, class });
     }
 
@@ -308,7 +265,7 @@ impl Changes {
                 drop(state.replace(before));
                 continue;
             };
-            self.spaces[entry.space as usize].undo_row(row, number, usize::from(entry.class));
+            self.spaces[entry.space as usize].undo_row(row, number, entry.class);
         }
     }
 
@@ -371,7 +328,7 @@ impl ChangeLog {
 
     /// Counts a change.
     pub(crate) fn count(&self) {
-        self.0.stamp.fetch_add(1, Ordering::Relaxed);
+        StateLog::count(&*self.0);
     }
 
     /// How much is kept.
@@ -474,38 +431,31 @@ impl ChangeLog {
         [read(&self.0.added), read(&self.0.removed)]
     }
 
-    pub(crate) fn note_set(&self, state: &SharedState, before: Atom) {
-        let mut noted = self.noted();
-        if noted.set.insert(state.serial()) {
-            let cause = noted.cause;
-            noted.kept.push_state(state.clone(), before, cause);
-        }
-    }
-
     fn noted(&self) -> MutexGuard<'_, Noted> {
         self.0.noted.lock().expect("no panic while changes are locked")
     }
 }
 
-/// Appends the canonical bytes of these terms, one after the other. Their nesting takes no native stack.
-fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>) {
-    let mut open: Vec<std::slice::Iter<'_, Term>> = Vec::new();
-    let mut rest = terms.iter();
-    loop {
-        let Some(&term) = rest.next() else {
-            let Some(around) = open.pop() else { return };
-            canonical::end_expression(bytes);
-            rest = around;
-            continue;
-        };
-        match dictionary.entry(term) {
-            Entry::Symbol(name) => canonical::encode_symbol(name, bytes),
-            Entry::Integer(value) => canonical::encode_integer(value, bytes),
-            Entry::Other(leaf) => canonical::encode_into(leaf, bytes),
-            Entry::Compound(children) => {
-                canonical::begin_expression(bytes);
-                open.push(std::mem::replace(&mut rest, children.iter()));
-            }
+impl StateLog for Shared {
+    fn count(&self) {
+        self.stamp.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn note_set(&self, state: &SharedState, before: Atom) {
+        if self.keeps.load(Ordering::Relaxed) == 0 {
+            return;
         }
+        let mut noted = self.noted.lock().expect("no panic while changes are locked");
+        if noted.set.insert(state.serial()) {
+            let cause = noted.cause;
+            noted.kept.push_state(state.clone(), before, cause);
+        }
+    }
+}
+
+impl SharedState {
+    /// A state whose changes are noted in this log while that records.
+    pub fn watched(serial: u64, value: Atom, type_atom: Atom, log: ChangeLog) -> Self {
+        Self::logged(serial, value, type_atom, Some(log.0))
     }
 }

@@ -10,9 +10,9 @@
 
 use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
-use crate::contents::Stored;
 use crate::grounded::Grounded;
 use crate::query::{PatternPart, extent};
+use crate::stored::Stored;
 use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};

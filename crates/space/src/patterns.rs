@@ -11,9 +11,9 @@
 //! Invariant: an atom has copies in one tree.
 
 use crate::atom::Atom;
-use crate::contents::Stored;
 use crate::pattern_tree::{FoundPattern, PatternTree, hash_form};
 use crate::query::PatternPart;
+use crate::stored::Stored;
 use crate::term::Terms;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -88,6 +88,12 @@ impl Patterns {
         if !self.head.is_empty() {
             self.sealed.push(Sealed::of(std::mem::take(&mut self.head)));
         }
+        self.shared()
+    }
+
+    /// The same atoms as those of trees without a head, such as those of a snapshot.
+    pub(crate) fn shared(&self) -> Self {
+        debug_assert!(self.head.is_empty(), "atoms are shared that may change");
         Self { sealed: self.sealed.clone(), head: PatternTree::default(), version: self.version }
     }
 

@@ -5,9 +5,10 @@
 use crate::append::Appender;
 use crate::atom::{Atom, VariableSource};
 use crate::canonical;
-use crate::change::Row;
-use crate::contents::{Contents, Match, Multiplicity};
+use crate::contents::{Contents, Multiplicity};
+use crate::row::Row;
 use crate::snapshot::Snapshot;
+use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
@@ -45,7 +46,28 @@ impl Space {
     /// What it holds now, for reading on any thread while this space goes on changing. Constant time.
     pub fn snapshot(&mut self) -> Snapshot {
         let terms = Arc::new(write(&self.terms).share());
-        Snapshot::new(terms, self.contents.share())
+        Snapshot::new(terms, self.contents.share(), Vec::new())
+    }
+
+    /// What it holds now, and its dictionary.
+    pub(crate) fn share(&mut self) -> (SharedTerms, Contents) {
+        (SharedTerms::clone(&self.terms), self.contents.share())
+    }
+
+    /// A space that holds what a snapshot does, and then changes alone. Constant time.
+    ///
+    /// # Panics
+    /// If the dictionary was not made by [`Snapshot::dictionary`] of this snapshot, or of a later one of the same dictionary.
+    pub fn of_snapshot(snapshot: &Snapshot, dictionary: SharedTerms) -> Self {
+        let begins_with = read(&dictionary).begins_with(snapshot.terms());
+        assert!(begins_with, "the terms of a snapshot mean something else in another dictionary");
+        Self::of(dictionary, snapshot.contents().shared())
+    }
+
+    /// Puts other atoms in the place of those with variables, states or spaces, where `replace` gives one. Each keeps its place in
+    /// the order, and must have the same canonical form as before: only the handles in it may be others.
+    pub fn replace_patterns(&mut self, replace: impl FnMut(&Atom) -> Option<Atom>) {
+        self.contents.replace_patterns(replace);
     }
 
     /// A space that holds the same atoms and has the same dictionary; from now on each changes alone. Constant time.
@@ -182,10 +204,7 @@ impl Space {
 
     /// Adds back a row that was taken out, at the place in the order that it had.
     pub(crate) fn restore_row(&mut self, row: Row<'_>, number: u64) {
-        match row {
-            Row::Open(atom) => self.restore(atom, number),
-            row => self.contents.restore_row(row, number, &mut write(&self.terms)),
-        }
+        self.contents.restore_row(row, number, &mut write(&self.terms));
     }
 
     /// Removes a copy of a row that was added.

@@ -8,6 +8,8 @@ mod arithmetic;
 mod assertions;
 mod control;
 mod documentation;
+#[cfg(test)]
+mod effects;
 mod expressions;
 mod math;
 mod modules;
@@ -84,7 +86,7 @@ pub(crate) fn split_identity(identity: &str) -> (&str, ModuleId) {
 }
 
 /// A native function as an atom, read in a module.
-pub(crate) fn operation_atom(spec: &OperationSpec, home: ModuleId) -> Atom {
+pub(crate) fn operation_atom(spec: &'static OperationSpec, home: ModuleId) -> Atom {
     let type_atom = spec.signature.map_or_else(|| Atom::symbol(names::UNDEFINED), read_type);
     Operation::new(spec, type_atom, home).into_atom()
 }

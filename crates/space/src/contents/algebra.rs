@@ -8,8 +8,9 @@
 //!
 //! Cost: linear in the members of the left one, and for a union of both.
 
-use super::{Contents, Stored};
+use super::Contents;
 use crate::atom::Atom;
+use crate::stored::Stored;
 use crate::term::{Term, Terms};
 use std::collections::BTreeSet;
 

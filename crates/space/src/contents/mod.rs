@@ -9,18 +9,17 @@ mod prefix;
 
 pub use algebra::Multiplicity;
 
-use crate::atom::{Atom, Expression, Symbol, Variable, VariableSource};
+use crate::atom::{Atom, Expression, Symbol, VariableSource};
 use crate::bindings::Bindings;
 use crate::canonical;
-use crate::change::Row;
 use crate::grounded::Grounded;
 use crate::patterns::Patterns;
 use crate::query::{NO_TERM, known_keys};
-use crate::relation::{FoundRow, Relation};
-use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
+use crate::relation::{COLUMNS_INDEXED_MAX, FoundRow, Relation};
+use crate::row::{Row, expression_of};
+use crate::stored::{Match, Stored};
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
-use rustc_hash::FxHashMap;
 
 /// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
@@ -33,54 +32,6 @@ const TERMS_OF_OWN_MAX: usize = 4;
 
 /// Rows up to this length are looked for without an allocation.
 const SHORT_ROW_MAX: usize = 8;
-
-/// How deep into a query's columns indexes look: this many columns, and as many children of each.
-pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
-
-/// An atom with its variables numbered in the order of their first occurrence.
-#[derive(Clone)]
-pub struct Stored {
-    pub(crate) atom: Atom,
-    pub(crate) names: Vec<Symbol>,
-}
-
-impl Stored {
-    /// Numbers the variables of an atom, and takes away the evaluator's marks: what is looked up later is evaluated then.
-    pub fn new(atom: &Atom) -> Self {
-        let atom = &unmarked(atom);
-        let mut slots: FxHashMap<Variable, u64> = FxHashMap::default();
-        let mut names = Vec::new();
-        let numbered = rewrite(atom, |variable| {
-            let slot = *slots.entry(variable.clone()).or_insert_with(|| {
-                names.push(variable.name().clone());
-                names.len() as u64 - 1
-            });
-            Rewrite::Replace(Atom::Variable(Variable::with_id(variable.name().clone(), slot)))
-        });
-        Self { atom: numbered.unwrap_or_else(|| atom.clone()), names }
-    }
-
-    /// Whether both are one atom up to the names of variables, kinds of numbers kept apart.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.names.len() == other.names.len() && canonical::same_form(&self.atom, &other.atom)
-    }
-
-    /// The atom with fresh variables.
-    fn fresh(&self, source: &mut VariableSource) -> Atom {
-        instantiate(&self.atom, &mut vec![None; self.names.len()], source)
-    }
-}
-
-/// One atom of a space that matched a query.
-pub struct Match {
-    /// What the match bound.
-    pub bindings: Bindings,
-    /// How many copies of the atom there are: as many solutions.
-    pub copies: u32,
-    /// Queries of other spaces that must have an answer too.
-    pub(crate) deferred: Deferred,
-    number: u64,
-}
 
 /// A multiset of atoms. Every method is given the dictionary in which the terms of its rows were made.
 #[derive(Default)]
@@ -116,6 +67,37 @@ impl Contents {
             length: self.length,
             hash: self.hash,
         }
+    }
+
+    /// The same atoms as those of a snapshot, which no change of the one changes in the other. Constant time.
+    pub(crate) fn shared(&self) -> Self {
+        Self {
+            leaves: self.leaves.shared(),
+            relations: self.relations.iter().map(Relation::shared).collect(),
+            wide: self.wide.shared(),
+            none: Relation::default(),
+            patterns: self.patterns.shared(),
+            next_number: self.next_number,
+            length: self.length,
+            hash: self.hash,
+        }
+    }
+
+    /// Puts other atoms in the place of those that are not rows, where `replace` gives one; the order stays. The canonical form of
+    /// each stays as well, so that the hash does.
+    pub(crate) fn replace_patterns(&mut self, replace: impl FnMut(&Atom) -> Option<Atom>) {
+        let found = self.patterns.in_order();
+        let replaced: Vec<Option<Atom>> = found.iter().map(|found| &found.stored.atom).map(replace).collect();
+        if replaced.iter().all(Option::is_none) {
+            return;
+        }
+        let mut patterns = Patterns::default();
+        for (found, replaced) in found.into_iter().zip(replaced) {
+            let atom = replaced.unwrap_or_else(|| found.stored.atom.clone());
+            let names = found.stored.names.clone();
+            patterns.add(Stored { atom, names }, found.copies, found.number);
+        }
+        self.patterns = patterns;
     }
 
     /// Sets the sum of the content hashes, if it is not kept yet.
@@ -456,7 +438,7 @@ fn match_stored(query: &Atom, stored: &Stored, number: u64, copies: u32, source:
 }
 
 fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {
-    let (bindings, deferred) = unifier.into_parts()?;
+    let (bindings, deferred, _) = unifier.into_parts()?;
     Some(Match { bindings, copies, deferred, number })
 }
 
@@ -482,12 +464,6 @@ fn with_keys_of<T>(atoms: &[Atom], terms: &Terms, work: impl FnOnce(&[Term]) -> 
 /// The atoms in the columns of a rigid atom's row.
 pub(crate) fn columns(atom: &Atom) -> &[Atom] {
     atom.children().unwrap_or(std::slice::from_ref(atom))
-}
-
-/// The expression of a row.
-pub(crate) fn expression_of(row: &[Term], terms: &Terms) -> Atom {
-    let children: Vec<Atom> = row.iter().map(|&term| terms.atom(term).clone()).collect();
-    Atom::expression(children)
 }
 
 /// Whether a relation has a row with such a head in each column where the query has a compound: a look that costs

@@ -20,6 +20,20 @@ pub(crate) struct View<'a> {
     pub(crate) terms: &'a Terms,
 }
 
+/// Spaces with more imports are asked by unification: the spaces that may answer a pattern are bits of a word.
+const SPACES_MAX: usize = 64;
+
+/// Hands on what a space holds, which comes first, and what its imports hold; `None` if there are too many.
+pub(crate) fn with_imports<'a, T>(
+    own: &'a Contents,
+    imports: impl ExactSizeIterator<Item = &'a Contents>,
+    work: impl FnOnce(&[&'a Contents]) -> Option<T>,
+) -> Option<T> {
+    let (mut room, count) = ([own; SPACES_MAX], imports.len());
+    room.iter_mut().skip(1).zip(imports).for_each(|(place, import)| *place = import);
+    work(room.get(..=count)?)
+}
+
 /// The answers of a query, a term for each variable, and room for finding them.
 #[derive(Debug, Default)]
 pub struct Answers {

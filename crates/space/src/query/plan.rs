@@ -3,11 +3,17 @@
 //! A plan depends on the query alone, so it is made once and kept as long as somebody asks: match keys that differ from one
 //! execution to the next are its *parameters*. The patterns are answered in the order in which they are written.
 
-use super::OnlyOwnRows;
 use super::pattern::{NO_TERM, PatternPart, Patterns, extent};
-use crate::contents::COLUMNS_INDEXED_MAX;
-use crate::relation::{Path, Relation};
+use crate::atom::Expression;
+use crate::relation::{COLUMNS_INDEXED_MAX, Path, Relation};
+use crate::space_handle::SharedSpace;
 use crate::term::{Term, Terms};
+use std::cell::Cell;
+
+thread_local! {
+    /// Room for the plans of this thread that serve once; a plan takes it out.
+    static ROOM: Cell<Option<Box<Plan>>> = const { Cell::new(None) };
+}
 
 /// A query, made ready to be executed any number of times; see [`SharedSpace::execute`](crate::SharedSpace::execute).
 #[derive(Default)]
@@ -52,6 +58,16 @@ pub(super) enum Known {
     Parameter(u32),
     /// That of what an earlier pattern has bound.
     Variable(u32),
+}
+
+/// What holds of the spaces that a plan was executed in until they change: only rows of the space itself can answer it.
+pub(super) struct OnlyOwnRows {
+    pub(super) space: SharedSpace,
+    /// How often atoms that are not rows were added to the space or removed.
+    pub(super) patterns: u64,
+    /// How often its list of imports has changed; and each import, with how often that has.
+    pub(super) list: u64,
+    pub(super) imports: Vec<(SharedSpace, u64)>,
 }
 
 impl Known {
@@ -234,4 +250,15 @@ fn known_inside(column: u32, parts: &[PatternPart], length: u32, bound: &[bool],
         at += extent(&parts[at..]);
     }
     known[from..].reverse();
+}
+
+/// The keys by which indexes find rows that may match an expression, the most selective guess first; `None` if a rigid part was
+/// never interned, so that no row matches.
+pub(crate) fn known_keys(query: &Expression, terms: &Terms) -> Option<Vec<(Path, Term)>> {
+    let mut plan = ROOM.take().unwrap_or_default();
+    plan.clear();
+    let is_put = plan.patterns.put_indexable(query, terms) && plan.make();
+    let keys = is_put.then(|| plan.known.iter().map(|&(path, known)| (path, known.key(&[], &[], terms))).collect());
+    ROOM.set(Some(plan));
+    keys
 }

@@ -8,7 +8,7 @@
 use super::copies::Copies;
 use super::direct::Direct;
 use super::{HEAD, Path, TermReader};
-use crate::batch::{LARGE_TABLE, read_slots};
+use crate::prefetch::{LARGE_TABLE, read_slots};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;

@@ -46,6 +46,9 @@ pub(crate) type Path = (u32, Option<u32>);
 /// The head of a row.
 const HEAD: Path = (0, None);
 
+/// How deep into a query's columns indexes look: this many columns, and as many children of each.
+pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
+
 /// Rows are found through an index from this many on; a shorter relation is scanned.
 const SCAN_MAX: u32 = 8;
 
@@ -224,6 +227,12 @@ impl Relation {
             let segment = Arc::new(head.segment);
             self.sealed.push(CountedSegment { segment, copies: head.copies, start: head.start });
         }
+        self.shared()
+    }
+
+    /// The same rows as those of a relation without a head, such as that of a snapshot.
+    pub(crate) fn shared(&self) -> Self {
+        debug_assert!(self.head.segment.len() == 0, "rows are shared that may change");
         let share = |part: &CountedSegment<Arc<Segment>>| CountedSegment {
             segment: Arc::clone(&part.segment),
             copies: part.copies.clone(),

@@ -7,7 +7,7 @@ use super::Path;
 use super::copies::Copies;
 use super::index::{Index, IndexedBy, KeyReader, RowList};
 use super::indexes::Indexes;
-use crate::batch::{LARGE_TABLE, read_slots};
+use crate::prefetch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
 use hashbrown::HashTable;

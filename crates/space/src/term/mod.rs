@@ -47,6 +47,8 @@ pub type SharedTerms = Arc<RwLock<Terms>>;
 pub struct Terms {
     /// What tells this dictionary from every other of the process.
     serial: u32,
+    /// The dictionary that its first terms come from, and how many those are.
+    origin: Option<(u32, u32)>,
     sealed: Vec<Arc<TermSegment>>,
     head: TermSegment,
     /// Whether a term has another match key than itself.
@@ -60,10 +62,14 @@ const FLAT_MAX: usize = 8;
 
 impl Default for Terms {
     fn default() -> Self {
-        static LAST: AtomicU32 = AtomicU32::new(0);
-        let serial = LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries");
-        Self { serial, sealed: Vec::new(), head: TermSegment::default(), has_keys: false, hashes: Vec::new() }
+        let head = TermSegment::default();
+        Self { serial: next_serial(), origin: None, sealed: Vec::new(), head, has_keys: false, hashes: Vec::new() }
     }
+}
+
+fn next_serial() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries")
 }
 
 impl Terms {
@@ -89,12 +95,34 @@ impl Terms {
             self.sealed.push(Arc::new(std::mem::replace(&mut self.head, next)));
         }
         let (sealed, head) = (self.sealed.clone(), TermSegment::from(self.head.base));
-        Self { serial: self.serial, sealed, head, has_keys: self.has_keys, hashes: Vec::new() }
+        let Self { serial, origin, has_keys, .. } = *self;
+        Self { serial, origin, sealed, head, has_keys, hashes: Vec::new() }
+    }
+
+    /// A dictionary that begins with the terms of a snapshot and then grows alone. Constant time.
+    pub(crate) fn fork(&self) -> Self {
+        debug_assert!(self.head.len() == 0, "terms are shared that may still be joined by others");
+        let next = self.len() as u32;
+        let (sealed, head) = (self.sealed.clone(), TermSegment::from(next));
+        let (origin, has_keys) = (Some((self.serial, next)), self.has_keys);
+        Self { serial: next_serial(), origin, sealed, head, has_keys, hashes: Vec::new() }
+    }
+
+    /// Whether both are the same dictionary, at two moments perhaps.
+    pub(crate) fn is_of_one_dictionary(&self, other: &Self) -> bool {
+        self.serial == other.serial
+    }
+
+    /// Whether each term of a snapshot's dictionary is the same term here, because this one began as a fork of that or of a later
+    /// one.
+    pub(crate) fn begins_with(&self, snapshot: &Self) -> bool {
+        self.origin.is_some_and(|(serial, length)| serial == snapshot.serial && snapshot.len() <= length as usize)
     }
 
     /// Sees to it that a head which is still empty is the last of few parts; see [`Relation`](crate::Relation).
     fn begin_head(&mut self) {
-        if self.sealed.is_empty() || self.head.len() > 0 {
+        // What a fork began with is shared with others, who join it.
+        if self.sealed.is_empty() || self.head.len() > 0 || self.origin.is_some() {
             return;
         }
         while let [.., older, younger] = self.sealed.as_slice()

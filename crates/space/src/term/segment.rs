@@ -13,9 +13,9 @@
 
 use super::{Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, CachedTerm, Expression};
-use crate::batch::{LARGE_TABLE, read_slots};
 use crate::grounded::Grounded;
 use crate::number::Number;
+use crate::prefetch::{LARGE_TABLE, read_slots};
 use crate::room::{self, LARGE_BYTES, reserve, reserve_first};
 use hashbrown::HashTable;
 use std::hint::black_box;

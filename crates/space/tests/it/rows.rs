@@ -71,7 +71,8 @@ fn rows_are_what_a_query_finds_in_its_order() {
         for (asked, expected) in [
             (space.query(&query, &mut VariableSource::default()), &expected),
             (own.query(&query, &mut VariableSource::default()), &own_expected),
-            (space.snapshot().query(&query, &mut VariableSource::default()), &own_expected),
+            (space.snapshot().query(&query, &mut VariableSource::default()), &expected),
+            (own.snapshot().query(&query, &mut VariableSource::default()), &own_expected),
         ] {
             assert_eq!(format!("{asked:?}"), format!("{expected:?}"), "{text}");
         }

@@ -293,3 +293,84 @@ fn a_snapshot_after_each_change_costs_no_answer() {
         assert!(snapshot.contains(&fact(number)) && !snapshot.contains(&fact(number + 1)));
     }
 }
+
+/// A space that begins with a snapshot has its own dictionary: both intern other names as the same terms, and nothing is mixed up.
+#[test]
+fn a_space_of_a_snapshot_grows_alone() {
+    let space = SharedSpace::new(1, "s", Terms::shared());
+    space.add_many(&(0..300).map(fact).collect::<Vec<_>>());
+    space.add(&atom("(= (next $x) (edge $x))"));
+    let snapshot = space.snapshot();
+    let dictionary = snapshot.dictionary();
+    let mut other = Space::of_snapshot(&snapshot, SharedTerms::clone(&dictionary));
+    let source = &mut VariableSource::default();
+    for number in 0..200 {
+        space.add(&atom(&format!("(edge left{number} (nested left{number}))")));
+        other.add(&atom(&format!("(edge right{number} (nested right{number}))")));
+        other.remove(&fact(number));
+    }
+    // An atom that one dictionary has met is not taken for a term of the other.
+    let both = atom("(shared (by both))");
+    other.add(&both);
+    space.add(&both);
+    assert!(space.read(|space| space.contains(&both)) && other.contains(&both));
+    let ground = |text: &str| atom(text);
+    assert!(space.read(|space| space.contains(&ground("(edge left7 (nested left7))"))));
+    assert!(!space.read(|space| space.contains(&ground("(edge right7 (nested right7))"))));
+    assert!(other.contains(&ground("(edge right7 (nested right7))")) && !other.contains(&fact(7)));
+    assert_eq!((snapshot.len(), space.len(), other.len()), (301, 502, 302));
+    assert_eq!(snapshot.query(&atom("(edge $x b7)"), source).len(), 3);
+    assert_eq!(other.matches(&atom("(= (next a) $body)"), source).len(), 1);
+}
+
+#[test]
+#[should_panic(expected = "mean something else")]
+fn a_space_of_a_snapshot_needs_a_dictionary_of_it() {
+    let space = SharedSpace::new(1, "s", Terms::shared());
+    let early = space.snapshot();
+    space.add(&fact(1));
+    drop(Space::of_snapshot(&space.snapshot(), early.dictionary()));
+}
+
+/// Snapshots that are put together answer as the spaces themselves did at that moment.
+#[test]
+fn a_snapshot_takes_other_imports() {
+    let terms = Terms::shared();
+    let [importer, import] = [1, 2].map(|serial| SharedSpace::new(serial, "s", SharedTerms::clone(&terms)));
+    importer.import(&import);
+    importer.add(&atom("(edge a b)"));
+    let early = importer.snapshot();
+    import.add_many(&[atom("(edge b c)"), atom("(edge a b)")]);
+    let together = early.importing(vec![import.snapshot()]);
+    let source = &mut VariableSource::default();
+    for query in ["(edge $x $y)", "(edge a $y)", "(, (edge $x $y) (edge $y $z))", "(edge $x $x)"].map(atom) {
+        assert_eq!(together.query(&query, source), importer.query(&query, source), "{query}");
+    }
+    assert_eq!(early.query(&atom("(edge $x $y)"), source).len(), 1);
+    import.add(&atom("(edge $any z)"));
+    assert_eq!(together.query(&atom("(edge a $y)"), source).len(), 2);
+    assert_eq!(early.importing(vec![import.snapshot()]).query(&atom("(edge a $y)"), source).len(), 3);
+}
+
+/// Other handles take the place of those in rules; rules keep their order and their copies.
+#[test]
+fn atoms_with_handles_get_others_in_place() {
+    let terms = Terms::shared();
+    let [one, other] = [7, 7].map(|serial| SharedSpace::new(serial, "s", SharedTerms::clone(&terms)));
+    let rule = |space: &SharedSpace, name: &str| {
+        Atom::expression([Atom::symbol(name), Atom::from(space.clone()), Atom::variable("x")])
+    };
+    let mut space = Space::new(SharedTerms::clone(&terms));
+    space.add_many(&[rule(&one, "first"), atom("(second $y)"), rule(&one, "first"), rule(&one, "third")]);
+    space.keep_hash();
+    let before = space.hash();
+    space.replace_patterns(|found| {
+        let [head, Atom::Grounded(_), rest] = found.children()? else { return None };
+        Some(Atom::expression([head.clone(), Atom::from(other.clone()), rest.clone()]))
+    });
+    let atoms = space.atoms(&mut VariableSource::default());
+    let heads: Vec<String> = atoms.iter().map(|atom| atom.head().expect("it has a head").to_string()).collect();
+    assert_eq!(heads, ["first", "first", "second", "third"]);
+    assert_eq!((space.hash(), space.len()), (before, 4));
+    assert_eq!((space.count(&rule(&other, "third")), space.count(&rule(&one, "third"))), (1, 0));
+}
