@@ -9,18 +9,19 @@
 #![forbid(unsafe_code)]
 
 mod bundled;
+mod commit;
 mod effects;
 pub mod interpreter;
 mod limits;
 mod load;
 mod machine;
-mod memory;
 mod memory_world;
 mod modules;
 pub mod names;
 mod operation;
 mod random;
 mod reader;
+mod record;
 mod restore;
 mod runner;
 mod stated;
@@ -33,6 +34,9 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
+pub use commit::{
+    Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, Event, SinkError, SourceId,
+};
 pub use effects::Effects;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use load::{
@@ -40,15 +44,14 @@ pub use load::{
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,
 };
 pub use machine::FrozenResults;
-pub use memory::{
-    Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Event, Known, Memory, MemoryError, NO_HISTORY,
-    Reason, SourceContent, SourceId, SourceText,
-};
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use modules::{ModuleError, ModuleId};
 pub use operation::{Call, Native, Operation, OperationSpec, Outcome, Stop};
 pub use random::Generator;
 pub use reader::read_atom;
+pub use record::{
+    Begun, ContentHasher, History, Known, NO_HISTORY, Reason, RunRecord, RunRecordError, SourceContent, SourceText,
+};
 pub use restore::RestoreError;
 pub use runner::{Evaluator, FormAnswer, OnAnswer, Run, RunEnd, Runner, Source, Statistics};
 pub use tokenizer::Tokenizer;

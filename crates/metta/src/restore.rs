@@ -1,13 +1,14 @@
 //! Restoring a runner from its commits.
 
 use crate::bundled::generator_of_identity;
-use crate::memory::Event;
+use crate::commit::Event;
+use crate::machine;
 use crate::modules::ModuleId;
 use crate::runner::Runner;
 use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use space::canonical::{self, DecodeError, Unresolved};
-use space::{Atom, SharedSpace, SharedState, SharedTerms, Symbol, VariableSource};
+use space::{Atom, EncodedRoom, SharedSpace, SharedState, SharedTerms, Symbol, VariableSource};
 use std::fmt;
 
 /// Why a commit cannot be applied to a runner.
@@ -49,7 +50,7 @@ impl fmt::Display for RestoreError {
 impl std::error::Error for RestoreError {}
 
 impl Runner {
-    /// Makes happen again what happened in another run. The memory, if there is one, is not told.
+    /// Makes happen again what happened in another run. No sink takes it.
     ///
     /// # Errors
     /// The event does not follow what this run has done.
@@ -155,6 +156,37 @@ impl Runner {
     /// Where fresh variables come from.
     pub fn variables(&mut self) -> &mut VariableSource {
         &mut self.variables
+    }
+
+    /// Whether an atom of these canonical bytes is a fact: no rule and no statement of types, as its head says.
+    pub fn is_fact(bytes: &[u8]) -> bool {
+        canonical::head_symbol(bytes).is_some_and(|head| machine::classify_head(head).is_some())
+    }
+
+    /// Adds the facts of these canonical bytes to a space, in order; no atoms are made of those that are rows.
+    ///
+    /// # Errors
+    /// The bytes are no atom, or one of a library that is not this one. Facts before it were added.
+    pub fn add_facts<'a>(
+        &mut self,
+        space: &SharedSpace,
+        facts: impl IntoIterator<Item = &'a [u8]>,
+        room: &mut EncodedRoom,
+    ) -> Result<(), DecodeError> {
+        let mut facts = facts.into_iter();
+        loop {
+            let other = space.append_of_class(machine::FACT, |appender| {
+                for bytes in facts.by_ref() {
+                    debug_assert!(Self::is_fact(bytes), "other atoms are of other classes");
+                    if !appender.encoded(bytes, room, |name| !machine::is_word_of_code(name))? {
+                        return Ok(Some(bytes));
+                    }
+                }
+                Ok(None)
+            })?;
+            let Some(bytes) = other else { return Ok(()) };
+            space.add(&self.decode(bytes, &[])?);
+        }
     }
 
     /// The atom of canonical bytes, with these names for its variables, which are fresh.

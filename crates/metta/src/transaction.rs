@@ -1,11 +1,12 @@
 //! What a run has done since its last commit, and how to undo it.
 
 use crate::bundled::generator_number;
+use crate::commit::{Cause, CauseKind, Commit, CommitSink, CommitSinks, CommitTrigger, Event, SourceId};
 use crate::limits::{Halted, LimitReached};
-use crate::memory::{Cause, CauseKind, Commit, CommitTrigger, Event, MemoryError, NO_HISTORY, Reason, SourceId};
 use crate::modules::ModuleId;
 use crate::operation::{Outcome, Stop};
 use crate::random::Generator;
+use crate::record::{History, NO_HISTORY, Reason, RunRecord, RunRecordError};
 use crate::runner::Runner;
 use crate::stdlib;
 use crate::tokenizer::Tokenizer;
@@ -64,7 +65,7 @@ pub(crate) enum Undo {
 }
 
 impl Runner {
-    /// Whether what happens is noted: there is a memory, or a `(transaction …)` is open.
+    /// Whether what happens is noted: there is a sink, or a `(transaction …)` is open.
     pub(crate) fn is_noting(&self) -> bool {
         self.log.keeps() != ChangeDetail::Nothing
     }
@@ -88,22 +89,80 @@ impl Runner {
         before
     }
 
-    /// Ends the transaction and hands it to the memory.
+    /// Puts the run on record: `record` hears of its sources and forms, and the sinks take all commits from now on. What happened
+    /// before is not in them.
+    pub fn set_record(&mut self, record: Box<dyn RunRecord>, sinks: Vec<Box<dyn CommitSink>>) {
+        self.record = Some(record);
+        sinks.into_iter().for_each(|sink| self.sinks.add(sink));
+        self.begin_noting(self.sinks.detail());
+    }
+
+    /// Adds a sink, which takes each commit from now on after the sinks that are there.
+    pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
+        let detail = sink.detail();
+        match self.keeps {
+            ChangeDetail::Nothing => self.begin_noting(detail),
+            keeps if keeps < detail => {
+                self.keeps = detail;
+                self.log.keep(detail);
+            }
+            _ => {}
+        }
+        self.sinks.add(sink);
+    }
+
+    /// Whether sinks take the commits of the run.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.sinks.is_empty()
+    }
+
+    /// What is on record of the run, if something is.
+    pub fn record(&self) -> Option<&dyn RunRecord> {
+        self.record.as_deref()
+    }
+
+    /// Takes the record away, and drops the sinks.
+    pub fn take_record(&mut self) -> Option<Box<dyn RunRecord>> {
+        self.begin_noting(ChangeDetail::Nothing);
+        self.sinks = CommitSinks::default();
+        self.record.take()
+    }
+
+    /// Ends the transaction and hands it to the sinks.
     ///
     /// # Errors
-    /// The memory cannot keep it.
-    pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), MemoryError> {
-        let Some(mut memory) = self.memory.take() else { return Ok(()) };
+    /// One of them cannot take it, or ends the run.
+    pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), RunRecordError> {
+        if self.sinks.is_empty() && self.record.is_none() {
+            return Ok(());
+        }
         let changes = self.log.take();
         let happened = std::mem::take(&mut self.pending.happened);
         let mut events: Vec<Event> = happened.into_iter().filter_map(|(event, _)| event).collect();
         events.extend(self.generator_events());
         let causes = std::mem::take(&mut self.pending.causes);
-        let commit = Commit { causes, events, changes, variables: self.variables.last() };
-        let done = memory.commit(commit, trigger, self.current_cause());
-        self.memory = Some(memory);
+        let (variables, current) = (self.variables.last(), self.current_cause());
+        let commit = Commit { causes, events, changes, variables, trigger, current };
+        // Where nothing is asked and nothing has happened, there is nothing to take.
+        let is_taken = !commit.is_empty() || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked);
+        let taken = if is_taken { self.sinks.take(&commit) } else { Ok(()) };
+        let done = match (taken, &mut self.record) {
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), Some(record)) => record.committed(trigger),
+            (Ok(()), None) => Ok(()),
+        };
         self.set_cause(self.pending.current);
         done
+    }
+
+    /// A `!` form of the program begins; gives where it is to be ended, if the run is one that was ended in it from outside.
+    ///
+    /// # Errors
+    /// The run is not to go on.
+    pub(crate) fn begin_evaluation(&mut self, form: Cause) -> Result<Option<Halted>, RunRecordError> {
+        self.sinks.check()?;
+        let evaluations = self.statistics().evaluations;
+        self.record.as_mut().map_or(Ok(None), |record| record.begin_evaluation(evaluations, form))
     }
 
     /// The form that is being run.
@@ -114,7 +173,7 @@ impl Runner {
 
     /// Notes that a form was ended from outside. If it was cancelled, what was done since the last commit of a knowledge base is
     /// undone; gives whether it was.
-    pub(crate) fn halt(&mut self, halted: Halted) -> Result<bool, MemoryError> {
+    pub(crate) fn halt(&mut self, halted: Halted) -> Result<bool, RunRecordError> {
         let is_cancelled = !matches!(halted.reason, LimitReached::Heap(_) | LimitReached::Memory(_));
         if is_cancelled && self.is_durable() {
             let generators = self.pending.generators.clone();
@@ -122,7 +181,7 @@ impl Runner {
             self.undo_to(&Mark { changes, happened: 0, generators: generators.clone(), sources: 0 });
             self.pending = Pending { generators, ..Pending::default() };
         }
-        self.memory.as_mut().map_or(Ok(()), |memory| memory.halt(halted))?;
+        self.record.as_mut().map_or(Ok(()), |record| record.halt(halted))?;
         Ok(is_cancelled)
     }
 
@@ -155,7 +214,7 @@ impl Runner {
     pub(crate) fn open_transaction(&mut self) -> usize {
         self.log.keep(ChangeDetail::Changes);
         let (changes, happened) = (self.log.mark(), self.pending.happened.len());
-        let sources = self.memory.as_ref().map_or(0, |memory| memory.sources_begun());
+        let sources = self.record.as_ref().map_or(0, |record| record.sources_begun());
         let mark = Mark { changes, happened, generators: self.bundled.generators.clone(), sources };
         self.pending.open.push(mark);
         self.pending.open.len()
@@ -219,8 +278,8 @@ impl Runner {
     fn undo_to(&mut self, mark: &Mark) {
         self.tables.reset();
         self.bundled.generators.clone_from(&mark.generators);
-        if let Some(memory) = &mut self.memory {
-            memory.undo_sources(mark.sources);
+        if let Some(record) = &mut self.record {
+            record.undo_sources(mark.sources);
         }
         self.log.undo_to(mark.changes);
         for (_, undo) in self.pending.happened.split_off(mark.happened).into_iter().rev() {
@@ -307,7 +366,7 @@ impl Runner {
 
     /// Whether the program's space is kept beyond the process.
     pub(crate) fn is_durable(&self) -> bool {
-        self.memory.as_ref().is_some_and(|memory| memory.is_durable())
+        self.record.as_ref().is_some_and(|record| record.is_durable())
     }
 
     /// The number of the last commit.
@@ -315,7 +374,7 @@ impl Runner {
     /// # Errors
     /// A message that says why there is none.
     pub(crate) fn epoch(&self) -> Result<u64, String> {
-        self.memory.as_ref().and_then(|memory| memory.epoch()).ok_or_else(nothing_kept)
+        self.record.as_ref().and_then(|record| record.epoch()).ok_or_else(nothing_kept)
     }
 
     /// A space as it was after a commit.
@@ -323,10 +382,18 @@ impl Runner {
     /// # Errors
     /// A message that says why that is not known.
     pub(crate) fn as_of(&mut self, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, String> {
-        let mut memory = self.memory.take().ok_or_else(nothing_kept)?;
-        let found = memory.as_of(self, space, epoch);
-        self.memory = Some(memory);
-        found.map_err(|error| error.to_string())
+        self.ask_history(|history, runner| history.as_of(runner, space, epoch))
+    }
+
+    /// Asks the history of what is kept.
+    fn ask_history<T>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn History, &mut Self) -> Result<T, RunRecordError>,
+    ) -> Result<T, String> {
+        let mut record = self.record.take().ok_or_else(nothing_kept)?;
+        let found = record.history().map(|history| ask(history, self));
+        self.record = Some(record);
+        found.ok_or_else(nothing_kept)?.map_err(|error| error.to_string())
     }
 
     /// Where the atoms of a space that match a pattern come from.
@@ -334,10 +401,7 @@ impl Runner {
     /// # Errors
     /// A message that says why that is not known.
     pub fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
-        let mut memory = self.memory.take().ok_or_else(nothing_kept)?;
-        let found = memory.why(self, space, pattern);
-        self.memory = Some(memory);
-        found.map_err(|error| error.to_string())
+        self.ask_history(|history, runner| history.why(runner, space, pattern))
     }
 }
 

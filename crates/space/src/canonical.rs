@@ -593,6 +593,81 @@ impl Open {
     }
 }
 
+/// The name of the symbol that canonical bytes begin with, after the tag of an expression: its head. `None` if there is none that
+/// can be read as it lies.
+pub fn head_symbol(bytes: &[u8]) -> Option<&str> {
+    let [tag::EXPRESSION, tag::SYMBOL, rest @ ..] = bytes else { return None };
+    plain_name(rest).map(|(name, _)| name)
+}
+
+/// A name that lies in its escaped form as it is, and how many bytes that form takes.
+fn plain_name(bytes: &[u8]) -> Option<(&str, usize)> {
+    let end = memchr::memchr(0x00, bytes)?;
+    if bytes.get(end + 1) != Some(&0x01) {
+        return None;
+    }
+    Some((std::str::from_utf8(&bytes[..end]).ok()?, end + 2))
+}
+
+/// A part of an atom that has no variables, spaces, states or values of a process in it.
+pub(crate) enum RigidPart<'a> {
+    /// An expression begins.
+    Open,
+    /// The expression that began last ends.
+    Close,
+    Symbol(&'a str),
+    Integer(i64),
+    /// A leaf of another kind.
+    Leaf(Atom),
+    /// Something that a rigid atom is not made of.
+    Other,
+}
+
+/// Reads the canonical bytes of a rigid atom part by part.
+pub(crate) struct RigidReader<'a>(Reader<'a, fn(u32) -> Variable>);
+
+impl<'a> RigidReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        let variable = |_| unreachable!("no variable is read");
+        Self(Reader { bytes, offset: 0, variables: Vec::new(), variable })
+    }
+
+    /// Whether all bytes were read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.0.offset == self.0.bytes.len()
+    }
+
+    /// Where the next part begins.
+    pub(crate) fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    /// The next part.
+    ///
+    /// # Errors
+    /// Says what is wrong and at which offset.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<RigidPart<'a>, DecodeError> {
+        let reader = &mut self.0;
+        let (bytes, offset) = (reader.bytes, reader.offset);
+        let after = bytes.get(offset + 1..).unwrap_or(&[]);
+        match bytes.get(offset).copied() {
+            Some(tag::SYMBOL) if let Some((name, length)) = plain_name(after) => {
+                reader.offset += 1 + length;
+                return Ok(RigidPart::Symbol(name));
+            }
+            Some(tag::VARIABLE | tag::BINDINGS | tag::HOST | tag::SPACE | tag::STATE) => return Ok(RigidPart::Other),
+            _ => {}
+        }
+        Ok(match reader.item(&mut |_| None)? {
+            Item::Open(_) => RigidPart::Open,
+            Item::Close => RigidPart::Close,
+            Item::Atom(Atom::Grounded(Grounded::Number(Number::Int(value)))) => RigidPart::Integer(value),
+            Item::Atom(atom) => RigidPart::Leaf(atom),
+        })
+    }
+}
+
 /// A value in canonical bytes that only the process it belongs to can give back.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unresolved<'a> {

@@ -40,7 +40,7 @@ mod stored;
 mod term;
 mod unify;
 
-pub use append::Appender;
+pub use append::{Appender, EncodedRoom};
 pub use atom::{Atom, Expression, Solution, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use batch::Batch;
 pub use bindings::Bindings;

@@ -193,14 +193,25 @@ impl SharedSpace {
     ///
     /// It counts as one change of each class, since the classes of rows are not asked for.
     pub fn append<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
+        let done = self.append_uncounted(work);
+        (0..CLASSES).for_each(|class| self.count_class(class));
+        done
+    }
+
+    /// The same for atoms that are all of this class, of which it counts as one change.
+    pub fn append_of_class<T>(&self, class: usize, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
+        let done = self.append_uncounted(work);
+        self.count_class(class);
+        done
+    }
+
+    fn append_uncounted<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let done = self.write(|space| {
+        self.write(|space| {
             let mut appender = space.appender();
             appender.noted = self.live().log.is_on().then_some(self);
             work(&mut appender)
-        });
-        (0..CLASSES).for_each(|class| self.count_class(class));
-        done
+        })
     }
 
     /// Adds atoms, as [`SharedSpace::add`] does each; gives how many there were. A snapshot of meanwhile has some of them.

@@ -16,7 +16,7 @@ pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
 pub use random::{GENERATORS_MAX, generator_atom};
 pub(crate) use random::{generator_number, generator_of_identity};
 
-use crate::memory::Event;
+use crate::commit::Event;
 use crate::modules::{ModuleError, ModuleId, TOP};
 use crate::operation::{OperationSpec, Outcome, Stop};
 use crate::random::Generator;

@@ -17,11 +17,10 @@ pub use metta_text::MettaText;
 pub use out::Out;
 pub use words::{Meaning as WordMeaning, Words};
 
+use crate::commit::{Cause, CauseKind, CommitTrigger, SourceId};
 use crate::limits::LimitReached;
-use crate::memory::{
-    Begun, Cause, CauseKind, CommitTrigger, ContentHasher, Known, MemoryError, SourceContent, SourceId,
-};
 use crate::modules::ModuleId;
+use crate::record::{Begun, ContentHasher, Known, RunRecordError, SourceContent};
 use crate::runner::Runner;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
@@ -142,7 +141,7 @@ pub enum LoadError {
     /// The load was told to end.
     Limit(LimitReached),
     /// It cannot be kept.
-    Memory(MemoryError),
+    Memory(RunRecordError),
 }
 
 impl fmt::Display for LoadError {
@@ -168,8 +167,8 @@ impl From<WorldError> for LoadError {
     }
 }
 
-impl From<MemoryError> for LoadError {
-    fn from(error: MemoryError) -> Self {
+impl From<RunRecordError> for LoadError {
+    fn from(error: RunRecordError) -> Self {
         Self::Memory(error)
     }
 }
@@ -328,7 +327,7 @@ impl Runner {
         format: &mut dyn Format,
     ) -> Result<LoadReport, LoadError> {
         let source = LoadSource { origin: file, file: Some(file) };
-        let content = self.memory.as_ref().and_then(|memory| memory.content_hasher()).map(|mut hasher| {
+        let content = self.record.as_ref().and_then(|record| record.content_hasher()).map(|mut hasher| {
             hasher.update(&bytes);
             hasher.update(format.manner().as_bytes());
             hasher.finish()
@@ -338,7 +337,7 @@ impl Runner {
 
     /// The hash of a file's content, if somebody keeps it.
     fn content_of(&mut self, source: &LoadSource<'_>, format: &dyn Format) -> Result<Option<[u8; 32]>, LoadError> {
-        let hasher = self.memory.as_ref().and_then(|memory| memory.content_hasher());
+        let hasher = self.record.as_ref().and_then(|record| record.content_hasher());
         let (Some(mut hasher), Some(file)) = (hasher, source.file) else { return Ok(None) };
         let mut bytes = Bytes::open(self.world(), Some(file))?;
         let read = self.hash_bytes(&mut bytes, &mut *hasher);
@@ -430,7 +429,7 @@ impl Runner {
     ) -> Result<(), LoadError> {
         let bytes_in_all = bytes.size(self.world()).ok().filter(|&size| size > 0);
         load.sizes.bytes_in_all = bytes_in_all;
-        let mut hasher = content.and_then(|_| self.memory.as_ref()?.content_hasher());
+        let mut hasher = content.and_then(|_| self.record.as_ref()?.content_hasher());
         let (mut buffer, mut bytes_read) = (Vec::new(), 0);
         loop {
             let before = buffer.len();
@@ -516,8 +515,8 @@ impl Runner {
                     self.commit_load(&mut load)?;
                 }
             }
-            if let Some(memory) = &mut self.memory {
-                memory.end_source(load.id);
+            if let Some(record) = &mut self.record {
+                record.end_source(load.id);
             }
         }
         // What was read before an error stands, as the plain forms before one do.

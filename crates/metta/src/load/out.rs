@@ -1,7 +1,7 @@
 //! Where the records of a file go.
 
 use super::{LoadReport, SLICE_RECORDS};
-use crate::memory::{Cause, CauseKind, SourceId};
+use crate::commit::{Cause, CauseKind, SourceId};
 use crate::modules::ModuleId;
 use crate::names;
 use crate::runner::Runner;

@@ -64,6 +64,7 @@ use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
 pub(crate) use changed_states::ChangedStates;
+pub(crate) use changing::is_word_of_code;
 use choices::{Choice, MemoryFloor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
 pub(crate) use explain::{explain, explain_all};
@@ -75,7 +76,7 @@ use run::Trying;
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace};
 use types::HeadKind;
-pub(crate) use types::classify;
+pub(crate) use types::{FACT, classify, classify_head};
 use values::{Ceiling, EMPTY, Scope, Values};
 
 /// Words of the stack for each frame of depth that is allowed.

@@ -6,8 +6,8 @@
 //! 3. If an earlier run in the same knowledge base loaded a module, what was edited in its file since then is applied.
 
 use super::{RunEnd, Runner};
+use crate::commit::Event;
 use crate::load::{Format, LoadError, Skipped};
-use crate::memory::Event;
 use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId};
 use crate::names;
 use crate::operation::Stop;
@@ -140,7 +140,7 @@ impl Runner {
         };
         let absolute = self.world.absolute_path(&file).map_err(world_error)?;
         // Another file of the same name, seen from another directory, is no edit of it.
-        if self.memory.as_ref().is_some_and(|memory| !memory.is_source_of(id, &absolute)) {
+        if self.record.as_ref().is_some_and(|record| !record.is_source_of(id, &absolute)) {
             return Ok(());
         }
         let bytes = self.world.read_source(&file).map_err(world_error)?;

@@ -7,18 +7,17 @@
 mod imports;
 
 use crate::bundled;
+use crate::commit::{Cause, CauseKind, CommitSinks, CommitTrigger, Event, SourceId};
 use crate::effects::Effects;
 use crate::interpreter::{self, Answer};
 use crate::limits::{FormSteps, LimitReached, Limits};
 use crate::load::Formats;
 use crate::machine::{self, FrozenResults, Machine};
-use crate::memory::{
-    Begun, Cause, CauseKind, CommitTrigger, Event, Known, Memory, MemoryError, SourceContent, SourceId, SourceText,
-};
 use crate::modules::{Module, ModuleId, TOP};
 use crate::names;
 use crate::operation::{Operation, Stop};
 use crate::reader::read_atom;
+use crate::record::{Begun, Known, RunRecord, RunRecordError, SourceContent, SourceText};
 use crate::stated::Stated;
 use crate::stdlib;
 use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
@@ -196,12 +195,13 @@ pub struct Runner {
     pub(crate) spaces: Vec<SharedSpace>,
     /// Notes what changes in spaces and states.
     pub(crate) log: ChangeLog,
-    /// How much the memory wants to know; inside a `(transaction …)` the log keeps more.
+    /// How much the sinks want to know; inside a `(transaction …)` the log keeps more.
     pub(crate) keeps: ChangeDetail,
     /// Whether each space keeps the hash of its content.
     keeps_hashes: bool,
     pub(crate) pending: Pending,
-    pub(crate) memory: Option<Box<dyn Memory>>,
+    pub(crate) record: Option<Box<dyn RunRecord>>,
+    pub(crate) sinks: CommitSinks,
     /// The steps of the `!` of the program that is being run.
     pub(crate) form_steps: FormSteps,
     /// Whether the process counts what it allocates, so that all memory of a `!` is known.
@@ -263,7 +263,8 @@ impl Runner {
             keeps: ChangeDetail::Nothing,
             keeps_hashes: false,
             pending: Pending::default(),
-            memory: None,
+            record: None,
+            sinks: CommitSinks::default(),
             form_steps: FormSteps::default(),
             counts_memory: region::memory::is_counted(),
             ended_inside: None,
@@ -383,23 +384,6 @@ impl Runner {
         self.modules[1].space.clone()
     }
 
-    /// Gives the runner a memory, which takes all commits from now on. What happened before is not in them.
-    pub fn set_memory(&mut self, memory: Box<dyn Memory>) {
-        self.begin_noting(if memory.is_durable() { ChangeDetail::Changes } else { ChangeDetail::Counts });
-        self.memory = Some(memory);
-    }
-
-    /// What remembers the run, if something does.
-    pub fn memory(&self) -> Option<&dyn Memory> {
-        self.memory.as_deref()
-    }
-
-    /// Takes the memory away.
-    pub fn take_memory(&mut self) -> Option<Box<dyn Memory>> {
-        self.begin_noting(ChangeDetail::Nothing);
-        self.memory.take()
-    }
-
     /// Keeps the hash of every space's content up to date from now on; of the library's only what a program changes in it.
     pub fn keep_hashes(&mut self) {
         self.keeps_hashes = true;
@@ -453,9 +437,9 @@ impl Runner {
                 }
                 let end = self.run_forms(Begin { parsed, module, id, known }, answer)?;
                 if matches!(end, RunEnd::Finished)
-                    && let Some(memory) = &mut self.memory
+                    && let Some(record) = &mut self.record
                 {
-                    memory.end_source(id);
+                    record.end_source(id);
                 }
                 let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
                 if self.running.len() == 1 && !is_cancelled {
@@ -476,20 +460,21 @@ impl Runner {
         origin: &str,
         file: Option<&str>,
         content: SourceContent<'_>,
-    ) -> Result<Begun, MemoryError> {
-        let Some(mut memory) = self.memory.take() else {
+    ) -> Result<Begun, RunRecordError> {
+        self.sinks.check()?;
+        let Some(mut record) = self.record.take() else {
             return Ok(Begun { id: SourceId::default(), known: Known::New });
         };
         let file = file.map(|file| self.world.absolute_path(file)).transpose();
         let begun = match file {
-            Ok(file) => memory.begin_source(self, &SourceText { origin, file: file.as_deref(), content, module }),
+            Ok(file) => record.begin_source(self, &SourceText { origin, file: file.as_deref(), content, module }),
             Err(error) => Err(error.into()),
         };
-        self.memory = Some(memory);
+        self.record = Some(record);
         begun
     }
 
-    fn run_forms(&mut self, source: Begin<'_>, answer: &mut OnAnswer<'_>) -> Result<RunEnd, MemoryError> {
+    fn run_forms(&mut self, source: Begin<'_>, answer: &mut OnAnswer<'_>) -> Result<RunEnd, RunRecordError> {
         let Begin { parsed, module, id, known } = source;
         let cause = |kind, offset| Some(Cause { source: id, kind, offset });
         let skips_statements = matches!(known, Known::Unchanged);
@@ -569,7 +554,7 @@ impl Runner {
     }
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
-    fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
+    fn end_transaction(&mut self, found: &Answer) -> Result<(), RunRecordError> {
         if self.running.len() > 1 {
             return Ok(());
         }
@@ -663,11 +648,10 @@ impl Runner {
         let is_minimal = self.setting("interpreter").is_some_and(|value| value.is_symbol("bare-minimal"));
         if self.running.len() == 1 {
             let form = self.current_cause();
-            let begun = self.memory.as_mut().map(|memory| memory.begin_evaluation(self.statistics.evaluations, form));
-            match begun.transpose() {
+            match self.begin_evaluation(form) {
                 Ok(halted) => {
                     let held = self.machine.as_ref().map_or(0, |machine| machine.heap_bytes_held()) + written;
-                    self.form_steps = FormSteps::new(halted.flatten(), held);
+                    self.form_steps = FormSteps::new(halted, held);
                     self.limits.set_ceiling(held);
                 }
                 Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },

@@ -65,7 +65,7 @@ fn why(call: &mut Call<'_>) -> Outcome {
         Ok(reasons) => reasons,
         Err(message) => return Outcome::failure(message),
     };
-    let reason = |reason: crate::memory::Reason| {
+    let reason = |reason: crate::record::Reason| {
         let commit = Atom::expression([Atom::symbol("commit"), Number::from(reason.epoch as usize).into()]);
         let [line, column] = [reason.line, reason.column].map(|place| Number::from(place as usize).into());
         let place = Atom::expression([Atom::symbol("at"), Atom::from(reason.origin.as_str()), line, column]);

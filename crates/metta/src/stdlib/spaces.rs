@@ -163,7 +163,7 @@ fn combine(call: &mut Call<'_>, name: &str, combination: Combination) -> Outcome
 
 /// A new space that holds what was made of these spaces. A run that is remembered notes each atom, as if it were added.
 fn space_of(call: &mut Call<'_>, content: Space, origins: &[SharedSpace]) -> Outcome {
-    if call.runner.memory().is_none() {
+    if !call.runner.is_followed() {
         let space = call.runner.new_space();
         space.fill_with(content, origins);
         return Outcome::one(space);
