@@ -1,9 +1,10 @@
 //! Native functions: operations that MeTTa programs call and Rust carries out.
 
 use crate::effects::Effects;
+use crate::environment::{Environment, Refused, Stop};
 use crate::limits::LimitReached;
-use crate::modules::ModuleId;
-use crate::runner::Runner;
+use crate::lowering::Lowering;
+use crate::program::modules::ModuleId;
 use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
 use std::any::Any;
 use std::sync::Arc;
@@ -20,18 +21,6 @@ pub enum Outcome {
     Failure(Atom),
     /// The run ends here.
     Stop(Stop),
-}
-
-/// Why a whole run ends at once.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The world failed while printing.
-    World(crate::world::WorldError),
-    /// A form that was run inside the one that is being run was told to end.
-    Limit(LimitReached),
-    /// The memory of the run failed.
-    Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 impl Outcome {
@@ -51,10 +40,19 @@ impl Outcome {
     }
 }
 
+impl From<Refused> for Outcome {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::InTransaction(message) => Self::failure(message),
+            Refused::Stop(stop) => Self::Stop(stop),
+        }
+    }
+}
+
 /// A call of a native function.
 pub struct Call<'a> {
-    /// The runner, which owns modules, settings and the world.
-    pub runner: &'a mut Runner,
+    /// What it may ask of the run.
+    pub environment: &'a mut dyn Environment,
     /// The head of the call: the function itself, as an atom.
     pub head: &'a Atom,
     /// The arguments.
@@ -72,13 +70,13 @@ impl<'a> Call<'a> {
     /// # Errors
     /// A limit is reached.
     pub fn look(&mut self, more: usize) -> Result<(), Outcome> {
-        let reached = self.runner.limits.reached_inside(&self.runner.form_steps, more);
+        let reached = self.environment.limit_reached(more);
         reached.map_or(Ok(()), |limit| Err(self.refuse(limit)))
     }
 
     /// Gives the call up since a limit is reached; it must have done nothing yet.
     pub(crate) fn refuse(&mut self, limit: LimitReached) -> Outcome {
-        self.runner.form_steps.refuse_act(limit);
+        self.environment.refuse_call(limit);
         Outcome::Stop(Stop::Limit(limit))
     }
 
@@ -133,6 +131,8 @@ pub struct OperationSpec {
     pub signature: Option<&'static str>,
     /// What a call touches besides its arguments.
     pub effects: Effects,
+    /// What the machine makes of a call.
+    pub lowering: Lowering,
     /// Whether it means another thing in each module.
     pub has_home: bool,
     /// What carries it out.
@@ -142,17 +142,29 @@ pub struct OperationSpec {
 impl OperationSpec {
     /// A function with a declared type, which may do anything.
     pub const fn typed(name: &'static str, signature: &'static str, native: Native) -> Self {
-        Self { name, signature: Some(signature), effects: Effects::ANY, has_home: false, native }
+        Self {
+            name,
+            signature: Some(signature),
+            effects: Effects::ANY,
+            lowering: Lowering::Call,
+            has_home: false,
+            native,
+        }
     }
 
     /// A function without a type: its arguments are evaluated like the children of a tuple.
     pub const fn untyped(name: &'static str, native: Native) -> Self {
-        Self { name, signature: None, effects: Effects::ANY, has_home: false, native }
+        Self { name, signature: None, effects: Effects::ANY, lowering: Lowering::Call, has_home: false, native }
     }
 
     /// The same function, which has no effects but these.
     pub const fn with(self, effects: Effects) -> Self {
         Self { effects, ..self }
+    }
+
+    /// The same function, for which the machine has code of its own.
+    pub const fn lowered(self, lowering: Lowering) -> Self {
+        Self { lowering, ..self }
     }
 
     /// The same function, meaning another thing in each module.
@@ -205,11 +217,17 @@ impl Operation {
     }
 
     /// Calls it.
-    pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SharedSpace) -> Outcome {
-        if let Some(limit) = runner.form_steps.act() {
+    pub fn call(
+        &self,
+        environment: &mut dyn Environment,
+        head: &Atom,
+        arguments: &[Atom],
+        context: &SharedSpace,
+    ) -> Outcome {
+        if let Some(limit) = environment.begin_call() {
             return Outcome::Stop(Stop::Limit(limit));
         }
-        let mut call = Call { runner, head, arguments, home: self.home, context };
+        let mut call = Call { environment, head, arguments, home: self.home, context };
         let elements: usize = arguments.iter().filter_map(Atom::children).map(<[Atom]>::len).sum();
         if elements >= LONG
             && let Err(refused) = call.look(elements * size_of::<Atom>())

@@ -3,10 +3,12 @@
 //! A [`RunRecord`] tells a run which of its sources ran before, and hears where sources begin and end. A run that goes on where an
 //! earlier one ended, is recorded, or is replayed has one. Commits go to the run's [sinks](crate::CommitSink).
 
-use crate::commit::{Cause, CommitTrigger, SourceId};
+use crate::commit::{Cause, CommitTrigger};
 use crate::limits::Halted;
-use crate::modules::ModuleId;
-use crate::runner::Runner;
+use crate::program::Program;
+use crate::program::history::{Reason, SourceId};
+use crate::program::modules::ModuleId;
+use crate::world::World;
 use space::{Atom, SharedSpace};
 use std::sync::Arc;
 
@@ -67,28 +69,18 @@ pub enum Known {
     Changed(Vec<Atom>),
 }
 
-/// Where an atom comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    /// The atom.
-    pub atom: Atom,
-    /// The commit that put it there.
-    pub epoch: u64,
-    /// The source whose form did.
-    pub origin: String,
-    /// The line of the form, from 1.
-    pub line: u32,
-    /// The column of the form, from 1.
-    pub column: u32,
-}
-
 /// What is on record of a run, beside its commits.
 pub trait RunRecord {
     /// A source begins to run.
     ///
     /// # Errors
     /// What is known of it cannot be read, or the run is not the one that is remembered.
-    fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, RunRecordError>;
+    fn begin_source(
+        &mut self,
+        program: &mut Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, RunRecordError>;
 
     /// What makes hashes of contents, if sources are known again by them.
     fn content_hasher(&self) -> Option<Box<dyn ContentHasher>> {
@@ -154,11 +146,11 @@ pub trait History {
     ///
     /// # Errors
     /// There is no such commit or space, or the past is not kept.
-    fn as_of(&mut self, runner: &mut Runner, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, RunRecordError>;
+    fn as_of(&mut self, program: &mut Program, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, RunRecordError>;
 
     /// Where the atoms of a space that match a pattern come from, in the order of the commits.
     ///
     /// # Errors
     /// The past is not kept.
-    fn why(&mut self, runner: &mut Runner, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, RunRecordError>;
+    fn why(&mut self, program: &mut Program, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, RunRecordError>;
 }

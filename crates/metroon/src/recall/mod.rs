@@ -283,7 +283,12 @@ impl Recall {
         outcome
     }
 
-    fn begin(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, RunRecordError> {
+    fn begin(
+        &mut self,
+        program: &mut metta::Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, RunRecordError> {
         if let TapeMode::Replays(follower) = &self.tape {
             follower.borrow_mut().check()?;
         }
@@ -300,7 +305,7 @@ impl Recall {
         let found = self.ledger.borrow().sources.find(source.module, file.as_deref(), &content);
         let found = match found {
             // While the other file is there, this one is a copy of it, and states what it states once more.
-            SourceMatch::Moved(id) if self.is_there(base, runner, id)? => SourceMatch::New,
+            SourceMatch::Moved(id) if self.is_there(base, world, id)? => SourceMatch::New,
             found => found,
         };
         let known = match found {
@@ -308,7 +313,7 @@ impl Recall {
             SourceMatch::Unchanged(_) | SourceMatch::Moved(_) => Known::Unchanged,
             SourceMatch::Changed(id) => {
                 let number = self.ledger.borrow().sources.get(id).and_then(|source| source.number);
-                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, runner, number))?)
+                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, program, number))?)
             }
         };
         let id = self.ledger.borrow_mut().sources.begin(source, file, content, found);
@@ -338,10 +343,10 @@ impl Recall {
     }
 
     /// Whether the file of a source is where it was.
-    fn is_there(&self, base: &KnowledgeBase, runner: &mut Runner, source: SourceId) -> Result<bool, WorldError> {
+    fn is_there(&self, base: &KnowledgeBase, world: &mut dyn World, source: SourceId) -> Result<bool, WorldError> {
         let ledger = self.ledger.borrow();
         let file = ledger.sources.get(source).and_then(|known| known.file.as_deref());
-        file.map_or(Ok(false), |file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
+        file.map_or(Ok(false), |file| world.has_source(&metta::clean_path(base.directory(), file)))
     }
 }
 
@@ -400,9 +405,14 @@ fn plain(atom: &Atom) -> Atom {
 }
 
 impl RunRecord for Recall {
-    fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, RunRecordError> {
+    fn begin_source(
+        &mut self,
+        program: &mut metta::Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, RunRecordError> {
         self.check()?;
-        let begun = self.begin(runner, source);
+        let begun = self.begin(program, world, source);
         self.noting_failure(begun)
     }
 

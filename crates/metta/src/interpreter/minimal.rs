@@ -15,6 +15,7 @@
 
 use super::frame::{Target, Waiting};
 use super::{Alternative, BarrierKind, Evaluation, Work};
+use crate::lowering::Lowering;
 use crate::names::{self, error, error_text};
 use crate::operation::{Operation, Outcome};
 use space::{
@@ -124,7 +125,7 @@ impl Evaluation<'_> {
         };
         // A list of results is data, whatever stands first in it.
         let is_list =
-            call.head().and_then(Operation::of).is_some_and(|found| found.static_name() == "_collapsed-atoms");
+            call.head().and_then(Operation::of).is_some_and(|found| found.spec().lowering == Lowering::CollapsedAtoms);
         let enter = |(solution, result): (Solution, Atom)| match function_body(&result).filter(|_| !is_list) {
             None => Alternative::new(solution, Work::Return(result)),
             Some(body) => Alternative {
@@ -141,7 +142,7 @@ impl Evaluation<'_> {
         if let Some([head, arguments @ ..]) = call.children()
             && let Some(operation) = Operation::of(head)
         {
-            let outcome = operation.call(self.runner, head, arguments, &self.context);
+            let outcome = operation.call(self.session, head, arguments, &self.context);
             return self.native_outcome(call, outcome);
         }
         if is_instruction(call) {
@@ -150,10 +151,10 @@ impl Evaluation<'_> {
         if has_variable_head(call) {
             return Reduction::NotReducible;
         }
-        let body = self.runner.variables.fresh(names::asked());
+        let body = self.session.variables().fresh(names::asked());
         let rule = Atom::expression([names::equal(), call.clone(), Atom::Variable(body.clone())]);
-        let solutions = space.query(&rule, &mut self.runner.variables);
-        let source = &mut self.runner.variables;
+        let solutions = space.query(&rule, self.session.variables());
+        let source = self.session.variables();
         let found: Vec<_> = solutions.into_iter().map(|solution| split_off(solution, &body, source)).collect();
         if !found.is_empty() {
             return Reduction::Alternatives(found);
@@ -168,7 +169,7 @@ impl Evaluation<'_> {
     /// declares the name.
     fn reason_not_supported(&mut self, call: &Atom, space: &SharedSpace) -> Option<String> {
         let message = crate::stdlib::not_supported(call)?;
-        let types = crate::types::types_of(space, call.head()?, &mut self.runner.variables);
+        let types = crate::types::types_of(space, call.head()?, self.session.variables());
         types.iter().all(|found| found.atom.is_symbol(names::UNDEFINED)).then_some(message)
     }
 
@@ -253,7 +254,7 @@ impl Evaluation<'_> {
     /// The ways in which two resolved atoms match.
     pub(super) fn unifications(&mut self, left: &Atom, right: &Atom) -> Vec<Solution> {
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
-        let mut unifier = Unifier::under(Bindings::default(), &mut self.runner.variables);
+        let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
         if !unifier.unify(left, right) {
             return Vec::new();
         }

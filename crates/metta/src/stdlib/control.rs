@@ -1,21 +1,26 @@
 //! Control: alternatives, comparison of raw atoms, scopes of variables.
 
 use crate::effects::Effects;
+use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Solution, alpha_equivalent, make_fresh, variables};
 use std::sync::Arc;
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("superpose", "(-> Expression %Undefined%)", superpose).with(Effects::NONE),
-    Spec::typed("if-equal", "(-> Atom Atom Atom Atom %Undefined%)", if_equal).with(Effects::NONE),
-    Spec::typed("if-error", "(-> Atom Atom Atom %Undefined%)", if_error).with(Effects::NONE),
+    Spec::typed("superpose", "(-> Expression %Undefined%)", superpose).with(Effects::NONE).lowered(Lowering::Superpose),
+    Spec::typed("if-equal", "(-> Atom Atom Atom Atom %Undefined%)", if_equal)
+        .with(Effects::NONE)
+        .lowered(Lowering::IfEqual),
+    Spec::typed("if-error", "(-> Atom Atom Atom %Undefined%)", if_error).with(Effects::NONE).lowered(Lowering::IfError),
     Spec::typed("=alpha", "(-> Atom Atom Bool)", alpha_equal).with(Effects::NONE),
     Spec::typed("sealed", "(-> Expression Atom Atom)", sealed).with(Effects::NONE),
-    Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all).with(Effects::NONE),
+    Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all).with(Effects::NONE).lowered(Lowering::LetAll),
     Spec::untyped("nop", |_| Outcome::unit()).with(Effects::NONE),
-    Spec::typed("_case-subjects", "(-> Expression Atom)", case_subjects).with(Effects::NONE),
-    Spec::typed("capture", "(-> Atom Atom)", capture).with(Effects::READS).at_home(),
+    Spec::typed("_case-subjects", "(-> Expression Atom)", case_subjects)
+        .with(Effects::NONE)
+        .lowered(Lowering::CaseSubjects),
+    Spec::typed("capture", "(-> Atom Atom)", capture).with(Effects::READS).lowered(Lowering::Capture).at_home(),
 ];
 
 fn superpose(call: &mut Call<'_>) -> Outcome {
@@ -48,7 +53,7 @@ fn alpha_equal(call: &mut Call<'_>) -> Outcome {
 
 fn sealed(call: &mut Call<'_>) -> Outcome {
     match call.arguments {
-        [kept, atom] => Outcome::one(make_fresh(atom, &variables(kept), &mut call.runner.variables)),
+        [kept, atom] => Outcome::one(make_fresh(atom, &variables(kept), call.environment.variables())),
         _ => Outcome::failure("sealed expects two arguments: var_list to be ignored and expression"),
     }
 }
@@ -81,8 +86,8 @@ fn case_subjects(call: &mut Call<'_>) -> Outcome {
 /// Evaluates its argument in the space of the module where `capture` stands.
 fn capture(call: &mut Call<'_>) -> Outcome {
     let Some(atom) = call.argument(0) else { return Outcome::failure("capture expects one argument") };
-    let space = Atom::from(call.runner.module(call.home).space.clone());
-    let result = Atom::Variable(call.runner.variables.fresh(&space::Symbol::new("result")));
+    let space = Atom::from(call.environment.module_space(call.home));
+    let result = Atom::Variable(call.environment.variables().fresh(&space::Symbol::new("result")));
     let evaluated = Atom::expression([Atom::symbol("metta"), atom.clone(), Atom::symbol(names::UNDEFINED), space]);
     let returned = Atom::expression([Atom::symbol(names::RETURN), result.clone()]);
     let code = Atom::expression([Atom::symbol("chain"), evaluated, result, returned]);

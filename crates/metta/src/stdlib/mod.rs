@@ -11,6 +11,7 @@ mod documentation;
 #[cfg(test)]
 mod effects;
 mod expressions;
+pub(crate) mod forms;
 mod math;
 mod modules;
 mod recall;
@@ -21,9 +22,10 @@ mod text;
 mod typing;
 
 use crate::bundled::BUNDLES;
-use crate::modules::ModuleId;
+use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Operation, OperationSpec};
+use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
 use crate::syntax;
 use crate::tokenizer::Tokenizer;
@@ -59,7 +61,7 @@ pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
 /// Registers the functions that mean the same in every module, and the constants.
 pub(crate) fn register_shared(tokenizer: &mut Tokenizer) {
     for spec in operations().filter(|spec| !spec.has_home) {
-        tokenizer.register_name(spec.name, operation_atom(spec, ModuleId(0)));
+        tokenizer.register_name(spec.name, operation_atom(spec, ModuleId::LIBRARY));
     }
     tokenizer.register_name("PI", Atom::from(std::f64::consts::PI));
     tokenizer.register_name("EXP", Atom::from(std::f64::consts::E));
@@ -79,10 +81,15 @@ pub(crate) fn operation(name: &str, home: ModuleId) -> Option<Atom> {
     operations().chain(bundled).find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
 }
 
+/// The native function that the machine makes this of.
+pub(crate) fn lowered(lowering: Lowering) -> &'static OperationSpec {
+    operations().find(|spec| spec.lowering == lowering).expect("each lowering is that of a function of the library")
+}
+
 /// A native function's identity as its name and home.
 pub(crate) fn split_identity(identity: &str) -> (&str, ModuleId) {
     let parts = identity.rsplit_once('@').and_then(|(name, home)| Some((name, ModuleId(home.parse().ok()?))));
-    parts.unwrap_or((identity, ModuleId(0)))
+    parts.unwrap_or((identity, ModuleId::LIBRARY))
 }
 
 /// A native function as an atom, read in a module.

@@ -41,7 +41,7 @@ fn facts_as_bytes_come_to_what_their_atoms_do() {
             let space = many.top_space();
             many.add_facts(&space, facts.iter().map(Vec::as_slice), &mut room).expect("they are facts");
             for bytes in facts {
-                let atom = one.decode(bytes, &[]).expect("it is an atom");
+                let atom = one.program_mut().decode(bytes, &[]).expect("it is an atom");
                 one.top_space().add(&atom);
             }
         }

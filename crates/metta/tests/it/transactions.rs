@@ -4,8 +4,8 @@
 use crate::harness::{answers, check, unnumbered};
 use generate::Dice;
 use metta::{
-    Begun, Cause, Commit, CommitSink, CommitStamp, CommitTrigger, Event, Halted, Known, MemoryWorld, RunRecord,
-    RunRecordError, Runner, SinkError, SourceId, SourceText, World,
+    Begun, Cause, Commit, CommitSink, CommitStamp, CommitTrigger, Event, Halted, Known, MemoryWorld, Program,
+    RunRecord, RunRecordError, Runner, SinkError, SourceId, SourceText, World,
 };
 use space::{Change, ChangeDetail};
 use std::convert::Infallible;
@@ -112,7 +112,12 @@ impl CommitSink for Notes {
 struct Kept;
 
 impl RunRecord for Kept {
-    fn begin_source(&mut self, _: &mut Runner, _: &SourceText<'_>) -> Result<Begun, RunRecordError> {
+    fn begin_source(
+        &mut self,
+        _: &mut Program,
+        _: &mut dyn World,
+        _: &SourceText<'_>,
+    ) -> Result<Begun, RunRecordError> {
         Ok(Begun { id: SourceId(0), known: Known::New })
     }
     fn is_source_of(&self, _: metta::ModuleId, _: &str) -> bool {

@@ -36,7 +36,7 @@ use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
 
-pub(super) use forms::{is_odd, operation_name};
+pub(super) use forms::{is_odd, lowering_of};
 pub(super) use groups::{is_plain_word, list_of};
 
 /// Expressions nested deeper than this are not compiled.
@@ -269,7 +269,7 @@ impl Running<'_> {
             return None;
         }
         let is_compound = head == super::values::COMPOUND;
-        let source = &mut self.runner.variables;
+        let source = self.session.variables();
         let head = match is_compound {
             true => Atom::Variable(source.fresh(names::asked())),
             false => Atom::Symbol(self.m.values.symbol_of(head).clone()),

@@ -1,0 +1,313 @@
+//! Transactions: what a program became since its last commit is handed to the sinks of the run, or undone.
+//!
+//! 1. Changes of spaces and states are in the program's log; what else happened is noted in the program, with the way to undo it.
+//! 2. A `(transaction …)` is a mark: a point to which the program goes back if the transaction fails.
+//! 3. A commit takes everything since the one before, with its causes, and hands it to the sinks, one after the other.
+
+use crate::commit::{Cause, CauseKind, Commit, CommitSink, CommitSinks, CommitTrigger};
+use crate::limits::{Halted, LimitReached};
+use crate::program::Program;
+use crate::program::history::{Event, Reason, SourceId};
+use crate::random::Generator;
+use crate::record::{Begun, History, Known, NO_HISTORY, RunRecord, RunRecordError, SourceText};
+use crate::world::World;
+use space::{Atom, ChangeDetail, ChangeMark, SharedSpace};
+
+/// The transactions of a run, with those who take its commits.
+pub(crate) struct Transactions {
+    record: Option<Box<dyn RunRecord>>,
+    sinks: CommitSinks,
+    /// How much the sinks want to know; inside a `(transaction …)` the log keeps more.
+    keeps: ChangeDetail,
+    causes: Vec<Cause>,
+    current: Option<Cause>,
+    /// The open `(transaction …)` forms, outermost first.
+    open: Vec<Mark>,
+    /// The generators of random numbers as they were at the last commit.
+    generators: Vec<Generator>,
+}
+
+/// A point of a run to which it can go back.
+#[derive(Clone)]
+struct Mark {
+    changes: ChangeMark,
+    noted: usize,
+    generators: Vec<Generator>,
+    /// How many sources had begun.
+    sources: usize,
+}
+
+impl Default for Transactions {
+    fn default() -> Self {
+        Self {
+            record: None,
+            sinks: CommitSinks::default(),
+            keeps: ChangeDetail::Nothing,
+            causes: Vec::new(),
+            current: None,
+            open: Vec::new(),
+            generators: Vec::new(),
+        }
+    }
+}
+
+impl Transactions {
+    /// Puts the run on record: `record` hears of its sources and forms, and the sinks take all commits from now on. What happened
+    /// before is not in them.
+    pub(crate) fn set_record(
+        &mut self,
+        program: &mut Program,
+        record: Box<dyn RunRecord>,
+        sinks: Vec<Box<dyn CommitSink>>,
+    ) {
+        program.set_durable(record.is_durable());
+        self.record = Some(record);
+        sinks.into_iter().for_each(|sink| self.sinks.add(sink));
+        self.begin_noting(program, self.sinks.detail());
+    }
+
+    /// Adds a sink, which takes each commit from now on after the sinks that are there.
+    pub(crate) fn add_sink(&mut self, program: &mut Program, sink: Box<dyn CommitSink>) {
+        let detail = sink.detail();
+        match self.keeps {
+            ChangeDetail::Nothing => self.begin_noting(program, detail),
+            keeps if keeps < detail => {
+                self.keeps = detail;
+                program.log().keep(detail);
+            }
+            _ => {}
+        }
+        self.sinks.add(sink);
+    }
+
+    /// Takes the record away, and drops the sinks.
+    pub(crate) fn take_record(&mut self, program: &mut Program) -> Option<Box<dyn RunRecord>> {
+        self.begin_noting(program, ChangeDetail::Nothing);
+        program.set_durable(false);
+        self.sinks = CommitSinks::default();
+        self.record.take()
+    }
+
+    /// Whether sinks take the commits of the run.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.sinks.is_empty()
+    }
+
+    /// What is on record of the run, if something is.
+    pub(crate) fn record(&self) -> Option<&dyn RunRecord> {
+        self.record.as_deref()
+    }
+
+    /// The same, to be told of what happens.
+    pub(crate) fn record_mut(&mut self) -> Option<&mut (dyn RunRecord + 'static)> {
+        self.record.as_deref_mut()
+    }
+
+    /// Notes this much from now on, and nothing of what has happened so far.
+    fn begin_noting(&mut self, program: &mut Program, keeps: ChangeDetail) {
+        self.keeps = keeps;
+        program.log().keep(ChangeDetail::Nothing);
+        program.log().keep(keeps);
+        self.forget(program);
+        self.current = None;
+        self.generators = program.generators().to_vec();
+    }
+
+    /// Forgets what has happened since the last commit, and the marks.
+    fn forget(&mut self, program: &mut Program) {
+        program.take_events();
+        self.causes.clear();
+        self.open.clear();
+    }
+
+    /// Tells the record that a source begins.
+    ///
+    /// # Errors
+    /// As [`RunRecord::begin_source`]; or a sink has failed.
+    pub(crate) fn begin_source(
+        &mut self,
+        program: &mut Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, RunRecordError> {
+        self.sinks.check()?;
+        match &mut self.record {
+            Some(record) => record.begin_source(program, world, source),
+            None => Ok(Begun { id: SourceId::default(), known: Known::New }),
+        }
+    }
+
+    /// Says what causes the changes to come; gives what caused those before.
+    pub(crate) fn set_cause(&mut self, program: &Program, cause: Option<Cause>) -> Option<Cause> {
+        let before = std::mem::replace(&mut self.current, cause);
+        if let Some(cause) = cause
+            && program.log().keeps() == ChangeDetail::Changes
+        {
+            program.log().set_cause(self.causes.len() as u32);
+            self.causes.push(cause);
+        }
+        before
+    }
+
+    /// The form that is being run.
+    pub(crate) fn current_cause(&self) -> Cause {
+        let unknown = Cause { source: SourceId::default(), kind: CauseKind::Evaluation, offset: 0 };
+        self.current.unwrap_or(unknown)
+    }
+
+    /// A `!` form of the program begins, after this many evaluations; gives where it is to be ended, if the run is one that was
+    /// ended in it from outside.
+    ///
+    /// # Errors
+    /// The run is not to go on.
+    pub(crate) fn begin_evaluation(
+        &mut self,
+        evaluations: u64,
+        form: Cause,
+    ) -> Result<Option<Halted>, RunRecordError> {
+        self.sinks.check()?;
+        self.record.as_mut().map_or(Ok(None), |record| record.begin_evaluation(evaluations, form))
+    }
+
+    /// Ends the transaction and hands it to the sinks.
+    ///
+    /// # Errors
+    /// One of them cannot take it, or ends the run.
+    pub(crate) fn commit(&mut self, program: &mut Program, trigger: CommitTrigger) -> Result<(), RunRecordError> {
+        if self.sinks.is_empty() && self.record.is_none() {
+            return Ok(());
+        }
+        let changes = program.log().take();
+        let mut events = program.take_events();
+        events.extend(generator_events(program.generators(), &mut self.generators));
+        let causes = std::mem::take(&mut self.causes);
+        let (variables, current) = (program.variables().last(), self.current_cause());
+        let commit = Commit { causes, events, changes, variables, trigger, current };
+        // Where nothing is asked and nothing has happened, there is nothing to take.
+        let is_taken = !commit.is_empty() || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked);
+        let taken = if is_taken { self.sinks.take(&commit) } else { Ok(()) };
+        let done = match (taken, &mut self.record) {
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), Some(record)) => record.committed(trigger),
+            (Ok(()), None) => Ok(()),
+        };
+        self.set_cause(program, self.current);
+        done
+    }
+
+    /// Notes that a form was ended from outside. If it was cancelled, what was done since the last commit of a knowledge base is
+    /// undone; gives whether it was.
+    ///
+    /// # Errors
+    /// The record cannot keep that.
+    pub(crate) fn halt(&mut self, program: &mut Program, halted: Halted) -> Result<bool, RunRecordError> {
+        let is_cancelled = !matches!(halted.reason, LimitReached::Heap(_) | LimitReached::Memory(_));
+        if is_cancelled && program.is_durable() {
+            let (changes, generators) = (ChangeMark::default(), self.generators.clone());
+            self.undo_to(program, &Mark { changes, noted: 0, generators, sources: 0 });
+            self.forget(program);
+            self.current = None;
+        }
+        self.record.as_mut().map_or(Ok(()), |record| record.halt(halted))?;
+        Ok(is_cancelled)
+    }
+
+    /// Opens a `(transaction …)`; gives how many are open then.
+    pub(crate) fn open(&mut self, program: &Program) -> usize {
+        program.log().keep(ChangeDetail::Changes);
+        let (changes, noted) = (program.log().mark(), program.noted());
+        let sources = self.record.as_ref().map_or(0, |record| record.sources_begun());
+        self.open.push(Mark { changes, noted, generators: program.generators().to_vec(), sources });
+        self.open.len()
+    }
+
+    /// How many transactions are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Closes the `(transaction …)` that was opened as this one of those open, and all inside it; undoes what they did
+    /// unless it is to be kept, and says whether anything may have been undone.
+    pub(crate) fn close(&mut self, program: &mut Program, depth: usize, keep: bool) -> bool {
+        let Some(mark) = depth.checked_sub(1).and_then(|index| self.open.get(index)).cloned() else { return false };
+        self.open.truncate(depth - 1);
+        if keep {
+            program.log().mark();
+        } else {
+            self.undo_to(program, &mark);
+        }
+        if !self.open.is_empty() {
+            return !keep;
+        }
+        match self.keeps {
+            ChangeDetail::Changes => {}
+            ChangeDetail::Counts => program.log().count_from(mark.changes),
+            ChangeDetail::Nothing => {
+                program.log().keep(ChangeDetail::Nothing);
+                self.forget(program);
+                self.generators.clear();
+            }
+        }
+        !keep
+    }
+
+    fn undo_to(&mut self, program: &mut Program, mark: &Mark) {
+        if let Some(record) = &mut self.record {
+            record.undo_sources(mark.sources);
+        }
+        program.log().undo_to(mark.changes);
+        program.undo_to(mark.noted, &mark.generators);
+    }
+
+    /// The number of the last commit.
+    ///
+    /// # Errors
+    /// A message that says why there is none.
+    pub(crate) fn epoch(&self) -> Result<u64, String> {
+        self.record().and_then(RunRecord::epoch).ok_or_else(nothing_kept)
+    }
+
+    fn history(&mut self) -> Result<&mut dyn History, String> {
+        self.record.as_mut().and_then(|record| record.history()).ok_or_else(nothing_kept)
+    }
+
+    /// A space as it was after a commit.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub(crate) fn as_of(
+        &mut self,
+        program: &mut Program,
+        space: &SharedSpace,
+        epoch: u64,
+    ) -> Result<SharedSpace, String> {
+        self.history()?.as_of(program, space, epoch).map_err(|error| error.to_string())
+    }
+
+    /// Where the atoms of a space that match a pattern come from.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub(crate) fn why(
+        &mut self,
+        program: &mut Program,
+        space: &SharedSpace,
+        pattern: &Atom,
+    ) -> Result<Vec<Reason>, String> {
+        self.history()?.why(program, space, pattern).map_err(|error| error.to_string())
+    }
+}
+
+/// What has become of the generators of random numbers since the last commit, which those of that commit become.
+fn generator_events(now: &[Generator], before: &mut Vec<Generator>) -> Vec<Event> {
+    let changed = now.iter().enumerate().filter(|(number, generator)| before.get(*number) != Some(generator));
+    let event =
+        |(number, generator): (usize, &Generator)| Event::GeneratorSet { number: number as u64, generator: *generator };
+    let events = changed.map(event).collect();
+    now.clone_into(before);
+    events
+}
+
+fn nothing_kept() -> String {
+    NO_HISTORY.to_owned()
+}
