@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 /// A fact that no evaluation looks up.
-const FACT: usize = 0;
+pub(crate) const FACT: usize = 0;
 /// A rule.
 const RULE: usize = 1;
 /// A type, a subtype, a rule of a special form, or what any lookup may match.
@@ -61,7 +61,7 @@ fn class_of_rule(call: Option<&Atom>) -> usize {
 }
 
 /// The class of an expression with this head, if the head says it.
-pub(super) fn classify_head(head: &str) -> Option<usize> {
+pub(crate) fn classify_head(head: &str) -> Option<usize> {
     (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
 }
 
