@@ -152,5 +152,10 @@ pub trait History {
     ///
     /// # Errors
     /// The past is not kept.
-    fn why(&mut self, program: &mut Program, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, RunRecordError>;
+    fn why(
+        &mut self,
+        program: &mut Program,
+        space: &SharedSpace,
+        pattern: &Atom,
+    ) -> Result<Vec<Reason>, RunRecordError>;
 }

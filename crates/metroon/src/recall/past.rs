@@ -57,7 +57,12 @@ impl History for KeptHistory {
         found.ok_or_else(|| format!("{} did not exist after commit {epoch}", space.name()).into())
     }
 
-    fn why(&mut self, program: &mut Program, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, RunRecordError> {
+    fn why(
+        &mut self,
+        program: &mut Program,
+        space: &SharedSpace,
+        pattern: &Atom,
+    ) -> Result<Vec<Reason>, RunRecordError> {
         let last = self.ledger.borrow().epoch;
         Ok(reasons(&self.base, program, space, pattern, last)?)
     }

@@ -62,7 +62,8 @@ impl CommitSink for Subscriber {
 }
 
 /// What was undone is in no commit. Offsets are those of the forms.
-const PROGRAM: &str = "(a 1) (b $x)\n! (add-atom &self (c 2))\n! (transaction (let () (add-atom &self (no)) (Error e no)))
+const PROGRAM: &str =
+    "(a 1) (b $x)\n! (add-atom &self (c 2))\n! (transaction (let () (add-atom &self (no)) (Error e no)))
 ! (transaction (let () (remove-atom &self (a 1)) (add-atom &self d)))\n(e)";
 
 fn expected(name: &str) -> Vec<String> {
@@ -87,10 +88,10 @@ fn base_on(disk: &Arc<dyn Disk>) -> KnowledgeBase {
 #[test]
 fn a_subscriber_sees_every_delta_of_a_run() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
-    let tape = || Tape::on_disk(Arc::new(MemoryDisk::new())).expect("a tape is made");
+    let new_tape = || Tape::on_disk(Arc::new(MemoryDisk::new())).expect("a tape is made");
     for (base, tape) in [(false, false), (true, false), (false, true), (true, true)] {
         let disk: Arc<dyn Disk> = if base { Arc::clone(&disk) } else { Arc::new(MemoryDisk::new()) };
-        let (base, tape) = (base.then(|| base_on(&disk)), tape.then(tape));
+        let (base, tape) = (base.then(|| base_on(&disk)), tape.then(new_tape));
         let has_record = base.is_some() || tape.is_some();
         let world = MemoryWorld::default();
         let mut engine = Engine::remembering(world, base, tape, &Program::default()).expect("the engine begins");
@@ -124,7 +125,8 @@ fn a_sink_that_fails_ends_the_run_and_is_named() {
     let (seen, after) = (Seen::default(), Seen::default());
     engine.add_sink(Box::new(Subscriber { fails_at: Some(1), ..Subscriber::new("the subscriber", &seen) }));
     engine.add_sink(Box::new(Subscriber::new("the one after it", &after)));
-    let RunEnd::Memory(error) = run(&mut engine, "! (add-atom &self (a))\n! (add-atom &self (b))\n! (add-atom &self (c))")
+    let RunEnd::Memory(error) =
+        run(&mut engine, "! (add-atom &self (a))\n! (add-atom &self (b))\n! (add-atom &self (c))")
     else {
         panic!("the run goes on");
     };

@@ -22,11 +22,11 @@ pub use out::Out;
 pub use report::{LoadReport, Skipped};
 pub use words::{Meaning as WordMeaning, Words};
 
-use crate::limits::LimitReached;
 use crate::commit::{Cause, CauseKind, CommitTrigger};
-use crate::record::{Begun, ContentHasher, Known, RunRecord, RunRecordError, SourceContent};
+use crate::limits::LimitReached;
 use crate::program::history::SourceId;
 use crate::program::modules::ModuleId;
+use crate::record::{Begun, ContentHasher, Known, RunRecord, RunRecordError, SourceContent};
 use crate::session::Session;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};

@@ -64,6 +64,7 @@ use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::session::{Session, Statistics};
 use changed_states::ChangedStates;
+pub(crate) use changing::is_word_of_code;
 use choices::{Choice, MemoryFloor};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
 use interpreted::Interpreted;
@@ -75,7 +76,6 @@ use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace, SharedState};
 use std::cell::{Cell, RefCell};
 use types::HeadKind;
-pub(crate) use changing::is_word_of_code;
 pub(crate) use types::{FACT, classify, classify_head};
 use values::{Ceiling, EMPTY, Scope, Values};
 

@@ -9,15 +9,15 @@ mod imports;
 mod sources;
 mod tabling;
 
+use crate::commit::{Cause, CommitTrigger};
 use crate::environment::OpenFile;
 use crate::environment::Stop;
 use crate::evaluate::Evaluators;
 use crate::limits::{FormSteps, Limits};
 use crate::load::Formats;
-use crate::commit::{Cause, CommitTrigger};
-use crate::record::RunRecordError;
 use crate::program::Program;
 use crate::program::modules::ModuleId;
+use crate::record::RunRecordError;
 use crate::tables::Tables;
 use crate::transaction::Transactions;
 use crate::world::World;

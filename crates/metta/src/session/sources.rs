@@ -5,18 +5,18 @@
 //! that does not parse, after everything before it has run.
 
 use super::Session;
+use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::evaluate::{Answer, Evaluate, Evaluator, Evaluators};
 use crate::limits::{FormSteps, Halted, LimitReached};
-use crate::commit::{Cause, CauseKind, CommitTrigger};
-use crate::record::{Begun, Known, RunRecordError, SourceContent, SourceText};
 use crate::names;
 use crate::operation::Operation;
 use crate::program::Undo;
 use crate::program::history::{Event, SourceId};
 use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
+use crate::record::{Begun, Known, RunRecordError, SourceContent, SourceText};
 use crate::stated::Stated;
 use crate::syntax::{Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
 use crate::types;

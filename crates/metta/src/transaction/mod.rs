@@ -160,11 +160,7 @@ impl Transactions {
     ///
     /// # Errors
     /// The run is not to go on.
-    pub(crate) fn begin_evaluation(
-        &mut self,
-        evaluations: u64,
-        form: Cause,
-    ) -> Result<Option<Halted>, RunRecordError> {
+    pub(crate) fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, RunRecordError> {
         self.sinks.check()?;
         self.record.as_mut().map_or(Ok(None), |record| record.begin_evaluation(evaluations, form))
     }
