@@ -143,11 +143,12 @@ impl SharedSpace {
     /// Removes one copy of an atom; returns whether there was one.
     pub fn remove(&self, atom: &Atom) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let class = self.class_of(atom);
+        let live = self.live();
+        let class = (live.content.classify)(atom);
         let note = |row: Row<'_>, number| self.note_row(row, class as u8, Some(number));
-        let is_taken = self.write(|space| space.take_row(atom, note)).is_some();
+        let is_taken = live.content.write(|space| space.take_row(atom, note)).is_some();
         if is_taken {
-            self.count_class(class);
+            live.count_classes(class, 1);
         }
         is_taken
     }
@@ -357,7 +358,8 @@ impl SharedSpace {
 
     /// How often it was changed so far, by class; a changed import counts as the last class.
     pub fn changes(&self) -> [u64; CLASSES] {
-        std::array::from_fn(|class| self.live().content.changes[class].load(Ordering::Relaxed))
+        let changes = &self.live().content.changes;
+        std::array::from_fn(|class| changes[class].load(Ordering::Relaxed))
     }
 
     /// Counts a change of the list of imports.

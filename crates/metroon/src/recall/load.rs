@@ -9,6 +9,9 @@ use metta::{Event, ModuleId, Program, Runner, SourceId};
 use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
 
+/// The serial number of the library's space.
+pub(super) const LIBRARY_SPACE: u64 = 0;
+
 /// The serial number of the program's own space.
 pub(super) const TOP_SPACE: u64 = 1;
 

@@ -2,7 +2,7 @@
 
 use super::knowledge_base::{Committed, KnowledgeBase};
 use super::knowledge_base_error::KnowledgeBaseError;
-use super::load::decode;
+use super::load::{LIBRARY_SPACE, TOP_SPACE, decode};
 use super::record::{AtomRecord, CauseRecord, Record};
 use super::sinks::SharedLedger;
 use metta::{History, Program, Reason, RunRecordError};
@@ -123,10 +123,10 @@ impl Images {
             imports: Vec::new(),
         };
         // The program's own space is there from the beginning, and imports the library.
-        for serial in 0..=1 {
+        for serial in [LIBRARY_SPACE, TOP_SPACE] {
             self.add_space(&mut past, program, serial);
         }
-        past.imports.push((1, 0));
+        past.imports.push((TOP_SPACE, LIBRARY_SPACE));
         if self.is_library_changed {
             self.copy_library(&mut past, program);
         }
@@ -143,7 +143,7 @@ impl Images {
                 into.import(from);
             }
         }
-        let is_past = |space: &&SharedSpace| program.space(0).is_none_or(|library| !library.is_same(space));
+        let is_past = |space: &&SharedSpace| program.space(LIBRARY_SPACE).is_none_or(|library| !library.is_same(space));
         past.image.spaces.values().filter(is_past).for_each(SharedSpace::freeze);
         past.states.iter().for_each(SharedState::freeze);
         Ok(past.image)
@@ -152,7 +152,7 @@ impl Images {
     fn add_space(&mut self, past: &mut ImageBuilder, program: &Program, serial: u64) {
         let Some(live) = program.space(serial) else { return };
         // The library hardly ever changes, and nothing of it is added here then.
-        let space = if serial == 0 {
+        let space = if serial == LIBRARY_SPACE {
             live
         } else {
             let name = format!("as-of-{}({})", past.image.epoch, live.name());
@@ -163,14 +163,14 @@ impl Images {
 
     /// Puts a copy of the library, as it is in a new run, in the place of the live one, which is not to be changed.
     fn copy_library(&mut self, past: &mut ImageBuilder, program: &mut Program) {
-        let Some(live) = program.space(0) else { return };
+        let Some(live) = program.space(LIBRARY_SPACE) else { return };
         let name = format!("as-of-{}({})", past.image.epoch, live.name());
         let copy = SharedSpace::new(self.next_serial(), name, program.terms());
         let fresh = Program::new();
-        if let Some(library) = fresh.space(0) {
+        if let Some(library) = fresh.space(LIBRARY_SPACE) {
             library.atoms(program.variables()).iter().for_each(|atom| copy.add(atom));
         }
-        past.image.spaces.insert(0, copy);
+        past.image.spaces.insert(LIBRARY_SPACE, copy);
     }
 
     fn next_serial(&mut self) -> u64 {

@@ -10,8 +10,7 @@ mod sources;
 mod tabling;
 
 use crate::commit::{Cause, CommitTrigger};
-use crate::environment::OpenFile;
-use crate::environment::Stop;
+use crate::environment::{OpenFile, Stop};
 use crate::evaluate::Evaluators;
 use crate::limits::{FormSteps, Limits};
 use crate::load::Formats;
