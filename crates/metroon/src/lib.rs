@@ -19,16 +19,26 @@
 //! [`MemoryWorld`] a world of texts for tests and embedding. A [`PermittedWorld`] before either refuses what a program may not reach.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod engine;
+mod knowledge_base;
 mod load;
+mod no_world;
 mod permissions;
 mod program;
 mod recall;
 mod system_world;
+mod view;
+mod writer;
 
+pub use answer::Answer;
 pub use engine::Engine;
+pub use knowledge_base::{
+    BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
+};
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
+pub use metta::{EffectKind, EffectRefused, FreezeError, FrozenResults};
 pub use metta::{
     Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
     Statistics,
@@ -39,9 +49,11 @@ pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use permissions::{Permissions, PermittedWorld};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{
-    Change, CommitView, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseReport, LogEntry, SourceWriter, Unsound,
-    Unwritten, View,
+    Change, CommitView, KnowledgeBase as CommitJournal, KnowledgeBaseError, KnowledgeBaseReport, LogEntry,
+    SourceWriter, Unsound, Unwritten, View as History,
 };
 pub use recall::{Difference, RecallError, ReplayEnd, SalvagedKnowledgeBase, Tape, TapeError, TapeReader};
 pub use space::Atom;
 pub use system_world::SystemWorld;
+pub use view::{Reader, View, ViewError};
+pub use writer::WriterError;

@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod bundled;
+mod effects;
+mod handles;
 pub mod interpreter;
 mod limits;
 mod load;
@@ -22,6 +24,7 @@ mod random;
 mod reader;
 mod restore;
 mod runner;
+mod snapshot;
 mod stated;
 pub mod stdlib;
 pub mod syntax;
@@ -32,6 +35,7 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
+pub use effects::{EffectKind, EffectRefused};
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
@@ -40,14 +44,17 @@ pub use load::{
 pub use machine::FrozenResults;
 pub use memory::{
     Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Event, Known, Memory, MemoryError, NO_HISTORY,
-    Reason, SourceContent, SourceId, SourceText,
+    PAST_SERIALS, Reason, SourceContent, SourceId, SourceText,
 };
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use modules::{ModuleError, ModuleId};
 pub use operation::{Call, Native, Operation, OperationSpec, Outcome, Stop};
 pub use random::Generator;
 pub use reader::read_atom;
+pub use region::FreezeError;
 pub use restore::RestoreError;
 pub use runner::{Evaluator, FormAnswer, OnAnswer, Run, RunEnd, Runner, Source, Statistics};
+pub use snapshot::{RunnerSnapshot, SnapshotSpaces};
 pub use tokenizer::Tokenizer;
+pub use transaction::{CommitExtent, OnCommit};
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

@@ -18,6 +18,9 @@ pub type MemoryError = Box<dyn std::error::Error + Send + Sync>;
 /// What is said of the past of a run that keeps none.
 pub const NO_HISTORY: &str = "no history is kept of this run; name a knowledge base with --kb DIR";
 
+/// Spaces and states of the past have serial numbers from here on, which others never reach.
+pub const PAST_SERIALS: u64 = 1 << 63;
+
 /// A source of a run, as numbered by the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);
@@ -292,6 +295,11 @@ pub trait Memory {
 
     /// The number of the last commit; `None` if commits are not counted here.
     fn epoch(&self) -> Option<u64>;
+
+    /// One number for all that the run holds after the last commit; `None` if none is kept.
+    fn state_hash(&self) -> Option<u128> {
+        None
+    }
 
     /// A space as it was after a commit.
     ///

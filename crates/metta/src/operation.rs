@@ -1,5 +1,6 @@
 //! Native functions: operations that MeTTa programs call and Rust carries out.
 
+use crate::effects::{self, EffectRefused};
 use crate::limits::LimitReached;
 use crate::modules::ModuleId;
 use crate::runner::Runner;
@@ -29,6 +30,8 @@ pub enum Stop {
     World(crate::world::WorldError),
     /// A form that was run inside the one that is being run was told to end.
     Limit(LimitReached),
+    /// A runner of a snapshot does not carry out an operation.
+    Effect(EffectRefused),
     /// The memory of the run failed.
     Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
@@ -196,6 +199,11 @@ impl Operation {
     pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SharedSpace) -> Outcome {
         if let Some(limit) = runner.form_steps.act() {
             return Outcome::Stop(Stop::Limit(limit));
+        }
+        if runner.view.is_some()
+            && let Some(refused) = effects::refuse(self.name, arguments)
+        {
+            return Outcome::Stop(Stop::Effect(refused));
         }
         let mut call = Call { runner, head, arguments, home: self.home, context };
         let elements: usize = arguments.iter().filter_map(Atom::children).map(<[Atom]>::len).sum();

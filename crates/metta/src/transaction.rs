@@ -1,6 +1,7 @@
 //! What a run has done since its last commit, and how to undo it.
 
 use crate::bundled::generator_number;
+use crate::handles::{exchange, grounded_in};
 use crate::limits::{Halted, LimitReached};
 use crate::memory::{Cause, CauseKind, Commit, CommitTrigger, Event, MemoryError, NO_HISTORY, Reason, SourceId};
 use crate::modules::ModuleId;
@@ -10,8 +11,7 @@ use crate::runner::Runner;
 use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::FxHashMap;
-use space::canonical::{self, Unresolved};
-use space::{Atom, ChangeDetail, ChangeMark, Grounded, SharedSpace};
+use space::{Atom, Change, ChangeDetail, ChangeKind, ChangeMark, Changes, Grounded, SharedSpace};
 
 /// What happened since the last commit, beside the changes that the spaces' log notes.
 #[derive(Default)]
@@ -33,6 +33,30 @@ struct Mark {
     generators: Vec<Generator>,
     /// How many sources had begun.
     sources: usize,
+}
+
+/// What a commit may have changed beside the atoms of spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitExtent {
+    /// Whether a state was made or set.
+    pub states: bool,
+    /// Whether modules, their words or their imports changed, or settings.
+    pub program: bool,
+}
+
+/// Is told of each commit that changed something, after the memory has kept it.
+pub type OnCommit = Box<dyn FnMut(&mut Runner, CommitExtent)>;
+
+impl CommitExtent {
+    fn new(happened: &[(Option<Event>, Undo)], changes: &Changes) -> Self {
+        let is_of_program = |undo: &Undo| !matches!(undo, Undo::Nothing | Undo::Space | Undo::State);
+        let is_set = |change: &Change| matches!(change.kind, ChangeKind::Set { .. });
+        let states = happened.iter().any(|(_, undo)| matches!(undo, Undo::State));
+        Self {
+            states: states || changes.changes.iter().any(is_set),
+            program: happened.iter().any(|(_, undo)| is_of_program(undo)),
+        }
+    }
 }
 
 /// How to undo an event.
@@ -96,14 +120,27 @@ impl Runner {
         let Some(mut memory) = self.memory.take() else { return Ok(()) };
         let changes = self.log.take();
         let happened = std::mem::take(&mut self.pending.happened);
+        let extent = self.on_commit.is_some().then(|| CommitExtent::new(&happened, &changes));
         let mut events: Vec<Event> = happened.into_iter().filter_map(|(event, _)| event).collect();
         events.extend(self.generator_events());
         let causes = std::mem::take(&mut self.pending.causes);
         let commit = Commit { causes, events, changes, variables: self.variables.last() };
+        // A word for a value of this process is no event of a commit.
+        let is_told = !commit.is_empty() || extent.is_some_and(|extent| extent.program);
         let done = memory.commit(commit, trigger, self.current_cause());
         self.memory = Some(memory);
         self.set_cause(self.pending.current);
+        if done.is_ok() && is_told {
+            self.tell_of_commit(extent);
+        }
         done
+    }
+
+    /// Tells of a commit that the memory has kept.
+    fn tell_of_commit(&mut self, extent: Option<CommitExtent>) {
+        let Some((mut on_commit, extent)) = self.on_commit.take().zip(extent) else { return };
+        on_commit(self, extent);
+        self.on_commit = Some(on_commit);
     }
 
     /// The form that is being run.
@@ -262,27 +299,15 @@ impl Runner {
 
     /// A result of a transaction that was undone, with symbols for the spaces, states and other things in it that were
     /// made there: they are no more, and their numbers will be given again.
-    pub(crate) fn without_undone(&self, atom: &Atom) -> Atom {
+    pub fn without_undone(&self, atom: &Atom) -> Atom {
         let values = grounded_in(atom);
         if values.iter().all(|value| self.is_known(value)) {
             return atom.clone();
         }
-        let kept = |unresolved: &Unresolved<'_>| {
-            let (value, atom) =
-                values.iter().map(|value| (*value, Atom::Grounded((*value).clone()))).find(|(value, _)| {
-                    match (unresolved, value) {
-                        (Unresolved::Space(serial), Grounded::Space(space)) => *serial == space.serial(),
-                        (Unresolved::State(serial), Grounded::State(state)) => *serial == state.serial(),
-                        (Unresolved::Host(identity), Grounded::Host(value)) => *identity == value.identity(),
-                        _ => false,
-                    }
-                })?;
-            Some(if self.is_known(value) { atom } else { Atom::symbol(&atom.to_string()) })
-        };
-        let (mut bytes, mut variables) = (Vec::new(), Vec::new());
-        canonical::encode_naming(atom, &mut bytes, |variable| variables.push(variable.clone()));
-        let variable = |number: u32| variables[number as usize].clone();
-        canonical::decode_naming(&bytes, variable, kept).expect("what was encoded decodes")
+        exchange(atom, |value| {
+            let atom = Atom::Grounded(value.clone());
+            if self.is_known(value) { atom } else { Atom::symbol(&atom.to_string()) }
+        })
     }
 
     /// Whether something that only a run knows was made by this one and is there.
@@ -315,7 +340,8 @@ impl Runner {
     /// # Errors
     /// A message that says why there is none.
     pub(crate) fn epoch(&self) -> Result<u64, String> {
-        self.memory.as_ref().and_then(|memory| memory.epoch()).ok_or_else(nothing_kept)
+        let epoch = self.view.map_or_else(|| self.memory.as_ref()?.epoch(), |view| view.epoch);
+        epoch.ok_or_else(nothing_kept)
     }
 
     /// A space as it was after a commit.
@@ -339,21 +365,6 @@ impl Runner {
         self.memory = Some(memory);
         found.map_err(|error| error.to_string())
     }
-}
-
-/// The grounded values in an atom.
-fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
-    let mut found = Vec::new();
-    let mut work = vec![atom];
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Symbol(_) | Atom::Variable(_) => {}
-            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Grounded(value) => found.push(value),
-            Atom::Expression(expression) => work.extend(expression.children()),
-        }
-    }
-    found
 }
 
 fn nothing_kept() -> String {

@@ -15,6 +15,7 @@ mod knowledge_base_error;
 mod load;
 mod past;
 mod pieces;
+mod read_only;
 mod record;
 mod recording;
 mod replaying;
@@ -31,6 +32,7 @@ pub use knowledge_base_error::KnowledgeBaseError;
 pub use replaying::{Difference, ReplayEnd};
 pub use salvage::SalvagedKnowledgeBase;
 pub use tape::{Tape, TapeError, TapeReader};
+pub(crate) use view::shown;
 pub use view::{Change, CommitView, KnowledgeBaseReport, LogEntry, Unsound, View};
 pub use written::{SourceWriter, Unwritten};
 
@@ -742,6 +744,10 @@ impl Memory for Recall {
 
     fn epoch(&self) -> Option<u64> {
         self.base.as_ref().map(|_| self.epoch)
+    }
+
+    fn state_hash(&self) -> Option<u128> {
+        Some(self.hash.value())
     }
 
     fn as_of(&mut self, runner: &mut Runner, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError> {

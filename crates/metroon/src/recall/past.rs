@@ -4,7 +4,7 @@ use super::knowledge_base::{Committed, KnowledgeBase};
 use super::knowledge_base_error::KnowledgeBaseError;
 use super::load::decode;
 use super::record::{AtomRecord, CauseRecord, Record};
-use metta::{MemoryWorld, Reason, Runner};
+use metta::{MemoryWorld, PAST_SERIALS, Reason, Runner};
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace, SharedState, Symbol, canonical};
 use std::collections::VecDeque;
@@ -135,7 +135,7 @@ impl Images {
 
     fn next_serial(&mut self) -> u64 {
         self.made += 1;
-        1 << 63 | self.made
+        PAST_SERIALS | self.made
     }
 
     fn apply(&mut self, past: &mut ImageBuilder, runner: &mut Runner, record: Record<'_>) -> Result<(), String> {

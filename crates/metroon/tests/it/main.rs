@@ -17,3 +17,4 @@ mod power;
 mod regressions;
 mod system_world;
 mod tapes;
+mod threads;

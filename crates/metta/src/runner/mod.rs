@@ -7,6 +7,7 @@
 mod imports;
 
 use crate::bundled;
+use crate::effects::{EffectRefused, Viewed};
 use crate::interpreter::{self, Answer};
 use crate::limits::{FormSteps, LimitReached, Limits};
 use crate::load::Formats;
@@ -23,7 +24,7 @@ use crate::stdlib;
 use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
 use crate::tables::{self, Tables};
 use crate::tokenizer::Tokenizer;
-use crate::transaction::{Pending, Undo};
+use crate::transaction::{OnCommit, Pending, Undo};
 use crate::types;
 use crate::world::{World, WorldError};
 use region::FreezeError;
@@ -71,6 +72,8 @@ pub enum RunEnd {
     NotParsed,
     /// The world failed: the output can take no more.
     World(WorldError),
+    /// A view does not carry out an operation: see [`Runner::of_snapshot`].
+    Effect(EffectRefused),
     /// The memory of the run failed: what follows could not be remembered.
     Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
@@ -167,7 +170,7 @@ pub struct Runner {
     pub(crate) terms: SharedTerms,
     /// Native functions that were looked up by identity.
     pub(crate) operations: FxHashMap<String, Atom>,
-    base_tokens: Arc<Tokenizer>,
+    pub(crate) base_tokens: Arc<Tokenizer>,
     pub(crate) names: FxHashMap<String, ModuleId>,
     pub(crate) machine: Option<Box<Machine>>,
     /// What states held before native functions changed them while the machine was at work.
@@ -179,7 +182,7 @@ pub struct Runner {
     pub(crate) frozen: Option<Result<FrozenResults, FreezeError>>,
     evaluator: Evaluator,
     only_defines: bool,
-    settings: FxHashMap<String, Atom>,
+    pub(crate) settings: FxHashMap<String, Atom>,
     /// What calls of tabled functions have come to.
     pub(crate) tables: Tables,
     depth_set: Option<usize>,
@@ -201,6 +204,10 @@ pub struct Runner {
     keeps_hashes: bool,
     pub(crate) pending: Pending,
     pub(crate) memory: Option<Box<dyn Memory>>,
+    /// Is told of each commit.
+    pub(crate) on_commit: Option<OnCommit>,
+    /// Of what it is a view, if it is one.
+    pub(crate) view: Option<Viewed>,
     /// The steps of the `!` of the program that is being run.
     pub(crate) form_steps: FormSteps,
     /// Whether the process counts what it allocates, so that all memory of a `!` is known.
@@ -233,7 +240,18 @@ impl Runner {
         for name in missing {
             tokens.forget(name);
         }
-        let mut runner = Self {
+        let mut runner = Self::without_modules(world, Arc::new(tokens), missing);
+        runner.load_library(missing);
+        runner.add_module(TOP.to_owned(), String::new(), None);
+        for name in missing {
+            runner.modules[1].tokenizer.forget(name);
+        }
+        runner
+    }
+
+    /// A runner that has no module yet, whose words begin with these.
+    pub(crate) fn without_modules(world: Box<dyn World>, base_tokens: Arc<Tokenizer>, missing: &[&str]) -> Self {
+        Self {
             variables: VariableSource::default(),
             limits: Limits::default(),
             world,
@@ -241,7 +259,7 @@ impl Runner {
             bundled: bundled::State::without(missing),
             terms: Terms::shared(),
             operations: FxHashMap::default(),
-            base_tokens: Arc::new(tokens),
+            base_tokens,
             names: FxHashMap::default(),
             machine: None,
             changed_states: machine::ChangedStates::default(),
@@ -263,18 +281,14 @@ impl Runner {
             keeps_hashes: false,
             pending: Pending::default(),
             memory: None,
+            on_commit: None,
+            view: None,
             form_steps: FormSteps::default(),
             counts_memory: region::memory::is_counted(),
             ended_inside: None,
             statistics: Statistics::default(),
             interpreted: machine::Interpreted::default(),
-        };
-        runner.load_library(missing);
-        runner.add_module(TOP.to_owned(), String::new(), None);
-        for name in missing {
-            runner.modules[1].tokenizer.forget(name);
         }
-        runner
     }
 
     fn load_library(&mut self, missing: &[&str]) {
@@ -430,6 +444,9 @@ impl Runner {
         self.limits.set_ceiling(2 * source.text.len());
         let parsed = syntax::parse_with_flaw(source.text, source.flaw);
         self.limits.interrupt.set_ceiling(None);
+        if self.view.is_some() && parsed.forms_before_error().iter().any(|form| !form.bang) {
+            return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: parsed.diagnostics };
+        }
         self.run_in(ModuleId(1), source.origin, source.file, &parsed, answer)
     }
 
@@ -526,6 +543,7 @@ impl Runner {
             self.end_transaction(&found)?;
             match &found.stop {
                 Some(Stop::World(error)) => return Ok(RunEnd::World(error.clone())),
+                Some(Stop::Effect(refused)) => return Ok(RunEnd::Effect(refused.clone())),
                 Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(Arc::clone(error))),
                 Some(Stop::Limit(_)) | None => {}
             }
