@@ -70,7 +70,7 @@ async function startMetroon({ cassette, mode, options = [], allowEmpty = false, 
 
 function nothing(cassette, { connections }) {
   return connections > 0
-    ? 'metroon: a client came to the proxy and asked nothing, most likely since it does not trust the proxy\'s certificate\n'
+    ? 'metroon: a client connected to the proxy and asked nothing, most likely since it does not trust the proxy\'s certificate\n'
       + 'help: have it trust the file that the member `ca` names'
     : `metroon: the proxy saw no request, so nothing is in ${cassette} for it\n`
       + 'help: if one was made, its client goes past the proxy: tell it of the members `proxy` and `ca`; if none is to be made, '

@@ -1,4 +1,4 @@
-//! What is not recorded: whoever leaves exchanges out says why, and how many there were.
+//! What is not recorded: a recorder that leaves exchanges out says why, and how many there were.
 //!
 //! A [`Filter`] is a list of [conditions](LeaveOutRule) with a reason each. An exchange that meets all of one of them is left out, and is
 //! counted under its reason on the cassette: [`Cassette::left_out`](crate::Cassette::left_out) has the counts, and `metroon cassette stats` shows

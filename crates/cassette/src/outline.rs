@@ -44,7 +44,7 @@ pub struct BodyFragment<'r> {
 pub struct BodyReader<'t> {
     bytes: usize,
     chunks: std::vec::IntoIter<Chunk>,
-    /// What is left of the chunk at hand.
+    /// What is left of the current chunk.
     chunk: Chunk,
     source: FragmentSource<'t>,
 }
@@ -57,7 +57,7 @@ enum FragmentSource<'t> {
         sealed: &'t SealedFile,
         pieces: std::vec::IntoIter<u32>,
         block: Option<(u32, Cow<'t, [u8]>)>,
-        /// What is left of the piece at hand, in the block.
+        /// What is left of the current piece, in the block.
         rest: Range<usize>,
     },
 }

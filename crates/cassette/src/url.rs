@@ -33,7 +33,7 @@ pub(crate) fn unescaped(piece: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// A path with escapes in the one form that RFC 3986, section 6.2.2, prefers: none where none is needed, else capitals.
-/// `%2F` stays, since it is no `/`.
+/// `%2F` stays, since it is not a `/`.
 pub(crate) fn normalized_path(path: &[u8]) -> Cow<'_, [u8]> {
     if !path.contains(&b'%') {
         return Cow::Borrowed(path);

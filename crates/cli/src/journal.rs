@@ -164,7 +164,7 @@ fn shown(frame: &Frame<'_>, with_bytes: bool) -> String {
     line
 }
 
-/// Bytes as text on one line. What is no text is written `\xNN`, what cannot be seen as in a Rust string.
+/// Bytes as text on one line. Bytes that are not text are written `\xNN`, characters that cannot be seen as in a Rust string.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {

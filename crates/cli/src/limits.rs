@@ -124,7 +124,7 @@ impl MemoryGuard {
         let form = self.0.get().and_then(Interrupt::ceiling).map(|most| most.saturating_add(SLACK));
         let whole = limits.memory.map(half_as_much_again);
         if form.into_iter().chain(whole).any(|most| now > most) {
-            // What is allocated and was not written to yet is no memory yet.
+            // What is allocated and was not written to yet is not memory yet.
             now = resident().map_or(now, |resident| resident.min(now));
         }
         if let (Some(most), Some(_)) = (limits.memory, whole.filter(|most| now > *most)) {

@@ -170,7 +170,7 @@ fn say_skipped(file: &str, skipped: &Skipped) {
 
 /// Tells why a file was not loaded to its end.
 fn failed(file: &str, failure: &LoadFailure, epoch: Option<u64>) -> End {
-    // What is no regular file was read, and cannot be read again.
+    // A file that is not a regular one was read, and cannot be read again.
     let advice = if Path::new(file).is_file() { "; load the file again to go on" } else { "" };
     let help = |epoch: Option<u64>| format!("commit {} stands{advice}", epoch.unwrap_or_default());
     match failure {

@@ -29,7 +29,7 @@ impl Out {
 }
 
 fn not_written(error: &io::Error) -> End {
-    // A reader that has seen enough is no failure.
+    // A reader that has seen enough is not a failure.
     if error.kind() == ErrorKind::BrokenPipe {
         return End::Fine;
     }

@@ -9,7 +9,7 @@ use std::io;
 /// What a program may reach.
 #[derive(Debug, Args)]
 pub(crate) struct PermissionArguments {
-    /// Let the programs read no file, write none and read no environment variable, but for what --allow names; for
+    /// Let the programs read no file, write none and read no environment variable, except what --allow names; for
     /// programs of others. They may import what lies in the folder of their file and below
     #[arg(long)]
     pub(crate) deny_all: bool,

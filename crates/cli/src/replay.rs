@@ -51,7 +51,7 @@ fn replay_run(arguments: &ReplayArguments) -> End {
     limit(&mut engine, &mut program, &limits);
     guard.watch(&mut engine);
     watch_for_interrupts(&mut engine, limits.timeout, &heard);
-    // What the recorded run came to is no failure of its replay.
+    // An error of the recorded run is not a failure of its replay.
     let _ = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
     heard.set();
     let (commits, ended) = engine.replayed().unwrap_or_default();

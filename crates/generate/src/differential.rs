@@ -94,7 +94,8 @@ pub fn seeds(usual: Range<u64>) -> Range<u64> {
 /// Anything else; the message says what is wanted.
 pub fn range(text: &str) -> Result<Range<u64>, String> {
     let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-    ends.map(|(from, to)| from..to).ok_or_else(|| format!("{text} is no range of seeds; write A..B, such as 0..1000"))
+    ends.map(|(from, to)| from..to)
+        .ok_or_else(|| format!("{text} is not a range of seeds; write A..B, such as 0..1000"))
 }
 
 impl fmt::Display for Difference {

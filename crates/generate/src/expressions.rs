@@ -1,4 +1,4 @@
-//! Expressions that come to a value of a kind, and have no effects but to print.
+//! Expressions whose value is of a kind, and which have no effects except printing.
 
 use crate::features::Feature;
 use crate::functions::{Function, call};
@@ -7,7 +7,7 @@ use crate::writer::Writer;
 
 type Form = fn(&mut Writer, Kind, usize) -> String;
 
-/// Forms that come to any kind.
+/// Forms whose value is of any kind.
 const GENERAL: &[(Feature, Form)] = &[
     (Feature::Core, Writer::call),
     (Feature::Core, Writer::call),
@@ -79,7 +79,7 @@ impl Writer {
         self.special(kind, depth - 1)
     }
 
-    /// A form that comes to this kind only.
+    /// A form whose value is of this kind only.
     fn special(&mut self, kind: Kind, depth: usize) -> String {
         match kind {
             Kind::Number => self.choose(NUMBERS)(self, kind, depth),
@@ -258,7 +258,7 @@ impl Writer {
         })
     }
 
-    /// A minimal instruction that comes to something, and what that is.
+    /// A minimal instruction that has a value, and what that is.
     pub(crate) fn code(&mut self) -> (Kind, String) {
         let kind = self.kind();
         // To evaluate an unbound variable is to ask for every rule there is, the library's included.

@@ -23,7 +23,7 @@ features! {
     Curried "curried" "Rules whose head is an expression: `(= ((f $x) $y) …)`.",
     Dependent "dependent" "Types that hold values: `(-> (Vec $t (S $n)) $t)`.",
     Errors "errors" "Error values that are passed around.",
-    Floats "floats" "Numbers that are no integers.",
+    Floats "floats" "Numbers that are not integers.",
     HigherOrder "higher-order" "Functions as arguments.",
     IllTyped "ill-typed" "Arguments of another kind than expected, wrong numbers of them.",
     Match "match" "Facts and queries, conjunctions among them.",
@@ -99,7 +99,7 @@ impl Features {
     /// Reads a list such as `types,match` (these alone) or `-types,-match` (the set without these).
     ///
     /// # Errors
-    /// A word that is no feature; the message lists them.
+    /// A word that is not a feature; the message lists them.
     pub fn narrowed(self, words: &str) -> Result<Self, String> {
         let words: Vec<&str> = words.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
         let begin = if words.iter().all(|word| word.starts_with('-')) { self } else { Self::core() };
@@ -125,7 +125,7 @@ fn named(word: &str) -> Result<Feature, String> {
     let found = FEATURES.iter().find(|(_, known)| *known == word).map(|(feature, _)| *feature);
     found.ok_or_else(|| {
         let words: Vec<&str> = FEATURES.iter().map(|(_, word)| *word).collect();
-        format!("{word} is no feature of generated programs; they are {}", words.join(", "))
+        format!("{word} is not a feature of generated programs; they are {}", words.join(", "))
     })
 }
 
@@ -140,7 +140,9 @@ mod tests {
         assert_eq!(only, Features::core().with(Feature::Types).with(Feature::Match));
         assert!(!all.narrowed("-types").unwrap().has(Feature::Types));
         assert!(all.narrowed("-types").unwrap().has(Feature::Match));
-        assert!(all.narrowed("typs").unwrap_err().contains("typs is no feature") && all.narrowed("").unwrap() == all);
+        assert!(
+            all.narrowed("typs").unwrap_err().contains("typs is not a feature") && all.narrowed("").unwrap() == all
+        );
         assert!(all.narrowed("-core").unwrap().has(Feature::Core));
     }
 }

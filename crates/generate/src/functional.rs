@@ -116,7 +116,7 @@ impl Writer {
         self.rule(&format!("({name} $g (Cons $h $t))"), &step);
     }
 
-    /// A function that comes to a function.
+    /// A function whose value is a function.
     pub(crate) fn returning(&mut self) {
         let parameter = self.kind();
         let name = self.function(vec![parameter], Kind::Function, true);

@@ -1,7 +1,7 @@
 //! Words of the library where nobody expects them: `Error` and `Empty` as data and as heads, expressions with types of their own,
 //! functions of the library on arguments they are not made for, arguments that bind what stands beside them.
 //!
-//! These lines stand behind a program, of functions and dice of their own: the same seed without them is the same program.
+//! These lines follow a program, with functions and dice of their own: the same seed without them is the same program.
 
 use crate::Dice;
 

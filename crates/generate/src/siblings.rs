@@ -2,7 +2,7 @@
 //! that are changed between rules, code in facts, long expressions.
 //!
 //! Engines that try alternatives in another order print something else, so these lines are for evaluators that promise one
-//! order. They stand behind a program, of functions and dice of their own: the same seed without them is the same program.
+//! order. They follow a program, with functions and dice of their own: the same seed without them is the same program.
 
 use crate::Dice;
 

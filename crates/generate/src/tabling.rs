@@ -11,7 +11,7 @@ pub(crate) fn tabled(program: &str, seed: u64) -> String {
     let mut names: Vec<String> = lines.iter().filter_map(|line| defined(line)).collect();
     names.sort();
     names.dedup();
-    // How often an effect happens is no promise: only which answers there are.
+    // How often an effect happens is not promised: only which answers there are.
     let has_effects =
         lines.iter().any(|line| line.starts_with("(= ") && EFFECTS.iter().any(|word| line.contains(word)));
     if has_effects || dice.one_in(2) {

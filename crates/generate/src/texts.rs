@@ -10,7 +10,7 @@ impl Writer {
         self.dice.pick(TEXTS).to_owned()
     }
 
-    /// Something that comes to a text.
+    /// Something whose value is a text.
     pub(crate) fn made_text(&mut self, depth: usize) -> String {
         let (one, other) = (self.kind(), self.kind());
         match self.dice.below(4) {

@@ -1,6 +1,6 @@
 //! A program on its way: what was declared so far, what is in scope, and the forms written.
 //!
-//! Programs terminate by construction, but for what ill-typed arguments and rules changed at run time can do:
+//! Programs terminate by construction, except for what ill-typed arguments and rules changed at run time can do:
 //! 1. Functions are numbered; the body of one calls functions of lower numbers only, and itself in one of the ways in
 //!    [`functions`](crate::functions), each on something smaller.
 //! 2. A call with unbound variables is to a function that does not recur, or carries fuel.

@@ -127,7 +127,7 @@ pub enum Warning {
         segment: String,
         /// Where the cut is.
         offset: u64,
-        /// How many bytes lay behind it.
+        /// How many bytes followed it.
         bytes: u64,
     },
     /// One of a segment's two slots was damaged; the other served.

@@ -45,7 +45,7 @@ pub struct Progress {
 
 /// An append-only log of frames, open for writing.
 ///
-/// Nothing keeps a second program from opening a folder as well, which would ruin it: whoever owns it has the lock file.
+/// Nothing keeps a second program from opening a folder as well, which would ruin it: its owner has the lock file.
 ///
 /// ```
 /// use journal::simulated::SimulatedDisk;
@@ -306,7 +306,7 @@ impl Journal {
         state
     }
 
-    /// A round has ended. Whoever sleeps is woken, or sleeps for a round that one of the woken will lead: of those who sleep
+    /// A round has ended. A caller that sleeps is woken, or sleeps for a round that one of the woken will lead: of those that sleep
     /// for the next, each leads it when it wakes, unless somebody else does.
     fn wake(&self, state: &State) {
         let (this, next) = (turn(state.round), turn(state.round + 1));

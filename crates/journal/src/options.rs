@@ -63,7 +63,7 @@ impl Options {
 
     /// How durable the beginning of a new journal is made when it is opened: its header, its notes and its name. With less than
     /// [`Durability::Fsync`], which is usual, nobody waits for the disk; the first sync makes it durable. A power failure before
-    /// that may leave a file that is no journal, or none. With [`Durability::None`] it gets all three with the first write or sync,
+    /// that may leave a file that is not a journal, or no file. With [`Durability::None`] it gets all three with the first write or sync,
     /// and leaves nothing if there is none.
     #[must_use]
     pub fn beginning(mut self, durability: Durability) -> Self {

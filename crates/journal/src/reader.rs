@@ -97,7 +97,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// A reader that gives the frame at this place next, found at once. The place behind the last frame, which
+    /// A reader that gives the frame at this place next, found at once. The place after the last frame, which
     /// [`Reader::place`] gave, is allowed, and found by a walk through its segment.
     ///
     /// # Errors

@@ -132,7 +132,7 @@ fn examine(segment: &Segment) -> Result<Tail, Trouble> {
     Ok(Tail { end, synced, length: segment.file.length()?, slots, newest })
 }
 
-/// Steps from frame to frame; gives what is wrong behind the last, and how far frames say that the segment is synced.
+/// Steps from frame to frame; gives what is wrong after the last, and how far frames say that the segment is synced.
 fn walk(segment: &Segment, scan: &mut Scan, slots: &Slots) -> Result<(Flaw, u64), Trouble> {
     let mut check = SlotCheck::new(slots);
     let mut synced = FRAMES_AT;

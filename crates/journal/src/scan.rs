@@ -40,14 +40,14 @@ pub(crate) struct Scan {
     window: Window,
     salt: Salt,
     at: Mark,
-    /// Whether `at.chain` is what the next frame has to continue. It is not behind damage.
+    /// Whether `at.chain` is what the next frame has to continue. It is not after damage.
     is_linked: bool,
     /// The frame that was passed last.
     last: Mark,
     last_header: Option<FrameHeader>,
 }
 
-/// A frame found behind damage.
+/// A frame found after damage.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) offset: u64,
@@ -118,7 +118,7 @@ impl Scan {
         self.is_linked = false;
     }
 
-    /// Goes on at a frame behind damage.
+    /// Goes on at a frame after damage.
     pub(crate) fn jump(&mut self, found: Found) {
         self.at.offset = found.offset;
         self.at.frames = found.number;
@@ -150,7 +150,7 @@ impl Scan {
         Ok(header.filter(|header| header.number >= self.at.frames))
     }
 
-    /// Whether a frame behind this place says that the segment was synced beyond it.
+    /// Whether a frame after this place says that the segment was synced beyond it.
     pub(crate) fn is_synced_beyond(&mut self, file: &NamedFile) -> Result<bool, Failure> {
         let mut from = self.at.offset + 1;
         while let Some(found) = self.find(file, from)? {

@@ -5,7 +5,7 @@
 //! 1. A file under a segment's name has a durable header and two slots that were once durable: it is written and synced
 //!    under another name first, then renamed, and only then does anything rely on it. The first segment of a journal that was
 //!    [asked](crate::Options::beginning) not to wait has them with its first sync; nothing in it is acknowledged as durable before.
-//! 2. When a segment is followed by another, all of it is synced and it is never written again, but for the note that
+//! 2. When a segment is followed by another, all of it is synced and it is never written again, except the note that
 //!    it is continued.
 //! 3. What a slot says has been true since before it was written.
 
@@ -67,7 +67,7 @@ pub(crate) fn create_empty(folder: &Folder, segment: u64) -> Result<NamedFile, F
     folder.create(&unfinished_name_of(segment))
 }
 
-/// Begins a segment, as durably as the system makes it by itself. Whoever syncs it first has to sync its name as well.
+/// Begins a segment, as durably as the system makes it by itself. The first sync of it has to sync its name as well.
 pub(crate) fn begin(folder: &Folder, file: &mut NamedFile, header: &Header) -> Result<(), Failure> {
     file.write(0, &encode_beginning(header))?;
     folder.rename(file, &name_of(header.segment))
@@ -222,7 +222,7 @@ impl SlotCheck {
     }
 }
 
-/// Reads both slots; again if neither is valid, since whoever is writing may have been met at work.
+/// Reads both slots; again if neither is valid, since a writer may have been met at work.
 pub(crate) fn read_slots(file: &NamedFile, salt: Salt, segment: u64) -> Result<Slots, Failure> {
     let mut slots = Slots::default();
     for _ in 0..SLOT_READS_MAX {

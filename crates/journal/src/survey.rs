@@ -8,7 +8,7 @@
 //! 3. A whole frame whose chain value does not fit is given, and noted: either it or a frame before it was exchanged.
 //! 4. In the last segment, bytes that are not a frame and were never synced are a torn tail, as they are when the journal is opened.
 //!
-//! Nothing is written. Cost: a pass over all bytes, and another over those that are skipped, but for holes of a file.
+//! Nothing is written. Cost: a pass over all bytes, and another over those that are skipped, except holes of a file.
 
 use crate::chain::Chain;
 use crate::disk::Access;
@@ -28,7 +28,7 @@ use std::ops::Range;
 pub struct Lost {
     /// What is wrong where.
     pub damage: Damage,
-    /// How many bytes from there on are no frames.
+    /// How many bytes from there on are not frames.
     pub bytes: u64,
     /// The numbers of the frames that were lost by it, as far as what follows tells; maybe none.
     pub frames: Range<u64>,
@@ -240,12 +240,12 @@ impl<E: From<Failure>> Surveyor<'_, E> {
             }
             return Ok(Step::End);
         }
-        // Whoever is writing may have completed it by now.
+        // The writer may have completed it by now.
         scan.forget();
         scan.step(&segment.file)
     }
 
-    /// Goes past bytes that were synced and are no frame, and notes them; whether there is something behind them.
+    /// Goes past bytes that were synced and are not a frame, and notes them; whether something follows them.
     fn pass(&mut self, segment: &Segment, certain: &Certain, scan: &mut Scan, flaw: Flaw) -> Result<bool, Failure> {
         let at = scan.at();
         let damage = segment.damage(at.offset, flaw);

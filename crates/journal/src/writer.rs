@@ -45,7 +45,7 @@ enum Beginning {
 }
 
 impl Writer {
-    /// Goes on at `end`, up to which everything is durable and behind which the file has nothing. `newest` is the note that
+    /// Goes on at `end`, up to which everything is durable and after which the file has nothing. `newest` is the note that
     /// counts; it is settled if the other says the same.
     pub(crate) fn new(folder: Folder, header: &Header, file: NamedFile, notes: (Slot, bool), end: Mark) -> Self {
         let (newest, is_settled) = notes;

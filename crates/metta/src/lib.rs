@@ -14,6 +14,7 @@ mod handles;
 pub mod interpreter;
 mod limits;
 mod load;
+mod lowering;
 mod machine;
 mod memory;
 mod memory_world;
@@ -22,6 +23,7 @@ pub mod names;
 mod operation;
 mod random;
 mod reader;
+mod refusal;
 mod restore;
 mod runner;
 mod snapshot;
@@ -35,12 +37,13 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
-pub use effects::{EffectKind, EffectRefused};
+pub use effects::Effects;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,
 };
+pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
 pub use machine::FrozenResults;
 pub use memory::{
     Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Event, Known, Memory, MemoryError, NO_HISTORY,
@@ -51,6 +54,7 @@ pub use modules::{ModuleError, ModuleId};
 pub use operation::{Call, Native, Operation, OperationSpec, Outcome, Stop};
 pub use random::Generator;
 pub use reader::read_atom;
+pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
 pub use restore::RestoreError;
 pub use runner::{Evaluator, FormAnswer, OnAnswer, Run, RunEnd, Runner, Source, Statistics};

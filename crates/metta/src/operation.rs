@@ -1,8 +1,10 @@
 //! Native functions: operations that MeTTa programs call and Rust carries out.
 
-use crate::effects::{self, EffectRefused};
+use crate::effects::Effects;
 use crate::limits::LimitReached;
+use crate::lowering::Lowering;
 use crate::modules::ModuleId;
+use crate::refusal::{self, EffectRefused};
 use crate::runner::Runner;
 use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
 use std::any::Any;
@@ -127,12 +129,16 @@ const LONG: usize = 1 << 12;
 /// The Rust side of a native function.
 pub type Native = fn(&mut Call<'_>) -> Outcome;
 
-/// What is known of a native function at compile time.
+/// Everything that is known of a native function, in one place.
 pub struct OperationSpec {
     /// Its name.
     pub name: &'static str,
     /// Its type, in MeTTa syntax; `None` leaves it undeclared.
     pub signature: Option<&'static str>,
+    /// What a call touches besides its arguments.
+    pub effects: Effects,
+    /// What the machine makes of a call.
+    pub lowering: Lowering,
     /// Whether it means another thing in each module.
     pub has_home: bool,
     /// What carries it out.
@@ -140,14 +146,31 @@ pub struct OperationSpec {
 }
 
 impl OperationSpec {
-    /// A function with a declared type.
+    /// A function with a declared type, which may do anything.
     pub const fn typed(name: &'static str, signature: &'static str, native: Native) -> Self {
-        Self { name, signature: Some(signature), has_home: false, native }
+        Self {
+            name,
+            signature: Some(signature),
+            effects: Effects::ANY,
+            lowering: Lowering::Call,
+            has_home: false,
+            native,
+        }
     }
 
     /// A function without a type: its arguments are evaluated like the children of a tuple.
     pub const fn untyped(name: &'static str, native: Native) -> Self {
-        Self { name, signature: None, has_home: false, native }
+        Self { name, signature: None, effects: Effects::ANY, lowering: Lowering::Call, has_home: false, native }
+    }
+
+    /// The same function, which has no effects but these.
+    pub const fn with(self, effects: Effects) -> Self {
+        Self { effects, ..self }
+    }
+
+    /// The same function, for which the machine has code of its own.
+    pub const fn lowered(self, lowering: Lowering) -> Self {
+        Self { lowering, ..self }
     }
 
     /// The same function, meaning another thing in each module.
@@ -158,18 +181,17 @@ impl OperationSpec {
 
 /// A native function as an atom.
 pub struct Operation {
-    name: &'static str,
+    spec: &'static OperationSpec,
     identity: String,
     type_atom: Atom,
-    native: Native,
     home: ModuleId,
 }
 
 impl Operation {
     /// The function of a specification with its type, read in a module.
-    pub fn new(spec: &OperationSpec, type_atom: Atom, home: ModuleId) -> Self {
+    pub fn new(spec: &'static OperationSpec, type_atom: Atom, home: ModuleId) -> Self {
         let identity = if spec.has_home { format!("{}@{}", spec.name, home.0) } else { spec.name.to_owned() };
-        Self { name: spec.name, identity, type_atom, native: spec.native, home }
+        Self { spec, identity, type_atom, home }
     }
 
     /// As an atom.
@@ -190,9 +212,14 @@ impl Operation {
         self.home
     }
 
+    /// What is known of it.
+    pub fn spec(&self) -> &'static OperationSpec {
+        self.spec
+    }
+
     /// Its name in the library.
     pub(crate) fn static_name(&self) -> &'static str {
-        self.name
+        self.spec.name
     }
 
     /// Calls it.
@@ -201,7 +228,7 @@ impl Operation {
             return Outcome::Stop(Stop::Limit(limit));
         }
         if runner.view.is_some()
-            && let Some(refused) = effects::refuse(self.name, arguments)
+            && let Some(refused) = refusal::refuse(self.spec.name, self.spec.effects, arguments)
         {
             return Outcome::Stop(Stop::Effect(refused));
         }
@@ -212,13 +239,13 @@ impl Operation {
         {
             return refused;
         }
-        (self.native)(&mut call)
+        (self.spec.native)(&mut call)
     }
 }
 
 impl HostValue for Operation {
     fn name(&self) -> &str {
-        self.name
+        self.spec.name
     }
 
     fn identity(&self) -> &str {

@@ -12,11 +12,11 @@
 //! a snapshot costs the words of its modules and a walk over the atoms that are not rows.
 
 use crate::bundled::{self, Bundle};
-use crate::effects::Viewed;
 use crate::handles::{exchange, holds_handles};
 use crate::machine;
 use crate::modules::{Module, ModuleId};
 use crate::random::Generator;
+use crate::refusal::Viewed;
 use crate::runner::Runner;
 use crate::tokenizer::Tokenizer;
 use crate::transaction::{CommitExtent, OnCommit};
@@ -78,7 +78,7 @@ struct ModuleSnapshot {
 impl SpaceSnapshot {
     fn new(space: &SharedSpace) -> Self {
         let imports = space.imports().iter().map(SharedSpace::serial).collect();
-        Self { live: space.clone(), changes: space.changes(), held: space.snapshot(), imports }
+        Self { live: space.clone(), changes: space.changes(), held: space.own_snapshot(), imports }
     }
 
     fn is_of_now(&self, space: &SharedSpace) -> bool {
@@ -138,9 +138,9 @@ impl RunnerSnapshot {
     /// [`Snapshot::query_rows`].
     pub fn query_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
         let top = &self.spaces[TOP_SPACE];
-        let import = |serial: &u64| Some(&self.spaces.get(usize::try_from(*serial).ok()?)?.held);
-        let imports: Option<Vec<&Snapshot>> = top.imports.iter().map(import).collect();
-        top.held.query_rows(&imports?, query)
+        let import = |serial: &u64| Some(self.spaces.get(usize::try_from(*serial).ok()?)?.held.clone());
+        let imports: Option<Vec<Snapshot>> = top.imports.iter().map(import).collect();
+        top.held.importing(imports?).query_rows(query)
     }
 
     /// A dictionary in which the terms of all spaces are what they are, and that grows alone.

@@ -5,7 +5,7 @@
 
 use crate::atom::Atom;
 use crate::contents::{Contents, expression_of};
-use crate::shared_space::SharedSpace;
+use crate::space_handle::SharedSpace;
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
 

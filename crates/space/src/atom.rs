@@ -75,6 +75,9 @@ impl Variable {
     }
 }
 
+/// One way in which a pattern matched: values for its variables, fully resolved, in the order of the variables.
+pub type Solution = Vec<(Variable, Atom)>;
+
 /// Where fresh variables come from: numbers in ascending order, never used twice.
 #[derive(Debug, Default)]
 pub struct VariableSource {

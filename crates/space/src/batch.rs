@@ -15,15 +15,11 @@
 use crate::append::Appender;
 use crate::atom::Atom;
 use crate::term::{SoughtName, Term};
-use hashbrown::HashTable;
-use std::hint::black_box;
 
 /// How many records a batch has at most: their slots fit into the second cache.
 const RECORDS_MAX: usize = 64;
 /// How many bytes of names a batch has, give or take one name.
 const TEXT_MAX: usize = 1 << 16;
-/// Tables of fewer entries are in the cache in any case.
-pub(crate) const LARGE_TABLE: usize = 1 << 14;
 
 /// Records, of which the last may be unfinished.
 #[derive(Default)]
@@ -72,7 +68,7 @@ impl Batch {
         self.parts.push(RecordPart::Symbol);
     }
 
-    /// A number, a text or another rigid atom that is no expression, a part of an expression.
+    /// A number, a text or another rigid atom that is not an expression, a part of an expression.
     pub fn leaf(&mut self, atom: Atom) {
         self.leaves.push(atom);
         self.parts.push(RecordPart::Leaf);
@@ -158,13 +154,4 @@ impl Appender<'_> {
 fn rows_of<'a>(rows: &'a [Term], ends: &'a [usize]) -> impl Iterator<Item = &'a [Term]> + Clone {
     let mut start = 0;
     ends.iter().map(move |&end| &rows[std::mem::replace(&mut start, end)..end])
-}
-
-/// Reads what a table has where it begins to look for these hashes, as far as this can be known from outside: two slots, since
-/// of an empty one only the tag is read.
-pub(crate) fn read_slots(table: &HashTable<u32>, hashes: impl Iterator<Item = u64>) {
-    let mask = table.num_buckets() - 1;
-    let slot = |at: usize| table.get_bucket(at & mask).copied().unwrap_or_default();
-    let read = |hash: u64| slot(hash as usize) ^ slot(hash as usize + 5);
-    black_box(hashes.fold(0, |sum, hash| sum ^ read(hash)));
 }

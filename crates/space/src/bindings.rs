@@ -3,12 +3,9 @@
 //! A triangular substitution: a value may mention variables that are bound in turn. Of two variables made equal,
 //! the younger is bound to the older, so that the name the caller wrote survives.
 
-use crate::atom::{Atom, Variable};
+use crate::atom::{Atom, Solution, Variable};
 use crate::rewrite::{Rewrite, rewrite, variables};
 use rustc_hash::FxHashMap;
-
-/// One way in which a pattern matched: values for its variables, fully resolved, in the order of the variables.
-pub type Solution = Vec<(Variable, Atom)>;
 
 /// From this many bindings on, a hash index finds them.
 const LINEAR_MAX: usize = 12;

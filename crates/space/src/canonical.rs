@@ -27,8 +27,7 @@
 //! ```
 //! Integers on disk are big-endian.
 
-use crate::atom::{Atom, Variable};
-use crate::bindings::Solution;
+use crate::atom::{Atom, Solution, Variable};
 use crate::grounded::Grounded;
 use crate::number::Number;
 use num_bigint::{BigInt, BigUint, Sign};

@@ -6,7 +6,7 @@
 
 use crate::atom::Atom;
 use crate::grounded::SharedState;
-use crate::shared_space::SharedSpace;
+use crate::space_handle::SharedSpace;
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

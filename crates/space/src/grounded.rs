@@ -3,11 +3,10 @@
 //! The kinds every program uses are variants here; anything a host adds (native functions first of all) is a
 //! [`HostValue`]. A state is a cell that programs change, known by its serial number and compared by content.
 
-use crate::atom::{Atom, free_one};
-use crate::bindings::Solution;
+use crate::atom::{Atom, Solution, free_one};
 use crate::change::ChangeLog;
 use crate::number::Number;
-use crate::shared_space::SharedSpace;
+use crate::space_handle::SharedSpace;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -156,7 +155,7 @@ impl SharedState {
         Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value), log, is_frozen: AtomicBool::new(false) }))
     }
 
-    /// From now on nothing may change it: who could asks [`SharedState::is_frozen`] first.
+    /// From now on nothing may change it: callers that change states ask [`SharedState::is_frozen`] first.
     pub fn freeze(&self) {
         self.0.is_frozen.store(true, Ordering::Relaxed);
     }

@@ -10,9 +10,9 @@
 
 use crate::atom::{Atom, Symbol, alpha_equivalent};
 use crate::canonical::encode;
-use crate::contents::Stored;
 use crate::grounded::Grounded;
 use crate::query::{PatternPart, extent};
+use crate::stored::Stored;
 use crate::term::Terms;
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -298,7 +298,7 @@ impl PatternTree {
                 PatternPart::Variable(_) | PatternPart::Parameter(_) | PatternPart::Any => {
                     return self.may_match_from(node, &parts[at..], terms);
                 }
-                // A snapshot knows fewer terms than who prepared the query.
+                // A snapshot knows fewer terms than the dictionary with which the query was prepared.
                 PatternPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
                 PatternPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
                 PatternPart::Key(key) => match terms.atom(*key) {

@@ -1,15 +1,15 @@
-//! A snapshot: what a space held at one moment.
+//! A snapshot: what a space and its imports held at one moment.
 //!
-//! It shares the segments of the space and of the dictionary, and locks nothing: it may be read on any number of threads
-//! while the space changes, and neither waits for the other. Its segments are given back with the last snapshot that holds
+//! It shares the segments of the spaces and of the dictionary, and locks nothing: any number of threads may read it
+//! while the spaces change, and neither waits for the other. Its segments are given back with the last snapshot that holds
 //! them.
 
-use crate::atom::{Atom, VariableSource};
-use crate::bindings::Solution;
-use crate::contents::{Contents, Match};
-use crate::query::{SPACES_MAX, View};
-use crate::shared_space::answer;
-use crate::solve::solve;
+use crate::atom::{Atom, Solution, VariableSource};
+use crate::bindings::Bindings;
+use crate::contents::Contents;
+use crate::query::{Cursor, Queried, ShouldStop, View, with_imports};
+use crate::solve::complete;
+use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::{Arc, RwLock};
 
@@ -18,11 +18,28 @@ use std::sync::{Arc, RwLock};
 pub struct Snapshot {
     terms: Arc<Terms>,
     contents: Arc<Contents>,
+    /// What the spaces that it imports held.
+    imports: Arc<[Snapshot]>,
 }
 
 impl Snapshot {
-    pub(crate) fn new(terms: Arc<Terms>, contents: Contents) -> Self {
-        Self { terms, contents: Arc::new(contents) }
+    /// `terms` is a dictionary of no fewer terms than the contents have.
+    pub(crate) fn new(terms: Arc<Terms>, contents: Contents, imports: Vec<Snapshot>) -> Self {
+        Self { terms, contents: Arc::new(contents), imports: imports.into() }
+    }
+
+    /// What the spaces that it imports held.
+    pub fn imports(&self) -> &[Snapshot] {
+        &self.imports
+    }
+
+    /// The same atoms with other imports, all of one dictionary: of spaces that are looked at one by one. Constant time.
+    pub fn importing(&self, imports: Vec<Self>) -> Self {
+        let terms = imports.iter().map(|import| &import.terms).fold(&self.terms, |newest, terms| {
+            debug_assert!(terms.is_of_one_dictionary(newest), "snapshots of two dictionaries are asked together");
+            if terms.len() > newest.len() { terms } else { newest }
+        });
+        Self { terms: Arc::clone(terms), contents: Arc::clone(&self.contents), imports: imports.into() }
     }
 
     /// The terms there were.
@@ -41,12 +58,12 @@ impl Snapshot {
         &self.contents
     }
 
-    /// How many atoms it holds, copies counted.
+    /// How many atoms it holds itself, copies counted.
     pub fn len(&self) -> usize {
         self.contents.len()
     }
 
-    /// Whether it holds none.
+    /// Whether it holds none itself.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -76,52 +93,65 @@ impl Snapshot {
         self.count(atom) > 0
     }
 
-    /// All atoms in insertion order, copies included, their variables fresh.
+    /// Its own atoms in insertion order, copies included, their variables fresh.
     pub fn atoms(&self, source: &mut VariableSource) -> Vec<Atom> {
         self.contents.atoms(&self.terms, source)
     }
 
-    /// The atoms that match a query, in insertion order.
+    /// Its own atoms that match a query, in insertion order.
     pub fn matches(&self, query: &Atom, source: &mut VariableSource) -> Vec<Match> {
         self.contents.matches(query, &self.terms, source)
     }
 
-    /// The solutions of a query, in the order of [`SharedSpace::query`](crate::SharedSpace::query). Imports are not asked; spaces
-    /// and states inside its atoms are as they are now.
+    /// The solutions of a query, as [`SharedSpace::query`](crate::SharedSpace::query) found them at that moment; spaces and states
+    /// inside atoms are as they are now.
     pub fn query(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
-        let view = View { spaces: &[&*self.contents], terms: &self.terms };
-        if let Some(Some(solutions)) = view.solutions(query, &|| false) {
-            return solutions;
-        }
-        answer(query, source, |pattern, source| {
-            let mut found = Vec::new();
-            for matched in self.matches(pattern, source) {
-                for bindings in solve(matched.bindings, matched.deferred, None, source) {
-                    found.extend(std::iter::repeat_n(bindings, matched.copies as usize));
-                }
-            }
-            found
-        })
+        self.query_unless(query, source, &|| false).expect("nobody gives up")
     }
 
-    /// The solutions of a query whose answers are rows, in this snapshot and then in each import, in the order of
-    /// [`SharedSpace::query`](crate::SharedSpace::query). `None` if an atom with variables, states or spaces may answer too, or if there
-    /// are more imports than [`SharedSpace`](crate::SharedSpace) asks by rows. All must be of one dictionary.
-    pub fn query_rows(&self, imports: &[&Self], query: &Atom) -> Option<Vec<Solution>> {
-        let spaces: Vec<&Contents> = std::iter::once(self).chain(imports.iter().copied()).map(Self::contents).collect();
-        let terms = imports.iter().map(|import| &import.terms).fold(&self.terms, |newest, terms| {
-            debug_assert!(terms.is_of_one_dictionary(newest), "snapshots of two dictionaries are asked together");
-            if terms.len() > newest.len() { terms } else { newest }
-        });
-        if spaces.len() > SPACES_MAX {
-            return None;
-        }
-        View { spaces: &spaces, terms }.solutions(query, &|| false)?
+    /// The same; `None` if the caller has given up. What rows do not answer is found whole.
+    pub fn query_unless(
+        &self,
+        query: &Atom,
+        source: &mut VariableSource,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<Vec<Solution>> {
+        self.solutions(query, source, should_stop)
+    }
+
+    /// The solutions of a query if rows alone answer it, which lead to no space or state that could have changed since; `None` if an
+    /// atom with variables, states or spaces may answer it too.
+    pub fn query_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
+        self.solutions_by_rows(query)
+    }
+
+    /// The same one after the other, found as they are taken, as far as rows answer the query: the first solutions, and the number of all,
+    /// cost less than all solutions.
+    pub fn cursor(&self, query: &Atom, source: &mut VariableSource) -> Cursor {
+        Cursor::new(self.clone(), query, source)
     }
 
     /// The rows of this length as they lie, each with the number of its copies.
     pub fn rows_of_length(&self, length: usize) -> impl Iterator<Item = (&[Term], u32)> {
         let rows = self.contents.relation_of_length(length).all();
         rows.filter(move |row| row.terms.len() == length).map(|row| (row.terms, row.copies))
+    }
+}
+
+impl Queried for Snapshot {
+    fn with_view<T>(&self, work: impl FnOnce(View<'_>) -> Option<T>) -> Option<T> {
+        let terms = &self.terms;
+        let is_within = |import: &Self| import.terms.is_of_one_dictionary(terms) && import.terms.len() <= terms.len();
+        let is_shared = self.imports.iter().all(is_within);
+        let imports = self.imports.iter().map(|import| &*import.contents);
+        if is_shared { with_imports(&self.contents, imports, |spaces| work(View { spaces, terms })) } else { None }
+    }
+
+    fn query_one(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {
+        let mut found = complete(self.matches(pattern, source), None, source);
+        for import in &*self.imports {
+            found.extend(complete(import.matches(pattern, source), None, source));
+        }
+        found
     }
 }

@@ -8,8 +8,10 @@
 
 use crate::atom::{Atom, VariableSource, alpha_equivalent};
 use crate::bindings::Bindings;
-use crate::shared_space::{SharedSpace, conjunction};
-use crate::unify::Deferred;
+use crate::query::conjunction;
+use crate::space_handle::SharedSpace;
+use crate::stored::Match;
+use crate::unify::{Deferred, Unifier};
 
 /// Spaces stored in spaces are searched this deep; what lies deeper does not match.
 const SPACES_NESTED_MAX: usize = 10_000;
@@ -60,6 +62,29 @@ pub(crate) fn solve(
     search.found
 }
 
+impl Unifier<'_> {
+    /// All the ways in which what was unified so far can be completed: the queries set aside are asked, and
+    /// bindings with a loop are dropped.
+    pub fn finish(self) -> Vec<Bindings> {
+        self.into_parts().map_or_else(Vec::new, |(bindings, deferred, source)| solve(bindings, deferred, None, source))
+    }
+}
+
+/// All the ways in which what matched is completed, each as often as there are copies.
+pub(crate) fn complete(
+    matches: Vec<Match>,
+    root: Option<(&SharedSpace, &Atom)>,
+    source: &mut VariableSource,
+) -> Vec<Bindings> {
+    let mut found = Vec::with_capacity(matches.len());
+    for matched in matches {
+        for bindings in solve(matched.bindings, matched.deferred, root, source) {
+            found.extend(std::iter::repeat_n(bindings, matched.copies as usize));
+        }
+    }
+    found
+}
+
 /// Queries set aside, the first one last.
 fn goals(deferred: Deferred, inside: Option<usize>) -> impl Iterator<Item = Goal> {
     deferred.into_iter().rev().map(move |(space, pattern)| Goal { space, pattern, inside })
@@ -91,7 +116,7 @@ impl Search {
         self.asked.push(goal);
     }
 
-    /// Whether a query is asked inside itself, or too deep.
+    /// Whether a query occurs inside itself, or too deep.
     fn is_pointless(&self, goal: &Goal) -> bool {
         let around = std::iter::successors(goal.inside, |&place| self.asked[place].inside);
         let mut depth = 0;

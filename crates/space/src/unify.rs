@@ -9,7 +9,7 @@
 //!    Of two variables the younger is bound to the older.
 //! 4. Expressions of equal length contribute their children; leaves must be equal.
 //! 5. A space on either side stands for a query of that space; it is set aside and asked at the end.
-//! 6. Bindings that contain a variable in its own value are no solution. They are looked for at the end, and when
+//! 6. Bindings that contain a variable in its own value are not a solution. They are looked for at the end, and when
 //!    the walk is long: two such values would be compared for ever.
 //!
 //! Cost: linear in the smaller of the two atoms, besides the size of what is bound.
@@ -18,8 +18,7 @@ use crate::atom::{Atom, Expression, Variable, VariableSource};
 use crate::bindings::Bindings;
 use crate::grounded::Grounded;
 use crate::rewrite::instantiate;
-use crate::shared_space::SharedSpace;
-use crate::solve::solve;
+use crate::space_handle::SharedSpace;
 
 /// A query that unification met on its way: this pattern must match in this space.
 pub(crate) type Deferred = Vec<(SharedSpace, Atom)>;
@@ -66,22 +65,13 @@ impl<'a> Unifier<'a> {
         self.run(vec![Pair::Same(left.clone(), right.clone())])
     }
 
-    /// All the ways in which what was unified so far can be completed: the queries set aside are asked, and
-    /// bindings with a loop are dropped.
-    pub fn finish(self) -> Vec<Bindings> {
-        let Self { bindings, source, deferred, may_loop, .. } = self;
-        if may_loop && bindings.has_loop() {
-            return Vec::new();
-        }
-        solve(bindings, deferred, None, source)
-    }
-
-    /// What was bound, and the queries still to ask; `None` when a variable is bound to something around itself.
-    pub(crate) fn into_parts(self) -> Option<(Bindings, Deferred)> {
+    /// What was bound, the queries still to ask, and where variables come from; `None` when a variable is bound to something
+    /// around itself.
+    pub(crate) fn into_parts(self) -> Option<(Bindings, Deferred, &'a mut VariableSource)> {
         if self.may_loop && self.bindings.has_loop() {
             return None;
         }
-        Some((self.bindings, self.deferred))
+        Some((self.bindings, self.deferred, self.source))
     }
 
     fn run(&mut self, mut pairs: Vec<Pair>) -> bool {

@@ -145,7 +145,7 @@ def _faults(outcome, path, guard, marked):
         return
     if outcome.counts["connections"] > 0:
         yield (
-            "metroon: a client came to the proxy and asked nothing, most likely since it does not trust the proxy's certificate\n"
+            "metroon: a client connected to the proxy and asked nothing, most likely since it does not trust the proxy's certificate\n"
             "help: have it trust the file that metroon.ca names"
         )
     else:

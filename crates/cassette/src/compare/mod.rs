@@ -153,7 +153,7 @@ pub fn differences(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool
     changes.0
 }
 
-/// Whether all is equal but for frames, of which nothing is without a name.
+/// Whether everything except frames is equal; nothing of frames is without a name.
 fn is_equal(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool) -> bool {
     let [before, after] = [before, after].map(|exchange| Exchange { frames: None, ..exchange.borrowed() });
     if with_times { before == after } else { untimed(&before) == untimed(&after) }

@@ -8,7 +8,7 @@ use std::fmt;
 /// The form that JSON has, by the names at its top, as far as it can be read.
 pub(super) fn form_of_json(bytes: &[u8]) -> Form {
     let mut names = Vec::new();
-    // What is wrong farther on is said by who reads it.
+    // The reader says what is wrong farther on.
     let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(NameCollector(&mut names));
     let has = |name: &str| names.iter().any(|other| other == name);
     // The cassettes of the Magneto-Serge system have a name.

@@ -51,7 +51,7 @@ impl Losses {
     }
 }
 
-/// In what an exchange differs from what came back, but for its number.
+/// In what an exchange differs from what came back, its number aside.
 pub(super) fn differences(exchange: &Exchange<'_>, back: &Exchange<'_>) -> Vec<&'static str> {
     let mut found = Vec::new();
     check(&mut found, "when the request began", exchange.started_ns == back.started_ns);

@@ -31,7 +31,7 @@ pub(super) fn check(bytes: &[u8], form: Form, options: ReadOptions) -> Result<()
     let room = RefCell::new(room);
     let excess = RefCell::new(None);
     let count = ValueCounter { room: &room, excess: &excess };
-    // What is wrong with it is said by who reads it.
+    // The reader says what is wrong with it.
     match form {
         Form::Json => drop(count.deserialize(&mut serde_json::Deserializer::from_slice(bytes))),
         Form::MessagePack => count_msgpack(bytes, count),

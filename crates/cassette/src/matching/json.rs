@@ -487,7 +487,7 @@ mod tests {
         for (one, other, paths) in [
             (r#"{"a":1,"b":[1,{"c":2}],"d":0}"#, r#"{"a":2,"b":[1,{"c":3}]}"#, &["a", "b.1.c", "d"][..]),
             (r#"{"a.b":{"~c/d":1},"":1}"#, r#"{"a.b":{"~c/d":2},"":2}"#, &["/", "/a.b/~0c~1d"]),
-            // What is behind the first difference of these may be the same, moved.
+            // What follows the first difference of these may be the same, moved.
             (r#"{"list":[{"x":1},{"y":[1]}],"z":1}"#, r#"{"list":[{"y":[2]}],"z":2}"#, &["list", "z"]),
             (r#"{"list":[1,2,3]}"#, r#"{"list":[1,2]}"#, &["list"]),
         ] {

@@ -308,8 +308,8 @@ fn shown_text(text: &str, at: usize) -> String {
     let from = text.floor_char_boundary(from);
     let to = text.floor_char_boundary(from + SHOWN_BYTES);
     let before = if from > 0 { "…" } else { "" };
-    let behind = if to < text.len() { "…" } else { "" };
-    format!("{before}{:?}{behind}", &text[from..to])
+    let after = if to < text.len() { "…" } else { "" };
+    format!("{before}{:?}{after}", &text[from..to])
 }
 
 /// The first place where bodies differ.
@@ -329,8 +329,8 @@ pub(crate) fn shown(bytes: &[u8], at: usize) -> String {
     let to = bytes.len().min(from + SHOWN_BYTES);
     let text = String::from_utf8_lossy(&bytes[from..to]);
     let before = if from > 0 { "…" } else { "" };
-    let behind = if to < bytes.len() { "…" } else { "" };
-    format!("{before}{text:?}{behind}")
+    let after = if to < bytes.len() { "…" } else { "" };
+    format!("{before}{text:?}{after}")
 }
 
 pub(crate) fn shorten(text: String) -> String {

@@ -222,7 +222,7 @@ impl ExchangeDraft {
         (self.request.form(), self.response.form())
     }
 
-    /// Puts the body of the request into it, as far as it is here, for whoever looks at requests.
+    /// Puts the body of the request into it, as far as it is here, for a caller that looks at requests.
     pub(crate) fn lend_request_body(&mut self) {
         if self.request.kept.is_empty() {
             self.exchange.request.body = std::mem::take(&mut self.request).into_body();

@@ -82,7 +82,7 @@ fn version(cursor: &mut Cursor<'_>) -> Result<HttpVersion, Malformed> {
     })
 }
 
-/// A request but for its body and trailers.
+/// A request without its body and trailers.
 pub(crate) fn put_request_head(out: &mut Vec<u8>, request: &Request<'_>) {
     put_bytes(out, &request.method);
     put_bytes(out, &request.scheme);
@@ -107,7 +107,7 @@ pub(crate) fn request_head<'a>(cursor: &mut Cursor<'a>) -> Result<Request<'a>, M
     })
 }
 
-/// A response but for its body and trailers.
+/// A response without its body and trailers.
 pub(crate) fn put_response_head(out: &mut Vec<u8>, response: &Response<'_>) {
     put_u64(out, response.at_us);
     put_u64(out, u64::from(response.status));

@@ -22,7 +22,7 @@ impl<'a> Exchange<'a> {
     /// The exchange of such a frame, borrowing from it.
     ///
     /// # Errors
-    /// The bytes are no such frame.
+    /// The bytes are not such a frame.
     pub fn decode(frame: &'a [u8]) -> Result<Self, Malformed> {
         match Event::decode(frame)? {
             (_, Event::Whole(exchange)) => Ok(*exchange),

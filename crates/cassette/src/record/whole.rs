@@ -1,8 +1,8 @@
-//! An exchange in one piece, but for its number and its beginning, which stand where they are shortest: before it in a frame, in
+//! An exchange in one piece, except its number and its beginning, which stand where they are shortest: before it in a frame, in
 //! the columns of a block.
 //!
 //! Its bodies lie in it, or are named as pieces that lie elsewhere on the cassette, where others share them. Decoding borrows from
-//! what it reads and touches no piece; they are joined, or read one by one, by whoever wants a body.
+//! what it reads and touches no piece; they are joined, or read one by one, by the caller that wants a body.
 //!
 //! Cost: 0.1 µs each way for an exchange of 220 bytes; decoding allocates its lists and nothing else.
 

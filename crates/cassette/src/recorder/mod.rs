@@ -3,7 +3,7 @@
 //! 1. [`Recorder::record`] and the methods of [`OpenExchange`] put things into the queue and return. The queue is bounded in bytes; who
 //!    finds it full waits.
 //! 2. The thread takes everything that is there at once, appends it to the journal, and hands it to the system with one write:
-//!    what was taken survives the death of the program. That happens within about a millisecond. Who waits for it does the same
+//!    what was taken survives the death of the program. That happens within about a millisecond. A caller that waits for it does the same
 //!    himself, unless the thread is at it. A recorder that lasts for no millisecond has [no thread](watch). On request it goes to the
 //!    disk as well. The journal's file gets its name with the first write; until then an empty file of another name is locked.
 //! 3. Secrets are taken out of an exchange before a byte of it is written: of a whole one by the thread, of one that is recorded
@@ -179,7 +179,7 @@ impl Recorder {
         let recording = recording_path(path);
         let sealed = sealed_at(path)?;
         let disk = disk_of(&recording)?;
-        // Whoever does not wait for the disk has no file before there is something to write.
+        // A recorder that does not wait for the disk has no file before there is something to write.
         let beginning = if options.durability == Durability::Fsync { Durability::Fsync } else { Durability::None };
         let (journal, warnings) = Journal::open(disk.clone(), journal::Options::default().beginning(beginning))
             .map_err(|error| RecordError::Journal(format!("{}: {error}", recording.display())))?;
@@ -406,7 +406,7 @@ impl Recorder {
         let left = self.queue.close();
         let done = self.queue.failure().map_or_else(|| last(self, &journal, left), Err);
         self.queue.end();
-        // Nobody else has it: the writer has let go of it, and who syncs has the recorder.
+        // Nobody else has it: the writer has let go of it, and a caller that syncs has the recorder.
         let journal = Arc::into_inner(journal).ok_or(RecordError::WriterDied)?;
         done.map(|()| journal)
     }

@@ -3,7 +3,7 @@
 //! Giving something takes a lock, a number and a place in a list. If the queue is full, the caller waits until there is room, or is told
 //! so, as they wish; nothing is dropped. After a failure everything is refused, with what failed.
 //!
-//! One thread at a time writes: most of the time the recorder's own. Who waits until the system has everything writes what is
+//! One thread at a time writes: most of the time the recorder's own. A caller that waits until the system has everything writes what is
 //! there instead of asking for it, if nobody writes just then: to be told by another thread takes longer than to write.
 
 use super::TryRecordError;
@@ -291,7 +291,7 @@ impl WriteQueue {
             state.fsync_wanted = given;
         }
         if state.reached(durability) < given {
-            // Whoever waits does not want to wait until the writer has lingered.
+            // A caller that waits does not want to wait until the writer has lingered.
             self.work.notify_one();
         }
         while state.reached(durability) < given {
@@ -323,7 +323,7 @@ impl WriteQueue {
         let mut state = self.lock();
         state.is_closed = true;
         if state.waiting > 0 {
-            // Who waits for room is refused.
+            // A caller that waits for room is refused.
             self.progress.notify_all();
         }
         while state.is_writing {
@@ -449,7 +449,7 @@ struct TakenItems {
 const LINGER: Duration = Duration::from_millis(1);
 const LINGERS: u32 = 5;
 
-/// Tells everybody who waits if the writer dies.
+/// Tells every caller that waits if the writer dies.
 struct PoisonGuard<'q>(&'q WriteQueue);
 
 impl Drop for PoisonGuard<'_> {
@@ -587,7 +587,7 @@ impl QueueState {
         }
     }
 
-    /// The next number, which is taken. The last of all is none, so there is always one behind it.
+    /// The next number, which is taken. The last number of all is never given, so there is always one after it.
     fn next_number(&mut self) -> Result<u64, RecordError> {
         let number = self.next_number;
         self.next_number = number.checked_add(1).ok_or(RecordError::NoNumbersLeft)?;

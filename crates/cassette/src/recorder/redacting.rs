@@ -4,7 +4,7 @@
 //! 2. A body goes through a [`BodyRedactor`], which gives chunks out when no secret can go on in the next one.
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
 //!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
-//!    What else happens meanwhile waits with the request, but for a response that begins before the request ends.
+//!    What else happens meanwhile waits with the request, except a response that begins before the request ends.
 //! 4. Frames wait while a message of several frames is incomplete. A compressed one that is too long for that is not recorded, nor
 //!    is what follows it; its exchange is truncated.
 

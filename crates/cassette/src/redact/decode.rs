@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
 /// A body that decodes to more bytes is not looked into: a few of those that are sent may be in memory at a time, and 250 KB of
-/// compressed bytes can come to 250 MB.
+/// compressed bytes can become 250 MB.
 pub const DECODED_BYTES_MAX: usize = 64 << 20;
 
 /// A body with more codings, one around the other, is not looked into.
@@ -16,7 +16,7 @@ const CODINGS_MAX: usize = 4;
 pub(crate) struct DecodedBody {
     /// Its chunks are those of the compressed body: what of it was known when a chunk was there.
     pub(crate) body: Body<'static>,
-    /// Whether all of it could be decoded, and nothing was left behind its end.
+    /// Whether all of it could be decoded, and nothing was left after its end.
     pub(crate) is_whole: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn codings(headers: &[Header<'_>]) -> Vec<String> {
     names.filter(|name| !name.is_empty() && *name != "identity").map(str::to_owned).collect()
 }
 
-/// Undoes codings. `None` if one of them is not known, if there are too many, or if it comes to more than [`DECODED_BYTES_MAX`].
+/// Undoes codings. `None` if one of them is not known, if there are too many, or if the result has more than [`DECODED_BYTES_MAX`].
 pub(crate) fn decode(body: &Body<'_>, codings: &[String]) -> Option<DecodedBody> {
     if codings.len() > CODINGS_MAX {
         return None;

@@ -87,7 +87,7 @@ fn scalar(text: &[u8], from: usize) -> Range<usize> {
     from..from + rest[..comment].trim_ascii_end().len()
 }
 
-/// All that stands on deeper lines is a secret, but for names.
+/// Everything on deeper lines is a secret, except names.
 fn take_deeper(text: &[u8], from: usize, indent: usize, name: usize, found: &mut TextMatches) {
     let Some(first) = memchr::memchr(b'\n', &text[from..]) else { return };
     let mut begin = from + first + 1;

@@ -139,7 +139,7 @@ impl Inflater {
                 _ => {}
             }
         }
-        // The end of all may be in the middle of a message: nothing is said behind it.
+        // The stream may end in the middle of a message: nothing follows it.
         None
     }
 }

@@ -32,7 +32,7 @@ const UNDECIDED_BYTES_MAX: usize = 8 << 20;
 /// More does not wait for the end of a secret.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// More is not looked through again for every line, but for one that is this part of it.
+/// More is not looked through again for every line, only for one that is this part of it.
 const LINE_BYTES_MAX: usize = 8 << 10;
 const LINE_PART: usize = 16;
 
@@ -144,7 +144,7 @@ impl BodyRedactor {
         begin.is_some_and(|begin| memchr::memmem::find(&self.bytes[begin..], b"-----END ").is_none())
     }
 
-    /// Gives the chunks that end within the first `known` bytes of what waits, but for those with a secret that goes on.
+    /// Gives the chunks that end within the first `known` bytes of what waits, except those with a secret that goes on.
     fn give(&mut self, known: usize) -> Body<'static> {
         self.new = 0;
         let redaction = self.redaction.clone();

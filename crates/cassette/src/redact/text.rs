@@ -284,7 +284,7 @@ fn string(text: &[u8], at: usize, wanted: usize) -> (usize, usize, usize) {
     }
 }
 
-/// The same of all strings and numbers in an object or an array, but for names.
+/// The same of all strings and numbers in an object or an array, except names.
 fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>) -> usize {
     let mut depth = 0_usize;
     let mut at = at;

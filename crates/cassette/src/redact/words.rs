@@ -25,7 +25,7 @@ const BESIDE_CODE: [&[u8]; 9] = [
 /// Words in a path to which a browser is sent back with a code.
 const PATHS_OF_CODE: [&[u8]; 6] = [b"auth", b"callback", b"login", b"redirect", b"signin", b"sso"];
 
-/// How far from a code what is beside it is looked for, before it and behind it.
+/// How far from a code its neighbours are looked for, before it and after it.
 const BESIDE_BYTES: usize = 4 << 10;
 
 /// Whether a value looks like a credential.

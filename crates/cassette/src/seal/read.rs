@@ -138,7 +138,7 @@ impl SealedFile {
         ReadError::TooMuch(LimitExceeded::new(what, self.most).of(&self.shown))
     }
 
-    /// What is wrong with a record that lies at an offset, or behind it.
+    /// What is wrong with a record that lies at an offset, or after it.
     fn unreadable(&self, offset: u64, malformed: Malformed) -> ReadError {
         match malformed.what {
             NO_ROOM => self.too_much("the lists of an exchange"),
@@ -395,7 +395,7 @@ impl SealedFile {
         Ok((piece, entry))
     }
 
-    /// The block of a piece, unless it is the one at hand, and where the piece lies in it. Nothing of it is kept here.
+    /// The block of a piece, unless it is the current one, and where the piece lies in it. Nothing of it is kept here.
     pub(crate) fn load_piece<'s>(
         &'s self,
         number: u32,

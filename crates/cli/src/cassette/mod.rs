@@ -161,7 +161,7 @@ fn with_recording(path: &Path) -> (PathBuf, PathBuf) {
     (path.to_owned(), recording.into())
 }
 
-/// Whether a name is that of a recording: that of its cassette, and this behind it.
+/// Whether a name is that of a recording: that of its cassette, followed by this.
 fn is_recording(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "recording")
 }

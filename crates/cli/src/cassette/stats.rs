@@ -39,7 +39,7 @@ struct CassetteCounts {
     body_bytes: u64,
     /// Lengths and hashes of bodies, with how often they are there.
     distinct: HashMap<(usize, u64), u64>,
-    /// What the exchanges come to without compression, each with its bodies.
+    /// The size of the exchanges without compression, each with its bodies.
     encoded_bytes: u64,
     first_ns: Option<i64>,
     last_ns: Option<i64>,

@@ -20,7 +20,7 @@ pub(crate) struct VerifyArguments {
 
 pub(super) fn verify(arguments: &VerifyArguments, options: ReadOptions) -> Ended {
     let path = &arguments.cassette;
-    // The journal is looked at first: it says more than who reads what it holds.
+    // The journal is looked at first: it says more than the reader of what it holds.
     recording(path)?;
     let (cassette, form) = open(path, options)?;
     if let Err(error) = cassette.verify() {

@@ -70,7 +70,7 @@ pub(crate) struct ServingArguments {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(super) listen: Option<SocketAddr>,
 
-    /// Listen on an address that other computers reach: whoever reaches it can use the proxy
+    /// Listen on an address that other computers reach: everybody who reaches it can use the proxy
     #[arg(long, requires = "listen")]
     pub(super) public: bool,
 

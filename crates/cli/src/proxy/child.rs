@@ -30,7 +30,7 @@ pub(super) struct ChildProgram<'a> {
 enum StartError {
     /// It cannot be started.
     Program(io::Error),
-    /// There is no network of its own for it.
+    /// It has no network of its own.
     Isolation(String),
     /// It was ended before it had begun, with this code.
     Ended(u8),
@@ -124,7 +124,7 @@ impl ChildProgram<'_> {
     }
 }
 
-/// The variables by which programs come to a proxy.
+/// The variables by which programs find a proxy.
 pub(super) fn variables(proxy: &Proxy, direct: &[PassedHost]) -> Result<Vec<(OsString, OsString)>, End> {
     let variables = server::environment(proxy.address(), proxy.authority(), direct);
     variables.map_err(|error| fail(&error.to_string(), "", End::Error))

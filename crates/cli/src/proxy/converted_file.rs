@@ -2,7 +2,7 @@
 //!
 //! 1. What happens goes to a cassette beside the file, `FILE.cassette`, and to its journal: a crash loses nothing that was on the disk.
 //! 2. A file that is there becomes that cassette first, if its answers are used.
-//! 3. When the cassette is sealed, the file is written from it, at once, and the cassette goes. If that fails, or nobody came so far, the
+//! 3. When the cassette is sealed, the file is written from it, at once, and the cassette goes. If that fails, or the run ended before, the
 //!    cassette stays, and the next recording says what to do with it.
 
 use crate::end::End;

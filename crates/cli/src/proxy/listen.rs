@@ -24,7 +24,7 @@ pub(super) fn until_told(
 ) -> u8 {
     let address = proxy.address();
     if !address.ip().is_loopback() {
-        render::say(&format!("warning: whoever reaches this computer at {address} can use the proxy"));
+        render::say(&format!("warning: everybody who reaches this computer at {address} can use the proxy"));
     }
     let (tell, told) = mpsc::channel();
     let of_signals = tell.clone();
@@ -47,7 +47,7 @@ pub(super) fn until_told(
     0
 }
 
-/// Whoever started the proxy holds its standard input open, and the end of the one is the end of the other.
+/// The process that started the proxy holds its standard input open; when that ends, the proxy ends.
 fn watch_input(tell: &Sender<()>) {
     let mut block = [0; 256];
     while io::stdin().read(&mut block).is_ok_and(|count| count > 0) {}

@@ -218,7 +218,7 @@ fn inherited_proxy() -> Option<UpstreamProxy> {
     }
 }
 
-/// A proxy, but for the hosts that the environment excepts.
+/// A proxy, except for the hosts that the environment leaves out.
 fn excepting(proxy: UpstreamProxy) -> UpstreamProxy {
     proxy.except(no_proxy().split(',').map(str::to_owned))
 }
@@ -334,7 +334,7 @@ impl ProxyJob<'_> {
     }
 
     /// Whether there is no use in a new cassette, which is removed then: the next run would answer everything from one that has nothing.
-    /// Whoever wants just that says `--allow-empty`, such as a test that asks nothing.
+    /// A user who wants just that says `--allow-empty`, such as for a test that asks nothing.
     fn is_left_out(&self, report: &Report) -> bool {
         let is_empty = self.before == CassetteBefore::Nothing && !self.allows_empty && report.recorded == 0;
         is_empty
@@ -395,7 +395,9 @@ fn not_isolated() -> End {
 }
 
 fn not_public(address: SocketAddr) -> End {
-    let what = format!("whoever reaches this computer at {address} could use the proxy, and what is behind it");
+    let what = format!(
+        "everybody who reaches this computer at {address} could use the proxy, and the network that it reaches"
+    );
     let help = format!("listen on 127.0.0.1:{}, or add --public if others are to use it", address.port());
     fail(&what, &help, End::Usage)
 }

@@ -90,7 +90,7 @@ impl AllowingOption {
     }
 }
 
-/// What there is of what was recorded.
+/// What has become of the recording.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum RecordingResult {
     /// The cassette, with all of it.
@@ -221,7 +221,7 @@ impl Summary<'_> {
                  leads to yours"
             ));
         }
-        // Whoever records as well does not look for what a program has ceased to ask.
+        // A run that records as well does not look for what a program has ceased to ask.
         if report.unused > 0 && report.requests > 0 && report.recorded == 0 {
             lines.push(format!("note: {} not asked for:", counted(report.unused, "recorded exchange")));
             let shown = report.unused_requests.iter().take(SHOWN_MAX);
@@ -289,7 +289,7 @@ impl Summary<'_> {
         let Some(program) = self.program else { return Vec::new() };
         let what = match self.report.connections {
             0 => format!("warning: {} made no request through the proxy", program.display()),
-            _ => format!("warning: {} came to the proxy and then asked for nothing", program.display()),
+            _ => format!("warning: {} connected to the proxy and then asked for nothing", program.display()),
         };
         let help = match self.report.connections {
             0 => {

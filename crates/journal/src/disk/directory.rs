@@ -60,7 +60,7 @@ impl Directory {
 }
 
 /// Makes the missing folders from the outermost inwards, each synced into the one around it. One that exists is synced
-/// as well: whoever made it may have ended before doing so.
+/// as well: the process that made it may have ended before doing so.
 fn make_durably(path: &Path) -> io::Result<()> {
     let around = folder_around(path);
     if path.is_dir() {

@@ -216,7 +216,7 @@ fn still_there(file: &File) -> io::Result<()> {
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(busy()),
-        // A file system that has no locks is no reason not to write.
+        // That a file system has no locks is not a reason not to write.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }

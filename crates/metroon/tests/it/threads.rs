@@ -320,7 +320,7 @@ fn a_view_stays_as_it_was() {
     assert_eq!(run(&base, questions), expected);
     run(
         &base,
-        "! (change-state! &s 2) (fact 2) (= (here) more) ! (add-atom &other (in more)) ! (bind! &s (new-state \"s\"))
+        "! (change-state! &s 2) (fact 2) (= (here) more) ! (add-atom &other (in more)) ! (bind! &t (new-state 7))
          ! (pragma! max-stack-depth 5) ! (remove-atom &self (fact 1))",
     );
     assert_eq!(evaluate(&before, questions), expected);

@@ -1,6 +1,7 @@
 //! The module `fileio`: files as texts.
 
 use super::{Bundle, refused};
+use crate::effects::Effects;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX};
 use space::{Atom, Grounded, HostValue, Number};
@@ -16,13 +17,13 @@ pub const FILES_OPEN_MAX: usize = 256;
 pub(super) const MODULE: Bundle = Bundle {
     name: "fileio",
     operations: &[
-        Spec::typed("file-open!", "(-> String String FileHandle)", open),
-        Spec::typed("file-read-to-string!", "(-> FileHandle String)", read_to_end),
-        Spec::typed("file-write!", "(-> FileHandle String (->))", write),
-        Spec::typed("file-seek!", "(-> FileHandle Number (->))", seek),
-        Spec::typed("file-read-exact!", "(-> FileHandle Number String)", read_exact),
-        Spec::typed("file-get-size!", "(-> FileHandle Number)", size),
-        Spec::typed("file-close!", "(-> FileHandle (->))", close),
+        Spec::typed("file-open!", "(-> String String FileHandle)", open).with(Effects::ASKS.and(Effects::TELLS)),
+        Spec::typed("file-read-to-string!", "(-> FileHandle String)", read_to_end).with(Effects::ASKS),
+        Spec::typed("file-write!", "(-> FileHandle String (->))", write).with(Effects::TELLS),
+        Spec::typed("file-seek!", "(-> FileHandle Number (->))", seek).with(Effects::ASKS),
+        Spec::typed("file-read-exact!", "(-> FileHandle Number String)", read_exact).with(Effects::ASKS),
+        Spec::typed("file-get-size!", "(-> FileHandle Number)", size).with(Effects::ASKS),
+        Spec::typed("file-close!", "(-> FileHandle (->))", close).with(Effects::ASKS),
     ],
     values: &[],
     documentation: include_str!("fileio.metta"),

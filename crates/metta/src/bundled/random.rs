@@ -1,6 +1,7 @@
 //! The module `random`: numbers from generators.
 
 use super::{Bundle, refused};
+use crate::effects::Effects;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::random::Generator;
 use crate::runner::Runner;
@@ -18,12 +19,14 @@ const DEFAULT: usize = 0;
 pub(super) const MODULE: Bundle = Bundle {
     name: "random",
     operations: &[
-        Spec::typed("random-int", "(-> RandomGenerator Number Number Number)", random_int),
-        Spec::typed("random-float", "(-> RandomGenerator Number Number Number)", random_float),
-        Spec::typed("set-random-seed", "(-> RandomGenerator Number (->))", set_seed),
-        Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator),
-        Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset),
-        Spec::typed("flip", "(-> Bool)", flip),
+        Spec::typed("random-int", "(-> RandomGenerator Number Number Number)", random_int)
+            .with(Effects::CHANGES.and(Effects::ASKS)),
+        Spec::typed("random-float", "(-> RandomGenerator Number Number Number)", random_float)
+            .with(Effects::CHANGES.and(Effects::ASKS)),
+        Spec::typed("set-random-seed", "(-> RandomGenerator Number (->))", set_seed).with(Effects::CHANGES),
+        Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator).with(Effects::MAKES),
+        Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset).with(Effects::CHANGES),
+        Spec::typed("flip", "(-> Bool)", flip).with(Effects::ASKS),
     ],
     values: &[("&rng", || generator_atom(DEFAULT))],
     documentation: include_str!("random.metta"),

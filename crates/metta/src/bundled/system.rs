@@ -1,6 +1,7 @@
 //! The module `system`: the clock and the environment.
 
 use super::{Bundle, refused};
+use crate::effects::Effects;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded};
 
@@ -9,8 +10,8 @@ const NANOSECONDS_A_SECOND: f64 = 1e9;
 pub(super) const MODULE: Bundle = Bundle {
     name: "system",
     operations: &[
-        Spec::typed("current-time", "(-> Number)", current_time),
-        Spec::typed("environment-variable", "(-> String String)", environment_variable),
+        Spec::typed("current-time", "(-> Number)", current_time).with(Effects::ASKS),
+        Spec::typed("environment-variable", "(-> String String)", environment_variable).with(Effects::ASKS),
     ],
     values: &[],
     documentation: include_str!("system.metta"),

@@ -15,6 +15,7 @@
 
 use super::frame::{Target, Waiting};
 use super::{Alternative, BarrierKind, Evaluation, Work};
+use crate::lowering::Lowering;
 use crate::names::{self, error, error_text};
 use crate::operation::{Operation, Outcome};
 use space::{
@@ -124,7 +125,7 @@ impl Evaluation<'_> {
         };
         // A list of results is data, whatever stands first in it.
         let is_list =
-            call.head().and_then(Operation::of).is_some_and(|found| found.static_name() == "_collapsed-atoms");
+            call.head().and_then(Operation::of).is_some_and(|found| found.spec().lowering == Lowering::CollapsedAtoms);
         let enter = |(solution, result): (Solution, Atom)| match function_body(&result).filter(|_| !is_list) {
             None => Alternative::new(solution, Work::Return(result)),
             Some(body) => Alternative {

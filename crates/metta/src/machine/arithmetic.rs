@@ -1,9 +1,10 @@
 //! Arithmetic on numbers that are not small, and on arguments that are not numbers.
 
-use super::code::{Arithmetic, Comparison, Logic, TypeId, UNCHANGED};
+use super::code::{TypeId, UNCHANGED};
 use super::run::compare_words;
 use super::values::{FALSE, FOREIGN, TRUE, is_small, small, truth, word};
 use super::{Halt, Machine, Running};
+use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
 use crate::operation::Operation;
 use region::{Ref, tag};
 use space::Number;
@@ -19,7 +20,7 @@ impl Running<'_> {
         return_point: u32,
     ) -> Result<(), Halt> {
         let (Some(a), Some(b)) = (self.m.values.number_of(left), self.m.values.number_of(right)) else {
-            return self.native_on(operation.name(), &[left, right], return_point);
+            return self.native_on(Lowering::Arithmetic(operation), &[left, right], return_point);
         };
         let result = match operation {
             Arithmetic::Add => a.add(&b),
@@ -36,7 +37,7 @@ impl Running<'_> {
                 }
                 self.resume(return_point, value)
             }
-            Err(_) => self.native_on(operation.name(), &[left, right], return_point),
+            Err(_) => self.native_on(Lowering::Arithmetic(operation), &[left, right], return_point),
         }
     }
 
@@ -51,12 +52,12 @@ impl Running<'_> {
     /// Makes the call of a native function whose arguments are in the frame at hand, as the result of that.
     pub(super) fn operate_here(&mut self, length: usize, type_id: TypeId) -> Result<(), Halt> {
         let call = self.tuple_of(length)?;
-        let name = self.m.plain_operation(self.m.values.heap.child(call, 0));
-        if let (Some(name), 3) = (name, length) {
+        let plain = self.m.plain_operation(self.m.values.heap.child(call, 0));
+        if let (Some(lowering), 3) = (plain, length) {
             let (left, right) = (self.m.values.heap.child(call, 1), self.m.values.heap.child(call, 2));
             if is_small(left)
                 && is_small(right)
-                && let Some(result) = on_words(name, word(left), word(right))
+                && let Some(result) = on_words(lowering, word(left), word(right))
             {
                 return self.give(result);
             }
@@ -82,7 +83,7 @@ impl Running<'_> {
             return self.resume(return_point, truth(equal));
         }
         let (Some(a), Some(b)) = (self.m.values.number_of(left), self.m.values.number_of(right)) else {
-            return self.native_on(comparison.name(), &[left, right], return_point);
+            return self.native_on(Lowering::Comparison(comparison), &[left, right], return_point);
         };
         let holds = a.compare(&b).is_some_and(|order| match comparison {
             Comparison::Less => order.is_lt(),
@@ -108,7 +109,7 @@ impl Running<'_> {
         let is_bool = |value: Ref| value == TRUE || value == FALSE;
         if !is_bool(left) || !is_bool(right) {
             let arguments: &[Ref] = if operation == Logic::Not { &[left] } else { &[left, right] };
-            return self.native_on(operation.name(), arguments, return_point);
+            return self.native_on(Lowering::Logic(operation), arguments, return_point);
         }
         let (a, b) = (left == TRUE, right == TRUE);
         let result = match operation {
@@ -122,94 +123,20 @@ impl Running<'_> {
 }
 
 /// What an operation makes of two words, if that is a small value.
-fn on_words(name: &str, left: i64, right: i64) -> Option<Ref> {
-    match (Arithmetic::of(name), Comparison::of(name)) {
-        (Some(Arithmetic::Add), _) => small(left + right),
-        (Some(Arithmetic::Subtract), _) => small(left - right),
-        (Some(Arithmetic::Multiply), _) => small(left * right),
-        (_, Some(comparison)) => Some(truth(compare_words(comparison, left, right))),
+fn on_words(lowering: Lowering, left: i64, right: i64) -> Option<Ref> {
+    match lowering {
+        Lowering::Arithmetic(Arithmetic::Add) => small(left + right),
+        Lowering::Arithmetic(Arithmetic::Subtract) => small(left - right),
+        Lowering::Arithmetic(Arithmetic::Multiply) => small(left * right),
+        Lowering::Comparison(comparison) => Some(truth(compare_words(comparison, left, right))),
         _ => None,
     }
 }
 
 impl Machine {
-    /// The name of a native function that makes a number or a truth value of its arguments and does nothing else.
-    pub(super) fn plain_operation(&self, head: Ref) -> Option<&'static str> {
-        let name = match head.tag() {
-            FOREIGN => Operation::of(self.values.foreign_of(head)).map(Operation::static_name)?,
-            _ => return None,
-        };
-        let is_plain = Arithmetic::of(name).is_some() || Comparison::of(name).is_some() || Logic::of(name).is_some();
-        is_plain.then_some(name)
-    }
-}
-
-impl Arithmetic {
-    /// The operation of a name.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "+" => Self::Add,
-            "-" => Self::Subtract,
-            "*" => Self::Multiply,
-            "/" => Self::Divide,
-            "%" => Self::Remainder,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-        }
-    }
-}
-
-impl Comparison {
-    /// The comparison of a name.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "<" => Self::Less,
-            ">" => Self::Greater,
-            "<=" => Self::LessOrEqual,
-            ">=" => Self::GreaterOrEqual,
-            "==" => Self::Equal,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::Greater => ">",
-            Self::LessOrEqual => "<=",
-            Self::GreaterOrEqual => ">=",
-            Self::Equal => "==",
-        }
-    }
-}
-
-impl Logic {
-    /// The operation of a name.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            "and" => Self::And,
-            "or" => Self::Or,
-            "xor" => Self::Xor,
-            "not" => Self::Not,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::And => "and",
-            Self::Or => "or",
-            Self::Xor => "xor",
-            Self::Not => "not",
-        }
+    /// A native function that makes a number or a truth value of its arguments and does nothing else.
+    pub(super) fn plain_operation(&self, head: Ref) -> Option<Lowering> {
+        let operation = if head.tag() == FOREIGN { Operation::of(self.values.foreign_of(head))? } else { return None };
+        Some(operation.spec().lowering).filter(|lowering| lowering.is_plain())
     }
 }

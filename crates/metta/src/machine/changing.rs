@@ -13,32 +13,11 @@
 //! atom.
 
 use super::types::classify_head;
-use crate::bundled::BUNDLES;
+use crate::effects::Effects;
 use crate::interpreter::is_function;
 use crate::names;
 use crate::operation::Operation;
-use crate::stdlib;
-use rustc_hash::FxHashSet;
 use space::Atom;
-use std::sync::LazyLock;
-
-/// The native functions that may change rules, types, imports or tables.
-const CHANGERS: [&str; 14] = [
-    "add-atom",
-    "add-atoms",
-    "add-reduct",
-    "add-reducts",
-    "remove-atom",
-    "remove-atoms",
-    "import!",
-    "include",
-    "mod-space!",
-    "module-space-no-deps",
-    "register-module!",
-    "git-module!",
-    "pragma!",
-    "commit!",
-];
 
 /// Atoms nested deeper are looked through with a stack of their own.
 const NESTED_MAX: usize = 64;
@@ -76,19 +55,10 @@ pub(super) fn form_may_change_rules(form: &Atom) -> bool {
     }
 }
 
-/// Whether an atom is a native function that may change rules: one that is not the library's may do anything.
+/// Whether an atom is a native function that may change rules.
 fn is_changer(atom: &Atom) -> bool {
-    let Some(operation) = Operation::of(atom) else { return false };
-    let name = operation.static_name();
-    !HARMLESS.contains(name)
+    Operation::of(atom).is_some_and(|operation| operation.spec().effects.have(Effects::CHANGES_RULES))
 }
-
-/// The native functions that change no rules.
-static HARMLESS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
-    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
-    let names = stdlib::operations().chain(bundled).map(|spec| spec.name);
-    names.filter(|name| !CHANGERS.contains(name)).collect()
-});
 
 /// Whether an atom is a fact that no evaluation looks up, whatever its variables stand for.
 fn is_fact(atom: &Atom) -> bool {

@@ -5,6 +5,7 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
+use crate::lowering::{Arithmetic, Comparison, Logic, Loop};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
 use space::{Atom, Symbol, Variable};
@@ -32,36 +33,6 @@ pub(super) const HOLE: usize = 3;
 
 /// The place that stands for: the head of the rule does not match, so try the next one.
 pub(super) const NEXT_RULE: Pc = u32::MAX;
-
-/// An operation on two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arithmetic {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-}
-
-/// A comparison of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
-    Less,
-    Greater,
-    LessOrEqual,
-    GreaterOrEqual,
-    Equal,
-}
-
-/// An operation on two truth values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Logic {
-    And,
-    Or,
-    Xor,
-    /// Of the first alone.
-    Not,
-}
 
 /// What a slot must hold for the code after a guard to mean what the program says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -653,14 +624,6 @@ pub(super) enum SyntheticBody {
     Loop { kind: Loop, item: Variable, found: Option<Variable>, template: Atom },
     /// The same where variables and template are arguments, too.
     OpenLoop(Loop),
-}
-
-/// What is made of the results of a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loop {
-    Map,
-    Filter,
-    Fold,
 }
 
 /// The instruction that notes a result of the whole evaluation, and its return point.

@@ -7,13 +7,15 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    ArgumentSource, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, Logic, NEXT_RULE,
-    Part, Pc, Slot, TypeId, WELL_TYPED,
+    ArgumentSource, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, NEXT_RULE, OPEN, Part,
+    Pc, REDUCE, Slot, TypeId, WELL_TYPED,
 };
 use super::types::HeadKind;
 use super::{Machine, Running};
+use crate::lowering::{Logic, Lowering};
 use crate::names;
 use crate::runner::Runner;
+use crate::stdlib;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Rewrite, SharedSpace, Symbol, alpha_equivalent, rewrite};
@@ -25,6 +27,16 @@ type Rule = (Vec<Atom>, Atom);
 
 /// A name with its rules, by how many arguments they take.
 type Defined = (Symbol, BTreeMap<usize, Vec<Rule>>);
+
+/// The name of the operation that an instruction was made of.
+fn name_of(lowering: Lowering) -> &'static str {
+    stdlib::lowered(lowering).name
+}
+
+/// The instruction that an operation becomes.
+fn word(lowering: Lowering) -> &'static str {
+    lowering.instruction().expect("it has an instruction of its own")
+}
 
 /// The code of a name's functions, as its rules stand now; `None` if it has no rules.
 pub(crate) fn explain(runner: &mut Runner, name: &str) -> Option<String> {
@@ -131,6 +143,7 @@ impl Running<'_> {
         let mut text = match type_id {
             0 => format!("{}\n", self.m.function_name(function)),
             WELL_TYPED => format!("{}, well typed\n", self.m.function_name(function)),
+            REDUCE => format!("{} by one step\n", self.m.function_name(function)),
             _ => format!("{} as {}\n", self.m.function_name(function), self.type_atom(type_id)),
         };
         if self.runner.tables.is_tabled(self.m.values.symbol_of(head)) {
@@ -325,8 +338,11 @@ impl<'a> Listing<'a> {
         format!("({})", names.join(" "))
     }
 
-    /// A constant.
+    /// A constant, or the word of a frame that says that its results are not collected.
     fn leaf(&self, leaf: Ref) -> String {
+        if leaf.bits() == OPEN {
+            return "open".to_owned();
+        }
         self.m.values.leaf_atom(leaf).to_string()
     }
 
@@ -385,6 +401,7 @@ impl<'a> Listing<'a> {
     fn as_type(&self, type_id: TypeId) -> String {
         match type_id {
             0 | WELL_TYPED => String::new(),
+            REDUCE => " by one step".to_owned(),
             other => format!(" as {}", self.m.code.types[usize::from(other)]),
         }
     }
@@ -538,7 +555,7 @@ impl<'a> Listing<'a> {
                 format!("interpret {}{}{}", slot(call), self.as_type(type_id), self.return_point(return_point))
             }
             Instruction::Superpose { slot: list, return_point } => {
-                format!("superpose {}{}", slot(list), self.return_point(return_point))
+                format!("{} {}{}", word(Lowering::Superpose), slot(list), self.return_point(return_point))
             }
             Instruction::Transact { slot: begun, return_point } => {
                 format!("transact {}{}", slot(begun), self.return_point(return_point))
@@ -578,7 +595,7 @@ impl<'a> Listing<'a> {
                 format!(
                     "compute {} {} {}{}",
                     slot(left),
-                    operation.name(),
+                    name_of(Lowering::Arithmetic(operation)),
                     slot(right),
                     self.return_point(return_point)
                 )
@@ -587,7 +604,7 @@ impl<'a> Listing<'a> {
                 format!(
                     "compute {} {} {}{}",
                     slot(left),
-                    operation.name(),
+                    name_of(Lowering::Arithmetic(operation)),
                     self.leaf(right),
                     self.return_point(return_point)
                 )
@@ -596,30 +613,41 @@ impl<'a> Listing<'a> {
                 format!(
                     "compute {} {} {}{}",
                     slot(left),
-                    comparison.name(),
+                    name_of(Lowering::Comparison(comparison)),
                     slot(right),
                     self.return_point(return_point)
                 )
             }
             Instruction::Logic { operation: Logic::Not, left, return_point, .. } => {
-                format!("compute not {}{}", slot(left), self.return_point(return_point))
+                let name = name_of(Lowering::Logic(Logic::Not));
+                format!("compute {name} {}{}", slot(left), self.return_point(return_point))
             }
             Instruction::Logic { operation, left, right, return_point } => {
                 format!(
                     "compute {} {} {}{}",
                     slot(left),
-                    operation.name(),
+                    name_of(Lowering::Logic(operation)),
                     slot(right),
                     self.return_point(return_point)
                 )
             }
             Instruction::CompareJump { comparison, left, right, then, or } => {
                 let (then, or) = (self.place(then), self.or(or));
-                format!("compare {} {} {}: {then}{or}", slot(left), comparison.name(), slot(right))
+                format!(
+                    "compare {} {} {}: {then}{or}",
+                    slot(left),
+                    name_of(Lowering::Comparison(comparison)),
+                    slot(right)
+                )
             }
             Instruction::CompareJumpWith { comparison, left, right, then, or } => {
                 let (then, or) = (self.place(then), self.or(or));
-                format!("compare {} {} {}: {then}{or}", slot(left), comparison.name(), self.leaf(right))
+                format!(
+                    "compare {} {} {}: {then}{or}",
+                    slot(left),
+                    name_of(Lowering::Comparison(comparison)),
+                    self.leaf(right)
+                )
             }
             other => self.listing(other).unwrap_or_else(|| self.reducing(other)),
         }
@@ -637,9 +665,11 @@ impl<'a> Listing<'a> {
             }
             Instruction::Head { slot: list, dst, or } => format!("head {} -> {}{}", slot(list), slot(dst), self.or(or)),
             Instruction::Tail { slot: list, dst, or } => format!("tail {} -> {}{}", slot(list), slot(dst), self.or(or)),
-            Instruction::Size { slot: list, dst, or } => format!("size {} -> {}{}", slot(list), slot(dst), self.or(or)),
+            Instruction::Size { slot: list, dst, or } => {
+                format!("{} {} -> {}{}", word(Lowering::Size), slot(list), slot(dst), self.or(or))
+            }
             Instruction::Element { slot: list, index, dst, or } => {
-                format!("element {} {} -> {}{}", slot(list), slot(index), slot(dst), self.or(or))
+                format!("{} {} {} -> {}{}", word(Lowering::Element), slot(list), slot(index), slot(dst), self.or(or))
             }
             Instruction::Next { list, index, dst, or } => {
                 format!("next {} {} -> {}{}", slot(list), slot(index), self.slots(dst, 2), self.or(or))
@@ -654,16 +684,28 @@ impl<'a> Listing<'a> {
             Instruction::Gathered { slot: list, dst } => format!("gathered {} -> {}", slot(list), slot(dst)),
             Instruction::LeaveList { slot: list } => format!("leave-list {}", slot(list)),
             Instruction::GetState { slot: state, return_point } => {
-                format!("get-state {}{}", slot(state), self.return_point(return_point))
+                format!("{} {}{}", word(Lowering::GetState), slot(state), self.return_point(return_point))
             }
             Instruction::ChangeState { slot: state, value, return_point } => {
-                format!("change-state {} {}{}", slot(state), slot(value), self.return_point(return_point))
+                format!(
+                    "{} {} {}{}",
+                    word(Lowering::ChangeState),
+                    slot(state),
+                    slot(value),
+                    self.return_point(return_point)
+                )
             }
             Instruction::AddAtom { space, value, return_point } => {
-                format!("add-atom {} {}{}", slot(space), slot(value), self.return_point(return_point))
+                format!(
+                    "{} {} {}{}",
+                    word(Lowering::AddAtom),
+                    slot(space),
+                    slot(value),
+                    self.return_point(return_point)
+                )
             }
             Instruction::Query { space, return_point, .. } => {
-                format!("query {}{}", slot(space), self.return_point(return_point))
+                format!("{} {}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
             }
             _ => return None,
         })
@@ -699,9 +741,11 @@ impl<'a> Listing<'a> {
                 format!("unify {} {}{}{}", slot(left), slot(right), self.return_point(return_point), self.or(or))
             }
             Instruction::IfEqual { left, right, or } => {
-                format!("if-equal {} {}{}", slot(left), slot(right), self.or(or))
+                format!("{} {} {}{}", word(Lowering::IfEqual), slot(left), slot(right), self.or(or))
             }
-            Instruction::IfError { slot: value, or } => format!("if-error {}{}", slot(value), self.or(or)),
+            Instruction::IfError { slot: value, or } => {
+                format!("{} {}{}", word(Lowering::IfError), slot(value), self.or(or))
+            }
             Instruction::TailInterpret { slot: value, type_id } => {
                 format!("tail-interpret {}{}", slot(value), self.as_type(type_id))
             }

@@ -5,6 +5,8 @@ use super::code::Slot;
 use super::values::{INTEGER, SYMBOL, Scope};
 use super::{Halt, Reason, Running};
 use crate::interpreter::{self, Task, TaskOutcome};
+use crate::lowering::Lowering;
+use crate::modules::ModuleId;
 use crate::names;
 use crate::operation::{Operation, Outcome};
 use crate::stdlib;
@@ -16,8 +18,8 @@ use space::{Atom, Rewrite, Solution, Variable, rewrite};
 const SHORT: usize = 32;
 
 /// Whether an atom is the native function that takes the elements of one list from another.
-fn is_subtraction(head: &Atom) -> bool {
-    Operation::of(head).is_some_and(|operation| operation.static_name() == "subtraction-atom")
+fn is_difference(head: &Atom) -> bool {
+    Operation::of(head).is_some_and(|operation| operation.spec().lowering == Lowering::Difference)
 }
 
 impl Running<'_> {
@@ -25,7 +27,7 @@ impl Running<'_> {
     pub(super) fn native(&mut self, operation: Ref, first: Slot, count: Slot, return_point: u32) -> Result<(), Halt> {
         let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
         let head = self.m.values.foreign_of(operation).clone();
-        if let (&[left, right], true) = (arguments.as_slice(), is_subtraction(&head))
+        if let (&[left, right], true) = (arguments.as_slice(), is_difference(&head))
             && let Some(list) = self.difference(left, right)?
         {
             self.collect_soon();
@@ -63,9 +65,9 @@ impl Running<'_> {
         Ok(Some(list))
     }
 
-    /// Calls a native function of the library by name.
-    pub(super) fn native_on(&mut self, name: &str, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
-        let head = stdlib::operation(name, crate::modules::ModuleId(0)).expect("the library has it");
+    /// Calls the native function that an instruction stands for, since its arguments are not what the instruction takes.
+    pub(super) fn native_on(&mut self, lowering: Lowering, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
+        let head = stdlib::operation_atom(stdlib::lowered(lowering), ModuleId(0));
         let reference = self.m.values.constant_leaf(&head).expect("it is a leaf");
         self.call_native(&head, reference, arguments, return_point)
     }

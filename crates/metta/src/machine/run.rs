@@ -8,14 +8,15 @@
 //! 3. `Empty` is not a result: the next alternative is tried. An error goes where the return point sends errors.
 
 use super::code::{
-    ArgumentSource, Arguments, Arithmetic, Comparison, Guard, HEADER, HOLE, Instruction, Kind, Pc, Position,
-    ReturnPoint, SOURCES_MAX, Slot, TypeId,
+    ArgumentSource, Arguments, Guard, HEADER, HOLE, Instruction, Kind, Pc, Position, ReturnPoint, SOURCES_MAX, Slot,
+    TypeId,
 };
 use super::values::{
     EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_evaluated_term,
     is_small, small, word,
 };
 use super::{Halt, Machine, Running};
+use crate::lowering::{Arithmetic, Comparison};
 use region::{Mark, Ref, tag};
 
 /// What a rule that is being tried needs to know.

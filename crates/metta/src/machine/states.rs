@@ -5,6 +5,7 @@
 use super::types::classify_head;
 use super::values::{NOT_REDUCIBLE, SYMBOL, Scope};
 use super::{Halt, Running};
+use crate::lowering::Lowering;
 use region::Ref;
 use space::{Atom, Grounded};
 
@@ -17,20 +18,20 @@ impl Running<'_> {
     /// The content of a state.
     pub(super) fn get_state(&mut self, state: Ref, return_point: u32) -> Result<(), Halt> {
         let Some(found) = self.m.values.state_of(state) else {
-            return self.native_on("get-state", &[state], return_point);
+            return self.native_on(Lowering::GetState, &[state], return_point);
         };
         let value = match found.integer().and_then(super::values::small) {
             Some(small) => small,
             None => {
                 let content = found.value();
                 if !is_simple(&content) {
-                    return self.native_on("get-state", &[state], return_point);
+                    return self.native_on(Lowering::GetState, &[state], return_point);
                 }
                 self.m.values.load(&content, &mut Scope::default())?
             }
         };
         if value == NOT_REDUCIBLE {
-            return self.native_on("get-state", &[state], return_point);
+            return self.native_on(Lowering::GetState, &[state], return_point);
         }
         self.resume(return_point, value)
     }
@@ -45,7 +46,7 @@ impl Running<'_> {
                 self.m.note_state(&found);
                 found.set(content);
             }
-            _ => return self.native_on("change-state!", &[state, value], return_point),
+            _ => return self.native_on(Lowering::ChangeState, &[state, value], return_point),
         }
         self.resume(return_point, state)
     }
@@ -63,7 +64,7 @@ impl Running<'_> {
     pub(super) fn add_atom(&mut self, space: Ref, value: Ref, return_point: u32) -> Result<(), Halt> {
         self.act()?;
         if !self.add_row(space, value) {
-            return self.native_on("add-atom", &[space, value], return_point);
+            return self.native_on(Lowering::AddAtom, &[space, value], return_point);
         }
         self.refresh();
         let unit = self.m.values.heap.expression(&mut self.m.values.region, &[])?;

@@ -7,7 +7,7 @@
 mod imports;
 
 use crate::bundled;
-use crate::effects::{EffectRefused, Viewed};
+use crate::effects::Effects;
 use crate::interpreter::{self, Answer};
 use crate::limits::{FormSteps, LimitReached, Limits};
 use crate::load::Formats;
@@ -19,6 +19,7 @@ use crate::modules::{Module, ModuleId, TOP};
 use crate::names;
 use crate::operation::{Operation, Stop};
 use crate::reader::read_atom;
+use crate::refusal::{EffectRefused, Viewed};
 use crate::stated::Stated;
 use crate::stdlib;
 use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
@@ -824,9 +825,8 @@ impl Drop for Runner {
 
 /// Whether a form after `!` says what words or rules mean.
 fn defines(form: &Atom) -> bool {
-    let name = |head: &Atom| Operation::of(head).map(Operation::static_name);
-    let definers = ["import!", "include", "register-module!", "bind!", "pragma!"];
-    form.head().and_then(name).is_some_and(|name| definers.contains(&name))
+    let operation = form.head().and_then(Operation::of);
+    operation.is_some_and(|operation| operation.spec().effects.have(Effects::DEFINES))
 }
 
 /// Why a value cannot be part of a knowledge base.

@@ -1,5 +1,7 @@
 //! Arithmetic, comparison and logic.
 
+use crate::effects::Effects;
+use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{ArithmeticError, Atom, Grounded, Number};
 use std::cmp::Ordering;
@@ -9,23 +11,47 @@ const NUMBERS_TO_BOOL: &str = "(-> Number Number Bool)";
 const BOOLS_TO_BOOL: &str = "(-> Bool Bool Bool)";
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("+", NUMBERS_TO_NUMBER, |call| numbers(call, Number::add)),
-    Spec::typed("-", NUMBERS_TO_NUMBER, |call| numbers(call, Number::subtract)),
-    Spec::typed("*", NUMBERS_TO_NUMBER, |call| numbers(call, Number::multiply)),
-    Spec::typed("/", NUMBERS_TO_NUMBER, divide),
-    Spec::typed("%", NUMBERS_TO_NUMBER, |call| numbers(call, Number::remainder)),
-    Spec::typed("<", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_lt)),
-    Spec::typed(">", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_gt)),
-    Spec::typed("<=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_le)),
-    Spec::typed(">=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_ge)),
-    Spec::typed("==", "(-> $t $t Bool)", equal),
-    Spec::typed("and", BOOLS_TO_BOOL, |call| bools(call, |a, b| a && b)),
-    Spec::typed("or", BOOLS_TO_BOOL, |call| bools(call, |a, b| a || b)),
-    Spec::typed("xor", BOOLS_TO_BOOL, |call| bools(call, |a, b| a != b)),
+    Spec::typed("+", NUMBERS_TO_NUMBER, |call| numbers(call, Number::add))
+        .with(Effects::NONE)
+        .lowered(Lowering::Arithmetic(Arithmetic::Add)),
+    Spec::typed("-", NUMBERS_TO_NUMBER, |call| numbers(call, Number::subtract))
+        .with(Effects::NONE)
+        .lowered(Lowering::Arithmetic(Arithmetic::Subtract)),
+    Spec::typed("*", NUMBERS_TO_NUMBER, |call| numbers(call, Number::multiply))
+        .with(Effects::NONE)
+        .lowered(Lowering::Arithmetic(Arithmetic::Multiply)),
+    Spec::typed("/", NUMBERS_TO_NUMBER, divide).with(Effects::NONE).lowered(Lowering::Arithmetic(Arithmetic::Divide)),
+    Spec::typed("%", NUMBERS_TO_NUMBER, |call| numbers(call, Number::remainder))
+        .with(Effects::NONE)
+        .lowered(Lowering::Arithmetic(Arithmetic::Remainder)),
+    Spec::typed("<", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_lt))
+        .with(Effects::NONE)
+        .lowered(Lowering::Comparison(Comparison::Less)),
+    Spec::typed(">", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_gt))
+        .with(Effects::NONE)
+        .lowered(Lowering::Comparison(Comparison::Greater)),
+    Spec::typed("<=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_le))
+        .with(Effects::NONE)
+        .lowered(Lowering::Comparison(Comparison::LessOrEqual)),
+    Spec::typed(">=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_ge))
+        .with(Effects::NONE)
+        .lowered(Lowering::Comparison(Comparison::GreaterOrEqual)),
+    Spec::typed("==", "(-> $t $t Bool)", equal).with(Effects::NONE).lowered(Lowering::Comparison(Comparison::Equal)),
+    Spec::typed("and", BOOLS_TO_BOOL, |call| bools(call, |a, b| a && b))
+        .with(Effects::NONE)
+        .lowered(Lowering::Logic(Logic::And)),
+    Spec::typed("or", BOOLS_TO_BOOL, |call| bools(call, |a, b| a || b))
+        .with(Effects::NONE)
+        .lowered(Lowering::Logic(Logic::Or)),
+    Spec::typed("xor", BOOLS_TO_BOOL, |call| bools(call, |a, b| a != b))
+        .with(Effects::NONE)
+        .lowered(Lowering::Logic(Logic::Xor)),
     Spec::typed("not", "(-> Bool Bool)", |call| match bool_of(call.argument(0)) {
         Some(value) => Outcome::one(!value),
         None => Outcome::NotReducible,
-    }),
+    })
+    .with(Effects::NONE)
+    .lowered(Lowering::Logic(Logic::Not)),
 ];
 
 /// The number an atom is.

@@ -1,16 +1,21 @@
 //! What the assertion functions of the prelude ask: whether two lists of results are equal as multisets.
 
 use super::expressions::alpha_key;
+use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use rustc_hash::FxHashMap;
 use space::Atom;
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("_assert-results-are-equal", "(-> Atom Atom Atom (->))", |call| check(call, Atom::clone)),
-    Spec::typed("_assert-results-are-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, Atom::clone)),
-    Spec::typed("_assert-results-are-alpha-equal", "(-> Atom Atom Atom (->))", |call| check(call, alpha_key)),
-    Spec::typed("_assert-results-are-alpha-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, alpha_key)),
+    Spec::typed("_assert-results-are-equal", "(-> Atom Atom Atom (->))", |call| check(call, Atom::clone))
+        .with(Effects::NONE),
+    Spec::typed("_assert-results-are-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, Atom::clone))
+        .with(Effects::NONE),
+    Spec::typed("_assert-results-are-alpha-equal", "(-> Atom Atom Atom (->))", |call| check(call, alpha_key))
+        .with(Effects::NONE),
+    Spec::typed("_assert-results-are-alpha-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, alpha_key))
+        .with(Effects::NONE),
 ];
 
 /// Compares the actual results with the expected ones; `key` is equal for results that count as equal.

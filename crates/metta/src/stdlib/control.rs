@@ -1,20 +1,26 @@
 //! Control: alternatives, comparison of raw atoms, scopes of variables.
 
+use crate::effects::Effects;
+use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Solution, alpha_equivalent, make_fresh, variables};
 use std::sync::Arc;
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("superpose", "(-> Expression %Undefined%)", superpose),
-    Spec::typed("if-equal", "(-> Atom Atom Atom Atom %Undefined%)", if_equal),
-    Spec::typed("if-error", "(-> Atom Atom Atom %Undefined%)", if_error),
-    Spec::typed("=alpha", "(-> Atom Atom Bool)", alpha_equal),
-    Spec::typed("sealed", "(-> Expression Atom Atom)", sealed),
-    Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all),
-    Spec::untyped("nop", |_| Outcome::unit()),
-    Spec::typed("_case-subjects", "(-> Expression Atom)", case_subjects),
-    Spec::typed("capture", "(-> Atom Atom)", capture).at_home(),
+    Spec::typed("superpose", "(-> Expression %Undefined%)", superpose).with(Effects::NONE).lowered(Lowering::Superpose),
+    Spec::typed("if-equal", "(-> Atom Atom Atom Atom %Undefined%)", if_equal)
+        .with(Effects::NONE)
+        .lowered(Lowering::IfEqual),
+    Spec::typed("if-error", "(-> Atom Atom Atom %Undefined%)", if_error).with(Effects::NONE).lowered(Lowering::IfError),
+    Spec::typed("=alpha", "(-> Atom Atom Bool)", alpha_equal).with(Effects::NONE),
+    Spec::typed("sealed", "(-> Expression Atom Atom)", sealed).with(Effects::NONE),
+    Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all).with(Effects::NONE).lowered(Lowering::LetAll),
+    Spec::untyped("nop", |_| Outcome::unit()).with(Effects::NONE),
+    Spec::typed("_case-subjects", "(-> Expression Atom)", case_subjects)
+        .with(Effects::NONE)
+        .lowered(Lowering::CaseSubjects),
+    Spec::typed("capture", "(-> Atom Atom)", capture).with(Effects::READS).lowered(Lowering::Capture).at_home(),
 ];
 
 fn superpose(call: &mut Call<'_>) -> Outcome {

@@ -5,21 +5,25 @@
 
 use super::VALUE_WORDS;
 use super::text::{plain, print};
+use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, Operation, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, HostValue as _, SharedSpace, Solution, Symbol, Variable};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
-    Spec::typed("get-doc-single-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)),
-    Spec::typed("get-doc-function", "(-> SpaceType Atom Type %Undefined%)", get_doc_function),
-    Spec::typed("get-doc-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Atom)),
-    Spec::typed("get-doc-params", "(-> Expression Atom Expression (Expression Atom))", get_doc_params),
-    Spec::typed("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type),
-    Spec::typed("help-internal!", "(-> Atom (->))", help_internal),
-    Spec::typed("help-space!", "(-> SpaceType (->))", help_space),
-    Spec::typed("help-param!", "(-> Atom (->))", help_parameter),
+    Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)).with(Effects::READS),
+    Spec::typed("get-doc-single-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any))
+        .with(Effects::READS),
+    Spec::typed("get-doc-function", "(-> SpaceType Atom Type %Undefined%)", get_doc_function).with(Effects::READS),
+    Spec::typed("get-doc-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Atom))
+        .with(Effects::READS),
+    Spec::typed("get-doc-params", "(-> Expression Atom Expression (Expression Atom))", get_doc_params)
+        .with(Effects::NONE),
+    Spec::typed("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type).with(Effects::NONE),
+    Spec::typed("help-internal!", "(-> Atom (->))", help_internal).with(Effects::READS.and(Effects::TELLS)),
+    Spec::typed("help-space!", "(-> SpaceType (->))", help_space).with(Effects::READS.and(Effects::TELLS)),
+    Spec::typed("help-param!", "(-> Atom (->))", help_parameter).with(Effects::TELLS),
 ];
 
 /// What is documented about an atom.

@@ -1,26 +1,37 @@
 //! Expressions as lists: size, elements, multisets, and the steps of mapping, filtering and folding.
 
 use super::arithmetic::{bool_of, number_of};
+use crate::effects::Effects;
+use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, Number, Rewrite, Symbol, Variable, VariableSource, make_fresh, rewrite, substitute};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("size-atom", "(-> Expression Number)", size),
-    Spec::typed("index-atom", "(-> Expression Number Atom)", index),
-    Spec::typed("min-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_lt)),
-    Spec::typed("max-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_gt)),
-    Spec::typed("unique-atom", "(-> Expression Atom)", unique),
-    Spec::typed("union-atom", "(-> Expression Expression Atom)", union),
-    Spec::typed("intersection-atom", "(-> Expression Expression Atom)", |call| against_counts(call, true)),
-    Spec::typed("subtraction-atom", "(-> Expression Expression Atom)", |call| against_counts(call, false)),
-    Spec::typed("sort-strings", "(-> Expression Expression)", sort_strings),
-    Spec::typed("_collapse-add-next-atom-from-collapse-bind-result", "(-> Expression Expression Atom)", add_collapsed),
-    Spec::typed("_collapsed-atoms", "(-> Expression Atom)", collapsed_atoms),
-    Spec::typed("_minimal-foldl-atom", "(-> Expression Atom Variable Variable Atom SpaceType %Undefined%)", fold_step),
-    Spec::typed("_map-step", "(-> Expression Expression Variable Atom Atom)", map_step),
-    Spec::typed("_filter-step", "(-> Expression Expression Variable Atom Atom)", filter_step),
+    Spec::typed("size-atom", "(-> Expression Number)", size).with(Effects::NONE).lowered(Lowering::Size),
+    Spec::typed("index-atom", "(-> Expression Number Atom)", index).with(Effects::NONE).lowered(Lowering::Element),
+    Spec::typed("min-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_lt))
+        .with(Effects::READS),
+    Spec::typed("max-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_gt))
+        .with(Effects::READS),
+    Spec::typed("unique-atom", "(-> Expression Atom)", unique).with(Effects::NONE),
+    Spec::typed("union-atom", "(-> Expression Expression Atom)", union).with(Effects::NONE),
+    Spec::typed("intersection-atom", "(-> Expression Expression Atom)", |call| against_counts(call, true))
+        .with(Effects::NONE),
+    Spec::typed("subtraction-atom", "(-> Expression Expression Atom)", |call| against_counts(call, false))
+        .with(Effects::NONE)
+        .lowered(Lowering::Difference),
+    Spec::typed("sort-strings", "(-> Expression Expression)", sort_strings).with(Effects::NONE),
+    Spec::typed("_collapse-add-next-atom-from-collapse-bind-result", "(-> Expression Expression Atom)", add_collapsed)
+        .with(Effects::NONE),
+    Spec::typed("_collapsed-atoms", "(-> Expression Atom)", collapsed_atoms)
+        .with(Effects::NONE)
+        .lowered(Lowering::CollapsedAtoms),
+    Spec::typed("_minimal-foldl-atom", "(-> Expression Atom Variable Variable Atom SpaceType %Undefined%)", fold_step)
+        .with(Effects::NONE),
+    Spec::typed("_map-step", "(-> Expression Expression Variable Atom Atom)", map_step).with(Effects::NONE),
+    Spec::typed("_filter-step", "(-> Expression Expression Variable Atom Atom)", filter_step).with(Effects::NONE),
 ];
 
 fn size(call: &mut Call<'_>) -> Outcome {

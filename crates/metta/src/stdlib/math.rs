@@ -1,6 +1,7 @@
 //! Mathematics. Transcendental functions come from `libm`, so that every machine computes the same digits.
 
 use super::arithmetic::{number_of, result};
+use crate::effects::Effects;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::Number;
 
@@ -9,22 +10,22 @@ const NUMBERS: &str = "(-> Number Number Number)";
 const TEST: &str = "(-> Number Bool)";
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("pow-math", NUMBERS, power),
-    Spec::typed("log-math", NUMBERS, logarithm),
-    Spec::typed("sqrt-math", NUMBER, |call| float(call, f64::sqrt)),
-    Spec::typed("abs-math", NUMBER, absolute),
-    Spec::typed("trunc-math", NUMBER, |call| rounded(call, f64::trunc)),
-    Spec::typed("ceil-math", NUMBER, |call| rounded(call, f64::ceil)),
-    Spec::typed("floor-math", NUMBER, |call| rounded(call, f64::floor)),
-    Spec::typed("round-math", NUMBER, |call| rounded(call, f64::round)),
-    Spec::typed("sin-math", NUMBER, |call| float(call, libm::sin)),
-    Spec::typed("asin-math", NUMBER, |call| float(call, libm::asin)),
-    Spec::typed("cos-math", NUMBER, |call| float(call, libm::cos)),
-    Spec::typed("acos-math", NUMBER, |call| float(call, libm::acos)),
-    Spec::typed("tan-math", NUMBER, |call| float(call, libm::tan)),
-    Spec::typed("atan-math", NUMBER, |call| float(call, libm::atan)),
-    Spec::typed("isnan-math", TEST, |call| property(call, f64::is_nan)),
-    Spec::typed("isinf-math", TEST, |call| property(call, f64::is_infinite)),
+    Spec::typed("pow-math", NUMBERS, power).with(Effects::NONE),
+    Spec::typed("log-math", NUMBERS, logarithm).with(Effects::NONE),
+    Spec::typed("sqrt-math", NUMBER, |call| float(call, f64::sqrt)).with(Effects::NONE),
+    Spec::typed("abs-math", NUMBER, absolute).with(Effects::NONE),
+    Spec::typed("trunc-math", NUMBER, |call| rounded(call, f64::trunc)).with(Effects::NONE),
+    Spec::typed("ceil-math", NUMBER, |call| rounded(call, f64::ceil)).with(Effects::NONE),
+    Spec::typed("floor-math", NUMBER, |call| rounded(call, f64::floor)).with(Effects::NONE),
+    Spec::typed("round-math", NUMBER, |call| rounded(call, f64::round)).with(Effects::NONE),
+    Spec::typed("sin-math", NUMBER, |call| float(call, libm::sin)).with(Effects::NONE),
+    Spec::typed("asin-math", NUMBER, |call| float(call, libm::asin)).with(Effects::NONE),
+    Spec::typed("cos-math", NUMBER, |call| float(call, libm::cos)).with(Effects::NONE),
+    Spec::typed("acos-math", NUMBER, |call| float(call, libm::acos)).with(Effects::NONE),
+    Spec::typed("tan-math", NUMBER, |call| float(call, libm::tan)).with(Effects::NONE),
+    Spec::typed("atan-math", NUMBER, |call| float(call, libm::atan)).with(Effects::NONE),
+    Spec::typed("isnan-math", TEST, |call| property(call, f64::is_nan)).with(Effects::NONE),
+    Spec::typed("isinf-math", TEST, |call| property(call, f64::is_infinite)).with(Effects::NONE),
 ];
 
 const ONE_NUMBER: &str = "one number is expected as the argument";

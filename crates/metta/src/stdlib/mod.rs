@@ -8,7 +8,10 @@ mod arithmetic;
 mod assertions;
 mod control;
 mod documentation;
+#[cfg(test)]
+mod effects;
 mod expressions;
+pub(crate) mod forms;
 mod math;
 mod modules;
 mod recall;
@@ -19,6 +22,7 @@ mod text;
 mod typing;
 
 use crate::bundled::BUNDLES;
+use crate::lowering::Lowering;
 use crate::modules::ModuleId;
 use crate::names;
 use crate::operation::{Operation, OperationSpec};
@@ -77,6 +81,11 @@ pub(crate) fn operation(name: &str, home: ModuleId) -> Option<Atom> {
     operations().chain(bundled).find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
 }
 
+/// The native function that the machine makes this of.
+pub(crate) fn lowered(lowering: Lowering) -> &'static OperationSpec {
+    operations().find(|spec| spec.lowering == lowering).expect("each lowering is that of a function of the library")
+}
+
 /// A native function's identity as its name and home.
 pub(crate) fn split_identity(identity: &str) -> (&str, ModuleId) {
     let parts = identity.rsplit_once('@').and_then(|(name, home)| Some((name, ModuleId(home.parse().ok()?))));
@@ -84,7 +93,7 @@ pub(crate) fn split_identity(identity: &str) -> (&str, ModuleId) {
 }
 
 /// A native function as an atom, read in a module.
-pub(crate) fn operation_atom(spec: &OperationSpec, home: ModuleId) -> Atom {
+pub(crate) fn operation_atom(spec: &'static OperationSpec, home: ModuleId) -> Atom {
     let type_atom = spec.signature.map_or_else(|| Atom::symbol(names::UNDEFINED), read_type);
     Operation::new(spec, type_atom, home).into_atom()
 }

@@ -1,6 +1,7 @@
 //! Modules, tokens and settings.
 
 use super::text::print;
+use crate::effects::Effects;
 use crate::interpreter;
 use crate::modules::{ModuleError, TOP};
 use crate::names;
@@ -9,15 +10,16 @@ use crate::runner::{Runner, not_durable};
 use space::{Atom, canonical};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("import!", "(-> Atom Atom (->))", import),
-    Spec::typed("include", "(-> Atom %Undefined%)", include),
-    Spec::typed("mod-space!", "(-> Atom SpaceType)", module_space),
-    Spec::typed("module-space-no-deps", "(-> SpaceType SpaceType)", space_without_imports),
-    Spec::typed("print-mods!", "(-> (->))", print_modules),
-    Spec::typed("register-module!", "(-> Atom (->))", register),
-    Spec::typed("git-module!", "(-> Atom (->))", |_| Outcome::failure("git-module! is not supported yet")),
-    Spec::untyped("pragma!", pragma),
-    Spec::typed("bind!", "(-> Symbol %Undefined% (->))", bind).at_home(),
+    Spec::typed("import!", "(-> Atom Atom (->))", import).with(Effects::ANY),
+    Spec::typed("include", "(-> Atom %Undefined%)", include).with(Effects::ANY),
+    Spec::typed("mod-space!", "(-> Atom SpaceType)", module_space).with(Effects::ANY.without(Effects::DEFINES)),
+    Spec::typed("module-space-no-deps", "(-> SpaceType SpaceType)", space_without_imports).with(Effects::READS),
+    Spec::typed("print-mods!", "(-> (->))", print_modules).with(Effects::READS.and(Effects::TELLS)),
+    Spec::typed("register-module!", "(-> Atom (->))", register).with(Effects::ANY),
+    Spec::typed("git-module!", "(-> Atom (->))", |_| Outcome::failure("git-module! is not supported yet"))
+        .with(Effects::NONE),
+    Spec::untyped("pragma!", pragma).with(Effects::CHANGES_RULES.and(Effects::DEFINES).and(Effects::TELLS)),
+    Spec::typed("bind!", "(-> Symbol %Undefined% (->))", bind).with(Effects::DEFINES).at_home(),
 ];
 
 /// What a call comes to when a module could not be had: an error, or the end of the run.

@@ -1,16 +1,18 @@
 //! Transactions and the past: `commit!`, `transaction`, `epoch`, `as-of`, `why`.
 
+use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Number, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("commit!", "(-> (->))", |call| call.runner.commit_early()),
-    Spec::typed("_open-transaction", "(-> Number)", |call| Outcome::one(Number::from(call.runner.open_transaction()))),
-    Spec::typed("_close-transaction", "(-> Number Expression Expression)", close),
-    Spec::typed("epoch", "(-> SpaceType Number)", epoch),
-    Spec::typed("as-of", "(-> SpaceType Number SpaceType)", as_of),
-    Spec::typed("why", "(-> SpaceType Atom Atom)", why),
+    Spec::typed("commit!", "(-> (->))", |call| call.runner.commit_early()).with(Effects::CHANGES_RULES),
+    Spec::typed("_open-transaction", "(-> Number)", |call| Outcome::one(Number::from(call.runner.open_transaction())))
+        .with(Effects::CHANGES),
+    Spec::typed("_close-transaction", "(-> Number Expression Expression)", close).with(Effects::CHANGES),
+    Spec::typed("epoch", "(-> SpaceType Number)", epoch).with(Effects::READS),
+    Spec::typed("as-of", "(-> SpaceType Number SpaceType)", as_of).with(Effects::READS.and(Effects::MAKES)),
+    Spec::typed("why", "(-> SpaceType Atom Atom)", why).with(Effects::READS),
 ];
 
 /// Keeps what a transaction did, unless one of its results is an error; they come with their bindings.

@@ -1,6 +1,8 @@
 //! Spaces and states.
 
 use super::recall::refuse_frozen;
+use crate::effects::Effects;
+use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::runner::not_durable;
@@ -9,30 +11,44 @@ use space::{Atom, Multiplicity, Number, Rewrite, SharedSpace, Solution, Space, V
 use std::cell::Cell;
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches),
-    Spec::typed("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom")),
-    Spec::typed("add-reduct", "(-> SpaceType %Undefined% (->))", |call| add(call, "add-reduct")),
-    Spec::typed("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms")),
-    Spec::typed("add-reducts", "(-> SpaceType %Undefined% (->))", |call| add_all(call, "add-reducts")),
-    Spec::typed("remove-atom", "(-> SpaceType Atom (->))", remove),
-    Spec::typed("remove-atoms", "(-> SpaceType Expression (->))", remove_all),
-    Spec::typed("get-atoms", "(-> SpaceType Atom)", atoms),
-    Spec::typed("new-space", "(-> SpaceType)", new_space),
-    Spec::typed("fork-space", "(-> SpaceType SpaceType)", fork),
+    Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches).with(Effects::READS).lowered(Lowering::Query),
+    Spec::typed("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom"))
+        .with(Effects::CHANGES_RULES)
+        .lowered(Lowering::AddAtom),
+    Spec::typed("add-reduct", "(-> SpaceType %Undefined% (->))", |call| add(call, "add-reduct"))
+        .with(Effects::CHANGES_RULES),
+    Spec::typed("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms"))
+        .with(Effects::CHANGES_RULES),
+    Spec::typed("add-reducts", "(-> SpaceType %Undefined% (->))", |call| add_all(call, "add-reducts"))
+        .with(Effects::CHANGES_RULES),
+    Spec::typed("remove-atom", "(-> SpaceType Atom (->))", remove).with(Effects::CHANGES_RULES),
+    Spec::typed("remove-atoms", "(-> SpaceType Expression (->))", remove_all).with(Effects::CHANGES_RULES),
+    Spec::typed("get-atoms", "(-> SpaceType Atom)", atoms).with(Effects::READS),
+    Spec::typed("new-space", "(-> SpaceType)", new_space).with(Effects::MAKES),
+    Spec::typed("fork-space", "(-> SpaceType SpaceType)", fork).with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("union-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
         combine(call, "union-spaces", Space::union)
-    }),
+    })
+    .with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("intersect-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
         combine(call, "intersect-spaces", Space::intersection)
-    }),
+    })
+    .with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("subtract-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
         combine(call, "subtract-spaces", Space::subtraction)
-    }),
-    Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix),
-    Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state),
-    Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state),
-    Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state),
-    Spec::typed("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state),
+    })
+    .with(Effects::READS.and(Effects::MAKES)),
+    Spec::typed("restrict-space", "(-> SpaceType SpaceType SpaceType)", |call| {
+        combine(call, "restrict-space", Space::restriction)
+    })
+    .with(Effects::READS.and(Effects::MAKES)),
+    Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix).with(Effects::READS),
+    Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state).with(Effects::READS.and(Effects::MAKES)),
+    Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state).with(Effects::MAKES),
+    Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state).with(Effects::READS).lowered(Lowering::GetState),
+    Spec::typed("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state)
+        .with(Effects::CHANGES)
+        .lowered(Lowering::ChangeState),
 ];
 
 fn matches(call: &mut Call<'_>) -> Outcome {

@@ -1,7 +1,9 @@
 //! The library, its documentation and `docs/compat.md` speak of the same names.
 
+use super::forms::FORMS;
 use super::{DOCUMENTATION, NOT_SUPPORTED, PRELUDE, operations};
 use crate::bundled::{BUNDLES, LACKING};
+use crate::lowering::Lowering;
 use crate::reader::read_atom;
 use crate::runner::Runner;
 use crate::types;
@@ -232,5 +234,70 @@ fn answers_in_the_document_of_compatibility_are_given() {
             panic!("a row shows a program, Hyperon's answer and ours: {cells:?}")
         };
         assert_eq!(run(program).1, *answer, "docs/compat.md: {program}");
+    }
+}
+
+/// What the machine makes of the lines of `corpus/compiled.tsv` about a name.
+fn code_for(name: &str) -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/compiled.tsv");
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let lines = lines.filter(|cells| cells.len() == 4 && cells[0] == name && cells[1] == "compiled");
+    let explained = lines.map(|cells| {
+        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        runner.run(&format!("{}{} (= (explained $n) {})", imports(), cells[3], cells[2]), &mut |_, _| Ok(()));
+        runner.explain("explained").expect("it has a rule")
+    });
+    explained.collect()
+}
+
+#[test]
+fn each_lowering_belongs_to_one_operation_and_is_reached() {
+    let special: Vec<_> = operations().filter(|spec| spec.lowering != Lowering::Call).collect();
+    for spec in &special {
+        let same: Vec<_> =
+            special.iter().filter(|other| other.lowering == spec.lowering).map(|spec| spec.name).collect();
+        assert_eq!(same, [spec.name], "one lowering, several operations");
+        if spec.name.starts_with('_') {
+            continue;
+        }
+        let code = code_for(spec.name);
+        let is_reached = match spec.lowering.instruction() {
+            Some(instruction) => {
+                let is_named = matches!(instruction, "compute" | "native");
+                let shows = |line: &str| {
+                    let words: Vec<&str> = line.split_whitespace().collect();
+                    words.contains(&instruction) && (!is_named || words.contains(&spec.name))
+                };
+                code.iter().any(|code| code.lines().any(shows))
+            }
+            None => code.iter().any(|code| !code.contains(&format!("native {}", spec.name))),
+        };
+        assert!(is_reached, "{}: no line of corpus/compiled.tsv shows {:?}: {code:#?}", spec.name, spec.lowering);
+    }
+}
+
+#[test]
+fn minimal_code_that_calls_a_function_is_explained() {
+    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+    let program = "(= (f $x) (+ $x 1)) (= (g $n) (function (chain (eval (f $n)) $y (return $y))))";
+    runner.run(program, &mut |_, _| Ok(()));
+    let code = runner.explain("g").expect("it has a rule");
+    assert!(code.contains("load open -> "), "{code}");
+}
+
+#[test]
+fn each_special_form_is_a_word_of_the_library() {
+    let prelude = names_of_prelude();
+    let documented = documented();
+    for form in &FORMS {
+        let parts = form.parts.iter().map(|(part, _)| *part);
+        for name in parts.chain([form.name]) {
+            let is_known = prelude.contains(name) || crate::interpreter::is_instruction_name(name);
+            assert!(is_known && documented.contains_key(name), "{name} is neither an instruction nor in the prelude");
+        }
+        let facts = &documented[form.name];
+        assert!(facts.contains(&Some(form.arity)), "{} takes {} arguments, {facts:?} says", form.name, form.arity);
+        assert!(!code_for(form.name).is_empty(), "corpus/compiled.tsv has no line for {}", form.name);
     }
 }

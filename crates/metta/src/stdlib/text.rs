@@ -1,14 +1,15 @@
 //! Texts, printing and tracing.
 
+use crate::effects::Effects;
 use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
 use space::{Atom, Grounded};
 use std::fmt::{self, Write};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("println!", "(-> %Undefined% (->))", println),
-    Spec::typed("format-args", "(-> String Expression String)", format_args),
-    Spec::typed("trace!", "(-> %Undefined% Atom %Undefined%)", trace),
-    Spec::typed("print-alternatives!", "(-> Atom Expression (->))", print_alternatives),
+    Spec::typed("println!", "(-> %Undefined% (->))", println).with(Effects::TELLS),
+    Spec::typed("format-args", "(-> String Expression String)", format_args).with(Effects::NONE),
+    Spec::typed("trace!", "(-> %Undefined% Atom %Undefined%)", trace).with(Effects::TELLS),
+    Spec::typed("print-alternatives!", "(-> Atom Expression (->))", print_alternatives).with(Effects::TELLS),
 ];
 
 /// An atom as people read it: a text without quotes and escapes.

@@ -1,19 +1,20 @@
 //! Asking for types.
 
 use super::spaces::with_template;
+use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Bindings, SharedSpace, Solution, Unifier, variables};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("get-type", "(-> Atom %Undefined%)", get_type).at_home(),
-    Spec::typed("get-type-space", "(-> SpaceType Atom Atom)", get_type_space),
-    Spec::typed("get-metatype", "(-> Atom Atom)", get_metatype),
-    Spec::typed("is-function", "(-> Type Bool)", is_function),
-    Spec::untyped("type-cast", type_cast),
-    Spec::untyped("match-types", match_types),
-    Spec::untyped("match-type-or", match_type_or),
+    Spec::typed("get-type", "(-> Atom %Undefined%)", get_type).with(Effects::READS).at_home(),
+    Spec::typed("get-type-space", "(-> SpaceType Atom Atom)", get_type_space).with(Effects::READS),
+    Spec::typed("get-metatype", "(-> Atom Atom)", get_metatype).with(Effects::NONE),
+    Spec::typed("is-function", "(-> Type Bool)", is_function).with(Effects::NONE),
+    Spec::untyped("type-cast", type_cast).with(Effects::READS),
+    Spec::untyped("match-types", match_types).with(Effects::NONE),
+    Spec::untyped("match-type-or", match_type_or).with(Effects::NONE),
 ];
 
 /// The valid types of an atom, or nothing when it is ill-typed.

@@ -9,17 +9,16 @@ mod prefix;
 
 pub use algebra::Multiplicity;
 
-use crate::atom::{Atom, Expression, Symbol, Variable, VariableSource};
+use crate::atom::{Atom, Expression, Symbol, VariableSource};
 use crate::bindings::Bindings;
 use crate::canonical;
 use crate::grounded::Grounded;
 use crate::patterns::Patterns;
 use crate::query::{NO_TERM, known_keys};
-use crate::relation::{FoundRow, Relation};
-use crate::rewrite::{Rewrite, instantiate, rewrite, unmarked};
+use crate::relation::{COLUMNS_INDEXED_MAX, FoundRow, Relation};
+use crate::stored::{Match, Stored};
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
-use rustc_hash::FxHashMap;
 
 /// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
@@ -32,54 +31,6 @@ const TERMS_OF_OWN_MAX: usize = 4;
 
 /// Rows up to this length are looked for without an allocation.
 const SHORT_ROW_MAX: usize = 8;
-
-/// How deep into a query's columns indexes look: this many columns, and as many children of each.
-pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
-
-/// An atom with its variables numbered in the order of their first occurrence.
-#[derive(Clone)]
-pub struct Stored {
-    pub(crate) atom: Atom,
-    pub(crate) names: Vec<Symbol>,
-}
-
-impl Stored {
-    /// Numbers the variables of an atom, and takes away the evaluator's marks: what is looked up later is evaluated then.
-    pub fn new(atom: &Atom) -> Self {
-        let atom = &unmarked(atom);
-        let mut slots: FxHashMap<Variable, u64> = FxHashMap::default();
-        let mut names = Vec::new();
-        let numbered = rewrite(atom, |variable| {
-            let slot = *slots.entry(variable.clone()).or_insert_with(|| {
-                names.push(variable.name().clone());
-                names.len() as u64 - 1
-            });
-            Rewrite::Replace(Atom::Variable(Variable::with_id(variable.name().clone(), slot)))
-        });
-        Self { atom: numbered.unwrap_or_else(|| atom.clone()), names }
-    }
-
-    /// Whether both are one atom up to the names of variables, kinds of numbers kept apart.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.names.len() == other.names.len() && canonical::same_form(&self.atom, &other.atom)
-    }
-
-    /// The atom with fresh variables.
-    fn fresh(&self, source: &mut VariableSource) -> Atom {
-        instantiate(&self.atom, &mut vec![None; self.names.len()], source)
-    }
-}
-
-/// One atom of a space that matched a query.
-pub struct Match {
-    /// What the match bound.
-    pub bindings: Bindings,
-    /// How many copies of the atom there are: as many solutions.
-    pub copies: u32,
-    /// Queries of other spaces that must have an answer too.
-    pub(crate) deferred: Deferred,
-    number: u64,
-}
 
 /// A multiset of atoms. Every method is given the dictionary in which the terms of its rows were made.
 #[derive(Default)]
@@ -255,7 +206,7 @@ impl Contents {
         self.count_added(1, is_new && number.is_none());
     }
 
-    /// Adds copies of an atom that is no row.
+    /// Adds copies of an atom that is not a row.
     pub(crate) fn add_open(&mut self, stored: Stored, copies: u32, number: Option<u64>) {
         if let Some(sum) = &mut self.hash {
             let hash = canonical::hash(&stored.atom).wrapping_mul(u128::from(copies));
@@ -271,7 +222,7 @@ impl Contents {
         self.next_number += u64::from(takes_number);
     }
 
-    /// The atoms that are no rows.
+    /// The atoms that are not rows.
     pub(crate) fn patterns(&self) -> &Patterns {
         &self.patterns
     }
@@ -446,11 +397,11 @@ fn match_stored(query: &Atom, stored: &Stored, number: u64, copies: u32, source:
 }
 
 fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {
-    let (bindings, deferred) = unifier.into_parts()?;
+    let (bindings, deferred, _) = unifier.into_parts()?;
     Some(Match { bindings, copies, deferred, number })
 }
 
-/// How many terms an expression has that others like it need not share: one for each part that is no head.
+/// How many terms an expression has that others like it need not share: one for each part that is not a head.
 fn terms_of_own(expression: &Expression) -> usize {
     let inside = |child: &Atom| child.children().map_or(1, |children| children.len().max(1));
     let own = expression.children().iter().skip(1).map(inside).sum::<usize>();

@@ -1,8 +1,7 @@
 //! Patterns as sequences of parts, in the order in which they are written.
 
 use crate::atom::{Atom, Expression, Variable};
-use crate::contents::COLUMNS_INDEXED_MAX;
-use crate::shared_space::conjunction;
+use crate::relation::COLUMNS_INDEXED_MAX;
 use crate::term::{Term, Terms};
 
 /// A part of a pattern.
@@ -151,4 +150,12 @@ pub(crate) fn extent(parts: &[PatternPart]) -> usize {
         at += 1;
     }
     at
+}
+
+/// The patterns of a conjunction `(, p1 p2 …)`.
+pub fn conjunction(query: &Atom) -> Option<&[Atom]> {
+    match query.children()? {
+        [head, patterns @ ..] if head.is_symbol(",") => Some(patterns),
+        _ => None,
+    }
 }

@@ -1,19 +1,28 @@
 //! Plans: for each pattern of a query, what is known of its rows when its turn comes.
 //!
-//! A plan depends on the query alone, so it is made once and kept as long as somebody asks: match keys that differ from one
+//! A plan depends on the query alone, so it is made once and kept as long as it is used: match keys that differ from one
 //! execution to the next are its *parameters*. The patterns are answered in the order in which they are written.
 
-use super::OnlyOwnRows;
 use super::pattern::{NO_TERM, PatternPart, Patterns, extent};
-use crate::contents::COLUMNS_INDEXED_MAX;
-use crate::relation::{Path, Relation};
+use crate::atom::Expression;
+use crate::relation::{COLUMNS_INDEXED_MAX, Path, Relation};
+use crate::space_handle::{ChangeCounter, SharedSpace};
 use crate::term::{Term, Terms};
+use std::cell::Cell;
+use std::sync::Arc;
+
+thread_local! {
+    /// Room for the plans of this thread that serve once; a plan takes it out.
+    static ROOM: Cell<Option<Box<Plan>>> = const { Cell::new(None) };
+}
 
 /// A query, made ready to be executed any number of times; see [`SharedSpace::execute`](crate::SharedSpace::execute).
 #[derive(Default)]
 pub struct Plan {
     pub(super) patterns: Patterns,
     pub(super) steps: Vec<Step>,
+    /// Whether no pattern has an expression inside, so that nothing but the terms of rows is compared.
+    pub(super) is_flat: bool,
     /// What is known of the patterns, one after the other.
     pub(super) known: Vec<(Path, Known)>,
     /// Which variables the steps so far bind, while they are made.
@@ -54,6 +63,16 @@ pub(super) enum Known {
     Variable(u32),
 }
 
+/// What holds of the spaces that a plan was executed in until they change: only rows of the space itself can answer it.
+pub(super) struct OnlyOwnRows {
+    pub(super) space: SharedSpace,
+    /// How often atoms that are not rows were added to the space or removed.
+    pub(super) patterns: u64,
+    /// How often its list of imports has changed; and each import, with how often that has.
+    pub(super) list: u64,
+    pub(super) imports: Vec<(Arc<ChangeCounter>, u64)>,
+}
+
 impl Known {
     /// The key, given the parameters and the answer so far.
     #[inline]
@@ -90,7 +109,7 @@ impl Plan {
         self.only_own_rows = None;
     }
 
-    /// Adds a part to the pattern at hand.
+    /// Adds a part to the last pattern.
     pub fn push(&mut self, part: PatternPart) {
         self.patterns.push(part);
     }
@@ -134,6 +153,7 @@ impl Plan {
             steps.push(step);
             start = end;
         }
+        self.is_flat = steps.iter().all(|step| step.is_flat);
         !steps.is_empty()
     }
 
@@ -175,7 +195,7 @@ impl Step {
         }
         let own = &mut known[from..];
         let is_known = is_flat && length > 0 && own.len() == length;
-        // The head of an expression is its least selective column: it is asked last.
+        // The head of an expression is its least selective column: it comes last.
         if !is_known && own.first().is_some_and(|&(path, _)| path == (0, None)) {
             own.rotate_left(1);
         }
@@ -196,7 +216,7 @@ impl Step {
         self.taken = if is_each && self.length <= COLUMNS_INDEXED_MAX { new } else { 0 };
     }
 
-    /// Whether a relation may have a row for it, going by the key of its head; `parameters` are not known if it is asked for whatever
+    /// Whether a relation may have a row for it, going by the key of its head; without `parameters` the answer holds whatever
     /// they are.
     pub(super) fn may_answer(
         &self,
@@ -234,4 +254,15 @@ fn known_inside(column: u32, parts: &[PatternPart], length: u32, bound: &[bool],
         at += extent(&parts[at..]);
     }
     known[from..].reverse();
+}
+
+/// The keys by which indexes find rows that may match an expression, the most selective guess first; `None` if a rigid part was
+/// never interned, so that no row matches.
+pub(crate) fn known_keys(query: &Expression, terms: &Terms) -> Option<Vec<(Path, Term)>> {
+    let mut plan = ROOM.take().unwrap_or_default();
+    plan.clear();
+    let is_put = plan.patterns.put_indexable(query, terms) && plan.make();
+    let keys = is_put.then(|| plan.known.iter().map(|&(path, known)| (path, known.key(&[], &[], terms))).collect());
+    ROOM.set(Some(plan));
+    keys
 }

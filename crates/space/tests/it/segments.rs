@@ -332,23 +332,27 @@ fn a_space_of_a_snapshot_needs_a_dictionary_of_it() {
     drop(Space::of_snapshot(&space.snapshot(), early.dictionary()));
 }
 
-/// Rows of a snapshot and of what it imports answer as the spaces themselves did at that moment.
+/// Snapshots that are put together answer as the spaces themselves did at that moment.
 #[test]
-fn snapshots_with_imports_are_asked_by_rows() {
+fn a_snapshot_takes_other_imports() {
     let terms = Terms::shared();
     let [importer, import] = [1, 2].map(|serial| SharedSpace::new(serial, "s", SharedTerms::clone(&terms)));
     importer.import(&import);
     importer.add(&atom("(edge a b)"));
     let early = importer.snapshot();
     import.add_many(&[atom("(edge b c)"), atom("(edge a b)")]);
-    let late = import.snapshot();
+    let together = early.importing(vec![import.snapshot()]);
     let source = &mut VariableSource::default();
     for query in ["(edge $x $y)", "(edge a $y)", "(, (edge $x $y) (edge $y $z))", "(edge $x $x)"].map(atom) {
-        assert_eq!(early.query_rows(&[&late], &query), Some(importer.query(&query, source)), "{query}");
+        assert_eq!(together.query(&query, source), importer.query(&query, source), "{query}");
     }
+    assert_eq!(early.query(&atom("(edge $x $y)"), source).len(), 1);
     import.add(&atom("(edge $any z)"));
-    assert_eq!(early.query_rows(&[&late], &atom("(edge a $y)")).map(|found| found.len()), Some(2));
-    assert_eq!(early.query_rows(&[&import.snapshot()], &atom("(edge a $y)")), None);
+    assert_eq!(together.query(&atom("(edge a $y)"), source).len(), 2);
+    assert_eq!(early.importing(vec![import.snapshot()]).query(&atom("(edge a $y)"), source).len(), 3);
+    // Rows alone answer the one and not the other.
+    assert_eq!(together.query_rows(&atom("(edge a $y)")).map(|found| found.len()), Some(2));
+    assert_eq!(early.importing(vec![import.own_snapshot()]).query_rows(&atom("(edge a $y)")), None);
 }
 
 /// Other handles take the place of those in rules; rules keep their order and their copies.

@@ -183,7 +183,7 @@ fn type_sizes() {
     assert_eq!(size_of::<Grounded>(), 24);
     assert_eq!(size_of::<Number>(), 16);
     assert_eq!(size_of::<Term>(), 4);
-    assert_eq!(size_of::<SharedSpace>(), 8);
+    assert_eq!(size_of::<SharedSpace>(), 16);
     assert_eq!(size_of::<SharedState>(), 8);
     assert_eq!(size_of::<Bindings>(), 56);
 }

@@ -2,6 +2,7 @@
 
 use crate::atoms::{Base, atom, expression};
 use space::{Atom, SharedSpace, Terms, VariableSource, conjunction};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn spaces<const N: usize>() -> [SharedSpace; N] {
     let terms = Terms::shared();
@@ -216,4 +217,71 @@ fn spaces_of_one_dictionary_and_of_two_hold_their_own_atoms() {
     for (space, value) in [(&one, "a"), (&same, "b"), (&other, "c")] {
         assert_eq!(base_of(space).answers("(p $x)", "$x"), [value]);
     }
+}
+
+#[test]
+fn a_snapshot_answers_as_its_space_with_imports_did_at_that_moment() {
+    let terms = Terms::shared();
+    let [own, rules, facts] = ["own", "rules", "facts"].map(|name| SharedSpace::new(1, name, terms.clone()));
+    let foreign = SharedSpace::new(4, "foreign", Terms::shared());
+    let texts = ["(p 1)", "(p a)", "(q a b)", "(q 1.0 c)", "(p 1)", "(q $x $x)", "(r (q a $x) $x)", "(p $x)"];
+    for (place, text) in texts.iter().cycle().take(20).enumerate() {
+        let rows = [&own, &facts, &foreign][place % 3];
+        let space = if text.contains('$') { &rules } else { rows };
+        space.add(&atom(text));
+    }
+    let queries = ["(p $x)", "(q $x $y)", "(, (p $x) (q $x $y))", "(, (q a $y) (q $z $y) (p $z))", "(r $x $y)", "$x"];
+    for imports in [&[][..], &[&facts], &[&facts, &rules], &[&rules, &foreign, &facts]] {
+        own.imports().iter().for_each(|import| own.forget_import(import));
+        imports.iter().for_each(|import| own.import(import));
+        let answers = |query: &str| format!("{:?}", own.query(&atom(query), &mut VariableSource::default()));
+        let (expected, snapshot) = (queries.map(answers), own.snapshot());
+        for space in [&own, &rules, &facts, &foreign] {
+            space.add(&atom("(p new)"));
+            assert!(space.remove(&atom(&space.atoms(&mut VariableSource::default())[0].to_string())));
+        }
+        assert_ne!(queries.map(answers), expected);
+        let then = queries.map(|query| format!("{:?}", snapshot.query(&atom(query), &mut VariableSource::default())));
+        assert_eq!(then, expected, "{} imports", imports.len());
+        assert_eq!(snapshot.imports().len(), imports.len());
+    }
+}
+
+/// A fact is added to the space and then to what it imports, again and again: no snapshot has it in the import alone.
+#[test]
+fn a_snapshot_shows_a_space_and_its_imports_at_one_moment() {
+    let [own, library] = spaces();
+    own.import(&library);
+    own.import(&SharedSpace::new(7, "other", Terms::shared()));
+    let is_done = AtomicBool::new(false);
+    let differences = std::thread::scope(|scope| {
+        let (own_space, is_done) = (&own, &is_done);
+        let reader = scope.spawn(move || {
+            let mut seen = Vec::new();
+            while !is_done.load(Ordering::Relaxed) {
+                let snapshot = own_space.snapshot();
+                seen.push(snapshot.len() as i64 - snapshot.imports()[0].len() as i64);
+            }
+            seen
+        });
+        for number in 0..20_000 {
+            let fact = atom(&format!("(fact {number})"));
+            own.add(&fact);
+            library.add(&fact);
+        }
+        is_done.store(true, Ordering::Relaxed);
+        reader.join().expect("the reader does not panic")
+    });
+    assert!(differences.iter().all(|difference| [0, 1].contains(difference)), "{differences:?}");
+}
+
+#[test]
+fn a_space_that_imports_views_of_one_module_has_a_snapshot() {
+    let terms = Terms::shared();
+    let [own, module] = ["own", "ModuleSpace(m)"].map(|name| SharedSpace::new(1, name, terms.clone()));
+    module.add(&atom("(f a)"));
+    own.import(&module);
+    own.import(&module.without_imports());
+    let snapshot = own.snapshot();
+    assert_eq!(snapshot.query(&atom("(f $x)"), &mut VariableSource::default()).len(), 2);
 }

@@ -4,7 +4,7 @@ use super::Node;
 
 /// What is in a document and not in what we would write for it; `None` if we would write the same or more.
 ///
-/// Maps are compared member by member but for those that are left out; lists of equal length element by element, with `null` where
+/// Maps are compared member by member, except those that are left out; lists of equal length element by element, with `null` where
 /// nothing is missing; everything else is the same or not.
 pub(crate) fn difference(theirs: &Node, ours: &Node, left_out: &[&str]) -> Option<Node> {
     match (theirs, ours) {

@@ -135,7 +135,7 @@ fn put_note(out: &mut String, what: &str, note: &Note<'_>) {
     put_pair(out, &note.name, &note.value);
 }
 
-/// A name, a colon, and what is behind it to the end of the line.
+/// A name, a colon, and what follows it to the end of the line.
 fn put_pair(out: &mut String, name: &[u8], value: &[u8]) {
     put(out, name, b" \t:");
     out.push(':');

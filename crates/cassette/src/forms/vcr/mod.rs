@@ -114,7 +114,7 @@ impl Content {
     /// From a VCR cassette in YAML, of vcrpy or of VCR for Ruby. Nothing is lost: what an exchange has no place for becomes a note.
     ///
     /// # Errors
-    /// It is no such cassette; the message names the place.
+    /// It is not such a cassette; the message names the place.
     pub fn from_vcr_yaml(bytes: &[u8]) -> Result<Self, FormError> {
         read(bytes, Syntax::Yaml, ReadOptions::default())
     }

@@ -207,7 +207,7 @@ fn header_value(value: &Node) -> Result<Vec<u8>, SyntaxProblem> {
     }
 }
 
-/// What is in an interaction and not in the one that would be written, but for what has become headers and bodies.
+/// What is in an interaction and not in the one that would be written, except what has become headers and bodies.
 fn missing(node: &Node, exchange: &Exchange<'_>, style: VcrStyle, made: [Option<StructuredForm>; 2]) -> Option<Node> {
     let ours = write::interaction(exchange, style, Syntax::Yaml)?;
     let mut missing = Node::map([]);

@@ -184,11 +184,11 @@ fn a_proxy_for_others_is_asked_for_by_name() {
     assert_eq!(ended.code, Some(2));
     assert_eq!(
         ended.err,
-        "error: whoever reaches this computer at 0.0.0.0:0 could use the proxy, and what is behind it\n\
+        "error: everybody who reaches this computer at 0.0.0.0:0 could use the proxy, and the network that it reaches\n\
          help: listen on 127.0.0.1:0, or add --public if others are to use it\n"
     );
     // With it, the address is named; the standard input is at its end, and so is the proxy.
     let ended = listening(&["--listen", "0.0.0.0:0", "--public", "--ready-json"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert!(ended.err.starts_with("warning: whoever reaches this computer at 0.0.0.0:"), "{}", ended.err);
+    assert!(ended.err.starts_with("warning: everybody who reaches this computer at 0.0.0.0:"), "{}", ended.err);
 }

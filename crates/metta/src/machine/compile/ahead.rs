@@ -5,9 +5,11 @@
 //! of them would get a variable of its own: so the variable is made ahead of it.
 
 use super::Compiler;
-use super::forms::operation_name;
+use super::forms::lowering_of;
+use crate::lowering::{Form, Loop, Lowering};
 use crate::machine::Running;
 use crate::machine::types::HeadKind;
+use crate::stdlib::forms::special_form;
 use space::{Atom, Variable, variables};
 
 impl Compiler<'_, '_> {
@@ -72,16 +74,46 @@ impl Needed<'_, '_> {
 
     fn note_expression(&mut self, children: &[Atom]) {
         let Some((head, arguments)) = children.split_first() else { return };
-        let name = match head {
-            Atom::Symbol(name) => name.as_str(),
-            head => operation_name(head).unwrap_or_default(),
-        };
-        match (name, arguments) {
-            ("let", [pattern, value, body]) => {
+        let Atom::Symbol(name) = head else { return self.note_operation(children) };
+        match (special_form(name.as_str()).map(|special| special.form), arguments) {
+            (Some(Form::Let), [pattern, value, body]) => {
                 self.note(value);
                 self.note_within(pattern, [body]);
             }
-            ("let*", [pairs, body]) => {
+            (Some(Form::Case | Form::Switch), [subject, branches]) => {
+                self.note(subject);
+                for branch in branches.children().unwrap_or_default() {
+                    match branch.children() {
+                        Some([pattern, body]) => self.note_within(pattern, [body]),
+                        _ => self.note(branch),
+                    }
+                }
+            }
+            (Some(Form::Unify), [atom, pattern, then, otherwise]) => {
+                self.note(atom);
+                self.note(otherwise);
+                self.note_within(pattern, [then]);
+            }
+            (Some(Form::Chain | Form::Loop(Loop::Map | Loop::Filter)), [first, pattern, template]) => {
+                self.note(first);
+                self.note_within(pattern, [template]);
+            }
+            (Some(Form::Loop(Loop::Fold)), [list, start, result, item, body]) => {
+                self.note(list);
+                self.note(start);
+                self.note_within(&Atom::expression([result.clone(), item.clone()]), [body]);
+            }
+            _ => {
+                let is_form = self.run.is_special_form(name.as_str(), arguments.len());
+                self.note_call(children, is_form);
+            }
+        }
+    }
+
+    /// The same for an expression whose head is not a name.
+    fn note_operation(&mut self, children: &[Atom]) {
+        match (lowering_of(&children[0]), &children[1..]) {
+            (Some(Lowering::LetAll), [pairs, body]) => {
                 let outer = self.bound.len();
                 for pair in pairs.children().unwrap_or_default() {
                     let Some([pattern, value]) = pair.children() else { continue };
@@ -91,42 +123,28 @@ impl Needed<'_, '_> {
                 self.note(body);
                 self.bound.truncate(outer);
             }
-            ("case" | "switch", [subject, branches]) => {
-                self.note(subject);
-                for branch in branches.children().unwrap_or_default() {
-                    match branch.children() {
-                        Some([pattern, body]) => self.note_within(pattern, [body]),
-                        _ => self.note(branch),
-                    }
-                }
-            }
-            ("unify", [atom, pattern, then, otherwise]) => {
-                self.note(atom);
-                self.note(otherwise);
-                self.note_within(pattern, [then]);
-            }
-            ("match" | "chain" | "map-atom" | "filter-atom", [first, pattern, template]) => {
-                self.note(first);
+            (Some(Lowering::Query), [space, pattern, template]) => {
+                self.note(space);
                 self.note_within(pattern, [template]);
             }
-            ("foldl-atom", [list, start, result, item, body]) => {
-                self.note(list);
-                self.note(start);
-                self.note_within(&Atom::expression([result.clone(), item.clone()]), [body]);
-            }
-            _ if self.may_be_shown(name, head, arguments.len()) => {
-                let met = children.iter().flat_map(variables);
-                met.for_each(|variable| self.note(&Atom::Variable(variable)));
-            }
-            _ => children.iter().for_each(|child| self.note(child)),
+            _ => self.note_call(children, false),
+        }
+    }
+
+    /// The same for a call that binds no variable for its parts.
+    fn note_call(&mut self, children: &[Atom], is_form: bool) {
+        if !is_form && self.may_be_shown(&children[0], children.len() - 1) {
+            let met = children.iter().flat_map(variables);
+            met.for_each(|variable| self.note(&Atom::Variable(variable)));
+        } else {
+            children.iter().for_each(|child| self.note(child));
         }
     }
 
     /// Whether there may be an error that shows the whole expression, patterns included: of arguments with other types.
-    fn may_be_shown(&mut self, name: &str, head: &Atom, arity: usize) -> bool {
+    fn may_be_shown(&mut self, head: &Atom, arity: usize) -> bool {
         let Some(leaf) = self.run.m.values.constant_leaf(head) else { return false };
-        let is_form = self.run.is_special_form(name, arity);
-        !is_form && !matches!(self.run.head_kind(leaf, arity), HeadKind::Untyped)
+        !matches!(self.run.head_kind(leaf, arity), HeadKind::Untyped)
     }
 
     fn note_within<'a>(&mut self, pattern: &Atom, later: impl IntoIterator<Item = &'a Atom>) {

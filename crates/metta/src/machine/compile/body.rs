@@ -1,8 +1,9 @@
 //! Bodies: values, calls and construction of data.
 
-use super::forms::operation_name;
+use super::forms::lowering_of;
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
+use crate::lowering::{Comparison, Form, Lowering};
 use crate::machine::code::{
     ArgumentSource, Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED,
 };
@@ -237,11 +238,11 @@ impl Compiler<'_, '_> {
         match &children[0] {
             // As a head it is no result, whatever follows.
             Atom::Symbol(name) if name.as_str() == names::EMPTY => self.empty_head(atom, type_id, dest),
-            Atom::Symbol(name) if self.run.is_special_form(name.as_str(), arity) => {
-                self.special(name.as_str(), atom, type_id, dest);
-            }
             head @ Atom::Grounded(_) if Operation::of(head).is_some() => self.operation(atom, type_id, dest),
-            Atom::Symbol(_) => self.named(atom, type_id, dest),
+            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arity) {
+                Some(form) => self.special(form, atom, type_id, dest),
+                None => self.named(atom, type_id, dest),
+            },
             Atom::Variable(_) if self.is_well_typed => self.apply(children, WELL_TYPED, dest),
             head => {
                 let mut guards = Vec::new();
@@ -296,16 +297,16 @@ impl Compiler<'_, '_> {
         }
         let Some([head, arguments @ ..]) = atom.children() else { return false };
         let may_be = match head {
-            Atom::Symbol(name) if self.run.is_special_form(name.as_str(), arguments.len()) => {
-                ["if", "let", "case"].contains(&name.as_str())
-            }
-            Atom::Symbol(_) => {
-                let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
-                let kind = self.run.head_kind(head, arguments.len());
-                let has_parts = !matches!(kind, HeadKind::Raw { .. }) || arguments.is_empty();
-                has_parts && !matches!(kind, HeadKind::Untyped | HeadKind::Other)
-            }
-            head => operation_name(head) == Some("let*"),
+            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arguments.len()) {
+                Some(form) => matches!(form, Form::If | Form::Let | Form::Case),
+                None => {
+                    let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+                    let kind = self.run.head_kind(head, arguments.len());
+                    let has_parts = !matches!(kind, HeadKind::Raw { .. }) || arguments.is_empty();
+                    has_parts && !matches!(kind, HeadKind::Untyped | HeadKind::Other)
+                }
+            },
+            head => lowering_of(head) == Some(Lowering::LetAll),
         };
         may_be && !mentions_any(atom, &self.state.variables) && self.run.is_well_typed_expression(atom, type_id)
     }
@@ -677,7 +678,7 @@ impl Compiler<'_, '_> {
             }
             // Guards make numbers of the variables of arithmetic.
             _ if self.is_well_typed => {
-                if atom.head().is_some_and(|head| operation_name(head).is_some()) {
+                if atom.head().is_some_and(|head| lowering_of(head).is_some()) {
                     self.call_agrees(atom, type_id, is_nested, guards);
                 }
                 true
@@ -740,7 +741,8 @@ impl Compiler<'_, '_> {
             let guard = if type_id == 0 { Guard::Head(arity as Slot) } else { Guard::Open };
             return self.head_is_open(&children[0], guard, guards);
         };
-        if let ([_, left, right], Some("==")) = (children, operation_name(&children[0])) {
+        let equal = Lowering::Comparison(Comparison::Equal);
+        if let ([_, left, right], true) = (children, lowering_of(&children[0]) == Some(equal)) {
             let bool_type = self.run.m.bool_type;
             return self.run.agrees_statically(bool_type, type_id)
                 && self.sides_agree(left, right, true, guards).is_some();

@@ -5,7 +5,8 @@ use super::body::Whole;
 use super::head::Or;
 use super::minimal::has_space;
 use super::{Compiler, Dest, Errors, Fact, Label, Later};
-use crate::machine::code::{Arithmetic, Comparison, Guard, HEADER, Instruction, Logic, Position, Slot, TypeId};
+use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
+use crate::machine::code::{Guard, HEADER, Instruction, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
 use crate::machine::values::is_small;
 use crate::names;
@@ -13,9 +14,9 @@ use crate::operation::Operation;
 use region::Ref;
 use space::Atom;
 
-/// The name of the native function that an atom is.
-pub(in crate::machine) fn operation_name(atom: &Atom) -> Option<&'static str> {
-    Operation::of(atom).map(Operation::static_name)
+/// What is made of a call whose head is this native function.
+pub(in crate::machine) fn lowering_of(atom: &Atom) -> Option<Lowering> {
+    Operation::of(atom).map(|operation| operation.spec().lowering)
 }
 
 /// What one side of `==` is.
@@ -35,30 +36,30 @@ enum Side {
 }
 
 impl Compiler<'_, '_> {
-    pub(super) fn special(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) {
+    pub(super) fn special(&mut self, form: Form, atom: &Atom, type_id: TypeId, dest: Dest) {
         let arguments = &atom.children().expect("a form is an expression")[1..];
         if !self.form_has_type(atom, arguments.len(), type_id) {
             return self.plain(atom, type_id, dest);
         }
-        match (name, arguments) {
-            ("if", [condition, then, otherwise]) if self.has_one_result(condition) => {
+        match (form, arguments) {
+            (Form::If, [condition, then, otherwise]) if self.has_one_result(condition) => {
                 self.conditional(atom, [condition, then, otherwise], type_id, dest);
             }
-            ("if", [condition, then, otherwise]) => self.gathered(atom, condition, dest, |compiler, dest| {
+            (Form::If, [condition, then, otherwise]) => self.gathered(atom, condition, dest, |compiler, dest| {
                 compiler.conditional(atom, [condition, then, otherwise], type_id, dest);
             }),
-            ("let", [pattern, value, body]) => self.gathered(atom, value, dest, |compiler, dest| {
+            (Form::Let, [pattern, value, body]) => self.gathered(atom, value, dest, |compiler, dest| {
                 compiler.binding(atom, [pattern, value, body], type_id, dest);
             }),
-            ("case", [subject, branches]) => self.gathered(atom, subject, dest, |compiler, dest| {
+            (Form::Case, [subject, branches]) => self.gathered(atom, subject, dest, |compiler, dest| {
                 compiler.case(atom, subject, branches, type_id, dest);
             }),
-            ("collapse", [goal]) => self.collapse(goal, dest),
-            ("id", [_]) if type_id == 0 => self.identity(atom, dest),
-            ("empty", []) => {
+            (Form::Collapse, [goal]) => self.collapse(goal, dest),
+            (Form::Identity, [_]) if type_id == 0 => self.identity(atom, dest),
+            (Form::Empty, []) => {
                 self.emit(Instruction::Fail);
             }
-            _ => self.library_form(name, atom, type_id, dest),
+            _ => self.library_form(form, atom, type_id, dest),
         }
     }
 
@@ -97,10 +98,8 @@ impl Compiler<'_, '_> {
     pub(super) fn has_one_result(&self, atom: &Atom) -> bool {
         match atom.children() {
             Some([head, arguments @ ..]) => {
-                let is_plain = |name| {
-                    Comparison::of(name).is_some() || Arithmetic::of(name).is_some() || Logic::of(name).is_some()
-                };
-                operation_name(head).is_some_and(is_plain) && arguments.iter().all(|part| self.has_one_result(part))
+                lowering_of(head).is_some_and(Lowering::is_plain)
+                    && arguments.iter().all(|part| self.has_one_result(part))
             }
             _ => !self.may_branch(atom),
         }
@@ -172,7 +171,7 @@ impl Compiler<'_, '_> {
     /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
     fn fuse(&mut self, condition: &Atom) -> Option<usize> {
         let [head, left, right] = condition.children()? else { return None };
-        let comparison = Comparison::of(operation_name(head)?)?;
+        let Lowering::Comparison(comparison) = lowering_of(head)? else { return None };
         let left = self.number_slot(left)?;
         if let Some(constant) = self.run.m.values.constant_leaf(right).filter(|constant| is_small(*constant)) {
             // The constant is loaded for the instruction behind.
@@ -371,21 +370,22 @@ impl Compiler<'_, '_> {
     /// A native function.
     pub(super) fn operation(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
         let children = atom.children().expect("a call is an expression");
-        let Some(name) = operation_name(&children[0]) else { return self.plain(atom, type_id, dest) };
+        let Some(lowering) = lowering_of(&children[0]) else { return self.plain(atom, type_id, dest) };
         let arguments = &children[1..];
-        if let ("let*", [pairs, body]) = (name, arguments) {
-            return self.bindings(atom, pairs, body, type_id, dest);
-        }
-        if self.list_operation(name, atom, type_id, dest) {
+        let is_done = match (lowering, arguments) {
+            (Lowering::LetAll, [pairs, body]) => {
+                self.bindings(atom, pairs, body, type_id, dest);
+                true
+            }
+            (Lowering::Comparison(Comparison::Equal), [left, right]) => {
+                self.equality(atom, left, right, type_id, dest);
+                true
+            }
+            (Lowering::Capture, [goal]) => self.capture(atom, goal, type_id, dest),
+            _ => self.list_operation(lowering, atom, type_id, dest),
+        };
+        if is_done {
             return;
-        }
-        if let ("capture", [goal]) = (name, arguments)
-            && self.capture(atom, goal, type_id, dest)
-        {
-            return;
-        }
-        if let ("==", [left, right]) = (name, arguments) {
-            return self.equality(atom, left, right, type_id, dest);
         }
         let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");
         let kind = match self.run.head_kind(head, arguments.len()) {
@@ -407,22 +407,18 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
-        match arguments {
-            [left, right] if Arithmetic::of(name).is_some() => {
-                self.arithmetic(Arithmetic::of(name).expect("it is one"), left, right, dest);
-            }
-            [left, right] if Comparison::of(name).is_some() => {
+        match (lowering, arguments) {
+            (Lowering::Arithmetic(operation), [left, right]) => self.arithmetic(operation, left, right, dest),
+            (Lowering::Comparison(comparison), [left, right]) => {
                 let number = self.run.m.number_type;
-                self.comparison(Comparison::of(name).expect("it is one"), left, right, number, dest);
+                self.comparison(comparison, left, right, number, dest);
             }
-            [only] if name == "not" => self.logic(Logic::Not, only, only, dest),
-            [left, right] if Logic::of(name).is_some() => {
-                self.logic(Logic::of(name).expect("it is one"), left, right, dest);
-            }
-            [list] if name == "superpose" && !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
+            (Lowering::Logic(Logic::Not), [only]) => self.logic(Logic::Not, only, only, dest),
+            (Lowering::Logic(operation), [left, right]) => self.logic(operation, left, right, dest),
+            (Lowering::Superpose, [list]) if !list.children().is_some_and(|children| children.iter().any(is_odd)) => {
                 self.superpose(atom, list, dest);
             }
-            _ if self.on_space(name, &kind, atom, dest) => {}
+            _ if self.on_space(lowering, &kind, atom, dest) => {}
             _ => self.native(head, &kind, arguments, dest),
         }
     }
@@ -590,7 +586,7 @@ impl Compiler<'_, '_> {
             }
             Atom::Expression(expression) if !expression.is_empty() => {
                 let head = &expression.children()[0];
-                if operation_name(head).is_some_and(|name| Arithmetic::of(name).is_some()) {
+                if matches!(lowering_of(head), Some(Lowering::Arithmetic(_))) {
                     return Side::Number;
                 }
                 let Atom::Symbol(_) = head else { return Side::Other };
@@ -619,7 +615,7 @@ impl Compiler<'_, '_> {
             Atom::expression([Atom::symbol("let"), pair[0].clone(), pair[1].clone(), body])
         });
         match &nested {
-            Atom::Expression(_) if !pairs.is_empty() => self.special("let", &nested, 0, dest),
+            Atom::Expression(_) if !pairs.is_empty() => self.special(Form::Let, &nested, 0, dest),
             _ => self.answer(&nested, 0, dest, |_| OddAnswer::Enters(atom.clone())),
         }
     }

@@ -1,13 +1,15 @@
 //! Functions of the library that code is made for where they are called, beside the special forms.
 
 use super::{Compiler, Dest, Errors, Later};
+use crate::lowering::{Form, Loop};
 use crate::machine::code::{
-    Guard, HEADER, Instruction, Loop, NO_FUNCTION, Part, REDUCE, Slot, SyntheticBody, SyntheticFunction, TypeId,
+    Guard, HEADER, Instruction, NO_FUNCTION, Part, REDUCE, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, Signature};
 use crate::machine::values::small;
 use crate::names;
 use crate::operation::Operation;
+use crate::stdlib::forms::special_form;
 use space::{Atom, Symbol};
 
 /// The slots of a loop whose variables and template are arguments: the list, the position, what was found, the variable of the
@@ -81,11 +83,11 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether the space of an instruction is written out and is that of the evaluation, and so is a type.
-    pub(super) fn is_plain_instruction(&mut self, name: &str, arguments: &[Atom]) -> bool {
-        match (name, arguments) {
-            ("context-space", []) => true,
-            ("evalc", [_, space]) => self.is_context(space),
-            ("metta", [_, type_atom, space]) => {
+    pub(super) fn is_plain_instruction(&mut self, form: Form, arguments: &[Atom]) -> bool {
+        match (form, arguments) {
+            (Form::ContextSpace, []) => true,
+            (Form::EvalInSpace, [_, space]) => self.is_context(space),
+            (Form::Metta, [_, type_atom, space]) => {
                 let Some(type_of_types) = self.run.m.code.type_id(&Atom::symbol("Type")) else { return false };
                 let Some(leaf) = self.run.m.values.constant_leaf(type_atom) else { return false };
                 let is_symbol = matches!(type_atom, Atom::Symbol(_));
@@ -106,19 +108,17 @@ impl Compiler<'_, '_> {
             return;
         }
         let name = self.run.m.values.symbol_of(function.head).clone();
-        let is_known = matches!(
-            (name.as_str(), count),
-            ("map-atom" | "filter-atom" | "atom-subst", 3) | ("foldl-atom", 5) | ("transaction", 1)
-        );
-        if !is_known || !self.run.is_special_form(name.as_str(), count) {
+        if !special_form(name.as_str()).is_some_and(|special| special.form.has_open_code()) {
             return;
         }
+        let Some(form) = self.run.special_form(name.as_str(), count) else { return };
         let before = self.state.clone();
         let otherwise = self.label();
-        match name.as_str() {
-            "transaction" => self.transaction_of_argument(type_id),
-            "atom-subst" => self.substitute_in_template(type_id, otherwise),
-            looping => self.begin_open_loop(super::made::loop_of(looping), type_id, otherwise),
+        match form {
+            Form::Transaction => self.transaction_of_argument(type_id),
+            Form::Substitute => self.substitute_in_template(type_id, otherwise),
+            Form::Loop(kind) => self.begin_open_loop(kind, type_id, otherwise),
+            other => unreachable!("{other:?} has no code for arguments that are values"),
         }
         self.place(otherwise);
         self.state = before;

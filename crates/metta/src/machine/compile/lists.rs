@@ -6,16 +6,16 @@
 //! before the loop begins.
 
 use super::answers::OddAnswer;
-use super::made::loop_of;
+use super::forms::lowering_of;
 use super::{Compiler, Dest, Errors, Later};
 use crate::interpreter::is_instruction;
+use crate::lowering::{Form, Loop, Lowering};
 use crate::machine::code::{
-    Guard, HEADER, Instruction, Loop, NO_FUNCTION, Part, Slot, SyntheticBody, SyntheticFunction, TypeId,
+    Guard, HEADER, Instruction, NO_FUNCTION, Part, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::values::small;
 use crate::names;
-use crate::operation::Operation;
 use space::{Atom, Variable, variables};
 
 /// The parts of a loop's call.
@@ -45,10 +45,10 @@ impl<'a> Parts<'a> {
 
 impl Compiler<'_, '_> {
     /// `car-atom`, `cdr-atom`, `cons-atom`, `decons-atom`; says whether they could be compiled.
-    pub(super) fn list_form(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
+    pub(super) fn list_form(&mut self, form: Form, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let arguments = &atom.children().expect("a form is an expression")[1..];
         let mut guards = Vec::new();
-        let is_raw = name == "cons-atom" || name == "decons-atom";
+        let is_raw = matches!(form, Form::Cons | Form::Decons);
         let result = if is_raw { self.run.m.atom_type } else { 0 };
         let list = arguments.last().expect("the form has arguments");
         if !self.run.agrees_statically(result, type_id) || !self.is_raw_expression(list, &mut guards) {
@@ -57,7 +57,7 @@ impl Compiler<'_, '_> {
         self.guard(&guards, atom, type_id, dest);
         let list = self.raw_slot(list);
         if is_raw {
-            let head = (name == "cons-atom").then(|| self.raw_slot(&arguments[0]));
+            let head = (form == Form::Cons).then(|| self.raw_slot(&arguments[0]));
             let dst = self.target(dest);
             let instruction = match head {
                 Some(head) => Instruction::Cons { head, tail: list, dst, or: 0 },
@@ -68,13 +68,13 @@ impl Compiler<'_, '_> {
             return true;
         }
         let part = self.slot();
-        let instruction = match name {
-            "car-atom" => Instruction::Head { slot: list, dst: part, or: 0 },
+        let instruction = match form {
+            Form::Head => Instruction::Head { slot: list, dst: part, or: 0 },
             _ => Instruction::Tail { slot: list, dst: part, or: 0 },
         };
         self.or_plain(instruction, atom, type_id, dest);
         self.mark_live(part);
-        if name == "car-atom" {
+        if form == Form::Head {
             self.or_plain(Instruction::Guard { slot: part, guard: Guard::Reducible, or: 0 }, atom, type_id, dest);
         }
         self.value_of_slot(part, 0, dest);
@@ -82,19 +82,19 @@ impl Compiler<'_, '_> {
     }
 
     /// Native functions on lists, and tests, that have instructions; says whether this is one that could be compiled.
-    pub(super) fn list_operation(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
+    pub(super) fn list_operation(&mut self, lowering: Lowering, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let arguments = &atom.children().expect("a call is an expression")[1..];
-        match (name, arguments) {
-            ("size-atom", [list]) => self.size(atom, list, type_id, dest),
-            ("index-atom", [list, index]) => self.element(atom, list, index, type_id, dest),
-            ("if-equal", [left, right, then, otherwise]) => {
+        match (lowering, arguments) {
+            (Lowering::Size, [list]) => self.size(atom, list, type_id, dest),
+            (Lowering::Element, [list, index]) => self.element(atom, list, index, type_id, dest),
+            (Lowering::IfEqual, [left, right, then, otherwise]) => {
                 let test = |compiler: &mut Self| {
                     let (left, right) = (compiler.raw_slot(left), compiler.raw_slot(right));
                     Instruction::IfEqual { left, right, or: 0 }
                 };
                 self.test_operation(test, atom, [then, otherwise], dest)
             }
-            ("if-error", [tested, then, otherwise]) => {
+            (Lowering::IfError, [tested, then, otherwise]) => {
                 let test = |compiler: &mut Self| Instruction::IfError { slot: compiler.raw_slot(tested), or: 0 };
                 self.test_operation(test, atom, [then, otherwise], dest)
             }
@@ -170,9 +170,8 @@ impl Compiler<'_, '_> {
     }
 
     /// A loop over a list with a template that is written out; says whether it could be compiled.
-    pub(super) fn loop_form(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
+    pub(super) fn loop_form(&mut self, kind: Loop, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let Some(parts) = Parts::of(&atom.children().expect("a form is an expression")[1..]) else { return false };
-        let kind = loop_of(name);
         let mut guards = Vec::new();
         if !self.is_loop(kind, parts.template) || !self.is_raw_expression(parts.list, &mut guards) {
             return false;
@@ -228,14 +227,11 @@ impl Compiler<'_, '_> {
     /// Whether a form whose type has variables or takes some agrees with an expected type, if the guards hold.
     pub(super) fn form_agrees(&mut self, call: &Atom, type_id: TypeId, guards: &mut Vec<Instruction>) -> bool {
         let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else { return false };
-        let name = name.as_str();
-        if !self.run.is_special_form(name, arguments.len()) {
-            return false;
-        }
-        let own: Vec<&Variable> = match (name, arguments) {
-            ("map-atom" | "filter-atom", [_, Atom::Variable(item), _]) if type_id == 0 => vec![item],
-            ("foldl-atom", [_, _, Atom::Variable(found), Atom::Variable(item), _]) => vec![found, item],
-            ("if-decons-expr", [_, Atom::Variable(head), Atom::Variable(tail), _, _]) => vec![head, tail],
+        let Some(form) = self.run.special_form(name.as_str(), arguments.len()) else { return false };
+        let own: Vec<&Variable> = match (form, arguments) {
+            (Form::Loop(Loop::Map | Loop::Filter), [_, Atom::Variable(item), _]) if type_id == 0 => vec![item],
+            (Form::Loop(Loop::Fold), [_, _, Atom::Variable(found), Atom::Variable(item), _]) => vec![found, item],
+            (Form::IfDecons, [_, Atom::Variable(head), Atom::Variable(tail), _, _]) => vec![head, tail],
             _ => return false,
         };
         guards.extend(own.into_iter().filter_map(|variable| self.slot_guard(variable, Guard::Unbound)));
@@ -303,9 +299,9 @@ impl Compiler<'_, '_> {
                 };
                 result.is_none_or(|result| !matches!(self.run.type_atom(result), Atom::Expression(_)))
             }
-            (Loop::Map, Some([head, ..])) => Operation::of(head).is_some_and(|operation| {
-                ["+", "-", "*", "/", "%", "<", ">", "<=", ">=", "==", "size-atom"].contains(&operation.static_name())
-            }),
+            (Loop::Map, Some([head, ..])) => {
+                matches!(lowering_of(head), Some(Lowering::Arithmetic(_) | Lowering::Comparison(_) | Lowering::Size))
+            }
             (Loop::Map, _) => false,
         }
     }

@@ -5,9 +5,10 @@
 //! they are written, so that a goal among them is compiled and not evaluated as it stands.
 
 use super::{Compiler, Dest, TooLarge};
+use crate::lowering::Form;
 use crate::machine::Running;
 use crate::machine::code::{
-    Function, HEADER, Instruction, Kind, Loop, NO_FUNCTION, Slot, SyntheticBody, SyntheticFunction, TypeId,
+    Function, HEADER, Instruction, Kind, NO_FUNCTION, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::machine::values::COMPOUND;
@@ -19,23 +20,22 @@ const LOOP_SLOTS: usize = 3;
 
 impl Compiler<'_, '_> {
     /// Compiles a special form of the library.
-    pub(super) fn library_form(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) {
+    pub(super) fn library_form(&mut self, form: Form, atom: &Atom, type_id: TypeId, dest: Dest) {
         let arguments = &atom.children().expect("a form is an expression")[1..];
-        let is_done = match (name, arguments) {
-            ("unify", [_, _, _, _]) => {
+        let is_done = match (form, arguments) {
+            (Form::Unify, [_, _, _, _]) => {
                 self.unify_form(atom, type_id, dest);
                 true
             }
-            ("chain" | "eval" | "function", _) => self.instruction_form(name, atom, type_id, dest),
-            ("context-space" | "evalc" | "metta", _) if self.is_plain_instruction(name, arguments) => {
-                self.instruction_form(name, atom, type_id, dest)
+            (Form::Chain | Form::Eval | Form::Function, _) => self.instruction_form(form, atom, type_id, dest),
+            (Form::ContextSpace | Form::EvalInSpace | Form::Metta, _) => {
+                self.is_plain_instruction(form, arguments) && self.instruction_form(form, atom, type_id, dest)
             }
-            ("context-space" | "evalc" | "metta", _) => false,
-            ("car-atom" | "cdr-atom" | "cons-atom" | "decons-atom", _) => self.list_form(name, atom, type_id, dest),
-            ("map-atom" | "filter-atom" | "foldl-atom", _) => self.loop_form(name, atom, type_id, dest),
-            ("if-decons-expr", _) => self.decons_form(atom, type_id, dest),
-            ("transaction", [goal]) => self.transaction(atom, goal, type_id, dest),
-            ("switch", [subject, branches]) => self.switch(atom, [subject, branches], type_id, dest),
+            (Form::Head | Form::Tail | Form::Cons | Form::Decons, _) => self.list_form(form, atom, type_id, dest),
+            (Form::Loop(kind), _) => self.loop_form(kind, atom, type_id, dest),
+            (Form::IfDecons, _) => self.decons_form(atom, type_id, dest),
+            (Form::Transaction, [goal]) => self.transaction(atom, goal, type_id, dest),
+            (Form::Switch, [subject, branches]) => self.switch(atom, [subject, branches], type_id, dest),
             _ => self.inline(atom, type_id, dest),
         };
         if !is_done {
@@ -44,15 +44,15 @@ impl Compiler<'_, '_> {
     }
 
     /// An instruction written out in MeTTa.
-    fn instruction_form(&mut self, name: &str, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let is_known = match (name, atom.children()) {
-            ("chain", Some([_, _, Atom::Variable(variable), _])) => !self.state.variables.contains_key(variable),
-            ("chain", _) => false,
-            ("function", _) => super::minimal::is_function(atom),
+    fn instruction_form(&mut self, form: Form, atom: &Atom, type_id: TypeId, dest: Dest) -> bool {
+        let is_known = match (form, atom.children()) {
+            (Form::Chain, Some([_, _, Atom::Variable(variable), _])) => !self.state.variables.contains_key(variable),
+            (Form::Chain, _) => false,
+            (Form::Function, _) => super::minimal::is_function(atom),
             _ => true,
         };
         // What `chain` comes to is evaluated; what the others do is taken as it stands.
-        let result = if name == "chain" { 0 } else { self.run.m.atom_type };
+        let result = if form == Form::Chain { 0 } else { self.run.m.atom_type };
         if !is_known || !self.run.agrees_statically(result, type_id) {
             return false;
         }
@@ -213,14 +213,5 @@ impl Running<'_> {
         let version = self.m.version;
         let found = &mut self.m.code.functions[function as usize];
         (found.kind, found.slots, found.version) = (Kind::Rule(begin), slots, version);
-    }
-}
-
-/// The kind of a loop by the name of its function.
-pub(super) fn loop_of(name: &str) -> Loop {
-    match name {
-        "map-atom" => Loop::Map,
-        "filter-atom" => Loop::Filter,
-        _ => Loop::Fold,
     }
 }

@@ -12,9 +12,11 @@
 //! 6. What remains is run by the interpreter.
 
 use super::answers::OddAnswer;
+use super::forms::lowering_of;
 use super::head::Or;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
 use crate::interpreter::is_instruction;
+use crate::lowering::Lowering;
 use crate::machine::code::{Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
 use crate::names;
 use crate::operation::Operation;
@@ -322,16 +324,17 @@ impl Compiler<'_, '_> {
         if !is_goal || !type_atom.is_symbol(names::UNDEFINED) || !self.is_context(space) {
             return None;
         }
-        let (name, argument, result, rest) = evaluated_next(template)?;
+        let (lowering, argument, result, rest) = evaluated_next(template)?;
         if *argument != Atom::Variable(pairs.clone()) || occurrences(rest, pairs) > 0 || self.fixed.contains(result) {
             return None;
         }
-        if name == "_collapsed-atoms" {
+        if lowering == Lowering::CollapsedAtoms {
             return Some((goal, result, rest, false));
         }
         let [chain, superpose, Atom::Variable(one), rest] = rest.children()? else { return None };
         let [bind, subjects] = superpose.children()? else { return None };
-        let is_one_by_one = name == "_case-subjects" && chain.is_symbol("chain") && bind.is_symbol("superpose-bind");
+        let is_one_by_one =
+            lowering == Lowering::CaseSubjects && chain.is_symbol("chain") && bind.is_symbol("superpose-bind");
         let is_all = *subjects == Atom::Variable(result.clone()) && occurrences(rest, result) == 0;
         (is_one_by_one && is_all && !self.fixed.contains(one)).then_some((goal, one, rest, true))
     }
@@ -419,8 +422,8 @@ impl Compiler<'_, '_> {
 
     /// A native function on arguments as they stand.
     fn eval_native(&mut self, head: &Atom, arguments: &[Atom], out: Out) {
-        match (super::forms::operation_name(head), arguments) {
-            (Some("if-equal"), [left, right, then, otherwise]) => {
+        match (lowering_of(head), arguments) {
+            (Some(Lowering::IfEqual), [left, right, then, otherwise]) => {
                 self.make_branches(&[then, otherwise]);
                 let [left, right] = [self.operand_slot(left), self.operand_slot(right)];
                 let test = Instruction::IfEqual { left, right, or: 0 };
@@ -430,7 +433,7 @@ impl Compiler<'_, '_> {
                     |compiler| compiler.eval_branch(otherwise, out),
                 );
             }
-            (Some("if-error"), [atom, then, otherwise]) => {
+            (Some(Lowering::IfError), [atom, then, otherwise]) => {
                 self.make_branches(&[then, otherwise]);
                 let slot = self.operand_slot(atom);
                 let test = Instruction::IfError { slot, or: 0 };
@@ -706,12 +709,12 @@ impl Compiler<'_, '_> {
 }
 
 /// `(chain (eval (name argument)) $result rest)`, with a native function.
-fn evaluated_next(template: &Atom) -> Option<(&'static str, &Atom, &Variable, &Atom)> {
+fn evaluated_next(template: &Atom) -> Option<(Lowering, &Atom, &Variable, &Atom)> {
     let [chain, evaluated, Atom::Variable(result), rest] = template.children()? else { return None };
     let [eval, call] = evaluated.children()? else { return None };
     let [head, argument] = call.children()? else { return None };
-    let name = super::forms::operation_name(head)?;
-    (chain.is_symbol("chain") && eval.is_symbol("eval")).then_some((name, argument, result, rest))
+    let lowering = lowering_of(head)?;
+    (chain.is_symbol("chain") && eval.is_symbol("eval")).then_some((lowering, argument, result, rest))
 }
 
 /// Whether code takes pairs of results and bindings apart or hands them on, but for a collection of results.
@@ -724,11 +727,11 @@ fn takes_pairs(code: &Atom) -> bool {
             && nested.head().is_some_and(|head| head.is_symbol("collapse-bind"))
         {
             match evaluated_next(template) {
-                Some(("_collapsed-atoms", _, _, rest)) => {
+                Some((Lowering::CollapsedAtoms, _, _, rest)) => {
                     work.extend([nested.children().map_or(nested, |nested| &nested[1]), rest]);
                     continue;
                 }
-                Some(("_case-subjects", _, _, rest)) => {
+                Some((Lowering::CaseSubjects, _, _, rest)) => {
                     let rest = rest.children().filter(|rest| rest.len() == 4).map_or(rest, |rest| &rest[3]);
                     work.extend([nested.children().map_or(nested, |nested| &nested[1]), rest]);
                     continue;

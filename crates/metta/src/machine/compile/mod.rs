@@ -36,7 +36,7 @@ use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
 
-pub(super) use forms::{is_odd, operation_name};
+pub(super) use forms::{is_odd, lowering_of};
 pub(super) use groups::{is_plain_word, list_of};
 
 /// Expressions nested deeper than this are not compiled.

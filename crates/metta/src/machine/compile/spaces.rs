@@ -2,21 +2,24 @@
 
 use super::answers::OddAnswer;
 use super::{Compiler, Dest, Later};
+use crate::lowering::Lowering;
 use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
 use crate::machine::types::{Formal, Signature};
+use crate::modules::ModuleId;
+use crate::stdlib;
 use space::{Atom, Variable, conjunction, variables};
 
 impl Compiler<'_, '_> {
     /// Compiles a call whose arguments agree with their types; says whether there was an instruction for it.
-    pub(super) fn on_space(&mut self, name: &str, signature: &Signature, atom: &Atom, dest: Dest) -> bool {
+    pub(super) fn on_space(&mut self, lowering: Lowering, signature: &Signature, atom: &Atom, dest: Dest) -> bool {
         let arguments = &atom.children().expect("a call is an expression")[1..];
         let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
-        match (name, arguments, formals.as_slice()) {
-            ("get-state", [state], &[Some(formal)]) if signature.result != Some(self.run.m.atom_type) => {
+        match (lowering, arguments, formals.as_slice()) {
+            (Lowering::GetState, [state], &[Some(formal)]) if signature.result != Some(self.run.m.atom_type) => {
                 let content = self.run.m.evaluated_as(signature.result.unwrap_or(0));
                 self.around(arguments, dest, |compiler, dest| compiler.get_state(state, formal, content, dest));
             }
-            ("change-state!", [state, value], &[Some(formal), Some(content)]) => {
+            (Lowering::ChangeState, [state, value], &[Some(formal), Some(content)]) => {
                 self.around(arguments, dest, |compiler, dest| {
                     let slot = compiler.native_operand(state, formal);
                     let value = compiler.native_operand(value, content);
@@ -26,7 +29,7 @@ impl Compiler<'_, '_> {
                     compiler.finish(dst, dest);
                 });
             }
-            ("add-atom", [space, value], &[Some(formal), None]) => {
+            (Lowering::AddAtom, [space, value], &[Some(formal), None]) => {
                 self.around(std::slice::from_ref(space), dest, |compiler, dest| {
                     let space = compiler.native_operand(space, formal);
                     let slot = compiler.slot();
@@ -38,7 +41,7 @@ impl Compiler<'_, '_> {
                     compiler.finish(dst, dest);
                 });
             }
-            ("match", [space, pattern, template], &[Some(formal), None, None])
+            (Lowering::Query, [space, pattern, template], &[Some(formal), None, None])
                 if !crate::interpreter::is_function(template) =>
             {
                 self.make_ahead_of(space, Some(pattern), [template]);
@@ -61,7 +64,7 @@ impl Compiler<'_, '_> {
 
     /// Each answer of a space is an alternative, for which the template is evaluated.
     fn query(&mut self, space: Slot, pattern: &Atom, template: &Atom, dest: Dest) {
-        let head = crate::stdlib::operation("match", crate::modules::ModuleId(0)).expect("the library has it");
+        let head = stdlib::operation_atom(stdlib::lowered(Lowering::Query), ModuleId(0));
         let stand_in = self.stand_in(space);
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
         // What is no space is an argument all the same: it is evaluated, and its type was looked at.

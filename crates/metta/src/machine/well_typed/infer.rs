@@ -4,9 +4,10 @@
 //! tell: errors, `Empty`, tuples with other heads than symbols, forms that collect or match.
 
 use super::{Callee, arity_of_arrow, holds_arrow};
+use crate::lowering::{Comparison, Form, Lowering};
 use crate::machine::Running;
-use crate::machine::code::{Arithmetic, Comparison, Logic, Slot};
-use crate::machine::compile::{is_odd, operation_name};
+use crate::machine::code::Slot;
+use crate::machine::compile::{is_odd, lowering_of};
 use crate::machine::type_graph::{Graph, Instance, Node};
 use crate::machine::types::HeadKind;
 use crate::machine::values::EMPTY;
@@ -136,11 +137,11 @@ impl<'i, 'r> Inference<'i, 'r> {
                 self.same(node, called)?;
                 Some(result)
             }
-            Atom::Symbol(name) if self.run.is_special_form(name.as_str(), arguments.len()) => {
-                self.infer_form(name.as_str(), arguments)
-            }
-            Atom::Symbol(_) => self.infer_call(head, arguments),
-            operation => self.infer_operation(operation_name(operation)?, operation, arguments),
+            Atom::Symbol(name) => match self.run.special_form(name.as_str(), arguments.len()) {
+                Some(form) => self.infer_form(form, arguments),
+                None => self.infer_call(head, arguments),
+            },
+            operation => self.infer_operation(lowering_of(operation)?, operation, arguments),
         }
     }
 
@@ -217,18 +218,16 @@ impl<'i, 'r> Inference<'i, 'r> {
                 self.run.takes_no_functions(leaf).then(|| self.infer_leaf(argument))?
             }
             operation => {
-                let name = operation_name(operation)?;
-                let is_plain =
-                    Arithmetic::of(name).is_some() || Comparison::of(name).is_some() || Logic::of(name).is_some();
+                let is_plain = lowering_of(operation)?.is_plain();
                 let function = self.run.only_type(operation).filter(|function| is_plain && function.is_ground())?;
                 self.graph.instance(&function, &mut Instance::default())
             }
         }
     }
 
-    fn infer_operation(&mut self, name: &str, operation: &Atom, arguments: &[Atom]) -> Option<Node> {
-        match (name, arguments) {
-            ("let*", [pairs, body]) if self.run.is_special_form("let", 3) => {
+    fn infer_operation(&mut self, lowering: Lowering, operation: &Atom, arguments: &[Atom]) -> Option<Node> {
+        match (lowering, arguments) {
+            (Lowering::LetAll, [pairs, body]) if self.run.is_special_form("let", 3) => {
                 let outer = self.variables.clone();
                 for pair in pairs.children()? {
                     let [pattern, value] = pair.children()? else { return None };
@@ -239,7 +238,7 @@ impl<'i, 'r> Inference<'i, 'r> {
                 self.variables = outer;
                 found
             }
-            ("==", [left, right]) => {
+            (Lowering::Comparison(Comparison::Equal), [left, right]) => {
                 let (left, right) = (self.infer(left)?, self.infer(right)?);
                 self.same(left, right)?;
                 Some(self.graph.leaf(names::BOOL))
@@ -251,16 +250,16 @@ impl<'i, 'r> Inference<'i, 'r> {
         }
     }
 
-    fn infer_form(&mut self, name: &str, arguments: &[Atom]) -> Option<Node> {
-        match (name, arguments) {
-            ("if", [condition, then, otherwise]) => {
+    fn infer_form(&mut self, form: Form, arguments: &[Atom]) -> Option<Node> {
+        match (form, arguments) {
+            (Form::If, [condition, then, otherwise]) => {
                 let (condition, truth) = (self.infer(condition)?, self.graph.leaf(names::BOOL));
                 self.same(condition, truth)?;
                 let (then, otherwise) = (self.infer_within(then)?, self.infer_within(otherwise)?);
                 self.same(then, otherwise)?;
                 Some(then)
             }
-            ("let", [pattern, value, body]) => {
+            (Form::Let, [pattern, value, body]) => {
                 let value = self.infer(value)?;
                 let outer = self.variables.clone();
                 self.pattern(pattern, value)?;
@@ -268,8 +267,8 @@ impl<'i, 'r> Inference<'i, 'r> {
                 self.variables = outer;
                 found
             }
-            ("case", [subject, branches]) => self.infer_case(subject, branches),
-            ("empty", []) => Some(self.graph.open()),
+            (Form::Case, [subject, branches]) => self.infer_case(subject, branches),
+            (Form::Empty, []) => Some(self.graph.open()),
             _ => None,
         }
     }

@@ -203,7 +203,7 @@ impl ParsedExchange {
         Ok(())
     }
 
-    /// Puts what indented lines came to where it belongs.
+    /// Puts what was read from indented lines where it belongs.
     fn close(&mut self) {
         let Some(OpenBody { at_us, bytes, .. }) = self.open.take() else { return };
         match self.place {

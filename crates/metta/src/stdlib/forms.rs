@@ -1,0 +1,52 @@
+//! The special forms: words of the library that are no native functions and that the machine has code for. Their types and rules
+//! are in `prelude.metta`, their words in `documentation.metta`.
+
+use crate::lowering::{Form, Loop, SpecialForm};
+
+/// All of them.
+pub(crate) const FORMS: [SpecialForm; 39] = [
+    SpecialForm::new("if", 3, Form::If),
+    SpecialForm::new("id", 1, Form::Identity),
+    SpecialForm::new("atom-subst", 3, Form::Substitute),
+    SpecialForm::new("let", 3, Form::Let).of_parts(&[("unify", 4)]),
+    SpecialForm::new("case", 2, Form::Case).of_parts(&[("switch-minimal", 2), ("switch-internal", 2)]),
+    SpecialForm::new("collapse", 1, Form::Collapse),
+    SpecialForm::new("unify", 4, Form::Unify),
+    SpecialForm::new("empty", 0, Form::Empty),
+    SpecialForm::new("switch", 2, Form::Switch).of_parts(&[("id", 1), ("switch-minimal", 2), ("switch-internal", 2)]),
+    SpecialForm::new("chain", 3, Form::Chain),
+    SpecialForm::new("eval", 1, Form::Eval),
+    SpecialForm::new("function", 1, Form::Function),
+    SpecialForm::new("context-space", 0, Form::ContextSpace),
+    SpecialForm::new("evalc", 2, Form::EvalInSpace),
+    SpecialForm::new("metta", 3, Form::Metta),
+    SpecialForm::new("car-atom", 1, Form::Head),
+    SpecialForm::new("cdr-atom", 1, Form::Tail),
+    SpecialForm::new("cons-atom", 2, Form::Cons),
+    SpecialForm::new("decons-atom", 1, Form::Decons),
+    SpecialForm::new("map-atom", 3, Form::Loop(Loop::Map)),
+    SpecialForm::new("filter-atom", 3, Form::Loop(Loop::Filter)),
+    SpecialForm::new("foldl-atom", 5, Form::Loop(Loop::Fold)),
+    SpecialForm::new("if-decons-expr", 5, Form::IfDecons),
+    SpecialForm::new("unique", 1, Form::Inline),
+    SpecialForm::new("union", 2, Form::Inline),
+    SpecialForm::new("intersection", 2, Form::Inline),
+    SpecialForm::new("subtraction", 2, Form::Inline),
+    SpecialForm::new("transaction", 1, Form::Transaction),
+    SpecialForm::new("return-on-error", 2, Form::Inline),
+    SpecialForm::new("assert", 1, Form::Inline),
+    SpecialForm::new("assertEqual", 2, Form::Inline),
+    SpecialForm::new("assertEqualMsg", 3, Form::Inline),
+    SpecialForm::new("assertEqualToResult", 2, Form::Inline),
+    SpecialForm::new("assertEqualToResultMsg", 3, Form::Inline),
+    SpecialForm::new("assertAlphaEqual", 2, Form::Inline),
+    SpecialForm::new("assertAlphaEqualMsg", 3, Form::Inline),
+    SpecialForm::new("assertAlphaEqualToResult", 2, Form::Inline),
+    SpecialForm::new("assertAlphaEqualToResultMsg", 3, Form::Inline),
+    SpecialForm::new("assertIncludes", 2, Form::Inline),
+];
+
+/// The special form of a name.
+pub(crate) fn special_form(name: &str) -> Option<&'static SpecialForm> {
+    const { &FORMS }.iter().find(|form| form.name == name)
+}

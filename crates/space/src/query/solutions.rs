@@ -1,0 +1,147 @@
+//! The solutions of a query that is an atom, in a space or in a snapshot: rows answer it as far as they can, unification
+//! answers the rest.
+//!
+//! 1. If all answers are rows, a plan is made, executed over a [`View`] and forgotten.
+//! 2. Otherwise rows answer the patterns of a conjunction that stand before the first that other atoms may match.
+//! 3. Each pattern that is left is unified with the atoms that may match it: those of the space, then those of each import.
+
+use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop, View};
+use super::pattern::{Variables, conjunction};
+use super::plan::Plan;
+use crate::atom::{Atom, Solution, VariableSource};
+use crate::bindings::Bindings;
+use crate::rewrite::variables;
+use std::cell::Cell;
+
+thread_local! {
+    /// Room for the queries of atoms of this thread; a query takes it out.
+    static ROOM: Cell<Option<Box<(Plan, Answers)>>> = const { Cell::new(None) };
+}
+
+/// What can be queried: a space and its imports, as they are now or as they were once.
+pub(crate) trait Queried {
+    /// Hands on their rows, if they can be read at once and have one dictionary.
+    fn with_view<T>(&self, work: impl FnOnce(View<'_>) -> Option<T>) -> Option<T>;
+    /// What one pattern finds among all atoms, in order.
+    fn query_one(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings>;
+
+    /// The solutions of a query: a pattern, or a conjunction `(, p1 p2 …)` whose patterns must all match. `None` if the caller
+    /// has given up.
+    ///
+    /// Solutions come in insertion order, for a conjunction in that of its first pattern, then its second.
+    fn solutions(
+        &self,
+        query: &Atom,
+        source: &mut VariableSource,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<Vec<Solution>> {
+        let by_rows = self.with_view(|view| view.solutions(query, should_stop));
+        by_rows.unwrap_or_else(|| self.solutions_in_part(query, source, should_stop))
+    }
+
+    /// The same if rows alone answer the query; else `None`.
+    fn solutions_by_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
+        self.with_view(|view| view.solutions(query, &|| false)).flatten()
+    }
+
+    /// The same of a query that rows do not answer whole.
+    fn solutions_in_part(
+        &self,
+        query: &Atom,
+        source: &mut VariableSource,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<Vec<Solution>> {
+        let patterns = conjunction(query).unwrap_or_default();
+        if patterns.len() < 3 {
+            return Some(self.solutions_of_atoms(query, source));
+        }
+        let by_rows = self.with_view(|view| {
+            let first = patterns.iter().take_while(|pattern| view.are_rows(pattern)).count();
+            if first < 2 {
+                return None;
+            }
+            let asked: Vec<Atom> = query.children()?[..=first].to_vec();
+            let asked = Atom::expression(asked);
+            let found = view.solutions(&asked, should_stop)?;
+            Some((first, found))
+        });
+        let Some((first, found)) = by_rows else { return Some(self.solutions_of_atoms(query, source)) };
+        let found: Vec<Bindings> = found?.into_iter().map(Bindings::from_iter).collect();
+        let found = self.extend_by_atoms(found, &patterns[first..], source);
+        let wanted = variables(query);
+        Some(found.iter().map(|bindings| bindings.solution_for(&wanted)).collect())
+    }
+
+    /// The same, whatever the answers are: each pattern is unified with each atom that may match.
+    fn solutions_of_atoms(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
+        let wanted = variables(query);
+        let found = match conjunction(query) {
+            Some(patterns) => self.extend_by_atoms(vec![Bindings::default()], patterns, source),
+            None => self.query_one(query, source),
+        };
+        found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+    }
+
+    /// What is found for all of some patterns, given what was found before.
+    fn extend_by_atoms(
+        &self,
+        mut found: Vec<Bindings>,
+        patterns: &[Atom],
+        source: &mut VariableSource,
+    ) -> Vec<Bindings> {
+        for pattern in patterns {
+            let mut next = Vec::new();
+            for bindings in found {
+                let pattern = bindings.resolve(pattern);
+                let wanted = variables(&pattern);
+                for more in self.query_one(&pattern, source) {
+                    next.push(bindings.with(more.solution_for(&wanted)));
+                }
+            }
+            found = next;
+        }
+        found
+    }
+}
+
+impl View<'_> {
+    /// Whether rows alone match a pattern.
+    fn are_rows(self, pattern: &Atom) -> bool {
+        let mut room = ROOM.take().unwrap_or_default();
+        let plan = &mut room.0;
+        plan.clear();
+        let is_put = plan.patterns.put(pattern, &mut Variables::default(), self.terms);
+        let are_rows = is_put && plan.make() && !self.may_match_others(plan, None);
+        ROOM.set(Some(room));
+        are_rows
+    }
+
+    /// The solutions of a query that rows answer; `None` if rows do not answer it. There is nothing inside if the search was
+    /// given up.
+    fn solutions(self, query: &Atom, should_stop: ShouldStop<'_>) -> Option<Option<Vec<Solution>>> {
+        let mut room = ROOM.take().unwrap_or_default();
+        let (plan, answers) = &mut *room;
+        plan.clear();
+        let mut variables = Variables::default();
+        let is_put = plan.patterns.put(query, &mut variables, self.terms);
+        let count = if is_put { self.execute(plan, &[], answers, should_stop) } else { None };
+        let solutions = count.map(|count| {
+            let solution = |place: usize| {
+                let answer = answers.get(place);
+                let mut solution = Vec::with_capacity(answer.len());
+                for (name, &term) in variables.iter().zip(answer) {
+                    solution.extend(name.map(|name| (name.clone(), self.terms.atom(term).clone())));
+                }
+                solution
+            };
+            let all = (0..count).map(|place| {
+                let goes_on = place % (64 * ANSWERS_BETWEEN_LOOKS) != 0 || place == 0 || !should_stop();
+                goes_on.then(|| solution(place))
+            });
+            if answers.is_stopped() { None } else { all.collect() }
+        });
+        answers.shrink();
+        ROOM.set(Some(room));
+        solutions
+    }
+}
