@@ -15,6 +15,9 @@
 //! assert_eq!(answers, ["42"]);
 //! ```
 //!
+//! A [`KnowledgeBase`] is shared by threads: one of them writes, and all others ask a [`View`], which is the knowledge base as it was after
+//! a commit.
+//!
 //! Everything a program asks of the world goes through a [`World`]: [`SystemWorld`] is the machine it runs on,
 //! [`MemoryWorld`] a world of texts for tests and embedding. A [`PermittedWorld`] before either refuses what a program may not reach.
 #![forbid(unsafe_code)]
@@ -57,3 +60,8 @@ pub use space::Atom;
 pub use system_world::SystemWorld;
 pub use view::{Reader, View, ViewError};
 pub use writer::WriterError;
+
+/// The program on the page about knowledge bases.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/knowledge-base.md")]
+mod page {}
