@@ -15,13 +15,13 @@
 use crate::answer::Answer;
 use crate::engine::Engine;
 use crate::load::{LoadFailure, LoadOptions};
-use crate::program::Program;
+use crate::program::Program as Sources;
 use crate::recall::{KnowledgeBase as CommitJournal, KnowledgeBaseError, RecallError, Remembered};
 use crate::view::View;
 use crate::writer::{Writer, WriterError};
 use journal::Disk;
 use metta::syntax::{Diagnostic, Severity};
-use metta::{CommitExtent, LoadReport, RunEnd, Runner, World};
+use metta::{ChangeExtent, LoadReport, Memory, Program, RunEnd, World};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -183,11 +183,13 @@ impl KnowledgeBase {
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
         let writer = Writer::start(requests_waiting_max, move || {
-            let mut run = Remembered::new(world, Some(journal), None, &Program::default())?;
+            let mut run = Remembered::new(world, Some(journal), None, &Sources::default())?;
             run.runner.freeze_results(freezes_results);
-            let newest = Arc::new(NewestView(RwLock::new(view_of(&run.runner, None))));
+            let memory = run.runner.memory().expect("a run in a base has a memory");
+            let view = view_of(run.runner.program(), memory, None);
+            let newest = Arc::new(NewestView(RwLock::new(view)));
             let _ = first.set(Arc::clone(&newest));
-            run.runner.set_on_commit(Box::new(move |runner, extent| newest.publish(runner, extent)));
+            run.runner.set_on_commit(Box::new(move |program, memory, extent| newest.publish(program, memory, extent)));
             Ok(Engine::of(run))
         })?;
         let newest = found.get().expect("a writer that has started has published a view");
@@ -255,13 +257,11 @@ impl KnowledgeBase {
     }
 }
 
-/// What a runner holds after its last commit.
-fn view_of(runner: &Runner, before: Option<(&View, CommitExtent)>) -> View {
-    let snapshot = runner.snapshot(before.map(|(view, extent)| (view.snapshot(), extent)));
-    let memory = runner.memory();
-    let epoch = memory.and_then(metta::Memory::epoch).unwrap_or_default();
-    let hash = memory.and_then(metta::Memory::state_hash).unwrap_or_default();
-    View::new(snapshot, epoch, hash)
+/// What a program holds after the last commit that its memory has kept.
+fn view_of(program: &Program, memory: &dyn Memory, before: Option<(&View, ChangeExtent)>) -> View {
+    let epoch = memory.epoch().unwrap_or_default();
+    let snapshot = program.snapshot(Some(epoch), before.map(|(view, extent)| (view.snapshot(), extent)));
+    View::new(snapshot, epoch, memory.state_hash().unwrap_or_default())
 }
 
 impl NewestView {
@@ -270,9 +270,9 @@ impl NewestView {
     }
 
     /// Puts the view of now in the place of the one before, which is given up after the lock is.
-    fn publish(&self, runner: &Runner, extent: CommitExtent) {
+    fn publish(&self, program: &Program, memory: &dyn Memory, extent: ChangeExtent) {
         let before = self.get();
-        let view = view_of(runner, Some((&before, extent)));
+        let view = view_of(program, memory, Some((&before, extent)));
         let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), view);
         drop(old);
     }

@@ -11,7 +11,7 @@ use crate::no_world::NoWorld;
 use crate::recall::{KnowledgeBase as CommitJournal, KnowledgeBaseError, shown};
 use metta::syntax::{self, Diagnostic, Severity};
 use metta::{
-    EffectRefused, Evaluator, LimitReached, Limits, RunEnd, Runner, RunnerSnapshot, SnapshotSpaces, WorldError,
+    EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,
     read_atom,
 };
 use space::{Atom, Grounded, Rewrite, Solution, VariableSource, rewrite};
@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 pub struct View(Arc<Viewed>);
 
 struct Viewed {
-    snapshot: RunnerSnapshot,
+    snapshot: ProgramSnapshot,
     epoch: u64,
     hash: u128,
     /// Made when a query first needs more than rows.
@@ -97,11 +97,11 @@ impl View {
         Ok(Self::new(snapshot, epoch, hash))
     }
 
-    pub(crate) fn new(snapshot: RunnerSnapshot, epoch: u64, hash: u128) -> Self {
+    pub(crate) fn new(snapshot: ProgramSnapshot, epoch: u64, hash: u128) -> Self {
         Self(Arc::new(Viewed { snapshot, epoch, hash, spaces: OnceLock::new() }))
     }
 
-    pub(crate) fn snapshot(&self) -> &RunnerSnapshot {
+    pub(crate) fn snapshot(&self) -> &ProgramSnapshot {
         &self.0.snapshot
     }
 
@@ -251,7 +251,7 @@ impl Reader {
             })
         });
         for result in answers.iter_mut().flat_map(|answer| &mut answer.results) {
-            *result = self.runner.without_undone(result);
+            *result = self.runner.program().without_undone(result);
         }
         match run.end {
             RunEnd::Finished | RunEnd::Error => Ok(answers),

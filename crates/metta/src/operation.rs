@@ -1,11 +1,10 @@
 //! Native functions: operations that MeTTa programs call and Rust carries out.
 
 use crate::effects::Effects;
+use crate::environment::{Environment, Refused, Stop};
 use crate::limits::LimitReached;
 use crate::lowering::Lowering;
-use crate::modules::ModuleId;
-use crate::refusal::{self, EffectRefused};
-use crate::runner::Runner;
+use crate::program::modules::ModuleId;
 use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
 use std::any::Any;
 use std::sync::Arc;
@@ -22,20 +21,6 @@ pub enum Outcome {
     Failure(Atom),
     /// The run ends here.
     Stop(Stop),
-}
-
-/// Why a whole run ends at once.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The world failed while printing.
-    World(crate::world::WorldError),
-    /// A form that was run inside the one that is being run was told to end.
-    Limit(LimitReached),
-    /// A runner of a snapshot does not carry out an operation.
-    Effect(EffectRefused),
-    /// The memory of the run failed.
-    Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 impl Outcome {
@@ -55,10 +40,19 @@ impl Outcome {
     }
 }
 
+impl From<Refused> for Outcome {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::InTransaction(message) => Self::failure(message),
+            Refused::Stop(stop) => Self::Stop(stop),
+        }
+    }
+}
+
 /// A call of a native function.
 pub struct Call<'a> {
-    /// The runner, which owns modules, settings and the world.
-    pub runner: &'a mut Runner,
+    /// What it may ask of the run.
+    pub environment: &'a mut dyn Environment,
     /// The head of the call: the function itself, as an atom.
     pub head: &'a Atom,
     /// The arguments.
@@ -76,13 +70,13 @@ impl<'a> Call<'a> {
     /// # Errors
     /// A limit is reached.
     pub fn look(&mut self, more: usize) -> Result<(), Outcome> {
-        let reached = self.runner.limits.reached_inside(&self.runner.form_steps, more);
+        let reached = self.environment.limit_reached(more);
         reached.map_or(Ok(()), |limit| Err(self.refuse(limit)))
     }
 
     /// Gives the call up since a limit is reached; it must have done nothing yet.
     pub(crate) fn refuse(&mut self, limit: LimitReached) -> Outcome {
-        self.runner.form_steps.refuse_act(limit);
+        self.environment.refuse_call(limit);
         Outcome::Stop(Stop::Limit(limit))
     }
 
@@ -223,16 +217,17 @@ impl Operation {
     }
 
     /// Calls it.
-    pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SharedSpace) -> Outcome {
-        if let Some(limit) = runner.form_steps.act() {
-            return Outcome::Stop(Stop::Limit(limit));
+    pub fn call(
+        &self,
+        environment: &mut dyn Environment,
+        head: &Atom,
+        arguments: &[Atom],
+        context: &SharedSpace,
+    ) -> Outcome {
+        if let Some(stop) = environment.begin_call(self.spec.name, self.spec.effects, arguments) {
+            return Outcome::Stop(stop);
         }
-        if runner.view.is_some()
-            && let Some(refused) = refusal::refuse(self.spec.name, self.spec.effects, arguments)
-        {
-            return Outcome::Stop(Stop::Effect(refused));
-        }
-        let mut call = Call { runner, head, arguments, home: self.home, context };
+        let mut call = Call { environment, head, arguments, home: self.home, context };
         let elements: usize = arguments.iter().filter_map(Atom::children).map(<[Atom]>::len).sum();
         if elements >= LONG
             && let Err(refused) = call.look(elements * size_of::<Atom>())

@@ -78,16 +78,18 @@ fn kind_of(effects: Effects, arguments: &[Atom]) -> Option<EffectKind> {
     }
     let reaches_outside = acts.have(Effects::ASKS) || acts.have(Effects::TELLS);
     if acts.have(Effects::CHANGES_RULES) || acts.have(Effects::DEFINES) || !reaches_outside {
-        let is_own = !reaches_outside && arguments.first().is_some_and(is_made_by_form);
+        let is_change_of_first = !reaches_outside && !acts.have(Effects::DEFINES);
+        let is_own = is_change_of_first && arguments.first().is_some_and(|changed| !may_be_held(changed));
         return (!is_own).then_some(EffectKind::Change);
     }
     Some(EffectKind::Outside)
 }
 
-fn is_made_by_form(argument: &Atom) -> bool {
-    match argument {
-        Atom::Grounded(Grounded::Space(space)) => !space.is_frozen(),
-        Atom::Grounded(Grounded::State(state)) => !state.is_frozen(),
-        _ => false,
+/// Whether what a call changes may be of the snapshot. What is no grounded value is nothing that could be changed: the call fails.
+fn may_be_held(changed: &Atom) -> bool {
+    match changed {
+        Atom::Grounded(Grounded::Space(space)) => space.is_frozen(),
+        Atom::Grounded(Grounded::State(state)) => state.is_frozen(),
+        changed => matches!(changed, Atom::Grounded(_)),
     }
 }

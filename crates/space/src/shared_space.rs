@@ -16,7 +16,7 @@ use crate::space_handle::{ChangeCounter, SharedSpace, SpaceContents};
 use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How many classes of changes a space counts.
 pub const CLASSES: usize = 6;
@@ -43,10 +43,12 @@ struct Content {
 
 /// What a handle of a space leads to.
 struct LiveSpace {
+    /// The name of the view without imports, if it has another one.
+    bare_name: OnceLock<String>,
     content: Arc<Content>,
     imports: RwLock<Vec<SharedSpace>>,
     /// How often the list of imports has changed.
-    imports_version: AtomicU64,
+    imports_version: Arc<ChangeCounter>,
     log: ChangeLog,
 }
 
@@ -79,9 +81,17 @@ impl SharedSpace {
         Self::of_content(serial, name.into(), content, log)
     }
 
+    /// Gives a space, just made, a view without imports that prints under this name.
+    #[must_use]
+    pub fn with_bare_name(self, bare_name: impl Into<String>) -> Self {
+        let named = self.live().bare_name.set(bare_name.into());
+        assert!(named.is_ok(), "a space is given the name of its view once");
+        self
+    }
+
     fn of_content(serial: u64, name: String, content: Arc<Content>, log: ChangeLog) -> Self {
-        let (imports, imports_version) = Default::default();
-        Self::of(serial, name, LiveSpace { content, imports, imports_version, log })
+        let (bare_name, imports, imports_version) = Default::default();
+        Self::of(serial, name, LiveSpace { bare_name, content, imports, imports_version, log })
     }
 
     #[inline]
@@ -99,11 +109,11 @@ impl SharedSpace {
         self.write(Space::keep_hash_of_changes);
     }
 
-    /// A view of the same atoms without the imports: the space itself, if it does not belong to a module.
+    /// A view of the same atoms without the imports, under the name that [`SharedSpace::with_bare_name`] gave it; the space itself,
+    /// if it has no such name.
     pub fn without_imports(&self) -> Self {
-        let name = self.name().strip_prefix("ModuleSpace(").and_then(|name| name.strip_suffix(')'));
-        let Some(name) = name.map(str::to_owned) else { return self.clone() };
-        let LiveSpace { content, log, .. } = self.live();
+        let LiveSpace { bare_name, content, log, .. } = self.live();
+        let Some(name) = bare_name.get().cloned() else { return self.clone() };
         let view = Self::of_content(self.serial(), name, Arc::clone(content), log.clone());
         if self.is_frozen() {
             view.freeze();
@@ -138,13 +148,13 @@ impl SharedSpace {
     /// snapshots are taken, and so is a file that is loaded.
     pub fn snapshot(&self) -> Snapshot {
         loop {
-            let (version, imports) = (self.imports_version(), self.imports());
+            let (version, imports) = (self.imports_counter().get(), self.imports());
             if imports.is_empty() {
                 return self.own_snapshot();
             }
             let spaces: Vec<&Self> = std::iter::once(self).chain(&imports).collect();
             let snapshot = snapshot_of(&spaces);
-            if version == self.imports_version() {
+            if version == self.imports_counter().get() {
                 return snapshot;
             }
         }
@@ -313,7 +323,7 @@ impl SharedSpace {
 
     /// Counts a change of the list of imports.
     fn count_import(&self) {
-        self.live().imports_version.fetch_add(1, Ordering::Relaxed);
+        self.live().imports_version.add(1);
         self.live().count_classes(CLASSES - 1, 1);
     }
 
@@ -323,8 +333,8 @@ impl SharedSpace {
     }
 
     /// How often the list of its imports has changed.
-    pub(crate) fn imports_version(&self) -> u64 {
-        self.live().imports_version.load(Ordering::Relaxed)
+    pub(crate) fn imports_counter(&self) -> &Arc<ChangeCounter> {
+        &self.live().imports_version
     }
 
     /// How many atoms it holds itself, copies counted.

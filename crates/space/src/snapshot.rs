@@ -7,7 +7,7 @@
 use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
 use crate::contents::Contents;
-use crate::query::{Cursor, Queried, ShouldStop, View, with_imports};
+use crate::query::{Queried, ShouldStop, View, with_imports};
 use crate::solve::complete;
 use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
@@ -123,12 +123,6 @@ impl Snapshot {
     /// atom with variables, states or spaces may answer it too.
     pub fn query_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
         self.solutions_by_rows(query)
-    }
-
-    /// The same one after the other, found as they are taken, as far as rows answer the query: the first solutions, and the number of all,
-    /// cost less than all solutions.
-    pub fn cursor(&self, query: &Atom, source: &mut VariableSource) -> Cursor {
-        Cursor::new(self.clone(), query, source)
     }
 
     /// The rows of this length as they lie, each with the number of its copies.

@@ -29,7 +29,7 @@ struct Held<C: SpaceContents + ?Sized> {
     contents: C,
 }
 
-/// How often the atoms of a space have changed. It is counted after the change.
+/// How often something of a space has changed: its atoms, or the list of its imports. A change is counted after it was made.
 #[derive(Default)]
 pub(crate) struct ChangeCounter(AtomicU64);
 

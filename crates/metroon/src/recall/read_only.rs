@@ -10,8 +10,8 @@ use super::knowledge_base_error::KnowledgeBaseError;
 use super::{Recall, RecallError, Remembered, TapeMode, describe, plain};
 use crate::load::imports as load_formats;
 use metta::{
-    Begun, Cause, Commit, CommitTrigger, ContentHasher, Event, Halted, Memory, MemoryError, ModuleId, Reason, Runner,
-    SourceId, SourceText, World,
+    Begun, Cause, Commit, CommitTrigger, ContentHasher, Event, Halted, Memory, MemoryError, ModuleId, Program, Reason,
+    Runner, SourceId, SourceText, World,
 };
 use space::{Atom, ChangeKind, SharedSpace};
 
@@ -46,8 +46,13 @@ fn first_change(commit: &Commit) -> String {
 }
 
 impl Memory for ReadOnly {
-    fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
-        self.0.begin_source(runner, source)
+    fn begin_source(
+        &mut self,
+        program: &mut Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, MemoryError> {
+        self.0.begin_source(program, world, source)
     }
 
     fn content_hasher(&self) -> Option<Box<dyn ContentHasher>> {
@@ -109,11 +114,11 @@ impl Memory for ReadOnly {
         self.0.state_hash()
     }
 
-    fn as_of(&mut self, runner: &mut Runner, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError> {
-        self.0.as_of(runner, space, epoch)
+    fn as_of(&mut self, program: &mut Program, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError> {
+        self.0.as_of(program, space, epoch)
     }
 
-    fn why(&mut self, runner: &mut Runner, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
-        self.0.why(runner, space, pattern)
+    fn why(&mut self, program: &mut Program, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
+        self.0.why(program, space, pattern)
     }
 }

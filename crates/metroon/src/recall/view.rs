@@ -12,7 +12,7 @@ use super::record::Record;
 use super::written::source_text;
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
-use metta::{MemoryWorld, Reason, Runner, RunnerSnapshot, Tokenizer, read_atom};
+use metta::{MemoryWorld, ProgramSnapshot, Reason, Runner, Tokenizer, read_atom};
 use space::Atom;
 use std::path::Path;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl From<KnowledgeBaseError> for Halt {
 
 /// A record that is no atom, for people.
 fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> {
-    let mut text = |atom| decode(runner, atom).map(|atom| shown(&atom));
+    let mut text = |atom| decode(runner.program_mut(), atom).map(|atom| shown(&atom));
     Ok(match record {
         Record::State { state, value } => format!("state {state} = {}", text(value)?),
         Record::SpaceMade { serial } => format!("space {serial} made"),
@@ -146,8 +146,8 @@ impl KnowledgeBaseReport {
             hash: loaded.hash.value(),
             atoms: loaded.atoms.try_into().unwrap_or(0),
             // The library and the program have one each.
-            spaces: runner.space_count() - 2,
-            states: runner.state_count(),
+            spaces: runner.program().space_count() - 2,
+            states: runner.program().state_count(),
             sources: loaded.sources.numbered() as usize,
             others: loaded.others,
         }
@@ -160,11 +160,11 @@ pub(super) fn new_runner() -> Runner {
 
 impl KnowledgeBase {
     /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
-    pub(crate) fn snapshot_at(mut self, last: u64) -> Result<(RunnerSnapshot, u64, u128), KnowledgeBaseError> {
+    pub(crate) fn snapshot_at(mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
         self.end_at(last);
         let mut runner = new_runner();
         let loaded = Loaded::from_base(&self, &mut runner)?;
-        Ok((runner.snapshot(None).with_epoch(loaded.epoch), loaded.epoch, loaded.hash.value()))
+        Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
     }
 }
 
@@ -258,7 +258,7 @@ impl View {
         base.end_at(epoch);
         let mut runner = new_runner();
         Loaded::from_base(&base, &mut runner)?;
-        let atoms = runner.top_space().atoms(runner.variables());
+        let atoms = runner.top_space().atoms(runner.program_mut().variables());
         Ok(atoms.iter().map(plain).collect())
     }
 
@@ -276,7 +276,8 @@ impl View {
         if let Some(error) = parsed.first_error() {
             return Err(Some(Box::new(error.clone())));
         }
-        let tokenizer: &Tokenizer = self.runner.tokenizer();
+        let tokenizer: &Tokenizer =
+            self.runner.program().tokenizer_of(metta::ModuleId::TOP).expect("the program has words");
         match parsed.tree.forms() {
             [form] if !form.bang => Ok(read_atom(&parsed.tree, form.node, tokenizer)),
             _ => Err(None),
@@ -289,7 +290,8 @@ impl View {
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, KnowledgeBaseError> {
         let space = self.runner.top_space();
-        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern, self.report.commits)?;
+        let mut reasons =
+            super::past::reasons(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
         reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
         Ok(reasons)
     }
@@ -348,8 +350,8 @@ impl View {
             let (copies, space, text) = match &record {
                 record if is_bookkeeping(record) => return Ok(()),
                 Record::Count { space, copies, atom } => {
-                    let atom = decode(&mut self.runner, atom).map_err(|reason| committed.damaged(reason))?;
-                    let name = |space| self.runner.space(space).map(|space| space.name().to_owned());
+                    let atom = decode(self.runner.program_mut(), atom).map_err(|reason| committed.damaged(reason))?;
+                    let name = |space| self.runner.program().space(space).map(|space| space.name().to_owned());
                     let space = if *space == TOP_SPACE { None } else { name(*space) };
                     (*copies, space, shown(&atom))
                 }

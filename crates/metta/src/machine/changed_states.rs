@@ -20,7 +20,7 @@ const NOTED_MIN: usize = 256;
 
 /// What states held before they were changed.
 #[derive(Default)]
-pub(crate) struct ChangedStates {
+pub(super) struct ChangedStates {
     noted: Vec<(SharedState, Atom)>,
     /// How much may be noted until some of it is forgotten.
     most: usize,
@@ -41,7 +41,7 @@ impl ChangedStates {
     }
 
     /// Notes what a state holds that a native function is to change, if a machine takes that over.
-    pub(crate) fn note_for_machine(&mut self, state: &SharedState) {
+    pub(super) fn note_for_machine(&mut self, state: &SharedState) {
         if self.is_wanted {
             self.note(state);
         }
@@ -137,7 +137,7 @@ impl Machine {
 impl Running<'_> {
     /// Takes over what native functions have changed.
     pub(super) fn take_changed_states(&mut self) {
-        for (state, content) in self.runner.changed_states.noted.drain(..) {
+        for (state, content) in self.evaluator.changed_states.borrow_mut().noted.drain(..) {
             if !self.m.choices.is_empty() {
                 self.m.changed_states.noted.push((state, content));
             }

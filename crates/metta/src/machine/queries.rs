@@ -103,10 +103,10 @@ impl Running<'_> {
         let template = self.m.code.queries[query as usize].template;
         let pattern = self.build(template)?;
         let mut scope = Scope::default();
-        let atom = self.m.values.store(pattern, &mut scope, &mut self.runner.variables)?;
+        let atom = self.m.values.store(pattern, &mut scope, self.session.variables())?;
         let space = self.m.values.space_of(space).cloned().expect("a guard stands before a query");
         let ceiling = &self.m.values.ceiling;
-        let found = space.query_unless(&atom, &mut self.runner.variables, &|| ceiling.is_passed());
+        let found = space.query_unless(&atom, self.session.variables(), &|| ceiling.is_passed());
         let Some(solutions) = found else { return Err(ceiling.passed()) };
         let mut results = Vec::with_capacity(solutions.len());
         for solution in solutions {

@@ -41,9 +41,11 @@ struct Rows {
     batch: Option<[usize; 2]>,
 }
 
-impl Cursor {
-    pub(crate) fn new(snapshot: Snapshot, query: &Atom, source: &mut VariableSource) -> Self {
-        let mut plan = Plan::default();
+impl Snapshot {
+    /// The solutions of [`Snapshot::query`] one after the other, found as they are taken, as far as rows answer the query: the first
+    /// solutions, and the number of all, cost less than all solutions.
+    pub fn cursor(&self, query: &Atom, source: &mut VariableSource) -> Cursor {
+        let (snapshot, mut plan) = (self.clone(), Plan::default());
         let names = snapshot.with_view(|view| {
             let mut variables = Variables::default();
             let is_put = plan.patterns.put(query, &mut variables, view.terms);
@@ -60,7 +62,7 @@ impl Cursor {
                 Found::Atoms(solutions.expect("nobody gives up").into_iter())
             }
         };
-        Self { snapshot, found }
+        Cursor { snapshot, found }
     }
 }
 

@@ -10,23 +10,19 @@ use std::sync::{Arc, RwLockReadGuard};
 
 impl OnlyOwnRows {
     fn new(space: &SharedSpace, own: &Space, imports: &[SharedSpace]) -> Self {
+        let counters = imports.iter().map(SharedSpace::change_counter);
+        let counters = std::iter::once(space.imports_counter()).chain(counters);
         Self {
             space: space.clone(),
             patterns: own.contents().patterns().version(),
-            list: space.imports_version(),
-            imports: imports
-                .iter()
-                .map(|import| import.change_counter())
-                .map(|counter| (Arc::clone(counter), counter.get()))
-                .collect(),
+            others: counters.map(|counter| (Arc::clone(counter), counter.get())).collect(),
         }
     }
 
     fn holds(&self, space: &SharedSpace, own: &Space) -> bool {
         self.space.is_same(space)
             && self.patterns == own.contents().patterns().version()
-            && self.list == space.imports_version()
-            && self.imports.iter().all(|(counter, version)| counter.get() == *version)
+            && self.others.iter().all(|(counter, version)| counter.get() == *version)
     }
 }
 

@@ -68,9 +68,8 @@ pub(super) struct OnlyOwnRows {
     pub(super) space: SharedSpace,
     /// How often atoms that are not rows were added to the space or removed.
     pub(super) patterns: u64,
-    /// How often its list of imports has changed; and each import, with how often that has.
-    pub(super) list: u64,
-    pub(super) imports: Vec<(Arc<ChangeCounter>, u64)>,
+    /// What counts the changes of its list of imports and of each import, and how many there were.
+    pub(super) others: Vec<(Arc<ChangeCounter>, u64)>,
 }
 
 impl Known {

@@ -1,41 +1,40 @@
-//! What a runner holds at one moment, for other threads.
+//! What a program holds at one moment, for other threads.
 //!
-//! 1. [`Runner::snapshot`] takes all that an evaluation depends on: the contents of spaces, which it shares with them, words, modules,
+//! 1. [`Program::snapshot`] takes all that an evaluation depends on: the contents of spaces, which it shares with them, words, modules,
 //!    settings, the contents of states. What has not changed since the snapshot before is that one's.
-//! 2. The atoms of a snapshot lead to the spaces and states of the runner, which go on changing. [`SnapshotSpaces`] are spaces and
+//! 2. The atoms of a snapshot lead to the spaces and states of the program, which go on changing. [`SnapshotSpaces`] are spaces and
 //!    states as they were, and atoms of theirs lead to each other. They share the rows of the snapshot; atoms with variables, states or
 //!    spaces that lead to one are copied.
-//! 3. [`Runner::of_snapshot`] makes a runner of them, on any thread. It evaluates a form to what the other runner would have
+//! 3. [`Runner::of_snapshot`](crate::Runner::of_snapshot) makes a runner of them, on any thread. It evaluates a form to what the other one would have
 //!    evaluated it to at that moment, and [refuses](crate::EffectRefused) what changes something or reaches outside.
 //!
 //! Cost: a snapshot is one reference count for each space and, for each space that changed, as many as it has segments. A runner of
 //! a snapshot costs the words of its modules and a walk over the atoms that are not rows.
 
-use crate::bundled::{self, Bundle};
+use super::modules::{Module, ModuleId};
+use super::{Program, Undo};
+use crate::bundled::Bundle;
 use crate::handles::{exchange, holds_handles};
-use crate::machine;
-use crate::modules::{Module, ModuleId};
 use crate::random::Generator;
-use crate::refusal::Viewed;
-use crate::runner::Runner;
 use crate::tokenizer::Tokenizer;
-use crate::transaction::{CommitExtent, OnCommit};
-use crate::world::World;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, CLASSES, ChangeLog, Grounded, SharedSpace, SharedState, SharedTerms, Snapshot, Solution, Space};
+use space::{
+    Atom, CLASSES, Change, ChangeKind, ChangeLog, Changes, Classify, Grounded, SharedSpace, SharedState, SharedTerms,
+    Snapshot, Solution, Space,
+};
 use std::sync::Arc;
 
 /// The serial number of the program's own space.
 const TOP_SPACE: usize = 1;
 
-/// What a runner held at one moment. Any thread may have it.
+/// What a program held at one moment. Any thread may have it.
 #[derive(Clone)]
-pub struct RunnerSnapshot {
+pub struct ProgramSnapshot {
     /// By serial number.
     spaces: Vec<Arc<SpaceSnapshot>>,
     /// By serial number, from 1.
     states: Arc<[StateSnapshot]>,
-    program: Arc<ProgramSnapshot>,
+    modules: Arc<ModulesSnapshot>,
     generators: Vec<Generator>,
     /// How many variables were numbered.
     variables: u64,
@@ -57,7 +56,7 @@ struct StateSnapshot {
 }
 
 /// What changes only when a program changes words, modules or settings.
-struct ProgramSnapshot {
+struct ModulesSnapshot {
     modules: Vec<ModuleSnapshot>,
     names: FxHashMap<String, ModuleId>,
     settings: Vec<(String, Atom)>,
@@ -86,8 +85,8 @@ impl SpaceSnapshot {
     }
 }
 
-impl ProgramSnapshot {
-    fn new(runner: &Runner) -> Self {
+impl ModulesSnapshot {
+    fn new(program: &Program) -> Self {
         let of_module = |module: &Module| ModuleSnapshot {
             path: module.path.clone(),
             directory: module.directory.clone(),
@@ -97,25 +96,19 @@ impl ProgramSnapshot {
             imports: module.imports.clone(),
         };
         Self {
-            modules: runner.modules.iter().map(of_module).collect(),
-            names: runner.names.clone(),
-            settings: runner.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
-            bundles: runner.bundled.loaded.clone(),
-            base_tokens: Arc::clone(&runner.base_tokens),
+            modules: program.modules.iter().map(of_module).collect(),
+            names: program.names.clone(),
+            settings: program.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+            bundles: program.bundles.clone(),
+            base_tokens: Arc::clone(&program.base_tokens),
         }
     }
 }
 
-impl RunnerSnapshot {
+impl ProgramSnapshot {
     /// The number of the last commit before it, if commits were counted.
     pub fn epoch(&self) -> Option<u64> {
         self.epoch
-    }
-
-    /// The same, made after this commit.
-    #[must_use]
-    pub fn with_epoch(self, epoch: u64) -> Self {
-        Self { epoch: Some(epoch), ..self }
     }
 
     /// How many variables were numbered before it.
@@ -126,7 +119,7 @@ impl RunnerSnapshot {
     /// The words of the program's own module. What they mean may be spaces and states that go on changing: see
     /// [`SnapshotSpaces::relinked`].
     pub fn tokenizer(&self) -> &Tokenizer {
-        &self.program.modules[TOP_SPACE].tokenizer
+        &self.modules.modules[ModuleId::TOP.index()].tokenizer
     }
 
     /// What the program's own space held, its imports apart.
@@ -150,45 +143,59 @@ impl RunnerSnapshot {
     }
 }
 
-impl Runner {
-    /// What it holds now. With the snapshot before and what has changed since, only that is taken anew.
-    pub fn snapshot(&self, before: Option<(&RunnerSnapshot, CommitExtent)>) -> RunnerSnapshot {
+/// What changed beside the atoms of spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeExtent {
+    /// Whether a state was made or set.
+    pub states: bool,
+    /// Whether modules, their words or their imports changed, or settings.
+    pub modules: bool,
+}
+
+impl Program {
+    /// What has changed since the last commit, beside the atoms of spaces; `changes` are those that the log noted.
+    pub(crate) fn extent_of(&self, changes: &Changes) -> ChangeExtent {
+        let is_of_modules = |undo: &Undo| !matches!(undo, Undo::Nothing | Undo::Space | Undo::State);
+        let is_set = |change: &Change| matches!(change.kind, ChangeKind::Set { .. });
+        let has_states = self.happened.iter().any(|(_, undo)| matches!(undo, Undo::State));
+        ChangeExtent {
+            states: has_states || changes.changes.iter().any(is_set),
+            modules: self.happened.iter().any(|(_, undo)| is_of_modules(undo)),
+        }
+    }
+
+    /// What it holds now, after a commit of this number. With the snapshot before and what has changed since, only that is taken anew.
+    pub fn snapshot(&self, epoch: Option<u64>, before: Option<(&ProgramSnapshot, ChangeExtent)>) -> ProgramSnapshot {
         let space = |(serial, space): (usize, &SharedSpace)| {
             let known = before.and_then(|(before, _)| before.spaces.get(serial));
             let known = known.filter(|known| known.is_of_now(space));
             known.map_or_else(|| Arc::new(SpaceSnapshot::new(space)), Arc::clone)
         };
         let state = |state: &SharedState| StateSnapshot { value: state.value(), type_atom: state.type_atom().clone() };
-        RunnerSnapshot {
+        ProgramSnapshot {
             spaces: self.spaces.iter().enumerate().map(space).collect(),
             states: match before {
                 Some((before, extent)) if !extent.states => Arc::clone(&before.states),
                 _ => self.kept_states.iter().map(state).collect(),
             },
-            program: match before {
-                Some((before, extent)) if !extent.program => Arc::clone(&before.program),
-                _ => Arc::new(ProgramSnapshot::new(self)),
+            modules: match before {
+                Some((before, extent)) if !extent.modules => Arc::clone(&before.modules),
+                _ => Arc::new(ModulesSnapshot::new(self)),
             },
-            generators: self.bundled.generators.clone(),
+            generators: self.generators.clone(),
             variables: self.variables.last(),
-            epoch: self.epoch().ok(),
+            epoch,
         }
     }
 
-    /// Lets this be told of each commit that changed something, after it was kept.
-    pub fn set_on_commit(&mut self, on_commit: OnCommit) {
-        self.on_commit = Some(on_commit);
-    }
-
-    /// A runner that holds what another one held at that moment. It answers `!` forms, and carries out no operation that changes what
-    /// it began with or reaches outside: such a form ends with [`RunEnd::Effect`](crate::RunEnd::Effect). The world is asked for nothing.
-    pub fn of_snapshot(world: Box<dyn World>, snapshot: &RunnerSnapshot) -> Self {
-        let program = &*snapshot.program;
-        let mut runner = Self::without_modules(world, Arc::clone(&program.base_tokens), &[]);
-        runner.terms = snapshot.dictionary();
-        let links = Links::new(snapshot, &runner.terms, &runner.log);
-        for module in &program.modules {
-            runner.modules.push(Module {
+    /// A program that holds what another one held at that moment, frozen.
+    pub(crate) fn of_snapshot(snapshot: &ProgramSnapshot, classify: Classify) -> Self {
+        let held = &*snapshot.modules;
+        let mut program = Self::without_modules(Arc::clone(&held.base_tokens), &[], classify);
+        program.terms = snapshot.dictionary();
+        let links = Links::new(snapshot, &program.terms, &program.log, classify);
+        for module in &held.modules {
+            program.modules.push(Module {
                 path: module.path.clone(),
                 directory: module.directory.clone(),
                 file: module.file.clone(),
@@ -199,26 +206,16 @@ impl Runner {
                 bound_before: FxHashSet::default(),
             });
         }
-        runner.names.clone_from(&program.names);
-        runner.bundled = bundled::State::without(&[]);
-        runner.bundled.loaded.clone_from(&program.bundles);
-        runner.bundled.generators.clone_from(&snapshot.generators);
-        for (key, value) in &program.settings {
-            runner.restore_setting(key, Some(links.relinked(value).unwrap_or_else(|| value.clone())));
+        program.names.clone_from(&held.names);
+        program.bundles.clone_from(&held.bundles);
+        program.generators.clone_from(&snapshot.generators);
+        for (key, value) in &held.settings {
+            program.put_setting(key, Some(links.relinked(value).unwrap_or_else(|| value.clone())));
         }
-        runner.variables.advance_to(snapshot.variables);
-        runner.states = links.states.len() as u64;
-        (runner.spaces, runner.kept_states) = (links.spaces, links.states);
-        runner.view = Some(Viewed { epoch: snapshot.epoch });
-        runner
-    }
-
-    /// Does something in a transaction that is undone: spaces and states that are made inside are gone afterwards.
-    pub fn undoing<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let depth = self.open_transaction();
-        let done = work(self);
-        self.close_transaction(depth, false);
-        done
+        program.variables.advance_to(snapshot.variables);
+        program.states = links.states.len() as u64;
+        (program.spaces, program.kept_states) = (links.spaces, links.states);
+        program
     }
 }
 
@@ -230,11 +227,16 @@ struct Links {
 
 impl Links {
     /// Spaces whose terms are those of a dictionary that was made for the snapshot.
-    fn new(snapshot: &RunnerSnapshot, terms: &SharedTerms, log: &ChangeLog) -> Self {
+    fn new(snapshot: &ProgramSnapshot, terms: &SharedTerms, log: &ChangeLog, classify: Classify) -> Self {
         let mut links = Self { spaces: Vec::new(), states: Vec::new() };
         for space in &snapshot.spaces {
             let (live, terms, log) = (&space.live, SharedTerms::clone(terms), log.clone());
-            links.spaces.push(SharedSpace::counting(live.serial(), live.name(), terms, log, machine::classify));
+            links.spaces.push(SharedSpace::counting(live.serial(), live.name(), terms, log, classify));
+        }
+        for module in &snapshot.modules.modules {
+            // The handle is the same; see `add_module`.
+            let space = links.spaces[module.space as usize].clone();
+            drop(space.with_bare_name(format!("GroundingSpace-{}", module.path)));
         }
         for (serial, state) in (1..).zip(&*snapshot.states) {
             let (value, type_atom) = (state.value.clone(), state.type_atom.clone());
@@ -284,8 +286,8 @@ pub struct SnapshotSpaces(Links);
 
 impl SnapshotSpaces {
     /// Those of a snapshot.
-    pub fn new(snapshot: &RunnerSnapshot) -> Self {
-        Self(Links::new(snapshot, &snapshot.dictionary(), &ChangeLog::default()))
+    pub fn new(snapshot: &ProgramSnapshot) -> Self {
+        Self(Links::new(snapshot, &snapshot.dictionary(), &ChangeLog::default(), |_| 0))
     }
 
     /// The program's own space, with its imports.
