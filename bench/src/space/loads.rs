@@ -8,7 +8,7 @@ use super::facts::{Form, write_file};
 use super::{Contest, DUCKDB, Failure, HYPERON, Peer, SWIPL};
 use crate::compare::{Clock, Timed};
 use crate::{Plan, Rows};
-use metroon::{Engine, KnowledgeBase, LoadOptions, RunEnd, SystemWorld};
+use metroon::{Engine, CommitJournal, LoadOptions, RunEnd, SystemWorld};
 use std::path::Path;
 
 const HYPERON_EDGES_MAX: u64 = 1_000_000;
@@ -105,7 +105,7 @@ impl Way {
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
         }
-        Ok(Engine::with_base(world, KnowledgeBase::open(&folder)?)?)
+        Ok(Engine::with_base(world, CommitJournal::open(&folder)?)?)
     }
 
     /// Loads a file, and says how many facts came of it.

@@ -1,4 +1,4 @@
-//! `metroon kb` and `metroon why`: looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
+//! `metroon kb` and `metroon why`: asking and looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
 //! Only `load` writes to the base. The others work while another process writes: they show the commits that exist when they
 //! begin. `salvage` writes to a new directory.
@@ -9,8 +9,8 @@ use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
-    Atom, Change, CommitView, KnowledgeBase, KnowledgeBaseError, LogEntry, Reason, SalvagedKnowledgeBase, SourceWriter,
-    Unsound, View,
+    Atom, Change, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason, SalvagedKnowledgeBase,
+    SourceWriter, Unsound, View, ViewError,
 };
 use serde_json::json;
 use std::io;
@@ -39,6 +39,9 @@ pub(crate) struct KbArguments {
 enum Verb {
     /// Add the facts of files: MeTTa text, CSV, TSV, N-Triples, JSON lines
     Load(crate::load::LoadArguments),
+    /// Print the atoms that match a pattern, or what a template makes of each match
+    #[command(after_help = ABOUT_QUERY)]
+    Query(QueryArguments),
     /// Print a line for each commit: number, state hash, the form that made it, how many atoms came and went
     #[command(after_help = ABOUT)]
     Log(LogArguments),
@@ -64,6 +67,41 @@ struct DirectoryArguments {
     /// The knowledge base
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+}
+
+const ABOUT_QUERY: &str = "\
+Prints a line for each way in which PATTERN matches atoms of the program's space and of the modules that it imports: TEMPLATE with the
+values of the pattern's variables, or PATTERN itself. `(, P1 P2 …)` asks for all of several patterns. The words of both mean what they
+mean to the program of the knowledge base. Nothing is evaluated: `metroon run --read-only --kb DIR -e '! …'` does that.
+
+Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 3 PATTERN or TEMPLATE
+does not parse; 4 the knowledge base is damaged.";
+
+#[derive(Debug, Args)]
+struct QueryArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// What to look for, in quotes for the shell: '(parent $who Bob)'
+    #[arg(value_name = "PATTERN", allow_hyphen_values = true)]
+    pattern: String,
+
+    /// What to print for each match, such as '$who'; PATTERN if it is left out
+    #[arg(value_name = "TEMPLATE", allow_hyphen_values = true)]
+    template: Option<String>,
+
+    /// Look at the atoms as they were after this commit
+    #[arg(long, value_name = "N")]
+    as_of: Option<u64>,
+
+    /// Print at most this many lines
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -157,6 +195,7 @@ pub(crate) struct WhyArguments {
 pub(crate) fn run(arguments: &KbArguments) -> End {
     let done = match &arguments.verb {
         Verb::Load(arguments) => crate::load::load(arguments),
+        Verb::Query(arguments) => query(arguments),
         Verb::Log(arguments) => log(arguments),
         Verb::At(arguments) => at(&arguments.directory, Some(arguments.commit)),
         Verb::Stats(arguments) => stats(arguments),
@@ -167,8 +206,41 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
     done.unwrap_or_else(|end| end)
 }
 
-fn open(directory: &Path) -> Result<View, End> {
-    View::open(directory).map_err(|error| base_failed(directory, &error))
+fn open(directory: &Path) -> Result<History, End> {
+    History::open(directory).map_err(|error| base_failed(directory, &error))
+}
+
+/// Prints what a pattern matches.
+fn query(arguments: &QueryArguments) -> Ended {
+    let QueryArguments { directory, pattern, template, as_of, limit, json } = arguments;
+    let opened = as_of.map_or_else(|| View::open(directory), |epoch| View::open_at(directory, epoch));
+    let view = opened.map_err(|error| base_failed(directory, &error))?;
+    let asked = read(&view, "PATTERN", pattern)?;
+    let template = template.as_ref().map(|template| read(&view, "TEMPLATE", template)).transpose()?;
+    let found = view.query_atoms(&asked, template.as_ref().unwrap_or(&asked));
+    if found.is_empty() {
+        let message = format!("no atom of {} matches {pattern} after commit {}", directory.display(), view.epoch());
+        let help =
+            "`metroon kb dump DIR` prints the atoms that are there; a rule is asked for by `metroon run --read-only`";
+        return Err(fail(&message, help, End::Error));
+    }
+    let mut out = Out::new();
+    for atom in found.iter().take(limit.unwrap_or(usize::MAX)) {
+        let text = view.text(atom);
+        out.line(&if *json { json!({ "result": text }).to_string() } else { text })?;
+    }
+    out.end()
+}
+
+/// An argument as an atom.
+fn read(view: &View, name: &str, text: &str) -> Result<Atom, End> {
+    view.read(text).map_err(|problem| match problem {
+        ViewError::NotParsed(diagnostic) => {
+            render::diagnostic(name, text, &diagnostic);
+            End::NotParsed
+        }
+        _ => fail(&format!("{name} must be one atom"), "write it in quotes: '(parent $who Bob)'", End::Usage),
+    })
 }
 
 fn log(arguments: &LogArguments) -> Ended {
@@ -264,7 +336,7 @@ fn cut(text: &str) -> String {
 
 /// Writes the atoms after a commit, or after the last, as source.
 fn at(directory: &Path, commit: Option<u64>) -> Ended {
-    let opened = commit.map_or_else(|| View::open(directory), |commit| View::open_at(directory, commit));
+    let opened = commit.map_or_else(|| History::open(directory), |commit| History::open_at(directory, commit));
     let view = opened.map_err(|error| base_failed(directory, &error))?;
     let commit = view.epoch();
     let atoms = view.atoms().map_err(|error| base_failed(directory, &error))?;
@@ -348,7 +420,7 @@ fn bytes_below(folder: &Path) -> io::Result<u64> {
 }
 
 fn verify(directory: &Path) -> Ended {
-    let report = View::verify(directory).map_err(|unsound| tell_unsound(directory, &unsound))?;
+    let report = History::verify(directory).map_err(|unsound| tell_unsound(directory, &unsound))?;
     // What the commits do not touch, such as the tail of a journal, is looked at as bytes.
     crate::journal::check(directory)?;
     let mut out = Out::new();
@@ -384,7 +456,7 @@ fn tell_unsound(directory: &Path, unsound: &Unsound) -> End {
 /// Makes a base of what is sound in a damaged one.
 fn salvage(arguments: &SalvageArguments) -> Ended {
     let SalvageArguments { directory, to } = arguments;
-    let salvaged = KnowledgeBase::salvage(directory, to).map_err(|error| match error {
+    let salvaged = CommitJournal::salvage(directory, to).map_err(|error| match error {
         KnowledgeBaseError::Occupied { .. } => base_failed(to, &error),
         error => tell_unsound(directory, &Unsound { sound_up_to: 0, error }),
     })?;
@@ -439,13 +511,13 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
     out.end()
 }
 
-fn reason_line(view: &View, reason: &Reason) -> String {
+fn reason_line(view: &History, reason: &Reason) -> String {
     let Reason { atom, epoch, origin, line, column } = reason;
     let atom = view.text(atom);
     format!("{atom}  commit {epoch}  {origin}:{line}:{column}")
 }
 
-fn reason_json(view: &View, reason: &Reason) -> String {
+fn reason_json(view: &History, reason: &Reason) -> String {
     json!({
         "atom": view.text(&reason.atom),
         "commit": reason.epoch,

@@ -7,7 +7,7 @@ use crate::render;
 use crate::run::{base_failed, recall_failed};
 use clap::{Args, ValueEnum};
 use metroon::{
-    Engine, FileFormat, KnowledgeBase, KnowledgeBaseError, LoadError, LoadFailure, LoadOptions, LoadProgress,
+    CommitJournal, Engine, FileFormat, KnowledgeBaseError, LoadError, LoadFailure, LoadOptions, LoadProgress,
     LoadReport, RecallError, Skipped, SystemWorld, WorldError, find_error,
 };
 use serde_json::json;
@@ -104,7 +104,7 @@ pub(crate) fn load(arguments: &LoadArguments) -> Ended {
 }
 
 fn open(directory: &Path) -> Result<Engine, End> {
-    let base = KnowledgeBase::open(directory).map_err(|error| base_failed(directory, &error))?;
+    let base = CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?;
     for warning in base.warnings() {
         render::say(&format!("warning: {warning}"));
     }

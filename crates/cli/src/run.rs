@@ -6,7 +6,7 @@ use crate::render;
 use crate::run_arguments::RunArguments;
 use metroon::syntax::Diagnostic;
 use metroon::{
-    Engine, Evaluator, KnowledgeBase, KnowledgeBaseError, LimitReached, PermittedWorld, Program, ProgramEnd,
+    CommitJournal, Engine, Evaluator, KnowledgeBaseError, LimitReached, PermittedWorld, Program, ProgramEnd,
     RecallError, Reporter, SystemWorld, Tape, TapeError, WorldError, find_error,
 };
 use std::io::IsTerminal;
@@ -63,11 +63,18 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
 /// The engine that the arguments ask for: with a base, recorded, or neither.
 fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
     let permissions = arguments.permissions.permissions(&program.files)?;
+    // What is read as a whole, and parsed, is to leave room for what it comes to.
+    let most = arguments.limits.heap.into_iter().chain(arguments.limits.memory).min();
+    let world = PermittedWorld::new(SystemWorld::with_source_bytes_max(most), permissions);
+    if let (true, Some(directory)) = (arguments.read_only, &arguments.kb) {
+        let base = CommitJournal::read(directory).map_err(|error| base_failed(directory, &error))?;
+        return Engine::reading(world, base).map_err(|error| engine_failed(&error, arguments));
+    }
     let base = match &arguments.kb {
-        Some(directory) => Some(KnowledgeBase::open(directory).map_err(|error| base_failed(directory, &error))?),
+        Some(directory) => Some(CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?),
         None => None,
     };
-    for warning in base.iter().flat_map(KnowledgeBase::warnings) {
+    for warning in base.iter().flat_map(CommitJournal::warnings) {
         render::say(&format!("warning: {warning}"));
     }
     let tape = match &arguments.record {
@@ -77,14 +84,15 @@ fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
         }
         None => None,
     };
-    // What is read as a whole, and parsed, is to leave room for what it comes to.
-    let most = arguments.limits.heap.into_iter().chain(arguments.limits.memory).min();
-    let world = PermittedWorld::new(SystemWorld::with_source_bytes_max(most), permissions);
-    let made = Engine::remembering(world, base, tape, program);
-    made.map_err(|error| match (&error, &arguments.kb) {
+    Engine::remembering(world, base, tape, program).map_err(|error| engine_failed(&error, arguments))
+}
+
+/// Tells why the engine that the arguments ask for cannot be made.
+fn engine_failed(error: &RecallError, arguments: &RunArguments) -> End {
+    match (error, &arguments.kb) {
         (RecallError::KnowledgeBase(error), Some(directory)) => base_failed(directory, error),
-        _ => recall_failed(&error),
-    })
+        _ => recall_failed(error),
+    }
 }
 
 /// Tells why the base in a directory cannot be used.

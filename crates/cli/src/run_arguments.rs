@@ -12,6 +12,10 @@ file that was run before adds no plain forms again, and an edited one adds those
 input adds its plain forms each time. Ctrl-C and --timeout undo what came
 after the last commit. `metroon kb` shows what a knowledge base holds, `metroon why` which commit and form put it there.
 
+With --read-only, programs see the knowledge base as its last commit left it when they began, and do not wait for a process that
+writes. A file that was run before states nothing anew, so its `!` forms can be asked again. A form that changes the knowledge base ends
+the run.
+
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
@@ -39,6 +43,10 @@ pub(crate) struct RunArguments {
     /// Go on in the knowledge base in this directory, and keep in it what the programs do; it is made if it does not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) kb: Option<PathBuf>,
+
+    /// Go on from the knowledge base of --kb without changing it, also while another process writes to it
+    #[arg(long, requires = "kb", conflicts_with_all = ["record", "explain"])]
+    pub(crate) read_only: bool,
 
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]

@@ -33,7 +33,12 @@ impl Engine {
     }
 
     fn from_runner(runner: Runner) -> Self {
-        Self { run: Remembered::nothing(runner) }
+        Self::of(Remembered::nothing(runner))
+    }
+
+    /// An engine with what is remembered of its run.
+    pub(crate) fn of(run: Remembered) -> Self {
+        Self { run }
     }
 
     /// An engine that goes on where its base ended, and keeps in it what programs do.
@@ -42,6 +47,17 @@ impl Engine {
     /// The base is damaged.
     pub fn with_base(world: impl World + 'static, base: KnowledgeBase) -> Result<Self, RecallError> {
         Self::remembering(world, Some(base), None, &Program::default())
+    }
+
+    /// An engine that goes on where a base ends, which [`CommitJournal::read`] has opened, and changes nothing in it: a form that does
+    /// ends the run. Another process may write to the base meanwhile.
+    ///
+    /// [`CommitJournal::read`]: crate::CommitJournal::read
+    ///
+    /// # Errors
+    /// The base is damaged.
+    pub fn reading(world: impl World + 'static, base: KnowledgeBase) -> Result<Self, RecallError> {
+        Ok(Self { run: Remembered::read_only(Box::new(world), base)? })
     }
 
     /// An engine that writes to a tape what the world tells it, and goes on in a base if there is one. Only the program

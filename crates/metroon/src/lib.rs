@@ -15,21 +15,34 @@
 //! assert_eq!(answers, ["42"]);
 //! ```
 //!
+//! A [`KnowledgeBase`] is shared by threads: one of them writes, and all others ask a [`View`], which is the knowledge base as it was after
+//! a commit.
+//!
 //! Everything a program asks of the world goes through a [`World`]: [`SystemWorld`] is the machine it runs on,
 //! [`MemoryWorld`] a world of texts for tests and embedding. A [`PermittedWorld`] before either refuses what a program may not reach.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod engine;
+mod knowledge_base;
 mod load;
+mod no_world;
 mod permissions;
 mod program;
 mod recall;
 mod system_world;
+mod view;
+mod writer;
 
+pub use answer::Answer;
 pub use engine::Engine;
+pub use knowledge_base::{
+    BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
+};
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
 pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
+pub use metta::{EffectKind, EffectRefused, FreezeError, FrozenResults};
 pub use metta::{
     Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
     Statistics,
@@ -40,9 +53,16 @@ pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use permissions::{Permissions, PermittedWorld};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{
-    Change, CommitView, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseReport, LogEntry, SourceWriter, Unsound,
-    Unwritten, View, find_error,
+    Change, CommitView, KnowledgeBase as CommitJournal, KnowledgeBaseError, KnowledgeBaseReport, LogEntry,
+    SourceWriter, Unsound, Unwritten, View as History, find_error,
 };
 pub use recall::{Difference, RecallError, ReplayEnd, SalvagedKnowledgeBase, Tape, TapeError, TapeReader};
 pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, Row};
 pub use system_world::SystemWorld;
+pub use view::{Reader, View, ViewError};
+pub use writer::WriterError;
+
+/// The program on the page about knowledge bases.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/knowledge-base.md")]
+mod page {}

@@ -4,10 +4,12 @@
 //! the run through these methods and in no other way; how atoms are evaluated, it cannot know.
 
 use crate::documentation::Documentation;
+use crate::effects::Effects;
 use crate::limits::LimitReached;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
+use crate::refusal::EffectRefused;
 use crate::world::{FileId, World, WorldError};
 use space::{Atom, HostValue, SharedSpace, SharedState, Solution, Symbol, VariableSource};
 use std::sync::{Arc, Weak};
@@ -23,6 +25,8 @@ pub enum Stop {
     World(WorldError),
     /// A form that was run inside the one that is being run was told to end.
     Limit(LimitReached),
+    /// A runner of a snapshot does not carry out an operation.
+    Effect(EffectRefused),
     /// The memory of the run failed.
     Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
@@ -44,8 +48,9 @@ pub trait Environment {
     /// Where fresh variables come from.
     fn variables(&mut self) -> &mut VariableSource;
 
-    /// Counts a call of a native function; gives the limit that forbids it, if the run that is replayed did not come to it.
-    fn begin_call(&mut self) -> Option<LimitReached>;
+    /// Counts a call of a native function; gives why it must not be: the run that is replayed did not come to it, or the run is one of a
+    /// view, which refuses it.
+    fn begin_call(&mut self, operation: &'static str, effects: Effects, arguments: &[Atom]) -> Option<Stop>;
 
     /// The limit that is reached in the middle of a call, if so many more bytes are taken.
     fn limit_reached(&self, more: usize) -> Option<LimitReached>;

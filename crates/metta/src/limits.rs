@@ -9,6 +9,7 @@
 
 use crate::names;
 use space::{Atom, Number};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
@@ -163,6 +164,20 @@ pub enum LimitReached {
     Time,
     /// Someone ended it.
     Cancelled,
+}
+
+impl fmt::Display for LimitReached {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Steps(steps) => write!(formatter, "{steps} steps"),
+            Self::Depth(frames) => write!(formatter, "a stack of {frames} frames"),
+            Self::Heap(bytes) => write!(formatter, "a heap of {bytes} bytes"),
+            Self::Memory(bytes) => write!(formatter, "{bytes} bytes of memory for the process"),
+            Self::AddressSpace(bytes) => write!(formatter, "no {bytes} bytes of address space for a heap"),
+            Self::Time => formatter.write_str("the time is up"),
+            Self::Cancelled => formatter.write_str("somebody cancelled it"),
+        }
+    }
 }
 
 impl LimitReached {

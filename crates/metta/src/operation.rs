@@ -224,8 +224,8 @@ impl Operation {
         arguments: &[Atom],
         context: &SharedSpace,
     ) -> Outcome {
-        if let Some(limit) = environment.begin_call() {
-            return Outcome::Stop(Stop::Limit(limit));
+        if let Some(stop) = environment.begin_call(self.spec.name, self.spec.effects, arguments) {
+            return Outcome::Stop(stop);
         }
         let mut call = Call { environment, head, arguments, home: self.home, context };
         let elements: usize = arguments.iter().filter_map(Atom::children).map(<[Atom]>::len).sum();

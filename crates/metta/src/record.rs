@@ -134,6 +134,11 @@ pub trait RunRecord {
     /// The number of the last commit; `None` if commits are not counted here.
     fn epoch(&self) -> Option<u64>;
 
+    /// One number for all that the run holds after the last commit; `None` if none is kept.
+    fn state_hash(&self) -> Option<u128> {
+        None
+    }
+
     /// The history of what is kept, if that can be asked.
     fn history(&mut self) -> Option<&mut dyn History> {
         None

@@ -9,11 +9,13 @@ use crate::machine::{self, FrozenResults, MachineEvaluator};
 use crate::names;
 use crate::program::history::{Event, Reason};
 use crate::program::modules::ModuleId;
-use crate::program::{Program, RestoreError};
+use crate::program::{Program, ProgramSnapshot, RestoreError};
 use crate::random::Generator;
 use crate::record::RunRecord;
+use crate::refusal::{EffectRefused, Viewed};
 use crate::session::{FormOutcome, Run, RunEnd, Session, Source, Statistics};
 use crate::syntax::{self, Span};
+use crate::transaction::OnCommit;
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
@@ -62,6 +64,19 @@ impl Runner {
 
     /// A runner whose standard library lacks some names, for tests of what depends on them.
     pub fn without(world: Box<dyn World>, missing: &[&str]) -> Self {
+        Self::of_program(world, Program::without(missing, machine::classify))
+    }
+
+    /// A runner that holds what another one held at that moment. It answers `!` forms, and carries out no operation that changes what
+    /// it began with or reaches outside: such a form ends with [`RunEnd::Effect`]. The world is asked for nothing.
+    pub fn of_snapshot(world: Box<dyn World>, snapshot: &ProgramSnapshot) -> Self {
+        let mut runner = Self::of_program(world, Program::of_snapshot(snapshot, machine::classify));
+        runner.session.follow_settings();
+        runner.session.view = Some(Viewed { epoch: snapshot.epoch() });
+        runner
+    }
+
+    fn of_program(world: Box<dyn World>, program: Program) -> Self {
         let machine = Rc::new(MachineEvaluator::default());
         let evaluators = Evaluators {
             chosen: Evaluator::default(),
@@ -69,7 +84,6 @@ impl Runner {
             interpreter: Rc::new(Interpreter),
             minimal: Rc::new(MinimalInterpreter),
         };
-        let program = Program::without(missing, machine::classify);
         Self { session: Session::new(world, program, evaluators), machine }
     }
 
@@ -164,6 +178,19 @@ impl Runner {
         self.session.transactions.add_sink(&mut self.session.program, sink);
     }
 
+    /// Lets this be told of each commit that changed something, after the memory has kept it.
+    pub fn set_on_commit(&mut self, on_commit: OnCommit) {
+        self.session.transactions.set_on_commit(on_commit);
+    }
+
+    /// Does something in a transaction that is undone: spaces and states that are made inside are gone afterwards.
+    pub fn undoing<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let depth = self.session.open_transaction();
+        let done = work(self);
+        self.session.close_transaction(depth, false);
+        done
+    }
+
     /// What is on record of the run, if something is.
     pub fn record(&self) -> Option<&dyn RunRecord> {
         self.session.transactions.record()
@@ -254,6 +281,9 @@ impl Runner {
         session.limits.set_ceiling(2 * source.text.len());
         let parsed = syntax::parse_with_flaw(source.text, source.flaw);
         session.limits.interrupt.set_ceiling(None);
+        if session.view.is_some() && parsed.forms_before_error().iter().any(|form| !form.bang) {
+            return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: parsed.diagnostics };
+        }
         session.run_in(ModuleId::TOP, source.origin, source.file, &parsed, &mut |world, outcome| {
             let frozen = machine.take_frozen().map(|frozen| frozen.map(Arc::new));
             let &FormOutcome { number, span, atom, results, limit } = outcome;

@@ -22,6 +22,7 @@
 
 use crate::limits::LimitReached;
 use crate::names;
+use crate::program::history::PAST_SERIALS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite};
 
@@ -128,7 +129,7 @@ impl CallKey {
     /// How a call of a type in a space is looked up. `None` if it holds something of the past, which is not told apart by
     /// its number: it is evaluated without a table.
     pub(crate) fn new(call: &Atom, type_atom: &Atom, space: &SharedSpace) -> Option<Self> {
-        if space.is_frozen() || holds_past(call) {
+        if space.serial() >= PAST_SERIALS || holds_past(call) {
             return None;
         }
         let mut key = space.serial().to_le_bytes().to_vec();
@@ -149,8 +150,8 @@ fn holds_past(atom: &Atom) -> bool {
     let mut work = vec![atom];
     while let Some(atom) = work.pop() {
         match atom {
-            Atom::Grounded(Grounded::Space(space)) if space.is_frozen() => return true,
-            Atom::Grounded(Grounded::State(state)) if state.is_frozen() => return true,
+            Atom::Grounded(Grounded::Space(space)) if space.serial() >= PAST_SERIALS => return true,
+            Atom::Grounded(Grounded::State(state)) if state.serial() >= PAST_SERIALS => return true,
             Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
             Atom::Expression(expression) => work.extend(expression.children()),
             _ => {}

@@ -90,6 +90,21 @@ impl Tokenizer {
         self.patterns.push(Pattern { order: self.registered, regex, beginnings, meaning });
     }
 
+    /// The same tokens, with other atoms as their meanings where `replace` gives one. Those of the tokenizer that it begins with stay.
+    pub(crate) fn with_meanings(&self, replace: impl Fn(&Atom) -> Option<Atom>) -> Self {
+        let mut tokens = self.clone();
+        let of_names = tokens.names.values_mut().map(|(_, meaning)| meaning);
+        let meanings = of_names.chain(tokens.patterns.iter_mut().map(|pattern| &mut pattern.meaning));
+        for meaning in meanings {
+            if let Meaning::Atom(atom) = meaning
+                && let Some(other) = replace(atom)
+            {
+                *atom = other;
+            }
+        }
+        tokens
+    }
+
     /// Forgets a plain name, as tests do to see what depends on it.
     pub fn forget(&mut self, name: &str) {
         self.names.remove(name);

@@ -160,8 +160,7 @@ impl SharedSpace {
         loop {
             let (version, imports) = (self.imports_counter().get(), self.imports());
             if imports.is_empty() {
-                let _turn = self.live().content.take_turn();
-                return self.live().content.lock().snapshot();
+                return self.own_snapshot();
             }
             let spaces: Vec<&Self> = std::iter::once(self).chain(&imports).collect();
             let snapshot = snapshot_of(&spaces);
@@ -169,6 +168,12 @@ impl SharedSpace {
                 return snapshot;
             }
         }
+    }
+
+    /// What it holds itself now, as if it imported nothing; see [`Snapshot::importing`].
+    pub fn own_snapshot(&self) -> Snapshot {
+        let _turn = self.live().content.take_turn();
+        self.live().content.lock().snapshot()
     }
 
     /// A space with another serial number and printed name that holds the same atoms, imports apart; from now on each

@@ -119,6 +119,12 @@ impl Snapshot {
         self.solutions(query, source, should_stop)
     }
 
+    /// The solutions of a query if rows alone answer it, which lead to no space or state that could have changed since; `None` if an
+    /// atom with variables, states or spaces may answer it too.
+    pub fn query_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
+        self.solutions_by_rows(query)
+    }
+
     /// The rows of this length as they lie, each with the number of its copies.
     pub fn rows_of_length(&self, length: usize) -> impl Iterator<Item = (&[Term], u32)> {
         let rows = self.contents.relation_of_length(length).all();

@@ -18,6 +18,7 @@ mod messages;
 mod output;
 mod permissions;
 mod proxy;
+mod reading;
 mod recall;
 mod replay;
 mod sources;

@@ -140,6 +140,12 @@ fn the_page_on_loading_shows_what_happens() {
 }
 
 #[test]
+fn the_page_on_knowledge_bases_shows_what_happens() {
+    let commands = follow("knowledge-base", blocks(&document("docs/knowledge-base.md")));
+    assert!(commands >= 7, "{commands} commands");
+}
+
+#[test]
 fn the_page_on_cassettes_shows_what_happens() {
     let commands = follow("cassettes", blocks(&document("docs/cassettes.md")));
     assert!(commands >= 15, "{commands} commands");

@@ -151,6 +151,11 @@ impl KnowledgeBase {
         Commits::new(Arc::clone(&self.disk), self.last)
     }
 
+    /// Whether it is open for reading only.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.journal.is_none()
+    }
+
     /// Hides the commits after this one, which another process may have made since.
     pub(super) fn end_at(&mut self, last: u64) {
         self.last = last;

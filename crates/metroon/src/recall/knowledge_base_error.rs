@@ -102,6 +102,17 @@ pub enum KnowledgeBaseError {
     },
     /// It was opened for reading only.
     ReadOnly,
+    /// It was opened for reading only, and a form of a program changes it.
+    WouldChange {
+        /// The source of the form.
+        origin: String,
+        /// The line of the form, from 1.
+        line: u32,
+        /// The column of the form, from 1.
+        column: u32,
+        /// What changes first.
+        change: String,
+    },
 }
 
 impl fmt::Display for KnowledgeBaseError {
@@ -155,6 +166,10 @@ impl fmt::Display for KnowledgeBaseError {
                 write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
             }
             Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
+            Self::WouldChange { origin, line, column, change } => write!(
+                formatter,
+                "the form at {origin}:{line}:{column} changes the knowledge base, which is read-only: {change}"
+            ),
         }
     }
 }
@@ -178,6 +193,9 @@ impl KnowledgeBaseError {
                 "`metroon kb verify DIR` says up to which commit it is sound, and `metroon kb salvage DIR --to NEW` makes a \
                  knowledge base of the sound commits",
             ),
+            Self::WouldChange { .. } => {
+                Some("run the program without --read-only when no other process writes, or leave the form out")
+            }
             Self::Append(_) | Self::Sync(_) | Self::Open(_) | Self::Read(_) => self.failure().map(advice),
             _ => None,
         }

@@ -16,6 +16,7 @@ mod knowledge_base_error;
 mod load;
 mod past;
 mod pieces;
+mod read_only;
 mod record;
 mod recording;
 mod replaying;
@@ -33,6 +34,7 @@ pub use knowledge_base_error::KnowledgeBaseError;
 pub use replaying::{Difference, ReplayEnd};
 pub use salvage::SalvagedKnowledgeBase;
 pub use tape::{Tape, TapeError, TapeReader};
+pub(crate) use view::shown;
 pub use view::{Change, CommitView, KnowledgeBaseReport, LogEntry, Unsound, View};
 pub use written::{SourceWriter, Unwritten};
 
@@ -45,6 +47,7 @@ use metta::{
     RunRecordError, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use past::KeptHistory;
+use read_only::ReadOnlySink;
 use record::Record;
 use recording::{RecordingWorld, SharedTape};
 use replaying::{Follower, ReplayingWorld, SharedFollower};
@@ -258,7 +261,12 @@ impl Recall {
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
         let Loaded { hash, epoch, sources, is_library_changed, .. } = loaded;
         let ledger = Rc::new(RefCell::new(Ledger { hash, epoch, commits: 0, sources, is_library_changed }));
-        let base = base.map(Rc::new);
+        let base = base.map(|mut base| {
+            if base.is_read_only() {
+                base.end_at(epoch);
+            }
+            Rc::new(base)
+        });
         let sinks = sinks_of(&ledger, base.as_ref(), &tape);
         let history = base.as_ref().map(|base| KeptHistory::new(Rc::clone(base), Rc::clone(&ledger)));
         let (begun, ended) = (Vec::new(), Vec::new());
@@ -357,8 +365,12 @@ fn sinks_of(ledger: &SharedLedger, base: Option<&Rc<KnowledgeBase>>, tape: &Tape
     if let TapeMode::Replays(follower) = tape {
         sinks.push(Box::new(ReplayGate { ledger: ledger(), follower: Rc::clone(follower) }));
     }
+    let is_read_only = base.is_some_and(|base| base.is_read_only());
+    if is_read_only {
+        sinks.push(Box::new(ReadOnlySink { ledger: ledger() }));
+    }
     sinks.push(Box::new(StateHashSink { ledger: ledger() }));
-    if let Some(base) = base {
+    if let Some(base) = base.filter(|_| !is_read_only) {
         let tape = match tape {
             TapeMode::Records(tape) => Some(Rc::clone(tape)),
             _ => None,
@@ -437,7 +449,10 @@ impl RunRecord for Recall {
     }
 
     fn end_source(&mut self, source: SourceId) {
-        self.ended.push(source);
+        // A base that is only read is not told of it.
+        if !self.base.as_ref().is_some_and(|base| base.is_read_only()) {
+            self.ended.push(source);
+        }
     }
 
     fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, RunRecordError> {
@@ -519,5 +534,9 @@ impl RunRecord for Recall {
 
     fn history(&mut self) -> Option<&mut dyn History> {
         self.history.as_mut().map(|history| history as &mut dyn History)
+    }
+
+    fn state_hash(&self) -> Option<u128> {
+        Some(self.ledger.borrow().hash.value())
     }
 }

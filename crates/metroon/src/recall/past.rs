@@ -5,7 +5,7 @@ use super::knowledge_base_error::KnowledgeBaseError;
 use super::load::{LIBRARY_SPACE, TOP_SPACE, decode};
 use super::record::{AtomRecord, CauseRecord, Record};
 use super::sinks::SharedLedger;
-use metta::{History, Program, Reason, RunRecordError};
+use metta::{History, PAST_SERIALS, Program, Reason, RunRecordError};
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace, SharedState, Symbol, canonical};
 use std::collections::VecDeque;
@@ -175,7 +175,7 @@ impl Images {
 
     fn next_serial(&mut self) -> u64 {
         self.made += 1;
-        1 << 63 | self.made
+        PAST_SERIALS | self.made
     }
 
     fn apply(&mut self, past: &mut ImageBuilder, program: &mut Program, record: Record<'_>) -> Result<(), String> {

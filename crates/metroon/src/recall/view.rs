@@ -12,7 +12,7 @@ use super::record::Record;
 use super::written::source_text;
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
-use metta::{MemoryWorld, Reason, Runner, Tokenizer, read_atom};
+use metta::{MemoryWorld, ProgramSnapshot, Reason, Runner, Tokenizer, read_atom};
 use space::Atom;
 use std::path::Path;
 use std::sync::Arc;
@@ -135,7 +135,7 @@ fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> 
 }
 
 /// An atom as a source of the base's program would have it, as far as it can be written.
-fn shown(atom: &Atom) -> String {
+pub(crate) fn shown(atom: &Atom) -> String {
     source_text(&plain(atom))
 }
 
@@ -156,6 +156,16 @@ impl KnowledgeBaseReport {
 
 pub(super) fn new_runner() -> Runner {
     Runner::new(Box::new(MemoryWorld::default()))
+}
+
+impl KnowledgeBase {
+    /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
+    pub(crate) fn snapshot_at(mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
+        self.end_at(last);
+        let mut runner = new_runner();
+        let loaded = Loaded::from_base(&self, &mut runner)?;
+        Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
+    }
 }
 
 impl View {

@@ -1,11 +1,14 @@
 //! Every program in every mode: by the machine and by the interpreter, kept in a base, taken up again half-way, recorded and
-//! replayed. One expected output.
+//! replayed, seen by other threads. One expected output.
 
 use crate::harness::{Nobody, STEPS_MAX, halves, output_with, print_answer, programs, read, text_of};
 use crate::programs::{compare, corpus, keep, names};
 use journal::{Disk, MemoryDisk};
 use libtest_mimic::Trial;
-use metroon::{Engine, Evaluator, KnowledgeBase, MemoryWorld, Program, ProgramEnd, Source, Tape, TapeReader};
+use metroon::{
+    Answer, CommitJournal, Engine, Evaluator, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, Program, ProgramEnd,
+    RunEnd, Source, Tape, TapeReader, syntax,
+};
 use std::sync::Arc;
 
 /// Programs that hold something between two forms that lives as long as the process, and why.
@@ -17,7 +20,7 @@ const ACCEPTED: &str = "interpreter";
 /// Gives what a program prints, given its name and its text.
 type Run = fn(&str, &str) -> String;
 
-const MODES: [(&str, Run); 8] = [
+const MODES: [(&str, Run); 9] = [
     ("machine", |_, text| output_with(Evaluator::Machine, &corpus(), text, &[]).0),
     (ACCEPTED, |_, text| output_with(Evaluator::Interpreter, &corpus(), text, &[]).0),
     ("durable", |_, text| in_a_base(Evaluator::Machine, text)),
@@ -27,6 +30,7 @@ const MODES: [(&str, Run); 8] = [
     ("reopened-by-the-other", |name, text| reopened([Evaluator::Interpreter, Evaluator::Machine], name, text)),
     ("recorded", |name, _| replayed(Evaluator::Machine, name)),
     ("recorded-interpreted", |name, _| replayed(Evaluator::Interpreter, name)),
+    ("viewed", |_, text| viewed(text)),
 ];
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -47,7 +51,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn run_in_base(evaluator: Evaluator, disk: &Arc<dyn Disk>, text: &str) -> String {
     let world = programs(&corpus(), "", MemoryWorld::default());
     let output = world.output();
-    let base = KnowledgeBase::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
+    let base = CommitJournal::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
     let mut engine = Engine::with_base(world, base).expect("the base loads");
     engine.set_evaluator(evaluator);
     engine.limits_mut().steps_max = Some(STEPS_MAX);
@@ -94,4 +98,46 @@ fn replayed(evaluator: Evaluator, name: &str) -> String {
     engine.finish().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(text_of(&recorded), text_of(&replayed));
     text_of(&replayed)
+}
+
+/// Runs a program form by form in a base that threads share. Each `!` form that a view answers comes to the same in the view before it,
+/// on another thread.
+fn viewed(text: &str) -> String {
+    let world = programs(&corpus(), "", MemoryWorld::default());
+    let output = world.output();
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let base = KnowledgeBase::on_disk(disk, "/kb", KnowledgeBaseOptions::new(world)).expect("the base opens");
+    base.transact(|engine| engine.limits_mut().steps_max = Some(STEPS_MAX)).expect("the writer is there");
+    for form in syntax::parse(text).forms_before_error() {
+        let from = form.bang_span.unwrap_or(form.span).start as usize;
+        let form = &text[from..form.span.end as usize];
+        let view = base.view();
+        let seen = std::thread::scope(|scope| {
+            let seen = scope.spawn(|| {
+                let mut reader = view.reader();
+                reader.limits_mut().steps_max = Some(STEPS_MAX);
+                reader.evaluate(form).ok().map(|answers| format!("{answers:?}"))
+            });
+            seen.join().expect("a view answers without a panic")
+        });
+        let asked = form.to_owned();
+        let (answers, end) = base
+            .transact(move |engine| {
+                let mut answers = Vec::new();
+                let run = engine.run_text(&asked, &mut |world, answer| {
+                    answers.push(Answer::of(answer));
+                    print_answer(world, answer)
+                });
+                (answers, run.end)
+            })
+            .expect("the writer is there");
+        if let Some(seen) = seen {
+            assert_eq!(seen, format!("{answers:?}"), "{form}");
+        }
+        if !matches!(end, RunEnd::Finished) {
+            break;
+        }
+    }
+    base.close().expect("the base closes");
+    text_of(&output)
 }

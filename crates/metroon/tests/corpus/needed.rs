@@ -4,7 +4,7 @@ use crate::harness::{Nobody, output_without, programs, read, text_of};
 use crate::programs::corpus;
 use journal::MemoryDisk;
 use libtest_mimic::{Failed, Trial};
-use metroon::{Engine, KnowledgeBase, MemoryWorld, Program};
+use metroon::{CommitJournal, Engine, MemoryWorld, Program};
 use std::sync::Arc;
 
 const PAST: &str = "recall/";
@@ -41,7 +41,7 @@ fn in_a_base_without(name: &str, program: &str) -> String {
     let text = read(&folder.join(&file)).replace(&format!("({name} "), &format!("(lacking-{name} "));
     let world = programs(&folder, "", MemoryWorld::default()).with_source(&file, text);
     let output = world.output();
-    let base = KnowledgeBase::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");
+    let base = CommitJournal::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");
     let mut engine = Engine::with_base(world, base).expect("the base loads");
     engine.run_program(&Program { files: vec![file], ..Program::default() }, &mut Nobody);
     text_of(&output)

@@ -5,7 +5,7 @@ use crate::harness::{Nobody, STEPS_MAX, programs, text_of};
 use crate::programs::{compare, corpus, keep, names};
 use journal::{Disk, MemoryDisk};
 use libtest_mimic::Trial;
-use metroon::{Engine, KnowledgeBase, MemoryWorld, Program, Tape, TapeReader};
+use metroon::{CommitJournal, Engine, MemoryWorld, Program, Tape, TapeReader};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn sit(base: &Arc<dyn Disk>, folder: &Path, program: &Program, tape: Option<Tape>) -> String {
     let world = programs(folder, "", MemoryWorld::default());
     let output = world.output();
-    let base = KnowledgeBase::on_disk(Arc::clone(base), "/kb").expect("the base opens");
+    let base = CommitJournal::on_disk(Arc::clone(base), "/kb").expect("the base opens");
     let mut engine = Engine::remembering(world, Some(base), tape, program).expect("the base loads");
     engine.run_program(program, &mut Nobody);
     engine.finish().expect("the base closes");

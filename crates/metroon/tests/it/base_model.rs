@@ -3,7 +3,7 @@
 
 use crate::history::{DIRECTORY, Writer, engine, plain, results, run, world};
 use journal::{Disk, MemoryDisk};
-use metroon::{Atom, Engine, View};
+use metroon::{Atom, Engine, History};
 use space::{Grounded, SharedSpace, VariableSource, canonical};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -227,7 +227,7 @@ fn the_past_and_the_hash_are_what_a_naive_account_says() {
             assert_eq!(*expected, printed(&found), "seed {seed}, as of {epoch}: {sources:#?}");
         }
         drop(engine);
-        let mut view = View::on_disk(&disk, DIRECTORY).expect("the base is sound");
+        let mut view = History::on_disk(&disk, DIRECTORY).expect("the base is sound");
         for (epoch, expected) in &shown {
             let found = view.atoms_at(*epoch).expect("there is such a commit");
             assert_eq!(*expected, printed(&found), "seed {seed}, at {epoch}: {sources:#?}");
@@ -247,7 +247,7 @@ fn the_past_and_the_hash_are_what_a_naive_account_says() {
 }
 
 /// Each atom came with the commits that had more of it than the one before, less those that later ones took away.
-fn check_why(view: &mut View, past: &BTreeMap<u64, Vec<Atom>>, context: &str) {
+fn check_why(view: &mut History, past: &BTreeMap<u64, Vec<Atom>>, context: &str) {
     let mut expected: BTreeMap<Vec<u8>, Vec<u64>> = BTreeMap::new();
     for (epoch, atoms) in past {
         let now = counts(atoms);

@@ -2,12 +2,12 @@
 
 use crate::harness::{Nobody, STEPS_MAX, print_answer};
 use journal::{Disk, MemoryDisk};
-use metroon::{Engine, KnowledgeBase, MemoryWorld, Program, Source};
+use metroon::{CommitJournal, Engine, MemoryWorld, Program, Source};
 use std::sync::Arc;
 
 /// Runs a text in a base on a disk.
 fn run_in_base(disk: &Arc<dyn Disk>, world: MemoryWorld, text: &str) {
-    let base = KnowledgeBase::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
+    let base = CommitJournal::on_disk(Arc::clone(disk), "/kb").expect("the base opens");
     let mut engine = Engine::with_base(world, base).expect("the base loads");
     engine.limits_mut().steps_max = Some(STEPS_MAX);
     engine.run_source(&Source::text(text), &mut print_answer);
@@ -40,7 +40,7 @@ fn an_edit_that_does_not_parse_removes_nothing() {
             let world =
                 MemoryWorld::default().with_source("f.metta", text).with_source("ask.metta", "!(get-atoms &self)");
             let output = world.output();
-            let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+            let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
             let mut engine = Engine::with_base(world, base).expect("the base loads");
             engine.run_program(&Program { files: vec![file.to_owned()], ..Program::default() }, &mut Nobody);
             engine.finish().expect("the base closes");
@@ -57,7 +57,7 @@ fn sources_that_change_nothing_leave_no_gap() {
     let sit = |texts: &[&str]| {
         let world = MemoryWorld::default().with_source("nothing.metta", "!(+ 1 2)");
         let output = world.output();
-        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         let expressions = texts.iter().map(|text| (*text).to_owned()).collect();
         let program = Program { files: vec!["nothing.metta".to_owned()], expressions, ..Program::default() };
@@ -81,7 +81,7 @@ fn an_edited_module_is_found_from_another_working_directory() {
             sources.into_iter().fold(MemoryWorld::default(), |world, (path, text)| world.with_source(path, text));
         let world = world.with_source(app_path, app);
         let output = world.output();
-        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         engine.run_program(&Program { files: vec![app_path.to_owned()], ..Program::default() }, &mut Nobody);
         engine.finish().expect("the base closes");
@@ -103,7 +103,7 @@ fn another_file_of_a_modules_name_is_no_edit_of_it() {
             .with_source("app/m.metta", "(x 1)")
             .with_source("m.metta", "(x other)");
         let output = world.output();
-        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         engine.run_program(&program, &mut Nobody);
         engine.finish().expect("the base closes");
@@ -126,7 +126,7 @@ fn an_edited_module_is_seen_through_an_unchanged_one() {
             .with_source("a.metta", "!(println! read) !(import! &self top:b)")
             .with_source("b.metta", below);
         let output = world.output();
-        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         engine.run_program(&Program { files: vec!["main.metta".to_owned()], ..Program::default() }, &mut Nobody);
         engine.finish().expect("the base closes");

@@ -5,7 +5,7 @@
 use crate::harness::{halves, print_answer, text_of};
 use generate::{Features, Ran, Report, compare, renamed, seeds};
 use journal::{Disk, MemoryDisk};
-use metroon::{Engine, KnowledgeBase, MemoryWorld, RunEnd, Source};
+use metroon::{CommitJournal, Engine, MemoryWorld, RunEnd, Source};
 use std::sync::Arc;
 
 /// A program that asks for more is stopped, and counted.
@@ -52,7 +52,7 @@ fn in_memory(text: &str) -> Ran {
 fn in_base(parts: &[&str]) -> Ran {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     run_parts(parts, |world| {
-        let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
+        let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         Engine::with_base(world, base).expect("the base loads")
     })
 }

@@ -7,7 +7,7 @@
 
 use crate::harness::{Nobody, programs, read, text_of};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options, Reader, SingleFile};
-use metroon::{Engine, Evaluator, KnowledgeBase, LogEntry, MemoryWorld, Program, Tape, TapeReader, View};
+use metroon::{CommitJournal, Engine, Evaluator, History, LogEntry, MemoryWorld, Program, Tape, TapeReader};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn write(to: &Path, evaluator: Evaluator) -> String {
         let world = programs(&folder().join(sitting), "", MemoryWorld::default()).with_variable("LANG", "C.UTF-8");
         let output = world.output();
         let disk = Directory::create(to.join("base/journal")).expect("the base's folder can be made");
-        let base = KnowledgeBase::on_disk(Arc::new(disk), "/somewhere/base").expect("the base opens");
+        let base = CommitJournal::on_disk(Arc::new(disk), "/somewhere/base").expect("the base opens");
         let mut engine = Engine::remembering(world, Some(base), tape, &program(evaluator)).expect("the base loads");
         engine.run_program(&program(evaluator), &mut Nobody);
         engine.finish().expect("the base closes");
@@ -47,7 +47,7 @@ fn write(to: &Path, evaluator: Evaluator) -> String {
 }
 
 /// The history of a base, and what it holds.
-fn shown(mut view: View) -> String {
+fn shown(mut view: History) -> String {
     let mut shown = String::new();
     view.log(1..=u64::MAX, true, &mut |entry| {
         shown += &match entry {
@@ -67,7 +67,7 @@ fn shown(mut view: View) -> String {
 
 #[test]
 fn a_base_of_version_1_reads_for_ever() {
-    let shown = shown(View::open(folder().join("base")).expect("the fixture is part of the sources"));
+    let shown = shown(History::open(folder().join("base")).expect("the fixture is part of the sources"));
     assert_eq!(shown, read(&folder().join("base.expected")));
 }
 
@@ -78,7 +78,7 @@ fn a_base_of_version_1_can_be_continued() {
     for name in ["MANIFEST", SEGMENT] {
         fs::copy(folder().join("base").join(name), to.join(name)).expect("the fixture is part of the sources");
     }
-    let base = KnowledgeBase::open(&to).expect("the base opens");
+    let base = CommitJournal::open(&to).expect("the base opens");
     assert!(base.warnings().is_empty());
     let world = MemoryWorld::default();
     let output = world.output();
@@ -154,9 +154,9 @@ fn what_is_written_is_version_1_to_the_byte() {
         let to = scratch(&format!("what-is-written-{tape}"));
         let printed = write(&to, evaluator);
         let disk: Arc<dyn Disk> = Arc::new(Directory::open(to.join("base/journal")).expect("the base is there"));
-        let view = View::on_disk(&disk, "/somewhere/base").expect("it is sound");
+        let view = History::on_disk(&disk, "/somewhere/base").expect("it is sound");
         fs::write(to.join("base.expected"), shown(view)).expect("a file can be written");
-        drop(KnowledgeBase::open(to.join("new")).expect("a base is made"));
+        drop(CommitJournal::open(to.join("new")).expect("a base is made"));
         if std::env::var_os("METROON_BLESS").is_some() {
             bless(&to, tape, &printed);
         }

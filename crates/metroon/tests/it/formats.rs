@@ -2,7 +2,7 @@
 
 use crate::harness::{Nobody, read, root};
 use journal::{Disk, MemoryDisk, Reader};
-use metroon::{Engine, KnowledgeBase, MemoryWorld, Program, Tape};
+use metroon::{CommitJournal, Engine, MemoryWorld, Program, Tape};
 use std::sync::Arc;
 
 /// The bytes of each block of a section whose lines are bytes, two spaces or more, and what they are.
@@ -29,7 +29,7 @@ fn payloads(disk: Arc<dyn Disk>) -> Vec<Vec<u8>> {
 fn run(text: &str) -> [Vec<Vec<u8>>; 2] {
     let program = Program { expressions: vec![text.to_owned()], ..Program::default() };
     let disks: [Arc<dyn Disk>; 2] = [Arc::new(MemoryDisk::new()), Arc::new(MemoryDisk::new())];
-    let base = KnowledgeBase::on_disk(Arc::clone(&disks[0]), "/kb").expect("the base opens");
+    let base = CommitJournal::on_disk(Arc::clone(&disks[0]), "/kb").expect("the base opens");
     let tape = Tape::on_disk(Arc::clone(&disks[1])).expect("a tape is made");
     for (base, tape) in [(Some(base), None), (None, Some(tape))] {
         let made = Engine::remembering(MemoryWorld::default(), base, tape, &program);

@@ -4,7 +4,7 @@
 use crate::history::{DIRECTORY, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Reader};
-use metroon::{Engine, KnowledgeBase, MemoryWorld, Program, ReplayEnd, Reporter, Tape, TapeReader, View, syntax};
+use metroon::{CommitJournal, Engine, History, MemoryWorld, Program, ReplayEnd, Reporter, Tape, TapeReader, syntax};
 use std::sync::Arc;
 
 /// Of the bytes that no frame depends on, this many are tried once.
@@ -59,7 +59,7 @@ fn base() -> (SimulatedDisk, Vec<Vec<String>>) {
         run(&mut base, text);
     }
     base.finish().expect("it closes");
-    let view = View::on_disk(&shared(&disk), DIRECTORY).expect("it is sound");
+    let view = History::on_disk(&shared(&disk), DIRECTORY).expect("it is sound");
     let epochs = 0..=view.epoch();
     let states = epochs.map(|epoch| printed(&view.atoms_at(epoch).expect("there is such a commit")));
     (disk, states.collect())
@@ -75,11 +75,11 @@ fn a_damaged_base_is_a_prefix_or_an_error_that_says_where() {
     let (mut errors, mut prefixes, mut same) = (0, 0, 0);
     each_damage(&disk, |damaged, context| {
         for mends in [false, true] {
-            if mends && let Err(error) = KnowledgeBase::on_disk(shared(damaged), DIRECTORY) {
+            if mends && let Err(error) = CommitJournal::on_disk(shared(damaged), DIRECTORY) {
                 assert!(says_where(&error.to_string()), "{context}: {error}");
                 continue;
             }
-            match View::on_disk(&shared(damaged), DIRECTORY) {
+            match History::on_disk(&shared(damaged), DIRECTORY) {
                 Ok(view) => {
                     let epoch = view.epoch() as usize;
                     assert_eq!(printed(&view.atoms().expect("it reads")), states[epoch], "{context}: commit {epoch}");

@@ -2,7 +2,7 @@
 
 use generate::Dice;
 use journal::Disk;
-use metroon::{Atom, Engine, KnowledgeBase, MemoryWorld, Run, RunEnd, Source};
+use metroon::{Atom, CommitJournal, Engine, MemoryWorld, Run, RunEnd, Source};
 use std::sync::Arc;
 
 /// Where the base lies, as far as sources are named.
@@ -155,7 +155,7 @@ pub(crate) fn world() -> MemoryWorld {
 
 /// An engine in the base on a disk.
 pub(crate) fn engine(disk: &Arc<dyn Disk>, world: MemoryWorld) -> Engine {
-    let base = KnowledgeBase::on_disk(Arc::clone(disk), DIRECTORY).expect("the base opens");
+    let base = CommitJournal::on_disk(Arc::clone(disk), DIRECTORY).expect("the base opens");
     Engine::with_base(world, base).expect("the base loads")
 }
 

@@ -18,3 +18,4 @@ mod regressions;
 mod sinks;
 mod system_world;
 mod tapes;
+mod threads;

@@ -4,7 +4,7 @@
 use crate::history::{DIRECTORY, results, run};
 use journal::Disk;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
-use metroon::{Engine, KnowledgeBase, MemoryWorld, RunEnd, Source, View};
+use metroon::{CommitJournal, Engine, History, MemoryWorld, RunEnd, Source};
 use std::sync::Arc;
 
 /// A step of the script: what runs, or the end of a sitting.
@@ -48,7 +48,7 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {
 }
 
 fn open(disk: &SimulatedDisk) -> Result<Engine, String> {
-    let base = KnowledgeBase::on_disk(shared(disk), DIRECTORY).map_err(|error| error.to_string())?;
+    let base = CommitJournal::on_disk(shared(disk), DIRECTORY).map_err(|error| error.to_string())?;
     Engine::with_base(MemoryWorld::default(), base).map_err(|error| error.to_string())
 }
 
@@ -122,7 +122,7 @@ fn reference(script: &[Step]) -> Reference {
         epochs[number] = epochs[number].max(epochs[number - 1]);
     }
     let operations = disk.operations();
-    let view = View::on_disk(&shared(&disk), DIRECTORY).expect("the base is sound");
+    let view = History::on_disk(&shared(&disk), DIRECTORY).expect("the base is sound");
     let last = view.epoch();
     let states = (0..=last).map(|epoch| {
         let atoms = view.atoms_at(epoch).expect("there is such a commit");
@@ -137,7 +137,7 @@ fn check(disk: &SimulatedDisk, reference: &Reference, acknowledged: usize, conte
     let found = epoch(&mut engine);
     let least = reference.epochs[acknowledged];
     assert!(found >= least, "{context}: commit {found} is the last, and {least} was acknowledged");
-    let view = View::on_disk(&shared(disk), DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let view = History::on_disk(&shared(disk), DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error}"));
     let atoms: Vec<String> = view.atoms().expect("it reads").iter().map(ToString::to_string).collect();
     assert_eq!(atoms, reference.states[found as usize], "{context}: commit {found}");
     assert_eq!(view.epoch(), found, "{context}");

@@ -3,7 +3,7 @@
 use crate::history::{DIRECTORY, engine, results, run};
 use journal::simulated::{Fault, SimulatedDisk};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options};
-use metroon::{Engine, KnowledgeBase, KnowledgeBaseError, MemoryWorld, RunEnd, View, find_error};
+use metroon::{CommitJournal, Engine, History, KnowledgeBaseError, MemoryWorld, RunEnd, find_error};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn a_source_that_changes_nothing_does_not_spoil_the_base() {
     }
     drop(base);
     assert_eq!(sitting(&disk, "! (get-atoms &self)"), ["[(a), (b)]"]);
-    let mut view = View::on_disk(&disk, DIRECTORY).expect("it is sound");
+    let mut view = History::on_disk(&disk, DIRECTORY).expect("it is sound");
     let asked = view.read("(b)").expect("it is an atom");
     assert_eq!(view.why(&asked).expect("it reads")[0].origin, "text");
 }
@@ -101,7 +101,7 @@ fn looking_at_the_past_does_not_change_the_library() {
         assert_eq!(run(&mut base, "! (epoch &self)").0, ["[2]"]);
     }
     drop(base);
-    let view = View::on_disk(&disk, DIRECTORY).expect("it is sound");
+    let view = History::on_disk(&disk, DIRECTORY).expect("it is sound");
     for epoch in [1, 2] {
         view.atoms_at(epoch).expect("there is such a commit");
     }
@@ -112,7 +112,7 @@ fn looking_at_the_past_does_not_change_the_library() {
 fn a_view_stays_with_what_it_saw() {
     let disk = empty();
     sitting(&disk, "(a 1)");
-    let mut view = View::on_disk(&disk, DIRECTORY).expect("it is sound");
+    let mut view = History::on_disk(&disk, DIRECTORY).expect("it is sound");
     let hash = view.report().hash;
     sitting(&disk, "! (add-atom &self (a (new-space))) ! (let $s (new-space) (add-atom &self (a $s)))");
     let asked = view.read("(a $x)").expect("it is an atom");
@@ -190,21 +190,21 @@ fn a_base_that_was_half_made_is_made_whole() {
         journal.make(&folder.join("journal"));
         files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).expect("it is written"));
         for expected in [1, 2] {
-            let base = KnowledgeBase::open(&folder).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+            let base = CommitJournal::open(&folder).unwrap_or_else(|error| panic!("{files:?}: {error}"));
             let mut engine = Engine::with_base(MemoryWorld::default(), base).expect("the base loads");
             run(&mut engine, "! (add-atom &self (a))");
             assert_eq!(engine.atom_count(), expected, "{files:?}");
-            assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::InUse { .. })));
+            assert!(matches!(CommitJournal::open(&folder), Err(KnowledgeBaseError::InUse { .. })));
         }
     }
     std::fs::write(folder.join("MANIFEST"), "metroon base\nformat 9\n").expect("it is written");
-    assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::Format { .. })));
+    assert!(matches!(CommitJournal::open(&folder), Err(KnowledgeBaseError::Format { .. })));
     for damage in ["", "metroon", "metroon base\nform"] {
         std::fs::write(folder.join("MANIFEST"), damage).expect("it is written");
-        assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::NoManifest { .. })), "{damage}");
+        assert!(matches!(CommitJournal::open(&folder), Err(KnowledgeBaseError::NoManifest { .. })), "{damage}");
     }
     std::fs::remove_file(folder.join("MANIFEST")).expect("it goes");
-    assert!(matches!(KnowledgeBase::open(&folder), Err(KnowledgeBaseError::NoManifest { .. })));
-    assert!(matches!(KnowledgeBase::read(&folder), Err(KnowledgeBaseError::NoManifest { .. })));
+    assert!(matches!(CommitJournal::open(&folder), Err(KnowledgeBaseError::NoManifest { .. })));
+    assert!(matches!(CommitJournal::read(&folder), Err(KnowledgeBaseError::NoManifest { .. })));
     std::fs::remove_dir_all(&folder).expect("it goes");
 }

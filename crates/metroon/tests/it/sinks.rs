@@ -2,8 +2,8 @@
 
 use journal::{Disk, MemoryDisk};
 use metroon::{
-    CauseKind, ChangeDetail, Commit, CommitError, CommitSink, CommitStamp, Engine, KnowledgeBase, MemoryWorld, Program,
-    RunEnd, SinkError, SpaceChange, Tape, View, find_error,
+    CauseKind, ChangeDetail, Commit, CommitError, CommitJournal, CommitSink, CommitStamp, Engine, History, MemoryWorld,
+    Program, RunEnd, SinkError, SpaceChange, Tape, find_error,
 };
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -81,8 +81,8 @@ fn run(engine: &mut Engine, text: &str) -> RunEnd {
     engine.run_text(text, &mut |_, _| Ok(())).end
 }
 
-fn base_on(disk: &Arc<dyn Disk>) -> KnowledgeBase {
-    KnowledgeBase::on_disk(Arc::clone(disk), "/kb").expect("the base opens")
+fn base_on(disk: &Arc<dyn Disk>) -> CommitJournal {
+    CommitJournal::on_disk(Arc::clone(disk), "/kb").expect("the base opens")
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_sink_that_fails_ends_the_run_and_is_named() {
     assert_eq!(error.to_string(), refused);
     engine.finish().expect("the base closes");
     // The journal comes before the subscriber, so it has the commit that the subscriber did not take, and nothing else.
-    let view = View::on_disk(&disk, "/kb").expect("the base is sound");
+    let view = History::on_disk(&disk, "/kb").expect("the base is sound");
     assert_eq!((view.report().commits, view.report().atoms), (2, 2));
 }
 

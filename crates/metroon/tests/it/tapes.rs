@@ -5,7 +5,7 @@ use crate::history::{DIRECTORY, Writer, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use metroon::{
-    Engine, Evaluator, KnowledgeBase, LimitReached, MemoryOutput, MemoryWorld, Program, ProgramEnd, ReplayEnd,
+    CommitJournal, Engine, Evaluator, LimitReached, MemoryOutput, MemoryWorld, Program, ProgramEnd, ReplayEnd,
     Reporter, Tape, TapeReader, syntax,
 };
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn elsewhere() -> MemoryWorld {
     MemoryWorld::default().with_clock(1, 1).with_seed(99).with_variable("HOME", "/nowhere")
 }
 
-fn record(world: MemoryWorld, base: Option<KnowledgeBase>, program: &Program) -> (Arc<dyn Disk>, Vec<String>) {
+fn record(world: MemoryWorld, base: Option<CommitJournal>, program: &Program) -> (Arc<dyn Disk>, Vec<String>) {
     let output = world.output();
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
@@ -382,7 +382,7 @@ fn a_tape_holds_the_base_that_it_began_with() {
     let expressions =
         ["! (f 1) ! (get-state &t)", "(new 1) ! (change-state! &t 7)", "! (get-atoms (as-of &self 1)) ! (epoch &self)"];
     let program = Program { expressions: expressions.map(str::to_owned).to_vec(), ..Program::default() };
-    let opened = KnowledgeBase::on_disk(Arc::clone(&disk), DIRECTORY).expect("the base opens");
+    let opened = CommitJournal::on_disk(Arc::clone(&disk), DIRECTORY).expect("the base opens");
     let (tape, recorded) = record(world(), Some(opened), &program);
     // The base goes on, or is gone: the tape does not know.
     run(&mut engine(&disk, MemoryWorld::default()), "! (remove-atom &self (old 1))");
@@ -400,7 +400,7 @@ fn contents(disk: &SimulatedDisk) -> Vec<(String, Vec<u8>)> {
 /// The bytes of a base and of a tape that one program made in one world.
 fn recorded_disks() -> [Vec<(String, Vec<u8>)>; 2] {
     let [base_disk, tape_disk] = [SimulatedDisk::new(), SimulatedDisk::new()];
-    let base = KnowledgeBase::on_disk(Arc::new(base_disk.clone()), DIRECTORY).expect("the base opens");
+    let base = CommitJournal::on_disk(Arc::new(base_disk.clone()), DIRECTORY).expect("the base opens");
     let tape = Tape::on_disk(Arc::new(tape_disk.clone())).expect("a tape is made");
     let mut engine = Engine::remembering(world(), Some(base), Some(tape), &program()).expect("the tape begins");
     engine.run_program(&program(), &mut Nobody);
@@ -424,7 +424,7 @@ fn random_programs_replay_alike() {
         let program = Program { expressions, steps_max: Some(100_000), ..Program::default() };
         for is_in_base in [false, true] {
             let base_disk = base();
-            let opened = is_in_base.then(|| KnowledgeBase::on_disk(base_disk, DIRECTORY).expect("the base opens"));
+            let opened = is_in_base.then(|| CommitJournal::on_disk(base_disk, DIRECTORY).expect("the base opens"));
             let (world, disk): (_, Arc<dyn Disk>) = (crate::history::world(), Arc::new(MemoryDisk::new()));
             let output = world.output();
             let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");

@@ -4,6 +4,9 @@ use super::modules::ModuleId;
 use crate::random::Generator;
 use space::Atom;
 
+/// Spaces and states of the past have serial numbers from here on, which others never reach.
+pub const PAST_SERIALS: u64 = 1 << 63;
+
 /// A source of a run, as numbered by the memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);

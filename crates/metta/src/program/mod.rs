@@ -38,6 +38,7 @@ pub(crate) mod history;
 mod linking;
 pub(crate) mod modules;
 mod restore;
+mod snapshot;
 mod undo;
 
 use crate::bundled::Bundle;
@@ -47,9 +48,11 @@ use crate::stdlib;
 use crate::syntax::{self, Diagnostic};
 use crate::tokenizer::Tokenizer;
 use history::Event;
+pub use history::PAST_SERIALS;
 use modules::{Module, ModuleId, TOP_PATH};
 pub use restore::RestoreError;
 use rustc_hash::FxHashMap;
+pub use snapshot::{ChangeExtent, ProgramSnapshot, SnapshotSpaces};
 use space::{Atom, ChangeDetail, ChangeLog, Classify, SharedSpace, SharedState, SharedTerms, Terms, VariableSource};
 use std::sync::Arc;
 pub(crate) use undo::Undo;
@@ -112,13 +115,25 @@ impl Program {
         for name in missing {
             tokens.forget(name);
         }
-        let mut program = Self {
+        let mut program = Self::without_modules(Arc::new(tokens), missing, classify);
+        program.load_library(missing);
+        let top = program.add_module(TOP_PATH.to_owned(), String::new(), None);
+        debug_assert_eq!(top, ModuleId::TOP);
+        for name in missing {
+            program.module_mut(top).tokenizer.forget(name);
+        }
+        program
+    }
+
+    /// A program without modules, whose words begin with these.
+    fn without_modules(base_tokens: Arc<Tokenizer>, missing: &[&str], classify: Classify) -> Self {
+        Self {
             variables: VariableSource::default(),
             terms: Terms::shared(),
             classify,
             modules: Vec::new(),
             names: FxHashMap::default(),
-            base_tokens: Arc::new(tokens),
+            base_tokens,
             operations: FxHashMap::default(),
             bundles: Vec::new(),
             missing: missing.iter().map(|&name| name.to_owned()).collect(),
@@ -132,14 +147,7 @@ impl Program {
             is_durable: false,
             log: ChangeLog::default(),
             happened: Vec::new(),
-        };
-        program.load_library(missing);
-        let top = program.add_module(TOP_PATH.to_owned(), String::new(), None);
-        debug_assert_eq!(top, ModuleId::TOP);
-        for name in missing {
-            program.module_mut(top).tokenizer.forget(name);
         }
-        program
     }
 
     fn load_library(&mut self, missing: &[&str]) {

@@ -3,12 +3,12 @@
 use super::Program;
 use super::modules::ModuleId;
 use crate::bundled::generator_number;
+use crate::handles::{exchange, grounded_in};
 use crate::program::history::Event;
 use crate::random::Generator;
 use crate::stdlib;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::FxHashMap;
-use space::canonical::{self, Unresolved};
 use space::{Atom, ChangeDetail, Grounded};
 
 /// How to undo an event.
@@ -104,27 +104,15 @@ impl Program {
 
     /// A result of a transaction that was undone, with symbols for the spaces, states and other things in it that were
     /// made there: they are no more, and their numbers will be given again.
-    pub(crate) fn without_undone(&self, atom: &Atom) -> Atom {
+    pub fn without_undone(&self, atom: &Atom) -> Atom {
         let values = grounded_in(atom);
         if values.iter().all(|value| self.is_known(value)) {
             return atom.clone();
         }
-        let kept = |unresolved: &Unresolved<'_>| {
-            let (value, atom) =
-                values.iter().map(|value| (*value, Atom::Grounded((*value).clone()))).find(|(value, _)| {
-                    match (unresolved, value) {
-                        (Unresolved::Space(serial), Grounded::Space(space)) => *serial == space.serial(),
-                        (Unresolved::State(serial), Grounded::State(state)) => *serial == state.serial(),
-                        (Unresolved::Host(identity), Grounded::Host(value)) => *identity == value.identity(),
-                        _ => false,
-                    }
-                })?;
-            Some(if self.is_known(value) { atom } else { Atom::symbol(&atom.to_string()) })
-        };
-        let (mut bytes, mut variables) = (Vec::new(), Vec::new());
-        canonical::encode_naming(atom, &mut bytes, |variable| variables.push(variable.clone()));
-        let variable = |number: u32| variables[number as usize].clone();
-        canonical::decode_naming(&bytes, variable, kept).expect("what was encoded decodes")
+        exchange(atom, |value| {
+            let atom = Atom::Grounded(value.clone());
+            if self.is_known(value) { atom } else { Atom::symbol(&atom.to_string()) }
+        })
     }
 
     /// Whether something that only a run knows was made by this one and is there.
@@ -146,19 +134,4 @@ impl Program {
             space.clear();
         }
     }
-}
-
-/// The grounded values in an atom.
-fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
-    let mut found = Vec::new();
-    let mut work = vec![atom];
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Symbol(_) | Atom::Variable(_) => {}
-            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Grounded(value) => found.push(value),
-            Atom::Expression(expression) => work.extend(expression.children()),
-        }
-    }
-    found
 }

@@ -3,11 +3,14 @@
 use super::Session;
 use crate::commit::CommitTrigger;
 use crate::documentation::Documentation;
+use crate::effects::Effects;
 use crate::environment::{Environment, OpenFile, Refused, Stop};
 use crate::limits::LimitReached;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
+use crate::record::NO_HISTORY;
+use crate::refusal;
 use crate::world::World;
 use space::{Atom, SharedSpace, SharedState, Solution, Symbol, VariableSource};
 use std::cell::Cell;
@@ -27,8 +30,12 @@ impl Environment for Session {
         self.program.variables()
     }
 
-    fn begin_call(&mut self) -> Option<LimitReached> {
-        self.form_steps.act()
+    fn begin_call(&mut self, operation: &'static str, effects: Effects, arguments: &[Atom]) -> Option<Stop> {
+        if let Some(limit) = self.form_steps.act() {
+            return Some(Stop::Limit(limit));
+        }
+        self.view?;
+        refusal::refuse(operation, effects, arguments).map(Stop::Effect)
     }
 
     fn limit_reached(&self, more: usize) -> Option<LimitReached> {
@@ -172,7 +179,10 @@ impl Environment for Session {
     }
 
     fn epoch(&self) -> Result<u64, String> {
-        self.transactions.epoch()
+        match self.view {
+            Some(view) => view.epoch.ok_or_else(|| NO_HISTORY.to_owned()),
+            None => self.transactions.epoch(),
+        }
     }
 
     fn as_of(&mut self, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, String> {

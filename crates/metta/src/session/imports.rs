@@ -170,6 +170,7 @@ impl Session {
             RunEnd::Finished => Ok(()),
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, &source.text, &parsed) }),
             RunEnd::World(error) => Err(world_error(error)),
+            RunEnd::Effect(refused) => Err(ModuleError::Source { message: refused.to_string() }),
             RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             RunEnd::Error | RunEnd::Limit(_) => {
                 let error = failure.unwrap_or_else(|| "an evaluation reached a limit".to_owned());
@@ -183,6 +184,7 @@ impl Session {
         let stop = match end {
             RunEnd::Limit(limit) if limit.is_from_outside() => Stop::Limit(*limit),
             RunEnd::World(error) => Stop::World(error.clone()),
+            RunEnd::Effect(refused) => Stop::Effect(refused.clone()),
             RunEnd::Memory(error) => Stop::Memory(Arc::clone(error)),
             _ => return,
         };

@@ -17,6 +17,7 @@ use crate::load::Formats;
 use crate::program::Program;
 use crate::program::modules::ModuleId;
 use crate::record::RunRecordError;
+use crate::refusal::Viewed;
 use crate::tables::Tables;
 use crate::transaction::Transactions;
 use crate::world::World;
@@ -86,6 +87,8 @@ pub(crate) struct Session {
     /// Why an imported source ended the run, until the form that imports it ends too.
     ended_inside: Option<Stop>,
     open_files: Vec<OpenFile>,
+    /// Of what it is a view, if it is one.
+    pub(crate) view: Option<Viewed>,
 }
 
 impl Session {
@@ -105,6 +108,7 @@ impl Session {
             running: Vec::new(),
             ended_inside: None,
             open_files: Vec::new(),
+            view: None,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::program::history::{Event, SourceId};
 use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
 use crate::record::{Begun, Known, RunRecordError, SourceContent, SourceText};
+use crate::refusal::EffectRefused;
 use crate::stated::Stated;
 use crate::syntax::{Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
 use crate::types;
@@ -54,6 +55,8 @@ pub enum RunEnd {
     NotParsed,
     /// The world failed: the output can take no more.
     World(WorldError),
+    /// A view does not carry out an operation: see [`crate::Runner::of_snapshot`].
+    Effect(EffectRefused),
     /// The memory of the run failed: what follows could not be remembered.
     Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
@@ -187,6 +190,7 @@ impl Session {
             self.end_transaction(&found)?;
             match &found.stop {
                 Some(Stop::World(error)) => return Ok(RunEnd::World(error.clone())),
+                Some(Stop::Effect(refused)) => return Ok(RunEnd::Effect(refused.clone())),
                 Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(Arc::clone(error))),
                 Some(Stop::Limit(_)) | None => {}
             }

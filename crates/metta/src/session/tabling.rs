@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// Tables the functions that the settings name now. What was found so far holds no more.
-    pub(super) fn follow_settings(&mut self) {
+    pub(crate) fn follow_settings(&mut self) {
         let named = self.program.setting(SETTING).and_then(Atom::children).unwrap_or_default();
         self.tables.set_names(named.iter().filter_map(|name| match name {
             Atom::Symbol(name) => Some(name.clone()),

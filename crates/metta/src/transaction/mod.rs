@@ -6,17 +6,22 @@
 
 use crate::commit::{Cause, CauseKind, Commit, CommitSink, CommitSinks, CommitTrigger};
 use crate::limits::{Halted, LimitReached};
-use crate::program::Program;
 use crate::program::history::{Event, Reason, SourceId};
+use crate::program::{ChangeExtent, Program};
 use crate::random::Generator;
 use crate::record::{Begun, History, Known, NO_HISTORY, RunRecord, RunRecordError, SourceText};
 use crate::world::World;
 use space::{Atom, ChangeDetail, ChangeMark, SharedSpace};
 
+/// Is told of each commit that changed something, after the sinks have taken it.
+pub type OnCommit = Box<dyn FnMut(&mut Program, &dyn RunRecord, ChangeExtent)>;
+
 /// The transactions of a run, with those who take its commits.
 pub(crate) struct Transactions {
     record: Option<Box<dyn RunRecord>>,
     sinks: CommitSinks,
+    /// Is told of each commit.
+    on_commit: Option<OnCommit>,
     /// How much the sinks want to know; inside a `(transaction …)` the log keeps more.
     keeps: ChangeDetail,
     causes: Vec<Cause>,
@@ -42,6 +47,7 @@ impl Default for Transactions {
         Self {
             record: None,
             sinks: CommitSinks::default(),
+            on_commit: None,
             keeps: ChangeDetail::Nothing,
             causes: Vec::new(),
             current: None,
@@ -64,6 +70,11 @@ impl Transactions {
         self.record = Some(record);
         sinks.into_iter().for_each(|sink| self.sinks.add(sink));
         self.begin_noting(program, self.sinks.detail());
+    }
+
+    /// Lets this be told of each commit that changed something.
+    pub(crate) fn set_on_commit(&mut self, on_commit: OnCommit) {
+        self.on_commit = Some(on_commit);
     }
 
     /// Adds a sink, which takes each commit from now on after the sinks that are there.
@@ -174,6 +185,7 @@ impl Transactions {
             return Ok(());
         }
         let changes = program.log().take();
+        let extent = self.on_commit.is_some().then(|| program.extent_of(&changes));
         let mut events = program.take_events();
         events.extend(generator_events(program.generators(), &mut self.generators));
         let causes = std::mem::take(&mut self.causes);
@@ -187,6 +199,13 @@ impl Transactions {
             (Ok(()), Some(record)) => record.committed(trigger),
             (Ok(()), None) => Ok(()),
         };
+        // A word for a value of this process is not an event of a commit.
+        let extent = extent.filter(|extent| !commit.is_empty() || extent.modules);
+        if let (Some(on_commit), Some(record), Some(extent), Ok(())) =
+            (&mut self.on_commit, &self.record, extent, &done)
+        {
+            on_commit(program, &**record, extent);
+        }
         self.set_cause(program, self.current);
         done
     }

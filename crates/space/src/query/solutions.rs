@@ -39,6 +39,11 @@ pub(crate) trait Queried {
         by_rows.unwrap_or_else(|| self.solutions_in_part(query, source, should_stop))
     }
 
+    /// The same if rows alone answer the query; else `None`.
+    fn solutions_by_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
+        self.with_view(|view| view.solutions(query, &|| false)).flatten()
+    }
+
     /// The same of a query that rows do not answer whole.
     fn solutions_in_part(
         &self,

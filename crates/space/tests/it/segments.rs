@@ -350,6 +350,9 @@ fn a_snapshot_takes_other_imports() {
     import.add(&atom("(edge $any z)"));
     assert_eq!(together.query(&atom("(edge a $y)"), source).len(), 2);
     assert_eq!(early.importing(vec![import.snapshot()]).query(&atom("(edge a $y)"), source).len(), 3);
+    // Rows alone answer the one and not the other.
+    assert_eq!(together.query_rows(&atom("(edge a $y)")).map(|found| found.len()), Some(2));
+    assert_eq!(early.importing(vec![import.own_snapshot()]).query_rows(&atom("(edge a $y)")), None);
 }
 
 /// Other handles take the place of those in rules; rules keep their order and their copies.

@@ -1,0 +1,279 @@
+//! A knowledge base that threads share.
+//!
+//! ```text
+//!   threads ── run, load, transact ──▶ queue ──▶ writer thread ──▶ journal
+//!                                                     │ after each commit
+//!   threads ◀── view() ──────────── newest view ◀─────┘
+//! ```
+//!
+//! 1. One thread [writes](crate::writer). What others ask of it is done in the order of its queue, and they wait for the result.
+//! 2. After each commit that changed something, and when it is on the disk, the writer puts a [`View`] in the place of the one before.
+//! 3. Whoever asks has a view, and waits for no commit: the place is locked as long as it takes to count a reference.
+//!
+//! A run that shares no handle makes no views, and pays nothing for them.
+
+use crate::answer::Answer;
+use crate::engine::Engine;
+use crate::load::{LoadFailure, LoadOptions};
+use crate::program::Program as Sources;
+use crate::recall::{KnowledgeBase as CommitJournal, KnowledgeBaseError, RecallError, Remembered};
+use crate::view::View;
+use crate::writer::{Writer, WriterError};
+use journal::Disk;
+use metta::syntax::{Diagnostic, Severity};
+use metta::{ChangeExtent, LoadReport, Program, RunEnd, RunRecord, World};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// How many requests wait for the writer before the next caller waits for room, unless set otherwise.
+pub const REQUESTS_WAITING_DEFAULT: usize = 64;
+
+/// How a knowledge base is opened.
+pub struct KnowledgeBaseOptions {
+    world: Box<dyn World + Send>,
+    /// How many requests may wait for the writer; if there are more, the caller waits.
+    pub requests_waiting_max: usize,
+    /// Whether the results of [`KnowledgeBase::run`] are frozen as well: see [`Answer::frozen`]. It costs a copy of them.
+    pub freezes_results: bool,
+}
+
+impl KnowledgeBaseOptions {
+    /// The usual, with the world that programs act in.
+    pub fn new(world: impl World + Send + 'static) -> Self {
+        let requests_waiting_max = REQUESTS_WAITING_DEFAULT;
+        Self { world: Box::new(world), requests_waiting_max, freezes_results: false }
+    }
+}
+
+/// A knowledge base that is open for writing. Its handles are cheap to clone, and any thread may have one; with the last one, or by
+/// [`KnowledgeBase::close`], it is closed.
+///
+/// ```
+/// use metroon::{KnowledgeBase, KnowledgeBaseOptions, MemoryWorld};
+///
+/// let folder = std::env::temp_dir().join(format!("metroon-shared-{}", std::process::id()));
+/// let base = KnowledgeBase::open(&folder, KnowledgeBaseOptions::new(MemoryWorld::default()))?;
+/// base.run("(parent Tom Bob) (= (child $x) (match &self (parent $x $y) $y))")?;
+/// let view = base.view();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| base.run("(parent Pam Bob)"));
+///     // What others write meanwhile is not seen.
+///     let asked = scope.spawn(|| view.query("(parent $who Bob)", "$who"));
+///     assert_eq!(asked.join().unwrap().unwrap()[0].to_string(), "Tom");
+/// });
+/// let answers = base.view().evaluate("!(child Pam)")?;
+/// assert_eq!(answers[0].results[0].to_string(), "Bob");
+/// base.close()?;
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct KnowledgeBase(Arc<Shared>);
+
+struct Shared {
+    writer: Writer,
+    newest: Arc<NewestView>,
+    warnings: Vec<String>,
+}
+
+/// Where the newest view is found.
+struct NewestView(RwLock<View>);
+
+/// A text that ran to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Completed {
+    /// What its `!` forms came to.
+    pub answers: Vec<Answer>,
+    /// What the parser warned of.
+    pub warnings: Vec<Diagnostic>,
+    /// The last commit of the knowledge base afterwards.
+    pub epoch: u64,
+}
+
+/// Why a text did not run to its end.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunError {
+    /// It ended early; what its forms did before stands.
+    Ended {
+        /// How: an answer with an error, a limit, a form that does not parse, a world or a memory that failed.
+        end: RunEnd,
+        /// What its `!` forms came to until then.
+        answers: Vec<Answer>,
+        /// What the parser had to say.
+        diagnostics: Vec<Diagnostic>,
+        /// The last commit of the knowledge base afterwards.
+        epoch: u64,
+    },
+    /// The writer did not run it.
+    Writer(WriterError),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended { end: RunEnd::Error, answers, .. } => {
+                let last = answers.last().map_or(&[][..], |answer| &answer.results);
+                formatter.write_str("an answer has an error in it:")?;
+                last.iter().try_for_each(|result| write!(formatter, " {result}"))
+            }
+            Self::Ended { end: RunEnd::NotParsed, diagnostics, .. } => {
+                let error = diagnostics.iter().find(|found| found.severity == Severity::Error);
+                let message = error.map_or("", |error| &error.message);
+                write!(formatter, "the text does not parse: {message}")
+            }
+            Self::Ended { end: RunEnd::Limit(limit), .. } => write!(formatter, "a limit ended the run: {limit}"),
+            Self::Ended { end: RunEnd::World(error), .. } => error.fmt(formatter),
+            Self::Ended { end: RunEnd::Memory(error), .. } => write!(formatter, "the run cannot go on: {error}"),
+            Self::Ended { end, .. } => write!(formatter, "the text ended early: {end:?}"),
+            Self::Writer(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// Why a file was not loaded.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BaseLoadError {
+    /// It cannot be loaded, or the load ended before its end.
+    Load(LoadFailure),
+    /// The writer did not load it.
+    Writer(WriterError),
+}
+
+impl fmt::Display for BaseLoadError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Load(error) => error.fmt(formatter),
+            Self::Writer(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for BaseLoadError {}
+
+impl KnowledgeBase {
+    /// Opens the knowledge base in a directory, or makes one, and starts the thread that writes to it.
+    ///
+    /// # Errors
+    /// Another process writes to it, it is something else, or it is damaged.
+    pub fn open(directory: impl AsRef<Path>, options: KnowledgeBaseOptions) -> Result<Self, WriterError> {
+        Self::of_journal(CommitJournal::open(directory), options)
+    }
+
+    /// The same for one whose journal lies on a disk; sources are named from the directory.
+    ///
+    /// # Errors
+    /// It is damaged, or the disk fails.
+    pub fn on_disk(disk: Arc<dyn Disk>, directory: &str, options: KnowledgeBaseOptions) -> Result<Self, WriterError> {
+        Self::of_journal(CommitJournal::on_disk(disk, directory), options)
+    }
+
+    fn of_journal(
+        journal: Result<CommitJournal, KnowledgeBaseError>,
+        options: KnowledgeBaseOptions,
+    ) -> Result<Self, WriterError> {
+        let journal = journal.map_err(RecallError::from)?;
+        let KnowledgeBaseOptions { world, requests_waiting_max, freezes_results } = options;
+        let warnings = journal.warnings().to_vec();
+        let first = Arc::new(OnceLock::new());
+        let found = Arc::clone(&first);
+        let writer = Writer::start(requests_waiting_max, move || {
+            let mut run = Remembered::new(world, Some(journal), None, &Sources::default())?;
+            run.runner.freeze_results(freezes_results);
+            let record = run.runner.record().expect("a run in a base is on record");
+            let view = view_of(run.runner.program(), record, None);
+            let newest = Arc::new(NewestView(RwLock::new(view)));
+            let _ = first.set(Arc::clone(&newest));
+            run.runner.set_on_commit(Box::new(move |program, record, extent| newest.publish(program, record, extent)));
+            Ok(Engine::of(run))
+        })?;
+        let newest = found.get().expect("a writer that has started has published a view");
+        Ok(Self(Arc::new(Shared { writer, newest: Arc::clone(newest), warnings })))
+    }
+
+    /// What opening it mended.
+    pub fn warnings(&self) -> &[String] {
+        &self.0.warnings
+    }
+
+    /// The knowledge base as it is now, without waiting for a commit that is under way.
+    pub fn view(&self) -> View {
+        self.0.newest.get()
+    }
+
+    /// Runs a text as a part of the program, and waits until it has ended. Each `!` form is a commit.
+    ///
+    /// # Errors
+    /// It did not run to its end.
+    pub fn run(&self, text: &str) -> Result<Completed, RunError> {
+        let text = text.to_owned();
+        let ran = self.transact(move |engine| {
+            let mut answers = Vec::new();
+            let run = engine.run_text(&text, &mut |_, answer| {
+                answers.push(Answer::of(answer));
+                Ok(())
+            });
+            (run, answers, engine.epoch().unwrap_or_default())
+        });
+        let (run, answers, epoch) = ran.map_err(RunError::Writer)?;
+        match run.end {
+            RunEnd::Finished => Ok(Completed { answers, warnings: run.diagnostics, epoch }),
+            end => Err(RunError::Ended { end, answers, diagnostics: run.diagnostics, epoch }),
+        }
+    }
+
+    /// Adds what a file states, as [`Engine::load`] does, and waits until that is done.
+    ///
+    /// # Errors
+    /// It cannot be loaded, or the load ended before the end of the file.
+    pub fn load(&self, file: &str, options: LoadOptions) -> Result<LoadReport, BaseLoadError> {
+        let file = file.to_owned();
+        let loaded = self.transact(move |engine| engine.load(&file, &options, &mut |_| {}));
+        loaded.map_err(BaseLoadError::Writer)?.map_err(BaseLoadError::Load)
+    }
+
+    /// Lets the writer do something with its engine, and waits for the result. Nothing that others ask comes in between.
+    ///
+    /// # Errors
+    /// The knowledge base is closed, or the writer panicked.
+    pub fn transact<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<T, WriterError> {
+        self.0.writer.ask(work)
+    }
+
+    /// Does what was asked until now, and closes the knowledge base, for all handles.
+    ///
+    /// # Errors
+    /// The journal could not note how far it is durable, though every commit is; or the writer panicked.
+    pub fn close(&self) -> Result<(), WriterError> {
+        self.0.writer.close()
+    }
+}
+
+/// What a program holds after the last commit that is on record.
+fn view_of(program: &Program, record: &dyn RunRecord, before: Option<(&View, ChangeExtent)>) -> View {
+    let epoch = record.epoch().unwrap_or_default();
+    let snapshot = program.snapshot(Some(epoch), before.map(|(view, extent)| (view.snapshot(), extent)));
+    View::new(snapshot, epoch, record.state_hash().unwrap_or_default())
+}
+
+impl NewestView {
+    fn get(&self) -> View {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts the view of now in the place of the one before, which is given up after the lock is.
+    fn publish(&self, program: &Program, record: &dyn RunRecord, extent: ChangeExtent) {
+        let before = self.get();
+        let view = view_of(program, record, Some((&before, extent)));
+        let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), view);
+        drop(old);
+    }
+}

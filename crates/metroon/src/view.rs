@@ -1,0 +1,268 @@
+//! A knowledge base as it was after a commit, for any thread.
+//!
+//! 1. A [`View`] shares the contents of spaces with the thread that writes. It never changes, and nobody waits for anybody.
+//! 2. A query whose answers are rows is answered from them. For any other one, spaces are made of the view, once: what their rules
+//!    lead to is as it was, too.
+//! 3. An evaluation needs a [`Reader`], which has an evaluator of its own. A form that changes something or reaches outside is
+//!    [refused](ViewError::Effect), and what a form makes is gone when it ends.
+
+use crate::answer::Answer;
+use crate::no_world::NoWorld;
+use crate::recall::{KnowledgeBase as CommitJournal, KnowledgeBaseError, shown};
+use metta::syntax::{self, Diagnostic, Severity};
+use metta::{
+    EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,
+    read_atom,
+};
+use space::{Atom, Grounded, Rewrite, Solution, VariableSource, rewrite};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// A knowledge base as it was after a commit. Cheap to clone; any thread may ask it.
+#[derive(Clone)]
+pub struct View(Arc<Viewed>);
+
+struct Viewed {
+    snapshot: ProgramSnapshot,
+    epoch: u64,
+    hash: u128,
+    /// Made when a query first needs more than rows.
+    spaces: OnceLock<SnapshotSpaces>,
+}
+
+/// Why a view gives no answer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// The text does not parse.
+    NotParsed(Box<Diagnostic>),
+    /// The text is to be one atom, and is not.
+    NotOneAtom {
+        /// The text.
+        text: String,
+    },
+    /// The form changes something or reaches outside.
+    Effect(EffectRefused),
+    /// A limit ended the evaluation.
+    Limit {
+        /// Which.
+        limit: LimitReached,
+        /// The answers until then; the last one has the error of the limit at its end.
+        answers: Vec<Answer>,
+    },
+    /// The form asked for something outside in another way.
+    World(WorldError),
+}
+
+impl fmt::Display for ViewError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotParsed(diagnostic) => {
+                write!(formatter, "the text does not parse at byte {}: {}", diagnostic.span.start, diagnostic.message)
+            }
+            Self::NotOneAtom { text } => {
+                write!(formatter, "{text:?} is to be one atom, without !; put several into one expression")
+            }
+            Self::Effect(refused) => write!(formatter, "{refused}, with KnowledgeBase::run"),
+            Self::Limit { limit, .. } => write!(formatter, "a limit ended the evaluation: {limit}"),
+            Self::World(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for ViewError {}
+
+impl View {
+    /// Of what was written to a journal, while another process may go on writing: the last commit that is complete now.
+    ///
+    /// # Errors
+    /// There is no knowledge base in the directory, or it is damaged.
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self, KnowledgeBaseError> {
+        Self::of_journal(CommitJournal::read(directory)?, u64::MAX)
+    }
+
+    /// The same after an earlier commit; what follows it is not read.
+    ///
+    /// # Errors
+    /// There is no knowledge base in the directory or no such commit, or it is damaged.
+    pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, KnowledgeBaseError> {
+        let view = Self::of_journal(CommitJournal::read(directory)?, epoch)?;
+        let last = view.epoch();
+        if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(view) }
+    }
+
+    fn of_journal(journal: CommitJournal, last: u64) -> Result<Self, KnowledgeBaseError> {
+        let (snapshot, epoch, hash) = journal.snapshot_at(last)?;
+        Ok(Self::new(snapshot, epoch, hash))
+    }
+
+    pub(crate) fn new(snapshot: ProgramSnapshot, epoch: u64, hash: u128) -> Self {
+        Self(Arc::new(Viewed { snapshot, epoch, hash, spaces: OnceLock::new() }))
+    }
+
+    pub(crate) fn snapshot(&self) -> &ProgramSnapshot {
+        &self.0.snapshot
+    }
+
+    /// The number of the last commit that it shows; 0 before the first.
+    pub fn epoch(&self) -> u64 {
+        self.0.epoch
+    }
+
+    /// The state hash after that commit.
+    pub fn hash(&self) -> u128 {
+        self.0.hash
+    }
+
+    /// How many atoms the program's space holds, copies counted.
+    pub fn atom_count(&self) -> usize {
+        self.0.snapshot.top_space().len()
+    }
+
+    /// What a text says as an atom; its words mean what they mean to the program.
+    ///
+    /// # Errors
+    /// It is not one atom.
+    pub fn read(&self, text: &str) -> Result<Atom, ViewError> {
+        let parsed = syntax::parse(text);
+        if let Some(error) = parsed.first_error() {
+            return Err(ViewError::NotParsed(Box::new(error.clone())));
+        }
+        match parsed.tree.forms() {
+            [form] if !form.bang => Ok(read_atom(&parsed.tree, form.node, self.0.snapshot.tokenizer())),
+            _ => Err(ViewError::NotOneAtom { text: text.to_owned() }),
+        }
+    }
+
+    /// What `(match &self pattern template)` finds, with nothing evaluated.
+    ///
+    /// # Errors
+    /// One of the texts is not one atom.
+    pub fn query(&self, pattern: &str, template: &str) -> Result<Vec<Atom>, ViewError> {
+        Ok(self.query_atoms(&self.read(pattern)?, &self.read(template)?))
+    }
+
+    /// The same for atoms. Spaces in an answer can be asked as long as the view is there.
+    pub fn query_atoms(&self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
+        let solutions = if holds_handles(pattern) || holds_handles(template) { None } else { self.rows(pattern) };
+        if let Some(solutions) = solutions {
+            return solutions.iter().map(|solution| filled(template, solution)).collect();
+        }
+        let spaces = self.0.spaces.get_or_init(|| SnapshotSpaces::new(&self.0.snapshot));
+        let (pattern, template) = (spaces.relinked(pattern), spaces.relinked(template));
+        let mut variables = VariableSource::default();
+        variables.advance_to(self.0.snapshot.variables());
+        let solutions = spaces.top_space().query(&pattern, &mut variables);
+        solutions.iter().map(|solution| filled(&template, solution)).collect()
+    }
+
+    fn rows(&self, pattern: &Atom) -> Option<Vec<Solution>> {
+        self.0.snapshot.query_rows(pattern)
+    }
+
+    /// An atom as a source of the program would have it, as far as it can be written.
+    pub fn text(&self, atom: &Atom) -> String {
+        shown(atom)
+    }
+
+    /// What evaluates forms as they would have been evaluated after the commit. Making one costs the words of the program and a walk
+    /// over its rules, so somebody who asks again keeps it.
+    pub fn reader(&self) -> Reader {
+        let runner = Runner::of_snapshot(Box::new(NoWorld), &self.0.snapshot);
+        Reader { view: self.clone(), runner }
+    }
+
+    /// What the `!` forms of a text come to, by a [`Reader`] for this text alone.
+    ///
+    /// # Errors
+    /// See [`Reader::evaluate`].
+    pub fn evaluate(&self, text: &str) -> Result<Vec<Answer>, ViewError> {
+        self.reader().evaluate(text)
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("View").field("epoch", &self.epoch()).finish_non_exhaustive()
+    }
+}
+
+/// Whether an atom holds a space or state, as far as that can be told without a look at all of it.
+fn holds_handles(atom: &Atom) -> bool {
+    let mut work = vec![atom];
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Grounded(Grounded::Space(_) | Grounded::State(_) | Grounded::Bindings(_)) => return true,
+            Atom::Expression(expression) if !atom.is_rigid() => work.extend(expression.children()),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A template with a solution put in.
+fn filled(template: &Atom, solution: &Solution) -> Atom {
+    let filled = rewrite(template, |variable| {
+        let value = solution.iter().find(|(bound, _)| bound == variable);
+        value.map_or(Rewrite::Keep, |(_, value)| Rewrite::Replace(value.clone()))
+    });
+    filled.unwrap_or_else(|| template.clone())
+}
+
+/// Evaluates forms in a view, on the thread that made it.
+pub struct Reader {
+    view: View,
+    runner: Runner,
+}
+
+impl Reader {
+    /// What it reads.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The limits of every evaluation.
+    pub fn limits_mut(&mut self) -> &mut Limits {
+        self.runner.limits_mut()
+    }
+
+    /// Says what evaluates: the machine, unless told otherwise.
+    pub fn set_evaluator(&mut self, evaluator: Evaluator) {
+        self.runner.set_evaluator(evaluator);
+    }
+
+    /// Says whether results are frozen as well: see [`Answer::frozen`].
+    pub fn freeze_results(&mut self, freezes: bool) {
+        self.runner.freeze_results(freezes);
+    }
+
+    /// What the `!` forms of a text come to. A form with an error among its results is the last one that is evaluated, as in a
+    /// program. Spaces and states that a form makes are gone when the text ends, and stand as symbols in the results.
+    ///
+    /// # Errors
+    /// A form does not parse, changes something, reaches outside, or reaches a limit. No form has left anything behind.
+    pub fn evaluate(&mut self, text: &str) -> Result<Vec<Answer>, ViewError> {
+        let mut answers = Vec::new();
+        let run = self.runner.undoing(|runner| {
+            runner.run(text, &mut |_, answer| {
+                answers.push(Answer::of(answer));
+                Ok(())
+            })
+        });
+        for result in answers.iter_mut().flat_map(|answer| &mut answer.results) {
+            *result = self.runner.program().without_undone(result);
+        }
+        match run.end {
+            RunEnd::Finished | RunEnd::Error => Ok(answers),
+            RunEnd::Effect(refused) => Err(ViewError::Effect(refused)),
+            RunEnd::Limit(limit) => Err(ViewError::Limit { limit, answers }),
+            RunEnd::World(error) => Err(ViewError::World(error)),
+            RunEnd::NotParsed => {
+                let error = run.diagnostics.into_iter().find(|found| found.severity == Severity::Error);
+                Err(ViewError::NotParsed(Box::new(error.expect("a text that does not parse has an error"))))
+            }
+            end => unreachable!("a view has no memory that could fail: {end:?}"),
+        }
+    }
+}
