@@ -49,15 +49,23 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Expressions nested up to this depth are encoded without an allocation.
+const SHALLOW: usize = 8;
+
 /// Appends the canonical bytes of these terms, one after the other. Their nesting takes no native stack.
 fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>) {
-    let mut open: Vec<std::slice::Iter<'_, Term>> = Vec::new();
+    let mut near: [std::slice::Iter<'_, Term>; SHALLOW] = Default::default();
+    let (mut depth, mut deep) = (0, Vec::new());
     let mut rest = terms.iter();
     loop {
         let Some(&term) = rest.next() else {
-            let Some(around) = open.pop() else { return };
+            if depth == 0 {
+                return;
+            }
+            depth -= 1;
             canonical::end_expression(bytes);
-            rest = around;
+            let around = if depth < SHALLOW { Some(std::mem::take(&mut near[depth])) } else { deep.pop() };
+            rest = around.expect("an expression around it is open");
             continue;
         };
         match dictionary.entry(term) {
@@ -66,7 +74,12 @@ fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>) {
             Entry::Other(leaf) => canonical::encode_into(leaf, bytes),
             Entry::Compound(children) => {
                 canonical::begin_expression(bytes);
-                open.push(std::mem::replace(&mut rest, children.iter()));
+                let around = std::mem::replace(&mut rest, children.iter());
+                match near.get_mut(depth) {
+                    Some(place) => *place = around,
+                    None => deep.push(around),
+                }
+                depth += 1;
             }
         }
     }

@@ -407,6 +407,7 @@ mod tests {
         let pair = |name: &str, child: Atom| Atom::expression([Atom::symbol(name), child]);
         let mut atoms = vec![Atom::symbol("lone"), Atom::from(7_i64), Atom::unit(), pair("p", long.clone()), long];
         atoms.extend([pair("v", Atom::variable("x")), pair("n", pair("q", Atom::from("text")))]);
+        atoms.push((0..20).fold(Atom::symbol("x"), |inner, _| pair("deep", inner)));
         for serial in [1, 127, 128, u64::MAX] {
             let log = ChangeLog::default();
             log.keep(ChangeDetail::Changes);

@@ -48,7 +48,8 @@ impl CommitSink for Subscriber {
                     let cause = commit.causes[delta.cause as usize];
                     let kind = if cause.kind == CauseKind::Statement { "stated" } else { "evaluated" };
                     let count = delta.count;
-                    write!(line, " {count:+} {} {kind} at {};", delta.atom(), cause.offset)
+                    let number = PROGRAM[..cause.offset as usize].matches('\n').count() + 1;
+                    write!(line, " {count:+} {} {kind} on line {number};", delta.atom())
                 }
                 SpaceChange::Set { state, .. } => write!(line, " {:?};", state.value()),
             };
@@ -61,17 +62,19 @@ impl CommitSink for Subscriber {
     }
 }
 
-/// What was undone is in no commit. Offsets are those of the forms.
-const PROGRAM: &str =
-    "(a 1) (b $x)\n! (add-atom &self (c 2))\n! (transaction (let () (add-atom &self (no)) (Error e no)))
-! (transaction (let () (remove-atom &self (a 1)) (add-atom &self d)))\n(e)";
+/// What was undone is in no commit.
+const PROGRAM: &str = "(a 1) (b &self)
+! (add-atom &self (c 2))
+! (case (transaction (let () (add-atom &self (no)) (Error e no))) (((Error $e $why) undone)))
+! (transaction (let () (remove-atom &self (a 1)) (add-atom &self d)))
+(e)";
 
 fn expected(name: &str) -> Vec<String> {
     [
-        " +1 (a 1) stated at 0; +1 (b $x) stated at 6; +1 (c 2) evaluated at 13;",
+        " +1 (a 1) stated on line 1; +1 (b ModuleSpace(GroundingSpace-top)) stated on line 1; +1 (c 2) evaluated on line 2;",
         "",
-        " -1 (a 1) evaluated at 97; +1 d evaluated at 97;",
-        " +1 (e) stated at 167;",
+        " -1 (a 1) evaluated on line 4; +1 d evaluated on line 4;",
+        " +1 (e) stated on line 5;",
     ]
     .map(|line| format!("{name}:{line}"))
     .into()
@@ -125,9 +128,10 @@ fn a_sink_that_fails_ends_the_run_and_is_named() {
     let (seen, after) = (Seen::default(), Seen::default());
     engine.add_sink(Box::new(Subscriber { fails_at: Some(1), ..Subscriber::new("the subscriber", &seen) }));
     engine.add_sink(Box::new(Subscriber::new("the one after it", &after)));
-    let RunEnd::Memory(error) =
-        run(&mut engine, "! (add-atom &self (a))\n! (add-atom &self (b))\n! (add-atom &self (c))")
-    else {
+    let RunEnd::Memory(error) = run(
+        &mut engine,
+        "! (add-atom &self (a (((((((((((b) c)))) 2.5)))))) d))\n! (add-atom &self (b))\n! (add-atom &self (c))",
+    ) else {
         panic!("the run goes on");
     };
     assert_eq!(error.to_string(), "the subscriber cannot take the commit: its queue is closed");

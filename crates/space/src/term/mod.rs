@@ -82,6 +82,8 @@ pub struct Terms {
     has_keys: bool,
     /// The content hashes of the first entries, as far as they were needed, each in two halves.
     hashes: Vec<[u64; 2]>,
+    /// Room for the canonical bytes of an integer that is hashed.
+    integer: Vec<u8>,
 }
 
 /// Expressions up to this length are interned without a list of what is still to be walked.
@@ -90,7 +92,15 @@ const FLAT_MAX: usize = 8;
 impl Default for Terms {
     fn default() -> Self {
         let head = TermSegment::default();
-        Self { serial: next_serial(), origin: None, sealed: Vec::new(), head, has_keys: false, hashes: Vec::new() }
+        Self {
+            serial: next_serial(),
+            origin: None,
+            sealed: Vec::new(),
+            head,
+            has_keys: false,
+            hashes: Vec::new(),
+            integer: Vec::new(),
+        }
     }
 }
 
@@ -123,7 +133,7 @@ impl Terms {
         }
         let (sealed, head) = (self.sealed.clone(), TermSegment::from(self.head.base));
         let Self { serial, origin, has_keys, .. } = *self;
-        Self { serial, origin, sealed, head, has_keys, hashes: Vec::new() }
+        Self { serial, origin, sealed, head, has_keys, hashes: Vec::new(), integer: Vec::new() }
     }
 
     /// A dictionary that begins with the terms of a snapshot and then grows alone. Constant time.
@@ -132,7 +142,7 @@ impl Terms {
         let next = self.len() as u32;
         let (sealed, head) = (self.sealed.clone(), TermSegment::from(next));
         let (origin, has_keys) = (Some((self.serial, next)), self.has_keys);
-        Self { serial: next_serial(), origin, sealed, head, has_keys, hashes: Vec::new() }
+        Self { serial: next_serial(), origin, sealed, head, has_keys, hashes: Vec::new(), integer: Vec::new() }
     }
 
     /// Whether both are the same dictionary, at two moments perhaps.
@@ -263,7 +273,7 @@ impl Terms {
 
     /// Computes the hashes of all terms up to this one. Children have smaller numbers than their parents, so that theirs are there.
     fn make_hashes(&mut self, last: Term) {
-        let mut bytes = Vec::new();
+        let mut bytes = std::mem::take(&mut self.integer);
         while self.hashes.len() <= last.0 as usize {
             let hash = match self.entry(Term(self.hashes.len() as u32)) {
                 Entry::Compound(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
@@ -273,6 +283,7 @@ impl Terms {
             };
             self.hashes.push([hash as u64, (hash >> 64) as u64]);
         }
+        self.integer = bytes;
     }
 
     #[inline]
