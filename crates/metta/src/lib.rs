@@ -10,6 +10,7 @@
 
 mod bundled;
 mod effects;
+mod instructions;
 pub mod interpreter;
 mod limits;
 mod load;
@@ -20,6 +21,7 @@ mod memory_world;
 mod modules;
 pub mod names;
 mod operation;
+mod outcome;
 mod random;
 mod reader;
 mod restore;

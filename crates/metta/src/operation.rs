@@ -4,53 +4,11 @@ use crate::effects::Effects;
 use crate::limits::LimitReached;
 use crate::lowering::Lowering;
 use crate::modules::ModuleId;
+pub use crate::outcome::{Outcome, Stop};
 use crate::runner::Runner;
-use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
+use space::{Atom, Grounded, HostValue, SharedSpace, SharedState};
 use std::any::Any;
 use std::sync::Arc;
-
-/// What a native function gives back.
-pub enum Outcome {
-    /// These results, each evaluated further as the function's type says; none is `Empty`.
-    Results(Vec<Atom>),
-    /// Results that bind variables.
-    Solutions(Vec<(Solution, Atom)>),
-    /// The function does not apply to these arguments: the call stays as it is.
-    NotReducible,
-    /// The call is an error, with this message.
-    Failure(Atom),
-    /// The run ends here.
-    Stop(Stop),
-}
-
-/// Why a whole run ends at once.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The world failed while printing.
-    World(crate::world::WorldError),
-    /// A form that was run inside the one that is being run was told to end.
-    Limit(LimitReached),
-    /// The memory of the run failed.
-    Memory(Arc<dyn std::error::Error + Send + Sync>),
-}
-
-impl Outcome {
-    /// One result.
-    pub fn one(atom: impl Into<Atom>) -> Self {
-        Self::Results(vec![atom.into()])
-    }
-
-    /// The unit result, `()`.
-    pub fn unit() -> Self {
-        Self::Results(vec![Atom::unit()])
-    }
-
-    /// A failure whose message is a symbol of this text.
-    pub fn failure(message: impl AsRef<str>) -> Self {
-        Self::Failure(Atom::symbol(message.as_ref()))
-    }
-}
 
 /// A call of a native function.
 pub struct Call<'a> {
@@ -233,6 +191,11 @@ impl Operation {
         }
         (self.spec.native)(&mut call)
     }
+}
+
+/// What is made of a call whose head is this native function.
+pub(crate) fn lowering_of(head: &Atom) -> Option<Lowering> {
+    Operation::of(head).map(|operation| operation.spec().lowering)
 }
 
 impl HostValue for Operation {

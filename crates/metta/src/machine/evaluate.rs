@@ -10,10 +10,11 @@ use super::choices::{CollectedResult, Destination};
 use super::code::{
     CHANGED, Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, ReturnPoint, Slot, TypeId, UNCHANGED, WELL_TYPED,
 };
-use super::run::raw;
 use super::schemes::Types;
 use super::types::{HeadKind, Signature};
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM, evaluated_term};
+use super::values::Scope;
+use super::words::raw;
+use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, evaluated_term};
 use super::{Halt, Running};
 use crate::interpreter::Task;
 use crate::operation::Operation;

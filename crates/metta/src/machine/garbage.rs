@@ -14,15 +14,16 @@
 //!
 //! Cost: linear in what survives and in the stack.
 
+use super::choices::Caller;
+use super::choices::NONE;
 use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
 use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
 use super::evaluate;
-use super::run::NONE;
-use super::tabled::Caller;
-use super::values::{EMPTY, FOREIGN, INTEGER, NAMED, Values};
+use super::values::Values;
+use super::words::{EMPTY, FOREIGN, INTEGER, NAMED, bytes_of};
 use super::{Halt, Machine, Reason, Running};
 use region::{Bound, Copying, Full, Mark, Ref, Region};
-use space::{Atom, Grounded, Number, Variable};
+use space::{Atom, Variable};
 
 /// Heap bytes below which nothing is collected.
 const COLLECT_FROM: usize = 1 << 20;
@@ -30,22 +31,9 @@ const COLLECT_FROM: usize = 1 << 20;
 /// So much is made at least between two collections.
 const LEAST_MADE: usize = 1 << 12;
 
-/// What a grounded value takes, without its text or digits: itself, and what it refers to.
-const FOREIGN_BYTES: usize = 64;
-
 /// In place of a hole: garbage is to be collected where the frame gives its result. It is an integer, which no collection
 /// moves, and not the 0 of a frame without holes.
 pub(super) const COLLECT: Ref = Ref::new(INTEGER, 1);
-
-/// About how many bytes a grounded value takes beside the heap.
-pub(super) fn bytes_of(value: &Atom) -> usize {
-    let inside = match value {
-        Atom::Grounded(Grounded::Number(Number::Big(big))) => (big.bits() / 8) as usize,
-        Atom::Grounded(Grounded::Text(text)) => text.len(),
-        _ => 0,
-    };
-    FOREIGN_BYTES + inside
-}
 
 /// The grounded values that survive.
 struct Foreign {

@@ -8,8 +8,8 @@
 use super::Running;
 use super::code::Slot;
 use super::evaluate::HELD;
-use super::run::raw;
-use super::values::{FALSE, TRUE};
+use super::words::raw;
+use super::words::{FALSE, TRUE};
 use region::{Full, Ref, tag};
 use std::ops::Range;
 

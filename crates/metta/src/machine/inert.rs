@@ -5,8 +5,8 @@
 //! for it, and none for its parts. What it comes to is made anew, each part marked as evaluated as if it had been evaluated alone: the
 //! expression itself may be used elsewhere as one that was not evaluated.
 
-use super::normal_form::Makes;
-use super::values::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
+use super::normal_terms::Makes;
+use super::words::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
 use super::{Halt, Running};
 use region::{Full, Ref, tag};
 

@@ -6,9 +6,10 @@
 use super::choices::Destination;
 use super::code::{Instruction, Slot};
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
+use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
 use super::{Halt, Running};
-use crate::interpreter::{Task, is_instruction_name};
+use crate::instructions::is_instruction_name;
+use crate::interpreter::Task;
 use crate::names;
 use region::{Ref, tag};
 use rustc_hash::FxHashSet;
@@ -164,7 +165,7 @@ impl Running<'_> {
         match self.m.values.heap.children(elements).get(position).copied() {
             Some(element) => {
                 self.m.set_slot(dst, element);
-                self.m.set_slot(dst + 1, super::run::raw(position + 1));
+                self.m.set_slot(dst + 1, super::words::raw(position + 1));
             }
             None => self.m.pc = or,
         }

@@ -7,28 +7,33 @@
 //!    rule, and a switch on the argument that tells most rules apart.
 //! 2. Code runs on a stack of frames (`run.rs`) whose slots hold references (`values.rs`): small integers and symbols as
 //!    they are, expressions and variables in a region of the heap.
-//! 3. Alternatives are choices (`choices.rs`): what was bound since is undone, what was allocated since is given back.
+//! 3. Alternatives are choices (`choices.rs`), taken up in `alternatives.rs`: what was bound since is undone, what was allocated since is given back.
 //! 4. What has no code yet, such as an expression that a match has found, is evaluated child by child (`evaluate.rs`).
 //! 5. What the machine does not compile it hands to the interpreter, expression by expression, and counts it.
 //! 6. What a loop does not need any more is collected when memory has doubled (`garbage.rs`).
 //!
 //! Nothing here recurses on the native stack with a program.
 
+mod alternatives;
 mod applicable;
 mod arithmetic;
 mod changed_states;
 mod changing;
 mod choices;
+mod classes;
 mod code;
 mod compile;
 mod evaluate;
 mod explain;
 mod facts;
 mod forget;
+mod frozen;
 mod fuel;
 mod garbage;
+mod halt;
 mod held;
 mod inert;
+mod interned;
 mod interpreted;
 mod kept;
 mod lists;
@@ -36,8 +41,11 @@ mod minimal;
 mod native;
 mod normal_calls;
 mod normal_form;
+mod normal_terms;
+mod noted_states;
 mod notes;
 mod operations;
+mod pieces;
 mod queries;
 mod results;
 mod run;
@@ -57,59 +65,33 @@ mod types;
 mod unify;
 mod values;
 mod well_typed;
+mod words;
 
 use crate::interpreter::Answer;
 use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::operation::Stop;
 use crate::runner::{Runner, Statistics};
-pub(crate) use changed_states::ChangedStates;
-use choices::{Choice, MemoryFloor};
+pub(crate) use changing::classify;
+use choices::{Choice, MemoryFloor, Trying};
 use code::{ANSWER, Code, HEADER, Pc, TypeId};
-pub(crate) use explain::{explain, explain_all};
+pub use frozen::FrozenResults;
+use halt::{Halt, Reason};
 pub(crate) use interpreted::Interpreted;
+pub(crate) use noted_states::ChangedStates;
 use notes::Notes;
 use region::{Full, Ref};
-pub use results::FrozenResults;
-use run::Trying;
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace};
 use types::HeadKind;
-pub(crate) use types::classify;
-use values::{Ceiling, EMPTY, Scope, Values};
+use values::{Ceiling, Scope, Values};
+use words::EMPTY;
 
 /// Words of the stack for each frame of depth that is allowed.
 const WORDS_PER_FRAME: usize = 12;
 
 /// Words that the stack has in any case.
 const STACK_MIN: usize = 1 << 8;
-
-/// The machine stops. Instructions return this, so it takes one word.
-pub(crate) struct Halt(Box<Reason>);
-
-/// Why the machine stops.
-pub(crate) enum Reason {
-    /// There is no further alternative.
-    Complete,
-    /// A limit was reached.
-    Limit(LimitReached),
-    /// The run ends.
-    Stop(Stop),
-}
-
-impl From<Reason> for Halt {
-    #[cold]
-    fn from(reason: Reason) -> Self {
-        Self(Box::new(reason))
-    }
-}
-
-impl From<Full> for Halt {
-    #[cold]
-    fn from(full: Full) -> Self {
-        Reason::Limit(LimitReached::Heap(full.bytes())).into()
-    }
-}
 
 /// The state of a machine, which outlives an evaluation: its code and tables do.
 pub(crate) struct Machine {
@@ -127,7 +109,7 @@ pub(crate) struct Machine {
     trying: Trying,
     changed_states: ChangedStates,
     /// The variables of the tabled calls that are being evaluated.
-    filling: Vec<tabled::Caller>,
+    filling: Vec<choices::Caller>,
     scratch: Vec<Ref>,
     /// A row on its way into a space, and a query on its way to one.
     row: Vec<space::Term>,
@@ -324,6 +306,16 @@ impl Machine {
     fn stack_full(&self) -> Halt {
         Reason::Limit(LimitReached::Depth(self.stack_max / WORDS_PER_FRAME)).into()
     }
+}
+
+/// The code of the functions of a name; `None` if nothing is defined for it.
+pub(crate) fn explain(runner: &mut Runner, name: &str) -> Option<String> {
+    explain::explain(runner, name)
+}
+
+/// The code of all functions that the program defines.
+pub(crate) fn explain_all(runner: &mut Runner) -> Vec<String> {
+    explain::explain_all(runner)
 }
 
 /// Evaluates an atom as MeTTa.

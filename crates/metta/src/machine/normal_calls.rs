@@ -14,7 +14,7 @@ use super::code::{
 };
 use super::evaluate::CHILDREN;
 use super::values::Values;
-use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, plain};
+use super::words::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::Destination;

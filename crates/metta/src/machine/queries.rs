@@ -8,40 +8,20 @@
 //!
 //! All answers are found before the first is used: what the code after it adds is not seen.
 
-use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
-use super::code::{HEADER, QueryPart, Slot};
+use super::choices::{Choice, ChoiceKind, CollectedResult, Destination, Rows};
+use super::code::{CachedPlan, HEADER, QueryPart, Slot};
 use super::terms::Keyed;
-use super::values::{Scope, TERM, TRUE, term_of};
+use super::values::Scope;
+use super::words::{TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
-use space::{Answers, NO_TERM, PatternPart, Plan, SharedTerms, Term, Terms};
-
-/// Answers that are rows, while they are gone through.
-#[derive(Default)]
-pub(super) struct Rows {
-    answers: Vec<Term>,
-    next: usize,
-    query: u32,
-    /// The variables from outside, bound by the last terms of an answer.
-    pub(super) outer: Vec<Ref>,
-    pub(super) return_point: u32,
-}
+use space::{Answers, NO_TERM, PatternPart, SharedTerms, Term, Terms};
 
 /// Where atoms with variables answer a query, they mostly do so again.
 const LEAPS: u8 = 15;
 
 /// What makes a pattern unfit to be asked for as rows.
 struct NotRowShaped;
-
-/// The plan of a query, as what slots held was when it was made.
-#[derive(Default)]
-pub(super) struct CachedPlan {
-    plan: Plan,
-    /// The variable from outside that each slot of a pattern held, or none: then its key is a parameter.
-    slots: Vec<Option<u32>>,
-    /// Whether the same plan serves again.
-    is_valid: bool,
-}
 
 /// Room for a query, kept from one to the next.
 pub(super) struct QueryRoom {

@@ -11,46 +11,13 @@ use super::code::{
     ArgumentSource, Arguments, Guard, HEADER, HOLE, Instruction, Kind, Pc, Position, ReturnPoint, SOURCES_MAX, Slot,
     TypeId,
 };
-use super::values::{
+use super::words::{
     EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_evaluated_term,
-    is_small, small, word,
+    is_small, raw, small, word,
 };
 use super::{Halt, Machine, Running};
 use crate::lowering::{Arithmetic, Comparison};
-use region::{Mark, Ref, tag};
-
-/// What a rule that is being tried needs to know.
-#[derive(Clone, Copy)]
-pub(super) struct Trying {
-    pub(super) group: u32,
-    /// The candidates, and the place of the next one; `u32::MAX` when there is none.
-    pub(super) list: u32,
-    pub(super) next: u32,
-    pub(super) trail: usize,
-    pub(super) heap: Mark,
-    pub(super) foreign: usize,
-    /// Behind which place the call was made.
-    pub(super) from: Pc,
-    /// Its place in the list.
-    pub(super) place: u32,
-    /// Whether a rule before it has matched.
-    pub(super) matched: bool,
-}
-
-impl Trying {
-    /// Before the first call.
-    pub(super) fn nothing(heap: Mark) -> Self {
-        Self { group: 0, list: 0, next: NONE, trail: 0, heap, foreign: 0, from: 0, place: 0, matched: false }
-    }
-}
-
-/// No candidate is left.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// A small integer as a word of a slot, for what the machine itself keeps there.
-pub(super) fn raw(value: usize) -> Ref {
-    Ref::new(INTEGER, value as u32)
-}
+use region::{Ref, tag};
 
 impl Machine {
     #[inline]

@@ -13,13 +13,13 @@
 //! 5. Evaluation by a function type with variables goes by the schemes of the arguments as they stand. If a type is still open
 //!    then, for more than one that is to be evaluated, what they come to must agree as well ([`super::typed`]).
 
-use super::choices::is_lasting;
 use super::code::{Slot, TypeId};
 use super::notes::NotedTypes;
 use super::type_graph::{self, Graph};
 use super::type_table::{Scheme, TypeTable};
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM, plain};
+use super::words::is_lasting;
+use super::words::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM, plain};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;

@@ -5,11 +5,12 @@
 //! what it says in each of the ways, and the rules that are left are tried after it.
 
 use super::choices::{ChoiceKind, CollectedResult, Destination};
+use super::choices::{NONE, Trying};
 use super::code::{HEADER, NEXT_RULE, REDUCE, TypeId};
-use super::run::{NONE, Trying};
 use super::values::Scope;
 use super::{Halt, Running};
-use crate::interpreter::{Task, is_function};
+use crate::instructions::is_function;
+use crate::interpreter::Task;
 use crate::names;
 use rustc_hash::FxHashMap;
 use space::{Atom, Bindings, Rewrite, Solution, Unifier, Variable, rewrite, variables};

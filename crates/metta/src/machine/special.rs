@@ -3,14 +3,9 @@
 use super::Running;
 use crate::lowering::Form;
 use crate::names;
-use crate::stdlib::forms::{FORMS, special_form};
+use crate::stdlib::forms::special_form;
 use crate::types;
 use space::{Atom, Symbol};
-
-/// Whether a rule for this name changes a special form.
-pub(super) fn is_special(name: &str) -> bool {
-    FORMS.iter().any(|form| form.name == name || form.parts.iter().any(|(part, _)| *part == name))
-}
 
 impl Running<'_> {
     /// The special form that a call is, if it means what the library says.

@@ -7,50 +7,13 @@
 //!    that becomes an answer; only errors are collected.
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
-use super::code::{CHANGED, Code, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot};
-use super::run::raw;
+use super::choices::{Caller, Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination, Followed};
+use super::code::{CHANGED, Code, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot, Tabled};
 use super::values::Scope;
+use super::words::raw;
 use super::{Halt, Reason, Running};
 use crate::tables::{CallKey, CallState, RoundEnd};
 use region::Ref;
-use space::Variable;
-
-/// A reader of a table that is not complete: a choice whose alternatives are the answers from a place on.
-pub(super) struct Followed {
-    table: usize,
-    next: usize,
-    pub(super) caller: Caller,
-    pub(super) return_point: u32,
-}
-
-/// The variables of a call, and where they are.
-pub(super) struct Caller {
-    variables: Vec<Variable>,
-    pub(super) cells: Vec<Ref>,
-}
-
-impl Caller {
-    /// Those of the variables that the call has.
-    fn new(variables: Vec<Variable>, scope: &Scope) -> Self {
-        let cells: Vec<Ref> = variables.iter().map_while(|variable| scope.get(variable).copied()).collect();
-        Self { variables, cells }
-    }
-
-    fn scope(&self) -> Scope {
-        self.variables.iter().cloned().zip(self.cells.iter().copied()).collect()
-    }
-}
-
-/// What stands beside the code of a tabled function.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tabled {
-    /// Its code.
-    pub(super) body: Kind,
-    /// Where a result of the code goes, and the slot that says which collector is for it.
-    pub(super) return_point: u32,
-    begun: Slot,
-}
 
 impl Code {
     /// Makes the entry of a tabled function, whose code this is.

@@ -6,8 +6,8 @@
 
 use super::choices::{CollectedResult, CollectorPurpose, Destination};
 use super::code::Slot;
-use super::run::raw;
 use super::values::Scope;
+use super::words::raw;
 use super::{Halt, Running};
 use region::Ref;
 

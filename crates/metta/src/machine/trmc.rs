@@ -11,11 +11,13 @@
 //! The idea is tail recursion modulo cons (Friedman and Wise, 1975), the references reversed so that memory only ever refers
 //! to what is older.
 
-use super::choices::{Destination, lay_out};
+use super::alternatives::lay_out;
+use super::choices::Destination;
 use super::code::{
     ArgumentSource, Arguments, Data, DataSlot, Exclusive, Function, HEADER, HOLE, Kind, SOURCES_MAX, Slot,
 };
-use super::values::{Values, is_always_normal};
+use super::values::Values;
+use super::words::is_always_normal;
 use super::{Halt, Machine, Running, WORDS_PER_FRAME};
 use crate::interpreter::Task;
 use crate::names;

@@ -7,10 +7,10 @@
 
 use super::code::{Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
-use super::run::raw;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
+use super::words::raw;
+use super::words::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
 use super::{Halt, Running};
 use region::{Ref, tag};
 use space::Atom;

@@ -4,66 +4,19 @@
 //! special form changes. Rules and types are counted by the spaces that hold them ([`classify`]); the machine looks at the
 //! counts after everything that may have changed them.
 
-use super::choices::is_lasting;
+use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
 use super::code::TypeId;
 use super::notes::Notes;
-use super::values::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
+use super::values::Scope;
+use super::words::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_lasting};
 use super::{Machine, Running};
 use crate::names;
 use crate::operation::Operation;
 use crate::types;
 use region::{Ref, tag};
-use space::{Atom, Bindings, Grounded, SharedSpace, make_fresh};
+use space::{Atom, Bindings, SharedSpace, make_fresh};
 use std::borrow::Cow;
 use std::rc::Rc;
-
-/// A fact that no evaluation looks up.
-const FACT: usize = 0;
-/// A rule.
-const RULE: usize = 1;
-/// A type, a subtype, a rule of a special form, or what any lookup may match.
-const SHAPE: usize = 2;
-/// The type of an expression, `(: (two things) Pair)`: the head of the expression does not say it.
-const WHOLE_TYPE: usize = 3;
-/// What may change rules when it is evaluated.
-const CHANGER: usize = 4;
-/// A space inside a space, or an import.
-const NESTED: usize = 5;
-
-/// Of which class the adding or removing of an atom is.
-pub(crate) fn classify(atom: &Atom) -> usize {
-    if super::changing::may_change_rules(atom) {
-        return CHANGER;
-    }
-    match atom {
-        Atom::Variable(_) => SHAPE,
-        Atom::Grounded(Grounded::Space(_)) => NESTED,
-        Atom::Expression(_) => match atom.children() {
-            Some([Atom::Symbol(head), rest @ ..]) => match head.as_str() {
-                names::EQUAL => class_of_rule(rest.first()),
-                names::HAS_TYPE if matches!(rest.first(), Some(Atom::Expression(_))) => WHOLE_TYPE,
-                names::HAS_TYPE | names::SUBTYPE => SHAPE,
-                _ => FACT,
-            },
-            Some([Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)), ..]) => SHAPE,
-            _ => FACT,
-        },
-        Atom::Symbol(_) | Atom::Grounded(_) => FACT,
-    }
-}
-
-fn class_of_rule(call: Option<&Atom>) -> usize {
-    match call.map(|call| call.head().unwrap_or(call)) {
-        Some(Atom::Symbol(head)) if super::special::is_special(head.as_str()) => SHAPE,
-        Some(Atom::Variable(_)) => SHAPE,
-        _ => RULE,
-    }
-}
-
-/// The class of an expression with this head, if the head says it.
-pub(super) fn classify_head(head: &str) -> Option<usize> {
-    (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
-}
 
 /// How a call of a head is evaluated.
 #[derive(Clone, Debug)]
@@ -394,7 +347,7 @@ impl Running<'_> {
     /// Whether an expression with this value as its head is a tuple.
     pub(super) fn makes_a_tuple(&mut self, head: Ref, arity: usize) -> bool {
         match head.tag() {
-            SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped) && head != super::values::ERROR,
+            SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped) && head != super::words::ERROR,
             tag::VARIABLE | INTEGER | tag::NUMBER => true,
             tag::EXPRESSION | tag::MARKED | TERM => self.is_open(head),
             _ => false,

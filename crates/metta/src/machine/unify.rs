@@ -5,9 +5,11 @@
 //! 3. An expression whose children are in normal form is noted as in normal form too, under the number that rules stand at: as long as no
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
-use super::choices::{Destination, lay_out};
+use super::alternatives::lay_out;
+use super::choices::Destination;
 use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, ReturnPoint, Slot};
-use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_normal, is_small, plain};
+use super::values::{Looked, Scope};
+use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, is_always_normal, is_small, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};

@@ -2,7 +2,7 @@
 
 use super::text::print;
 use crate::effects::Effects;
-use crate::interpreter;
+use crate::instructions;
 use crate::modules::{ModuleError, TOP};
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
@@ -173,7 +173,7 @@ fn is_of_library(runner: &mut Runner, name: &str) -> bool {
         }
         _ => false,
     };
-    interpreter::is_instruction_name(name) || library.atoms(&mut runner.variables).iter().any(is_rule_of)
+    instructions::is_instruction_name(name) || library.atoms(&mut runner.variables).iter().any(is_rule_of)
 }
 
 fn bind(call: &mut Call<'_>) -> Outcome {

@@ -1,6 +1,5 @@
 //! Bodies: values, calls and construction of data.
 
-use super::forms::lowering_of;
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
 use crate::lowering::{Comparison, Form, Lowering};
@@ -8,9 +7,10 @@ use crate::machine::code::{
     ArgumentSource, Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED,
 };
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
-use crate::machine::values::{EMPTY, SYMBOL};
+use crate::machine::words::{EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
+use crate::operation::lowering_of;
 use region::Ref;
 use rustc_hash::FxHashMap;
 use space::{Atom, Variable};

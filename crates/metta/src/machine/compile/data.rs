@@ -9,7 +9,7 @@
 use super::{Compiler, Dest, Errors, Label, Later, State};
 use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot};
 use crate::machine::types::{Formal, HeadKind};
-use crate::machine::values::{COMPOUND, EMPTY, ERROR};
+use crate::machine::words::{COMPOUND, EMPTY, ERROR};
 use crate::names;
 use crate::operation::Operation;
 use region::{Ref, Stamp};

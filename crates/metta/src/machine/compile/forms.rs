@@ -8,16 +8,11 @@ use super::{Compiler, Dest, Errors, Fact, Label, Later};
 use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
 use crate::machine::code::{Guard, HEADER, Instruction, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
-use crate::machine::values::is_small;
+use crate::machine::words::is_small;
 use crate::names;
-use crate::operation::Operation;
+use crate::operation::lowering_of;
 use region::Ref;
 use space::Atom;
-
-/// What is made of a call whose head is this native function.
-pub(in crate::machine) fn lowering_of(atom: &Atom) -> Option<Lowering> {
-    Operation::of(atom).map(|operation| operation.spec().lowering)
-}
 
 /// What one side of `==` is.
 #[derive(Clone, Copy)]

@@ -6,16 +6,16 @@
 //! before the loop begins.
 
 use super::answers::OddAnswer;
-use super::forms::lowering_of;
 use super::{Compiler, Dest, Errors, Later};
-use crate::interpreter::is_instruction;
+use crate::instructions::is_instruction;
 use crate::lowering::{Form, Loop, Lowering};
 use crate::machine::code::{
     Guard, HEADER, Instruction, NO_FUNCTION, Part, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind};
-use crate::machine::values::small;
+use crate::machine::words::small;
 use crate::names;
+use crate::operation::lowering_of;
 use space::{Atom, Variable, variables};
 
 /// The parts of a loop's call.
@@ -370,7 +370,7 @@ impl Compiler<'_, '_> {
         }
         self.place(doubtful);
         let before = self.state.clone();
-        let first = super::super::run::raw(1);
+        let first = super::super::words::raw(1);
         self.emit_to(Instruction::MatchLeaf { slot: next + 1, leaf: first, or: 0 }, go_on);
         let children = made.call.children().expect("a loop is a call");
         for own in

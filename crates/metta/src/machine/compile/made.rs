@@ -11,7 +11,7 @@ use crate::machine::code::{
     Function, HEADER, Instruction, Kind, NO_FUNCTION, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind, Signature};
-use crate::machine::values::COMPOUND;
+use crate::machine::words::COMPOUND;
 use space::{Atom, Rewrite, Variable, rewrite, variables};
 use std::rc::Rc;
 

@@ -36,8 +36,8 @@ use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
 
-pub(super) use forms::{is_odd, lowering_of};
-pub(super) use groups::{is_plain_word, list_of};
+pub(super) use forms::is_odd;
+pub(super) use groups::list_of;
 
 /// Expressions nested deeper than this are not compiled.
 const DEPTH_MAX: usize = 100;
@@ -260,15 +260,15 @@ impl Running<'_> {
     fn kind_without_rules(&mut self, head: Ref, count: Slot) -> Kind {
         let name = self.m.values.symbol_of(head).clone();
         let call = Atom::expression(vec![Atom::Symbol(name); usize::from(count) + 1]);
-        if crate::interpreter::is_instruction(&call) { Kind::Interpreted } else { Kind::Constructor }
+        if crate::instructions::is_instruction(&call) { Kind::Interpreted } else { Kind::Constructor }
     }
 
     /// The rules of a head: for each its arguments and its body. `None` if one of them is not for the machine.
     pub(super) fn rules_of(&mut self, head: Ref, count: Slot) -> Option<Vec<(Vec<Atom>, Atom)>> {
-        if head.tag() != super::values::SYMBOL {
+        if head.tag() != super::words::SYMBOL {
             return None;
         }
-        let is_compound = head == super::values::COMPOUND;
+        let is_compound = head == super::words::COMPOUND;
         let source = &mut self.runner.variables;
         let head = match is_compound {
             true => Atom::Variable(source.fresh(names::asked())),
@@ -278,7 +278,7 @@ impl Running<'_> {
         let arguments = asked.iter().map(|variable| Atom::Variable(variable.clone()));
         let call = Atom::expression(std::iter::once(head).chain(arguments).collect::<Vec<_>>());
         // A name of the library that is missing is an error where no rule matches.
-        if crate::interpreter::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some() {
+        if crate::instructions::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some() {
             return None;
         }
         let body = source.fresh(names::asked());

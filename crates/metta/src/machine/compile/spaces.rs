@@ -42,7 +42,7 @@ impl Compiler<'_, '_> {
                 });
             }
             (Lowering::Query, [space, pattern, template], &[Some(formal), None, None])
-                if !crate::interpreter::is_function(template) =>
+                if !crate::instructions::is_function(template) =>
             {
                 self.make_ahead_of(space, Some(pattern), [template]);
                 let space = self.native_operand(space, formal);

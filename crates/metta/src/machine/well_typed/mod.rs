@@ -21,7 +21,7 @@ use super::code::{Guarded, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
 use super::schemes::ARITY_MAX;
 use super::type_table::Scheme;
 use super::types::HeadKind;
-use super::values::{FOREIGN, INTEGER, SYMBOL, TERM};
+use super::words::{FOREIGN, INTEGER, SYMBOL, TERM};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;
