@@ -23,8 +23,8 @@ impl Machine {
     /// Undoes bindings.
     #[inline]
     pub(super) fn undo_to(&mut self, length: usize) {
-        while self.trail.len() > length {
-            let variable = self.trail.pop().expect("the trail is longer");
+        while self.choices.trail.len() > length {
+            let variable = self.choices.trail.pop().expect("the trail is longer");
             self.values.heap.unbind(variable);
         }
     }
@@ -32,7 +32,7 @@ impl Machine {
     /// Binds a variable.
     #[inline]
     pub(super) fn bind(&mut self, variable: Ref, value: Ref) {
-        self.trail.push(variable);
+        self.choices.trail.push(variable);
         self.values.heap.bind(variable, value);
     }
 
@@ -47,47 +47,50 @@ impl Machine {
     pub(super) fn push_choice(&mut self, base: usize, top: usize, kind: ChoiceKind) {
         let heap = self.values.heap.mark(&self.values.region);
         let foreign = self.values.foreign.len();
-        let choice = Choice { frame_base: base, end: top, top, trail: self.trail.len(), heap, foreign, kind };
+        let choice = Choice { frame_base: base, end: top, top, trail: self.choices.trail.len(), heap, foreign, kind };
         self.push_made(choice);
     }
 
     fn push_made(&mut self, mut choice: Choice) {
-        choice.top = choice.top.max(self.protected);
-        self.protected = choice.top;
-        self.choices.push(choice);
+        choice.top = choice.top.max(self.choices.protected);
+        self.choices.protected = choice.top;
+        self.choices.stack.push(choice);
     }
 
     /// What collects the results of an expression that begins now.
     pub(super) fn collector(&self, purpose: CollectorPurpose, return_point: u32) -> Collector {
         let begun = self.values.heap.mark(&self.values.region);
-        Collector { purpose, return_point, results: Vec::new(), begun, floor: self.floor }
+        Collector { purpose, return_point, results: Vec::new(), begun, floor: self.choices.floor }
     }
 
     /// Takes the last choice away.
     pub(super) fn pop_choice(&mut self) -> Choice {
-        let choice = self.choices.pop().expect("there is a choice");
-        self.protected = self.choices.last().map_or(0, |choice| choice.top);
-        self.floor.choices = self.floor.choices.min(self.choices.len());
+        let choice = self.choices.stack.pop().expect("there is a choice");
+        self.choices.protected = self.choices.stack.last().map_or(0, |choice| choice.top);
+        self.choices.floor.choices = self.choices.floor.choices.min(self.choices.stack.len());
         choice
     }
 
     /// Returns to what was when the last choice was made. If one below it needs what is above its frame, that moves up.
     fn restore(&mut self) -> Result<(), Halt> {
-        let last = self.choices.len() - 1;
-        let choice = &self.choices[last];
+        let last = self.choices.stack.len() - 1;
+        let choice = &self.choices.stack[last];
         let (base, trail, heap, foreign) = (choice.frame_base, choice.trail, choice.heap, choice.foreign);
         self.undo_to(trail);
-        let (heap, foreign) =
-            if last < self.floor.choices { (self.floor.heap, self.floor.foreign) } else { (heap, foreign) };
+        let (heap, foreign) = if last < self.choices.floor.choices {
+            (self.choices.floor.heap, self.choices.floor.foreign)
+        } else {
+            (heap, foreign)
+        };
         self.values.heap.rewind(&mut self.values.region, heap);
-        self.found_same.forget();
+        self.rooms.found_same.forget();
         self.values.interned.forget();
         self.values.kept.forget();
         self.values.foreign.truncate(foreign);
-        self.frame_base = base;
-        let end = self.choices[last].end;
-        if last.checked_sub(1).is_some_and(|below| self.choices[below].top > end) {
-            self.move_up(end, self.slots_of(&self.choices[last].kind))?;
+        self.frames.base = base;
+        let end = self.choices.stack[last].end;
+        if last.checked_sub(1).is_some_and(|below| self.choices.stack[below].top > end) {
+            self.move_up(end, self.slots_of(&self.choices.stack[last].kind))?;
         }
         Ok(())
     }
@@ -112,27 +115,27 @@ impl Machine {
     /// Moves the frame at hand, which is needed up to this end, above what choices need; it has so many slots there.
     #[cold]
     pub(super) fn move_up(&mut self, end: usize, slots: usize) -> Result<(), Halt> {
-        let (from, to) = (self.frame_base, self.protected);
+        let (from, to) = (self.frames.base, self.choices.protected);
         self.ensure(to - from + slots.max(end - from))?;
-        self.stack.copy_within(from..end, to);
-        self.frame_base = to;
+        self.frames.stack.copy_within(from..end, to);
+        self.frames.base = to;
         Ok(())
     }
 
     /// The same for a frame that goes on at a return point, if a choice needs what it would write over.
     #[inline]
     pub(super) fn own_at(&mut self, return_point: u32) -> Result<(), Halt> {
-        if self.frame_base >= self.protected {
+        if self.frames.base >= self.choices.protected {
             return Ok(());
         }
-        self.move_up(self.frame_end(self.frame_base, return_point), usize::from(self.return_point(return_point).slots))
+        self.move_up(self.frame_end(self.frames.base, return_point), usize::from(self.return_point(return_point).slots))
     }
 
     /// The end of the frame at hand as far as a return point needs it.
     pub(super) fn frame_end(&self, base: usize, return_point: u32) -> usize {
         let return_point = self.return_point(return_point);
         let slots = match self.code.instructions[return_point.pc as usize] {
-            Instruction::Child { .. } => evaluate::slots_of_whole_tuple(self.stack[base + HEADER]),
+            Instruction::Child { .. } => evaluate::slots_of_whole_tuple(self.frames.stack[base + HEADER]),
             _ => usize::from(return_point.at),
         };
         base + HEADER + slots
@@ -148,7 +151,8 @@ impl Machine {
     /// Keeps all memory that is in use now.
     fn raise_floor(&mut self) {
         let heap = self.values.heap.mark(&self.values.region);
-        self.floor = MemoryFloor { choices: self.choices.len(), heap, foreign: self.values.foreign.len() };
+        self.choices.floor =
+            MemoryFloor { choices: self.choices.stack.len(), heap, foreign: self.values.foreign.len() };
     }
 }
 
@@ -156,11 +160,11 @@ impl Running<'_> {
     /// Tries the next alternative.
     pub(super) fn fail(&mut self) -> Result<(), Halt> {
         loop {
-            if self.m.choices.is_empty() {
+            if self.m.choices.stack.is_empty() {
                 return Err(Reason::Complete.into());
             }
             self.m.restore()?;
-            let last = self.m.choices.last_mut().expect("there is a choice");
+            let last = self.m.choices.stack.last_mut().expect("there is a choice");
             match &mut last.kind {
                 ChoiceKind::Rules { group, list, next, from, noted } => {
                     let (group, list, next, from, noted) = (*group, *list, *next, *from, *noted);
@@ -210,7 +214,7 @@ impl Running<'_> {
         match to {
             Destination::Frame => {
                 // Not here: the next result might be tried from within, and so on, on the native stack.
-                (self.m.acc, self.m.pc) = (gathered.value, ESCAPE);
+                (self.m.frames.acc, self.m.frames.pc) = (gathered.value, ESCAPE);
                 Ok(())
             }
             Destination::ReturnPoint(return_point) => self.resume(return_point, gathered.value),
@@ -229,7 +233,7 @@ impl Running<'_> {
             _ => {
                 let mut results = results.into_iter();
                 let first = results.next().expect("there are several");
-                let base = self.m.frame_base;
+                let base = self.m.frames.base;
                 let top = match to {
                     Destination::Frame => base + HEADER,
                     Destination::ReturnPoint(return_point) | Destination::Slot(return_point) => {
@@ -250,14 +254,14 @@ impl Running<'_> {
             _ => {}
         }
         let level = level as usize;
-        if !matches!(self.m.choices.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
-            let oldest = &self.m.choices[level];
+        if !matches!(self.m.choices.stack.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
+            let oldest = &self.m.choices.stack[level];
             let (trail, heap, foreign) = (oldest.trail, oldest.heap, oldest.foreign);
             let base = base as usize;
-            let below = level.checked_sub(1).map_or(0, |below| self.m.choices[below].top);
+            let below = level.checked_sub(1).map_or(0, |below| self.m.choices.stack[below].top);
             let end = self.m.frame_end(base, return_point);
             let top = end.max(below);
-            let floor = self.m.floor;
+            let floor = self.m.choices.floor;
             let collector = Collector {
                 purpose: CollectorPurpose::Expression,
                 return_point,
@@ -266,14 +270,14 @@ impl Running<'_> {
                 floor,
             };
             let kind = ChoiceKind::Collector(Box::new(collector));
-            self.m.choices.insert(level, Choice { frame_base: base, end, top, trail, heap, foreign, kind });
+            self.m.choices.stack.insert(level, Choice { frame_base: base, end, top, trail, heap, foreign, kind });
             // The frame may have moved up above choices that were left for later.
-            for above in &mut self.m.choices[level + 1..] {
+            for above in &mut self.m.choices.stack[level + 1..] {
                 above.top = above.top.max(top);
             }
-            self.m.protected = self.m.protected.max(top);
-            if self.m.floor.choices > level {
-                self.m.floor.choices += 1;
+            self.m.choices.protected = self.m.choices.protected.max(top);
+            if self.m.choices.floor.choices > level {
+                self.m.choices.floor.choices += 1;
             }
         }
         self.keep(value, level)?;
@@ -282,13 +286,13 @@ impl Running<'_> {
 
     /// Adds a result to a collector.
     fn keep(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
-        let Choice { trail, kind: ChoiceKind::Collector(collector), .. } = &self.m.choices[level] else {
+        let Choice { trail, kind: ChoiceKind::Collector(collector), .. } = &self.m.choices.stack[level] else {
             unreachable!("it is a collector")
         };
         let (trail, begun) = (*trail, collector.begun);
         let mut bound = Vec::new();
-        for place in trail..self.m.trail.len() {
-            let variable = self.m.trail[place];
+        for place in trail..self.m.choices.trail.len() {
+            let variable = self.m.choices.trail[place];
             if self.m.values.heap.precedes(variable, &self.m.values.region, begun) {
                 let value = self.m.values.heap.walk(variable);
                 bound.push((variable, self.resolve(value)?));
@@ -298,7 +302,7 @@ impl Running<'_> {
         if !(bound.is_empty() && is_lasting(value)) {
             self.m.raise_floor();
         }
-        let ChoiceKind::Collector(collector) = &mut self.m.choices[level].kind else {
+        let ChoiceKind::Collector(collector) = &mut self.m.choices.stack[level].kind else {
             unreachable!("it is a collector")
         };
         collector.results.push(CollectedResult { value, bound });
@@ -307,12 +311,12 @@ impl Running<'_> {
 
     /// Completes the collector on top; says whether the evaluation goes on from it.
     fn complete(&mut self) -> Result<bool, Halt> {
-        let choice = self.m.choices.pop().expect("a collector is on top");
-        self.m.protected = self.m.choices.last().map_or(0, |choice| choice.top);
+        let choice = self.m.choices.stack.pop().expect("a collector is on top");
+        self.m.choices.protected = self.m.choices.stack.last().map_or(0, |choice| choice.top);
         let ChoiceKind::Collector(collector) = choice.kind else { unreachable!("it is a collector") };
         let Collector { purpose, return_point, mut results, floor, .. } = *collector;
-        self.m.floor = floor;
-        self.m.floor.choices = self.m.floor.choices.min(self.m.choices.len());
+        self.m.choices.floor = floor;
+        self.m.choices.floor.choices = self.m.choices.floor.choices.min(self.m.choices.stack.len());
         self.drop_needless_errors(&mut results);
         match purpose {
             CollectorPurpose::List => {
@@ -341,7 +345,7 @@ impl Running<'_> {
     pub(super) fn resume_raw(&mut self, return_point: u32, value: Ref) {
         let (pc, dst) = (self.m.return_point(return_point).pc, self.m.return_point(return_point).dst);
         self.m.set_slot(dst, value);
-        self.m.pc = pc;
+        self.m.frames.pc = pc;
     }
 
     /// Each child of a list is an alternative.
@@ -356,7 +360,7 @@ impl Running<'_> {
             return self.fail();
         }
         if length > 1 {
-            let base = self.m.frame_base;
+            let base = self.m.frames.base;
             let top = self.m.frame_end(base, return_point);
             self.m.push_choice(base, top, ChoiceKind::Children { list, next: 1, return_point });
         }
@@ -367,7 +371,7 @@ impl Running<'_> {
 
     /// Begins to collect results.
     pub(super) fn collect(&mut self, slot: Slot, return_point: u32, subjects: bool) -> Result<(), Halt> {
-        let level = raw(self.m.choices.len());
+        let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
         let purpose = if subjects { CollectorPurpose::Subjects } else { CollectorPurpose::List };
         self.begin_collecting(purpose, return_point)
@@ -376,7 +380,7 @@ impl Running<'_> {
     /// Collects the results of what follows, for a return point of the frame at hand.
     pub(super) fn begin_collecting(&mut self, purpose: CollectorPurpose, return_point: u32) -> Result<(), Halt> {
         let collector = self.m.collector(purpose, return_point);
-        let base = self.m.frame_base;
+        let base = self.m.frames.base;
         let top = self.m.frame_end(base, return_point);
         self.m.push_choice(base, top, ChoiceKind::Collector(Box::new(collector)));
         Ok(())
@@ -389,8 +393,10 @@ impl Running<'_> {
         if value == EMPTY {
             return self.fail();
         }
-        let is_last = self.m.choices.len() == level + 1;
-        let ChoiceKind::Collector(collector) = &self.m.choices[level].kind else { unreachable!("it is a collector") };
+        let is_last = self.m.choices.stack.len() == level + 1;
+        let ChoiceKind::Collector(collector) = &self.m.choices.stack[level].kind else {
+            unreachable!("it is a collector")
+        };
         if is_last && collector.results.is_empty() && collector.purpose == CollectorPurpose::Subjects {
             // The only one: what it has bound stays bound.
             let return_point = collector.return_point;
@@ -410,10 +416,10 @@ impl Running<'_> {
     pub(super) fn enter_group(&mut self, group: u32) -> Result<(), Halt> {
         let list = self.list_for(group);
         match self.m.candidate(group, list, 0) {
-            Some(first) => self.try_rule(group, list, first, (self.m.pc, false)),
+            Some(first) => self.try_rule(group, list, first, (self.m.frames.pc, false)),
             None => {
                 let function = self.m.code.groups[group as usize].function;
-                self.give_unreduced(function, self.m.pc)
+                self.give_unreduced(function, self.m.frames.pc)
             }
         }
     }
@@ -436,13 +442,13 @@ impl Running<'_> {
         let Some(key) = key else { return self.enter_group(group) };
         let Some(case) = cases.iter().find(|case| case.key == key) else {
             let function = m.code.groups[group as usize].function;
-            return self.give_unreduced(function, self.m.pc);
+            return self.give_unreduced(function, self.m.frames.pc);
         };
-        m.pc = case.body;
+        m.frames.pc = case.body;
         if case.children > 0 {
-            let to = m.frame_base + HEADER + usize::from(case.dst);
+            let to = m.frames.base + HEADER + usize::from(case.dst);
             let count = usize::from(case.children);
-            lay_out(&mut m.stack[to..to + count], m.values.heap.children_from(value, 1, count));
+            lay_out(&mut m.frames.stack[to..to + count], m.values.heap.children_from(value, 1, count));
         }
         Ok(())
     }
@@ -467,7 +473,7 @@ impl Running<'_> {
 
     /// The head of the rule that is being tried does not match.
     pub(super) fn mismatch(&mut self) -> Result<(), Halt> {
-        let Trying { place, next, trail, .. } = self.m.trying;
+        let Trying { place, next, trail, .. } = self.m.choices.trying;
         self.m.undo_to(trail);
         if next == NONE {
             return self.no_rule();
@@ -475,18 +481,18 @@ impl Running<'_> {
         let Listed { goes_on, .. } = self.m.go_to_rule(next);
         // What the rule before it has taken apart is still in its slots.
         if goes_on.is_some_and(|slot| next == place + 1 && self.m.read(slot).is_expression()) {
-            self.m.pc += 1;
+            self.m.frames.pc += 1;
         }
         Ok(())
     }
 
     /// No rule is left: the call stands for itself, unless a rule has matched before.
     fn no_rule(&mut self) -> Result<(), Halt> {
-        if self.m.trying.matched {
+        if self.m.choices.trying.matched {
             return self.fail();
         }
-        let function = self.m.code.groups[self.m.trying.group as usize].function;
-        self.give_unreduced(function, self.m.trying.from)
+        let function = self.m.code.groups[self.m.choices.trying.group as usize].function;
+        self.give_unreduced(function, self.m.choices.trying.from)
     }
 
     /// Whether an argument of the frame at hand is a space that a rule looks into: where all have a variable, it is a value like
@@ -503,7 +509,7 @@ impl Running<'_> {
     /// The head of a rule has matched.
     #[inline]
     pub(super) fn commit(&mut self) -> Result<(), Halt> {
-        let Trying { group, list, next, trail, heap, foreign, from, .. } = self.m.trying;
+        let Trying { group, list, next, trail, heap, foreign, from, .. } = self.m.choices.trying;
         if next != NONE {
             if self.has_space_argument(group) {
                 // What further rules make of it, the interpreter knows; their results must be of one lookup.
@@ -515,10 +521,10 @@ impl Running<'_> {
             if are_facts {
                 self.m.leave_choices();
             }
-            let top = self.m.frame_base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
-            let noted = self.m.changed_states.len() as u32;
+            let top = self.m.frames.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
+            let noted = self.m.choices.changed_states.len() as u32;
             let kind = ChoiceKind::Rules { group, list, next, from, noted };
-            self.m.push_made(Choice { frame_base: self.m.frame_base, end: top, top, trail, heap, foreign, kind });
+            self.m.push_made(Choice { frame_base: self.m.frames.base, end: top, top, trail, heap, foreign, kind });
         }
         Ok(())
     }
@@ -543,25 +549,25 @@ impl Machine {
     /// Tries the rule at a place of a list; behind which place the call was made, and whether a rule has matched before.
     #[inline]
     pub(super) fn try_place(&mut self, group: u32, list: u32, place: u32, (from, matched): (Pc, bool)) {
-        let trail = self.trail.len();
+        let trail = self.choices.trail.len();
         let heap = self.values.heap.mark(&self.values.region);
         let foreign = self.values.foreign.len();
-        self.trying = Trying { group, list, next: NONE, trail, heap, foreign, from, place, matched };
+        self.choices.trying = Trying { group, list, next: NONE, trail, heap, foreign, from, place, matched };
         self.go_to_rule(place);
     }
 
     /// Goes to the code of the rule at a place of the list that is being tried, and looks for the next that may match.
     #[inline(always)]
     fn go_to_rule(&mut self, place: u32) -> Listed {
-        let list = &self.code.groups[self.trying.group as usize].lists[self.trying.list as usize];
+        let list = &self.code.groups[self.choices.trying.group as usize].lists[self.choices.trying.list as usize];
         let found = list[place as usize];
         let is_last = place as usize + 1 == list.len();
-        self.pc = found.pc;
-        self.trying.place = place;
-        self.trying.next = match found.is_with_next {
+        self.frames.pc = found.pc;
+        self.choices.trying.place = place;
+        self.choices.trying.next = match found.is_with_next {
             true => place + 1,
             false if is_last => NONE,
-            false => self.candidate(self.trying.group, self.trying.list, place + 1).unwrap_or(NONE),
+            false => self.candidate(self.choices.trying.group, self.choices.trying.list, place + 1).unwrap_or(NONE),
         };
         found
     }

@@ -1,9 +1,49 @@
 //! The choices of the machine: what each keeps to return to.
 
 use super::code::Pc;
+use super::noted_states::ChangedStates;
 use super::values::Scope;
 use region::{Mark, Ref};
 use space::{Term, Variable};
+
+/// The alternatives that are left, and what is needed to go back to them.
+pub(super) struct Choices {
+    pub(super) stack: Vec<Choice>,
+    /// The variables that were bound, in order.
+    pub(super) trail: Vec<Ref>,
+    /// The end of what choices need of the stack of frames.
+    pub(super) protected: usize,
+    pub(super) floor: MemoryFloor,
+    pub(super) trying: Trying,
+    /// The variables of the tabled calls that are being evaluated.
+    pub(super) filling: Vec<Caller>,
+    pub(super) changed_states: ChangedStates,
+}
+
+impl Choices {
+    /// None, with all memory from a mark on free to be given back.
+    pub(super) fn new(heap: Mark) -> Self {
+        Self {
+            stack: Vec::new(),
+            trail: Vec::new(),
+            protected: 0,
+            floor: MemoryFloor::at(heap),
+            trying: Trying::nothing(heap),
+            filling: Vec::new(),
+            changed_states: ChangedStates::default(),
+        }
+    }
+
+    /// Forgets the evaluation before; the next one begins at a mark.
+    pub(super) fn reset(&mut self, heap: Mark) {
+        self.stack.clear();
+        self.trail.clear();
+        self.filling.clear();
+        self.changed_states.clear();
+        self.protected = 0;
+        self.floor = MemoryFloor::at(heap);
+    }
+}
 
 /// A choice.
 pub(super) struct Choice {
@@ -82,6 +122,13 @@ pub(super) struct MemoryFloor {
     pub(super) choices: usize,
     pub(super) heap: Mark,
     pub(super) foreign: usize,
+}
+
+impl MemoryFloor {
+    /// Before the first choice.
+    pub(super) fn at(heap: Mark) -> Self {
+        Self { choices: 0, heap, foreign: 0 }
+    }
 }
 
 /// Answers that are rows, while they are gone through.

@@ -9,7 +9,7 @@ use super::pieces::Pieces;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
-use space::{Atom, Plan, Symbol, Variable};
+use space::{Atom, Plan, SharedSpace, Symbol, Variable};
 use std::rc::Rc;
 
 /// A slot of a frame.
@@ -618,6 +618,21 @@ pub(super) struct Code {
     pub(super) spaces: FxHashMap<Pc, Pc>,
     /// What is known of the pieces that code was made in.
     pub(super) pieces: Pieces,
+    /// What rules stand at, and the same for types and special forms.
+    pub(super) version: u32,
+    pub(super) type_epoch: u32,
+    /// Whether rules may change while a form is evaluated: code looks for that then.
+    pub(super) is_exact: bool,
+    /// The list of facts that is entered by a link: its code is needed.
+    pub(super) entered: Option<u32>,
+    /// How many lists of facts are being compiled, one for the other.
+    pub(super) links: u32,
+    /// How often atoms of each class were added to what is watched, or removed.
+    pub(super) class_counts: [u64; space::CLASSES],
+    /// The version of the names of tabled functions that code was made for.
+    pub(super) tabling: u32,
+    /// The spaces whose rules code was made of.
+    pub(super) watched: Vec<SharedSpace>,
 }
 
 /// A function made for an expression: its arguments are the values of the variables.
@@ -663,7 +678,7 @@ pub(super) const CHANGED: Pc = 0;
 
 impl Code {
     pub(super) fn new() -> Self {
-        let mut code = Self::default();
+        let mut code = Self { version: 1, type_epoch: 1, ..Self::default() };
         code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.return_points.push(ReturnPoint {

@@ -128,12 +128,12 @@ impl Needed<'_> {
     fn frames(&mut self, mut base: usize) {
         while self.seen[base / 64] & 1 << (base % 64) == 0 {
             self.seen[base / 64] |= 1 << (base % 64);
-            let return_point = self.m.stack[base];
+            let return_point = self.m.frames.stack[base];
             if return_point == ANSWER {
                 return;
             }
             self.return_point(return_point);
-            base = self.m.stack[base + 1] as usize;
+            base = self.m.frames.stack[base + 1] as usize;
         }
     }
 
@@ -192,12 +192,12 @@ impl Running<'_> {
 impl Machine {
     /// The newest place that a frame or a choice goes on at.
     fn newest_needed(&self) -> Pc {
-        let mut needed = Needed { m: self, seen: vec![0; self.stack.len() / 64 + 1], newest: 0 };
-        needed.frames(self.frame_base);
-        if let Some(group) = self.entered {
+        let mut needed = Needed { m: self, seen: vec![0; self.frames.stack.len() / 64 + 1], newest: 0 };
+        needed.frames(self.frames.base);
+        if let Some(group) = self.code.entered {
             needed.group(group);
         }
-        for choice in &self.choices {
+        for choice in &self.choices.stack {
             needed.choice(&choice.kind);
             needed.frames(choice.frame_base);
         }

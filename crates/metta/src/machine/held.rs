@@ -28,7 +28,7 @@ impl Running<'_> {
         if self.m.read(flag) == TRUE {
             let value = self.m.read(slot);
             self.m.set_slot(dst, value);
-            self.m.pc += 1;
+            self.m.frames.pc += 1;
         }
     }
 

@@ -155,9 +155,9 @@ impl Running<'_> {
 
     /// What the interpreter has found, unless the evaluation ends with it.
     pub(super) fn accept_found(&mut self, found: TaskOutcome) -> Result<Vec<(Solution, Atom)>, Halt> {
-        self.m.interpreted += 1;
-        self.m.steps += found.steps;
-        self.m.depth_max = self.m.depth_max.max(found.depth_max);
+        self.m.counters.interpreted += 1;
+        self.m.counters.steps += found.steps;
+        self.m.counters.depth_max = self.m.counters.depth_max.max(found.depth_max);
         self.refresh();
         match (found.stop, found.limit) {
             (Some(stop), _) => Err(Reason::Stop(stop).into()),

@@ -89,7 +89,7 @@ impl Running<'_> {
 
     /// Makes a call whose head is no name, by the rules that match it, as the result of the frame at hand.
     pub(super) fn reduce_compound(&mut self, call: Ref, changed: bool, type_id: TypeId) -> Result<(), Halt> {
-        self.m.steps += 1;
+        self.m.counters.steps += 1;
         let mut scope = Scope::default();
         let atom = self.m.values.store(call, &mut scope, &mut self.runner.variables)?;
         let is_open = instructions::has_variable_head(&atom);
@@ -112,7 +112,7 @@ impl Running<'_> {
     /// Evaluates each of the answers of a call, as results of the frame at hand.
     fn go_on_with_answers(&mut self, answers: Vec<CollectedResult>, type_id: TypeId) -> Result<(), Halt> {
         self.m.own_frame(SLOTS)?;
-        let is_raw = type_id == self.m.atom_type;
+        let is_raw = type_id == self.m.type_cache.atom_type;
         let return_point = self.m.code.answer_return_point(type_id, is_raw);
         self.deliver_all(answers, Destination::ReturnPoint(return_point))
     }

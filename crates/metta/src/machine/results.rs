@@ -29,7 +29,7 @@ impl Running<'_> {
     /// The results of the whole, and what its outermost expression has found so far.
     pub(super) fn found_so_far(&self) -> Vec<Ref> {
         let mut found = self.results.clone();
-        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first()
+        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.first()
             && collector.return_point == ANSWER
         {
             found.extend(collector.results.iter().map(|gathered| gathered.value));

@@ -85,10 +85,10 @@ impl Running<'_> {
         let Some(space) = self.m.values.space_of(space).filter(|space| !space.is_frozen()).cloned() else {
             return false;
         };
-        let mut row = std::mem::take(&mut self.m.row);
+        let mut row = std::mem::take(&mut self.m.rooms.row);
         let values = &mut self.m.values;
         let added = space.add_row(class, &mut row, |terms, row| values.intern_row(value, terms, row).is_some());
-        self.m.row = row;
+        self.m.rooms.row = row;
         added
     }
 }

@@ -13,7 +13,7 @@ use region::Ref;
 
 impl Running<'_> {
     pub(super) fn transact(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
-        let level = raw(self.m.choices.len());
+        let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
         let depth = self.runner.open_transaction();
         self.begin_collecting(CollectorPurpose::Transaction(depth), return_point)

@@ -32,7 +32,7 @@ impl Compiler<'_, '_> {
     pub(super) fn capture(&mut self, atom: &Atom, goal: &Atom, type_id: u16, dest: Dest) -> bool {
         let Some(operation) = atom.head().and_then(Operation::of) else { return false };
         let space = self.run.runner.module(operation.home()).space.clone();
-        let atom_type = self.run.m.atom_type;
+        let atom_type = self.run.m.type_cache.atom_type;
         if !space.is_same(&self.run.space) || !self.run.agrees_statically(atom_type, type_id) {
             return false;
         }
@@ -47,7 +47,7 @@ impl Compiler<'_, '_> {
 
     /// `(transaction goal)`; says whether it could be compiled.
     pub(super) fn transaction(&mut self, atom: &Atom, goal: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let atom_type = self.run.m.atom_type;
+        let atom_type = self.run.m.type_cache.atom_type;
         if !self.run.agrees_statically(atom_type, type_id) {
             return false;
         }

@@ -54,7 +54,7 @@ impl Compiler<'_, '_> {
     pub(super) fn function_body(&mut self, count: usize, body: &Atom, type_id: TypeId) {
         let call = self.own_call(count);
         let function = self.function;
-        if !self.run.m.is_exact {
+        if !self.run.m.code.is_exact {
             let slot = self.run_function(body, call);
             self.emit(Instruction::Leave { slot, type_id, call, function });
             return;
@@ -362,7 +362,7 @@ impl Compiler<'_, '_> {
             Atom::Symbol(_) if is_instruction(call) => self.minimal(call, out),
             Atom::Symbol(name)
                 if name.as_str() == "collapse"
-                    && !(self.run.m.is_exact && self.state.is_stale)
+                    && !(self.run.m.code.is_exact && self.state.is_stale)
                     && self.run.is_special_form("collapse", arguments.len()) =>
             {
                 let dst = self.slot_for(out);
@@ -643,7 +643,7 @@ impl Compiler<'_, '_> {
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let before = self.state.clone();
-        if type_id == self.run.m.atom_type {
+        if type_id == self.run.m.type_cache.atom_type {
             self.as_it_stands(goal, dst);
         } else {
             self.argument(goal, type_id, dst);

@@ -231,7 +231,7 @@ impl Running<'_> {
             },
             None => (Kind::Interpreted, usize::from(count)),
         };
-        let version = self.m.version;
+        let version = self.m.code.version;
         let found = &mut self.m.code.functions[function as usize];
         (found.kind, found.slots, found.version) = (kind, slots.max(usize::from(count)), version);
         self.end_piece();
@@ -251,7 +251,7 @@ impl Running<'_> {
 
     /// What is compiled for a link belongs to the piece that links to it.
     fn end_piece(&mut self) {
-        if self.m.links == 0 {
+        if self.m.code.links == 0 {
             self.m.code.end_piece();
         }
     }
@@ -340,7 +340,7 @@ impl Running<'_> {
             let goes_on = compiled.last().and_then(|before: &RuleCode| self.m.code.taken_apart_alike(before.pc, pc));
             compiled.push(RuleCode { pc, keys, class, goes_on });
         }
-        let may_stand = self.m.is_exact && rules.iter().any(|(_, body)| groups::may_stand(body));
+        let may_stand = self.m.code.is_exact && rules.iter().any(|(_, body)| groups::may_stand(body));
         if is_single && is_plain && !may_stand {
             return (Kind::Rule(compiled[0].pc), slots);
         }
@@ -433,7 +433,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.body = self.here();
         self.unpacked = first_slot as Slot;
         // An alternative before may have changed what forms mean.
-        self.state.is_stale = is_one_of_many && self.run.m.is_exact;
+        self.state.is_stale = is_one_of_many && self.run.m.code.is_exact;
         self.library_code(arguments.len(), type_id);
         match body {
             Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {

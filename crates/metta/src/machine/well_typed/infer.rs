@@ -87,7 +87,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     fn same(&mut self, left: Node, right: Node) -> Option<()> {
-        self.graph.unify(left, right, &self.run.m.schemes.table).then_some(())
+        self.graph.unify(left, right, &self.run.m.type_cache.schemes.table).then_some(())
     }
 
     fn untyped(&mut self) -> Node {
@@ -175,7 +175,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         let callee = (leaf, arguments.len() as Slot);
         let function = self.run.only_type(head)?;
         self.calls.push(callee);
-        let is_hidden = self.run.m.well_typed.hidden.contains(&callee);
+        let is_hidden = self.run.m.type_cache.well_typed.hidden.contains(&callee);
         self.apply(&function, arguments, is_hidden)
     }
 
