@@ -1,7 +1,7 @@
 //! Metroon compared with peers, round by round.
 //!
 //! `metroon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]` runs the cases of a suite and writes
-//! `FOLDER/SUITE.json`; `cargo xtask bench` calls it, keeps the runs and renders the table. How times are taken is in
+//! `FOLDER/SUITE.json`, and the list of its cases as `FOLDER/SUITE.txt`; `cargo xtask bench` calls it, keeps both and renders the pages. How times are taken is in
 //! [`compare`]; each suite is a module with a function from a [`Plan`] to rows, and its line in [`SUITES`].
 #![forbid(unsafe_code)]
 
@@ -81,7 +81,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "journal", has_programs: false, run: journal::run },
     Suite { name: "metta", has_programs: true, run: metta::run },
     Suite { name: "proxy", has_programs: true, run: proxy::run },
-    Suite { name: "recall", has_programs: false, run: recall::run },
+    Suite { name: "recall", has_programs: true, run: recall::run },
     Suite { name: "region", has_programs: true, run: region::run },
     Suite { name: "space", has_programs: true, run: space::run },
 ];
@@ -127,7 +127,9 @@ fn run(suites: &[Suite], words: &[String]) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(&plan.scratch)?;
     let rows = (suite.run)(&plan);
     std::fs::remove_dir_all(&plan.scratch)?;
-    std::fs::write(folder.join(format!("{name}.json")), row::json(&rows?))?;
+    let rows = rows?;
+    std::fs::write(folder.join(format!("{name}.json")), row::json(&rows))?;
+    std::fs::write(folder.join(format!("{name}.txt")), row::names(&rows))?;
     Ok(())
 }
 

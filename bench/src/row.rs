@@ -1,4 +1,4 @@
-//! What a case comes to, and how it is written.
+//! The outcome of a case, and how it is written.
 //!
 //! A run is a JSON list with an object a line. `ours_ns` and `peer_ns` are medians over the rounds, in nanoseconds for all `n`
 //! operations of a round; where there is a `unit`, they are counts of that instead. `ratio` is the median over the rounds
@@ -55,6 +55,22 @@ fn number(figure: Option<f64>, digits: usize) -> String {
 pub(crate) fn json(rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().map(Row::json).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+/// The names of all cases with their peers, a line each, in the order of the rows. They do not depend on sizes or figures.
+pub(crate) fn names(rows: &[Row]) -> String {
+    let mut lines: Vec<String> = rows.iter().map(|row| format!("{}\t{}\n", row.case, row.peer)).collect();
+    // Some cases differ only by their notes.
+    lines.dedup();
+    lines.concat()
+}
+
+/// The lines of the list of cases that is kept of a suite.
+#[cfg(test)]
+pub(crate) fn kept_names(suite: &str) -> std::collections::BTreeSet<String> {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(suite).with_extension("txt");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    text.lines().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use super::edges::edges;
 
-/// What a program comes to.
+/// The answer of a program, and its operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) operations: u64,

@@ -65,7 +65,7 @@ fn measure(program: &Program, runners: &Runners<'_>, is_quick: bool) -> Rows {
     let mut sides = sides(program, runners, is_quick)?;
     // The round before the first is not counted: files, memory and processor are warm after it.
     for round in 0..=rounds {
-        // Who begins changes, so whatever else the machine does meets all.
+        // The side that begins changes, so that whatever else the machine does slows all alike.
         sides.rotate_left(1);
         for side in &mut sides {
             side.round(round > 0, limit)?;
@@ -132,7 +132,8 @@ fn in_prolog(
 fn row(program: &Program, ours: &Side, peer: &Side, rounds: usize) -> Row {
     let n = ours.operations();
     let of_all = |slopes: &[f64]| slopes.iter().map(|slope| slope * n as f64).collect::<Vec<f64>>();
-    let name = format!("{}, {}", program.sized(ours.large_size()), program.operation);
+    // As in every suite, a quick run has the names of a full one; the note says the sizes.
+    let name = case_name(program);
     let note = note(program, ours, peer);
     let (our_slopes, peer_slopes) = (ours.slopes().map(of_all), peer.slopes().map(of_all));
     if let (Some(ours), Some(theirs)) = (&our_slopes, &peer_slopes) {
@@ -142,6 +143,10 @@ fn row(program: &Program, ours: &Side, peer: &Side, rounds: usize) -> Row {
     eprintln!("{name:<40} no ratio: {note}");
     let [ours, peer_figure] = [our_slopes, peer_slopes].map(|slopes| slopes.map(compare::median));
     Row { suite: SUITE, case: name, n, ours, peer: peer.name, peer_figure, ratio: None, rounds, unit: None, note }
+}
+
+fn case_name(program: &Program) -> String {
+    format!("{}, {}", program.sized(program.full[1]), program.operation)
 }
 
 fn note(program: &Program, ours: &Side, peer: &Side) -> String {
@@ -155,4 +160,17 @@ fn note(program: &Program, ours: &Side, peer: &Side) -> String {
     parts.extend([ours, peer].into_iter().filter_map(Side::why_without_slopes));
     parts.retain(|part| !part.is_empty());
     parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::kept_names;
+
+    #[test]
+    fn the_list_of_cases_has_each_program_beside_each_peer() {
+        let peers = ["swipl", "swipl -O", "hyperon 0.2.6"];
+        let beside = |program| peers.map(|peer| format!("{}\t{peer}", case_name(program)));
+        assert_eq!(PROGRAMS.iter().flat_map(beside).collect::<std::collections::BTreeSet<_>>(), kept_names(SUITE));
+    }
 }

@@ -209,7 +209,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "stored",
         operation: "a number",
-        full: [&[500], &[2500]],
+        full: [&[1000], &[9000]],
         quick: [&[200], &[1500]],
         hyperon: [&[5], &[15]],
         note: "each number is the one before in (S …)",

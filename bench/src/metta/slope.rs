@@ -83,10 +83,6 @@ impl Side {
         self.large.count.answer
     }
 
-    pub(super) fn large_size(&self) -> &[u64] {
-        &self.large.size
-    }
-
     /// Nanoseconds an operation, round by round, if they are worth something.
     pub(super) fn slopes(&self) -> Option<&[f64]> {
         self.why_without_slopes().is_none().then_some(&self.slopes)

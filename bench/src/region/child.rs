@@ -14,6 +14,7 @@
 //! is never given back, and is what malloc hands out next. A program that does nothing but this meets no such hole.
 
 use super::Failure;
+use super::life::Many;
 use crate::row::{Ratio, Row};
 use crate::{Plan, Rows, Suite};
 use serde_json::Value;
@@ -30,56 +31,67 @@ pub(super) const SYSTEM: &str = "system";
 #[derive(Clone, Copy)]
 pub(super) struct State {
     pub(super) words: &'static str,
-    gives_back: bool,
     settings: &'static str,
 }
 
-/// As in a process that has just begun.
+/// As in a process that has just begun. Without large pages, of which this malloc would give back whole ones only: for rows whose
+/// memory is less than a heap asks large pages for.
 const GIVES_BACK: State = State {
     words: "malloc gives memory back",
-    gives_back: true,
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072",
 };
 
 /// The same, with large pages where they fit: a heap asks for them in large memory, so malloc does as well.
 const FRESH: State = State {
     words: "malloc gives memory back",
-    gives_back: true,
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072:glibc.malloc.hugetlb=1",
 };
 
-/// As in a process that has freed large pieces.
+/// As in a process that has freed large pieces; with large pages as well.
 const KEEPS: State = State {
     words: "malloc keeps memory",
-    gives_back: false,
-    settings: "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824",
+    settings: "glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=1073741824:glibc.malloc.hugetlb=1",
 };
 
 /// The processes of this program: the state of malloc in each, and its suite.
-const PROCESSES: [(State, Suite); 3] = [
+const PROCESSES: [(State, Suite); 4] = [
     (FRESH, Suite { name: "region-fresh", has_programs: false, run: fresh }),
-    (GIVES_BACK, Suite { name: "region-gives-back", has_programs: false, run: |plan| at_once(plan, GIVES_BACK) }),
-    (KEEPS, Suite { name: "region-keeps", has_programs: false, run: |plan| at_once(plan, KEEPS) }),
+    (GIVES_BACK, Suite { name: "region-gives-back", has_programs: false, run: gives_back }),
+    (FRESH, Suite { name: "region-gives-back-large", has_programs: false, run: gives_back_large }),
+    (KEEPS, Suite { name: "region-keeps", has_programs: false, run: keeps }),
 ];
 
 /// What those processes do.
-pub(crate) const SUITES: &[Suite] = &[PROCESSES[0].1, PROCESSES[1].1, PROCESSES[2].1];
+pub(crate) const SUITES: &[Suite] = &[PROCESSES[0].1, PROCESSES[1].1, PROCESSES[2].1, PROCESSES[3].1];
 
 /// Memory that is fresh in every round.
 fn fresh(plan: &Plan) -> Rows {
     super::allocate::many(plan)
 }
 
-/// Many arenas at once, and maps that are as large as many. Those out of pools come last of the arenas, since what a pool keeps
-/// may leave a hole; a map is a piece of its own.
-fn at_once(plan: &Plan, state: State) -> Rows {
-    let mut rows = super::life::anew_at_once(plan, state)?;
-    rows.extend(super::life::pooled_at_once(plan, state)?);
-    rows.extend(match state.gives_back {
-        true => super::modelled::anew_rows(plan)?,
-        false => super::modelled::again_rows(plan)?,
-    });
-    rows.extend(super::copies::large_rows(plan, state)?);
+fn gives_back(plan: &Plan) -> Rows {
+    let mut rows = at_once(plan, GIVES_BACK, &[Many::Small])?;
+    rows.extend(super::modelled::anew_rows(plan)?);
+    Ok(rows)
+}
+
+fn gives_back_large(plan: &Plan) -> Rows {
+    let mut rows = at_once(plan, FRESH, &[Many::Large])?;
+    rows.extend(super::copies::large_rows(plan, FRESH)?);
+    Ok(rows)
+}
+
+fn keeps(plan: &Plan) -> Rows {
+    let mut rows = at_once(plan, KEEPS, &[Many::Small, Many::Large])?;
+    rows.extend(super::modelled::again_rows(plan)?);
+    rows.extend(super::copies::large_rows(plan, KEEPS)?);
+    Ok(rows)
+}
+
+/// Many arenas at once. Those out of pools come last, since what a pool keeps may leave a hole.
+fn at_once(plan: &Plan, state: State, many: &[Many]) -> Rows {
+    let mut rows = super::life::anew_at_once(plan, state, many)?;
+    rows.extend(super::life::pooled_at_once(plan, state, many)?);
     Ok(rows)
 }
 

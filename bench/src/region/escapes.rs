@@ -30,10 +30,9 @@ pub(super) fn rows(plan: &Plan) -> Rows {
 
 fn splices(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
-    for (objects, batches) in [(1, 1_000), (1_000, 100), (100_000, 8)] {
-        let (batches, objects) =
-            (plan.scaled(batches), if objects == 100_000 { plan.scaled(objects) } else { objects });
-        let (name, n) = (&format!("splice, a region of {objects}"), batches * AT_ONCE as u64);
+    for (full, batches) in [(1, 1_000), (1_000, 100), (100_000, 8)] {
+        let (batches, objects) = (plan.scaled(batches), if full == 100_000 { plan.scaled(full) } else { full });
+        let (name, n) = (&format!("splice, a region of {full}"), batches * AT_ONCE as u64);
         let row = |peer, must, theirs: Filling<'_>| {
             let note = "16 bytes an object; a time is of a splice, of 16 regions that were filled in turn";
             Contest { name, n, peer, must, note }.run(plan, &mut spliced(batches, objects as u32), theirs)

@@ -47,7 +47,7 @@ impl Graph for Interleaved {
     }
 }
 
-/// The same layout without chunks: each expression is its length and its children, one behind the other.
+/// The same layout without chunks: each expression is its length and its children, one after the other.
 #[derive(Default)]
 pub(super) struct Words(pub(super) Vec<Ref>);
 

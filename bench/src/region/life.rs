@@ -64,13 +64,23 @@ struct AtOnce {
     name: String,
 }
 
-fn all_at_once(plan: &Plan, state: State) -> [AtOnce; 3] {
-    [(1_000, 1, 200), (1_000, 10, 100), (100_000, 1, 2)].map(|(regions, objects, repeats)| {
+/// How many regions are open at once: as much memory as a heap has huge pages for, or less.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Many {
+    Small,
+    Large,
+}
+
+fn all_at_once(plan: &Plan, state: State, many: &[Many]) -> Vec<AtOnce> {
+    let cases = [(Many::Small, 1_000, 1, 200), (Many::Small, 1_000, 10, 100), (Many::Large, 100_000, 1, 2)];
+    let wanted = cases.into_iter().filter(|case| many.contains(&case.0));
+    let named = wanted.map(|(_, regions, objects, repeats)| {
         let shape = Shape { regions, objects, repeats: plan.scaled(repeats) };
         let shape = if repeats == 2 { Shape { regions: plan.scaled(regions), repeats, ..shape } } else { shape };
         let plural = if objects == 1 { "" } else { "s" };
         AtOnce { shape, name: format!("{regions} live regions of {objects} object{plural}, {}", state.words) }
-    })
+    });
+    named.collect()
 }
 
 impl AtOnce {
@@ -83,13 +93,13 @@ impl AtOnce {
     }
 }
 
-pub(super) fn anew_at_once(plan: &Plan, state: State) -> Rows {
-    all_at_once(plan, state).iter().map(|case| case.row(plan, "bumpalo, new", 0)).collect()
+pub(super) fn anew_at_once(plan: &Plan, state: State, many: &[Many]) -> Rows {
+    all_at_once(plan, state, many).iter().map(|case| case.row(plan, "bumpalo, new", 0)).collect()
 }
 
-pub(super) fn pooled_at_once(plan: &Plan, state: State) -> Rows {
+pub(super) fn pooled_at_once(plan: &Plan, state: State, many: &[Many]) -> Rows {
     let mut rows = Vec::new();
-    for case in all_at_once(plan, state) {
+    for case in all_at_once(plan, state, many) {
         rows.push(case.row(plan, "bumpalo, pool of 32", POOLED)?);
         rows.push(case.row(plan, "bumpalo, pool of any size", usize::MAX)?);
     }

@@ -114,6 +114,8 @@ fn exact(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::{kept_names, names};
+    use std::collections::BTreeSet;
     use std::path::PathBuf;
 
     /// In the system that the report describes the command that ran all of them crashed.
@@ -130,5 +132,9 @@ mod tests {
         }
         assert!(rows.len() > 30);
         assert!(rows.iter().all(|row| row.suite == SUITE && (row.ratio.is_some() || row.unit.is_some())));
+        let names: BTreeSet<String> = names(&rows).lines().map(str::to_owned).collect();
+        let kept = kept_names(SUITE);
+        let different: Vec<_> = names.symmetric_difference(&kept).collect();
+        assert!(different.is_empty(), "{different:?}: `cargo xtask bench region --quick` writes the list anew");
     }
 }

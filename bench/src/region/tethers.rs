@@ -1,10 +1,10 @@
-//! Tethers: keeping what other threads may close, beside what people keep things with.
+//! Tethers: keeping what other threads may close, beside the usual means.
 //!
-//! A pair is a start and an end, and in between something is read: the same word of the same heap, which people who have no
-//! tethers put into an `Arc`. The owner keeps the region or the `Arc` for the whole row, so no end is the last one. Both sides
+//! A pair is a start and an end, and in between something is read: the same word of the same heap, which a program without
+//! tethers puts into an `Arc`. The owner keeps the region or the `Arc` for the whole row, so no end is the last one. Both sides
 //! take what they start from out of a black box, by reference.
 //!
-//! Prompt: whoever ends the last tether gives the memory back at once. Deferred: it is given back later, as an epoch does.
+//! Prompt: the thread that ends the last tether gives the memory back at once. Deferred: it is given back later, as an epoch does.
 
 use super::objects::{HEAD, NIL, value};
 use super::{Clock, Contest, Failure};
@@ -56,7 +56,7 @@ fn pairs(n: u64, mut pair: impl FnMut() -> Result<u64, Failure>) -> Result<Timed
     Ok(clock.done(sum))
 }
 
-/// What was frozen, for who keeps it with an `Arc`.
+/// What was frozen, kept with an `Arc`.
 struct Shared {
     heap: Heap,
     roots: Vec<Ref>,

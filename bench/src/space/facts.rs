@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// How many second arguments the edges have.
 pub(super) const TARGETS: u64 = 1_000;
-/// A prime that divides no number of edges used here: steps of it visit every edge, in an order that is no order.
+/// A prime that divides no number of edges used here: steps of it visit every edge, in no particular order.
 const STRIDE: u64 = 7_368_787;
 
 /// The number of the edge at a position.

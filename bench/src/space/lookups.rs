@@ -1,7 +1,7 @@
 //! Finding facts among a million through the API, beside a trie in this process: a fact that is known, and facts by their first
 //! argument. Patterns are made outside of the clock.
 
-use super::facts::{edge, number_at, trie_bytes};
+use super::facts::{TARGETS, edge, number_at, trie_bytes};
 use super::{Contest, PATHMAP, ROUNDS};
 use crate::compare::{Clock, Timed};
 use crate::{Plan, Rows};
@@ -49,6 +49,7 @@ fn in_process(plan: &Plan, space: &SharedSpace, edges: u64) -> Rows {
     let contest = |name, must, note| Contest { name, n: questions, peer: PATHMAP, must, rounds: ROUNDS, note };
     const KNOWN: &str =
         "whether a fact is there, given as an atom; both sides turn it into their own form inside the clock";
+    const UNKNOWN: &str = "the same of facts that are not there, with a name that no fact has";
     const IN_SNAPSHOT: &str = "the same, asked of a snapshot, which locks nothing, as the trie does not";
     const OPEN: &str = "(edge aI $x), the answer read; the trie descends to the prefix and reads what lies below";
     let mut in_bytes = |atom: &Atom| {
@@ -61,6 +62,12 @@ fn in_process(plan: &Plan, space: &SharedSpace, edges: u64) -> Rows {
         &mut || Ok(counted(&known, |atom| space.read(|space| space.contains(atom)))),
         &mut || Ok(counted(&known, &mut in_bytes)),
     )?;
+    let unknown: Vec<Atom> = (0..questions).map(unknown_edge).collect();
+    let has_unknown = contest("has fact, 1M, of unknown names", None, UNKNOWN).run(
+        plan,
+        &mut || Ok(counted(&unknown, |atom| space.read(|space| space.contains(atom)))),
+        &mut || Ok(counted(&unknown, &mut in_bytes)),
+    )?;
     let snapshot = space.snapshot();
     let in_snapshot = contest("has fact, 1M, in a snapshot", None, IN_SNAPSHOT).run(
         plan,
@@ -70,7 +77,13 @@ fn in_process(plan: &Plan, space: &SharedSpace, edges: u64) -> Rows {
     let point =
         contest("first argument bound, 1M", None, OPEN)
             .run(plan, &mut || Ok(asked(space, &open)), &mut || Ok(in_trie(&trie, &open)))?;
-    Ok(vec![has, in_snapshot, point])
+    Ok(vec![has, has_unknown, in_snapshot, point])
+}
+
+/// `(edge n7 b7)`, where no fact is about `n7`.
+fn unknown_edge(number: u64) -> Atom {
+    let name = |letter: char, number: u64| Atom::symbol(&format!("{letter}{number}"));
+    Atom::expression([Atom::symbol("edge"), name('n', number), name('b', number % TARGETS)])
 }
 
 /// How many of the facts are there.

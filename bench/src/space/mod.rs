@@ -3,7 +3,7 @@
 //! 1. [`facts`] says what is stored, in the form that each side takes.
 //! 2. [`report`], [`loads`], [`programs`], [`lookups`], [`stages`], [`readers`] and [`memory`] are the rows. A row is a [`Contest`], and whether its ratio is what
 //!    it must be stands in its note.
-//! 3. A peer that is no crate is a [`Worker`]: a process that measures itself, so that no side pays for the way to the other.
+//! 3. A peer that is not a crate is a [`Worker`]: a process that measures itself, so that no side pays for the way to the other.
 //! 4. Every result is consumed: the checksum is the sum of the lengths of the names found, and a side may compute it inside.
 //!
 //! Where a peer cannot do as many operations as ours in a round, it does the first of them; its time is scaled and the note says so.
@@ -142,6 +142,7 @@ impl Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::{kept_names, names};
     use std::path::PathBuf;
 
     #[test]
@@ -152,5 +153,9 @@ mod tests {
         rows.extend(lookups::rows(&plan).unwrap());
         assert!(rows.len() > 15);
         assert!(rows.iter().all(|row| row.suite == SUITE && row.ours.is_some()));
+        let kept = kept_names(SUITE);
+        for name in names(&rows).lines() {
+            assert!(kept.contains(name), "{name}: `cargo xtask bench space --quick` writes the list anew");
+        }
     }
 }

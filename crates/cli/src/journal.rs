@@ -22,6 +22,8 @@ const SHOWN_BYTES_MAX: usize = 48;
 const CHAIN_DIGITS: usize = 12;
 /// How many places of damage are listed.
 const DAMAGE_LISTED_MAX: usize = 20;
+/// What helps if the disk refuses to read.
+const UNREADABLE: &str = "check that the disk works, and that you may read the journal";
 /// How every segment's name ends.
 const SUFFIX: &str = ".segment";
 
@@ -238,7 +240,7 @@ fn verified(path: &Path) -> Result<(Found, Report), End> {
     let report = match verify(found.disk.clone()) {
         Ok(report) => report,
         Err(VerifyError::Empty) => return Err(no_journal(&found)),
-        Err(error) => return Err(fail(&format!("{}: {error}", found.name), "", End::Error)),
+        Err(error) => return Err(fail(&format!("{}: {error}", found.name), UNREADABLE, End::Error)),
     };
     if is_foreign(&found, &report) { Err(not_a_journal(&found)) } else { Ok((found, report)) }
 }
@@ -289,7 +291,10 @@ fn salvage_to(path: &Path, to: &Path) -> Ended {
                 End::Error,
             ));
         }
-        Err(error) => return Err(fail(&format!("{}: {error}", found.name), "", End::Error)),
+        Err(error) => {
+            let help = "check that you may read the damaged journal, and that the new one has room and may be written";
+            return Err(fail(&format!("{}: {error}", found.name), help, End::Error));
+        }
     };
     report_salvage(&salvaged, to)
 }
@@ -350,7 +355,7 @@ fn unreadable(found: &Found, error: ReadError) -> End {
         ReadError::NoSuchFrame { .. } => {
             fail(&format!("{name}: {error}"), "`metroon journal stats` counts the frames", End::Usage)
         }
-        other => fail(&format!("{name}: {other}"), "", End::Error),
+        other => fail(&format!("{name}: {other}"), UNREADABLE, End::Error),
     }
 }
 

@@ -304,7 +304,7 @@ fn stats(arguments: &StatsArguments) -> Ended {
     let report = view.report();
     let bytes = bytes_below(&arguments.directory).map_err(|error| {
         let message = format!("cannot read {}: {error}", arguments.directory.display());
-        fail(&message, "", End::Error)
+        fail(&message, "check that you may read every file in it", End::Error)
     })?;
     let state = format!("{:032x}", report.hash);
     let mut out = Out::new();

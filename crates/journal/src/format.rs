@@ -88,7 +88,7 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 pub(crate) const SLOTS_AT: [u64; 2] = [PAGE_BYTES, 2 * PAGE_BYTES];
 /// Where the frames of a segment begin.
 pub const FRAMES_AT: u64 = 3 * PAGE_BYTES;
-/// The longest payload of a frame. Longer things are cut by their owner, who can stream them better than a log can.
+/// The longest payload of a frame. The owner cuts longer things, since it can stream them better than a log can.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
 /// What a frame takes beside its payload.
 pub const FRAME_OVERHEAD_BYTES: u64 = (FRAME_HEADER_BYTES + Chain::BYTES) as u64;
@@ -155,18 +155,18 @@ impl Salt {
     }
 
     /// What a checksum over `bytes`, which lie at `offset`, must have started from.
-    fn behind(checksum: u32, offset: u64, bytes: &[u8]) -> Self {
+    fn recovered(checksum: u32, offset: u64, bytes: &[u8]) -> Self {
         Self(crc32c_before(crc32c_before(checksum, bytes), &offset.to_le_bytes()))
     }
 
     /// What the checksum of a slot at `place` started from, if it is one.
-    pub(crate) fn behind_slot(bytes: &[u8], place: u64) -> Option<Self> {
-        (bytes.len() >= SLOT_BYTES).then(|| Self::behind(u32_at(bytes, 60), place, &bytes[..60]))
+    pub(crate) fn of_slot(bytes: &[u8], place: u64) -> Option<Self> {
+        (bytes.len() >= SLOT_BYTES).then(|| Self::recovered(u32_at(bytes, 60), place, &bytes[..60]))
     }
 
     /// What the checksum of a frame's header at `offset` started from, if it is one.
-    pub(crate) fn behind_frame(bytes: &[u8], offset: u64) -> Option<Self> {
-        (bytes.len() >= FRAME_HEADER_BYTES).then(|| Self::behind(u32_at(bytes, 24), offset, &bytes[..24]))
+    pub(crate) fn of_frame(bytes: &[u8], offset: u64) -> Option<Self> {
+        (bytes.len() >= FRAME_HEADER_BYTES).then(|| Self::recovered(u32_at(bytes, 24), offset, &bytes[..24]))
     }
 }
 
@@ -321,7 +321,7 @@ impl FrameHeader {
         Ok(header)
     }
 
-    /// Whether bytes could be the header of some frame, told without a checksum: a quick look for those who search.
+    /// Whether bytes could be the header of some frame, told without a checksum: a quick look while searching.
     pub(crate) fn is_plausible(bytes: &[u8], offset: u64) -> bool {
         bytes[KIND_AT..8] == KIND_WORD
             && u32_at(bytes, 0) as usize <= FRAME_BYTES_MAX
@@ -444,13 +444,13 @@ mod tests {
     fn the_salt_can_be_told_from_what_it_protects() {
         let at = Mark::beginning(SEGMENT, Chain::genesis());
         let frame = frame(&at, b"payload");
-        assert_eq!(Salt::behind_frame(&frame, at.offset), Some(salt()));
-        assert_ne!(Salt::behind_frame(&frame, at.offset + 1), Some(salt()));
+        assert_eq!(Salt::of_frame(&frame, at.offset), Some(salt()));
+        assert_ne!(Salt::of_frame(&frame, at.offset + 1), Some(salt()));
         let beginning = encode_beginning(&Header { identity: Identity([1; 16]), segment: SEGMENT, chain: at.chain });
         for place in SLOTS_AT {
-            assert_eq!(Salt::behind_slot(&beginning[place as usize..], place), Some(salt()));
+            assert_eq!(Salt::of_slot(&beginning[place as usize..], place), Some(salt()));
         }
-        assert_eq!(Salt::behind_slot(b"short", SLOTS_AT[0]), None);
+        assert_eq!(Salt::of_slot(b"short", SLOTS_AT[0]), None);
     }
 
     #[test]

@@ -67,9 +67,9 @@ pub struct Progress {
 /// ```
 pub struct Journal {
     state: Mutex<State>,
-    /// Where those sleep whom a round serves, by turns for rounds with even and with odd numbers.
+    /// Where the threads of a round sleep until it ends; rounds with even and with odd numbers take turns.
     served: [Condvar; 2],
-    /// Where those sleep who want room in what is held back.
+    /// Where threads sleep until what is held back has room.
     room: Condvar,
     identity: Identity,
     buffer_bytes: usize,
@@ -346,7 +346,7 @@ impl Drop for Journal {
     }
 }
 
-/// Tells those who wait when a leader panics, so that they do not wait for ever.
+/// Wakes the threads that wait if a leader panics, so that they do not wait for ever.
 struct Watch<'a> {
     journal: &'a Journal,
 }

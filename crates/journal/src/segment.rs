@@ -240,9 +240,9 @@ pub(crate) fn read_slots(file: &NamedFile, salt: Salt, segment: u64) -> Result<S
 fn told_salt(file: &NamedFile) -> Result<Option<Salt>, Failure> {
     let mut told = Vec::new();
     for place in SLOTS_AT {
-        told.extend(Salt::behind_slot(&file.read(place, SLOT_BYTES)?, place));
+        told.extend(Salt::of_slot(&file.read(place, SLOT_BYTES)?, place));
     }
-    told.extend(Salt::behind_frame(&file.read(FRAMES_AT, FRAME_HEADER_BYTES)?, FRAMES_AT));
+    told.extend(Salt::of_frame(&file.read(FRAMES_AT, FRAME_HEADER_BYTES)?, FRAMES_AT));
     Ok(told.iter().copied().find(|salt| told.iter().filter(|other| *other == salt).count() > 1))
 }
 

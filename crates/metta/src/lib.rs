@@ -1,31 +1,33 @@
 //! The MeTTa language: what a program means.
 //!
-//! Text becomes a tree with diagnostics ([`syntax`]), the tree becomes atoms ([`Tokenizer`]), atoms are evaluated
-//! ([`interpreter`]) with their types ([`types`]) and the standard library ([`stdlib`]). A [`Runner`] holds the
-//! modules of a program and runs sources in them.
+//! Text becomes a tree with diagnostics ([`syntax`]), the tree becomes atoms ([`Tokenizer`]) of a [`Program`], atoms are evaluated
+//! (`evaluate`, and the two evaluators `interpreter` and `machine`) with their types ([`types`]) and the standard library
+//! ([`stdlib`]). A [`Runner`] runs the sources of a program.
 //!
 //! This crate does no input or output and reads no clock: whatever a program asks of the world goes through a
 //! [`World`].
 #![forbid(unsafe_code)]
 
 mod bundled;
+mod documentation;
 mod effects;
+mod environment;
+mod evaluate;
 mod instructions;
-pub mod interpreter;
+mod interpreter;
 mod limits;
 mod load;
 mod lowering;
 mod machine;
 mod memory;
 mod memory_world;
-mod modules;
 pub mod names;
 mod operation;
-mod outcome;
+mod program;
 mod random;
 mod reader;
-mod restore;
 mod runner;
+mod session;
 mod stated;
 pub mod stdlib;
 pub mod syntax;
@@ -36,7 +38,10 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
+pub use documentation::Documentation;
 pub use effects::Effects;
+pub use environment::{Environment, OpenFile, Refused, Stop};
+pub use evaluate::Evaluator;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
@@ -45,15 +50,17 @@ pub use load::{
 pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
 pub use machine::FrozenResults;
 pub use memory::{
-    Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Event, Known, Memory, MemoryError, NO_HISTORY,
-    Reason, SourceContent, SourceId, SourceText,
+    Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Known, Memory, MemoryError, NO_HISTORY,
+    SourceContent, SourceText,
 };
 pub use memory_world::{MemoryOutput, MemoryWorld};
-pub use modules::{ModuleError, ModuleId};
-pub use operation::{Call, Native, Operation, OperationSpec, Outcome, Stop};
+pub use operation::{Call, Native, Operation, OperationSpec, Outcome};
+pub use program::history::{Event, Reason, SourceId};
+pub use program::modules::{ModuleError, ModuleId};
+pub use program::{Program, RestoreError};
 pub use random::Generator;
 pub use reader::read_atom;
-pub use restore::RestoreError;
-pub use runner::{Evaluator, FormAnswer, OnAnswer, Run, RunEnd, Runner, Source, Statistics};
+pub use runner::{FormAnswer, OnAnswer, Runner};
+pub use session::{Run, RunEnd, Source, Statistics};
 pub use tokenizer::Tokenizer;
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

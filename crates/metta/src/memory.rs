@@ -1,14 +1,15 @@
 //! The memory of a run: it takes the run's commits, and answers questions about the past.
 //!
 //! A run is a sequence of transactions: each top-level `!` form with the plain forms before it, and what follows the
-//! last one. At the end of each, and wherever `(commit!)` or an outward effect asks for it, the [`Runner`] hands a
+//! last one. At the end of each, and wherever `(commit!)` or an outward effect asks for it, the [`Runner`](crate::Runner) hands a
 //! [`Commit`] to its [`Memory`]: what changed, in order, and why. A memory that keeps commits can give them back to a
 //! new runner, which then goes on where the old one ended.
 
 use crate::limits::Halted;
-use crate::modules::ModuleId;
-use crate::random::Generator;
-use crate::runner::Runner;
+use crate::program::Program;
+use crate::program::history::{Event, Reason, SourceId};
+use crate::program::modules::ModuleId;
+use crate::world::World;
 use space::{Atom, Changes, SharedSpace};
 use std::sync::Arc;
 
@@ -17,10 +18,6 @@ pub type MemoryError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What is said of the past of a run that keeps none.
 pub const NO_HISTORY: &str = "no history is kept of this run; name a knowledge base with --kb DIR";
-
-/// A source of a run, as numbered by the memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceId(pub u32);
 
 /// A text that begins to run.
 #[derive(Clone, Copy, Debug)]
@@ -95,95 +92,6 @@ pub enum CauseKind {
     Retraction,
 }
 
-/// Something that happened to a run beside changes of its spaces and states.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Event {
-    /// A space was made.
-    SpaceMade {
-        /// Its serial number.
-        serial: u64,
-    },
-    /// A state was made.
-    StateMade {
-        /// Its serial number.
-        serial: u64,
-        /// Its first content.
-        value: Atom,
-        /// Its type, `(StateMonad T)`.
-        type_atom: Atom,
-    },
-    /// A module was made.
-    ModuleMade {
-        /// The serial number of its space.
-        serial: u64,
-        /// Its path, `top:a:b`.
-        path: String,
-        /// Where its imports are looked for.
-        directory: String,
-        /// The file it was read from.
-        file: Option<String>,
-    },
-    /// A module got another name.
-    ModuleNamed {
-        /// The name, a path.
-        path: String,
-        /// The module.
-        module: ModuleId,
-    },
-    /// A module could not be loaded: its names are free again.
-    ModuleForgotten {
-        /// The module.
-        module: ModuleId,
-    },
-    /// A module's atoms answer queries of another.
-    Imported {
-        /// The importer.
-        into: ModuleId,
-        /// The imported.
-        from: ModuleId,
-    },
-    /// A word got a meaning.
-    Bound {
-        /// The module in whose sources.
-        module: ModuleId,
-        /// The word.
-        token: String,
-        /// Whether the word is a regular expression.
-        is_pattern: bool,
-        /// Its meaning.
-        atom: Atom,
-    },
-    /// The words of a module that comes with the program became known to another.
-    WordsImported {
-        /// The module whose sources know them now.
-        into: ModuleId,
-        /// The module that has them.
-        from: ModuleId,
-    },
-    /// A generator of random numbers was made, used or changed.
-    GeneratorSet {
-        /// Its number.
-        number: u64,
-        /// What it is now.
-        generator: Generator,
-    },
-    /// A setting was changed by `pragma!`.
-    Set {
-        /// Its name.
-        key: String,
-        /// Its value.
-        value: Atom,
-    },
-    /// A source that was edited no longer states an atom.
-    Unstated {
-        /// The source.
-        source: SourceId,
-        /// The atom.
-        atom: Atom,
-    },
-}
-
 /// What a run did since its last commit.
 #[derive(Debug, Default)]
 pub struct Commit {
@@ -218,28 +126,18 @@ pub enum CommitTrigger {
     EndOfSource,
 }
 
-/// Where an atom comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    /// The atom.
-    pub atom: Atom,
-    /// The commit that put it there.
-    pub epoch: u64,
-    /// The source whose form did.
-    pub origin: String,
-    /// The line of the form, from 1.
-    pub line: u32,
-    /// The column of the form, from 1.
-    pub column: u32,
-}
-
 /// What remembers a run.
 pub trait Memory {
     /// A source begins to run.
     ///
     /// # Errors
     /// What is known of it cannot be read, or the run is not the one that is remembered.
-    fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError>;
+    fn begin_source(
+        &mut self,
+        program: &mut Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, MemoryError>;
 
     /// What makes hashes of contents, if sources are known again by them.
     fn content_hasher(&self) -> Option<Box<dyn ContentHasher>> {
@@ -297,11 +195,11 @@ pub trait Memory {
     ///
     /// # Errors
     /// There is no such commit or space, or the past is not kept.
-    fn as_of(&mut self, runner: &mut Runner, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError>;
+    fn as_of(&mut self, program: &mut Program, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError>;
 
     /// Where the atoms of a space that match a pattern come from, in the order of the commits.
     ///
     /// # Errors
     /// The past is not kept.
-    fn why(&mut self, runner: &mut Runner, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError>;
+    fn why(&mut self, program: &mut Program, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError>;
 }

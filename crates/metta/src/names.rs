@@ -140,3 +140,8 @@ pub fn function_type(types: impl IntoIterator<Item = Atom>) -> Atom {
     let children: Vec<Atom> = std::iter::once(Atom::symbol(ARROW)).chain(types).collect();
     Atom::expression(children)
 }
+
+/// Why a value cannot be part of a knowledge base.
+pub(crate) fn not_durable(value: &Atom) -> String {
+    format!("{value} means something to this process only and cannot be kept in a knowledge base")
+}

@@ -1,19 +1,58 @@
 //! Native functions: operations that MeTTa programs call and Rust carries out.
 
 use crate::effects::Effects;
+use crate::environment::{Environment, Refused, Stop};
 use crate::limits::LimitReached;
 use crate::lowering::Lowering;
-use crate::modules::ModuleId;
-pub use crate::outcome::{Outcome, Stop};
-use crate::runner::Runner;
-use space::{Atom, Grounded, HostValue, SharedSpace, SharedState};
+use crate::program::modules::ModuleId;
+use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
 use std::any::Any;
 use std::sync::Arc;
 
+/// What a native function gives back.
+pub enum Outcome {
+    /// These results, each evaluated further as the function's type says; none is `Empty`.
+    Results(Vec<Atom>),
+    /// Results that bind variables.
+    Solutions(Vec<(Solution, Atom)>),
+    /// The function does not apply to these arguments: the call stays as it is.
+    NotReducible,
+    /// The call is an error, with this message.
+    Failure(Atom),
+    /// The run ends here.
+    Stop(Stop),
+}
+
+impl Outcome {
+    /// One result.
+    pub fn one(atom: impl Into<Atom>) -> Self {
+        Self::Results(vec![atom.into()])
+    }
+
+    /// The unit result, `()`.
+    pub fn unit() -> Self {
+        Self::Results(vec![Atom::unit()])
+    }
+
+    /// A failure whose message is a symbol of this text.
+    pub fn failure(message: impl AsRef<str>) -> Self {
+        Self::Failure(Atom::symbol(message.as_ref()))
+    }
+}
+
+impl From<Refused> for Outcome {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::InTransaction(message) => Self::failure(message),
+            Refused::Stop(stop) => Self::Stop(stop),
+        }
+    }
+}
+
 /// A call of a native function.
 pub struct Call<'a> {
-    /// The runner, which owns modules, settings and the world.
-    pub runner: &'a mut Runner,
+    /// What it may ask of the run.
+    pub environment: &'a mut dyn Environment,
     /// The head of the call: the function itself, as an atom.
     pub head: &'a Atom,
     /// The arguments.
@@ -31,13 +70,13 @@ impl<'a> Call<'a> {
     /// # Errors
     /// A limit is reached.
     pub fn look(&mut self, more: usize) -> Result<(), Outcome> {
-        let reached = self.runner.limits.reached_inside(&self.runner.form_steps, more);
+        let reached = self.environment.limit_reached(more);
         reached.map_or(Ok(()), |limit| Err(self.refuse(limit)))
     }
 
     /// Gives the call up since a limit is reached; it must have done nothing yet.
     pub(crate) fn refuse(&mut self, limit: LimitReached) -> Outcome {
-        self.runner.form_steps.refuse_act(limit);
+        self.environment.refuse_call(limit);
         Outcome::Stop(Stop::Limit(limit))
     }
 
@@ -178,11 +217,17 @@ impl Operation {
     }
 
     /// Calls it.
-    pub fn call(&self, runner: &mut Runner, head: &Atom, arguments: &[Atom], context: &SharedSpace) -> Outcome {
-        if let Some(limit) = runner.form_steps.act() {
+    pub fn call(
+        &self,
+        environment: &mut dyn Environment,
+        head: &Atom,
+        arguments: &[Atom],
+        context: &SharedSpace,
+    ) -> Outcome {
+        if let Some(limit) = environment.begin_call() {
             return Outcome::Stop(Stop::Limit(limit));
         }
-        let mut call = Call { runner, head, arguments, home: self.home, context };
+        let mut call = Call { environment, head, arguments, home: self.home, context };
         let elements: usize = arguments.iter().filter_map(Atom::children).map(<[Atom]>::len).sum();
         if elements >= LONG
             && let Err(refused) = call.look(elements * size_of::<Atom>())

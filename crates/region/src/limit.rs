@@ -88,7 +88,7 @@ impl fmt::Display for Full {
             }
             Limit::Reservation => write!(
                 f,
-                "the system does not let this process reserve {bytes} bytes of address space for a heap, which is no memory yet; \
+                "the system does not let this process reserve {bytes} bytes of address space for a heap (address space is not memory in use); \
                  raise the limit of address space (ulimit -v), set vm.overcommit_memory to 0 or 1, or have fewer heaps"
             ),
         }

@@ -30,7 +30,7 @@ pub struct Statistics {
     pub cells_left: u64,
     /// How often a region was joined to another one.
     pub splices: u64,
-    /// How often what was to outlive its region came to a region of this heap, by the way it went.
+    /// How often something left its region for another one of this heap, by the path that it took.
     pub escapes: Escapes,
     /// How often something was refused because a limit was reached.
     pub limit_failures: u64,
@@ -48,7 +48,7 @@ pub struct Escapes {
     pub copied_by_map: u64,
 }
 
-/// What a heap counts of what comes to it.
+/// What a heap counts of what is joined or copied into it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) splices: u64,

@@ -55,7 +55,7 @@ pub struct EscapeReport {
     pub cells_in_vain: u64,
 }
 
-/// What an attempt to copy came to.
+/// The outcome of an attempt to copy.
 pub(crate) enum CopyAttempt {
     Copied(EscapeReport),
     /// There was more to copy than was wanted, and nothing is left of the copy.
@@ -65,7 +65,7 @@ pub(crate) enum CopyAttempt {
 /// What a copy is made of, and where it remembers what went where.
 pub(crate) struct CopyJob<'r> {
     pub(crate) roots: &'r mut [Ref],
-    /// The most cells that it may come to.
+    /// The most cells that it may take.
     pub(crate) most: u64,
     /// Whether immediates of [`IMMEDIATE_3`](crate::tag::IMMEDIATE_3) were met.
     pub(crate) met_foreign: &'r Cell<bool>,
@@ -112,7 +112,7 @@ impl Heap {
             if let Ok(CopyAttempt::Copied(report)) = self.copy_some(roots, &from, cells, to, cells / SHARE_WITHIN) {
                 return Ok(self.left(from, report));
             }
-            // That a limit was reached means that it came to more.
+            // If a limit was reached, the copy would have taken more.
             self.chunks.failures = failures;
             in_vain = self.forwarding.cells_copied - copied;
         }
@@ -142,7 +142,7 @@ impl Heap {
         report
     }
 
-    /// Copies what roots lead to in a region of so many cells if it comes to at most so many.
+    /// Copies what roots lead to in a region of so many cells if the copy takes at most `most`.
     pub(crate) fn copy_some(
         &mut self,
         roots: &mut [Ref],

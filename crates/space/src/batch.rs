@@ -68,7 +68,7 @@ impl Batch {
         self.parts.push(RecordPart::Symbol);
     }
 
-    /// A number, a text or another rigid atom that is no expression, a part of an expression.
+    /// A number, a text or another rigid atom that is not an expression, a part of an expression.
     pub fn leaf(&mut self, atom: Atom) {
         self.leaves.push(atom);
         self.parts.push(RecordPart::Leaf);

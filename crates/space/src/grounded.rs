@@ -155,7 +155,7 @@ impl SharedState {
         Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value), log, is_frozen: AtomicBool::new(false) }))
     }
 
-    /// From now on nothing may change it: who could asks [`SharedState::is_frozen`] first.
+    /// From now on nothing may change it: callers that change states ask [`SharedState::is_frozen`] first.
     pub fn freeze(&self) {
         self.0.is_frozen.store(true, Ordering::Relaxed);
     }

@@ -4,7 +4,7 @@
 //! rows of interned terms ([`Terms`], [`Relation`]) and atoms with variables live in a discrimination tree
 //! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SharedSpace`] is the shared handle that
 //! programs hold. A [`Snapshot`] is what a space held at one moment, for other threads to read; an [`Appender`] adds
-//! much at once. A space is asked through one pipeline: a [`Plan`] is made of patterns and executed. Matching is two-sided unification
+//! much at once. All queries go through one pipeline: a [`Plan`] is made of patterns and executed. Matching is two-sided unification
 //! ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in which atoms leave a process.
 //!
 //! This crate knows nothing of evaluation, files or time.
@@ -48,7 +48,7 @@ pub use contents::Multiplicity;
 pub use grounded::{Grounded, HostValue, SharedState};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
-pub use query::{Answers, NO_TERM, PatternPart, Plan, ShouldStop, conjunction};
+pub use query::{Answers, Cursor, NO_TERM, PatternPart, Plan, ShouldStop, conjunction};
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
 pub use shared_space::{CLASSES, Classify};
@@ -56,5 +56,5 @@ pub use snapshot::Snapshot;
 pub use space::Space;
 pub use space_handle::SharedSpace;
 pub use stored::{Match, Stored};
-pub use term::{SharedTerms, Term, Terms};
+pub use term::{DictionaryReader, SharedTerms, Term, Terms};
 pub use unify::Unifier;

@@ -298,7 +298,7 @@ impl PatternTree {
                 PatternPart::Variable(_) | PatternPart::Parameter(_) | PatternPart::Any => {
                     return self.may_match_from(node, &parts[at..], terms);
                 }
-                // A snapshot knows fewer terms than who prepared the query.
+                // A snapshot knows fewer terms than the dictionary with which the query was prepared.
                 PatternPart::Key(key) if key.number() as usize >= terms.len() => return !edges.steps.is_empty(),
                 PatternPart::Open(length) => edges.steps.get(&Step::Open(*length as usize)),
                 PatternPart::Key(key) => match terms.atom(*key) {

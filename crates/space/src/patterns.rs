@@ -1,9 +1,9 @@
-//! The atoms of a space that are no rows (rules, mostly), in trees that snapshots share.
+//! The atoms of a space that are not rows (rules, mostly), in trees that snapshots share.
 //!
 //! Trees are what segments are to rows; see [`crate::Relation`]. The last one, the *head*, changes; the others are *sealed*.
 //!
 //! 1. A snapshot seals the head and shares all trees: no atom is copied.
-//! 2. The first atom that is added after it begins a new head. A sealed tree that nobody else has is taken back as the head. Of two
+//! 2. The first atom that is added after it begins a new head. A sealed tree that nothing else holds is taken back as the head. Of two
 //!    neighbours of which the older is at most twice as large as the younger, one is made. So a change after a snapshot costs
 //!    what it adds, and each atom is moved as often as the number of atoms has binary digits, at most.
 //! 3. Copies that come and go of an atom in a sealed tree are counted beside it. A tree of which more than half is gone is made anew.
@@ -69,7 +69,7 @@ impl Sealed {
         tree
     }
 
-    /// The tree itself with its copies as they are now, if nobody else has it, or else a copy.
+    /// The tree itself with its copies as they are now, if nothing else holds it, or else a copy.
     fn into_tree(self) -> PatternTree {
         let Self { tree, changed, live } = self;
         match Arc::try_unwrap(tree) {
@@ -160,7 +160,7 @@ impl Patterns {
         self.parts(|tree| tree.equals(stored)).map(|(_, found)| found.copies as usize).sum()
     }
 
-    /// The atoms that nobody else has, the trees being given up.
+    /// The atoms that nothing else holds, the trees being given up.
     pub(crate) fn into_atoms(self) -> impl Iterator<Item = Atom> {
         let sealed = self.sealed.into_iter().filter_map(|part| Arc::into_inner(part.tree));
         sealed.chain([self.head]).flat_map(PatternTree::into_atoms)
@@ -196,7 +196,7 @@ impl Patterns {
         self.sealed.iter().any(|part| part.tree.may_match(parts, terms)) || self.head.may_match(parts, terms)
     }
 
-    /// What is found in each tree, copies as they are now, with the place of the tree; that of the head is behind the others.
+    /// What is found in each tree, copies as they are now, with the place of the tree; that of the head comes last.
     fn parts<'a>(
         &'a self,
         find: impl Fn(&'a PatternTree) -> Vec<FoundPattern<'a>> + Copy,
@@ -224,7 +224,7 @@ impl Patterns {
         self.take_back();
     }
 
-    /// Makes the last sealed tree the head, if there is no other and nobody else has it.
+    /// Makes the last sealed tree the head, if there is no other and nothing else holds it.
     fn take_back(&mut self) {
         let is_own = |part: &Sealed| Arc::strong_count(&part.tree) == 1;
         if self.head.is_empty()

@@ -113,7 +113,7 @@ pub(crate) fn unmarked(atom: &Atom) -> Atom {
     if has_mark(atom) { replace_leaves(atom, Atom::clone) } else { atom.clone() }
 }
 
-/// The atom with each part that is no expression replaced; it carries no marks of an evaluator.
+/// The atom with each part that is not an expression replaced; it carries no marks of an evaluator.
 fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
     let mut open: Vec<(&Expression, Vec<Atom>)> = Vec::new();
     let mut current = atom;

@@ -1,7 +1,7 @@
 //! A space as programs hold it: a shared handle with a serial number and imports.
 //!
 //! Queries answer from the space itself and then from each imported space, whose own imports are not followed (the
-//! importer lists them all). A query holds a lock while it collects matches and never while another space is asked.
+//! importer lists them all). A query holds a lock while it collects matches, and never while it reads another space.
 
 use crate::append::Appender;
 use crate::atom::{Atom, Solution, VariableSource};
@@ -12,16 +12,16 @@ use crate::query::{Queried, ShouldStop, View};
 use crate::snapshot::Snapshot;
 use crate::solve::complete;
 use crate::space::Space;
-use crate::space_handle::{SharedSpace, SpaceContents};
+use crate::space_handle::{ChangeCounter, SharedSpace, SpaceContents};
 use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How many classes of changes a space counts.
 pub const CLASSES: usize = 6;
 
-/// Of many atoms so many are added or removed with the space locked: who wants a snapshot waits no longer than that takes.
+/// Of many atoms so many are added or removed while the space is locked: a snapshot waits no longer than that takes.
 const SLICE: usize = 128;
 
 /// Says of which class, below [`CLASSES`], the adding or removing of an atom is.
@@ -30,23 +30,25 @@ pub type Classify = fn(&Atom) -> usize;
 /// What the handles of a space share, with its imports or without.
 struct Content {
     space: RwLock<Space>,
-    /// Held by who waits for a snapshot, and passed before each change while somebody does: whoever changes a space again and
-    /// again, and so mostly holds it, lets others in.
+    /// A thread that waits for a snapshot holds it, and each change passes it meanwhile: so a thread that changes the space
+    /// again and again, and mostly holds it, lets others in.
     gate: Mutex<()>,
     waiting: AtomicU32,
     /// How often it changed, by classes that its owner tells apart: what was derived from it may still be right.
     changes: [AtomicU64; CLASSES],
     /// How often it changed, whatever the class.
-    version: AtomicU64,
+    version: Arc<ChangeCounter>,
     classify: Classify,
 }
 
-/// What is behind a handle.
+/// What a handle of a space leads to.
 struct LiveSpace {
+    /// The name of the view without imports, if it has another one.
+    bare_name: OnceLock<String>,
     content: Arc<Content>,
     imports: RwLock<Vec<SharedSpace>>,
     /// How often the list of imports has changed.
-    imports_version: AtomicU64,
+    imports_version: Arc<ChangeCounter>,
     log: ChangeLog,
 }
 
@@ -79,9 +81,17 @@ impl SharedSpace {
         Self::of_content(serial, name.into(), content, log)
     }
 
+    /// Gives a space, just made, a view without imports that prints under this name.
+    #[must_use]
+    pub fn with_bare_name(self, bare_name: impl Into<String>) -> Self {
+        let named = self.live().bare_name.set(bare_name.into());
+        assert!(named.is_ok(), "a space is given the name of its view once");
+        self
+    }
+
     fn of_content(serial: u64, name: String, content: Arc<Content>, log: ChangeLog) -> Self {
-        let (imports, imports_version) = Default::default();
-        Self::of(serial, name, LiveSpace { content, imports, imports_version, log })
+        let (bare_name, imports, imports_version) = Default::default();
+        Self::of(serial, name, LiveSpace { bare_name, content, imports, imports_version, log })
     }
 
     #[inline]
@@ -99,11 +109,11 @@ impl SharedSpace {
         self.write(Space::keep_hash_of_changes);
     }
 
-    /// A view of the same atoms without the imports: the space itself, if it is no module's.
+    /// A view of the same atoms without the imports, under the name that [`SharedSpace::with_bare_name`] gave it; the space itself,
+    /// if it has no such name.
     pub fn without_imports(&self) -> Self {
-        let name = self.name().strip_prefix("ModuleSpace(").and_then(|name| name.strip_suffix(')'));
-        let Some(name) = name.map(str::to_owned) else { return self.clone() };
-        let LiveSpace { content, log, .. } = self.live();
+        let LiveSpace { bare_name, content, log, .. } = self.live();
+        let Some(name) = bare_name.get().cloned() else { return self.clone() };
         let view = Self::of_content(self.serial(), name, Arc::clone(content), log.clone());
         if self.is_frozen() {
             view.freeze();
@@ -114,10 +124,11 @@ impl SharedSpace {
     /// Adds an atom.
     pub fn add(&self, atom: &Atom) {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        self.write(|space| space.add(atom));
-        self.count_change(atom);
-        if self.live().log.is_on() {
-            self.live().log.note_added(self, atom);
+        let live = self.live();
+        live.content.write(|space| space.add(atom));
+        live.count_classes((live.content.classify)(atom), 1);
+        if live.log.is_on() {
+            live.log.note_added(self, atom);
         }
     }
 
@@ -133,18 +144,18 @@ impl SharedSpace {
     }
 
     /// What it and its imports hold now, for reading on any thread while they go on changing. Constant time; it waits
-    /// while somebody changes one of them or interns terms. Many atoms are added and removed in slices, between which
+    /// while another thread changes one of them or interns terms. Many atoms are added and removed in slices, between which
     /// snapshots are taken, and so is a file that is loaded.
     pub fn snapshot(&self) -> Snapshot {
         loop {
-            let (version, imports) = (self.imports_version(), self.imports());
+            let (version, imports) = (self.imports_counter().get(), self.imports());
             if imports.is_empty() {
                 let _turn = self.live().content.take_turn();
                 return self.live().content.lock().snapshot();
             }
             let spaces: Vec<&Self> = std::iter::once(self).chain(&imports).collect();
             let snapshot = snapshot_of(&spaces);
-            if version == self.imports_version() {
+            if version == self.imports_counter().get() {
                 return snapshot;
             }
         }
@@ -177,13 +188,13 @@ impl SharedSpace {
         });
         for origin in origins {
             let counts = origin.changes().into_iter().enumerate().filter(|(_, count)| *count > 0);
-            counts.for_each(|(class, count)| self.count_classes(class, count));
+            counts.for_each(|(class, count)| self.live().count_classes(class, count));
         }
     }
 
     /// Adds many atoms: `work` is given what adds them, and holds the space locked. See [`Appender`].
     ///
-    /// It counts as one change of each class, since the classes of rows are not asked for.
+    /// It counts as one change of each class, since rows are not classified.
     pub fn append<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         let done = self.write(|space| {
@@ -191,11 +202,12 @@ impl SharedSpace {
             appender.noted = self.live().log.is_on().then_some(self);
             work(&mut appender)
         });
-        (0..CLASSES).for_each(|class| self.count_class(class));
+        let live = self.live();
+        (0..CLASSES).for_each(|class| live.count_classes(class, 1));
         done
     }
 
-    /// Adds atoms, as [`SharedSpace::add`] does each; gives how many there were. A snapshot of meanwhile has some of them.
+    /// Adds atoms, as [`SharedSpace::add`] does each; gives how many there were. A snapshot taken meanwhile has some of them.
     pub fn add_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         let (mut counts, mut added) = ([0_u64; CLASSES], SLICE);
@@ -210,11 +222,11 @@ impl SharedSpace {
             });
         }
         let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        changed.for_each(|(class, &count)| self.count_classes(class, count));
+        changed.for_each(|(class, &count)| self.live().count_classes(class, count));
         counts.iter().sum::<u64>() as usize
     }
 
-    /// Removes one copy of each of these atoms, as [`SharedSpace::remove`] does; gives how many there were. A snapshot of meanwhile
+    /// Removes one copy of each of these atoms, as [`SharedSpace::remove`] does; gives how many there were. A snapshot taken meanwhile
     /// lacks some of them.
     pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
@@ -248,7 +260,7 @@ impl SharedSpace {
         self.add_many(&rules)
     }
 
-    /// Each child that stands behind a prefix, with how often it does; see [`Space::children_after`]. Imports are not asked.
+    /// Each child that stands after a prefix, with how often it does; see [`Space::children_after`]. Imports do not count.
     pub fn children_after(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
         self.read(|space| space.children_after(prefix, source))
     }
@@ -258,11 +270,24 @@ impl SharedSpace {
         self.live().log.note_added_with(self, atom);
     }
 
-    /// Notes in the log that a row was added.
-    pub(crate) fn note_added_row(&self, row: &[Term]) {
-        if self.live().log.is_on() {
-            self.live().log.note_added_with(self, || self.read(|space| space.expression_of(row)));
+    /// Adds an expression of which `intern` makes the row of terms; says whether it was one. `class` is what its class of
+    /// changes is.
+    pub fn add_row(
+        &self,
+        class: usize,
+        row: &mut Vec<Term>,
+        intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool,
+    ) -> bool {
+        debug_assert!(!self.is_frozen(), "a frozen space is changed");
+        let live = self.live();
+        if !live.content.write(|space| space.add_row(row, intern)) {
+            return false;
         }
+        live.count_classes(class, 1);
+        if live.log.is_on() {
+            live.log.note_added_with(self, || self.read(|space| space.expression_of(row)));
+        }
+        true
     }
 
     /// The space itself, locked for reading, if that can be done at once.
@@ -277,27 +302,13 @@ impl SharedSpace {
 
     /// Changes the space itself, unnoted.
     pub(crate) fn write<T>(&self, change: impl FnOnce(&mut Space) -> T) -> T {
-        let Content { space, gate, waiting, .. } = &*self.live().content;
-        if waiting.load(Ordering::Relaxed) > 0 {
-            drop(gate.lock().expect("no panic at the gate"));
-        }
-        change(&mut space.write().expect("no panic while a space is locked"))
+        self.live().content.write(change)
     }
 
     /// Counts the adding or removing of an atom.
     pub(crate) fn count_change(&self, atom: &Atom) {
-        self.count_class((self.live().content.classify)(atom));
-    }
-
-    pub(crate) fn count_class(&self, class: usize) {
-        self.count_classes(class, 1);
-    }
-
-    /// Counts so many changes of a class.
-    fn count_classes(&self, class: usize, count: u64) {
-        self.live().content.changes[class].fetch_add(count, Ordering::Relaxed);
-        self.live().content.version.fetch_add(count, Ordering::Relaxed);
-        self.live().log.count();
+        let live = self.live();
+        live.count_classes((live.content.classify)(atom), 1);
     }
 
     /// How often it was changed so far, by class; a changed import counts as the last class.
@@ -307,18 +318,18 @@ impl SharedSpace {
 
     /// Counts a change of the list of imports.
     fn count_import(&self) {
-        self.live().imports_version.fetch_add(1, Ordering::Relaxed);
-        self.count_class(CLASSES - 1);
+        self.live().imports_version.add(1);
+        self.live().count_classes(CLASSES - 1, 1);
     }
 
     /// How often its own atoms have changed.
-    pub(crate) fn version(&self) -> u64 {
-        self.live().content.version.load(Ordering::Relaxed)
+    pub(crate) fn change_counter(&self) -> &Arc<ChangeCounter> {
+        &self.live().content.version
     }
 
     /// How often the list of its imports has changed.
-    pub(crate) fn imports_version(&self) -> u64 {
-        self.live().imports_version.load(Ordering::Relaxed)
+    pub(crate) fn imports_counter(&self) -> &Arc<ChangeCounter> {
+        &self.live().imports_version
     }
 
     /// How many atoms it holds itself, copies counted.
@@ -443,7 +454,23 @@ impl Drop for Turn<'_> {
     }
 }
 
+impl LiveSpace {
+    /// Counts so many changes of a class.
+    fn count_classes(&self, class: usize, count: u64) {
+        self.content.changes[class].fetch_add(count, Ordering::Relaxed);
+        self.content.version.add(count);
+        self.log.count();
+    }
+}
+
 impl Content {
+    fn write<T>(&self, change: impl FnOnce(&mut Space) -> T) -> T {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            drop(self.gate.lock().expect("no panic at the gate"));
+        }
+        change(&mut self.lock())
+    }
+
     fn take_turn(&self) -> Turn<'_> {
         let waiting = &self.waiting;
         waiting.fetch_add(1, Ordering::Relaxed);
@@ -462,11 +489,11 @@ impl Content {
 fn snapshot_of(spaces: &[&SharedSpace]) -> Snapshot {
     let contents = || spaces.iter().map(|space| &space.live().content);
     let mut in_order: Vec<&Arc<Content>> = contents().collect();
-    // Whoever takes several turns takes them in this order.
+    // Every thread that takes several turns takes them in this order.
     in_order.sort_by_key(|content| Arc::as_ptr(content));
     in_order.dedup_by_key(|content| Arc::as_ptr(content));
     let _turns: Vec<Turn<'_>> = in_order.into_iter().map(|content| content.take_turn()).collect();
-    let versions = || contents().map(|content| content.version.load(Ordering::Relaxed)).collect::<Vec<u64>>();
+    let versions = || contents().map(|content| content.version.get()).collect::<Vec<u64>>();
     let shared = loop {
         let before = versions();
         let shared: Vec<(SharedTerms, Contents)> = contents().map(|content| content.lock().share()).collect();

@@ -129,7 +129,8 @@ impl Snapshot {
 impl Queried for Snapshot {
     fn with_view<T>(&self, work: impl FnOnce(View<'_>) -> Option<T>) -> Option<T> {
         let terms = &self.terms;
-        let is_shared = self.imports.iter().all(|import| Arc::ptr_eq(&import.terms, terms));
+        let is_within = |import: &Self| import.terms.is_of_one_dictionary(terms) && import.terms.len() <= terms.len();
+        let is_shared = self.imports.iter().all(is_within);
         let imports = self.imports.iter().map(|import| &*import.contents);
         if is_shared { with_imports(&self.contents, imports, |spaces| work(View { spaces, terms })) } else { None }
     }

@@ -116,7 +116,7 @@ impl Search {
         self.asked.push(goal);
     }
 
-    /// Whether a query is asked inside itself, or too deep.
+    /// Whether a query occurs inside itself, or too deep.
     fn is_pointless(&self, goal: &Goal) -> bool {
         let around = std::iter::successors(goal.inside, |&place| self.asked[place].inside);
         let mut depth = 0;

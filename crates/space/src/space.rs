@@ -15,7 +15,7 @@ use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 pub struct Space {
     terms: SharedTerms,
     contents: Contents,
-    /// Room for the row at hand.
+    /// Room for the current row.
     row: Vec<Term>,
 }
 
@@ -149,7 +149,7 @@ impl Space {
         atoms.into_iter().filter(|atom| self.contents.take(atom, &terms).is_some()).count()
     }
 
-    /// The atoms of both, those of the other one behind: copies added up, or each once. Its dictionary is the one of this
+    /// The atoms of both, those of the other one last: copies added up, or each once. Its dictionary is the one of this
     /// space, as that of the three operations below; no hash is kept of what they give.
     pub fn union(&self, other: &Self, multiplicity: Multiplicity) -> Self {
         self.combined(other, |left, right, terms| left.union(right, multiplicity, terms))
@@ -218,12 +218,12 @@ impl Space {
         self.contents.count(atom, &read(&self.terms))
     }
 
-    /// Each child that stands behind a prefix, once, with the number of expressions that go on with it: under `[edge, a]` the
+    /// Each child that stands after a prefix, once, with the number of expressions that go on with it: under `[edge, a]` the
     /// second arguments that occur in `(edge a …)`.
     ///
     /// Expressions of every length beyond the prefix are looked at, copies are counted, and atoms agree as they match (`1` is
     /// `1.0`, and variables count by their place). The children come in the order in which the first of each was added; their
-    /// variables are fresh. Cost: the expressions behind the prefix.
+    /// variables are fresh. Cost: the expressions that begin with the prefix.
     pub fn children_after(&self, prefix: &[Atom], source: &mut VariableSource) -> Vec<(Atom, usize)> {
         self.contents.children_after(prefix, &read(&self.terms), source)
     }

@@ -1,13 +1,13 @@
 //! The handle of a space: its identity, without what it holds.
 //!
 //! An atom may hold a space, and a space holds atoms. Atoms know this handle only: who the space is, and how the atoms
-//! that nobody else keeps alive are taken out of it, so that spaces that hold spaces are freed with a work list. What a space
-//! holds, and how it is changed and queried, is in `shared_space`, which finds its own type behind the handle again.
+//! that nothing else keeps alive are taken out of it, so that spaces that hold spaces are freed with a work list. What a space
+//! holds, and how it is changed and queried, is in `shared_space`, which finds its own type again in what the handle holds.
 
 use crate::atom::{Atom, free};
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What a handle knows of the contents of a space.
 pub(crate) trait SpaceContents: Any + Send + Sync {
@@ -27,6 +27,22 @@ struct Held<C: SpaceContents + ?Sized> {
     /// Whether the log knows that it has changed.
     is_noted: AtomicBool,
     contents: C,
+}
+
+/// How often something of a space has changed: its atoms, or the list of its imports. A change is counted after it was made.
+#[derive(Default)]
+pub(crate) struct ChangeCounter(AtomicU64);
+
+impl ChangeCounter {
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
+    }
 }
 
 impl SharedSpace {

@@ -9,7 +9,7 @@
 //!    Of two variables the younger is bound to the older.
 //! 4. Expressions of equal length contribute their children; leaves must be equal.
 //! 5. A space on either side stands for a query of that space; it is set aside and asked at the end.
-//! 6. Bindings that contain a variable in its own value are no solution. They are looked for at the end, and when
+//! 6. Bindings that contain a variable in its own value are not a solution. They are looked for at the end, and when
 //!    the walk is long: two such values would be compared for ever.
 //!
 //! Cost: linear in the smaller of the two atoms, besides the size of what is bound.

@@ -1,16 +1,22 @@
-//! Comparisons with peers: runs a suite of the workspace `bench`, keeps the run, renders the table.
+//! Comparisons with peers: runs a suite of the workspace `bench`, keeps the run, renders the pages.
 //!
 //! 1. Cargo builds `bench/` with its own profile `bench` and runs it with the suite's name and a folder.
 //! 2. The suite writes `SUITE.json` there: `bench/runs/DATE-HOST/` for a full run, below the target folder for a quick one
-//!    or one of a single program.
-//! 3. After a full run `docs/benchmarks.md` is written anew, from the newest run of every suite that has one.
+//!    or one of a single program; and beside it `SUITE.txt`, the list of its cases, which goes to `bench/cases` if all of them ran.
+//! 3. After that, or if no suite is named, the [pages](pages) are written anew, from the newest run of every suite that has one.
 //!
-//! What a suite is made of, only `bench/` knows; a new one needs no change here, but for a sentence in [`document`].
+//! What a suite is made of, only `bench/` knows; a new one needs no change here, but for a sentence in [`tables`]. What the first page
+//! shows is the list in [`actions`].
 
-mod document;
+mod actions;
+mod chart;
+mod first_page;
 mod runs;
+mod tables;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jiff::Timestamp;
@@ -23,25 +29,29 @@ use crate::{Outcome, process, repository};
 /// Compare Metroon with peers.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A full run is kept in bench/runs and changes docs/benchmarks.md; commit both. Run it on a machine that does \
-                        nothing else. The peers of metta, space, cassette and proxy, SWI-Prolog and the Python wheels hyperon, \
-                        duckdb, vcrpy, cassetter, mitmproxy and requests, must be there, or come with --install."
+    after_help = "Without a suite the pages are rendered anew. A full run is kept in bench/runs and changes docs/benchmarks.md, the \
+                        pages in docs/benchmarks and the README; commit all. Run it on a machine that does nothing else. The peers, \
+                        SWI-Prolog, sqlite3 and the Python wheels hyperon, duckdb, vcrpy, cassetter, mitmproxy and requests, must \
+                        be there; --install gets all but sqlite3."
 )]
 pub(crate) struct Flags {
-    /// A suite of the workspace bench/, such as journal
-    suite: String,
+    /// A suite of the workspace bench/, such as journal; without one the pages are rendered anew
+    suite: Option<String>,
     /// Fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare
-    #[arg(long)]
+    #[arg(long, requires = "suite")]
     quick: bool,
     /// One program of the suite metta or one part of proxy, region or space, at its full size, kept below the target folder
-    #[arg(long, value_name = "PROGRAM")]
+    #[arg(long, value_name = "PROGRAM", requires = "suite")]
     only: Option<String>,
     #[command(flatten)]
     install: Install,
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
-    let suite = &flags.suite;
+    let Some(suite) = &flags.suite else {
+        write_pages()?;
+        return Ok(Outcome::Good);
+    };
     let is_kept = !flags.quick && flags.only.is_none();
     let folder = if is_kept { folder_of_today()? } else { repository::target().join("bench-quick") };
     let mut command = suite_command(suite);
@@ -55,15 +65,51 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
         return Ok(Outcome::Bad);
     }
     if !is_kept {
-        let run = runs::read(&folder.join(format!("{suite}.json")))?;
-        print!("{}", document::table(&run));
-        return Ok(Outcome::Good);
+        print!("{}", tables::table(&runs::read(&folder.join(format!("{suite}.json")))?));
     }
-    let path = document_path();
-    std::fs::write(&path, document::render(&runs::newest(&runs_folder())?))
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    println!("kept in {}, shown in {}", repository::shown(&folder), repository::shown(&path));
+    if flags.only.is_none() {
+        keep_cases(&folder.join(format!("{suite}.txt")), suite)?;
+        write_pages()?;
+    }
     Ok(Outcome::Good)
+}
+
+/// Moves the list of cases that a suite has written beside its rows to where the lists are kept.
+fn keep_cases(written: &Path, suite: &str) -> Result<(), String> {
+    let kept = cases_folder().join(format!("{suite}.txt"));
+    let text = fs::read_to_string(written).map_err(|error| format!("cannot read {}: {error}", written.display()))?;
+    put(&kept, &text)?;
+    fs::remove_file(written).map_err(|error| format!("cannot remove {}: {error}", written.display()))
+}
+
+/// All pages by their path, as the kept runs say.
+fn pages() -> Result<BTreeMap<PathBuf, String>, String> {
+    let runs = runs::newest(&runs_folder(), &cases_folder())?;
+    let docs = repository::root().join("docs");
+    let readme = repository::root().join("README.md");
+    let text = fs::read_to_string(&readme).map_err(|error| format!("cannot read {}: {error}", readme.display()))?;
+    let mut pages = BTreeMap::new();
+    for run in &runs {
+        pages.insert(docs.join("benchmarks").join(format!("{}.md", run.suite)), tables::page(run));
+    }
+    pages.insert(docs.join("benchmarks").join("chart.svg"), chart::svg(&first_page::measured(&runs)));
+    pages.insert(docs.join("benchmarks.md"), first_page::page(&runs));
+    pages.insert(readme, first_page::in_readme(&text, &runs)?);
+    Ok(pages)
+}
+
+fn write_pages() -> Result<(), String> {
+    for (path, text) in pages()? {
+        put(&path, &text)?;
+    }
+    println!("docs/benchmarks.md, docs/benchmarks and the README show the newest runs");
+    Ok(())
+}
+
+/// Writes a file, with the folders above it.
+fn put(path: &Path, text: &str) -> Result<(), String> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 fn suite_command(suite: &str) -> Command {
@@ -78,8 +124,9 @@ fn runs_folder() -> PathBuf {
     repository::root().join("bench").join("runs")
 }
 
-fn document_path() -> PathBuf {
-    repository::root().join("docs").join("benchmarks.md")
+/// Where the lists of cases are.
+fn cases_folder() -> PathBuf {
+    repository::root().join("bench").join("cases")
 }
 
 /// Where a run of today on this kind of machine is kept.
@@ -100,12 +147,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_shows_the_newest_runs() {
-        let shown = std::fs::read_to_string(document_path()).unwrap_or_default();
-        let expected = document::render(&runs::newest(&runs_folder()).unwrap());
-        assert!(
-            shown == expected,
-            "docs/benchmarks.md is not what the runs in bench/runs say; run a suite to render it"
-        );
+    fn the_pages_show_the_newest_runs() {
+        for (path, expected) in pages().unwrap() {
+            let shown = fs::read_to_string(&path).unwrap_or_default();
+            let path = repository::shown(&path);
+            assert!(
+                shown == expected,
+                "{path} is not what the runs in bench/runs say: `cargo xtask bench` renders it anew"
+            );
+        }
+    }
+
+    #[test]
+    fn there_is_no_page_that_no_run_makes() {
+        let pages = pages().unwrap();
+        for file in fs::read_dir(repository::root().join("docs").join("benchmarks")).unwrap() {
+            let path = file.unwrap().path();
+            assert!(pages.contains_key(&path), "{}: remove it", repository::shown(&path));
+        }
+    }
+
+    #[test]
+    fn each_action_is_a_case_that_its_suite_makes() {
+        for action in actions::ACTIONS {
+            let made = runs::made(&cases_folder(), action.suite).unwrap();
+            let case = (action.case.to_owned(), action.peer.to_owned());
+            assert!(made.contains(&case), "the suite {} has no case {case:?}", action.suite);
+        }
+    }
+
+    #[test]
+    fn no_page_has_the_name_that_the_project_had() {
+        for (path, text) in pages().unwrap() {
+            assert!(!text.contains("mnemon"), "{}: an old note is shown", repository::shown(&path));
+        }
     }
 }

@@ -1,6 +1,9 @@
-//! The runs that were kept: `DATE-HOST/SUITE.json` in a folder, each a list with an object a case.
+//! The runs that were kept: `DATE-HOST/SUITE.json` in a folder, each a list with an object a case; and which cases the suites
+//! have today: `SUITE.txt` in a folder, a case a line, its name and its peer with a tab between them.
+//!
+//! A kept run is never edited. It may have cases that the suite does not make any more, which are left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -13,6 +16,10 @@ pub(super) struct Run {
     /// The date and the kind of machine, as the folder is called.
     pub(super) name: String,
     pub(super) cases: Vec<Case>,
+    /// How many cases it has that the suite does not make any more. They are not among the cases here.
+    pub(super) retired: usize,
+    /// How many cases the suite makes that it does not have.
+    pub(super) missing: usize,
 }
 
 /// What came of one case. Figures are for all `n` operations of a round, in nanoseconds unless there is a unit. What could
@@ -32,19 +39,44 @@ pub(super) struct Case {
     pub(super) note: String,
 }
 
-/// The newest run of each suite, by the date in the name of its folder.
+/// The newest run of each suite, by the date in the name of its folder, with the cases that the suite still makes.
 ///
 /// # Errors
 /// A folder or file cannot be read, or holds something else; the message names it.
-pub(super) fn newest(folder: &Path) -> Result<Vec<Run>, String> {
+pub(super) fn newest(runs: &Path, cases: &Path) -> Result<Vec<Run>, String> {
     let mut newest = BTreeMap::new();
-    for run in entries(folder)? {
+    for run in entries(runs)? {
         for file in entries(&run)?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json")) {
             // Folders come in the order of their dates, so the last one stays.
             newest.insert(stem(&file), file);
         }
     }
-    newest.into_values().map(|file| read(&file)).collect()
+    let runs = newest.into_values().map(|file| {
+        let mut run = read(&file)?;
+        let made = made(cases, &run.suite)?;
+        let named = |case: &Case| (case.name.clone(), case.peer.clone());
+        let all = run.cases.len();
+        run.cases.retain(|case| made.contains(&named(case)));
+        run.retired = all - run.cases.len();
+        run.missing = made.len() - run.cases.iter().map(named).collect::<HashSet<_>>().len();
+        Ok(run)
+    });
+    runs.collect()
+}
+
+/// The cases that a suite makes, by name and peer.
+///
+/// # Errors
+/// The list cannot be read, or a line has no tab; the message names it.
+pub(super) fn made(folder: &Path, suite: &str) -> Result<HashSet<(String, String)>, String> {
+    let file = folder.join(suite).with_extension("txt");
+    let text = fs::read_to_string(&file)
+        .map_err(|error| format!("cannot read {}: {error}; a run of the suite writes it", file.display()))?;
+    let case = |line: &str| {
+        let (name, peer) = line.split_once('\t').ok_or(format!("{}: no tab in {line:?}", file.display()))?;
+        Ok((name.to_owned(), peer.to_owned()))
+    };
+    text.lines().map(case).collect()
 }
 
 /// The entries of a folder in order; none if there is no folder.
@@ -71,7 +103,7 @@ pub(super) fn read(file: &Path) -> Result<Run, String> {
     let text = fs::read_to_string(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let cases = parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
     let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
-    Ok(Run { suite: stem(file), name: folder.to_string_lossy().into_owned(), cases })
+    Ok(Run { suite: stem(file), name: folder.to_string_lossy().into_owned(), cases, retired: 0, missing: 0 })
 }
 
 fn parse(text: &str) -> Result<Vec<Case>, String> {
@@ -114,6 +146,24 @@ mod tests {
         assert_eq!(parse(&format!("[{counted}]")).unwrap()[0].unit.as_deref(), Some("fsyncs"));
         let unfinished = CASE.replace("\"peer_ns\":30", "\"peer_ns\":null");
         assert_eq!(parse(&format!("[{unfinished}]")).unwrap()[0].peer_figure, None);
+    }
+
+    #[test]
+    fn the_newest_run_is_shown_without_cases_that_the_suite_lost() {
+        let folder = std::env::temp_dir().join(format!("xtask-runs-{}", std::process::id()));
+        let (runs, cases) = (folder.join("runs"), folder.join("cases"));
+        for (day, names) in [("2026-01-01-here", ["old", "c"]), ("2026-01-02-here", ["c", "lost"])] {
+            fs::create_dir_all(runs.join(day)).unwrap();
+            let rows = names.map(|name| CASE.replace(r#""case":"c""#, &format!(r#""case":"{name}""#)));
+            fs::write(runs.join(day).join("s.json"), format!("[{}]", rows.join(","))).unwrap();
+        }
+        fs::create_dir_all(&cases).unwrap();
+        assert!(newest(&runs, &cases).unwrap_err().contains("a run of the suite writes it"));
+        fs::write(cases.join("s.txt"), "c\tp\nnew\tp\nlost\tanother peer\n").unwrap();
+        let shown = newest(&runs, &cases).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!((shown.len(), shown[0].name.as_str(), shown[0].cases.len()), (1, "2026-01-02-here", 1));
+        assert_eq!((shown[0].cases[0].name.as_str(), shown[0].retired, shown[0].missing), ("c", 1, 2));
     }
 
     #[test]

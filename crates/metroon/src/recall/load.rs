@@ -5,7 +5,7 @@ use super::knowledge_base_error::KnowledgeBaseError;
 use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
-use metta::{Event, ModuleId, Runner, SourceId};
+use metta::{Event, ModuleId, Program, Runner, SourceId};
 use space::{Atom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
 
@@ -80,13 +80,13 @@ impl Loaded {
         if self.is_outline {
             self.hash.settle(touched);
         } else {
-            let spaces = touched.into_iter().filter_map(|serial| runner.space(serial));
+            let spaces = touched.into_iter().filter_map(|serial| runner.program().space(serial));
             spaces.for_each(|space| note_space(&space, &mut self.hash));
         }
         let Some(header) = &committed.header else { return Ok(()) };
         check_header(header, committed, self.epoch, self.hash.value())?;
         self.epoch = header.epoch;
-        runner.variables().advance_to(header.variables);
+        runner.program_mut().variables().advance_to(header.variables);
         Ok(())
     }
 
@@ -99,8 +99,8 @@ impl Loaded {
                 if self.is_outline {
                     return Ok(());
                 }
-                let found = runner.space(space).ok_or_else(|| format!("there is no space {space}"))?;
-                let atom = decode(runner, &record)?;
+                let found = runner.program().space(space).ok_or_else(|| format!("there is no space {space}"))?;
+                let atom = decode(runner.program_mut(), &record)?;
                 for _ in 0..copies.unsigned_abs() {
                     if copies > 0 {
                         found.add(&atom);
@@ -111,8 +111,8 @@ impl Loaded {
                 return Ok(());
             }
             Record::State { state, value } => {
-                let value = decode(runner, &value)?;
-                runner.state(state).ok_or_else(|| format!("there is no state {state}"))?.set(value);
+                let value = decode(runner.program_mut(), &value)?;
+                runner.program().state(state).ok_or_else(|| format!("there is no state {state}"))?.set(value);
                 return Ok(());
             }
             Record::SourceBegun { source, module, origin, file, content } => {
@@ -126,8 +126,8 @@ impl Loaded {
             Record::Unstated { .. } => return Ok(()),
             Record::SpaceMade { serial } => Event::SpaceMade { serial },
             Record::StateMade { serial, value, type_atom } => {
-                let value = decode(runner, &value)?;
-                let type_atom = decode(runner, &type_atom)?;
+                let value = decode(runner.program_mut(), &value)?;
+                let type_atom = decode(runner.program_mut(), &type_atom)?;
                 Event::StateMade { serial, value, type_atom }
             }
             Record::ModuleMade { serial, path, directory, file } => Event::ModuleMade {
@@ -142,14 +142,16 @@ impl Loaded {
             Record::ModuleForgotten { module } => Event::ModuleForgotten { module: ModuleId::new(module) },
             Record::Imported { into, from } => Event::Imported { into: ModuleId::new(into), from: ModuleId::new(from) },
             Record::Bound { module, token, is_pattern, atom: bound } => {
-                let atom = decode(runner, &bound)?;
+                let atom = decode(runner.program_mut(), &bound)?;
                 Event::Bound { module: ModuleId::new(module), token: token.to_owned(), is_pattern, atom }
             }
             Record::WordsImported { into, from } => {
                 Event::WordsImported { into: ModuleId::new(into), from: ModuleId::new(from) }
             }
             Record::GeneratorSet { number, generator } => Event::GeneratorSet { number, generator },
-            Record::Setting { key, value } => Event::Set { key: key.to_owned(), value: decode(runner, &value)? },
+            Record::Setting { key, value } => {
+                Event::Set { key: key.to_owned(), value: decode(runner.program_mut(), &value)? }
+            }
         };
         self.others += 1;
         runner.restore(event).map_err(|error| error.to_string())
@@ -240,7 +242,7 @@ fn import_key(into: u32, from: u32) -> [u8; 8] {
 }
 
 /// The atom of a record, its variables fresh.
-pub(super) fn decode(runner: &mut Runner, atom: &AtomRecord<'_>) -> Result<Atom, String> {
+pub(super) fn decode(program: &mut Program, atom: &AtomRecord<'_>) -> Result<Atom, String> {
     let names: Vec<Symbol> = atom.names.iter().map(|name| Symbol::new(name)).collect();
-    runner.decode(atom.bytes, &names).map_err(|error| error.to_string())
+    program.decode(atom.bytes, &names).map_err(|error| error.to_string())
 }

@@ -274,7 +274,12 @@ impl Recall {
         outcome
     }
 
-    fn begin(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
+    fn begin(
+        &mut self,
+        program: &mut metta::Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, MemoryError> {
         if let TapeMode::Replays(follower) = &self.tape {
             follower.borrow_mut().check()?;
         }
@@ -290,7 +295,7 @@ impl Recall {
         let file = source.file.map(|file| base.name_of(file));
         let found = match self.sources.find(source.module, file.as_deref(), &content) {
             // While the other file is there, this one is a copy of it, and states what it states once more.
-            SourceMatch::Moved(id) if self.is_there(base, runner, id)? => SourceMatch::New,
+            SourceMatch::Moved(id) if self.is_there(base, world, id)? => SourceMatch::New,
             found => found,
         };
         let known = match found {
@@ -298,7 +303,7 @@ impl Recall {
             SourceMatch::Unchanged(_) | SourceMatch::Moved(_) => Known::Unchanged,
             SourceMatch::Changed(id) => {
                 let number = self.sources.get(id).and_then(|source| source.number);
-                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, runner, number))?)
+                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, program, number))?)
             }
         };
         let id = self.sources.begin(source, file, content, found);
@@ -427,9 +432,9 @@ impl Recall {
     }
 
     /// Whether the file of a source is where it was.
-    fn is_there(&self, base: &KnowledgeBase, runner: &mut Runner, source: SourceId) -> Result<bool, WorldError> {
+    fn is_there(&self, base: &KnowledgeBase, world: &mut dyn World, source: SourceId) -> Result<bool, WorldError> {
         let file = self.sources.get(source).and_then(|known| known.file.as_deref());
-        file.map_or(Ok(false), |file| runner.world().has_source(&metta::clean_path(base.directory(), file)))
+        file.map_or(Ok(false), |file| world.has_source(&metta::clean_path(base.directory(), file)))
     }
 
     fn place(&self, cause: Cause) -> (String, u32, u32) {
@@ -645,9 +650,14 @@ fn push_event(event: &Event, sources: &mut Sources, sink: &mut RecordSink<'_>) {
 }
 
 impl Memory for Recall {
-    fn begin_source(&mut self, runner: &mut Runner, source: &SourceText<'_>) -> Result<Begun, MemoryError> {
+    fn begin_source(
+        &mut self,
+        program: &mut metta::Program,
+        world: &mut dyn World,
+        source: &SourceText<'_>,
+    ) -> Result<Begun, MemoryError> {
         self.check()?;
-        let begun = self.begin(runner, source);
+        let begun = self.begin(program, world, source);
         self.noting_failure(begun)
     }
 
@@ -744,17 +754,27 @@ impl Memory for Recall {
         self.base.as_ref().map(|_| self.epoch)
     }
 
-    fn as_of(&mut self, runner: &mut Runner, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError> {
+    fn as_of(
+        &mut self,
+        program: &mut metta::Program,
+        space: &SharedSpace,
+        epoch: u64,
+    ) -> Result<SharedSpace, MemoryError> {
         let base = self.base.as_ref().ok_or(NO_HISTORY)?;
         if epoch > self.epoch {
             return Err(KnowledgeBaseError::NoEpoch { epoch, last: self.epoch }.into());
         }
-        let found = self.images.space(base, runner, space, epoch)?;
+        let found = self.images.space(base, program, space, epoch)?;
         found.ok_or_else(|| format!("{} did not exist after commit {epoch}", space.name()).into())
     }
 
-    fn why(&mut self, runner: &mut Runner, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError> {
+    fn why(
+        &mut self,
+        program: &mut metta::Program,
+        space: &SharedSpace,
+        pattern: &Atom,
+    ) -> Result<Vec<Reason>, MemoryError> {
         let base = self.base.as_ref().ok_or(NO_HISTORY)?;
-        Ok(past::reasons(base, runner, space, pattern, self.epoch)?)
+        Ok(past::reasons(base, program, space, pattern, self.epoch)?)
     }
 }

@@ -4,7 +4,7 @@ use super::knowledge_base::{Committed, KnowledgeBase};
 use super::knowledge_base_error::KnowledgeBaseError;
 use super::load::decode;
 use super::record::{AtomRecord, CauseRecord, Record};
-use metta::{MemoryWorld, Reason, Runner};
+use metta::{Program, Reason};
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace, SharedState, Symbol, canonical};
 use std::collections::VecDeque;
@@ -58,14 +58,14 @@ impl Images {
     pub(super) fn space(
         &mut self,
         base: &KnowledgeBase,
-        runner: &mut Runner,
+        program: &mut Program,
         space: &SharedSpace,
         epoch: u64,
     ) -> Result<Option<SharedSpace>, KnowledgeBaseError> {
         let known = self.images.iter().position(|image| image.epoch == epoch);
         let image = match known {
             Some(index) => self.images.remove(index),
-            None => self.build(base, runner, epoch)?,
+            None => self.build(base, program, epoch)?,
         };
         let found = image.spaces.get(&space.serial()).cloned();
         self.images.push(image);
@@ -76,7 +76,7 @@ impl Images {
         Ok(found)
     }
 
-    fn build(&mut self, base: &KnowledgeBase, runner: &mut Runner, epoch: u64) -> Result<Image, KnowledgeBaseError> {
+    fn build(&mut self, base: &KnowledgeBase, program: &mut Program, epoch: u64) -> Result<Image, KnowledgeBaseError> {
         let mut past = ImageBuilder {
             image: Image { epoch, spaces: FxHashMap::default() },
             states: Vec::new(),
@@ -84,11 +84,11 @@ impl Images {
         };
         // The program's own space is there from the beginning, and imports the library.
         for serial in 0..=1 {
-            self.add_space(&mut past, runner, serial);
+            self.add_space(&mut past, program, serial);
         }
         past.imports.push((1, 0));
         if self.is_library_changed {
-            self.copy_library(&mut past, runner);
+            self.copy_library(&mut past, program);
         }
         let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
@@ -96,39 +96,39 @@ impl Images {
                 break;
             }
             committed
-                .each(|record| self.apply(&mut past, runner, record).map_err(|reason| committed.damaged(reason)))?;
+                .each(|record| self.apply(&mut past, program, record).map_err(|reason| committed.damaged(reason)))?;
         }
         for (into, from) in &past.imports {
             if let (Some(into), Some(from)) = (past.image.spaces.get(into), past.image.spaces.get(from)) {
                 into.import(from);
             }
         }
-        let is_past = |space: &&SharedSpace| runner.space(0).is_none_or(|library| !library.is_same(space));
+        let is_past = |space: &&SharedSpace| program.space(0).is_none_or(|library| !library.is_same(space));
         past.image.spaces.values().filter(is_past).for_each(SharedSpace::freeze);
         past.states.iter().for_each(SharedState::freeze);
         Ok(past.image)
     }
 
-    fn add_space(&mut self, past: &mut ImageBuilder, runner: &Runner, serial: u64) {
-        let Some(live) = runner.space(serial) else { return };
+    fn add_space(&mut self, past: &mut ImageBuilder, program: &Program, serial: u64) {
+        let Some(live) = program.space(serial) else { return };
         // The library hardly ever changes, and nothing of it is added here then.
         let space = if serial == 0 {
             live
         } else {
             let name = format!("as-of-{}({})", past.image.epoch, live.name());
-            SharedSpace::new(self.next_serial(), name, runner.terms())
+            SharedSpace::new(self.next_serial(), name, program.terms())
         };
         past.image.spaces.insert(serial, space);
     }
 
     /// Puts a copy of the library, as it is in a new run, in the place of the live one, which is not to be changed.
-    fn copy_library(&mut self, past: &mut ImageBuilder, runner: &mut Runner) {
-        let Some(live) = runner.space(0) else { return };
+    fn copy_library(&mut self, past: &mut ImageBuilder, program: &mut Program) {
+        let Some(live) = program.space(0) else { return };
         let name = format!("as-of-{}({})", past.image.epoch, live.name());
-        let copy = SharedSpace::new(self.next_serial(), name, runner.terms());
-        let fresh = Runner::new(Box::new(MemoryWorld::default()));
+        let copy = SharedSpace::new(self.next_serial(), name, program.terms());
+        let fresh = Program::new();
         if let Some(library) = fresh.space(0) {
-            library.atoms(runner.variables()).iter().for_each(|atom| copy.add(atom));
+            library.atoms(program.variables()).iter().for_each(|atom| copy.add(atom));
         }
         past.image.spaces.insert(0, copy);
     }
@@ -138,10 +138,10 @@ impl Images {
         1 << 63 | self.made
     }
 
-    fn apply(&mut self, past: &mut ImageBuilder, runner: &mut Runner, record: Record<'_>) -> Result<(), String> {
+    fn apply(&mut self, past: &mut ImageBuilder, program: &mut Program, record: Record<'_>) -> Result<(), String> {
         match record {
             Record::Count { space, copies, atom } => {
-                let atom = past.decode(runner, &atom)?;
+                let atom = past.decode(program, &atom)?;
                 let space = past.image.spaces.get(&space).ok_or_else(|| format!("there is no space {space}"))?;
                 for _ in 0..copies.unsigned_abs() {
                     if copies > 0 {
@@ -152,23 +152,24 @@ impl Images {
                 }
             }
             Record::State { state, value } => {
-                let value = past.decode(runner, &value)?;
+                let value = past.decode(program, &value)?;
                 let index = state.checked_sub(1).and_then(|index| usize::try_from(index).ok());
                 let state = index.and_then(|index| past.states.get(index));
                 state.ok_or("a state is set that was not made")?.set(value);
             }
-            Record::SpaceMade { serial } => self.add_space(past, runner, serial),
+            Record::SpaceMade { serial } => self.add_space(past, program, serial),
             Record::ModuleMade { serial, .. } => {
-                self.add_space(past, runner, serial);
+                self.add_space(past, program, serial);
                 past.imports.push((serial, 0));
             }
             Record::StateMade { value, type_atom, .. } => {
-                let (value, type_atom) = (past.decode(runner, &value)?, past.decode(runner, &type_atom)?);
+                let (value, type_atom) = (past.decode(program, &value)?, past.decode(program, &type_atom)?);
                 let serial = self.next_serial();
                 past.states.push(SharedState::new(serial, value, type_atom));
             }
             Record::Imported { into, from } => {
-                let serials = [into, from].map(|module| runner.space_of(metta::ModuleId::new(module)));
+                let serials =
+                    [into, from].map(|module| program.space_of(metta::ModuleId::new(module)).map(SharedSpace::serial));
                 if let [Some(into), Some(from)] = serials {
                     past.imports.push((into, from));
                 }
@@ -188,11 +189,11 @@ struct ImageBuilder {
 
 impl ImageBuilder {
     /// An atom whose spaces and states are those of the past.
-    fn decode(&self, runner: &mut Runner, atom: &AtomRecord<'_>) -> Result<Atom, String> {
+    fn decode(&self, program: &mut Program, atom: &AtomRecord<'_>) -> Result<Atom, String> {
         let names: Vec<Symbol> = atom.names.iter().map(|name| Symbol::new(name)).collect();
         let state = |serial: u64| self.states.get(usize::try_from(serial).ok()?.checked_sub(1)?).cloned();
         let space = |serial: u64| self.image.spaces.get(&serial).cloned();
-        runner.decode_with(atom.bytes, &names, state, space).map_err(|error| error.to_string())
+        program.decode_with(atom.bytes, &names, state, space).map_err(|error| error.to_string())
     }
 }
 
@@ -200,7 +201,7 @@ impl ImageBuilder {
 /// of the commits.
 pub(super) fn reasons(
     base: &KnowledgeBase,
-    runner: &mut Runner,
+    program: &mut Program,
     space: &SharedSpace,
     pattern: &Atom,
     last: u64,
@@ -238,8 +239,8 @@ pub(super) fn reasons(
                 return Ok(());
             }
             let bytes = atom.bytes.to_vec();
-            let atom = decode(runner, &atom).map_err(|reason| committed.damaged(reason))?;
-            if !matches(runner, pattern, &atom) {
+            let atom = decode(program, &atom).map_err(|reason| committed.damaged(reason))?;
+            if !matches(program, pattern, &atom) {
                 return Ok(());
             }
             let (origin, line, column) = walk.place();
@@ -252,16 +253,16 @@ pub(super) fn reasons(
 }
 
 /// Whether a pattern matches an atom as a query of a space that holds it would.
-fn matches(runner: &mut Runner, pattern: &Atom, atom: &Atom) -> bool {
-    let space = SharedSpace::new(u64::MAX, "one", runner.terms());
+fn matches(program: &mut Program, pattern: &Atom, atom: &Atom) -> bool {
+    let space = SharedSpace::new(u64::MAX, "one", program.terms());
     space.add(atom);
-    !space.query(pattern, runner.variables()).is_empty()
+    !space.query(pattern, program.variables()).is_empty()
 }
 
 /// The atoms that a source states, as its commits say, with copies.
 pub(super) fn statements(
     base: &KnowledgeBase,
-    runner: &mut Runner,
+    program: &mut Program,
     source: u32,
 ) -> Result<Vec<Atom>, KnowledgeBaseError> {
     let mut stated: Vec<Option<Atom>> = Vec::new();
@@ -276,7 +277,7 @@ pub(super) fn statements(
                     is_statement = cause == source && kind == CauseRecord::Statement;
                 }
                 Record::Count { copies, atom, .. } if is_statement && copies > 0 => {
-                    let decoded = decode(runner, &atom).map_err(damaged)?;
+                    let decoded = decode(program, &atom).map_err(damaged)?;
                     let places = places.entry(atom.bytes.to_vec()).or_default();
                     for _ in 0..copies {
                         places.push_back(stated.len());

@@ -113,7 +113,7 @@ impl From<KnowledgeBaseError> for Halt {
 
 /// A record that is no atom, for people.
 fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> {
-    let mut text = |atom| decode(runner, atom).map(|atom| shown(&atom));
+    let mut text = |atom| decode(runner.program_mut(), atom).map(|atom| shown(&atom));
     Ok(match record {
         Record::State { state, value } => format!("state {state} = {}", text(value)?),
         Record::SpaceMade { serial } => format!("space {serial} made"),
@@ -146,8 +146,8 @@ impl KnowledgeBaseReport {
             hash: loaded.hash.value(),
             atoms: loaded.atoms.try_into().unwrap_or(0),
             // The library and the program have one each.
-            spaces: runner.space_count() - 2,
-            states: runner.state_count(),
+            spaces: runner.program().space_count() - 2,
+            states: runner.program().state_count(),
             sources: loaded.sources.numbered() as usize,
             others: loaded.others,
         }
@@ -248,7 +248,7 @@ impl View {
         base.end_at(epoch);
         let mut runner = new_runner();
         Loaded::from_base(&base, &mut runner)?;
-        let atoms = runner.top_space().atoms(runner.variables());
+        let atoms = runner.top_space().atoms(runner.program_mut().variables());
         Ok(atoms.iter().map(plain).collect())
     }
 
@@ -266,7 +266,8 @@ impl View {
         if let Some(error) = parsed.first_error() {
             return Err(Some(Box::new(error.clone())));
         }
-        let tokenizer: &Tokenizer = self.runner.tokenizer();
+        let tokenizer: &Tokenizer =
+            self.runner.program().tokenizer_of(metta::ModuleId::TOP).expect("the program has words");
         match parsed.tree.forms() {
             [form] if !form.bang => Ok(read_atom(&parsed.tree, form.node, tokenizer)),
             _ => Err(None),
@@ -279,7 +280,8 @@ impl View {
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, KnowledgeBaseError> {
         let space = self.runner.top_space();
-        let mut reasons = super::past::reasons(&self.base, &mut self.runner, &space, pattern, self.report.commits)?;
+        let mut reasons =
+            super::past::reasons(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
         reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
         Ok(reasons)
     }
@@ -338,8 +340,8 @@ impl View {
             let (copies, space, text) = match &record {
                 record if is_bookkeeping(record) => return Ok(()),
                 Record::Count { space, copies, atom } => {
-                    let atom = decode(&mut self.runner, atom).map_err(|reason| committed.damaged(reason))?;
-                    let name = |space| self.runner.space(space).map(|space| space.name().to_owned());
+                    let atom = decode(self.runner.program_mut(), atom).map_err(|reason| committed.damaged(reason))?;
+                    let name = |space| self.runner.program().space(space).map(|space| space.name().to_owned());
                     let space = if *space == TOP_SPACE { None } else { name(*space) };
                     (*copies, space, shown(&atom))
                 }

@@ -6,7 +6,7 @@
 
 use super::plain;
 use metta::syntax;
-use metta::{MemoryWorld, Runner, Tokenizer, read_atom};
+use metta::{ModuleId, Program, Tokenizer, read_atom};
 use space::{Atom, Grounded, Number, Rewrite, Variable, canonical, rewrite};
 
 /// How much of an atom that cannot be written is shown, in bytes.
@@ -28,7 +28,7 @@ pub struct Unwritten {
 
 impl Default for SourceWriter {
     fn default() -> Self {
-        Self { tokenizer: Runner::new(Box::new(MemoryWorld::default())).tokenizer().clone() }
+        Self { tokenizer: Program::new().tokenizer_of(ModuleId::TOP).expect("the program has words").clone() }
     }
 }
 

@@ -92,6 +92,7 @@ impl Writer {
             2 => format!("(union-spaces {one} {other})"),
             3 => format!("(intersect-spaces {one} {other})"),
             4 => format!("(subtract-spaces {one} {other})"),
+            5 => format!("(restrict-space {one} {other})"),
             _ => "(new-space)".to_owned(),
         }
     }

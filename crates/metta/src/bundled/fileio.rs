@@ -6,7 +6,7 @@ use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX};
 use space::{Atom, Grounded, HostValue, Number};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// How many bytes one call may read as a text.
 pub const FILE_TEXT_BYTES_MAX: u64 = 1 << 28;
@@ -105,14 +105,15 @@ fn open(call: &mut Call<'_>) -> Outcome {
     }
     let mode = mode_of(options);
     if mode.is_outward()
-        && let Err(outcome) = call.runner.before_outward_effect()
+        && let Err(refused) = call.environment.before_outward_effect()
     {
-        return outcome;
+        return refused.into();
     }
-    match call.runner.world.open_file(path, mode) {
+    match call.environment.world().open_file(path, mode) {
         Ok(file) => {
             let handle = Arc::new(FileHandle::new(file));
-            call.runner.bundled.files.push((file, Arc::downgrade(&handle)));
+            let weak: Weak<FileHandle> = Arc::downgrade(&handle);
+            call.environment.open_files().push((file, weak));
             Outcome::one(Atom::Grounded(Grounded::Host(handle)))
         }
         Err(error) => refused(&format!("Failed to open file with provided path={path} and options={options}"), error),
@@ -121,14 +122,14 @@ fn open(call: &mut Call<'_>) -> Outcome {
 
 /// Sees to it that one more file may be opened: when there are too many, those whose handles are gone are closed.
 fn make_room(call: &mut Call<'_>) -> Result<(), Outcome> {
-    let files = &mut call.runner.bundled.files;
+    let files = call.environment.open_files();
     if files.len() < FILES_OPEN_MAX {
         return Ok(());
     }
     let unreachable: Vec<FileId> =
         files.extract_if(.., |(_, handle)| handle.strong_count() == 0).map(|(file, _)| file).collect();
     for file in &unreachable {
-        call.runner.world.close_file(*file).map_err(|error| refused("a file cannot be closed", error))?;
+        call.environment.world().close_file(*file).map_err(|error| refused("a file cannot be closed", error))?;
     }
     if unreachable.is_empty() {
         return Err(Outcome::failure(format!("{FILES_OPEN_MAX} files are open; close one with file-close!")));
@@ -144,7 +145,7 @@ fn read(call: &mut Call<'_>, file: FileId, bytes_max: u64, message: &str) -> Res
         if wanted == 0 {
             return Ok(bytes);
         }
-        let part = call.runner.world.read_file(file, wanted).map_err(|error| refused(message, error))?;
+        let part = call.environment.world().read_file(file, wanted).map_err(|error| refused(message, error))?;
         if part.is_empty() {
             return Ok(bytes);
         }
@@ -192,10 +193,10 @@ fn write(call: &mut Call<'_>) -> Outcome {
     let (Some(file), Some(text)) = (file_of(call), text_of(call, 1)) else {
         return Outcome::failure("file-write! expects filehandle and content (string atom) as an arguments");
     };
-    if let Err(outcome) = call.runner.before_outward_effect() {
-        return outcome;
+    if let Err(refused) = call.environment.before_outward_effect() {
+        return refused.into();
     }
-    match call.runner.world.write_file(file, text.as_bytes()) {
+    match call.environment.world().write_file(file, text.as_bytes()) {
         Ok(()) => Outcome::unit(),
         Err(error) => refused("Failed to write content to file", error),
     }
@@ -205,7 +206,7 @@ fn seek(call: &mut Call<'_>) -> Outcome {
     let (Some(file), Some(position)) = (file_of(call), bytes_of(call)) else {
         return Outcome::failure("file-seek! expects filehandle and start byte (number) as an arguments");
     };
-    match call.runner.world.seek_file(file, position) {
+    match call.environment.world().seek_file(file, position) {
         Ok(()) => Outcome::unit(),
         Err(error) => refused("Seek operation failed", error),
     }
@@ -215,7 +216,7 @@ fn size(call: &mut Call<'_>) -> Outcome {
     let Some(file) = file_of(call) else {
         return Outcome::failure("file-get-size! expects filehandle as an argument");
     };
-    match call.runner.world.file_size(file) {
+    match call.environment.world().file_size(file) {
         Ok(bytes) => Outcome::one(Number::from(bytes as usize)),
         Err(error) => refused("Get size failed", error),
     }
@@ -225,9 +226,9 @@ fn close(call: &mut Call<'_>) -> Outcome {
     let Some(file) = file_of(call) else {
         return Outcome::failure("file-close! expects filehandle as an argument");
     };
-    match call.runner.world.close_file(file) {
+    match call.environment.world().close_file(file) {
         Ok(()) => {
-            call.runner.bundled.files.retain(|(open, _)| *open != file);
+            call.environment.open_files().retain(|(open, _)| *open != file);
             Outcome::unit()
         }
         Err(error) => refused("Failed to close file", error),

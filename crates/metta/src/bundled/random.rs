@@ -4,7 +4,6 @@ use super::{Bundle, refused};
 use crate::effects::Effects;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::random::Generator;
-use crate::runner::Runner;
 use crate::world::{World, WorldError};
 use space::{Atom, Grounded, HostValue, Number};
 use std::any::Any;
@@ -78,21 +77,6 @@ pub fn generator_atom(number: usize) -> Atom {
     Atom::Grounded(Grounded::Host(Arc::new(Handle { number, name, identity })))
 }
 
-impl Runner {
-    /// The generators of random numbers, by number; the first is `&rng`.
-    pub fn generators(&self) -> &[Generator] {
-        &self.bundled.generators
-    }
-
-    /// Takes up generators stored before, by number. If there is none, `&rng` draws from the world.
-    pub fn set_generators(&mut self, generators: Vec<Generator>) {
-        self.bundled.generators = generators;
-        if self.bundled.generators.is_empty() {
-            self.bundled.generators.push(Generator::World);
-        }
-    }
-}
-
 /// The number of the generator that an argument is.
 fn generator_of(call: &Call<'_>, position: usize) -> Option<usize> {
     match call.argument(position)? {
@@ -123,11 +107,10 @@ fn draw<T>(
     number: usize,
     draw: impl FnOnce(&mut Generator, &mut dyn World) -> Result<T, WorldError>,
 ) -> Result<T, Outcome> {
-    let runner = &mut *call.runner;
-    let Some(generator) = runner.bundled.generators.get_mut(number) else {
+    let Some((generator, world)) = call.environment.generator(number) else {
         return Err(Outcome::failure(format!("there is no random generator with number {number}")));
     };
-    draw(generator, &mut *runner.world).map_err(|error| refused("no random number", error))
+    draw(generator, world).map_err(|error| refused("no random number", error))
 }
 
 fn random_int(call: &mut Call<'_>) -> Outcome {
@@ -207,14 +190,12 @@ fn new_generator(call: &mut Call<'_>) -> Outcome {
     let Some(seed) = word_of(seed) else {
         return Outcome::failure("new-random-generator expects a seed from -2^63 to 2^63 - 1");
     };
-    let generators = &mut call.runner.bundled.generators;
-    if generators.len() >= GENERATORS_MAX {
+    if call.environment.generator_count() >= GENERATORS_MAX {
         return Outcome::failure(format!(
             "there are {GENERATORS_MAX} random generators already; give one of them another seed with set-random-seed"
         ));
     }
-    generators.push(Generator::seeded(seed as u64));
-    Outcome::one(generator_atom(generators.len() - 1))
+    Outcome::one(generator_atom(call.environment.add_generator(Generator::seeded(seed as u64))))
 }
 
 fn reset(call: &mut Call<'_>) -> Outcome {

@@ -19,7 +19,7 @@ pub(super) const MODULE: Bundle = Bundle {
 };
 
 fn current_time(call: &mut Call<'_>) -> Outcome {
-    match call.runner.world.now() {
+    match call.environment.world().now() {
         Ok(now) => Outcome::one(now as f64 / NANOSECONDS_A_SECOND),
         Err(error) => refused("no time", error),
     }
@@ -29,7 +29,7 @@ fn environment_variable(call: &mut Call<'_>) -> Outcome {
     let Some(Atom::Grounded(Grounded::Text(name))) = call.argument(0) else {
         return Outcome::failure("environment-variable expects a name (string atom) as an argument");
     };
-    match call.runner.world.environment(name) {
+    match call.environment.world().environment(name) {
         Ok(Some(value)) => Outcome::one(value.as_str()),
         Ok(None) => Outcome::failure("VariableIsNotSet"),
         Err(error) => refused("no value", error),

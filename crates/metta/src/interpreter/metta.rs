@@ -61,7 +61,7 @@ impl Evaluation<'_> {
 
     /// Whether the program has set a depth and the stack is that deep.
     fn is_too_deep(&self) -> bool {
-        self.runner.depth_set().is_some_and(|depth_max| super::frame::depth(&self.frame) >= depth_max)
+        self.session.program.depth_set().is_some_and(|depth_max| super::frame::depth(&self.frame) >= depth_max)
     }
 
     /// The atom, if one of its types agrees with the expected one; otherwise an error for each of them.
@@ -71,7 +71,7 @@ impl Evaluation<'_> {
             return Some(Work::Return(atom));
         }
         let mut errors = Vec::new();
-        for actual in types::types_of(&target.space, &atom, &mut self.runner.variables) {
+        for actual in types::types_of(&target.space, &atom, self.session.variables()) {
             if !actual.is_valid() {
                 continue;
             }
@@ -88,7 +88,7 @@ impl Evaluation<'_> {
 
     fn agreements(&mut self, left: &Atom, right: &Atom) -> Vec<Solution> {
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
-        let found = agree(left, right, &Bindings::default(), &mut self.runner.variables);
+        let found = agree(left, right, &Bindings::default(), self.session.variables());
         found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
     }
 
@@ -97,7 +97,7 @@ impl Evaluation<'_> {
         let Atom::Expression(expression) = atom else { unreachable!("only expressions are interpreted") };
         let progress = Progress::begin(expression.clone(), is_reduct);
         let head = &expression.children()[0];
-        let head_types = types::types_of(&target.space, head, &mut self.runner.variables);
+        let head_types = types::types_of(&target.space, head, self.session.variables());
         if let Some(errors) = all_errors(&head_types) {
             let results = errors.into_iter().map(|atom| Alternative::new(Solution::new(), Work::Return(atom)));
             return self.fork(results.collect());
@@ -131,11 +131,11 @@ impl Evaluation<'_> {
         let mut check = Check { call, errors: Vec::new(), alternatives: vec![Bindings::default()] };
         for (position, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
             if !accepts_raw(formal, argument) {
-                let actuals = types::types_of(&target.space, argument, &mut self.runner.variables);
-                check.argument(position + 1, formal, &actuals, &mut self.runner.variables);
+                let actuals = types::types_of(&target.space, argument, self.session.variables());
+                check.argument(position + 1, formal, &actuals, self.session.variables());
             }
         }
-        let Some(bindings) = check.result(return_type, &expected, &mut self.runner.variables) else {
+        let Some(bindings) = check.result(return_type, &expected, self.session.variables()) else {
             return Err(check.errors);
         };
         // The variables of the function type are its own: their values are put in. Those of the expected type are

@@ -113,7 +113,7 @@ impl Evaluation<'_> {
         if let Some([head, arguments @ ..]) = call.children()
             && let Some(operation) = Operation::of(head)
         {
-            let outcome = operation.call(self.runner, head, arguments, &self.context);
+            let outcome = operation.call(self.session, head, arguments, &self.context);
             return self.native_outcome(call, outcome);
         }
         if is_instruction(call) {
@@ -122,10 +122,10 @@ impl Evaluation<'_> {
         if has_variable_head(call) {
             return Reduction::NotReducible;
         }
-        let body = self.runner.variables.fresh(names::asked());
+        let body = self.session.variables().fresh(names::asked());
         let rule = Atom::expression([names::equal(), call.clone(), Atom::Variable(body.clone())]);
-        let solutions = space.query(&rule, &mut self.runner.variables);
-        let source = &mut self.runner.variables;
+        let solutions = space.query(&rule, self.session.variables());
+        let source = self.session.variables();
         let found: Vec<_> = solutions.into_iter().map(|solution| split_off(solution, &body, source)).collect();
         if !found.is_empty() {
             return Reduction::Alternatives(found);
@@ -140,7 +140,7 @@ impl Evaluation<'_> {
     /// declares the name.
     fn reason_not_supported(&mut self, call: &Atom, space: &SharedSpace) -> Option<String> {
         let message = crate::stdlib::not_supported(call)?;
-        let types = crate::types::types_of(space, call.head()?, &mut self.runner.variables);
+        let types = crate::types::types_of(space, call.head()?, self.session.variables());
         types.iter().all(|found| found.atom.is_symbol(names::UNDEFINED)).then_some(message)
     }
 
@@ -225,7 +225,7 @@ impl Evaluation<'_> {
     /// The ways in which two resolved atoms match.
     pub(super) fn unifications(&mut self, left: &Atom, right: &Atom) -> Vec<Solution> {
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
-        let mut unifier = Unifier::under(Bindings::default(), &mut self.runner.variables);
+        let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
         if !unifier.unify(left, right) {
             return Vec::new();
         }

@@ -24,40 +24,38 @@ mod minimal;
 mod store;
 mod tabled;
 
+use crate::environment::Stop;
+use crate::evaluate::{Answer, Evaluate};
 use crate::instructions;
 use crate::limits::{LimitReached, Watch};
 use crate::names;
-use crate::operation::Stop;
-use crate::runner::Runner;
+use crate::session::Session;
 use frame::{Frame, FrameRef, Target, Waiting};
-use space::{Atom, Grounded, SharedSpace, Solution, Variable, variables};
+use space::{Atom, Grounded, SharedSpace, SharedState, Solution, Variable, variables};
 use std::sync::Arc;
 use store::Store;
 
-/// What an evaluation came to.
-#[derive(Debug, Default)]
-pub struct Answer {
-    /// The results, in order.
-    pub results: Vec<Atom>,
-    /// The limit that ended it early, if one did.
-    pub limit: Option<LimitReached>,
-    /// Why the run must end, if it must.
-    pub stop: Option<Stop>,
-    /// How many steps it took.
-    pub steps: u64,
-    /// How deep its stack grew, in frames.
-    pub depth_max: usize,
+/// Evaluates MeTTa: the whole algorithm, types included.
+pub(crate) struct Interpreter;
+
+impl Evaluate<Session> for Interpreter {
+    fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
+        let target = Target { type_atom: names::undefined(), space: space.clone() };
+        Evaluation::new(session, space.clone()).run(Work::Metta(atom.clone(), target))
+    }
+
+    fn state_changes(&self, _: &SharedState) {}
 }
 
-/// Evaluates an atom as MeTTa: the whole algorithm, types included.
-pub fn evaluate(runner: &mut Runner, space: &SharedSpace, atom: &Atom) -> Answer {
-    let target = Target { type_atom: names::undefined(), space: space.clone() };
-    Evaluation::new(runner, space.clone()).run(Work::Metta(atom.clone(), target))
-}
+/// Evaluates minimal MeTTa code, without types and without evaluating arguments.
+pub(crate) struct MinimalInterpreter;
 
-/// Evaluates an atom as minimal MeTTa code, without types and without evaluating arguments.
-pub fn evaluate_minimal(runner: &mut Runner, space: &SharedSpace, atom: &Atom) -> Answer {
-    Evaluation::new(runner, space.clone()).run(Work::Minimal(atom.clone()))
+impl Evaluate<Session> for MinimalInterpreter {
+    fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
+        Evaluation::new(session, space.clone()).run(Work::Minimal(atom.clone()))
+    }
+
+    fn state_changes(&self, _: &SharedState) {}
 }
 
 /// A part of an evaluation that is done here for the machine.
@@ -86,9 +84,9 @@ pub(crate) struct TaskOutcome {
 }
 
 /// Does a part of an evaluation, in so many steps.
-pub(crate) fn solve(runner: &mut Runner, space: &SharedSpace, task: Task, steps_max: Option<u64>) -> TaskOutcome {
-    let watch = Watch::of_part(&runner.limits, steps_max);
-    let mut evaluation = Evaluation::new(runner, space.clone());
+pub(crate) fn solve(session: &mut Session, space: &SharedSpace, task: Task, steps_max: Option<u64>) -> TaskOutcome {
+    let watch = Watch::of_part(&session.limits, steps_max);
+    let mut evaluation = Evaluation::new(session, space.clone());
     let is_minimal = matches!(task, Task::Minimal(_) | Task::Function(..));
     let mut waiting = None;
     let work = match task {
@@ -200,7 +198,7 @@ struct Collected {
 }
 
 struct Evaluation<'r> {
-    runner: &'r mut Runner,
+    session: &'r mut Session,
     context: SharedSpace,
     store: Store,
     choices: Vec<Choice>,
@@ -214,9 +212,9 @@ struct Evaluation<'r> {
 }
 
 impl<'r> Evaluation<'r> {
-    fn new(runner: &'r mut Runner, context: SharedSpace) -> Self {
+    fn new(session: &'r mut Session, context: SharedSpace) -> Self {
         Self {
-            runner,
+            session,
             context,
             store: Store::default(),
             choices: Vec::new(),
@@ -229,7 +227,7 @@ impl<'r> Evaluation<'r> {
     }
 
     fn run(mut self, work: Work) -> Answer {
-        let watch = Watch::begin(&self.runner.limits);
+        let watch = Watch::begin(&self.session.limits);
         let answer = self.run_to_end(work, None, watch);
         Answer { results: self.results_so_far(), ..answer }
     }
@@ -243,7 +241,7 @@ impl<'r> Evaluation<'r> {
         while let Some(work) = next {
             let depth = frame::depth(&self.frame);
             self.depth_max = self.depth_max.max(depth);
-            limit = watch.step(depth, &mut self.runner.form_steps);
+            limit = watch.step(depth, &mut self.session.form_steps);
             if limit.is_some() || self.stop.is_some() {
                 break;
             }
@@ -341,7 +339,7 @@ impl<'r> Evaluation<'r> {
             let (alternative, is_last) = match &mut choice.rest {
                 Rest::Given(rest) => (rest.next(), rest.len() == 0),
                 Rest::Answers { table, next, variables } => {
-                    let alternative = self.runner.follow(*table, *next, variables).map(|(behind, solution, atom)| {
+                    let alternative = self.session.follow(*table, *next, variables).map(|(behind, solution, atom)| {
                         *next = behind;
                         Alternative::new(solution, Work::Return(atom))
                     });
@@ -365,7 +363,7 @@ impl<'r> Evaluation<'r> {
             parent: self.frame.clone(),
             mark: self.store.mark(),
             choices: self.choices.len(),
-            last_visible: self.runner.variables.last(),
+            last_visible: self.session.variables().last(),
             results: Vec::new(),
         });
         self.push(Waiting::Barrier);

@@ -8,8 +8,8 @@
 
 use super::frame::{Call, Target, Waiting};
 use super::{Alternative, BarrierKind, Choice, Collected, Evaluation, Rest, Work};
+use crate::environment::Stop;
 use crate::names;
-use crate::operation::Stop;
 use crate::tables::{CallKey, CallState, RoundEnd};
 use space::{Atom, SharedSpace, Solution, Variable};
 
@@ -34,10 +34,10 @@ impl Evaluation<'_> {
     /// Whether an atom calls a tabled function: one that has rules for so many arguments.
     pub(super) fn is_tabled(&mut self, call: &Atom, space: &SharedSpace) -> bool {
         let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else { return false };
-        if !self.runner.tables.is_tabled(name) {
+        if !self.session.tables.is_tabled(name) {
             return false;
         }
-        let source = &mut self.runner.variables;
+        let source = self.session.variables();
         let mut any = || Atom::Variable(source.fresh(names::asked()));
         let open: Vec<Atom> = arguments.iter().map(|_| any()).collect();
         let call = Atom::expression(std::iter::once(Atom::Symbol(name.clone())).chain(open).collect::<Vec<_>>());
@@ -51,7 +51,7 @@ impl Evaluation<'_> {
         let Some(asking) = CallKey::new(&call.atom, &type_atom, &target.space) else {
             return self.untabled_call(call, target);
         };
-        let asked = match self.runner.ask_table(&asking) {
+        let asked = match self.session.ask_table(&asking) {
             Ok(asked) => asked,
             Err(limit) => {
                 self.stop = Some(Stop::Limit(limit));
@@ -68,7 +68,7 @@ impl Evaluation<'_> {
                 self.next_alternative()
             }
             CallState::Follow(table) => {
-                self.runner.tables.leave(table);
+                self.session.tables.leave(table);
                 self.give_answers(table, &asking.variables)
             }
             CallState::Fill => {
@@ -111,7 +111,7 @@ impl Evaluation<'_> {
             bound.map_or_else(|| Atom::Variable(variable.clone()), |(_, value)| value.clone())
         };
         let values = filling.variables.iter().map(value).collect();
-        if let Err(limit) = self.runner.add_answer(values, result) {
+        if let Err(limit) = self.session.add_answer(values, result) {
             self.stop = Some(Stop::Limit(limit));
         }
     }
@@ -121,7 +121,7 @@ impl Evaluation<'_> {
         for Collected { solution, atom, .. } in errors {
             self.add_answer(&solution, atom);
         }
-        match self.runner.end_round() {
+        match self.session.end_round() {
             RoundEnd::Again => self.begin_round(),
             RoundEnd::Done(table) => {
                 let filling = self.filling.pop().expect("a call is being evaluated");
@@ -132,7 +132,7 @@ impl Evaluation<'_> {
 
     /// Each answer is a result.
     fn give_answers(&mut self, table: usize, variables: &[Variable]) -> Option<Work> {
-        let answers = self.runner.answers(table, variables);
+        let answers = self.session.answers(table, variables);
         let alternative = |(solution, atom)| Alternative::new(solution, Work::Return(atom));
         self.fork(answers.into_iter().map(alternative).collect())
     }

@@ -2,30 +2,35 @@
 //!
 //! 1. A [`Format`] turns the bytes of a file into records and hands each to an [`Out`]. It is given pieces, so a file may be larger than
 //!    memory; that of MeTTa text is [`MettaText`], others are the engine's.
-//! 2. A runner that remembers nothing takes the parts of a record straight into the space's dictionary ([`Rows`]). Otherwise, and where
+//! 2. A session that remembers nothing takes the parts of a record straight into the space's dictionary ([`Rows`]). Otherwise, and where
 //!    types are checked, each record becomes an atom that is added as a plain form of a source is ([`Forms`]).
 //! 3. Where commits are kept, there is one after every [`COMMIT_RECORDS`] records or so, and one at the end: a process that is killed
 //!    loses no more than what came after the last.
 //! 4. A base knows a file by path and content. An unchanged one adds nothing; of an edited one, or one that was not loaded to its end,
 //!    only the difference is applied. If a record cannot be read, it is not known what it states, so nothing is removed then.
 
+mod format;
+mod forms;
 mod metta_text;
 mod out;
+mod report;
 mod words;
 
+pub use format::{Format, Formats};
 pub use metta_text::MettaText;
 pub use out::Out;
+pub use report::{LoadReport, Skipped};
 pub use words::{Meaning as WordMeaning, Words};
 
 use crate::limits::LimitReached;
-use crate::memory::{
-    Begun, Cause, CauseKind, CommitTrigger, ContentHasher, Known, MemoryError, SourceContent, SourceId,
-};
-use crate::modules::ModuleId;
-use crate::runner::Runner;
+use crate::memory::{Begun, Cause, CauseKind, CommitTrigger, ContentHasher, Known, Memory, MemoryError, SourceContent};
+use crate::program::history::SourceId;
+use crate::program::modules::ModuleId;
+use crate::session::Session;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
-use out::{Forms, Rows};
+use forms::Forms;
+use out::Rows;
 use space::Batch;
 use std::fmt;
 use std::sync::Arc;
@@ -35,85 +40,6 @@ pub const RECORD_BYTES_MAX: usize = 256 << 20;
 
 /// How many records a commit has, give or take those of one piece.
 pub const COMMIT_RECORDS: u64 = 100_000;
-
-/// So many records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
-const SLICE_RECORDS: u64 = 256;
-
-/// How many reasons for skipping are told apart; what is skipped for others is counted together.
-const REASONS_MAX: usize = 16;
-
-/// What reads the files of one format.
-pub trait Format {
-    /// Reads the whole records that these bytes begin with and hands them out; gives how many bytes that were. The rest comes
-    /// again, with more behind it. At the end of the file nothing follows, and all is read. Once the [`Out`] is full it
-    /// returns before the next record.
-    fn read(&mut self, bytes: &[u8], is_end: bool, out: &mut dyn Out) -> usize;
-
-    /// What the atoms depend on beside the bytes: a file that is loaded in another way is another one. Empty for MeTTa text, so that
-    /// running and loading a file are the same to a base.
-    fn manner(&self) -> String;
-}
-
-/// What knows which formats files are in, for `import!`.
-pub trait Formats {
-    /// The endings of the names of such files, without the dot.
-    fn endings(&self) -> &[&'static str];
-
-    /// What reads a file, by its absolute path, if it is in one of these formats; words mean what they mean to the module that imports it.
-    ///
-    /// # Errors
-    /// Why its rows would mean nothing.
-    fn of(&self, file: &str, words: Words) -> Result<Option<Box<dyn Format>>, String>;
-}
-
-/// Records that were not loaded, for one reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
-    /// Why.
-    pub reason: String,
-    /// Whether something is wrong with them. What is left out on purpose, such as a line of headings, is no error.
-    pub is_error: bool,
-    /// How many.
-    pub count: u64,
-    /// The line of the first, from 1.
-    pub line: u64,
-}
-
-/// What came of a load.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoadReport {
-    /// Whether this very content was loaded before, so that nothing was done.
-    pub is_unchanged: bool,
-    /// How many atoms were added.
-    pub added: u64,
-    /// How many atoms were there, because an earlier content of the file stated them.
-    pub kept: u64,
-    /// How many atoms were removed, because the file states them no longer.
-    pub removed: u64,
-    /// What was not loaded.
-    pub skipped: Vec<Skipped>,
-}
-
-impl LoadReport {
-    /// Whether every record was read, but for what is left out on purpose.
-    pub fn is_whole(&self) -> bool {
-        !self.skipped.iter().any(|skipped| skipped.is_error)
-    }
-
-    /// Counts a record that is not loaded.
-    pub fn skip(&mut self, line: u64, reason: &str, is_error: bool) {
-        const OTHERS: &str = "other reasons";
-        let is_room = self.skipped.len() < REASONS_MAX;
-        let has =
-            |wanted: &str| self.skipped.iter().position(|known| known.reason == wanted && known.is_error == is_error);
-        let reason = if has(reason).is_some() || is_room { reason } else { OTHERS };
-        match has(reason) {
-            Some(place) => self.skipped[place].count += 1,
-            None => self.skipped.push(Skipped { reason: reason.to_owned(), is_error, count: 1, line }),
-        }
-    }
-}
 
 /// How far a load is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,28 +204,28 @@ impl Sizes {
 /// Who hears how far a load is.
 pub type OnProgress<'a> = dyn FnMut(LoadProgress) + 'a;
 
-impl Runner {
+impl Session {
     /// Adds what a file states to the program's own space. Nothing is evaluated.
     ///
     /// # Errors
     /// The load ended before the end of the file; what was committed before stands.
-    pub fn load(
+    pub(crate) fn load(
         &mut self,
         source: &LoadSource<'_>,
         format: &mut dyn Format,
         progress: &mut OnProgress<'_>,
     ) -> Result<LoadReport, LoadError> {
         let content = self.content_of(source, format)?;
-        let bytes = Bytes::open(self.world(), source.file)?;
-        self.load_in(ModuleId(1), source, content, bytes, format, progress)
+        let bytes = Bytes::open(&mut *self.world, source.file)?;
+        self.load_in(ModuleId::TOP, source, content, bytes, format, progress)
     }
 
     /// Adds what some bytes state, which were read before: those of the standard input, or of another file that can be read only once.
     /// `origin` is what they are called. A base does not know them again.
     ///
     /// # Errors
-    /// As [`Runner::load`].
-    pub fn load_bytes(
+    /// As [`Session::load`].
+    pub(crate) fn load_bytes(
         &mut self,
         origin: &str,
         bytes: Arc<Vec<u8>>,
@@ -307,16 +233,12 @@ impl Runner {
         progress: &mut OnProgress<'_>,
     ) -> Result<LoadReport, LoadError> {
         let source = LoadSource { origin, file: None };
-        self.load_in(ModuleId(1), &source, None, Bytes::Whole(bytes, 0), format, progress)
+        self.load_in(ModuleId::TOP, &source, None, Bytes::Whole(bytes, 0), format, progress)
     }
 
-    /// What words mean to the program's own module.
-    pub fn words(&self) -> Words {
-        self.words_of(ModuleId(1))
-    }
-
+    /// What words mean to a module.
     pub(crate) fn words_of(&self, module: ModuleId) -> Words {
-        Words::of(&self.module(module).tokenizer)
+        Words::of(&self.program.module(module).tokenizer)
     }
 
     /// Adds what a file that was read whole states to a module's space, as part of the form that imports it.
@@ -328,7 +250,7 @@ impl Runner {
         format: &mut dyn Format,
     ) -> Result<LoadReport, LoadError> {
         let source = LoadSource { origin: file, file: Some(file) };
-        let content = self.memory.as_ref().and_then(|memory| memory.content_hasher()).map(|mut hasher| {
+        let content = self.transactions.memory().and_then(Memory::content_hasher).map(|mut hasher| {
             hasher.update(&bytes);
             hasher.update(format.manner().as_bytes());
             hasher.finish()
@@ -338,11 +260,11 @@ impl Runner {
 
     /// The hash of a file's content, if somebody keeps it.
     fn content_of(&mut self, source: &LoadSource<'_>, format: &dyn Format) -> Result<Option<[u8; 32]>, LoadError> {
-        let hasher = self.memory.as_ref().and_then(|memory| memory.content_hasher());
+        let hasher = self.transactions.memory().and_then(Memory::content_hasher);
         let (Some(mut hasher), Some(file)) = (hasher, source.file) else { return Ok(None) };
-        let mut bytes = Bytes::open(self.world(), Some(file))?;
+        let mut bytes = Bytes::open(&mut *self.world, Some(file))?;
         let read = self.hash_bytes(&mut bytes, &mut *hasher);
-        let closed = bytes.close(self.world());
+        let closed = bytes.close(&mut *self.world);
         read?;
         closed?;
         hasher.update(format.manner().as_bytes());
@@ -351,7 +273,7 @@ impl Runner {
 
     fn hash_bytes(&mut self, bytes: &mut Bytes, hasher: &mut dyn ContentHasher) -> Result<(), LoadError> {
         let mut buffer = Vec::new();
-        while bytes.next(self.world(), &mut buffer)? > 0 {
+        while bytes.next(&mut *self.world, &mut buffer)? > 0 {
             hasher.update(&buffer);
             buffer.clear();
             self.check_interrupt()?;
@@ -368,11 +290,9 @@ impl Runner {
         format: &mut dyn Format,
         progress: &mut OnProgress<'_>,
     ) -> Result<LoadReport, LoadError> {
-        self.running.push(module);
-        let cause = self.set_cause(None);
+        let cause = self.enter_source(module);
         let loaded = self.load_known(module, source, content, bytes, format, progress);
-        self.set_cause(cause);
-        self.running.pop();
+        self.leave_source(cause);
         loaded
     }
 
@@ -390,19 +310,19 @@ impl Runner {
             Ok(begun) => begun,
             Err(error) => {
                 // That the source cannot begin is the error to tell, whatever becomes of the file.
-                let _ = bytes.close(self.world());
+                let _ = bytes.close(&mut *self.world);
                 return Err(error.into());
             }
         };
         let stated = match known {
             Known::Unchanged => {
-                bytes.close(self.world())?;
+                bytes.close(&mut *self.world)?;
                 return Ok(LoadReport { is_unchanged: true, ..LoadReport::default() });
             }
             Known::Changed(before) => Stated::of(before),
             Known::New => Stated::default(),
         };
-        let commits = self.running.len() == 1 && self.open_transactions() == 0;
+        let commits = self.is_outermost() && self.transactions.depth() == 0;
         let report = LoadReport::default();
         let mut load = Load {
             module,
@@ -416,7 +336,7 @@ impl Runner {
             batch: Batch::default(),
         };
         let read = self.read_records(&mut load, &mut bytes, content, progress);
-        let closed = bytes.close(self.world());
+        let closed = bytes.close(&mut *self.world);
         self.end_load(load, read.and(closed.map_err(LoadError::from)))
     }
 
@@ -428,13 +348,13 @@ impl Runner {
         content: Option<[u8; 32]>,
         progress: &mut OnProgress<'_>,
     ) -> Result<(), LoadError> {
-        let bytes_in_all = bytes.size(self.world()).ok().filter(|&size| size > 0);
+        let bytes_in_all = bytes.size(&mut *self.world).ok().filter(|&size| size > 0);
         load.sizes.bytes_in_all = bytes_in_all;
-        let mut hasher = content.and_then(|_| self.memory.as_ref()?.content_hasher());
+        let mut hasher = content.and_then(|_| self.transactions.memory()?.content_hasher());
         let (mut buffer, mut bytes_read) = (Vec::new(), 0);
         loop {
             let before = buffer.len();
-            let more = bytes.next(self.world(), &mut buffer)?;
+            let more = bytes.next(&mut *self.world, &mut buffer)?;
             if let Some(hasher) = &mut hasher {
                 hasher.update(&buffer[before..]);
             }
@@ -476,7 +396,7 @@ impl Runner {
 
     /// Adds the first records among some bytes; gives how many bytes they took, and whether there may be more.
     fn take_slice(&mut self, load: &mut Load<'_>, bytes: &[u8], is_end: bool) -> (usize, bool) {
-        if self.is_noting() || self.checks_types() || !load.stated.is_empty() {
+        if self.program.is_noting() || self.program.checks_types() || !load.stated.is_empty() {
             let Load { module, id, format, report, stated, uncommitted, .. } = load;
             let before = report.added;
             let mut forms = Forms::new(self, *module, *id, report, stated);
@@ -485,7 +405,7 @@ impl Runner {
             return taken;
         }
         let Load { module, format, report, sizes, batch, .. } = load;
-        let (space, before) = (self.module(*module).space.clone(), report.added);
+        let (space, before) = (self.program.module(*module).space.clone(), report.added);
         let (used, is_full) = space.append(|appender| {
             let terms = appender.terms() - *sizes.terms_before.get_or_insert(appender.terms());
             appender.expect(sizes.more(report.added), sizes.more(terms as u64));
@@ -496,7 +416,7 @@ impl Runner {
             taken
         });
         sizes.bytes_used += used as u64;
-        self.count_added(report.added - before);
+        self.statistics.atoms_added += report.added - before;
         (used, is_full)
     }
 
@@ -516,7 +436,7 @@ impl Runner {
                     self.commit_load(&mut load)?;
                 }
             }
-            if let Some(memory) = &mut self.memory {
+            if let Some(memory) = self.transactions.memory_mut() {
                 memory.end_source(load.id);
             }
         }

@@ -1,12 +1,10 @@
 //! Where the records of a file go.
 
-use super::{LoadReport, SLICE_RECORDS};
-use crate::memory::{Cause, CauseKind, SourceId};
-use crate::modules::ModuleId;
-use crate::names;
-use crate::runner::Runner;
-use crate::stated::Stated;
+use super::report::LoadReport;
 use space::{Appender, Atom, Batch};
+
+/// So many records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
+pub(super) const SLICE_RECORDS: u64 = 256;
 
 /// Takes the records of a file, one after the other.
 ///
@@ -91,88 +89,6 @@ impl Out for Rows<'_, '_> {
         self.appender.batch(self.batch);
         self.appender.atom(&atom);
         self.report.added += 1;
-    }
-
-    fn skip(&mut self, reason: &str, is_error: bool) {
-        self.report.skip(self.line, reason, is_error);
-    }
-
-    fn is_full(&self) -> bool {
-        self.records >= SLICE_RECORDS
-    }
-}
-
-/// Adds records as plain forms of a source, each with its place.
-pub(super) struct Forms<'a> {
-    runner: &'a mut Runner,
-    module: ModuleId,
-    source: SourceId,
-    report: &'a mut LoadReport,
-    stated: &'a mut Stated,
-    line: u64,
-    records: u64,
-    /// The children of the expressions that are open.
-    open: Vec<Vec<Atom>>,
-}
-
-impl<'a> Forms<'a> {
-    pub(super) fn new(
-        runner: &'a mut Runner,
-        module: ModuleId,
-        source: SourceId,
-        report: &'a mut LoadReport,
-        stated: &'a mut Stated,
-    ) -> Self {
-        Self { runner, module, source, report, stated, line: 0, records: 0, open: Vec::new() }
-    }
-
-    fn part(&mut self, atom: Atom) {
-        match self.open.last_mut() {
-            Some(siblings) => siblings.push(atom),
-            None => self.atom(atom),
-        }
-    }
-}
-
-impl Out for Forms<'_> {
-    fn record(&mut self, line: u64) {
-        self.line = line;
-        self.records += 1;
-        self.open.clear();
-    }
-
-    fn open(&mut self) {
-        self.open.push(Vec::new());
-    }
-
-    fn symbol(&mut self, name: &str) {
-        self.part(Atom::symbol(name));
-    }
-
-    fn leaf(&mut self, atom: Atom) {
-        self.part(atom);
-    }
-
-    fn close(&mut self) {
-        let children = self.open.pop().expect("a format closes what it opens");
-        self.part(Atom::expression(children));
-    }
-
-    fn atom(&mut self, atom: Atom) {
-        if self.stated.take(&atom) {
-            self.report.kept += 1;
-            return;
-        }
-        let offset = u32::try_from(self.line).unwrap_or(u32::MAX);
-        self.runner.set_cause(Some(Cause { source: self.source, kind: CauseKind::Statement, offset }));
-        match self.runner.add_form(self.module, &atom) {
-            None => self.report.added += 1,
-            Some(errors) => {
-                let reason =
-                    errors.first().and_then(names::error_message).unwrap_or_else(|| "it is refused".to_owned());
-                self.report.skip(self.line, &reason, true);
-            }
-        }
     }
 
     fn skip(&mut self, reason: &str, is_error: bool) {

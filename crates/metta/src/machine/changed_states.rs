@@ -83,7 +83,7 @@ impl Machine {
 impl Running<'_> {
     /// Takes over what native functions have changed.
     pub(super) fn take_changed_states(&mut self) {
-        for (state, content) in self.runner.changed_states.noted.drain(..) {
+        for (state, content) in self.evaluator.changed_states.borrow_mut().noted.drain(..) {
             if !self.m.choices.stack.is_empty() {
                 self.m.choices.changed_states.noted.push((state, content));
             }

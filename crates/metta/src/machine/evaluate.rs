@@ -486,7 +486,7 @@ impl Running<'_> {
         task: impl FnOnce(Atom) -> Task,
     ) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables)?;
+        let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
         let found = self.hand_over(task(atom));
         let mut results = Vec::new();
         for (solution, atom) in self.accept_found(found)? {

@@ -11,10 +11,10 @@ use super::code::{
     Pc, REDUCE, Slot, TypeId, WELL_TYPED,
 };
 use super::types::HeadKind;
-use super::{Machine, Running};
+use super::{Machine, MachineEvaluator, Running};
 use crate::lowering::{Logic, Lowering};
 use crate::names;
-use crate::runner::Runner;
+use crate::session::Session;
 use crate::stdlib;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,27 +38,42 @@ fn word(lowering: Lowering) -> &'static str {
     lowering.instruction().expect("it has an instruction of its own")
 }
 
-/// The code of a name's functions, as its rules stand now; `None` if it has no rules.
-pub(crate) fn explain(runner: &mut Runner, name: &str) -> Option<String> {
-    let space = runner.top_space();
-    let defined = defined_in(&atoms_of(runner, &space)).into_iter().find(|(found, _)| found.as_str() == name)?;
-    explain_each(runner, &space, &[defined]).pop()
-}
+impl MachineEvaluator {
+    /// The code of a name's functions, as its rules stand now; `None` if it has no rules.
+    pub(crate) fn explain(&self, session: &mut Session, name: &str) -> Option<String> {
+        let space = session.program.top_space();
+        let defined = defined_in(&atoms_of(session, &space)).into_iter().find(|(found, _)| found.as_str() == name)?;
+        self.explain_each(session, &space, &[defined]).pop()
+    }
 
-/// The code of each name that has rules in the program's own space, in the order of their first rules.
-pub(crate) fn explain_all(runner: &mut Runner) -> Vec<String> {
-    let space = runner.top_space();
-    let own: FxHashSet<Symbol> =
-        defined_in(&space.atoms(&mut runner.variables)).into_iter().map(|(name, _)| name).collect();
-    let mut defined = defined_in(&atoms_of(runner, &space));
-    defined.retain(|(name, _)| own.contains(name));
-    explain_each(runner, &space, &defined)
+    /// The code of each name that has rules in the program's own space, in the order of their first rules.
+    pub(crate) fn explain_all(&self, session: &mut Session) -> Vec<String> {
+        let space = session.program.top_space();
+        let own: FxHashSet<Symbol> =
+            defined_in(&space.atoms(session.variables())).into_iter().map(|(name, _)| name).collect();
+        let mut defined = defined_in(&atoms_of(session, &space));
+        defined.retain(|(name, _)| own.contains(name));
+        self.explain_each(session, &space, &defined)
+    }
+
+    fn explain_each(&self, session: &mut Session, space: &SharedSpace, defined: &[Defined]) -> Vec<String> {
+        let mut running = match Running::new(self, session, space) {
+            Ok(running) => running,
+            Err(full) => return defined.iter().map(|(name, _)| format!("{name}\n  {full}\n")).collect(),
+        };
+        running.prepare();
+        running.m.code.names = Some(Vec::new());
+        let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();
+        running.m.code.names = None;
+        self.machine.replace(Some(Box::new(running.m)));
+        texts
+    }
 }
 
 /// The atoms of a space and of those that it imports.
-fn atoms_of(runner: &mut Runner, space: &SharedSpace) -> Vec<Atom> {
+fn atoms_of(session: &mut Session, space: &SharedSpace) -> Vec<Atom> {
     let spaces = std::iter::once(space.clone()).chain(space.imports());
-    spaces.flat_map(|space| space.atoms(&mut runner.variables)).collect()
+    spaces.flat_map(|space| space.atoms(session.variables())).collect()
 }
 
 /// The names that have rules, in the order of their first ones.
@@ -78,19 +93,6 @@ fn defined_in(atoms: &[Atom]) -> Vec<Defined> {
         }
     }
     order
-}
-
-fn explain_each(runner: &mut Runner, space: &SharedSpace, defined: &[Defined]) -> Vec<String> {
-    let mut running = match Running::new(runner, space) {
-        Ok(running) => running,
-        Err(full) => return defined.iter().map(|(name, _)| format!("{name}\n  {full}\n")).collect(),
-    };
-    running.prepare();
-    running.m.code.names = Some(Vec::new());
-    let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();
-    running.m.code.names = None;
-    running.runner.machine = Some(Box::new(running.m));
-    texts
 }
 
 impl Running<'_> {
@@ -146,7 +148,7 @@ impl Running<'_> {
             REDUCE => format!("{} by one step\n", self.m.function_name(function)),
             _ => format!("{} as {}\n", self.m.function_name(function), self.type_atom(type_id)),
         };
-        if self.runner.tables.is_tabled(self.m.values.symbol_of(head)) {
+        if self.session.tables.is_tabled(self.m.values.symbol_of(head)) {
             text.insert_str(text.len() - 1, ", tabled");
         }
         let rules = self.named_rules(head, count, named);

@@ -15,7 +15,7 @@ impl Running<'_> {
     pub(super) fn look(&mut self, function: u32) -> Result<(), Halt> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         self.look_at_limits().inspect_err(|_| self.m.counters.calls -= 1)?;
-        if self.m.code.is_overgrown() || self.runner.collect_from == Some(0) {
+        if self.m.code.is_overgrown() || self.evaluator.collect_from.get() == Some(0) {
             self.forget_code(function);
         }
         if self.m.is_crowded() {
@@ -45,7 +45,7 @@ impl Running<'_> {
 
     fn look_at_limits(&mut self) -> Result<(), Halt> {
         self.m.counters.depth_max = (self.m.frames.base / WORDS_PER_FRAME).max(self.m.counters.depth_max);
-        let reached = self.watch.advance(u64::from(self.m.counters.fuel_given), &mut self.runner.form_steps);
+        let reached = self.watch.advance(u64::from(self.m.counters.fuel_given), &mut self.session.form_steps);
         self.give_fuel();
         reached.map_or(Ok(()), |limit| Err(Reason::Limit(limit).into()))
     }
@@ -58,8 +58,8 @@ impl Running<'_> {
     }
 
     pub(super) fn give_fuel(&mut self) {
-        let fuel = match self.runner.collect_from {
-            None => self.watch.steps_until_look(&self.runner.form_steps),
+        let fuel = match self.evaluator.collect_from.get() {
+            None => self.watch.steps_until_look(&self.session.form_steps),
             Some(_) => 1,
         };
         (self.m.counters.fuel, self.m.counters.fuel_given) = (fuel, fuel);
@@ -70,16 +70,16 @@ impl Running<'_> {
         let taken = u64::from(self.m.counters.fuel_given - self.m.counters.fuel);
         self.m.counters.fuel_given = self.m.counters.fuel;
         self.watch.count(taken);
-        self.runner.form_steps.add(taken);
+        self.session.form_steps.add(taken);
     }
 
     /// Counts a change that is no call of a native function, unless the recorded run did not come to it.
     #[inline]
     pub(super) fn act(&mut self) -> Result<(), Halt> {
-        if self.runner.form_steps.halted().is_some() {
+        if self.session.form_steps.halted().is_some() {
             self.settle_fuel();
         }
-        match self.runner.form_steps.act() {
+        match self.session.form_steps.act() {
             Some(limit) => Err(Reason::Limit(limit).into()),
             None => Ok(()),
         }
@@ -88,13 +88,13 @@ impl Running<'_> {
     /// Lets the interpreter do a part of the evaluation.
     pub(super) fn hand_over(&mut self, task: Task) -> TaskOutcome {
         self.settle_fuel();
-        self.runner.interpreted.note(&task);
-        let mut found = interpreter::solve(self.runner, &self.space, task, self.watch.steps_left());
+        self.evaluator.interpreted.borrow_mut().note(&task);
+        let mut found = interpreter::solve(self.session, &self.space, task, self.watch.steps_left());
         self.watch.count(found.steps);
-        if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.runner.limits.steps_max) {
+        if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.session.limits.steps_max) {
             found.limit = Some(LimitReached::Steps(most));
         }
-        let fuel = self.watch.steps_until_look(&self.runner.form_steps).min(self.m.counters.fuel);
+        let fuel = self.watch.steps_until_look(&self.session.form_steps).min(self.m.counters.fuel);
         (self.m.counters.fuel, self.m.counters.fuel_given) = (fuel, fuel);
         found
     }

@@ -106,13 +106,13 @@ impl Running<'_> {
     /// When to collect for the first time.
     pub(super) fn set_collect_from(&mut self) {
         self.m.counters.collect_at =
-            self.runner.collect_from.unwrap_or_else(|| COLLECT_FROM.min(self.collect_before()));
+            self.evaluator.collect_from.get().unwrap_or_else(|| COLLECT_FROM.min(self.collect_before()));
     }
 
     /// When to collect next, given what survived.
     fn set_collect_at(&mut self) {
         let live = self.m.bytes_held();
-        self.m.counters.collect_at = match self.runner.collect_from {
+        self.m.counters.collect_at = match self.evaluator.collect_from.get() {
             Some(0) => 0,
             from => (2 * live)
                 .max(from.unwrap_or(COLLECT_FROM))
@@ -123,26 +123,26 @@ impl Running<'_> {
 
     /// With more than this there is no room for a copy and for the table that it needs, each as large again.
     fn collect_before(&self) -> usize {
-        self.runner.limits.heap_bytes_max.map_or(usize::MAX, |most| most / 8 * 3)
+        self.session.limits.heap_bytes_max.map_or(usize::MAX, |most| most / 8 * 3)
     }
 
     /// The bytes that the form has taken from the system, and those of them that something is in.
     fn bytes_taken(&self) -> (usize, usize) {
-        let taken = match self.runner.counts_memory {
-            true => self.runner.form_steps.bytes(),
-            false => self.m.values.heap.bytes_held() + self.m.values.beside + self.runner.tables.bytes(),
+        let taken = match self.session.counts_memory {
+            true => self.session.form_steps.bytes(),
+            false => self.m.values.heap.bytes_held() + self.m.values.beside + self.session.tables.bytes(),
         };
         (taken, taken.saturating_sub(self.m.bytes_unused()))
     }
 
     /// Looks at the memory that the form takes.
     pub(super) fn look_at_memory(&mut self) -> Result<(), Halt> {
-        let Some(most) = self.runner.limits.heap_bytes_max else { return Ok(()) };
+        let Some(most) = self.session.limits.heap_bytes_max else { return Ok(()) };
         let (taken, used) = self.bytes_taken();
         // What the system has given beyond the limit is to be used before more is asked for.
-        let held = self.runner.limits.held_bytes_max().is_some_and(|held| taken > held);
+        let held = self.session.limits.held_bytes_max().is_some_and(|held| taken > held);
         let bytes = if held { most.saturating_add(1).max(used) } else { used };
-        match self.watch.took(bytes, &mut self.runner.form_steps) {
+        match self.watch.took(bytes, &mut self.session.form_steps) {
             Some(limit) => Err(Reason::Limit(limit).into()),
             None => {
                 self.leave_heap(most.saturating_sub(used));
@@ -153,7 +153,7 @@ impl Running<'_> {
 
     /// Leaves the heap what the limit leaves of it.
     pub(super) fn limit_heap(&mut self) {
-        match self.runner.limits.heap_bytes_max {
+        match self.session.limits.heap_bytes_max {
             Some(most) => self.leave_heap(most.saturating_sub(self.bytes_taken().1)),
             None => self.m.values.heap.set_limit(None),
         }
@@ -168,7 +168,7 @@ impl Running<'_> {
     /// Whether there is room for a collection: a copy of all that is held, and a table as large as all that was taken.
     pub(super) fn has_room_to_collect(&self) -> bool {
         let heap = &self.m.values.heap;
-        let held = self.runner.limits.held_bytes_max();
+        let held = self.session.limits.held_bytes_max();
         heap.can_address_copy() && held.is_none_or(|held| self.bytes_taken().0 + heap.bytes_to_copy() <= held)
     }
 }
@@ -179,7 +179,7 @@ impl Running<'_> {
     /// If the limit leaves no room for the copy, nothing is collected any more. If the system has none, the evaluation is at
     /// its end: what it has found so far stays.
     pub(super) fn collect_garbage(&mut self, arguments: usize) -> Result<(), Halt> {
-        if !self.has_room_to_collect() && self.runner.collect_from.is_none() {
+        if !self.has_room_to_collect() && self.evaluator.collect_from.get().is_none() {
             self.m.counters.collect_at = self.m.bytes_held() / 8 * 9 + LEAST_MADE;
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl Running<'_> {
         m.forget_names();
         m.age_choices();
         m.counters.collections += 1;
-        if self.runner.limits.heap_bytes_max.is_some_and(|most| self.m.values.heap.table_bytes() > most / 16) {
+        if self.session.limits.heap_bytes_max.is_some_and(|most| self.m.values.heap.table_bytes() > most / 16) {
             self.m.values.heap.drop_table();
         }
         self.set_collect_at();

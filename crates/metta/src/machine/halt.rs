@@ -1,7 +1,7 @@
 //! Why the machine stops.
 
+use crate::environment::Stop;
 use crate::limits::LimitReached;
-use crate::outcome::Stop;
 use region::Full;
 
 /// The machine stops. Instructions return this, so it takes one word.

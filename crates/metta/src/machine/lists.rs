@@ -226,7 +226,7 @@ impl Running<'_> {
 
     /// Whether nobody has given `()` a type.
     pub(super) fn is_unit_open(&mut self) -> bool {
-        let found = crate::types::types_of(&self.space, &Atom::unit(), &mut self.runner.variables);
+        let found = crate::types::types_of(&self.space, &Atom::unit(), self.session.variables());
         found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED))
     }
 
@@ -295,7 +295,7 @@ impl Running<'_> {
     /// What has rules as things stand.
     fn rule_heads(&mut self) -> &RuleHeads {
         if self.m.type_cache.rule_heads.version != self.m.code.version {
-            let source = &mut self.runner.variables;
+            let source = self.session.variables();
             let [call, body] = [(); 2].map(|()| source.fresh(names::asked()));
             let rule = Atom::expression([names::equal(), Atom::Variable(call.clone()), Atom::Variable(body)]);
             let found = self.space.query(&rule, source);

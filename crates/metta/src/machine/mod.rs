@@ -70,11 +70,11 @@ mod values;
 mod well_typed;
 mod words;
 
-use crate::interpreter::Answer;
+use crate::environment::Stop;
+use crate::evaluate::{Answer, Evaluate};
 use crate::limits::{LimitReached, Watch};
 use crate::names;
-use crate::operation::Stop;
-use crate::runner::{Runner, Statistics};
+use crate::session::{Session, Statistics};
 pub(crate) use changing::classify;
 use choices::Choices;
 use code::{ANSWER, Code, HEADER};
@@ -82,10 +82,11 @@ use counters::Counters;
 use frames::Frames;
 pub use frozen::FrozenResults;
 use halt::{Halt, Reason};
-pub(crate) use interpreted::Interpreted;
-pub(crate) use noted_states::ChangedStates;
-use region::{Full, Ref};
-use space::{Atom, SharedSpace};
+use interpreted::Interpreted;
+use noted_states::ChangedStates;
+use region::{FreezeError, Full, Ref};
+use space::{Atom, SharedSpace, SharedState};
+use std::cell::{Cell, RefCell};
 use type_cache::TypeCache;
 use values::{Ceiling, Scope, Values};
 use words::EMPTY;
@@ -119,10 +120,70 @@ struct Rooms {
     found_same: normal_calls::SameTerms,
 }
 
-/// A machine at work for a runner.
+/// Evaluates with a machine, which it keeps from one evaluation to the next. While that machine is at work, an evaluation inside
+/// the one at hand has another.
+#[derive(Default)]
+pub(crate) struct MachineEvaluator {
+    machine: RefCell<Option<Box<Machine>>>,
+    /// What states held before native functions changed them while a machine was at work.
+    changed_states: RefCell<ChangedStates>,
+    /// What was left to the interpreter.
+    interpreted: RefCell<Interpreted>,
+    /// Heap bytes from which on the machine looks at every call whether garbage is to be collected, for tests of that.
+    collect_from: Cell<Option<usize>>,
+    freezes_results: Cell<bool>,
+    /// Of the form of the program that was evaluated last.
+    frozen: RefCell<Option<Result<FrozenResults, FreezeError>>>,
+}
+
+impl MachineEvaluator {
+    /// Lets the machine look at every call whether garbage is to be collected, from so many bytes of heap on.
+    pub(crate) fn collect_garbage_from(&self, bytes: usize) {
+        self.collect_from.set(Some(bytes));
+    }
+
+    /// Says whether the results of each form of the program are frozen as well.
+    pub(crate) fn freeze_results(&self, freezes: bool) {
+        self.freezes_results.set(freezes);
+    }
+
+    /// The frozen results of the form that was evaluated last, if it was evaluated here and they were asked for.
+    pub(crate) fn take_frozen(&self) -> Option<Result<FrozenResults, FreezeError>> {
+        self.frozen.take()
+    }
+
+    /// What was left to the interpreter, and how often; the most frequent come first, equally frequent ones by name.
+    pub(crate) fn interpreted_forms(&self) -> Vec<(String, u64)> {
+        self.interpreted.borrow().kinds()
+    }
+}
+
+impl Evaluate<Session> for MachineEvaluator {
+    fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
+        let mut running = match Running::new(self, session, space) {
+            Ok(running) => running,
+            Err(full) => {
+                return Answer { limit: Some(LimitReached::AddressSpace(full.bytes())), ..Answer::default() };
+            }
+        };
+        let halt = running.evaluate(atom);
+        running.finish(halt)
+    }
+
+    fn bytes_held(&self) -> usize {
+        self.machine.borrow().as_ref().map_or(0, |machine| machine.heap_bytes_held())
+    }
+
+    fn state_changes(&self, state: &SharedState) {
+        self.changed_states.borrow_mut().note_for_machine(state);
+    }
+}
+
+/// A machine at work for a session.
 pub(crate) struct Running<'r> {
     m: Machine,
-    runner: &'r mut Runner,
+    evaluator: &'r MachineEvaluator,
+    session: &'r mut Session,
     space: SharedSpace,
     watch: Watch,
     /// Results of the whole, in the region of the evaluation.
@@ -131,8 +192,8 @@ pub(crate) struct Running<'r> {
 
 impl Machine {
     /// A machine, unless the system has no address space for its heap.
-    fn new(runner: &Runner) -> Result<Self, Full> {
-        let mut values = Values::new(runner.terms.clone())?;
+    fn new(session: &Session) -> Result<Self, Full> {
+        let mut values = Values::new(session.program.terms())?;
         let mut code = Code::new();
         let type_cache = TypeCache::new(&mut code);
         let heap = values.heap.mark(&values.region);
@@ -196,49 +257,29 @@ impl Machine {
     }
 }
 
-/// The code of the functions of a name; `None` if nothing is defined for it.
-pub(crate) fn explain(runner: &mut Runner, name: &str) -> Option<String> {
-    explain::explain(runner, name)
-}
-
-/// The code of all functions that the program defines.
-pub(crate) fn explain_all(runner: &mut Runner) -> Vec<String> {
-    explain::explain_all(runner)
-}
-
-/// Evaluates an atom as MeTTa.
-pub(crate) fn evaluate(runner: &mut Runner, space: &SharedSpace, atom: &Atom) -> Answer {
-    let mut running = match Running::new(runner, space) {
-        Ok(running) => running,
-        Err(full) => return Answer { limit: Some(LimitReached::AddressSpace(full.bytes())), ..Answer::default() },
-    };
-    let halt = running.evaluate(atom);
-    running.finish(halt)
-}
-
 impl<'r> Running<'r> {
-    fn new(runner: &'r mut Runner, space: &SharedSpace) -> Result<Self, Full> {
-        let m = match runner.machine.take() {
+    fn new(evaluator: &'r MachineEvaluator, session: &'r mut Session, space: &SharedSpace) -> Result<Self, Full> {
+        let m = match evaluator.machine.take() {
             Some(machine) => *machine,
             None => {
                 let before = region::memory::of_thread();
-                let made = Machine::new(runner)?;
-                runner.form_steps.leave_out(region::memory::of_thread() - before);
+                let made = Machine::new(session)?;
+                session.form_steps.leave_out(region::memory::of_thread() - before);
                 made
             }
         };
-        let watch = Watch::begin(&runner.limits);
-        runner.changed_states.want(true);
-        Ok(Running { m, runner, space: space.clone(), watch, results: Vec::new() })
+        let watch = Watch::begin(&session.limits);
+        evaluator.changed_states.borrow_mut().want(true);
+        Ok(Running { m, evaluator, session, space: space.clone(), watch, results: Vec::new() })
     }
 
     /// Makes the machine ready for an evaluation, as limits and rules are now.
     fn prepare(&mut self) {
         self.m.reset();
         self.set_collect_from();
-        self.m.frames.stack_max = self.runner.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
+        self.m.frames.stack_max = self.session.limits.depth_max.saturating_mul(WORDS_PER_FRAME).max(STACK_MIN);
         self.m.frames.stack.truncate(self.m.frames.stack_max);
-        self.m.values.ceiling = Ceiling::of(&self.runner.limits, &self.runner.form_steps);
+        self.m.values.ceiling = Ceiling::of(&self.session.limits, &self.session.form_steps);
         self.limit_heap();
         if self.m.code.watched.first().is_none_or(|watched| !watched.is_same(&self.space)) {
             let space = self.space.clone();
@@ -292,8 +333,8 @@ impl<'r> Running<'r> {
             Reason::Complete => {}
             // What tables take of it is part of the limit.
             Reason::Limit(LimitReached::Heap(left)) => {
-                let most = self.runner.limits.heap_bytes_max.map_or(left, |most| most as u64);
-                let recorded = self.runner.form_steps.halted().map(|halted| halted.reason);
+                let most = self.session.limits.heap_bytes_max.map_or(left, |most| most as u64);
+                let recorded = self.session.form_steps.halted().map(|halted| halted.reason);
                 limit = recorded.or(Some(LimitReached::Heap(most)));
             }
             Reason::Limit(reached) => limit = Some(reached),
@@ -307,12 +348,12 @@ impl<'r> Running<'r> {
         let steps = self.m.counters.calls + self.m.counters.steps;
         let (results, is_cut) = self.results_leave(limit.is_some_and(LimitReached::is_of_memory));
         if is_cut && limit.is_none() {
-            limit = self.runner.limits.heap_bytes_max.map(|most| LimitReached::Heap(most as u64));
+            limit = self.session.limits.heap_bytes_max.map(|most| LimitReached::Heap(most as u64));
         }
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.counters.depth_max };
-        self.m.count(self.runner.statistics_mut());
-        self.runner.machine = Some(Box::new(self.m));
-        self.runner.changed_states.want(false);
+        self.m.count(&mut self.session.statistics);
+        self.evaluator.machine.replace(Some(Box::new(self.m)));
+        self.evaluator.changed_states.borrow_mut().want(false);
         answer
     }
 }

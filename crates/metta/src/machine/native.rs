@@ -8,9 +8,9 @@ use super::{Halt, Reason, Running};
 use crate::instructions;
 use crate::interpreter::{Task, TaskOutcome};
 use crate::lowering::Lowering;
-use crate::modules::ModuleId;
 use crate::names;
 use crate::operation::{Operation, Outcome};
+use crate::program::modules::ModuleId;
 use crate::stdlib;
 use crate::types;
 use region::Ref;
@@ -69,7 +69,7 @@ impl Running<'_> {
 
     /// Calls the native function that an instruction stands for, since its arguments are not what the instruction takes.
     pub(super) fn native_on(&mut self, lowering: Lowering, arguments: &[Ref], return_point: u32) -> Result<(), Halt> {
-        let head = stdlib::operation_atom(stdlib::lowered(lowering), ModuleId(0));
+        let head = stdlib::operation_atom(stdlib::lowered(lowering), ModuleId::LIBRARY);
         let reference = self.m.values.constant_leaf(&head).expect("it is a leaf");
         self.call_native(&head, reference, arguments, return_point)
     }
@@ -120,11 +120,11 @@ impl Running<'_> {
         let mut children = Vec::with_capacity(arguments.len() + 1);
         children.push(head.clone());
         for &argument in arguments {
-            children.push(self.m.values.store(argument, scope, &mut self.runner.variables)?);
+            children.push(self.m.values.store(argument, scope, self.session.variables())?);
         }
         let operation = Operation::of(head).expect("it is a native function");
         self.settle_fuel();
-        let outcome = operation.call(self.runner, head, &children[1..], &self.space);
+        let outcome = operation.call(self.session, head, &children[1..], &self.space);
         self.refresh();
         Ok((Atom::expression(children), outcome))
     }
@@ -138,7 +138,7 @@ impl Running<'_> {
         loaded: &mut Vec<CollectedResult>,
     ) -> Result<(), Halt> {
         let type_atom =
-            match types::types_of(&self.space, call.head().expect("a call has a head"), &mut self.runner.variables)
+            match types::types_of(&self.space, call.head().expect("a call has a head"), self.session.variables())
                 .as_slice()
             {
                 [only] if only.is_function() => types::function_parts(&only.atom).1.clone(),

@@ -17,7 +17,7 @@ use super::values::Scope;
 use super::words::{TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
-use space::{Answers, NO_TERM, PatternPart, SharedTerms, Term, Terms};
+use space::{Answers, DictionaryReader, NO_TERM, PatternPart, SharedTerms, Term, Terms};
 
 /// Where atoms with variables answer a query, they mostly do so again.
 const LEAPS: u8 = 15;
@@ -85,10 +85,10 @@ impl Running<'_> {
         let template = self.m.code.queries[query as usize].template;
         let pattern = self.build(template)?;
         let mut scope = Scope::default();
-        let atom = self.m.values.store(pattern, &mut scope, &mut self.runner.variables)?;
+        let atom = self.m.values.store(pattern, &mut scope, self.session.variables())?;
         let space = self.m.values.space_of(space).cloned().expect("a guard stands before a query");
         let ceiling = &self.m.values.ceiling;
-        let found = space.query_unless(&atom, &mut self.runner.variables, &|| ceiling.is_passed());
+        let found = space.query_unless(&atom, self.session.variables(), &|| ceiling.is_passed());
         let Some(solutions) = found else { return Err(ceiling.passed()) };
         let mut results = Vec::with_capacity(solutions.len());
         for solution in solutions {
@@ -108,17 +108,16 @@ impl Machine {
     /// Finds the answers, if they are all rows, and gives how many there are.
     fn ask(&mut self, query: u32, space: Ref, room: &mut QueryRoom) -> Option<usize> {
         let QueryRoom { dictionary, answers, parameters, outer } = room;
-        let terms = dictionary.read().expect("no panic while terms are locked");
+        let mut dictionary = DictionaryReader::new(dictionary);
         let mut cached = self.code.queries[query as usize].cached.take().unwrap_or_default();
         let is_planned =
-            cached.is_valid && self.read_parameters(query, &cached, (&mut *parameters, &mut *outer), &terms);
+            cached.is_valid && self.read_parameters(query, &cached, (&mut *parameters, &mut *outer), &mut dictionary);
         let is_row_shaped =
-            is_planned || self.plan(query, &mut cached, (&mut *parameters, &mut *outer), &terms).is_ok();
+            is_planned || self.plan(query, &mut cached, (&mut *parameters, &mut *outer), dictionary.terms()).is_ok();
         let ceiling = &self.values.ceiling;
         let space = self.values.space_of(space).filter(|_| is_row_shaped);
         let count = space.and_then(|space| {
-            let dictionary = (&*dictionary, &*terms);
-            space.execute(&mut cached.plan, parameters, dictionary, answers, &|| ceiling.is_passed())
+            space.execute(&mut cached.plan, parameters, &mut dictionary, answers, &|| ceiling.is_passed())
         });
         self.code.queries[query as usize].cached = Some(cached);
         count
@@ -131,7 +130,7 @@ impl Machine {
         query: u32,
         cached: &CachedPlan,
         (parameters, outer): (&mut Vec<Term>, &mut Vec<Ref>),
-        terms: &Terms,
+        dictionary: &mut DictionaryReader<'_>,
     ) -> bool {
         parameters.clear();
         outer.clear();
@@ -140,7 +139,8 @@ impl Machine {
             let slot = self.code.queries[query as usize].slots[place];
             let value = self.values.heap.walk(self.read(slot));
             let Some(before) = before.next() else { return false };
-            match (self.values.key_of(value, terms), before) {
+            let keyed = self.values.known_key(value).unwrap_or_else(|| self.values.key_of(value, dictionary.terms()));
+            match (keyed, before) {
                 (Keyed::Key(key), None) => parameters.push(key),
                 (Keyed::Variable(variable), &Some(number)) if number_of(variable, &mut *outer) == number => {}
                 _ => return false,

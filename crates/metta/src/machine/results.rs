@@ -65,8 +65,8 @@ impl Running<'_> {
             // There is no memory to copy them with: the region stays until they are atoms.
             kept = evaluation;
         }
-        values.ceiling = Ceiling::of_results(&self.runner.limits, &self.runner.form_steps);
-        let source = &mut self.runner.variables;
+        values.ceiling = Ceiling::of_results(&self.session.limits, &self.session.form_steps);
+        let source = self.session.variables();
         let mut atoms = Vec::new();
         for &result in &self.results {
             // Each takes some memory, even if it is too small for a look on the way.
@@ -78,8 +78,8 @@ impl Running<'_> {
         }
         let is_cut = atoms.len() < self.results.len();
         self.results.truncate(atoms.len());
-        if self.runner.freezes_results {
-            self.runner.frozen = Some(values.freeze(&kept, &self.results));
+        if self.evaluator.freezes_results.get() && self.session.is_outermost() {
+            self.evaluator.frozen.replace(Some(values.freeze(&kept, &self.results)));
         }
         values.heap.close(kept);
         (atoms, is_cut)

@@ -33,7 +33,7 @@ impl Running<'_> {
     pub(super) fn call_tried(&mut self, trying: &Trying) -> Result<(Atom, Scope), Halt> {
         let call = self.call_of(self.m.code.groups[trying.group as usize].function)?;
         let mut scope = Scope::default();
-        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables)?;
+        let call = self.m.values.store(call, &mut scope, self.session.variables())?;
         Ok((call, scope))
     }
 
@@ -61,7 +61,7 @@ impl Running<'_> {
         let group = &self.m.code.groups[trying.group as usize];
         let rule = group.lists[trying.list as usize][trying.place as usize].rule;
         let (patterns, body) = group.sources[rule as usize].clone();
-        let source = &mut self.runner.variables;
+        let source = self.session.variables();
         let mut renamed: FxHashMap<Variable, Atom> = FxHashMap::default();
         let mut own = |atom: &Atom| {
             let put_in = |variable: &Variable| {
@@ -73,7 +73,7 @@ impl Running<'_> {
         let (patterns, body) = (own(&Atom::expression(patterns)), own(&body));
         let arguments = Atom::expression(call.children().map_or(Vec::new(), |children| children[1..].to_vec()));
         let wanted = variables(&arguments);
-        let mut unifier = Unifier::under(Bindings::default(), &mut self.runner.variables);
+        let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
         if !unifier.unify(&arguments, &patterns) {
             return Vec::new();
         }

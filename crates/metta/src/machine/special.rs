@@ -30,8 +30,8 @@ impl Running<'_> {
     }
 
     fn means_what_the_library_says(&mut self, form: &str, arity: usize) -> bool {
-        let library = self.runner.library_space();
-        let source = &mut self.runner.variables;
+        let library = self.session.program.library_space();
+        let source = self.session.variables();
         let arguments = (0..arity).map(|_| Atom::Variable(source.fresh(&Symbol::new("a"))));
         let call = Atom::expression(std::iter::once(Atom::symbol(form)).chain(arguments).collect::<Vec<_>>());
         let body = Atom::Variable(source.fresh(names::asked()));

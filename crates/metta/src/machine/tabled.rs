@@ -47,7 +47,7 @@ impl Running<'_> {
     pub(super) fn entry_of(&mut self, function: u32, kind: Kind) -> Kind {
         let found = &self.m.code.functions[function as usize];
         let (arguments, is_reduction) = (found.arguments, found.type_id == REDUCE);
-        let is_tabled = !is_reduction && self.runner.tables.is_tabled(self.m.values.symbol_of(found.head));
+        let is_tabled = !is_reduction && self.session.tables.is_tabled(self.m.values.symbol_of(found.head));
         if !is_tabled {
             return kind;
         }
@@ -59,11 +59,11 @@ impl Running<'_> {
     pub(super) fn enter_tabled(&mut self, function: u32) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let call = self.call_of(function)?;
-        let call = self.m.values.store(call, &mut scope, &mut self.runner.variables)?;
+        let call = self.m.values.store(call, &mut scope, self.session.variables())?;
         let type_id = self.m.code.functions[function as usize].type_id;
         let asking = CallKey::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
         let Some(asking) = asking else { return self.enter_body(function) };
-        match self.runner.ask_table(&asking).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
+        match self.session.ask_table(&asking).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
             CallState::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
             CallState::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
             CallState::Fill => {
@@ -120,7 +120,7 @@ impl Running<'_> {
             (self.m.frames.stack[base], self.m.frames.stack[base + 1] as usize, self.m.frames.stack[base + 2]);
         let has_hole = Ref::from_bits(self.m.frames.stack[base + HOLE]).is_expression();
         if level != self.m.choices.stack.len() as u32 || has_hole {
-            self.runner.tables.leave(table);
+            self.session.tables.leave(table);
             return self.give_answers(table, &caller);
         }
         self.m.frames.base = below;
@@ -137,7 +137,7 @@ impl Running<'_> {
             unreachable!("the choice on top waits for answers")
         };
         let Followed { table, next, caller, return_point } = &mut **followed;
-        let Some((behind, solution, atom)) = self.runner.follow(*table, *next, &caller.variables) else {
+        let Some((behind, solution, atom)) = self.session.follow(*table, *next, &caller.variables) else {
             self.m.pop_choice();
             return Ok(false);
         };
@@ -169,7 +169,7 @@ impl Running<'_> {
             self.add_answer(value)?;
             self.m.undo_to(mark);
         }
-        match self.runner.end_round() {
+        match self.session.end_round() {
             RoundEnd::Done(table) => {
                 let caller = self.m.choices.filling.pop().expect("a call is being evaluated");
                 self.give_answers(table, &caller)
@@ -186,15 +186,15 @@ impl Running<'_> {
     fn add_answer(&mut self, value: Ref) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let cells = &self.m.choices.filling.last().expect("a call is being evaluated").cells;
-        let (values, source) = (&mut self.m.values, &mut self.runner.variables);
+        let (values, source) = (&mut self.m.values, self.session.variables());
         let bound: Result<_, Halt> = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
         let (bound, result) = (bound?, values.store(value, &mut scope, source)?);
-        self.runner.add_answer(bound, result).map_err(|limit| Halt::from(Reason::Limit(limit)))
+        self.session.add_answer(bound, result).map_err(|limit| Halt::from(Reason::Limit(limit)))
     }
 
     /// The answers of a table are the results of the frame at hand.
     fn give_answers(&mut self, table: usize, caller: &Caller) -> Result<(), Halt> {
-        let answers = self.runner.answers(table, &caller.variables);
+        let answers = self.session.answers(table, &caller.variables);
         let mut scope = caller.scope();
         let mut results = Vec::with_capacity(answers.len());
         for (solution, atom) in answers {

@@ -29,7 +29,7 @@ impl Values {
         match leaf.tag() {
             SYMBOL => {
                 let index = leaf.payload() as usize;
-                if let Some(&known) = self.symbol_terms.get(index).filter(|&&known| known != NO_TERM) {
+                if let Some(known) = self.known_symbol(index) {
                     return Some(known);
                 }
                 let term = terms.intern_leaf(&Atom::Symbol(self.symbol_of(leaf).clone()));
@@ -131,9 +131,24 @@ impl Values {
         Keyed::Key(found.unwrap_or(NO_TERM))
     }
 
+    /// The same, as far as it takes no dictionary.
+    #[inline]
+    pub(super) fn known_key(&self, value: Ref) -> Option<Keyed> {
+        match value.tag() {
+            tag::VARIABLE => Some(Keyed::Variable(value)),
+            SYMBOL => self.known_symbol(value.payload() as usize).map(Keyed::Key),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn known_symbol(&self, index: usize) -> Option<Term> {
+        self.symbol_terms.get(index).copied().filter(|&known| known != NO_TERM)
+    }
+
     fn key_of_symbol(&mut self, symbol: Ref, terms: &Terms) -> Option<Term> {
         let index = symbol.payload() as usize;
-        if let Some(&known) = self.symbol_terms.get(index).filter(|&&known| known != NO_TERM) {
+        if let Some(known) = self.known_symbol(index) {
             return Some(known);
         }
         let term = terms.find(&Atom::Symbol(self.symbol_of(symbol).clone()))?;

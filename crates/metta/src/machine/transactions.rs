@@ -15,7 +15,7 @@ impl Running<'_> {
     pub(super) fn transact(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
-        let depth = self.runner.open_transaction();
+        let depth = self.session.open_transaction();
         self.begin_collecting(CollectorPurpose::Transaction(depth), return_point)
     }
 
@@ -27,7 +27,7 @@ impl Running<'_> {
         return_point: u32,
     ) -> Result<bool, Halt> {
         let keeps = !results.iter().any(|gathered| self.m.is_error(gathered.value));
-        self.runner.close_transaction(depth, keeps);
+        self.session.close_transaction(depth, keeps);
         self.refresh();
         let mut left = results;
         if !keeps {
@@ -48,8 +48,8 @@ impl Running<'_> {
     /// A value with symbols for what an undone transaction made.
     fn without_undone(&mut self, value: Ref) -> Result<Ref, Halt> {
         let mut scope = Scope::default();
-        let atom = self.m.values.store(value, &mut scope, &mut self.runner.variables)?;
-        let left = self.runner.without_undone(&atom);
+        let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
+        let left = self.session.program.without_undone(&atom);
         if left == atom { Ok(value) } else { Ok(self.m.values.load(&left, &mut scope)?) }
     }
 }

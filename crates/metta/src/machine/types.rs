@@ -75,7 +75,7 @@ impl Running<'_> {
                 *sum += count;
             }
         }
-        let tabling = self.runner.tables.version();
+        let tabling = self.session.tables.version();
         if sums[RULE..] == self.m.code.class_counts[RULE..] && self.m.code.tabling == tabling {
             return;
         }
@@ -96,7 +96,7 @@ impl Running<'_> {
 
     /// Whether something of a class was ever in the spaces in which rules and types are looked up, the library apart.
     fn has_any(&self, class: usize) -> bool {
-        let library = self.runner.library_space();
+        let library = self.session.program.library_space();
         self.m.code.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
     }
 
@@ -110,7 +110,7 @@ impl Running<'_> {
         }
         // Of a compound head nothing is known.
         let known = (head != COMPOUND).then(|| self.m.values.leaf_atom(head));
-        let source = &mut self.runner.variables;
+        let source = self.session.variables();
         let mut children = vec![known.unwrap_or_else(|| Atom::Variable(source.fresh(names::asked())))];
         children.extend((0..arity).map(|_| Atom::Variable(source.fresh(names::asked()))));
         let wanted = Atom::Variable(source.fresh(names::asked()));
@@ -122,7 +122,7 @@ impl Running<'_> {
 
     /// The only type of an atom, which may be `%Undefined%`; `None` if it has several, or an error.
     pub(super) fn only_type(&mut self, atom: &Atom) -> Option<Atom> {
-        let mut found = types::types_of(&self.space, atom, &mut self.runner.variables);
+        let mut found = types::types_of(&self.space, atom, self.session.variables());
         let only = found.pop().filter(|only| found.is_empty() && only.is_valid())?;
         Some(only.atom)
     }
@@ -171,7 +171,7 @@ impl Running<'_> {
         if !self.has_no_type(COMPOUND) {
             return HeadKind::Other;
         }
-        let found = types::types_of(&self.space, head, &mut self.runner.variables);
+        let found = types::types_of(&self.space, head, self.session.variables());
         if found.iter().all(|found| found.is_valid() && !found.is_function()) {
             return if Operation::of(head).is_some() { HeadKind::Other } else { HeadKind::Untyped };
         }
@@ -236,7 +236,7 @@ impl Running<'_> {
             return true;
         }
         let (actual, expected) = (self.type_atom(actual), self.type_atom(expected));
-        !types::agree(&actual, &expected, &Bindings::default(), &mut self.runner.variables).is_empty()
+        !types::agree(&actual, &expected, &Bindings::default(), self.session.variables()).is_empty()
     }
 
     /// The same inside a type, where `Atom` is a type like any other.
@@ -245,13 +245,13 @@ impl Running<'_> {
             return true;
         }
         let (actual, expected) = (self.type_atom(actual), self.type_atom(expected));
-        !types::agree_deeply(&actual, &expected, &Bindings::default(), &mut self.runner.variables).is_empty()
+        !types::agree_deeply(&actual, &expected, &Bindings::default(), self.session.variables()).is_empty()
     }
 
     /// A type of the table, its variables renamed apart.
     pub(super) fn type_atom(&mut self, type_id: TypeId) -> Atom {
         let found = &self.m.code.types[usize::from(type_id)];
-        if found.is_ground() { found.clone() } else { make_fresh(found, &[], &mut self.runner.variables) }
+        if found.is_ground() { found.clone() } else { make_fresh(found, &[], self.session.variables()) }
     }
 
     /// Whether a value is of a type in one way, which binds nothing. What is asked of a symbol or constant is kept.
@@ -277,7 +277,7 @@ impl Running<'_> {
             return true;
         }
         let mut scope = Scope::default();
-        let atom = self.m.values.store_whole(value, &mut scope, &mut self.runner.variables);
+        let atom = self.m.values.store_whole(value, &mut scope, self.session.variables());
         let has = self.atom_has_type(&atom, type_id, is_deep);
         if is_kept {
             self.m.type_cache.typed.insert((value, type_id, is_deep), has);
@@ -291,10 +291,10 @@ impl Running<'_> {
         if !atom.is_ground() || !expected.is_ground() || types::accepts_raw(&expected, atom) {
             return false;
         }
-        let found = types::types_of(&self.space, atom, &mut self.runner.variables);
+        let found = types::types_of(&self.space, atom, self.session.variables());
         found.iter().all(types::AtomType::is_valid)
             && found.iter().any(|found| {
-                let source = &mut self.runner.variables;
+                let source = self.session.variables();
                 let agree = if is_deep { types::agree_deeply } else { types::agree };
                 !agree(&expected, &found.atom, &Bindings::default(), source).is_empty()
             })
@@ -395,7 +395,7 @@ impl Running<'_> {
             return known;
         }
         let atom = self.m.values.leaf_atom(symbol);
-        let found = types::types_of(&self.space, &atom, &mut self.runner.variables);
+        let found = types::types_of(&self.space, &atom, self.session.variables());
         let is_open = found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED));
         self.m.type_cache.typed.insert((symbol, TypeId::MAX, false), is_open);
         is_open

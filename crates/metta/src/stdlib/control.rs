@@ -53,7 +53,7 @@ fn alpha_equal(call: &mut Call<'_>) -> Outcome {
 
 fn sealed(call: &mut Call<'_>) -> Outcome {
     match call.arguments {
-        [kept, atom] => Outcome::one(make_fresh(atom, &variables(kept), &mut call.runner.variables)),
+        [kept, atom] => Outcome::one(make_fresh(atom, &variables(kept), call.environment.variables())),
         _ => Outcome::failure("sealed expects two arguments: var_list to be ignored and expression"),
     }
 }
@@ -86,8 +86,8 @@ fn case_subjects(call: &mut Call<'_>) -> Outcome {
 /// Evaluates its argument in the space of the module where `capture` stands.
 fn capture(call: &mut Call<'_>) -> Outcome {
     let Some(atom) = call.argument(0) else { return Outcome::failure("capture expects one argument") };
-    let space = Atom::from(call.runner.module(call.home).space.clone());
-    let result = Atom::Variable(call.runner.variables.fresh(&space::Symbol::new("result")));
+    let space = Atom::from(call.environment.module_space(call.home));
+    let result = Atom::Variable(call.environment.variables().fresh(&space::Symbol::new("result")));
     let evaluated = Atom::expression([Atom::symbol("metta"), atom.clone(), Atom::symbol(names::UNDEFINED), space]);
     let returned = Atom::expression([Atom::symbol(names::RETURN), result.clone()]);
     let code = Atom::expression([Atom::symbol("chain"), evaluated, result, returned]);

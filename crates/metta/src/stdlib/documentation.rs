@@ -3,13 +3,13 @@
 //! A fact documents a function, `(@doc name (@desc d) (@params (p …)) (@return r))`, or any other atom,
 //! `(@doc name (@desc d))`. The formal form adds the types that are declared for the name.
 
-use super::VALUE_WORDS;
 use super::text::{plain, print};
+use crate::documentation::{Documentation, list};
 use crate::effects::Effects;
 use crate::names;
-use crate::operation::{Call, Operation, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::types;
-use space::{Atom, HostValue as _, SharedSpace, Solution, Symbol, Variable};
+use space::{Atom, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)).with(Effects::READS),
@@ -26,74 +26,9 @@ pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("help-param!", "(-> Atom (->))", help_parameter).with(Effects::TELLS),
 ];
 
-/// What is documented about an atom.
-struct Doc {
-    description: Atom,
-    /// The parameters and the result, for a function.
-    function: Option<(Vec<Atom>, Atom)>,
-}
-
 enum Wanted {
     Any,
     Atom,
-}
-
-fn list(head: &str, items: impl IntoIterator<Item = Atom>) -> Atom {
-    let children: Vec<Atom> = std::iter::once(Atom::symbol(head)).chain(items).collect();
-    Atom::expression(children)
-}
-
-fn value_of(solution: &Solution, variable: &Variable) -> Option<Atom> {
-    solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone())
-}
-
-/// What is documented about an atom; if nothing is, what the library has under the name that it uses itself.
-fn docs_of(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Vec<Doc> {
-    let docs = facts_about(call, space, atom);
-    match name_in_library(call, atom) {
-        Some(name) if docs.is_empty() => facts_about(call, space, &name),
-        _ => docs,
-    }
-}
-
-/// The atom that the library documents, when it is another one: the word that stands for a value, or its own copy of
-/// a function that each module has a copy of.
-fn name_in_library(call: &Call<'_>, atom: &Atom) -> Option<Atom> {
-    let library = &call.runner.modules[0].tokenizer;
-    Operation::of(atom).map(|operation| library.atom(operation.name())).or_else(|| value_word(call, atom))
-}
-
-/// The word of the library that stands for a value here.
-fn value_word(call: &Call<'_>, atom: &Atom) -> Option<Atom> {
-    let here = &call.runner.module(call.runner.current_module()).tokenizer;
-    VALUE_WORDS.into_iter().find(|word| here.atom(word) == *atom).map(Atom::symbol)
-}
-
-/// The documentation facts about an atom, those of functions first. A variable is not asked about: it is every atom.
-fn facts_about(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Vec<Doc> {
-    if matches!(atom, Atom::Variable(_)) {
-        return Vec::new();
-    }
-    let source = &mut call.runner.variables;
-    let mut fresh = |name: &str| source.fresh(&Symbol::new(name));
-    let [description, parameters, result] = ["description", "parameters", "result"].map(&mut fresh);
-    let described = list("@desc", [Atom::from(description.clone())]);
-    let params = list("@params", [Atom::from(parameters.clone())]);
-    let returned = list("@return", [Atom::from(result.clone())]);
-    let of_function = list("@doc", [atom.clone(), described.clone(), params, returned]);
-    let of_atom = list("@doc", [atom.clone(), described]);
-    let mut docs = Vec::new();
-    for solution in space.query(&of_function, source) {
-        let parameters = value_of(&solution, &parameters).and_then(|list| Some(list.children()?.to_vec()));
-        if let (Some(description), Some(parameters), Some(result)) =
-            (value_of(&solution, &description), parameters, value_of(&solution, &result))
-        {
-            docs.push(Doc { description, function: Some((parameters, result)) });
-        }
-    }
-    let simple = space.query(&of_atom, source).into_iter().filter_map(|found| value_of(&found, &description));
-    docs.extend(simple.map(|description| Doc { description, function: None }));
-    docs
 }
 
 /// The type of each parameter and of the result: undefined unless the function type has as many.
@@ -113,7 +48,7 @@ fn typed_part(head: &str, type_atom: Atom, part: &Atom) -> Atom {
     list(head, [list("@type", [type_atom]), list("@desc", [text_of(part)])])
 }
 
-fn formal_doc(atom: &Atom, type_atom: &Atom, doc: &Doc) -> Atom {
+fn formal_doc(atom: &Atom, type_atom: &Atom, doc: &Documentation) -> Atom {
     let kind = if doc.function.is_some() { "function" } else { "atom" };
     let mut items = vec![
         list("@item", [atom.clone()]),
@@ -132,18 +67,18 @@ fn formal_doc(atom: &Atom, type_atom: &Atom, doc: &Doc) -> Atom {
 }
 
 fn declared(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Vec<Atom> {
-    let found = types::types_of(space, atom, &mut call.runner.variables);
+    let found = types::types_of(space, atom, call.environment.variables());
     found.into_iter().filter(types::AtomType::is_valid).map(|found| found.atom).collect()
 }
 
 /// The formal documentation of an atom: each fact with each type that it fits. A function that is documented with
 /// another number of parameters than any of its types has is shown with the types, its parts being undefined.
 fn formal_docs(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom, wanted: &Wanted) -> Vec<Atom> {
-    let docs = docs_of(call, space, atom);
+    let docs = call.environment.documentation(space, atom);
     let found = declared(call, space, atom);
     let as_function = |found: &&Atom| types::is_function(found) && matches!(wanted, Wanted::Any);
     let (functions, others): (Vec<&Atom>, Vec<&Atom>) = found.iter().partition(as_function);
-    let name = value_word(call, atom).unwrap_or_else(|| atom.clone());
+    let name = call.environment.value_word(atom).unwrap_or_else(|| atom.clone());
     let undefined = Atom::symbol(names::UNDEFINED);
     let mut formal = Vec::new();
     for doc in &docs {
@@ -171,7 +106,7 @@ fn get_doc_function(call: &mut Call<'_>) -> Outcome {
     let (Some(space), [_, atom, type_atom]) = (call.space(0), call.arguments) else {
         return Outcome::failure("a space, the documented function and its type are expected as arguments");
     };
-    let docs = docs_of(call, &space, atom);
+    let docs = call.environment.documentation(&space, atom);
     let functions = docs.iter().filter(|doc| doc.function.is_some());
     Outcome::Results(functions.map(|doc| formal_doc(atom, type_atom, doc)).collect())
 }
@@ -206,14 +141,13 @@ fn help_internal(call: &mut Call<'_>) -> Outcome {
 
 /// The lines about an atom, or about the module of that name.
 fn help_lines(call: &mut Call<'_>, atom: &Atom) -> Option<Vec<String>> {
-    let here = call.runner.current_module();
-    let space = call.runner.module(here).space.clone();
+    let here = call.environment.current_module();
+    let space = call.environment.module_space(here);
     let docs = formal_docs(call, &space, atom, &Wanted::Any);
     if !docs.is_empty() {
         return Some(docs.iter().flat_map(doc_lines).collect());
     }
-    let module = call.runner.modules.iter().find(|module| atom.is_symbol(&module.path))?;
-    let space = module.space.clone();
+    let space = call.environment.space_of_path(atom.as_symbol()?)?;
     Some(overview(call, &space))
 }
 
@@ -267,7 +201,7 @@ fn help_space(call: &mut Call<'_>) -> Outcome {
 
 /// A name and its description for each documentation fact of a space.
 fn overview(call: &mut Call<'_>, space: &SharedSpace) -> Vec<String> {
-    let facts = space.without_imports().atoms(&mut call.runner.variables);
+    let facts = space.without_imports().atoms(call.environment.variables());
     let docs = facts.iter().filter(|fact| fact.head().is_some_and(|head| head.is_symbol("@doc")));
     let line = |fact: &Atom| {
         let name = fact.children()?.get(1)?.clone();

@@ -130,27 +130,31 @@ impl Bench {
             });
         }
         assert!(arguments.len() > 20 && !arguments.iter().any(names::is_error), "{arguments:?}");
-        let spaces = runner.spaces.clone();
+        let program = runner.program();
+        let spaces = (0..program.space_count() as u64).filter_map(|serial| program.space(serial)).collect();
         Self { runner, seen, arguments, spaces }
     }
 
     /// What operations change, as text.
     fn state(&mut self) -> String {
-        let source = &mut self.runner.variables;
+        let source = self.runner.program_mut().variables();
         let spaces: Vec<Vec<Atom>> =
             self.spaces[1..].iter().map(|space| space.without_imports().atoms(source)).collect();
         let states: Vec<Atom> = self.arguments.iter().filter_map(value_of_state).collect();
-        let settings: Vec<_> = ["type-check", "semantics", "a"].map(|key| self.runner.setting(key).cloned()).into();
-        let words: Vec<Atom> = ["a", "auto"].map(|word| self.runner.modules[1].tokenizer.atom(word)).into();
-        let modules = (self.runner.modules.len(), self.runner.names.len());
-        let seeds = self.runner.bundled.generators[..2].iter().map(|one| format!("{one:?}")).collect::<Vec<_>>();
-        let transactions = self.runner.open_transactions();
+        let transactions = self.runner.session().transactions.depth();
+        let program = self.runner.program();
+        let tokenizer = program.tokenizer_of(crate::ModuleId::TOP).expect("the program has words");
+        let settings: Vec<_> = ["type-check", "semantics", "a"].map(|key| program.setting(key).cloned()).into();
+        let words: Vec<Atom> = ["a", "auto"].map(|word| tokenizer.atom(word)).into();
+        let modules = program.module_paths();
+        let seeds = program.generators()[..2].iter().map(|one| format!("{one:?}")).collect::<Vec<_>>();
         format!("{spaces:?} {states:?} {settings:?} {words:?} {modules:?} {seeds:?} {transactions}")
     }
 
     /// How many things with an identity of their own there are.
-    fn made(&self) -> (usize, u64, usize) {
-        (self.runner.spaces.len(), self.runner.states, self.runner.bundled.generators.len())
+    fn made(&self) -> (usize, usize, usize) {
+        let program = self.runner.program();
+        (program.space_count(), program.state_count(), program.generators().len())
     }
 
     /// Calls an operation: what it came to, and what it touched of what can be changed or asked.
@@ -159,7 +163,7 @@ impl Bench {
         self.seen.set(Effects::NONE);
         let space = self.runner.top_space();
         let operation = Operation::of(head).expect("it is an operation");
-        let outcome = operation.call(&mut self.runner, head, arguments, &space);
+        let outcome = operation.call(self.runner.session(), head, arguments, &space);
         let mut touched = self.seen.get();
         if self.state() != state {
             touched = touched.and(Effects::CHANGES);
@@ -245,13 +249,13 @@ fn operations_touch_what_their_specifications_say() {
     let runs_sources = Effects::ANY.without(Effects::DEFINES);
     for spec in library().filter(|spec| !spec.effects.have(runs_sources)) {
         let mut benches = CONTENTS.map(Bench::new);
-        let head = super::operation(spec.name, crate::modules::ModuleId(1)).expect("the library has it");
+        let head = super::operation(spec.name, crate::ModuleId::TOP).expect("the library has it");
         let operation = Operation::of(&head).expect("it is an operation");
         let mut touched = Effects::NONE;
         for (round, call) in calls(&benches[0], operation).into_iter().enumerate() {
             if round == CALLS / 2 {
                 for bench in &mut benches {
-                    bench.runner.open_transaction();
+                    bench.runner.session().open_transaction();
                 }
             }
             let answers = benches.each_mut().map(|bench| {

@@ -73,7 +73,7 @@ fn extreme(call: &mut Call<'_>, is_better: fn(std::cmp::Ordering) -> bool) -> Ou
         }
     }
     match best {
-        Some(number) if call.runner.is_strict() => Outcome::one(number.clone()),
+        Some(number) if call.environment.is_strict() => Outcome::one(number.clone()),
         Some(number) => Outcome::one(number.to_f64()),
         None => Outcome::failure("Empty expression"),
     }
@@ -194,9 +194,9 @@ fn fold_step(call: &mut Call<'_>) -> Outcome {
         return Outcome::one(instruction(names::RETURN, [value.clone()]));
     };
     let kept = [accumulator.clone(), item.clone()];
-    let step = make_fresh(template, &kept, &mut call.runner.variables);
+    let step = make_fresh(template, &kept, call.environment.variables());
     let step = replace_two(&step, (accumulator, value), (item, &head));
-    let next = fresh(&mut call.runner.variables, "next");
+    let next = fresh(call.environment.variables(), "next");
     let evaluated = instruction("metta", [step, Atom::symbol(names::UNDEFINED), space.clone()]);
     let myself = call.head.clone();
     let rest = Atom::expression([
@@ -240,8 +240,8 @@ fn map_step(call: &mut Call<'_>) -> Outcome {
     let Some((head, tail)) = tail_of(rest) else {
         return Outcome::one(instruction(names::RETURN, [gathered(done)]));
     };
-    let template_now = make_fresh(template, std::slice::from_ref(variable), &mut call.runner.variables);
-    let mapped = fresh(&mut call.runner.variables, "mapped");
+    let template_now = make_fresh(template, std::slice::from_ref(variable), call.environment.variables());
+    let mapped = fresh(call.environment.variables(), "mapped");
     let gathered = Atom::expression([mapped.clone(), done.clone()]);
     let myself = call.head.clone();
     let next = Atom::expression([myself, tail, gathered, Atom::Variable(variable.clone()), template.clone()]);
@@ -269,8 +269,8 @@ fn filter_step(call: &mut Call<'_>) -> Outcome {
         Some(Some(false)) => Outcome::one(step(tail, done.clone(), None)),
         Some(None) => Outcome::one(Atom::symbol(names::NOT_REDUCIBLE)),
         None => {
-            let test_now = make_fresh(test, std::slice::from_ref(variable), &mut call.runner.variables);
-            let verdict = fresh(&mut call.runner.variables, "verdict");
+            let test_now = make_fresh(test, std::slice::from_ref(variable), call.environment.variables());
+            let verdict = fresh(call.environment.variables(), "verdict");
             let decide = step(rest.clone(), done.clone(), Some(verdict.clone()));
             Outcome::one(instruction("chain", [substitute(&test_now, variable, &head), verdict, decide]))
         }

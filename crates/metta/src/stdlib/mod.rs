@@ -23,9 +23,9 @@ mod typing;
 
 use crate::bundled::BUNDLES;
 use crate::lowering::Lowering;
-use crate::modules::ModuleId;
 use crate::names;
 use crate::operation::{Operation, OperationSpec};
+use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
 use crate::syntax;
 use crate::tokenizer::Tokenizer;
@@ -61,7 +61,7 @@ pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
 /// Registers the functions that mean the same in every module, and the constants.
 pub(crate) fn register_shared(tokenizer: &mut Tokenizer) {
     for spec in operations().filter(|spec| !spec.has_home) {
-        tokenizer.register_name(spec.name, operation_atom(spec, ModuleId(0)));
+        tokenizer.register_name(spec.name, operation_atom(spec, ModuleId::LIBRARY));
     }
     tokenizer.register_name("PI", Atom::from(std::f64::consts::PI));
     tokenizer.register_name("EXP", Atom::from(std::f64::consts::E));
@@ -89,7 +89,7 @@ pub(crate) fn lowered(lowering: Lowering) -> &'static OperationSpec {
 /// A native function's identity as its name and home.
 pub(crate) fn split_identity(identity: &str) -> (&str, ModuleId) {
     let parts = identity.rsplit_once('@').and_then(|(name, home)| Some((name, ModuleId(home.parse().ok()?))));
-    parts.unwrap_or((identity, ModuleId(0)))
+    parts.unwrap_or((identity, ModuleId::LIBRARY))
 }
 
 /// A native function as an atom, read in a module.

@@ -2,11 +2,12 @@
 
 use super::text::print;
 use crate::effects::Effects;
+use crate::environment::Stop;
 use crate::instructions;
-use crate::modules::{ModuleError, TOP};
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
-use crate::runner::{Runner, not_durable};
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::program::modules::{self, ModuleError, TOP_PATH};
+
 use space::{Atom, canonical};
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -24,7 +25,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
 
 /// What a call comes to when a module could not be had: an error, or the end of the run.
 fn failed(call: &mut Call<'_>, error: &ModuleError) -> Outcome {
-    if let Some(stop) = call.runner.take_end_inside() {
+    if let Some(stop) = call.environment.take_end_inside() {
         return Outcome::Stop(stop);
     }
     match error {
@@ -38,34 +39,31 @@ fn import(call: &mut Call<'_>) -> Outcome {
     let (Some(destination), Some(name)) = (call.argument(0).cloned(), call.name(1)) else {
         return Outcome::failure("import! expects a destination &space and a module name argument");
     };
-    let here = call.runner.current_module();
-    let is_self = call.space(0).is_some_and(|space| space.is_same(&call.runner.module(here).space));
+    let here = call.environment.current_module();
+    let is_self = call.space(0).is_some_and(|space| space.is_same(&call.environment.module_space(here)));
     // A name that a knowledge base has bound to the module's space is that space by now.
     let named_before = call.space(0).filter(|_| !is_self);
     if !is_self && named_before.is_none() && destination.as_symbol().is_none() {
         let message = "import! destination argument must be a symbol atom naming a new space, or &self.  Found: ";
         return Outcome::failure(format!("{message}{destination}"));
     }
-    let module = match call.runner.load_module(&name) {
+    let module = match call.environment.load_module(&name) {
         Ok(module) => module,
         Err(error) => return failed(call, &error),
     };
     if let Some(space) = named_before {
-        if space.is_same(&call.runner.module(module).space) {
+        if space.is_same(&call.environment.module_space(module)) {
             return Outcome::unit();
         }
         let message = "import! destination argument must be a symbol atom naming a new space, or &self.  Found: ";
         return Outcome::failure(format!("{message}{destination}"));
     }
     match destination.as_symbol() {
-        None => {
-            call.runner.import_module(here, module);
-            call.runner.import_bundled_words(here, module);
-        }
+        None => call.environment.import_module(here, module),
         Some(name) => {
             let token = if name.starts_with('&') { name.to_owned() } else { format!("&{name}") };
-            let space = Atom::from(call.runner.module(module).space.clone());
-            if let Err(reason) = call.runner.bind(here, &token, false, space) {
+            let space = Atom::from(call.environment.module_space(module));
+            if let Err(reason) = call.environment.bind(here, &token, false, space) {
                 return Outcome::failure(reason);
             }
         }
@@ -75,16 +73,16 @@ fn import(call: &mut Call<'_>) -> Outcome {
 
 fn include(call: &mut Call<'_>) -> Outcome {
     let Some(name) = call.name(0) else { return Outcome::failure("include expects a module name argument") };
-    match call.runner.include(&name) {
-        Ok(results) => call.runner.take_end_inside().map_or(Outcome::Results(results), Outcome::Stop),
+    match call.environment.include(&name) {
+        Ok(results) => call.environment.take_end_inside().map_or(Outcome::Results(results), Outcome::Stop),
         Err(error) => failed(call, &error),
     }
 }
 
 fn module_space(call: &mut Call<'_>) -> Outcome {
     let Some(name) = call.name(0) else { return Outcome::failure("mod-space! expects a module name argument") };
-    match call.runner.load_module(&name) {
-        Ok(module) => Outcome::one(call.runner.module(module).space.clone()),
+    match call.environment.load_module(&name) {
+        Ok(module) => Outcome::one(call.environment.module_space(module)),
         Err(error) => failed(call, &error),
     }
 }
@@ -98,7 +96,7 @@ fn space_without_imports(call: &mut Call<'_>) -> Outcome {
 }
 
 fn print_modules(call: &mut Call<'_>) -> Outcome {
-    let lines: Vec<String> = call.runner.module_paths();
+    let lines: Vec<String> = call.environment.module_paths();
     print(call, &lines)
 }
 
@@ -107,10 +105,10 @@ fn register(call: &mut Call<'_>) -> Outcome {
     let Some(path) = call.name(0) else {
         return Outcome::failure("register-module! expects a file system path; use quotes if needed");
     };
-    let directory = call.runner.module(call.runner.current_module()).directory.clone();
-    let path = crate::modules::join(&directory, path.trim_end_matches('/'));
+    let directory = call.environment.module_directory(call.environment.current_module()).to_owned();
+    let path = modules::join(&directory, path.trim_end_matches('/'));
     let tried = [path.clone(), format!("{path}.metta"), format!("{path}/module.metta")];
-    let file = match call.runner.first_source(&path, tried.to_vec()) {
+    let file = match call.environment.find_source(&path, tried.to_vec()) {
         Ok(file) => file,
         Err(ModuleError::NotFound { path, tried, refused: None }) => {
             return failed(call, &ModuleError::NotAPath { path, tried });
@@ -118,8 +116,8 @@ fn register(call: &mut Call<'_>) -> Outcome {
         Err(error) => return failed(call, &error),
     };
     let name = path.rsplit('/').next().unwrap_or(&path);
-    let module_path = format!("{TOP}:{}", name.strip_suffix(".metta").unwrap_or(name));
-    match call.runner.load_file(module_path, file) {
+    let module_path = format!("{TOP_PATH}:{}", name.strip_suffix(".metta").unwrap_or(name));
+    match call.environment.load_file(module_path, file) {
         Ok(_) => Outcome::unit(),
         Err(error) => failed(call, &error),
     }
@@ -137,43 +135,33 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
         return Outcome::failure("UnsignedIntegerIsExpected");
     }
     if matches!(key, "table" | "untable") {
-        return table(call.runner, key, value);
+        return table(call, key, value);
     }
-    if call.runner.is_durable()
+    if call.environment.is_durable()
         && let Some(opaque) = canonical::find_opaque(value)
     {
-        return Outcome::failure(not_durable(opaque));
+        return Outcome::failure(names::not_durable(opaque));
     }
     if !SETTINGS.contains(&key) {
-        call.runner.world.trace(&format!("pragma! {key} has no effect; known settings: {}", SETTINGS.join(", ")));
+        call.environment
+            .world()
+            .trace(&format!("pragma! {key} has no effect; known settings: {}", SETTINGS.join(", ")));
     }
     let (key, value) = (key.to_owned(), value.clone());
-    call.runner.set_setting(key, value);
+    call.environment.set_setting(key, value);
     Outcome::unit()
 }
 
 /// `table` makes the functions of a name remember what their calls came to; `untable` ends that.
-fn table(runner: &mut Runner, key: &str, value: &Atom) -> Outcome {
+fn table(call: &mut Call<'_>, key: &str, value: &Atom) -> Outcome {
     let Atom::Symbol(name) = value else {
         return Outcome::failure(format!("pragma! {key} expects the name of a function, a symbol"));
     };
-    if is_of_library(runner, name.as_str()) {
+    if instructions::is_instruction_name(name.as_str()) || call.environment.has_library_rules(name.as_str()) {
         return Outcome::failure(format!("{name} is part of the library: only functions of a program can be tabled"));
     }
-    runner.set_tabled(name, key == "table");
+    call.environment.set_tabled(name, key == "table");
     Outcome::unit()
-}
-
-/// Whether a name is an instruction or has rules in the library.
-fn is_of_library(runner: &mut Runner, name: &str) -> bool {
-    let library = runner.library_space();
-    let is_rule_of = |atom: &Atom| match atom.children() {
-        Some([equal, call, ..]) => {
-            equal.is_symbol(names::EQUAL) && call.head().is_some_and(|head| head.is_symbol(name))
-        }
-        _ => false,
-    };
-    instructions::is_instruction_name(name) || library.atoms(&mut runner.variables).iter().any(is_rule_of)
 }
 
 fn bind(call: &mut Call<'_>) -> Outcome {
@@ -182,7 +170,7 @@ fn bind(call: &mut Call<'_>) -> Outcome {
     };
     let Some(token) = token.as_symbol() else { return Outcome::failure("bind! expects symbol atom as a token") };
     let (token, atom) = (token.to_owned(), atom.clone());
-    match call.runner.bind(call.home, &token, true, atom) {
+    match call.environment.bind(call.home, &token, true, atom) {
         Ok(()) => Outcome::unit(),
         Err(reason) => Outcome::failure(format!("{token} is not a regular expression: {reason}")),
     }

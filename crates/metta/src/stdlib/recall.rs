@@ -6,14 +6,20 @@ use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Number, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("commit!", "(-> (->))", |call| call.runner.commit_early()).with(Effects::CHANGES_RULES),
-    Spec::typed("_open-transaction", "(-> Number)", |call| Outcome::one(Number::from(call.runner.open_transaction())))
-        .with(Effects::CHANGES),
+    Spec::typed("commit!", "(-> (->))", commit).with(Effects::CHANGES_RULES),
+    Spec::typed("_open-transaction", "(-> Number)", |call| {
+        Outcome::one(Number::from(call.environment.open_transaction()))
+    })
+    .with(Effects::CHANGES),
     Spec::typed("_close-transaction", "(-> Number Expression Expression)", close).with(Effects::CHANGES),
     Spec::typed("epoch", "(-> SpaceType Number)", epoch).with(Effects::READS),
     Spec::typed("as-of", "(-> SpaceType Number SpaceType)", as_of).with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("why", "(-> SpaceType Atom Atom)", why).with(Effects::READS),
 ];
+
+fn commit(call: &mut Call<'_>) -> Outcome {
+    call.environment.commit_early().map_or_else(Outcome::from, |()| Outcome::unit())
+}
 
 /// Keeps what a transaction did, unless one of its results is an error; they come with their bindings.
 fn close(call: &mut Call<'_>) -> Outcome {
@@ -22,11 +28,11 @@ fn close(call: &mut Call<'_>) -> Outcome {
     };
     let is_error = |result: &Atom| result.children().and_then(<[Atom]>::first).is_some_and(names::is_error);
     let keep = !results.iter().any(is_error);
-    call.runner.close_transaction(depth as usize, keep);
+    call.environment.close_transaction(depth as usize, keep);
     if keep {
         return Outcome::one(call.arguments[1].clone());
     }
-    let left: Vec<Atom> = results.iter().map(|result| call.runner.without_undone(result)).collect();
+    let left: Vec<Atom> = results.iter().map(|result| call.environment.without_undone(result)).collect();
     Outcome::one(Atom::expression(left))
 }
 
@@ -34,7 +40,7 @@ fn epoch(call: &mut Call<'_>) -> Outcome {
     if call.space(0).is_none() {
         return Outcome::failure("epoch expects a space as its argument");
     }
-    match call.runner.epoch() {
+    match call.environment.epoch() {
         Ok(epoch) => Outcome::one(Number::from(epoch as usize)),
         Err(message) => Outcome::failure(message),
     }
@@ -47,7 +53,7 @@ fn as_of(call: &mut Call<'_>) -> Outcome {
     if let Some(refused) = refuse_past(&space) {
         return refused;
     }
-    match call.runner.as_of(&space, epoch) {
+    match call.environment.as_of(&space, epoch) {
         Ok(space) => Outcome::one(space),
         Err(message) => Outcome::failure(message),
     }
@@ -61,11 +67,11 @@ fn why(call: &mut Call<'_>) -> Outcome {
     if let Some(refused) = refuse_past(&space) {
         return refused;
     }
-    let reasons = match call.runner.why(&space, pattern) {
+    let reasons = match call.environment.why(&space, pattern) {
         Ok(reasons) => reasons,
         Err(message) => return Outcome::failure(message),
     };
-    let reason = |reason: crate::memory::Reason| {
+    let reason = |reason: crate::program::history::Reason| {
         let commit = Atom::expression([Atom::symbol("commit"), Number::from(reason.epoch as usize).into()]);
         let [line, column] = [reason.line, reason.column].map(|place| Number::from(place as usize).into());
         let place = Atom::expression([Atom::symbol("at"), Atom::from(reason.origin.as_str()), line, column]);

@@ -5,10 +5,8 @@ use crate::effects::Effects;
 use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
-use crate::runner::not_durable;
 use crate::types;
 use space::{Atom, Multiplicity, Number, Rewrite, SharedSpace, Solution, Space, VariableSource, canonical, rewrite};
-use std::cell::Cell;
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches).with(Effects::READS).lowered(Lowering::Query),
@@ -38,6 +36,10 @@ pub(super) const OPERATIONS: &[Spec] = &[
         combine(call, "subtract-spaces", Space::subtraction)
     })
     .with(Effects::READS.and(Effects::MAKES)),
+    Spec::typed("restrict-space", "(-> SpaceType SpaceType SpaceType)", |call| {
+        combine(call, "restrict-space", Space::restriction)
+    })
+    .with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix).with(Effects::READS),
     Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state).with(Effects::READS.and(Effects::MAKES)),
     Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state).with(Effects::MAKES),
@@ -54,16 +56,9 @@ fn matches(call: &mut Call<'_>) -> Outcome {
     let Some(space) = call.space(0) else {
         return Outcome::failure("match expects a space as the first argument");
     };
-    let passed = Cell::new(None);
-    let (limits, form) = (&call.runner.limits, &call.runner.form_steps);
-    let is_over = || {
-        passed.set(limits.reached_inside(form, 0));
-        passed.get().is_some()
-    };
-    let found = space.query_unless(pattern, &mut call.runner.variables, &is_over);
-    let Some(solutions) = found else {
-        let limit = passed.get().expect("it was given up for a reason");
-        return call.refuse(limit);
+    let solutions = match call.environment.query(&space, pattern) {
+        Ok(solutions) => solutions,
+        Err(limit) => return call.refuse(limit),
     };
     Outcome::Solutions(solutions.into_iter().map(|solution| with_template(solution, template)).collect())
 }
@@ -98,8 +93,8 @@ fn add_to(call: &Call<'_>, space: &SharedSpace, atoms: &[Atom]) -> Outcome {
 
 /// Why an atom cannot be kept by this run, if that is so.
 fn refuse_opaque(call: &Call<'_>, atom: &Atom) -> Option<Outcome> {
-    let value = if call.runner.is_durable() { canonical::find_opaque(atom)? } else { return None };
-    Some(Outcome::failure(not_durable(value)))
+    let value = if call.environment.is_durable() { canonical::find_opaque(atom)? } else { return None };
+    Some(Outcome::failure(names::not_durable(value)))
 }
 
 fn add_all(call: &mut Call<'_>, name: &str) -> Outcome {
@@ -132,14 +127,14 @@ fn remove_all(call: &mut Call<'_>) -> Outcome {
 
 fn atoms(call: &mut Call<'_>) -> Outcome {
     match call.space(0) {
-        Some(space) => Outcome::Results(space.atoms(&mut call.runner.variables)),
+        Some(space) => Outcome::Results(space.atoms(call.environment.variables())),
         None => Outcome::failure("get-atoms expects a space as its argument"),
     }
 }
 
 fn new_space(call: &mut Call<'_>) -> Outcome {
     match call.arguments {
-        [] => Outcome::one(call.runner.new_space()),
+        [] => Outcome::one(call.environment.new_space()),
         _ => Outcome::failure("new-space doesn't expect arguments"),
     }
 }
@@ -168,8 +163,8 @@ fn combine(call: &mut Call<'_>, name: &str, combination: Combination) -> Outcome
 
 /// A new space that holds what was made of these spaces. A run that is remembered notes each atom, as if it were added.
 fn space_of(call: &mut Call<'_>, content: Space, origins: &[SharedSpace]) -> Outcome {
-    if call.runner.memory().is_none() {
-        let space = call.runner.new_space();
+    if !call.environment.is_remembered() {
+        let space = call.environment.new_space();
         space.fill_with(content, origins);
         return Outcome::one(space);
     }
@@ -181,7 +176,7 @@ fn space_of(call: &mut Call<'_>, content: Space, origins: &[SharedSpace]) -> Out
     if let Some(refused) = atoms.iter().find_map(|atom| refuse_opaque(call, atom)) {
         return refused;
     }
-    let space = call.runner.new_space();
+    let space = call.environment.new_space();
     space.add_many(&atoms);
     Outcome::one(space)
 }
@@ -191,7 +186,7 @@ fn match_prefix(call: &mut Call<'_>) -> Outcome {
     let (Some(space), Some(prefix)) = (call.space(0), call.children(1)) else {
         return Outcome::failure("match-prefix expects a space as the first argument and a tuple as the second");
     };
-    let found = space.children_after(prefix, &mut call.runner.variables);
+    let found = space.children_after(prefix, call.environment.variables());
     let pair = |(child, count): (Atom, usize)| Atom::expression([child, Number::from(count).into()]);
     Outcome::Results(found.into_iter().map(pair).collect())
 }
@@ -201,13 +196,13 @@ fn state_of(call: &mut Call<'_>, value: &Atom, type_atom: Atom) -> Outcome {
         return refused;
     }
     let type_atom = Atom::expression([Atom::symbol(names::STATE_MONAD), type_atom]);
-    Outcome::one(call.runner.new_state(value.clone(), type_atom))
+    Outcome::one(call.environment.new_state(value.clone(), type_atom))
 }
 
 fn new_state(call: &mut Call<'_>) -> Outcome {
     let Some(value) = call.argument(0) else { return Outcome::failure("new-state expects one atom as its argument") };
     let value = value.clone();
-    let found = types::types_of(call.context, &value, &mut call.runner.variables);
+    let found = types::types_of(call.context, &value, call.environment.variables());
     let first = found.into_iter().find(types::AtomType::is_valid).map(|found| found.atom);
     state_of(call, &value, first.unwrap_or_else(|| Atom::symbol(names::UNDEFINED)))
 }
@@ -235,7 +230,7 @@ fn change_state(call: &mut Call<'_>) -> Outcome {
             if let Some(refused) = refuse_opaque(call, value) {
                 return refused;
             }
-            call.runner.changed_states.note_for_machine(&state);
+            call.environment.state_changes(&state);
             state.set(value.clone());
             Outcome::one(state)
         }

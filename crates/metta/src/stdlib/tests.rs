@@ -7,7 +7,7 @@ use crate::lowering::Lowering;
 use crate::reader::read_atom;
 use crate::runner::Runner;
 use crate::types;
-use crate::{MemoryWorld, Tokenizer, names, syntax};
+use crate::{MemoryWorld, ModuleId, Tokenizer, names, syntax};
 use space::Atom;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,9 +101,13 @@ fn texts_of_parameters(atom: &Atom) -> usize {
 /// The numbers of arguments that the types of a name allow in the program; none without a function type.
 fn arities(runner: &mut Runner, name: &str) -> BTreeSet<usize> {
     let parsed = syntax::parse(name);
-    let atom = read_atom(&parsed.tree, parsed.tree.forms()[0].node, &runner.modules[1].tokenizer);
+    let atom = read_atom(
+        &parsed.tree,
+        parsed.tree.forms()[0].node,
+        runner.program().tokenizer_of(ModuleId::TOP).expect("the program has words"),
+    );
     let program = runner.top_space();
-    let found = types::types_of(&program, &atom, &mut runner.variables);
+    let found = types::types_of(&program, &atom, runner.program_mut().variables());
     found.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom).0.len()).collect()
 }
 

@@ -1,7 +1,8 @@
 //! Texts, printing and tracing.
 
 use crate::effects::Effects;
-use crate::operation::{Call, OperationSpec as Spec, Outcome, Stop};
+use crate::environment::Stop;
+use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded};
 use std::fmt::{self, Write};
 
@@ -75,7 +76,7 @@ fn line(call: &mut Call<'_>, atom: &Atom) -> Result<String, Outcome> {
 /// Prints lines; a world that takes no more ends the run.
 pub(super) fn print(call: &mut Call<'_>, lines: &[String]) -> Outcome {
     for line in lines {
-        if let Err(error) = call.runner.world.print(line) {
+        if let Err(error) = call.environment.world().print(line) {
             return Outcome::Stop(Stop::World(error));
         }
     }
@@ -100,7 +101,7 @@ fn trace(call: &mut Call<'_>) -> Outcome {
     let made = write!(making, "{message}");
     match making.end(made, 0) {
         Ok(message) => {
-            call.runner.world.trace(&message);
+            call.environment.world().trace(&message);
             Outcome::one(value.clone())
         }
         Err(refused) => refused,

@@ -19,7 +19,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
 
 /// The valid types of an atom, or nothing when it is ill-typed.
 fn types_in(call: &mut Call<'_>, space: &SharedSpace, atom: &Atom) -> Outcome {
-    let found = types::types_of(space, atom, &mut call.runner.variables);
+    let found = types::types_of(space, atom, call.environment.variables());
     Outcome::Results(found.into_iter().filter(types::AtomType::is_valid).map(|found| found.atom).collect())
 }
 
@@ -29,7 +29,7 @@ fn get_type(call: &mut Call<'_>) -> Outcome {
     };
     match (call.arguments.len(), call.space(1)) {
         (1, _) => {
-            let space = call.runner.module(call.home).space.clone();
+            let space = call.environment.module_space(call.home);
             types_in(call, &space, &atom)
         }
         (_, Some(space)) => types_in(call, &space, &atom),
@@ -65,7 +65,7 @@ fn type_cast(call: &mut Call<'_>) -> Outcome {
     if expected.is_symbol(names::metatype(atom)) {
         return Outcome::one(atom.clone());
     }
-    let source = &mut call.runner.variables;
+    let source = call.environment.variables();
     let found = types::types_of(&space, atom, source);
     let nothing_bound = Bindings::default();
     let mut valid = found.iter().filter(|found| found.is_valid());
@@ -82,7 +82,7 @@ fn agreements(call: &mut Call<'_>, left: &Atom, right: &Atom) -> Vec<Solution> {
         return vec![Solution::new()];
     }
     let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
-    let mut unifier = Unifier::under(Bindings::default(), &mut call.runner.variables);
+    let mut unifier = Unifier::under(Bindings::default(), call.environment.variables());
     if !unifier.unify(left, right) {
         return Vec::new();
     }

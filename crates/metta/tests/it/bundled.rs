@@ -151,15 +151,15 @@ fn generators_that_were_stored_go_on_where_they_were() {
     let new = || metta::Runner::new(Box::new(MemoryWorld::default()));
     let mut first = new();
     last(&mut first, "!(import! &self random) !(bind! &g (new-random-generator 5)) !(random-int &g 0 100)");
-    assert_eq!(first.generators(), [Generator::World, Generator::Seeded { seed: 5, drawn: 1 }]);
+    assert_eq!(first.program().generators(), [Generator::World, Generator::Seeded { seed: 5, drawn: 1 }]);
     let mut second = new();
-    second.set_generators(first.generators().to_vec());
+    second.set_generators(first.program().generators().to_vec());
     second.top_space().add(&space::Atom::expression([space::Atom::symbol("kept"), metta::generator_atom(1)]));
     let drawn = last(&mut second, "!(import! &self random) !(match &self (kept $g) (random-int $g 0 1000000))");
     assert_eq!(drawn, last(&mut first, "!(random-int &g 0 1000000)"));
     // A number for which there is no generator, and a table without any.
     second.set_generators(Vec::new());
-    assert_eq!(second.generators(), [Generator::World]);
+    assert_eq!(second.program().generators(), [Generator::World]);
     let error = last(&mut second, "!(match &self (kept $g) (random-int $g 0 1))");
     assert!(error.contains("there is no random generator with number 1"), "{error}");
 }

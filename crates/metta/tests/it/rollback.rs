@@ -67,7 +67,13 @@ fn an_operation_of_a_module_that_was_undone_is_a_name() {
 #[test]
 fn a_space_made_of_spaces_is_undone() {
     let facts = "! (bind! &s (new-space)) ! (add-atoms &s (a a b)) ";
-    let made = ["(fork-space &s)", "(union-spaces &s &self)", "(intersect-spaces &s &s)", "(subtract-spaces &s &self)"];
+    let made = [
+        "(fork-space &s)",
+        "(union-spaces &s &self)",
+        "(intersect-spaces &s &s)",
+        "(subtract-spaces &s &self)",
+        "(restrict-space &s &s)",
+    ];
     for made in made {
         let undone = format!(
             "! (case (transaction (let $k {made} (let () (add-atom $k c) (let () (remove-atom $k a) (Error (in $k) no)))))

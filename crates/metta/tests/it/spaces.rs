@@ -155,7 +155,7 @@ fn a_fork_and_its_origin_change_alone() {
 
 #[test]
 fn spaces_are_made_of_spaces_only() {
-    for name in ["union-spaces", "intersect-spaces", "subtract-spaces"] {
+    for name in ["union-spaces", "intersect-spaces", "subtract-spaces", "restrict-space"] {
         for arguments in ["&self foo", "foo &self", "foo bar"] {
             let shown = arguments.replace("&self", "ModuleSpace(GroundingSpace-top)");
             let error = format!("[(Error ({name} {shown}) {name} expects two spaces as its arguments)]");

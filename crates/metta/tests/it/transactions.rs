@@ -4,8 +4,8 @@
 use crate::harness::{answers, check, unnumbered};
 use generate::Dice;
 use metta::{
-    Begun, Cause, Commit, CommitTrigger, Event, Halted, Known, Memory, MemoryError, MemoryWorld, Reason, Runner,
-    SourceId, SourceText, World,
+    Begun, Cause, Commit, CommitTrigger, Event, Halted, Known, Memory, MemoryError, MemoryWorld, Program, Reason,
+    Runner, SourceId, SourceText, World,
 };
 use space::{Atom, ChangeKind, SharedSpace};
 use std::sync::{Arc, Mutex};
@@ -91,7 +91,7 @@ fn effects(dice: &mut Dice, result: &str) -> String {
 struct Notes(Arc<Mutex<Vec<String>>>);
 
 impl Memory for Notes {
-    fn begin_source(&mut self, _: &mut Runner, _: &SourceText<'_>) -> Result<Begun, MemoryError> {
+    fn begin_source(&mut self, _: &mut Program, _: &mut dyn World, _: &SourceText<'_>) -> Result<Begun, MemoryError> {
         Ok(Begun { id: SourceId(0), known: Known::New })
     }
     fn is_source_of(&self, _: metta::ModuleId, _: &str) -> bool {
@@ -129,10 +129,10 @@ impl Memory for Notes {
     fn epoch(&self) -> Option<u64> {
         None
     }
-    fn as_of(&mut self, _: &mut Runner, _: &SharedSpace, _: u64) -> Result<SharedSpace, MemoryError> {
+    fn as_of(&mut self, _: &mut Program, _: &SharedSpace, _: u64) -> Result<SharedSpace, MemoryError> {
         Err("there is no past".into())
     }
-    fn why(&mut self, _: &mut Runner, _: &SharedSpace, _: &Atom) -> Result<Vec<Reason>, MemoryError> {
+    fn why(&mut self, _: &mut Program, _: &SharedSpace, _: &Atom) -> Result<Vec<Reason>, MemoryError> {
         Err("there is no past".into())
     }
 }

@@ -433,7 +433,7 @@ impl Heap {
     }
 }
 
-/// What a search comes to that has found no empty slot: something wrote to the index that did not own it any more.
+/// Ends a search that finds no empty slot: something wrote to the index after it had given the index back.
 #[cold]
 #[inline(never)]
 fn index_is_damaged() -> ! {

@@ -191,7 +191,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         result.map_err(|full| self.abandon(full))
     }
 
-    /// Completes what was copied so far, unless it comes to more than so many cells of expressions. What was copied until that
+    /// Completes what was copied so far, unless that takes more than so many cells of expressions. What was copied until that
     /// was noticed is for the caller to [undo](Copying::undo).
     pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
         let result = self.scan_up_to(cells);

@@ -1,8 +1,8 @@
 //! The walk of a copy over what it has made, as long as that is short expressions: the loop where a copy spends its time.
 //!
 //! It does what [`Copying`](super::Copying) does child by child, in the case that most children are: an expression of at most
-//! three children that was copied already, is shared, or fits where the lane of the copy stands. What it looks at is at hand
-//! for as long as it goes. It ends where anything else is needed: another chunk, or a step for a child of another kind or for
+//! three children that was copied already, is shared, or fits where the lane of the copy stands. It keeps what it looks at in
+//! local variables. It ends where anything else is needed: another chunk, or a step for a child of another kind or for
 //! what is longer. The caller does that, and calls it again.
 
 use crate::forwarding::ForwardingEntry;

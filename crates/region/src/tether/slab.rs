@@ -64,7 +64,7 @@ impl<T> Slab<T> {
             let mut slots = Vec::new();
             slots.try_reserve_exact(length as usize).ok()?;
             slots.extend((number..number + length).map(make));
-            // Who else could have set it would have to hold the lock.
+            // Nothing else has set it, since that takes the lock.
             self.blocks[block].set(slots.into()).ok()?;
         }
         self.blocks[block].get()?.get(at)

@@ -18,7 +18,7 @@
 //!    balance. From then on no reader stays that was not there before, though some may come and go again at once.
 //! 4. [`Word::end`] takes a reader away.
 //! 5. The party that makes the balance fall below zero, the closer, the last reader or one that may not stay, tries to *claim* the
-//!    word: to replace exactly this generation, closed, without readers, by the same and claimed. Who succeeds destroys. One
+//!    word: to replace exactly this generation, closed, without readers, by the same and claimed. The party that succeeds destroys. One
 //!    party does, since nothing takes the claim away in this generation; and some party does, since a party that comes in between
 //!    goes again and tries then.
 //!
@@ -141,7 +141,7 @@ impl Word {
     pub(crate) fn start_another(&self) -> Result<(), StartFailed> {
         // Relaxed, as for `Arc`: this party knows that the word was not claimed, and has seen what is in place.
         let seen = self.state.fetch_add(ONE, Ordering::Relaxed);
-        debug_assert!(count(seen) > 0, "who counts another has counted one");
+        debug_assert!(count(seen) > 0, "a party that counts another reader is counted itself");
         if (seen.wrapping_add(ONE) as i64) < 0 { Err(self.fail(self.generation())) } else { Ok(()) }
     }
 
@@ -175,8 +175,8 @@ impl Word {
         Ok(if (seen.wrapping_sub(CLOSED) as i64) < 0 { self.claim(of) } else { AfterEnd::Nothing })
     }
 
-    /// Claims the word if it is closed under this generation and nobody is in it. If the generation is a later one than that
-    /// of the party that asks, which was claimed then, that does no harm: it may be claimed by anybody.
+    /// Claims the word if it is closed under this generation and nobody reads it. If the generation is later than that of the
+    /// party that asks, that one was claimed already; then this claim does no harm, since any party may claim.
     #[cold]
     #[inline(never)]
     fn claim(&self, of: u32) -> AfterEnd {

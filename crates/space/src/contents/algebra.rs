@@ -2,7 +2,7 @@
 //!
 //! 1. Both have their terms in one dictionary, so a row of the one is looked for in the other as it is.
 //! 2. Each atom of the left one is kept as often as the operation says, with its insertion number.
-//! 3. Of a union, the atoms of the right one come behind those of the left one.
+//! 3. Of a union, the atoms of the right one come after those of the left one.
 //!
 //! Atoms are the same if they differ in nothing but the names of variables: `1` and `1.0` are two.
 //!

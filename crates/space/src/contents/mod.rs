@@ -206,7 +206,7 @@ impl Contents {
         self.count_added(1, is_new && number.is_none());
     }
 
-    /// Adds copies of an atom that is no row.
+    /// Adds copies of an atom that is not a row.
     pub(crate) fn add_open(&mut self, stored: Stored, copies: u32, number: Option<u64>) {
         if let Some(sum) = &mut self.hash {
             let hash = canonical::hash(&stored.atom).wrapping_mul(u128::from(copies));
@@ -222,7 +222,7 @@ impl Contents {
         self.next_number += u64::from(takes_number);
     }
 
-    /// The atoms that are no rows.
+    /// The atoms that are not rows.
     pub(crate) fn patterns(&self) -> &Patterns {
         &self.patterns
     }
@@ -401,7 +401,7 @@ fn accept(unifier: Unifier<'_>, number: u64, copies: u32) -> Option<Match> {
     Some(Match { bindings, copies, deferred, number })
 }
 
-/// How many terms an expression has that others like it need not share: one for each part that is no head.
+/// How many terms an expression has that others like it need not share: one for each part that is not a head.
 fn terms_of_own(expression: &Expression) -> usize {
     let inside = |child: &Atom| child.children().map_or(1, |children| children.len().max(1));
     let own = expression.children().iter().skip(1).map(inside).sum::<usize>();

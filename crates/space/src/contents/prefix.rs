@@ -1,14 +1,14 @@
-//! What stands behind a prefix: walking expressions as a trie of their children, without one.
+//! What stands after a prefix: walking expressions as a trie of their children, without one.
 //!
-//! 1. An expression is behind a prefix if it begins with its children and goes on. Atoms agree here as they match: numbers
+//! 1. An expression goes on from a prefix if it begins with its children and is longer. Atoms agree here as they match: numbers
 //!    by value; variables by their place, so `(= (f $x))` is a prefix of `(= (f $y) $y)`.
-//! 2. The child behind the prefix is what is counted: each once, with the number of expressions, copies included, that go on
+//! 2. The child after the prefix is what is counted: each once, with the number of expressions, copies included, that go on
 //!    with it. They come in the order in which the first of each was added.
 //! 3. Of rows, those of the shortest index among the children of the prefix are read. Of atoms with variables, only those
 //!    whose path in the tree begins with the prefix.
 //!
 //! The operation is the one that a byte trie has by construction (MORK's `descend` over child masks); here it costs a walk
-//! over the expressions behind the prefix, and serves prefixes of whatever is indexed.
+//! over the expressions that begin with the prefix, and serves prefixes of whatever is indexed.
 
 use super::{COLUMNS_INDEXED_MAX, Contents, Stored, with_keys_of};
 use crate::atom::{Atom, Symbol, Variable, VariableSource, alpha_equivalent};
@@ -17,7 +17,7 @@ use crate::rewrite::{Rewrite, instantiate, rewrite};
 use crate::term::{Term, Terms};
 use rustc_hash::FxHashMap;
 
-/// A child behind a prefix.
+/// A child after a prefix.
 struct Child {
     /// The insertion number of the first expression that goes on with it.
     number: u64,
@@ -53,7 +53,7 @@ impl Children {
         self.count(place, number, copies, || terms.atom(term).clone());
     }
 
-    /// Counts a child of an atom that is no row; one that could be part of a row is known by its key.
+    /// Counts a child of an atom that is not a row; one that could be part of a row is known by its key.
     fn count_atom(&mut self, atom: &Atom, number: u64, copies: u32, terms: &Terms) {
         let next = self.found.len();
         let key = if atom.is_rigid() { terms.find_key(atom) } else { None };
@@ -74,7 +74,7 @@ fn nameless(atom: &Atom) -> Atom {
 }
 
 impl Contents {
-    /// The children behind a prefix; see [`Space::children_after`](crate::Space::children_after).
+    /// The children after a prefix; see [`Space::children_after`](crate::Space::children_after).
     pub(crate) fn children_after(
         &self,
         prefix: &[Atom],
@@ -106,7 +106,7 @@ fn count_rows(relation: &Relation, keys: &[Term], terms: &Terms, children: &mut 
         return;
     }
     let path = |column: usize| -> Path { (column as u32, None) };
-    // The head is the least selective column: it is asked last.
+    // The head is the least selective column: it comes last.
     let columns = keys.iter().enumerate().take(COLUMNS_INDEXED_MAX).rev();
     let known: Vec<(Path, Term)> = columns.map(|(column, &key)| (path(column), key)).collect();
     let mut rows = Vec::new();
@@ -119,7 +119,7 @@ fn count_rows(relation: &Relation, keys: &[Term], terms: &Terms, children: &mut 
     }
 }
 
-/// The child of a stored expression behind a prefix, its variables fresh; `None` if it begins otherwise.
+/// The child of a stored expression after a prefix, its variables fresh; `None` if it begins otherwise.
 fn child_behind(stored: &Stored, prefix: &Stored, source: &mut VariableSource) -> Option<Atom> {
     let children = stored.atom.children()?;
     let length = prefix.atom.children()?.len();

@@ -6,14 +6,15 @@ use super::project::Projection;
 use crate::contents::Contents;
 use crate::relation::{Path, Relation, RowSelection};
 use crate::term::{Term, Terms};
+use std::ops::Range;
 
-/// Says whether somebody who asks a space has given up. It is called now and then.
+/// Says whether the caller of a query has given up. It is called now and then.
 pub type ShouldStop<'a> = &'a dyn Fn() -> bool;
 
 /// So many partial answers are extended before it is called.
 pub(super) const ANSWERS_BETWEEN_LOOKS: usize = 16;
 
-/// What is asked: a space and those that it imports, live and locked or as they were once, and their dictionary.
+/// What a query reads: a space and those that it imports, live and locked or as they were once, and their dictionary.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) spaces: &'a [&'a Contents],
@@ -39,13 +40,32 @@ pub(crate) fn with_imports<'a, T>(
 pub struct Answers {
     found: Vec<Term>,
     next: Vec<Term>,
-    /// The answer at hand.
+    /// The answer that is being extended.
     current: Vec<Term>,
     rows: Vec<u32>,
     keys: Vec<(Path, Term)>,
     row: Vec<Term>,
     width: usize,
     is_stopped: bool,
+}
+
+/// Some of the rows that are listed for the first pattern of a plan, in their order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// How many are left out at the beginning.
+    skipped: usize,
+    /// How many are taken then.
+    taken: usize,
+}
+
+impl Window {
+    /// Moves on by so many rows; gives which of them are within.
+    fn pass(&mut self, rows: usize) -> Range<usize> {
+        let skipped = self.skipped.min(rows);
+        let taken = self.taken.min(rows - skipped);
+        (self.skipped, self.taken) = (self.skipped - skipped, self.taken - taken);
+        skipped..skipped + taken
+    }
 }
 
 /// Room for more terms than this is given back.
@@ -79,8 +99,8 @@ impl Answers {
 }
 
 impl View<'_> {
-    /// Whether an atom that is not a row may match one of the patterns of a plan; `parameters` are not known if it is asked for
-    /// whatever they are.
+    /// Whether an atom that is not a row may match one of the patterns of a plan; without `parameters` the
+    /// answer holds whatever they are.
     pub(super) fn may_match_others(self, plan: &Plan, parameters: Option<&[Term]>) -> bool {
         let mut trees = self.spaces.iter().map(|contents| contents.patterns()).filter(|tree| !tree.is_empty());
         let mut room = Vec::new();
@@ -131,10 +151,40 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
+        if let ([step], [contents]) = (plan.steps.as_slice(), self.spaces)
+            && step.taken > 0
+        {
+            return answers.take_only(step, plan, parameters, contents.relation_of_length(step.length), self.terms);
+        }
+        self.find_within(None, plan, parameters, answers, should_stop)
+    }
+
+    /// Finds those answers that begin with some of the rows that are listed for the first pattern: so many, from a place on. Gives how
+    /// many answers there are, and whether rows may be left. Only a snapshot lists the same rows each time.
+    pub(super) fn find_batch(
+        self,
+        [from, rows]: [usize; 2],
+        plan: &Plan,
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> (usize, bool) {
+        let mut window = Window { skipped: from, taken: rows };
+        let count = self.find_within(Some(&mut window), plan, &[], answers, should_stop);
+        (count, window.taken == 0)
+    }
+
+    fn find_within(
+        self,
+        mut window: Option<&mut Window>,
+        plan: &Plan,
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> usize {
         answers.begin(plan.variables());
         let mut count = 1;
         for step in &plan.steps {
-            let mut made = 0;
+            let (mut made, mut window) = (0, window.take());
             answers.next.clear();
             // A space without such rows is passed over, whatever was found so far. One answer and one space are as soon asked.
             let asked = match self.spaces {
@@ -155,7 +205,7 @@ impl View<'_> {
                 answers.take_up(place);
                 for (_, contents) in self.spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
                     let relation = contents.relation_of_length(step.length);
-                    made += answers.extend(step, plan, parameters, relation, self.terms);
+                    made += answers.extend((step, window.as_deref_mut()), plan, parameters, relation, self.terms);
                 }
             }
             std::mem::swap(&mut answers.found, &mut answers.next);
@@ -177,14 +227,51 @@ impl Answers {
         self.found.resize(width, NO_TERM);
     }
 
-    /// Makes an answer that was found the one at hand.
+    /// Takes the answers of the only pattern, each of whose columns is known or the place of a variable, from one relation.
+    fn take_only(
+        &mut self,
+        step: &Step,
+        plan: &Plan,
+        parameters: &[Term],
+        relation: &Relation,
+        terms: &Terms,
+    ) -> usize {
+        let Self { found, current, rows, keys, is_stopped, width, .. } = self;
+        (*is_stopped, *width) = (false, plan.variables());
+        found.clear();
+        current.clear();
+        current.resize(*width, NO_TERM);
+        keys.clear();
+        for &(path, known) in &plan.known[step.known[0]..step.known[1]] {
+            let key = known.key(parameters, current, terms);
+            if key == NO_TERM {
+                return 0;
+            }
+            keys.push((path, key));
+        }
+        let parts = &plan.patterns.parts[step.parts[0]..step.parts[1]];
+        let projection = Projection { parts, count: step.taken, keys, current, terms };
+        let mut made = 0;
+        relation.walk(keys, terms, rows, &mut |selected| made += projection.take(&selected, found));
+        made
+    }
+
+    /// Makes an answer that was found the current one.
     fn take_up(&mut self, place: usize) {
         self.current.clear();
         self.current.extend_from_slice(&self.found[place * self.width..][..self.width]);
     }
 
-    /// Adds what the rows of a relation make of the answer at hand; gives how many answers that are.
-    fn extend(&mut self, step: &Step, plan: &Plan, parameters: &[Term], relation: &Relation, terms: &Terms) -> usize {
+    /// Adds what the rows of a relation make of the current answer; gives how many answers that are.
+    /// Of the rows that are listed only those within the window are looked at, if there is one.
+    fn extend(
+        &mut self,
+        (step, mut window): (&Step, Option<&mut Window>),
+        plan: &Plan,
+        parameters: &[Term],
+        relation: &Relation,
+        terms: &Terms,
+    ) -> usize {
         let Self { next, current, rows, keys, row, .. } = self;
         let parts = &plan.patterns.parts[step.parts[0]..step.parts[1]];
         let known = &plan.known[step.known[0]..step.known[1]];
@@ -196,7 +283,8 @@ impl Answers {
             if !row.contains(&NO_TERM) {
                 relation.find_rows(row, terms, rows);
             }
-            let copies: usize = rows.iter().map(|&row| relation.row(row).1 as usize).sum();
+            let within = window.map_or(0..rows.len(), |window| window.pass(rows.len()));
+            let copies: usize = rows[within].iter().map(|&row| relation.row(row).1 as usize).sum();
             (0..copies).for_each(|_| next.extend_from_slice(current));
             return copies;
         }
@@ -208,10 +296,14 @@ impl Answers {
         let mut made = 0;
         let projection = Projection { parts, count: step.taken, keys, current, terms };
         relation.walk(keys, terms, rows, &mut |selected| {
+            let selected = match &mut window {
+                Some(window) => &selected.slice(window.pass(selected.len())),
+                None => &selected,
+            };
             made += if step.taken > 0 {
-                projection.take(&selected, next)
+                projection.take(selected, next)
             } else {
-                match_all(step, (parts, parameters), &selected, current, next, terms)
+                match_all(step, (parts, parameters), selected, current, next, terms)
             };
         });
         made

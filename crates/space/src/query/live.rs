@@ -2,26 +2,35 @@
 
 use super::execute::{Answers, ShouldStop, View, with_imports};
 use super::plan::{NextLook, OnlyOwnRows, Plan};
+use crate::contents::Contents;
 use crate::space::Space;
 use crate::space_handle::SharedSpace;
-use crate::term::{SharedTerms, Term, Terms};
+use crate::term::{DictionaryReader, Term, WITHOUT_KEYS};
 use std::sync::{Arc, RwLockReadGuard};
 
 impl OnlyOwnRows {
     fn new(space: &SharedSpace, own: &Space, imports: &[SharedSpace]) -> Self {
+        let counters = imports.iter().map(SharedSpace::change_counter);
+        let counters = std::iter::once(space.imports_counter()).chain(counters);
         Self {
             space: space.clone(),
             patterns: own.contents().patterns().version(),
-            list: space.imports_version(),
-            imports: imports.iter().map(|import| (import.clone(), import.version())).collect(),
+            others: counters.map(|counter| (Arc::clone(counter), counter.get())).collect(),
         }
     }
 
     fn holds(&self, space: &SharedSpace, own: &Space) -> bool {
         self.space.is_same(space)
             && self.patterns == own.contents().patterns().version()
-            && self.list == space.imports_version()
-            && self.imports.iter().all(|(import, version)| import.version() == *version)
+            && self.others.iter().all(|(counter, version)| counter.get() == *version)
+    }
+}
+
+impl Plan {
+    /// Whether rows of these contents are compared with its patterns as they lie.
+    #[inline]
+    fn needs_no_dictionary(&self, contents: &Contents) -> bool {
+        self.is_flat && self.steps.iter().all(|step| contents.relation_of_length(step.length).is_without_keys())
     }
 }
 
@@ -30,24 +39,25 @@ impl SharedSpace {
     /// them in `answers`. `parameters` are match keys. `None` if rows alone do not answer it, or if the space cannot be locked
     /// at once: then [`SharedSpace::query`] is to be asked.
     ///
-    /// `dictionary` is what the keys are terms of, and the same locked.
+    /// `dictionary` is what the keys are terms of.
     pub fn execute(
         &self,
         plan: &mut Plan,
         parameters: &[Term],
-        dictionary: (&SharedTerms, &Terms),
+        dictionary: &mut DictionaryReader<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        let (shared, terms) = dictionary;
-        // Nothing is waited for while a lock is held.
+        // No space is waited for while a lock is held, and a dictionary is locked after spaces.
         let own = self.try_guard()?;
-        if !Arc::ptr_eq(own.terms(), shared) {
+        if !dictionary.is_of(own.terms()) {
             return None;
         }
         if plan.only_own_rows.as_ref().is_some_and(|only| only.holds(self, &own)) {
+            let terms = if plan.needs_no_dictionary(own.contents()) { &WITHOUT_KEYS } else { dictionary.terms() };
             return Some(View { spaces: &[own.contents()], terms }.find_rows(plan, parameters, answers, should_stop));
         }
+        let terms = dictionary.terms();
         let imports = self.imports_guard();
         let guards = Self::guards_of(&own, &imports)?;
         with_imports(own.contents(), guards.iter().map(|import| import.contents()), |spaces| {
@@ -81,22 +91,5 @@ impl SharedSpace {
     fn guards_of<'a>(own: &Space, imports: &'a [Self]) -> Option<Vec<RwLockReadGuard<'a, Space>>> {
         let guard = |import: &'a Self| import.try_guard().filter(|guard| Arc::ptr_eq(guard.terms(), own.terms()));
         imports.iter().map(guard).collect()
-    }
-
-    /// Adds an expression of which `intern` makes the row of terms; says whether it was one. `class` is what its class of
-    /// changes is.
-    pub fn add_row(
-        &self,
-        class: usize,
-        row: &mut Vec<Term>,
-        intern: impl FnOnce(&mut Terms, &mut Vec<Term>) -> bool,
-    ) -> bool {
-        debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        if !self.write(|space| space.add_row(row, intern)) {
-            return false;
-        }
-        self.count_class(class);
-        self.note_added_row(row);
-        true
     }
 }

@@ -1,18 +1,20 @@
-//! The one way in which a space is asked: pattern, plan, execute, project.
+//! The one way in which a space is queried: pattern, plan, execute, project.
 //!
 //! 1. A [pattern](pattern) is its parts in the order in which it is written: the opening of an expression, the match key of what
 //!    must be there, a parameter, or a variable.
 //! 2. A [`Plan`] says for each pattern what is known of its rows when its turn comes. It depends on the query alone, so
-//!    somebody who asks again keeps it; what differs from time to time are its parameters.
-//! 3. It is [executed](execute) over a view: a space and its imports, live and locked, or a snapshot. The patterns of a
-//!    conjunction are answered one after the other, each for all answers so far: this is the order of [`SharedSpace::query`].
-//!    For each answer the shortest index among the paths whose keys are known is walked, as in [`Relation`](crate::Relation).
+//!    a caller keeps it; what differs from one execution to the next are its parameters.
+//! 3. It is [executed](execute) over a view: a space and its imports, [live](live) and locked, or a snapshot. The patterns of a
+//!    conjunction are answered one after the other, each for all answers so far: this is the order of [`crate::SharedSpace::query`].
+//!    For each answer the shortest index among the paths whose keys are known is walked, as in [`crate::Relation`].
 //! 4. Where each column is known or the place of a variable of its own, columns are taken [as they lie](project).
 //! 5. If an atom that is not a row may match, in the space or in one that it imports, rows do not answer the query: the patterns from the
-//!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows.
+//!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows. Queries that are
+//!    [atoms](solutions) put both together.
 //!
 //! What was found out about the imports and about atoms that are not rows is kept with the plan, and holds until they change.
 
+mod cursor;
 mod execute;
 mod live;
 mod pattern;
@@ -20,6 +22,7 @@ mod plan;
 mod project;
 mod solutions;
 
+pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
 pub(crate) use execute::{View, with_imports};
 pub(crate) use pattern::extent;

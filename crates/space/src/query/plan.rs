@@ -1,14 +1,15 @@
 //! Plans: for each pattern of a query, what is known of its rows when its turn comes.
 //!
-//! A plan depends on the query alone, so it is made once and kept as long as somebody asks: match keys that differ from one
+//! A plan depends on the query alone, so it is made once and kept as long as it is used: match keys that differ from one
 //! execution to the next are its *parameters*. The patterns are answered in the order in which they are written.
 
 use super::pattern::{NO_TERM, PatternPart, Patterns, extent};
 use crate::atom::Expression;
 use crate::relation::{COLUMNS_INDEXED_MAX, Path, Relation};
-use crate::space_handle::SharedSpace;
+use crate::space_handle::{ChangeCounter, SharedSpace};
 use crate::term::{Term, Terms};
 use std::cell::Cell;
+use std::sync::Arc;
 
 thread_local! {
     /// Room for the plans of this thread that serve once; a plan takes it out.
@@ -20,6 +21,8 @@ thread_local! {
 pub struct Plan {
     pub(super) patterns: Patterns,
     pub(super) steps: Vec<Step>,
+    /// Whether no pattern has an expression inside, so that nothing but the terms of rows is compared.
+    pub(super) is_flat: bool,
     /// What is known of the patterns, one after the other.
     pub(super) known: Vec<(Path, Known)>,
     /// Which variables the steps so far bind, while they are made.
@@ -65,9 +68,8 @@ pub(super) struct OnlyOwnRows {
     pub(super) space: SharedSpace,
     /// How often atoms that are not rows were added to the space or removed.
     pub(super) patterns: u64,
-    /// How often its list of imports has changed; and each import, with how often that has.
-    pub(super) list: u64,
-    pub(super) imports: Vec<(SharedSpace, u64)>,
+    /// What counts the changes of its list of imports and of each import, and how many there were.
+    pub(super) others: Vec<(Arc<ChangeCounter>, u64)>,
 }
 
 impl Known {
@@ -106,7 +108,7 @@ impl Plan {
         self.only_own_rows = None;
     }
 
-    /// Adds a part to the pattern at hand.
+    /// Adds a part to the last pattern.
     pub fn push(&mut self, part: PatternPart) {
         self.patterns.push(part);
     }
@@ -150,6 +152,7 @@ impl Plan {
             steps.push(step);
             start = end;
         }
+        self.is_flat = steps.iter().all(|step| step.is_flat);
         !steps.is_empty()
     }
 
@@ -191,7 +194,7 @@ impl Step {
         }
         let own = &mut known[from..];
         let is_known = is_flat && length > 0 && own.len() == length;
-        // The head of an expression is its least selective column: it is asked last.
+        // The head of an expression is its least selective column: it comes last.
         if !is_known && own.first().is_some_and(|&(path, _)| path == (0, None)) {
             own.rotate_left(1);
         }
@@ -212,7 +215,7 @@ impl Step {
         self.taken = if is_each && self.length <= COLUMNS_INDEXED_MAX { new } else { 0 };
     }
 
-    /// Whether a relation may have a row for it, going by the key of its head; `parameters` are not known if it is asked for whatever
+    /// Whether a relation may have a row for it, going by the key of its head; without `parameters` the answer holds whatever
     /// they are.
     pub(super) fn may_answer(
         &self,

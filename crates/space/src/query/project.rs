@@ -30,7 +30,7 @@ impl Projection<'_> {
         if selected.is_sure {
             answers.reserve(selected.len() * width);
         }
-        // An answer of nothing but columns takes nothing from the one at hand.
+        // An answer of nothing but columns takes nothing from the current one.
         match width {
             _ if self.count < width => self.complete(selected, answers),
             1 => self.columns::<1>(selected, answers),
@@ -62,7 +62,7 @@ impl Projection<'_> {
         });
     }
 
-    /// Adds the answer at hand, completed by columns.
+    /// Adds the current answer, completed by columns.
     fn complete(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) {
         selected.each_row(|row, copies| {
             if !selected.is_sure && !self.has_keys(row) {

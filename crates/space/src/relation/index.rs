@@ -2,7 +2,7 @@
 //!
 //! A key with one row costs that row's number. Of more rows, those that follow each other are a run, which costs nothing
 //! each (all rows, where all have one head); others lie in a list, in the order of the segment. The keys themselves are
-//! read from the rows. So a look-up reads the row that it finds, which whoever asked does next. Where the keys of a sealed segment lie
+//! read from the rows. So a look-up reads the row that it finds, which the query does next in any case. Where the keys of a sealed segment lie
 //! close together their places are a list by key, and nothing is hashed.
 
 use super::copies::Copies;
@@ -145,7 +145,7 @@ impl From<Term> for Key {
 }
 
 impl Key {
-    /// A head and what stands behind it.
+    /// A head and what stands after it.
     pub(super) fn pair(head: Term, key: Term) -> Self {
         Self(u64::from(head.number()) << 32 | u64::from(key.number()))
     }
@@ -231,7 +231,7 @@ impl Index {
         keys.at(first_of(place, &self.lists))
     }
 
-    /// Adds a row, behind those that are there.
+    /// Adds a row, after those that are there.
     pub(super) fn insert(&mut self, row: u32, keys: &KeyReader<'_>) {
         let Some(key) = keys.at(row) else { return };
         let Self { places, lists, free } = self;

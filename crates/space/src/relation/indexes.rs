@@ -1,7 +1,7 @@
 //! The indexes of a segment, by their places: few, so that they are looked through one after the other.
 //!
 //! An index is made when a query first asks for it, and stays as long as the segment. They are chained, so that readers need no
-//! lock, not even while another reader adds one. Only somebody who has the segment alone changes them.
+//! lock, not even while another reader adds one. They change only while nothing else holds the segment.
 
 use super::index::{Index, IndexedBy};
 use std::sync::OnceLock;
@@ -24,11 +24,11 @@ impl Indexes {
         links.find(|link| link.place == place).map(|link| &link.index)
     }
 
-    /// Adds an index, unless somebody else has made it meanwhile.
+    /// Adds an index, unless another thread has made it meanwhile.
     pub(super) fn add(&self, place: IndexedBy, index: Index) {
         let (mut rest, mut made) = (self, Box::new(Link { place, index, next: Self::default() }));
         while let Err(ours) = rest.0.set(made) {
-            let link = rest.0.get().expect("it was set by somebody else");
+            let link = rest.0.get().expect("another thread has set it");
             if link.place == place {
                 return;
             }

@@ -64,6 +64,8 @@ const SAMPLE: usize = 32;
 pub struct Relation {
     sealed: Vec<CountedSegment<Arc<Segment>>>,
     head: CountedSegment<Segment>,
+    /// Whether a row was ever added that has a term with another match key than itself.
+    has_keys: bool,
 }
 
 /// A segment and what is said of its rows beside it.
@@ -101,7 +103,7 @@ struct SegmentView<'a> {
 }
 
 impl<'a> SegmentView<'a> {
-    /// The rows that are no holes, in order.
+    /// The rows that are not holes, in order.
     fn live(self) -> impl Iterator<Item = u32> {
         (0..self.segment.len()).filter(move |&row| self.copies.get(row) > 0)
     }
@@ -154,7 +156,7 @@ impl<'a> SegmentView<'a> {
     }
 }
 
-/// A head and what is known behind it, of which one has a list that was chosen.
+/// A head and what is known after it, of which one has the list that was chosen.
 struct Pair {
     place: IndexedBy,
     key: Key,
@@ -213,6 +215,12 @@ impl Relation {
         self.sealed[after - 1].view()
     }
 
+    /// Whether each term of its rows is its own match key, so that comparing rows needs no dictionary.
+    #[inline]
+    pub(crate) fn is_without_keys(&self) -> bool {
+        !self.has_keys
+    }
+
     /// How many rows there are, holes counted.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
@@ -239,7 +247,7 @@ impl Relation {
             start: part.start,
         };
         let head = CountedSegment { start: self.head.start, ..CountedSegment::default() };
-        Self { sealed: self.sealed.iter().map(share).collect(), head }
+        Self { sealed: self.sealed.iter().map(share).collect(), head, has_keys: self.has_keys }
     }
 
     /// Makes room for so many more rows of this length.
@@ -271,6 +279,9 @@ impl Relation {
     /// At 2^31 rows.
     pub(crate) fn add(&mut self, terms: &[Term], more: u32, number: u64, dictionary: &Terms) -> bool {
         let hash = hash_keys(terms, dictionary);
+        if dictionary.has_keys() && !self.has_keys {
+            self.has_keys = terms.iter().any(|&term| dictionary.key(term) != term);
+        }
         if !self.sealed.is_empty() {
             for part in &mut self.sealed {
                 if let Some(row) = part.segment.find(hash, terms, &part.copies) {
@@ -445,7 +456,7 @@ impl Relation {
 }
 
 impl SegmentView<'_> {
-    /// The rows without the holes; indexes are made anew when next asked for.
+    /// The rows without the holes; indexes are made anew when they are next used.
     fn packed(self, dictionary: &Terms) -> CountedSegment<Segment> {
         let mut packed = CountedSegment { start: self.start, ..CountedSegment::default() };
         packed.take(&self, dictionary);
@@ -454,7 +465,7 @@ impl SegmentView<'_> {
 }
 
 impl CountedSegment<Segment> {
-    /// Adds the rows of another part behind its own.
+    /// Adds the rows of another part after its own.
     fn take(&mut self, other: &SegmentView<'_>, dictionary: &Terms) {
         for found in other.live().map(|row| other.found(row)) {
             let row = self.segment.len();

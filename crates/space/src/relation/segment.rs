@@ -143,7 +143,7 @@ impl Segment {
         (!self.numbers.descends).then(|| [self.numbers.first, self.numbers.last()])
     }
 
-    /// The terms of rows that lie one behind the other, and how many each has, if all rows are equally long and have
+    /// The terms of rows that lie one after the other, and how many each has, if all rows are equally long and have
     /// some.
     #[inline]
     pub(super) fn cells(&self, rows: Range<u32>) -> Option<(&[Term], usize)> {
@@ -168,7 +168,7 @@ impl Segment {
         self.expected = more;
     }
 
-    /// The row of exactly these terms, if there is one that is no hole.
+    /// The row of exactly these terms, if there is one that is not a hole.
     #[inline]
     pub(super) fn find(&self, hash: u64, terms: &[Term], copies: &Copies) -> Option<u32> {
         if self.set.len() >= LARGE_TABLE {

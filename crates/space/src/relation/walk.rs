@@ -1,8 +1,8 @@
 //! Going through the rows that a query finds, as they lie.
 //!
 //! A query knows the keys at some paths. What it finds in a segment is a *piece*: what the shortest index lists, holes
-//! among it. Of a piece the rows that follow each other and have one copy each are a *batch*: who takes columns of
-//! them looks at nothing else.
+//! among it. Of a piece the rows that follow each other and have one copy each are a *batch*: columns of
+//! them are taken without another look.
 //!
 //! The rows of a relation lie in insertion order unless one came back with its old number. Then those that were found
 //! are put in order first.
@@ -11,6 +11,7 @@ use super::index::{IndexedBy, Key, RowList};
 use super::segment::Segment;
 use super::{Pair, Path, Relation, SCAN_MAX, SHORT_ENOUGH, SegmentView, pair_of};
 use crate::term::{Term, Terms};
+use std::ops::Range;
 
 /// Rows of one segment.
 pub(crate) struct RowSelection<'a> {
@@ -22,7 +23,7 @@ pub(crate) struct RowSelection<'a> {
 
 /// Rows of a piece, holes left out.
 pub(crate) enum RowBatch<'a> {
-    /// One behind the other, all of this length, one copy of each.
+    /// One after the other, all of this length, one copy of each.
     Rows(&'a [Term], usize),
     /// Here and there, one copy of each.
     Each(EachRow<'a>),
@@ -46,6 +47,15 @@ impl<'a> EachRow<'a> {
 }
 
 impl RowSelection<'_> {
+    /// The rows at these places of it, holes counted.
+    pub(crate) fn slice(&self, places: Range<usize>) -> RowSelection<'_> {
+        let rows = match &self.rows {
+            RowList::Run(rows) => RowList::Run(rows.start + places.start as u32..rows.start + places.end as u32),
+            RowList::Each(rows) => RowList::Each(&rows[places]),
+        };
+        RowSelection { part: self.part, rows, is_sure: self.is_sure }
+    }
+
     /// How many rows it has, holes counted.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -138,8 +148,8 @@ impl SegmentView<'_> {
 
 impl Relation {
     /// Hands on the rows to look at for a query that knows the keys at these paths, in insertion order: a superset of
-    /// the answer. The paths are tried in the order given, until one is short enough. `found` is room for numbers. No
-    /// index may be asked for by who is handed a piece: one may be locked.
+    /// the answer. The paths are tried in the order given, until one is short enough. `found` is room for numbers. Callers
+    /// that are handed a piece use no index: one may be locked.
     #[inline]
     pub(crate) fn walk(
         &self,
@@ -179,7 +189,7 @@ impl Relation {
         }
     }
 
-    /// The same for several segments, which are asked for the same key.
+    /// The same for several segments, in which the same key is looked for.
     fn pieces_of_many(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
         let best = self.shortest(known, dictionary);
         let is_mixed = |pair: &Pair| self.any(|part| part.mixes(best, pair.other, dictionary));

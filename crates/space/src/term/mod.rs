@@ -19,7 +19,7 @@ pub(crate) use segment::SoughtName;
 use segment::{Entry, TermSegment, hash_of_word, integer_word};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, LazyLock, RwLock, RwLockReadGuard};
 
 /// An interned atom. Equal terms of one dictionary are identical atoms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -40,6 +40,33 @@ impl Term {
 /// A dictionary shared by the spaces of one knowledge base.
 pub type SharedTerms = Arc<RwLock<Terms>>;
 
+/// A dictionary that is locked for reading when it is first needed.
+pub struct DictionaryReader<'a> {
+    shared: &'a SharedTerms,
+    guard: Option<RwLockReadGuard<'a, Terms>>,
+}
+
+impl<'a> DictionaryReader<'a> {
+    /// Reads this dictionary, which is not locked yet.
+    pub fn new(shared: &'a SharedTerms) -> Self {
+        Self { shared, guard: None }
+    }
+
+    /// The terms, locked from now on.
+    #[inline]
+    pub fn terms(&mut self) -> &Terms {
+        self.guard.get_or_insert_with(|| self.shared.read().expect("no panic while terms are locked"))
+    }
+
+    /// Whether it reads this dictionary.
+    pub(crate) fn is_of(&self, shared: &SharedTerms) -> bool {
+        Arc::ptr_eq(self.shared, shared)
+    }
+}
+
+/// A dictionary in which each term is its own match key: what comparing rows needs if no key of theirs differs.
+pub(crate) static WITHOUT_KEYS: LazyLock<Terms> = LazyLock::new(Terms::default);
+
 /// The dictionary of terms.
 ///
 /// Its terms lie in *parts*, as the rows of a relation lie in segments: the last one, the *head*, takes new terms, the
@@ -53,7 +80,7 @@ pub struct Terms {
     head: TermSegment,
     /// Whether a term has another match key than itself.
     has_keys: bool,
-    /// The content hashes of the first entries, as far as they were asked for, each in two halves.
+    /// The content hashes of the first entries, as far as they were needed, each in two halves.
     hashes: Vec<[u64; 2]>,
 }
 
@@ -155,7 +182,7 @@ impl Terms {
         &self.sealed[after - 1]
     }
 
-    /// The atom of a term. It is made when it is first asked for, and kept.
+    /// The atom of a term. It is made when it is first needed, and kept.
     #[inline]
     pub fn atom(&self, term: Term) -> &Atom {
         self.part(term).kept(term).unwrap_or_else(|| self.make(term))
@@ -294,7 +321,7 @@ impl Terms {
         term.expect("interning always succeeds")
     }
 
-    /// The term of a rigid atom that is no expression, made if need be.
+    /// The term of a rigid atom that is not an expression, made if need be.
     #[inline]
     pub fn intern_leaf(&mut self, leaf: &Atom) -> Term {
         debug_assert!(leaf.is_rigid() && leaf.children().is_none(), "only rigid leaves are interned here");
@@ -328,7 +355,7 @@ impl Terms {
         intern(&mut self.head)
     }
 
-    /// Reads what looking for names with these hashes reads, so that it is at hand; see [`crate::Batch`].
+    /// Reads what looking for names with these hashes reads, so that it is in the cache; see [`crate::Batch`].
     pub(crate) fn look_ahead(&self, hashes: impl Iterator<Item = u64> + Clone) {
         for part in self.sealed.iter().map(|part| &**part).chain([&self.head]) {
             part.look_ahead(hashes.clone());

@@ -7,9 +7,9 @@
 //! other         which of the other atoms                         | 3
 //! short symbol  its name (7 bytes) | length (5 bits)             | 7
 //! ```
-//! A name of up to seven bytes lies in the entry itself: who looks for it compares one word, and reads no names.
+//! A name of up to seven bytes lies in the entry itself: looking for it compares one word, and reads no names.
 //!
-//! The atom of a term is made when it is first asked for, and kept.
+//! The atom of a term is made when it is first needed, and kept.
 
 use super::{Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, CachedTerm, Expression};
@@ -53,7 +53,7 @@ pub(super) struct TermSegment {
     table: HashTable<u32>,
     /// How many more terms are expected.
     expected: usize,
-    /// The atoms that were asked for.
+    /// The atoms that were needed so far.
     kept: Vec<OnceLock<Block>>,
 }
 
@@ -248,7 +248,7 @@ impl TermSegment {
         self.find_word(hash, word).unwrap_or_else(|| self.push_word(hash, u64::from_le_bytes(word), None))
     }
 
-    /// Reads the slots of these hashes, then the entries behind them with the names of those that are long.
+    /// Reads the slots of these hashes, then the entries that they lead to with the names of those that are long.
     pub(super) fn look_ahead(&self, hashes: impl Iterator<Item = u64> + Clone) {
         if !self.is_large() {
             return;
@@ -398,7 +398,7 @@ impl TermSegment {
         self.table = table;
     }
 
-    /// The atom of a term of this part, if it is at hand.
+    /// The atom of a term of this part, if it was made.
     #[inline]
     pub(super) fn kept(&self, term: Term) -> Option<&Atom> {
         let place = (term.0 - self.base) as usize;
@@ -420,7 +420,7 @@ impl TermSegment {
         self.slot(term).get_or_init(made)
     }
 
-    /// Adds the terms of the part behind this one.
+    /// Adds the terms of the part that follows this one.
     pub(super) fn take(&mut self, other: &TermSegment) {
         for place in 0..other.entries.len() as u32 {
             let (entry, old) = (other.at(place), Term(other.base + place));

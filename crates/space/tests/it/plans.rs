@@ -3,7 +3,9 @@
 
 use crate::atoms::atom;
 use crate::measure::allocations;
-use space::{Answers, Atom, NO_TERM, PatternPart, Plan, SharedSpace, SharedTerms, Solution, Term, Terms};
+use space::{
+    Answers, Atom, DictionaryReader, NO_TERM, PatternPart, Plan, SharedSpace, SharedTerms, Solution, Term, Terms,
+};
 use space::{Variable, VariableSource, conjunction, variables};
 
 /// A query as a plan: its variables are numbered as they first occur; what is ground but not the head is a parameter.
@@ -48,9 +50,9 @@ impl Planned {
 
     /// The solutions, or `None` if rows do not answer.
     pub(crate) fn execute(&mut self, space: &SharedSpace, terms: &SharedTerms) -> Option<Vec<Solution>> {
-        let guard = terms.read().expect("nobody panics");
-        let mut answers = Answers::default();
-        let count = space.execute(&mut self.plan, &self.parameters, (terms, &guard), &mut answers, &|| false)?;
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let count = space.execute(&mut self.plan, &self.parameters, &mut dictionary, &mut answers, &|| false)?;
+        let guard = dictionary.terms();
         let width = self.names.len();
         assert_eq!(answers.terms().len(), count * width.max(1), "a term for each variable");
         let solution = |answer: &[Term]| -> Solution {
@@ -213,14 +215,40 @@ fn a_plan_that_is_kept_takes_no_allocation() {
     library.add(&atom("(= (reach $x) (edge $x $y))"));
     space.import(&library);
     let mut planned = Planned::new(&atom("(edge a12345 $x)"), &terms);
-    let guard = terms.read().expect("nobody panics");
     let mut answers = Answers::default();
     let mut ask = || {
         let Planned { plan, parameters, .. } = &mut planned;
-        space.execute(plan, parameters, (&terms, &guard), &mut answers, &|| false)
+        space.execute(plan, parameters, &mut DictionaryReader::new(&terms), &mut answers, &|| false)
     };
     // The first time makes the index, the second finds out that the library has nothing to say.
     assert_eq!([ask(), ask()], [Some(1); 2]);
     let (info, found) = allocations(ask);
     assert_eq!((info.count_total, found), (0, Some(1)));
+}
+
+/// Equal numbers of different kinds match, whether their rows came before the plan was kept or after.
+#[test]
+fn a_kept_plan_compares_numbers_of_both_kinds_as_soon_as_rows_have_them() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let facts = |numbers: std::ops::Range<u32>| numbers.map(|number| atom(&format!("(edge a{number} {number})")));
+    space.add_many(&facts(0..20).collect::<Vec<_>>());
+    let queries = ["(edge $x 7)", "(edge $x 7.0)", "(edge a7 $x)", "(edge $x $x)", "(, (edge $x 7) (edge $x $y))"];
+    let mut plans = queries.map(|query| Planned::new(&atom(query), &terms));
+    let mut check = || {
+        for (query, planned) in queries.iter().zip(&mut plans) {
+            let expected = space.query_atoms(&atom(query), &mut VariableSource::default());
+            for _ in 0..4 {
+                let found = planned.execute(&space, &terms).expect("facts are rows");
+                assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{query}");
+            }
+        }
+    };
+    check();
+    for added in ["(edge a7 7.0)", "(edge b7 7.0)", "(edge 7 7.0)", "(edge (f 7.0) 7)"] {
+        space.add(&atom(added));
+        check();
+    }
+    assert!(space.remove(&atom("(edge a7 7)")));
+    check();
 }

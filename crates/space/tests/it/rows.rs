@@ -73,8 +73,15 @@ fn rows_are_what_a_query_finds_in_its_order() {
             (own.query(&query, &mut VariableSource::default()), &own_expected),
             (space.snapshot().query(&query, &mut VariableSource::default()), &expected),
             (own.snapshot().query(&query, &mut VariableSource::default()), &own_expected),
+            (space.snapshot().cursor(&query, &mut VariableSource::default()).collect(), &expected),
         ] {
             assert_eq!(format!("{asked:?}"), format!("{expected:?}"), "{text}");
+        }
+        let cursor = || space.snapshot().cursor(&query, &mut VariableSource::default());
+        for taken in [0, 1, 17, 1000] {
+            let mut cursor = cursor();
+            let begun = cursor.by_ref().take(taken).count();
+            assert_eq!(begun + cursor.count(), expected.len(), "{text}");
         }
         if *text == "(,)" {
             continue;

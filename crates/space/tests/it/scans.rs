@@ -6,8 +6,8 @@ use crate::generated::config;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use space::{
-    Answers, Atom, ChangeDetail, ChangeLog, PatternPart, Plan, SharedSpace, SharedTerms, Snapshot, Terms,
-    VariableSource, conjunction, variables,
+    Answers, Atom, ChangeDetail, ChangeLog, DictionaryReader, PatternPart, Plan, SharedSpace, SharedTerms, Snapshot,
+    Terms, VariableSource, conjunction, variables,
 };
 
 #[derive(Clone, Debug)]
@@ -145,6 +145,7 @@ fn check(space: &SharedSpace, snapshots: &[(Snapshot, Vec<Atom>)], has_rule: boo
             let mut expected = expected(atoms, &query, most);
             expected.truncate(most);
             prop_assert_eq!(&first(snapshot.query(&query, source)), &expected, "{}", text);
+            prop_assert_eq!(&first(snapshot.cursor(&query, source).take(most).collect()), &expected, "{}", text);
         }
     }
     Ok(())
@@ -247,6 +248,8 @@ fn wide_rows_and_empty_ones_are_scanned_as_well() {
         let solutions = space.query(&query, &mut VariableSource::default());
         assert_eq!(solutions, space.query_atoms(&query, &mut VariableSource::default()), "{query}");
         let snapshot = space.snapshot().query(&query, &mut VariableSource::default());
+        let cursor: Vec<_> = space.snapshot().cursor(&query, &mut VariableSource::default()).collect();
+        assert_eq!(cursor, snapshot, "{query}");
         assert_eq!(snapshot, solutions, "{query}");
         found += solutions.len();
     }
@@ -265,12 +268,34 @@ fn room_for_many_answers_is_made_once() {
         let parts = [PatternPart::Open(3), PatternPart::Key(edge)];
         parts.into_iter().chain((0..2).map(PatternPart::Variable)).for_each(|part| plan.push(part));
         plan.end_pattern();
-        let guard = terms.read().expect("nobody panics");
-        let count = space.execute(&mut plan, &[], (&terms, &guard), &mut answers, &|| false);
+        let count = space.execute(&mut plan, &[], &mut DictionaryReader::new(&terms), &mut answers, &|| false);
         (count, answers.terms().capacity())
     };
     // The first question makes the index.
     assert_eq!(ask(), (Some(20_000), 40_000));
     let (info, _) = crate::measure::allocations(ask);
     assert!(info.bytes_total < 164_000, "{} bytes for 160,000 of answers", info.bytes_total);
+}
+
+/// A cursor finds the first answers without the others, and counts answers that it does not make.
+#[test]
+fn the_first_answers_of_a_cursor_cost_no_others() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let facts: Vec<Atom> = (0..50_000).map(|number| atom(&format!("(edge a{} b{number})", number % 7))).collect();
+    space.add_many(&facts);
+    let snapshot = space.snapshot();
+    for text in ["(edge $x $y)", "(edge a3 $y)", "(, (edge $x $y) (edge a3 $y))"] {
+        let query = atom(text);
+        let cursor = || snapshot.cursor(&query, &mut VariableSource::default());
+        let all = snapshot.query(&query, &mut VariableSource::default());
+        assert_eq!(format!("{:?}", cursor().next()), format!("{:?}", all.first()));
+        let (first, _) = crate::measure::allocations(|| cursor().take(10).count());
+        assert!(first.bytes_max < 20_000, "{text}: {} bytes for ten answers", first.bytes_max);
+        let (counted, count) = crate::measure::allocations(|| cursor().count());
+        assert_eq!(count, all.len());
+        assert!(counted.bytes_max < 400_000, "{text}: {} bytes for a number", counted.bytes_max);
+        space.add(&atom(&format!("(edge new {count})")));
+        assert_eq!(format!("{:?}", cursor().collect::<Vec<_>>()), format!("{all:?}"));
+    }
 }

@@ -67,11 +67,12 @@ fn imports_answer_after_the_space_itself_in_order_and_not_through_others() {
 
 #[test]
 fn a_view_without_imports_is_of_the_same_atoms() {
-    let module = SharedSpace::new(1, "ModuleSpace(GroundingSpace-top)", Terms::shared());
+    let module = SharedSpace::new(1, "(module top)", Terms::shared()).with_bare_name("(atoms of top)");
     let view = module.without_imports();
+    assert!(view.without_imports().is_same(&view), "what has no name without imports is its own view");
     module.add(&atom("late"));
     assert_eq!(view.len(), 1);
-    assert_eq!((view.name(), module.name()), ("GroundingSpace-top", "ModuleSpace(GroundingSpace-top)"));
+    assert_eq!((view.name(), module.name()), ("(atoms of top)", "(module top)"));
     assert!(view.remove(&atom("late")) && module.is_empty());
     let [library] = spaces();
     library.add(&atom("(f imported)"));

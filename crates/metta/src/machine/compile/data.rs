@@ -249,7 +249,7 @@ impl Compiler<'_, '_> {
 
     /// Whether a rule matches an expression as it stands, or may when its variables are bound.
     fn may_be_reduced(&mut self, atom: &Atom) -> bool {
-        let source = &mut self.run.runner.variables;
+        let source = self.run.session.variables();
         let body = Atom::Variable(source.fresh(names::asked()));
         let rule = Atom::expression([names::equal(), atom.clone(), body]);
         !self.run.space.query(&rule, source).is_empty()

@@ -31,12 +31,12 @@ impl Compiler<'_, '_> {
     /// `(capture goal)` in the module whose space is that of the evaluation; says whether it could be compiled.
     pub(super) fn capture(&mut self, atom: &Atom, goal: &Atom, type_id: u16, dest: Dest) -> bool {
         let Some(operation) = atom.head().and_then(Operation::of) else { return false };
-        let space = self.run.runner.module(operation.home()).space.clone();
+        let space = self.run.session.program.module(operation.home()).space.clone();
         let atom_type = self.run.m.type_cache.atom_type;
         if !space.is_same(&self.run.space) || !self.run.agrees_statically(atom_type, type_id) {
             return false;
         }
-        let result = Atom::Variable(self.run.runner.variables.fresh(&Symbol::new("result")));
+        let result = Atom::Variable(self.run.session.variables().fresh(&Symbol::new("result")));
         let evaluated = [Atom::symbol("metta"), goal.clone(), names::undefined(), Atom::from(space)];
         let returned = Atom::expression([Atom::symbol(names::RETURN), result.clone()]);
         let chain = [Atom::symbol("chain"), Atom::expression(evaluated), result, returned];

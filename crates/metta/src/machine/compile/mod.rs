@@ -269,7 +269,7 @@ impl Running<'_> {
             return None;
         }
         let is_compound = head == super::words::COMPOUND;
-        let source = &mut self.runner.variables;
+        let source = self.session.variables();
         let head = match is_compound {
             true => Atom::Variable(source.fresh(names::asked())),
             false => Atom::Symbol(self.m.values.symbol_of(head).clone()),

@@ -37,7 +37,7 @@ impl Compiler<'_, '_> {
                 Some(actual) => actual,
                 None => self.guessed_type(&formal, argument, &mut guards)?,
             };
-            let mut found = types::agree(&formal, &actual, &bindings, &mut self.run.runner.variables);
+            let mut found = types::agree(&formal, &actual, &bindings, self.run.session.variables());
             bindings = found.pop().filter(|_| found.is_empty())?;
         }
         let function = Atom::Expression(types::instantiated(function, &bindings));
@@ -87,7 +87,7 @@ impl Compiler<'_, '_> {
                 value @ (Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_) | Grounded::State(_)),
             ) => types::grounded_type(value),
             Atom::Symbol(_) => {
-                let found = types::types_of(&self.run.space, argument, &mut self.run.runner.variables);
+                let found = types::types_of(&self.run.space, argument, self.run.session.variables());
                 let [only] = found.as_slice() else { return None };
                 only.atom.clone()
             }

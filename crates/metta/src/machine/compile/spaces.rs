@@ -5,7 +5,7 @@ use super::{Compiler, Dest, Later};
 use crate::lowering::Lowering;
 use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
 use crate::machine::types::{Formal, Signature};
-use crate::modules::ModuleId;
+use crate::program::modules::ModuleId;
 use crate::stdlib;
 use space::{Atom, Variable, conjunction, variables};
 
@@ -66,7 +66,7 @@ impl Compiler<'_, '_> {
 
     /// Each answer of a space is an alternative, for which the template is evaluated.
     fn query(&mut self, space: Slot, pattern: &Atom, template: &Atom, dest: Dest) {
-        let head = stdlib::operation_atom(stdlib::lowered(Lowering::Query), ModuleId(0));
+        let head = stdlib::operation_atom(stdlib::lowered(Lowering::Query), ModuleId::LIBRARY);
         let stand_in = self.stand_in(space);
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
         // What is no space is an argument all the same: it is evaluated, and its type was looked at.

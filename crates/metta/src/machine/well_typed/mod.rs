@@ -237,7 +237,7 @@ impl Running<'_> {
     fn calls_of(&mut self, callee: Callee) -> Option<Vec<Callee>> {
         let (head, count) = callee;
         let function = self.plain_function_type(callee)?;
-        if usize::from(count) > ARITY_MAX || self.runner.tables.is_tabled(self.m.values.symbol_of(head)) {
+        if usize::from(count) > ARITY_MAX || self.session.tables.is_tabled(self.m.values.symbol_of(head)) {
             return None;
         }
         let rules = self.rules_of(head, count)?;

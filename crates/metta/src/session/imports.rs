@@ -5,89 +5,36 @@
 //! 2. A module is loaded once. If a module imports one that is still being loaded, that is a circle, and the error shows it.
 //! 3. If an earlier run in the same knowledge base loaded a module, what was edited in its file since then is applied.
 
-use super::{RunEnd, Runner};
+use super::{RunEnd, Session};
+use crate::environment::Stop;
 use crate::load::{Format, LoadError, Skipped};
-use crate::memory::Event;
-use crate::modules::{self, IMPORT_DEPTH_MAX, Module, ModuleError, ModuleId};
 use crate::names;
-use crate::operation::Stop;
-use crate::stdlib;
+use crate::program::modules::{self, IMPORT_DEPTH_MAX, ModuleError, ModuleId};
 use crate::syntax::{self, Decoded, LineIndex, Parsed, Severity};
-use crate::tokenizer::Tokenizer;
-use crate::transaction::Undo;
 use crate::world::WorldError;
-use rustc_hash::FxHashSet;
 use space::Atom;
 use std::sync::Arc;
 
-impl Runner {
-    pub(crate) fn add_module(&mut self, path: String, directory: String, file: Option<String>) -> ModuleId {
-        let id = ModuleId(self.modules.len() as u32);
-        let serial = self.spaces.len() as u64;
-        let space = self.make_space(format!("ModuleSpace(GroundingSpace-{path})"));
-        let mut tokenizer = Tokenizer::over(Arc::clone(&self.base_tokens));
-        stdlib::register_at_home(&mut tokenizer, id, &space);
-        let mut imports = Vec::new();
-        if id != ModuleId(0) {
-            space.import(&self.modules[0].space);
-            imports.push(ModuleId(0));
-        }
-        self.names.insert(path.clone(), id);
-        if self.is_noting() {
-            let (path, directory, file) = (path.clone(), directory.clone(), file.clone());
-            self.note(Event::ModuleMade { serial, path, directory, file }, Undo::Module);
-        }
-        self.modules.push(Module {
-            path,
-            directory,
-            file,
-            space,
-            tokenizer,
-            imports,
-            is_restored: false,
-            bound_before: FxHashSet::default(),
-        });
-        id
-    }
-
-    /// Gives a module another name.
-    pub(crate) fn name_module(&mut self, path: String, module: ModuleId) {
-        let before = self.is_noting().then(|| self.names.clone());
-        self.names.insert(path.clone(), module);
-        if let Some(before) = before {
-            self.note(Event::ModuleNamed { path, module }, Undo::Names(before));
-        }
-    }
-
-    /// Frees the names of a module that could not be loaded.
-    pub(crate) fn forget_module(&mut self, module: ModuleId) {
-        let before = self.is_noting().then(|| self.names.clone());
-        self.names.retain(|_, known| *known != module);
-        let file = self.modules[module.0 as usize].file.take();
-        if let Some(names) = before {
-            self.note(Event::ModuleForgotten { module }, Undo::Forgotten { names, module, file });
-        }
-    }
-
+impl Session {
     /// The module of a name, loaded if need be.
     ///
     /// # Errors
     /// When it cannot be found or its source does not run to its end.
     pub(crate) fn load_module(&mut self, name: &str) -> Result<ModuleId, ModuleError> {
         if matches!(name, "corelib" | "stdlib") {
-            return Ok(ModuleId(0));
+            return Ok(ModuleId::LIBRARY);
         }
         let from = self.current_module();
-        let path = modules::absolute_path(name, &self.module(from).path)?;
-        if let Some(&known) = self.names.get(&path) {
+        let path = modules::absolute_path(name, &self.program.module(from).path)?;
+        if let Some(known) = self.program.module_named(&path) {
             self.check_loaded(known)?;
             return self.refresh_module(known, &path, from);
         }
-        if let Some(bundled) = self.bundled_before_files(&path) {
+        if let Some(bundled) = self.program.bundled_before_files(&path) {
             return Ok(bundled);
         }
         let file = match self.find_file(&path, from) {
-            Err(error @ ModuleError::NotFound { .. }) => return self.bundled_after_files(name, error),
+            Err(error @ ModuleError::NotFound { .. }) => return self.program.bundled_after_files(name, error),
             found => found?,
         };
         self.load_file(path, file)
@@ -95,9 +42,8 @@ impl Runner {
 
     /// Loads the file of a module, unless it is loaded under another name.
     pub(crate) fn load_file(&mut self, path: String, file: String) -> Result<ModuleId, ModuleError> {
-        if let Some(known) = self.modules.iter().position(|module| module.file.as_ref() == Some(&file)) {
-            let known = ModuleId(known as u32);
-            self.name_module(path, known);
+        if let Some(known) = self.program.module_of_file(&file) {
+            self.program.name_module(path, known);
             return self.check_loaded(known);
         }
         if self.running.len() > IMPORT_DEPTH_MAX {
@@ -105,10 +51,10 @@ impl Runner {
         }
         // A file that cannot be read makes no module.
         let bytes = self.world.read_source(&file).map_err(world_error)?;
-        let id = self.add_module(path, modules::directory_of(&file), Some(file.clone()));
+        let id = self.program.add_module(path, modules::directory_of(&file), Some(file.clone()));
         let loaded = self.fill_module(id, &file, bytes);
         if loaded.is_err() {
-            self.forget_module(id);
+            self.program.forget_module(id);
         }
         loaded.map(|()| id)
     }
@@ -116,10 +62,10 @@ impl Runner {
     /// Applies what was edited in the files of a module that another process loaded and of those that it imports: an
     /// unchanged module is not run again, and so imports nothing.
     fn refresh_module(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<ModuleId, ModuleError> {
-        if self.module(id).is_restored {
+        if self.program.module(id).is_restored {
             self.refresh_file(id, path, from)?;
-            for import in self.module(id).imports.clone() {
-                let path = self.module(import).path.clone();
+            for import in self.program.module(id).imports.clone() {
+                let path = self.program.module(import).path.clone();
                 self.refresh_file(import, &path, id)?;
             }
         }
@@ -129,24 +75,21 @@ impl Runner {
     /// Applies what was edited in the file of one such module. A file that is gone changes nothing. That process may have
     /// had another working directory, so the file is looked for as at the first import.
     fn refresh_file(&mut self, id: ModuleId, path: &str, from: ModuleId) -> Result<(), ModuleError> {
-        let module = &mut self.modules[id.0 as usize];
-        if !std::mem::take(&mut module.is_restored) || module.file.is_none() {
+        if !self.program.take_restored(id) {
             return Ok(());
         }
-        self.note(None, Undo::Refreshed(id));
         let file = match self.find_file(path, from) {
             Err(ModuleError::NotFound { refused: None, .. }) => return Ok(()),
             found => found?,
         };
         let absolute = self.world.absolute_path(&file).map_err(world_error)?;
         // Another file of the same name, seen from another directory, is no edit of it.
-        if self.memory.as_ref().is_some_and(|memory| !memory.is_source_of(id, &absolute)) {
+        if self.transactions.memory().is_some_and(|memory| !memory.is_source_of(id, &absolute)) {
             return Ok(());
         }
         let bytes = self.world.read_source(&file).map_err(world_error)?;
-        let module = &mut self.modules[id.0 as usize];
-        module.directory = modules::directory_of(&file);
-        module.file = Some(file.clone());
+        self.program.set_directory(id, modules::directory_of(&file));
+        self.program.set_file(id, file.clone());
         self.fill_module(id, &file, bytes)
     }
 
@@ -197,11 +140,11 @@ impl Runner {
     }
 
     fn check_loaded(&self, id: ModuleId) -> Result<ModuleId, ModuleError> {
-        let Some(position) = self.running.iter().position(|&running| running == id && id != ModuleId(1)) else {
+        let Some(position) = self.running.iter().position(|&running| running == id && id != ModuleId::TOP) else {
             return Ok(id);
         };
         let cycle = self.running[position..].iter().chain([&id]);
-        Err(ModuleError::Circular { cycle: cycle.map(|&id| self.module(id).path.clone()).collect() })
+        Err(ModuleError::Circular { cycle: cycle.map(|&id| self.program.module(id).path.clone()).collect() })
     }
 
     /// Parses an imported file and tells the person who watches what there is to warn of.
@@ -230,7 +173,7 @@ impl Runner {
             RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             RunEnd::Error | RunEnd::Limit(_) => {
                 let error = failure.unwrap_or_else(|| "an evaluation reached a limit".to_owned());
-                Err(ModuleError::Failed { path: self.module(id).path.clone(), error })
+                Err(ModuleError::Failed { path: self.program.module(id).path.clone(), error })
             }
         }
     }
@@ -246,15 +189,10 @@ impl Runner {
         self.ended_inside.get_or_insert(stop);
     }
 
-    /// Why the form that is being run must end: a source that it imported did.
-    pub(crate) fn take_end_inside(&mut self) -> Option<Stop> {
-        self.ended_inside.take()
-    }
-
     /// The file of a module: from the importing module's directory on, else from the program's.
     pub(crate) fn find_file(&mut self, path: &str, from: ModuleId) -> Result<String, ModuleError> {
-        let importer = self.module(from);
-        let top_directory = self.modules[1].directory.clone();
+        let importer = self.program.module(from);
+        let top_directory = self.program.module(ModuleId::TOP).directory.clone();
         let relative = path.strip_prefix(&format!("{}:", importer.path));
         let mut tried: Vec<String> = Vec::new();
         if let Some(relative) = relative {
@@ -297,26 +235,13 @@ impl Runner {
         data.into_iter().chain(modules::candidates(relative, directory)).collect()
     }
 
-    /// Makes everything in a module answer queries of another.
-    pub(crate) fn import_module(&mut self, into: ModuleId, from: ModuleId) {
-        let deep = self.module(from).imports.clone();
-        for id in std::iter::once(from).chain(deep) {
-            if id != into && !self.module(into).imports.contains(&id) {
-                let space = self.module(id).space.clone();
-                self.module(into).space.import(&space);
-                self.modules[into.0 as usize].imports.push(id);
-                self.note(Event::Imported { into, from: id }, Undo::Import { into, from: id });
-            }
-        }
-    }
-
     /// Runs a file's forms in the current module; the results of its last `!`.
     pub(crate) fn include(&mut self, name: &str) -> Result<Vec<Atom>, ModuleError> {
         let from = self.current_module();
         if self.running.len() > IMPORT_DEPTH_MAX {
             return Err(ModuleError::TooDeep);
         }
-        let path = modules::absolute_path(name, &self.module(from).path)?;
+        let path = modules::absolute_path(name, &self.program.module(from).path)?;
         let file = self.find_file(&path, from)?;
         let bytes = self.world.read_source(&file).map_err(world_error)?;
         let source = syntax::decode(&bytes);
@@ -334,13 +259,6 @@ impl Runner {
             RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
             _ => Ok(last),
         }
-    }
-
-    /// The loaded modules' paths, in alphabetical order.
-    pub(crate) fn module_paths(&self) -> Vec<String> {
-        let mut paths: Vec<String> = self.names.keys().cloned().collect();
-        paths.sort();
-        paths
     }
 }
 

@@ -12,16 +12,22 @@ use space::SharedSpace;
 use std::fmt;
 
 /// The name of the module of the program itself.
-pub(crate) const TOP: &str = "top";
+pub(crate) const TOP_PATH: &str = "top";
 
 /// How deep imports may be nested: each nested import runs inside the one before.
 pub(crate) const IMPORT_DEPTH_MAX: usize = 64;
 
-/// A module of a runner.
+/// A module of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ModuleId(pub(crate) u32);
 
 impl ModuleId {
+    /// The library, which all other modules import.
+    pub const LIBRARY: Self = Self(0);
+
+    /// The program itself.
+    pub const TOP: Self = Self(1);
+
     /// The module of a number.
     pub fn new(number: u32) -> Self {
         Self(number)
@@ -30,6 +36,11 @@ impl ModuleId {
     /// Its number: modules are numbered in the order in which they are made.
     pub fn number(self) -> u32 {
         self.0
+    }
+
+    /// Its place among the modules of its program.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
     }
 }
 
@@ -152,9 +163,9 @@ pub(crate) fn absolute_path(name: &str, from: &str) -> Result<String, ModuleErro
     let trimmed = name.strip_suffix(':').unwrap_or(name);
     let mut parts: Vec<&str> = trimmed.split(':').collect();
     let base = match parts.first() {
-        Some(&TOP) => {
+        Some(&TOP_PATH) => {
             parts.remove(0);
-            TOP
+            TOP_PATH
         }
         Some(&"self") => {
             parts.remove(0);

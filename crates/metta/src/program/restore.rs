@@ -1,16 +1,15 @@
-//! Restoring a runner from its commits.
+//! Restoring a program from its commits.
 
+use super::Program;
+use super::modules::ModuleId;
 use crate::bundled::generator_of_identity;
-use crate::memory::Event;
-use crate::modules::ModuleId;
-use crate::runner::Runner;
+use crate::program::history::Event;
 use crate::stdlib;
-use crate::tokenizer::Tokenizer;
 use space::canonical::{self, DecodeError, Unresolved};
-use space::{Atom, SharedSpace, SharedState, SharedTerms, Symbol, VariableSource};
+use space::{Atom, SharedSpace, SharedState, Symbol};
 use std::fmt;
 
-/// Why a commit cannot be applied to a runner.
+/// Why a commit cannot be applied to a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
@@ -48,12 +47,12 @@ impl fmt::Display for RestoreError {
 
 impl std::error::Error for RestoreError {}
 
-impl Runner {
-    /// Makes happen again what happened in another run. The memory, if there is one, is not told.
+impl Program {
+    /// Makes happen again what happened in another run.
     ///
     /// # Errors
     /// The event does not follow what this run has done.
-    pub fn restore(&mut self, event: Event) -> Result<(), RestoreError> {
+    pub(crate) fn restore(&mut self, event: Event) -> Result<(), RestoreError> {
         match event {
             Event::SpaceMade { serial } => {
                 expect_next("space", serial, self.spaces.len() as u64)?;
@@ -70,7 +69,7 @@ impl Runner {
                 let id = self.add_module(path, directory, file);
                 match bundled {
                     Some(path) => self.restore_bundle(id, &path),
-                    None => self.modules[id.0 as usize].is_restored = true,
+                    None => self.module_mut(id).is_restored = true,
                 }
             }
             Event::ModuleNamed { path, module } => {
@@ -91,14 +90,14 @@ impl Runner {
                 if let Err(reason) = self.bind(module, &token, is_pattern, atom) {
                     return Err(RestoreError::NotBound { token, reason });
                 }
-                self.modules[module.0 as usize].bound_before.insert(token);
+                self.module_mut(module).bound_before.insert(token);
             }
             Event::WordsImported { into, from } => {
                 self.check_module(into)?;
                 self.import_bundled_words(into, from);
             }
             Event::GeneratorSet { number, generator } => {
-                let generators = &mut self.bundled.generators;
+                let generators = &mut self.generators;
                 match usize::try_from(number).ok().and_then(|number| generators.get_mut(number)) {
                     Some(known) => *known = generator,
                     None => {
@@ -113,48 +112,8 @@ impl Runner {
         Ok(())
     }
 
-    /// The state of a serial number, which must be one of those that were restored or made since.
-    pub fn state(&self, serial: u64) -> Option<&SharedState> {
-        self.kept_states.get(usize::try_from(serial).ok()?.checked_sub(1)?)
-    }
-
     fn check_module(&self, module: ModuleId) -> Result<(), RestoreError> {
-        if (module.0 as usize) < self.modules.len() { Ok(()) } else { Err(RestoreError::NoModule(module)) }
-    }
-
-    /// The space of a serial number.
-    pub fn space(&self, serial: u64) -> Option<SharedSpace> {
-        self.spaces.get(usize::try_from(serial).ok()?).cloned()
-    }
-
-    /// The serial number of a module's space.
-    pub fn space_of(&self, module: ModuleId) -> Option<u64> {
-        self.modules.get(module.0 as usize).map(|module| module.space.serial())
-    }
-
-    /// How many spaces there are, modules' included.
-    pub fn space_count(&self) -> usize {
-        self.spaces.len()
-    }
-
-    /// How many states were made.
-    pub fn state_count(&self) -> usize {
-        self.states as usize
-    }
-
-    /// The words of the program's own module.
-    pub fn tokenizer(&self) -> &Tokenizer {
-        &self.modules[1].tokenizer
-    }
-
-    /// The dictionary of all its spaces.
-    pub fn terms(&self) -> SharedTerms {
-        SharedTerms::clone(&self.terms)
-    }
-
-    /// Where fresh variables come from.
-    pub fn variables(&mut self) -> &mut VariableSource {
-        &mut self.variables
+        if module.index() < self.modules.len() { Ok(()) } else { Err(RestoreError::NoModule(module)) }
     }
 
     /// The atom of canonical bytes, with these names for its variables, which are fresh.
@@ -170,7 +129,7 @@ impl Runner {
         atom
     }
 
-    /// The atom of canonical bytes as [`Runner::decode`] has it, with these states and spaces in it.
+    /// The atom of canonical bytes as [`Program::decode`] has it, with these states and spaces in it.
     ///
     /// # Errors
     /// The bytes are no atom, or one of a library that is not this one.
@@ -195,7 +154,7 @@ impl Runner {
                     return Some(generator);
                 }
                 let (name, home) = stdlib::split_identity(identity);
-                modules.get(home.0 as usize)?;
+                modules.get(home.index())?;
                 let found = stdlib::operation(name, home)?;
                 operations.insert(identity.to_owned(), found.clone());
                 Some(found)
@@ -216,7 +175,7 @@ mod tests {
     #[test]
     fn every_operation_is_found_by_its_identity() {
         for spec in stdlib::operations() {
-            let home = if spec.has_home { ModuleId(3) } else { ModuleId(0) };
+            let home = if spec.has_home { ModuleId(3) } else { ModuleId::LIBRARY };
             let identity = if spec.has_home { format!("{}@3", spec.name) } else { spec.name.to_owned() };
             assert_eq!(stdlib::split_identity(&identity), (spec.name, home));
             let atom = stdlib::operation(spec.name, home).expect("it is an operation");

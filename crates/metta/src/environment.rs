@@ -1,0 +1,196 @@
+//! What a native function may ask of the run that calls it.
+//!
+//! A function gets its arguments and an [`Environment`] ([`Call`](crate::Call)). It reaches the program, the world and the transactions of
+//! the run through these methods and in no other way; how atoms are evaluated, it cannot know.
+
+use crate::documentation::Documentation;
+use crate::limits::LimitReached;
+use crate::program::history::Reason;
+use crate::program::modules::{ModuleError, ModuleId};
+use crate::random::Generator;
+use crate::world::{FileId, World, WorldError};
+use space::{Atom, HostValue, SharedSpace, SharedState, Solution, Symbol, VariableSource};
+use std::sync::{Arc, Weak};
+
+/// An open file and its handle, an atom. A file whose handle nobody holds can be closed.
+pub type OpenFile = (FileId, Weak<dyn HostValue>);
+
+/// Why a whole run ends at once.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The world failed while printing.
+    World(WorldError),
+    /// A form that was run inside the one that is being run was told to end.
+    Limit(LimitReached),
+    /// The memory of the run failed.
+    Memory(Arc<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why an effect on the world outside, or a commit, may not be.
+#[derive(Clone, Debug)]
+pub enum Refused {
+    /// A `(transaction …)` is open; the message says what is not allowed inside one.
+    InTransaction(&'static str),
+    /// The run ends.
+    Stop(Stop),
+}
+
+/// The run, as native functions see it.
+pub trait Environment {
+    /// The world outside.
+    fn world(&mut self) -> &mut dyn World;
+
+    /// Where fresh variables come from.
+    fn variables(&mut self) -> &mut VariableSource;
+
+    /// Counts a call of a native function; gives the limit that forbids it, if the run that is replayed did not come to it.
+    fn begin_call(&mut self) -> Option<LimitReached>;
+
+    /// The limit that is reached in the middle of a call, if so many more bytes are taken.
+    fn limit_reached(&self, more: usize) -> Option<LimitReached>;
+
+    /// Notes that a call is given up since a limit is reached: it has done nothing.
+    fn refuse_call(&mut self, limit: LimitReached);
+
+    /// The solutions of a query of a space.
+    ///
+    /// # Errors
+    /// A limit is reached before all are found.
+    fn query(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Solution>, LimitReached>;
+
+    /// Whether what is put into spaces must outlive the process.
+    fn is_durable(&self) -> bool;
+
+    /// Whether something remembers the run.
+    fn is_remembered(&self) -> bool;
+
+    /// Whether `(pragma! semantics strict)` asks for results better than Hyperon's.
+    fn is_strict(&self) -> bool;
+
+    /// An empty space with a serial number of its own.
+    fn new_space(&mut self) -> SharedSpace;
+
+    /// A state with a serial number of its own.
+    fn new_state(&mut self, value: Atom, type_atom: Atom) -> SharedState;
+
+    /// Says that a state is about to be changed.
+    fn state_changes(&mut self, state: &SharedState);
+
+    /// The module whose source is being run.
+    fn current_module(&self) -> ModuleId;
+
+    /// The space of a module.
+    fn module_space(&self, module: ModuleId) -> SharedSpace;
+
+    /// The space of a module that is loaded, by its path.
+    fn space_of_path(&self, path: &str) -> Option<SharedSpace>;
+
+    /// The directory from which a module's imports are looked up.
+    fn module_directory(&self, module: ModuleId) -> &str;
+
+    /// The paths of the modules that are loaded, in alphabetical order.
+    fn module_paths(&self) -> Vec<String>;
+
+    /// What is documented about an atom in a space; words mean what they mean to the current module.
+    fn documentation(&mut self, space: &SharedSpace, atom: &Atom) -> Vec<Documentation>;
+
+    /// The word of the library that stands for a value in the current module.
+    fn value_word(&self, atom: &Atom) -> Option<Atom>;
+
+    /// The module of a name, loaded if need be: its source is run.
+    ///
+    /// # Errors
+    /// It cannot be found, or its source does not run to its end.
+    fn load_module(&mut self, name: &str) -> Result<ModuleId, ModuleError>;
+
+    /// The module of a file, under a path; its source is run, unless it is loaded already.
+    ///
+    /// # Errors
+    /// As [`Environment::load_module`].
+    fn load_file(&mut self, path: String, file: String) -> Result<ModuleId, ModuleError>;
+
+    /// The first of these files that there is; `path` is what messages call it.
+    ///
+    /// # Errors
+    /// There is none, or the world ends the run.
+    fn find_source(&mut self, path: &str, files: Vec<String>) -> Result<String, ModuleError>;
+
+    /// Runs a file's forms in the current module; gives the results of its last `!`.
+    ///
+    /// # Errors
+    /// It cannot be found or read, or does not parse.
+    fn include(&mut self, name: &str) -> Result<Vec<Atom>, ModuleError>;
+
+    /// Why the form at hand must end, if a source that it ran did.
+    fn take_end_inside(&mut self) -> Option<Stop>;
+
+    /// Makes what a module has known to another: its atoms answer queries there, and its words mean the same.
+    fn import_module(&mut self, into: ModuleId, from: ModuleId);
+
+    /// Makes a word of a module's sources mean an atom; as a regular expression, every word that it covers.
+    ///
+    /// # Errors
+    /// The word is not the regular expression it is to be.
+    fn bind(&mut self, module: ModuleId, token: &str, is_pattern: bool, atom: Atom) -> Result<(), String>;
+
+    /// Changes a setting of the program.
+    fn set_setting(&mut self, key: String, value: Atom);
+
+    /// Makes the functions of a name remember what their calls came to, or ends that.
+    fn set_tabled(&mut self, name: &Symbol, is_tabled: bool);
+
+    /// Whether a name has rules in the library.
+    fn has_library_rules(&mut self, name: &str) -> bool;
+
+    /// Commits what precedes an effect on the world outside.
+    ///
+    /// # Errors
+    /// A `(transaction …)` is open, which such an effect could not be undone in; or the memory fails.
+    fn before_outward_effect(&mut self) -> Result<(), Refused>;
+
+    /// Commits in the middle of a form.
+    ///
+    /// # Errors
+    /// A `(transaction …)` is open, or the memory fails.
+    fn commit_early(&mut self) -> Result<(), Refused>;
+
+    /// Opens a `(transaction …)`; gives how many are open then.
+    fn open_transaction(&mut self) -> usize;
+
+    /// Closes the transaction that was opened as this one of those open, and all inside it; undoes what they did unless it is to be kept.
+    fn close_transaction(&mut self, depth: usize, keep: bool);
+
+    /// A result of a transaction that was undone, with symbols for what was made there.
+    fn without_undone(&self, atom: &Atom) -> Atom;
+
+    /// The number of the last commit.
+    ///
+    /// # Errors
+    /// A message that says why there is none.
+    fn epoch(&self) -> Result<u64, String>;
+
+    /// A space as it was after a commit.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    fn as_of(&mut self, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, String>;
+
+    /// Where the atoms of a space that match a pattern come from.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String>;
+
+    /// A generator of random numbers, with the world that it may draw from.
+    fn generator(&mut self, number: usize) -> Option<(&mut Generator, &mut dyn World)>;
+
+    /// How many generators there are.
+    fn generator_count(&self) -> usize;
+
+    /// One generator more; gives its number.
+    fn add_generator(&mut self, generator: Generator) -> usize;
+
+    /// The files that the program has open.
+    fn open_files(&mut self) -> &mut Vec<OpenFile>;
+}

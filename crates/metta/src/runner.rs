@@ -1,0 +1,257 @@
+//! The runner: a session with its evaluators, as those who run programs use it.
+
+use crate::evaluate::{Evaluator, Evaluators};
+use crate::interpreter::{Interpreter, MinimalInterpreter};
+use crate::limits::{LimitReached, Limits};
+use crate::load::{Format, Formats, LoadError, LoadReport, LoadSource, OnProgress, Words};
+use crate::machine::{self, FrozenResults, MachineEvaluator};
+use crate::memory::Memory;
+use crate::names;
+use crate::program::history::{Event, Reason};
+use crate::program::modules::ModuleId;
+use crate::program::{Program, RestoreError};
+use crate::random::Generator;
+use crate::session::{FormOutcome, Run, RunEnd, Session, Source, Statistics};
+use crate::syntax::{self, Span};
+use crate::world::{World, WorldError};
+use region::FreezeError;
+use space::{Atom, SharedSpace};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What came of one form after `!`.
+pub struct FormAnswer<'a> {
+    /// Counts the forms after `!` of this source, from 1.
+    pub number: usize,
+    /// Where the form stands in its source.
+    pub span: Span,
+    /// The atom that was evaluated.
+    pub atom: &'a Atom,
+    /// What it came to; an error for a limit that was reached is its last result.
+    pub results: &'a [Atom],
+    /// The limit that ended it, if one did.
+    pub limit: Option<LimitReached>,
+    /// The results for other threads, without the error of a limit; or why they could not be frozen. `None` if nobody
+    /// [asked](Runner::freeze_results), or if it was not the machine that evaluated the form.
+    pub frozen: Option<&'a Result<Arc<FrozenResults>, FreezeError>>,
+}
+
+impl FormAnswer<'_> {
+    /// Whether the answer ends the run.
+    pub fn is_error(&self) -> bool {
+        self.results.iter().any(names::is_error)
+    }
+}
+
+/// Takes each answer as it comes, with the world to print it on.
+pub type OnAnswer<'a> = dyn FnMut(&mut dyn World, &FormAnswer<'_>) -> Result<(), WorldError> + 'a;
+
+/// Runs sources in modules.
+pub struct Runner {
+    session: Session,
+    machine: Rc<MachineEvaluator>,
+}
+
+impl Runner {
+    /// A runner with the standard library and an empty program.
+    pub fn new(world: Box<dyn World>) -> Self {
+        Self::without(world, &[])
+    }
+
+    /// A runner whose standard library lacks some names, for tests of what depends on them.
+    pub fn without(world: Box<dyn World>, missing: &[&str]) -> Self {
+        let machine = Rc::new(MachineEvaluator::default());
+        let evaluators = Evaluators {
+            chosen: Evaluator::default(),
+            machine: Rc::clone(&machine) as Rc<_>,
+            interpreter: Rc::new(Interpreter),
+            minimal: Rc::new(MinimalInterpreter),
+        };
+        let program = Program::without(missing, machine::classify);
+        Self { session: Session::new(world, program, evaluators), machine }
+    }
+
+    /// The program that is run.
+    pub fn program(&self) -> &Program {
+        &self.session.program
+    }
+
+    /// The same, to ask what takes fresh variables.
+    pub fn program_mut(&mut self) -> &mut Program {
+        &mut self.session.program
+    }
+
+    /// What evaluators and native functions get, for tests of these.
+    #[cfg(test)]
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// The world the runner acts in.
+    pub fn world(&mut self) -> &mut dyn World {
+        &mut *self.session.world
+    }
+
+    /// The limits of every evaluation.
+    pub fn limits_mut(&mut self) -> &mut Limits {
+        &mut self.session.limits
+    }
+
+    /// Lets `import!` read files in these formats.
+    pub fn set_formats(&mut self, formats: Rc<dyn Formats>) {
+        self.session.formats = Some(formats);
+    }
+
+    /// Says what evaluates from now on.
+    pub fn set_evaluator(&mut self, evaluator: Evaluator) {
+        self.session.evaluators.chosen = evaluator;
+    }
+
+    /// Lets the machine look at every call whether garbage is to be collected: whenever the heap has doubled and holds more
+    /// than so many bytes; with 0 always. For tests of the collection: it costs much.
+    #[doc(hidden)]
+    pub fn collect_garbage_from(&mut self, bytes: usize) {
+        self.machine.collect_garbage_from(bytes);
+    }
+
+    /// Says whether the results of each form are frozen as well: see [`FormAnswer::frozen`]. Costs a copy of them.
+    pub fn freeze_results(&mut self, freezes: bool) {
+        self.machine.freeze_results(freezes);
+    }
+
+    /// Says whether only those forms after `!` are evaluated that say what words and rules mean, such as `import!`.
+    pub fn only_define(&mut self, only_defines: bool) {
+        self.session.only_defines = only_defines;
+    }
+
+    /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
+    pub fn explain(&mut self, name: &str) -> Option<String> {
+        self.machine.explain(&mut self.session, name)
+    }
+
+    /// The same for each function that the program's own space has rules for, in the order of their first rules.
+    pub fn explain_all(&mut self) -> Vec<String> {
+        self.machine.explain_all(&mut self.session)
+    }
+
+    /// Counts of what was done so far.
+    pub fn statistics(&self) -> Statistics {
+        let (tabled, answers) = self.session.tables.counts();
+        Statistics { tabled, answers, ..self.session.statistics }
+    }
+
+    /// What the machine has left to the interpreter so far: the name of its head, or what it is without one, and how often.
+    /// The most frequent come first, equally frequent ones by name.
+    pub fn interpreted_forms(&self) -> Vec<(String, u64)> {
+        self.machine.interpreted_forms()
+    }
+
+    /// The space of the program itself, `&self`.
+    pub fn top_space(&self) -> SharedSpace {
+        self.session.program.top_space()
+    }
+
+    /// Gives the runner a memory, which takes all commits from now on. What happened before is not in them.
+    pub fn set_memory(&mut self, memory: Box<dyn Memory>) {
+        self.session.transactions.set_memory(&mut self.session.program, memory);
+    }
+
+    /// What remembers the run, if something does.
+    pub fn memory(&self) -> Option<&dyn Memory> {
+        self.session.transactions.memory()
+    }
+
+    /// Takes the memory away.
+    pub fn take_memory(&mut self) -> Option<Box<dyn Memory>> {
+        self.session.transactions.take_memory(&mut self.session.program)
+    }
+
+    /// Keeps the hash of every space's content up to date from now on; of the library's only what a program changes in it.
+    pub fn keep_hashes(&mut self) {
+        self.session.program.keep_hashes();
+    }
+
+    /// Takes up generators of random numbers stored before, by number. If there is none, `&rng` draws from the world.
+    pub fn set_generators(&mut self, generators: Vec<Generator>) {
+        let known = self.session.program.generators_mut();
+        *known = generators;
+        if known.is_empty() {
+            known.push(Generator::World);
+        }
+    }
+
+    /// Makes happen again what happened in another run. The memory, if there is one, is not told.
+    ///
+    /// # Errors
+    /// The event does not follow what this run has done.
+    pub fn restore(&mut self, event: Event) -> Result<(), RestoreError> {
+        match event {
+            Event::Set { key, value } => self.session.set_setting(key, value),
+            event => self.session.program.restore(event)?,
+        }
+        Ok(())
+    }
+
+    /// Where the atoms of a space that match a pattern come from.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
+        self.session.transactions.why(&mut self.session.program, space, pattern)
+    }
+
+    /// Runs a text in the program's own module, `answer` taking each answer as it comes.
+    pub fn run(&mut self, text: &str, answer: &mut OnAnswer<'_>) -> Run {
+        self.run_source(&Source::text(text), answer)
+    }
+
+    /// Runs a source in the program's own module, `answer` taking each answer as it comes.
+    pub fn run_source(&mut self, source: &Source<'_>, answer: &mut OnAnswer<'_>) -> Run {
+        let Self { session, machine } = self;
+        session.program.set_directory(ModuleId::TOP, source.directory.to_owned());
+        if let Some(limit) = session.limits.reached_by_text(source.text) {
+            return Run { end: RunEnd::Limit(limit), diagnostics: Vec::new() };
+        }
+        session.limits.set_ceiling(2 * source.text.len());
+        let parsed = syntax::parse_with_flaw(source.text, source.flaw);
+        session.limits.interrupt.set_ceiling(None);
+        session.run_in(ModuleId::TOP, source.origin, source.file, &parsed, &mut |world, outcome| {
+            let frozen = machine.take_frozen().map(|frozen| frozen.map(Arc::new));
+            let &FormOutcome { number, span, atom, results, limit } = outcome;
+            answer(world, &FormAnswer { number, span, atom, results, limit, frozen: frozen.as_ref() })
+        })
+    }
+
+    /// Adds what a file states to the program's own space. Nothing is evaluated.
+    ///
+    /// # Errors
+    /// The load ended before the end of the file; what was committed before stands.
+    pub fn load(
+        &mut self,
+        source: &LoadSource<'_>,
+        format: &mut dyn Format,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<LoadReport, LoadError> {
+        self.session.load(source, format, progress)
+    }
+
+    /// Adds what some bytes state, which were read before: those of the standard input, or of another file that can be read only once.
+    /// `origin` is what they are called. A base does not know them again.
+    ///
+    /// # Errors
+    /// As [`Runner::load`].
+    pub fn load_bytes(
+        &mut self,
+        origin: &str,
+        bytes: Arc<Vec<u8>>,
+        format: &mut dyn Format,
+        progress: &mut OnProgress<'_>,
+    ) -> Result<LoadReport, LoadError> {
+        self.session.load_bytes(origin, bytes, format, progress)
+    }
+
+    /// What words mean to the program's own module.
+    pub fn words(&self) -> Words {
+        self.session.words_of(ModuleId::TOP)
+    }
+}

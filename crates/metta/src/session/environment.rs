@@ -1,0 +1,203 @@
+//! The session as native functions see it.
+
+use super::Session;
+use crate::documentation::Documentation;
+use crate::environment::{Environment, OpenFile, Refused, Stop};
+use crate::limits::LimitReached;
+use crate::memory::CommitTrigger;
+use crate::program::history::Reason;
+use crate::program::modules::{ModuleError, ModuleId};
+use crate::random::Generator;
+use crate::world::World;
+use space::{Atom, SharedSpace, SharedState, Solution, Symbol, VariableSource};
+use std::cell::Cell;
+
+impl Session {
+    fn commit_as(&mut self, trigger: CommitTrigger) -> Result<(), Refused> {
+        self.commit(trigger).map_err(|error| Refused::Stop(Stop::Memory(error.into())))
+    }
+}
+
+impl Environment for Session {
+    fn world(&mut self) -> &mut dyn World {
+        &mut *self.world
+    }
+
+    fn variables(&mut self) -> &mut VariableSource {
+        self.program.variables()
+    }
+
+    fn begin_call(&mut self) -> Option<LimitReached> {
+        self.form_steps.act()
+    }
+
+    fn limit_reached(&self, more: usize) -> Option<LimitReached> {
+        self.limits.reached_inside(&self.form_steps, more)
+    }
+
+    fn refuse_call(&mut self, limit: LimitReached) {
+        self.form_steps.refuse_act(limit);
+    }
+
+    fn query(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Solution>, LimitReached> {
+        let (limits, form, reached) = (&self.limits, &self.form_steps, Cell::new(None));
+        let is_over = || {
+            reached.set(limits.reached_inside(form, 0));
+            reached.get().is_some()
+        };
+        let found = space.query_unless(pattern, self.program.variables(), &is_over);
+        found.ok_or_else(|| reached.get().expect("it was given up for a reason"))
+    }
+
+    fn is_durable(&self) -> bool {
+        self.program.is_durable()
+    }
+
+    fn is_remembered(&self) -> bool {
+        self.transactions.memory().is_some()
+    }
+
+    fn is_strict(&self) -> bool {
+        self.program.is_strict()
+    }
+
+    fn new_space(&mut self) -> SharedSpace {
+        self.program.new_space()
+    }
+
+    fn new_state(&mut self, value: Atom, type_atom: Atom) -> SharedState {
+        self.program.new_state(value, type_atom)
+    }
+
+    fn state_changes(&mut self, state: &SharedState) {
+        self.evaluators.machine.state_changes(state);
+    }
+
+    fn current_module(&self) -> ModuleId {
+        Session::current_module(self)
+    }
+
+    fn module_space(&self, module: ModuleId) -> SharedSpace {
+        self.program.module(module).space.clone()
+    }
+
+    fn space_of_path(&self, path: &str) -> Option<SharedSpace> {
+        self.program.space_of_path(path)
+    }
+
+    fn module_directory(&self, module: ModuleId) -> &str {
+        &self.program.module(module).directory
+    }
+
+    fn module_paths(&self) -> Vec<String> {
+        self.program.module_paths()
+    }
+
+    fn documentation(&mut self, space: &SharedSpace, atom: &Atom) -> Vec<Documentation> {
+        let here = Session::current_module(self);
+        self.program.documentation_in(space, here, atom)
+    }
+
+    fn value_word(&self, atom: &Atom) -> Option<Atom> {
+        self.program.value_word(Session::current_module(self), atom)
+    }
+
+    fn load_module(&mut self, name: &str) -> Result<ModuleId, ModuleError> {
+        Session::load_module(self, name)
+    }
+
+    fn load_file(&mut self, path: String, file: String) -> Result<ModuleId, ModuleError> {
+        Session::load_file(self, path, file)
+    }
+
+    fn find_source(&mut self, path: &str, files: Vec<String>) -> Result<String, ModuleError> {
+        self.first_source(path, files)
+    }
+
+    fn include(&mut self, name: &str) -> Result<Vec<Atom>, ModuleError> {
+        Session::include(self, name)
+    }
+
+    fn take_end_inside(&mut self) -> Option<Stop> {
+        self.ended_inside.take()
+    }
+
+    fn import_module(&mut self, into: ModuleId, from: ModuleId) {
+        self.program.import_module(into, from);
+        self.program.import_bundled_words(into, from);
+    }
+
+    fn bind(&mut self, module: ModuleId, token: &str, is_pattern: bool, atom: Atom) -> Result<(), String> {
+        self.program.bind(module, token, is_pattern, atom)
+    }
+
+    fn set_setting(&mut self, key: String, value: Atom) {
+        Session::set_setting(self, key, value);
+    }
+
+    fn set_tabled(&mut self, name: &Symbol, is_tabled: bool) {
+        self.table(name, is_tabled);
+    }
+
+    fn has_library_rules(&mut self, name: &str) -> bool {
+        self.program.has_library_rules(name)
+    }
+
+    fn before_outward_effect(&mut self) -> Result<(), Refused> {
+        if self.transactions.depth() > 0 {
+            let message = "this reaches outside and cannot be undone: it is not allowed inside a transaction";
+            return Err(Refused::InTransaction(message));
+        }
+        self.commit_as(CommitTrigger::OutwardEffect)
+    }
+
+    fn commit_early(&mut self) -> Result<(), Refused> {
+        if self.transactions.depth() > 0 {
+            let message = "commit! is not allowed inside a transaction, which commits as a whole or not at all";
+            return Err(Refused::InTransaction(message));
+        }
+        self.commit_as(CommitTrigger::Asked)
+    }
+
+    fn open_transaction(&mut self) -> usize {
+        Session::open_transaction(self)
+    }
+
+    fn close_transaction(&mut self, depth: usize, keep: bool) {
+        Session::close_transaction(self, depth, keep);
+    }
+
+    fn without_undone(&self, atom: &Atom) -> Atom {
+        self.program.without_undone(atom)
+    }
+
+    fn epoch(&self) -> Result<u64, String> {
+        self.transactions.epoch()
+    }
+
+    fn as_of(&mut self, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, String> {
+        self.transactions.as_of(&mut self.program, space, epoch)
+    }
+
+    fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
+        self.transactions.why(&mut self.program, space, pattern)
+    }
+
+    fn generator(&mut self, number: usize) -> Option<(&mut Generator, &mut dyn World)> {
+        Some((self.program.generators_mut().get_mut(number)?, &mut *self.world))
+    }
+
+    fn generator_count(&self) -> usize {
+        self.program.generators().len()
+    }
+
+    fn add_generator(&mut self, generator: Generator) -> usize {
+        let generators = self.program.generators_mut();
+        generators.push(generator);
+        generators.len() - 1
+    }
+
+    fn open_files(&mut self) -> &mut Vec<OpenFile> {
+        &mut self.open_files
+    }
+}

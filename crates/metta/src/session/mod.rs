@@ -1,0 +1,169 @@
+//! A session: everything that an evaluation works on, beside the evaluator itself.
+//!
+//! 1. The [program](Program) is what sources have made; [transactions](Transactions) commit and undo it.
+//! 2. [Sources](sources) are run form by form, and [imports] run the sources of modules.
+//! 3. Evaluators get the session as a whole; native functions get it as an [`Environment`](crate::Environment).
+
+mod environment;
+mod imports;
+mod sources;
+mod tabling;
+
+use crate::environment::OpenFile;
+use crate::environment::Stop;
+use crate::evaluate::Evaluators;
+use crate::limits::{FormSteps, Limits};
+use crate::load::Formats;
+use crate::memory::{Cause, CommitTrigger, MemoryError};
+use crate::program::Program;
+use crate::program::modules::ModuleId;
+use crate::tables::Tables;
+use crate::transaction::Transactions;
+use crate::world::World;
+pub(crate) use sources::FormOutcome;
+pub use sources::{Run, RunEnd, Source};
+use space::{Atom, VariableSource};
+use std::rc::Rc;
+
+/// Counts of what a run did.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Forms evaluated.
+    pub evaluations: u64,
+    /// Steps of all evaluations.
+    pub steps: u64,
+    /// The deepest stack, in frames.
+    pub depth_max: usize,
+    /// Atoms added as plain forms.
+    pub atoms_added: u64,
+    /// Calls of functions by the machine.
+    pub calls: u64,
+    /// Expressions that the machine has left to the interpreter.
+    pub interpreted: u64,
+    /// Parts that the machine compared to find out whether an expression came to itself.
+    pub compared: u64,
+    /// The most bytes that the machine's heap ever held.
+    pub heap_bytes_peak: usize,
+    /// The most bytes that it ever got from the system, tables beside its cells included.
+    pub heap_bytes_held: usize,
+    /// Cells of eight bytes that the machine took from its heap, given back or not.
+    pub cells: u64,
+    /// Those of them that are copies: what survived a collection of garbage, and results that left their region.
+    pub cells_copied: u64,
+    /// How often the region of a form became that of its results.
+    pub regions_joined: u64,
+    /// How often the heap refused memory, at its limit or the system's.
+    pub limit_failures: u64,
+    /// How often the machine collected garbage.
+    pub collections: u64,
+    /// How often calls of tabled functions were evaluated, and not read from their tables.
+    pub tabled: u64,
+    /// How many answers were put into tables.
+    pub answers: u64,
+}
+
+/// A run of a program, as evaluators see it.
+pub(crate) struct Session {
+    pub(crate) program: Program,
+    pub(crate) transactions: Transactions,
+    pub(crate) world: Box<dyn World>,
+    pub(crate) limits: Limits,
+    /// The steps of the `!` of the program that is being run.
+    pub(crate) form_steps: FormSteps,
+    /// Whether the process counts what it allocates, so that all memory of a `!` is known.
+    pub(crate) counts_memory: bool,
+    /// What calls of tabled functions have come to.
+    pub(crate) tables: Tables,
+    pub(crate) statistics: Statistics,
+    pub(crate) evaluators: Evaluators<Session>,
+    /// Whether only those forms after `!` are evaluated that say what words and rules mean.
+    pub(crate) only_defines: bool,
+    /// What reads files that are no MeTTa text, for imports.
+    pub(crate) formats: Option<Rc<dyn Formats>>,
+    /// The modules whose sources are being run, the innermost last.
+    running: Vec<ModuleId>,
+    /// Why an imported source ended the run, until the form that imports it ends too.
+    ended_inside: Option<Stop>,
+    open_files: Vec<OpenFile>,
+}
+
+impl Session {
+    pub(crate) fn new(world: Box<dyn World>, program: Program, evaluators: Evaluators<Session>) -> Self {
+        Self {
+            program,
+            transactions: Transactions::default(),
+            world,
+            limits: Limits::default(),
+            form_steps: FormSteps::default(),
+            counts_memory: region::memory::is_counted(),
+            tables: Tables::default(),
+            statistics: Statistics::default(),
+            evaluators,
+            only_defines: false,
+            formats: None,
+            running: Vec::new(),
+            ended_inside: None,
+            open_files: Vec::new(),
+        }
+    }
+
+    /// Where fresh variables come from.
+    pub(crate) fn variables(&mut self) -> &mut VariableSource {
+        self.program.variables()
+    }
+
+    /// The module whose source is being run.
+    pub(crate) fn current_module(&self) -> ModuleId {
+        self.running.last().copied().unwrap_or(ModuleId::TOP)
+    }
+
+    /// Whether the source that is being run is the program's own, and no import of it.
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.running.len() == 1
+    }
+
+    /// Begins to run a source of a module, or to load its data; gives what [`Session::leave_source`] wants.
+    pub(crate) fn enter_source(&mut self, module: ModuleId) -> Option<Cause> {
+        self.running.push(module);
+        self.set_cause(None)
+    }
+
+    /// Ends what began last.
+    pub(crate) fn leave_source(&mut self, cause: Option<Cause>) {
+        self.set_cause(cause);
+        self.running.pop();
+    }
+
+    /// Says what causes the changes to come; gives what caused those before.
+    pub(crate) fn set_cause(&mut self, cause: Option<Cause>) -> Option<Cause> {
+        self.transactions.set_cause(&self.program, cause)
+    }
+
+    /// Ends the transaction and hands it to the memory.
+    ///
+    /// # Errors
+    /// The memory cannot keep it.
+    pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), MemoryError> {
+        self.transactions.commit(&mut self.program, trigger)
+    }
+
+    /// Opens a `(transaction …)`; gives how many are open then.
+    pub(crate) fn open_transaction(&mut self) -> usize {
+        self.transactions.open(&self.program)
+    }
+
+    /// Closes the `(transaction …)` that was opened as this one of those open, and all inside it; undoes what they did
+    /// unless it is to be kept.
+    pub(crate) fn close_transaction(&mut self, depth: usize, keep: bool) {
+        if self.transactions.close(&mut self.program, depth, keep) {
+            self.follow_settings();
+        }
+    }
+
+    /// Changes a setting of the program.
+    pub(crate) fn set_setting(&mut self, key: String, value: Atom) {
+        self.program.set_setting(key, value);
+        self.follow_settings();
+    }
+}

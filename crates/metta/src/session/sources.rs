@@ -1,0 +1,387 @@
+//! Sources are run form by form.
+//!
+//! A plain atom is added to the module's space; an atom after `!` is evaluated and its answer handed out before the next form is
+//! read, because it may change what the words of that form mean. An answer with an error in it ends the run; so does the first form
+//! that does not parse, after everything before it has run.
+
+use super::Session;
+use crate::effects::Effects;
+use crate::environment::Stop;
+use crate::evaluate::{Answer, Evaluate, Evaluator, Evaluators};
+use crate::limits::{FormSteps, Halted, LimitReached};
+use crate::memory::{Begun, Cause, CauseKind, CommitTrigger, Known, MemoryError, SourceContent, SourceText};
+use crate::names;
+use crate::operation::Operation;
+use crate::program::Undo;
+use crate::program::history::{Event, SourceId};
+use crate::program::modules::ModuleId;
+use crate::reader::read_atom;
+use crate::stated::Stated;
+use crate::syntax::{Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
+use crate::types;
+use crate::world::{World, WorldError};
+use rustc_hash::FxHashMap;
+use space::{Atom, canonical};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What came of one form: an answer of one after `!`, or why a plain one was not added.
+pub(crate) struct FormOutcome<'a> {
+    /// Counts these forms in their source, from 1.
+    pub(crate) number: usize,
+    pub(crate) span: Span,
+    pub(crate) atom: &'a Atom,
+    /// What it came to; an error for a limit that was reached is its last result.
+    pub(crate) results: &'a [Atom],
+    pub(crate) limit: Option<LimitReached>,
+}
+
+/// Takes what comes of each form, with the world to print it on.
+pub(crate) type OnForm<'a> = dyn FnMut(&mut dyn World, &FormOutcome<'_>) -> Result<(), WorldError> + 'a;
+
+/// How the run of a source ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunEnd {
+    /// All of it ran.
+    Finished,
+    /// An answer had an error in it.
+    Error,
+    /// A limit was reached.
+    Limit(LimitReached),
+    /// A form does not parse; those before it have run. The diagnostics say where.
+    NotParsed,
+    /// The world failed: the output can take no more.
+    World(WorldError),
+    /// The memory of the run failed: what follows could not be remembered.
+    Memory(Arc<dyn std::error::Error + Send + Sync>),
+}
+
+/// A program to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// What it is called in messages.
+    pub origin: &'a str,
+    /// Its path, if it is a file.
+    pub file: Option<&'a str>,
+    /// Where its imports are looked for; the empty one is the current directory.
+    pub directory: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// Where the bytes of the text were not UTF-8: see [`crate::syntax::Decoded`]. Nothing from there on is run.
+    pub flaw: Option<&'a Diagnostic>,
+}
+
+impl<'a> Source<'a> {
+    /// A text that is no file, its imports looked for in the current directory.
+    pub fn text(text: &'a str) -> Self {
+        Self { origin: "text", file: None, directory: "", text, flaw: None }
+    }
+}
+
+/// The run of a source.
+#[derive(Debug)]
+pub struct Run {
+    /// How it ended.
+    pub end: RunEnd,
+    /// What the parser had to say, warnings included.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A source that is being run.
+struct Begin<'a> {
+    parsed: &'a Parsed,
+    module: ModuleId,
+    id: SourceId,
+    known: Known,
+}
+
+impl Session {
+    /// Runs a source that was parsed in a module, `on_form` taking what comes of each form that has results.
+    pub(crate) fn run_in(
+        &mut self,
+        module: ModuleId,
+        origin: &str,
+        file: Option<&str>,
+        parsed: &Parsed,
+        on_form: &mut OnForm<'_>,
+    ) -> Run {
+        let cause = self.enter_source(module);
+        let is_module = file.is_some() && self.program.module(module).file.as_deref() == file;
+        let end = self.begin_source(module, origin, file, SourceContent::Text(&parsed.tree.shared_text())).and_then(
+            |Begun { id, known }| {
+                // What an unchanged module did when it was loaded is there already.
+                if is_module && matches!(known, Known::Unchanged) {
+                    return Ok(RunEnd::Finished);
+                }
+                let end = self.run_forms(Begin { parsed, module, id, known }, on_form)?;
+                if matches!(end, RunEnd::Finished)
+                    && let Some(memory) = self.transactions.memory_mut()
+                {
+                    memory.end_source(id);
+                }
+                let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
+                if self.is_outermost() && !is_cancelled {
+                    self.commit(CommitTrigger::EndOfSource)?;
+                }
+                Ok(end)
+            },
+        );
+        self.leave_source(cause);
+        let end = end.unwrap_or_else(|error| RunEnd::Memory(error.into()));
+        Run { end, diagnostics: parsed.diagnostics.clone() }
+    }
+
+    pub(crate) fn begin_source(
+        &mut self,
+        module: ModuleId,
+        origin: &str,
+        file: Option<&str>,
+        content: SourceContent<'_>,
+    ) -> Result<Begun, MemoryError> {
+        let file = match file {
+            Some(file) if self.transactions.memory().is_some() => Some(self.world.absolute_path(file)?),
+            _ => None,
+        };
+        let source = SourceText { origin, file: file.as_deref(), content, module };
+        self.transactions.begin_source(&mut self.program, &mut *self.world, &source)
+    }
+
+    fn run_forms(&mut self, source: Begin<'_>, on_form: &mut OnForm<'_>) -> Result<RunEnd, MemoryError> {
+        let Begin { parsed, module, id, known } = source;
+        let cause = |kind, offset| Some(Cause { source: id, kind, offset });
+        let skips_statements = matches!(known, Known::Unchanged);
+        let mut kept = match known {
+            Known::Changed(before) => self.retract_missing(parsed, module, id, before),
+            Known::New | Known::Unchanged => Stated::default(),
+        };
+        let around = self.transactions.depth();
+        let mut number = 0;
+        for form in parsed.forms_before_error() {
+            if !form.bang && skips_statements {
+                continue;
+            }
+            let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
+            let offset = form.bang_span.unwrap_or(form.span).start;
+            self.set_cause(cause(kind, offset));
+            let (atom, written) = self.read_form(module, &parsed.tree, form);
+            if form.bang && self.only_defines && !defines(&atom) {
+                continue;
+            }
+            let found = if form.bang && self.is_bound_before(module, &parsed.tree, form.node) {
+                Answer { results: vec![Atom::unit()], ..Answer::default() }
+            } else if form.bang {
+                self.evaluate_form(module, &atom, written)
+            } else if kept.take(&atom) {
+                continue;
+            } else {
+                match self.add_form(module, &atom) {
+                    None => continue,
+                    Some(errors) => Answer { results: errors, ..Answer::default() },
+                }
+            };
+            number += 1;
+            // Those that the form left open, because a limit ended it.
+            self.close_transaction(around + 1, false);
+            self.end_transaction(&found)?;
+            match &found.stop {
+                Some(Stop::World(error)) => return Ok(RunEnd::World(error.clone())),
+                Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(Arc::clone(error))),
+                Some(Stop::Limit(_)) | None => {}
+            }
+            let (span, limit, results) = (form.span, found.limit, with_limit_error(&atom, found));
+            let outcome = FormOutcome { number, span, atom: &atom, results: &results, limit };
+            let answered = on_form(&mut *self.world, &outcome);
+            if self.is_outermost() {
+                self.limits.interrupt.set_ceiling(None);
+            }
+            if let Err(error) = answered {
+                return Ok(RunEnd::World(error));
+            }
+            match limit {
+                Some(limit) => return Ok(RunEnd::Limit(limit)),
+                None if results.iter().any(names::is_error) => return Ok(RunEnd::Error),
+                None => {}
+            }
+        }
+        if parsed.first_error().is_some() {
+            return Ok(RunEnd::NotParsed);
+        }
+        // What was still expected to be stated and was not: a word of it has got another meaning.
+        for (count, atom) in kept.into_left() {
+            (0..count).for_each(|_| self.retract(module, id, &atom));
+        }
+        Ok(RunEnd::Finished)
+    }
+
+    /// Whether a form binds a word that the knowledge base has bound already. It keeps its meaning, so that what was kept
+    /// under it is found again: the form is not evaluated.
+    fn is_bound_before(&self, module: ModuleId, tree: &SyntaxTree, form: NodeId) -> bool {
+        let bound_before = &self.program.module(module).bound_before;
+        let NodeKind::Expression([head, word, ..]) = tree.kind(form) else { return false };
+        match (tree.kind(*head), tree.kind(*word)) {
+            (NodeKind::Word("bind!"), NodeKind::Word(word)) => bound_before.contains(word),
+            _ => false,
+        }
+    }
+
+    /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
+    fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
+        if !self.is_outermost() {
+            return Ok(());
+        }
+        if let Some(halted) = self.form_steps.halted().filter(|halted| found.limit == Some(halted.reason))
+            && self.halt(halted)?
+        {
+            return Ok(());
+        }
+        if matches!(found.stop, Some(Stop::Memory(_))) { Ok(()) } else { self.commit(CommitTrigger::Answer) }
+    }
+
+    /// Notes that a form was ended from outside; says whether it was cancelled, so that nothing of it is kept.
+    fn halt(&mut self, halted: Halted) -> Result<bool, MemoryError> {
+        let is_cancelled = self.transactions.halt(&mut self.program, halted);
+        self.follow_settings();
+        is_cancelled
+    }
+
+    /// Whether the form at hand was cancelled: nothing of it is kept then.
+    fn is_cancelled_by(&self, limit: LimitReached) -> bool {
+        let is_noted = self.form_steps.halted().is_some_and(|halted| halted.reason == limit);
+        is_noted && !matches!(limit, LimitReached::Heap(_) | LimitReached::Memory(_))
+    }
+
+    /// Removes what an edited source stated before and states no longer; gives what it still states. Nobody knows what a
+    /// text states that does not parse to its end, so it removes nothing.
+    fn retract_missing(&mut self, parsed: &Parsed, module: ModuleId, id: SourceId, before: Vec<Atom>) -> Stated {
+        // What a text states behind its first error is not known, so nothing of what it stated is given up.
+        let is_whole = parsed.first_error().is_none();
+        let mut wanted: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
+        for form in parsed.forms_before_error().iter().filter(|form| !form.bang) {
+            let atom = read_atom(&parsed.tree, form.node, &self.program.module(module).tokenizer);
+            *wanted.entry(canonical::encode(&atom)).or_default() += 1;
+        }
+        let mut kept = Stated::default();
+        for atom in before {
+            let bytes = canonical::encode(&atom);
+            let is_wanted = wanted.get_mut(&bytes).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
+            if is_wanted || !is_whole {
+                kept.put(bytes, atom);
+            } else {
+                self.retract(module, id, &atom);
+            }
+        }
+        kept
+    }
+
+    /// Removes an atom that a source stated, unless a program has done so.
+    pub(crate) fn retract(&mut self, module: ModuleId, source: SourceId, atom: &Atom) {
+        self.set_cause(Some(Cause { source, kind: CauseKind::Retraction, offset: 0 }));
+        let space = self.program.module(module).space.clone();
+        // An equal atom, a number of the other kind say, is another's.
+        if space.read(|space| space.contains_exactly(atom)) {
+            space.remove(atom);
+        }
+        self.program.note(Event::Unstated { source, atom: atom.clone() }, Undo::Nothing);
+    }
+
+    /// Adds a plain form to a module's space; gives its errors instead if types are checked and it has none.
+    pub(crate) fn add_form(&mut self, module: ModuleId, atom: &Atom) -> Option<Vec<Atom>> {
+        let space = self.program.module(module).space.clone();
+        if self.program.checks_types()
+            && let Some(errors) = types::type_errors(&space, atom, self.program.variables())
+        {
+            return Some(errors);
+        }
+        if self.program.is_durable()
+            && let Some(value) = canonical::find_opaque(atom)
+        {
+            return Some(vec![names::error(atom.clone(), Atom::symbol(&names::not_durable(value)))]);
+        }
+        self.statistics.atoms_added += 1;
+        space.add(atom);
+        None
+    }
+
+    /// A form as an atom, and the bytes that it takes with the part of the text's tree that it is read from.
+    fn read_form(&self, module: ModuleId, tree: &SyntaxTree, form: &Form) -> (Atom, usize) {
+        let (read, before) = (tree.bytes_of(form), region::memory::of_thread());
+        if form.bang && self.is_outermost() {
+            self.limits.set_ceiling(read);
+        }
+        let atom = read_atom(tree, form.node, &self.program.module(module).tokenizer);
+        (atom, read + usize::try_from(region::memory::of_thread() - before).unwrap_or(0))
+    }
+
+    /// Evaluates a form, for which so many bytes were taken when it was read.
+    fn evaluate_form(&mut self, module: ModuleId, atom: &Atom, written: usize) -> Answer {
+        let space = self.program.module(module).space.clone();
+        if self.program.checks_types()
+            && let Some(errors) = types::type_errors(&space, atom, self.program.variables())
+        {
+            return Answer { results: errors, ..Answer::default() };
+        }
+        if self.is_outermost() {
+            self.ended_inside = None;
+            let (form, evaluations) = (self.transactions.current_cause(), self.statistics.evaluations);
+            let begun = self.transactions.memory_mut().map(|memory| memory.begin_evaluation(evaluations, form));
+            match begun.transpose() {
+                Ok(halted) => {
+                    let held = self.evaluators.machine.bytes_held() + written;
+                    self.form_steps = FormSteps::new(halted.flatten(), held);
+                    self.limits.set_ceiling(held);
+                }
+                Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },
+            }
+            let limit = self.form_steps.begin(&self.limits);
+            if limit.is_some() {
+                return Answer { limit, ..Answer::default() };
+            }
+        }
+        let evaluator = self.evaluator();
+        let around = self.tables.depth();
+        let mut answer = evaluator.evaluate(self, &space, atom);
+        self.tables.abandon(around);
+        if self.is_outermost() {
+            self.note_end(&mut answer);
+        }
+        self.statistics.evaluations += 1;
+        self.statistics.steps += answer.steps;
+        self.statistics.depth_max = self.statistics.depth_max.max(answer.depth_max);
+        answer
+    }
+
+    /// What evaluates the next form, as the settings are now.
+    fn evaluator(&self) -> Rc<dyn Evaluate<Session>> {
+        let Evaluators { chosen, machine, interpreter, minimal } = &self.evaluators;
+        Rc::clone(match chosen {
+            _ if self.program.is_minimal() => minimal,
+            Evaluator::Machine if self.program.depth_set().is_none() => machine,
+            Evaluator::Machine | Evaluator::Interpreter => interpreter,
+        })
+    }
+
+    /// Notes where a form of the program has ended, if that is no matter of the program alone. A replay has as many results of
+    /// it as there were.
+    fn note_end(&mut self, answer: &mut Answer) {
+        let from_outside = answer.limit.filter(|limit| limit.is_from_outside() || self.form_steps.halted().is_some());
+        if let Some(limit) = from_outside
+            && let Some(recorded) = self.form_steps.end(limit, answer.results.len())
+        {
+            answer.results.truncate(recorded);
+        }
+    }
+}
+
+/// Whether a form after `!` says what words or rules mean.
+fn defines(form: &Atom) -> bool {
+    let operation = form.head().and_then(Operation::of);
+    operation.is_some_and(|operation| operation.spec().effects.have(Effects::DEFINES))
+}
+
+/// The results of an answer, with the error of the limit it reached at the end.
+fn with_limit_error(atom: &Atom, answer: Answer) -> Vec<Atom> {
+    let Answer { mut results, limit, .. } = answer;
+    results.extend(limit.map(|limit| limit.error(atom)));
+    results
+}
