@@ -8,7 +8,7 @@ use crate::run::{base_failed, recall_failed};
 use clap::{Args, ValueEnum};
 use metroon::{
     Engine, FileFormat, KnowledgeBase, KnowledgeBaseError, LoadError, LoadFailure, LoadOptions, LoadProgress,
-    LoadReport, RecallError, Skipped, SystemWorld, WorldError,
+    LoadReport, RecallError, Skipped, SystemWorld, WorldError, find_error,
 };
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -181,7 +181,7 @@ fn failed(file: &str, failure: &LoadFailure, epoch: Option<u64>) -> End {
             fail(&error.to_string(), "check the path", End::Usage)
         }
         LoadFailure::Load(LoadError::Memory(error)) => {
-            let base = error.downcast_ref::<KnowledgeBaseError>();
+            let base = find_error::<KnowledgeBaseError>(error.as_ref());
             let end = if base.is_some_and(KnowledgeBaseError::is_damage) { End::Damaged } else { End::Error };
             fail(&format!("{file}: {error}"), base.and_then(KnowledgeBaseError::help).unwrap_or_default(), end)
         }

@@ -7,7 +7,7 @@ use crate::run_arguments::RunArguments;
 use metroon::syntax::Diagnostic;
 use metroon::{
     Engine, Evaluator, KnowledgeBase, KnowledgeBaseError, LimitReached, PermittedWorld, Program, ProgramEnd,
-    RecallError, Reporter, SystemWorld, Tape, TapeError, WorldError,
+    RecallError, Reporter, SystemWorld, Tape, TapeError, WorldError, find_error,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -184,9 +184,10 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
             End::Error
         }
         ProgramEnd::Memory(error) => {
-            let base = error.downcast_ref::<KnowledgeBaseError>();
-            let help =
-                base.and_then(KnowledgeBaseError::help).or(error.downcast_ref::<TapeError>().and_then(TapeError::help));
+            let base = find_error::<KnowledgeBaseError>(error.as_ref());
+            let help = base
+                .and_then(KnowledgeBaseError::help)
+                .or(find_error::<TapeError>(error.as_ref()).and_then(TapeError::help));
             render::error(&format!("the run cannot go on: {error}"), help);
             if base.is_some_and(KnowledgeBaseError::is_damage) { End::Damaged } else { End::Error }
         }

@@ -1,4 +1,4 @@
-//! Opening: finding out where the journal ends, and making that true.
+//! Opening: finding out where the journal ends, and cutting off what lies after.
 //!
 //! 1. Every segment but the last is sealed: its header must be sound, and the next must continue the chain value that it
 //!    ends with. Its frames are checked when they are read or verified, so opening takes time for one segment, not for all.

@@ -4,8 +4,8 @@ use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
 use crate::recall::{KnowledgeBase, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
 use metta::{
-    Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadReport, LoadSource, OnAnswer, OnProgress, Run, Runner, Source,
-    Statistics, World, WorldError,
+    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadReport, LoadSource, OnAnswer, OnProgress, Run, Runner,
+    Source, Statistics, World, WorldError,
 };
 use std::sync::Arc;
 
@@ -141,14 +141,19 @@ impl Engine {
         self.run.runner.interpreted_forms()
     }
 
+    /// Adds a sink, which takes each commit from now on after the sinks that are there: those of the base and the tape.
+    pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
+        self.run.runner.add_sink(sink);
+    }
+
     /// How many commits the run has made, those that changed nothing included; `None` if nothing remembers them.
     pub fn commits(&self) -> Option<u64> {
-        self.run.runner.memory().map(metta::Memory::commits)
+        self.run.runner.record().map(metta::RunRecord::commits)
     }
 
     /// The number of the base's last commit; `None` without a base.
     pub fn epoch(&self) -> Option<u64> {
-        self.run.runner.memory()?.epoch()
+        self.run.runner.record()?.epoch()
     }
 
     /// How many atoms the program's space holds.

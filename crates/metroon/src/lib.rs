@@ -29,6 +29,7 @@ mod system_world;
 pub use engine::Engine;
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
+pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
 pub use metta::{
     Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
     Statistics,
@@ -40,8 +41,8 @@ pub use permissions::{Permissions, PermittedWorld};
 pub use program::{Program, ProgramEnd, Reporter};
 pub use recall::{
     Change, CommitView, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseReport, LogEntry, SourceWriter, Unsound,
-    Unwritten, View,
+    Unwritten, View, find_error,
 };
 pub use recall::{Difference, RecallError, ReplayEnd, SalvagedKnowledgeBase, Tape, TapeError, TapeReader};
-pub use space::Atom;
+pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, Row};
 pub use system_world::SystemWorld;

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod bundled;
+mod commit;
 mod documentation;
 mod effects;
 mod environment;
@@ -19,13 +20,13 @@ mod limits;
 mod load;
 mod lowering;
 mod machine;
-mod memory;
 mod memory_world;
 pub mod names;
 mod operation;
 mod program;
 mod random;
 mod reader;
+mod record;
 mod runner;
 mod session;
 mod stated;
@@ -38,6 +39,7 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
+pub use commit::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError};
 pub use documentation::Documentation;
 pub use effects::Effects;
 pub use environment::{Environment, OpenFile, Refused, Stop};
@@ -49,10 +51,6 @@ pub use load::{
 };
 pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
 pub use machine::FrozenResults;
-pub use memory::{
-    Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Known, Memory, MemoryError, NO_HISTORY,
-    SourceContent, SourceText,
-};
 pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use operation::{Call, Native, Operation, OperationSpec, Outcome};
 pub use program::history::{Event, Reason, SourceId};
@@ -60,6 +58,9 @@ pub use program::modules::{ModuleError, ModuleId};
 pub use program::{Program, RestoreError};
 pub use random::Generator;
 pub use reader::read_atom;
+pub use record::{
+    Begun, ContentHasher, History, Known, NO_HISTORY, RunRecord, RunRecordError, SourceContent, SourceText,
+};
 pub use runner::{FormAnswer, OnAnswer, Runner};
 pub use session::{Run, RunEnd, Source, Statistics};
 pub use tokenizer::Tokenizer;

@@ -1,21 +1,23 @@
 //! The runner: a session with its evaluators, as those who run programs use it.
 
+use crate::commit::CommitSink;
 use crate::evaluate::{Evaluator, Evaluators};
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
 use crate::load::{Format, Formats, LoadError, LoadReport, LoadSource, OnProgress, Words};
 use crate::machine::{self, FrozenResults, MachineEvaluator};
-use crate::memory::Memory;
 use crate::names;
 use crate::program::history::{Event, Reason};
 use crate::program::modules::ModuleId;
 use crate::program::{Program, RestoreError};
 use crate::random::Generator;
+use crate::record::RunRecord;
 use crate::session::{FormOutcome, Run, RunEnd, Session, Source, Statistics};
 use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
-use space::{Atom, SharedSpace};
+use space::canonical::{self, DecodeError};
+use space::{Atom, EncodedRoom, SharedSpace};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -151,19 +153,25 @@ impl Runner {
         self.session.program.top_space()
     }
 
-    /// Gives the runner a memory, which takes all commits from now on. What happened before is not in them.
-    pub fn set_memory(&mut self, memory: Box<dyn Memory>) {
-        self.session.transactions.set_memory(&mut self.session.program, memory);
+    /// Puts the run on record: `record` hears of its sources and forms, and the sinks take all commits from now on. What happened
+    /// before is not in them.
+    pub fn set_record(&mut self, record: Box<dyn RunRecord>, sinks: Vec<Box<dyn CommitSink>>) {
+        self.session.transactions.set_record(&mut self.session.program, record, sinks);
     }
 
-    /// What remembers the run, if something does.
-    pub fn memory(&self) -> Option<&dyn Memory> {
-        self.session.transactions.memory()
+    /// Adds a sink, which takes each commit from now on after the sinks that are there.
+    pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
+        self.session.transactions.add_sink(&mut self.session.program, sink);
     }
 
-    /// Takes the memory away.
-    pub fn take_memory(&mut self) -> Option<Box<dyn Memory>> {
-        self.session.transactions.take_memory(&mut self.session.program)
+    /// What is on record of the run, if something is.
+    pub fn record(&self) -> Option<&dyn RunRecord> {
+        self.session.transactions.record()
+    }
+
+    /// Takes the record away, and drops the sinks.
+    pub fn take_record(&mut self) -> Option<Box<dyn RunRecord>> {
+        self.session.transactions.take_record(&mut self.session.program)
     }
 
     /// Keeps the hash of every space's content up to date from now on; of the library's only what a program changes in it.
@@ -180,7 +188,7 @@ impl Runner {
         }
     }
 
-    /// Makes happen again what happened in another run. The memory, if there is one, is not told.
+    /// Makes happen again what happened in another run. No sink takes it.
     ///
     /// # Errors
     /// The event does not follow what this run has done.
@@ -190,6 +198,37 @@ impl Runner {
             event => self.session.program.restore(event)?,
         }
         Ok(())
+    }
+
+    /// Whether an atom of these canonical bytes is a fact: no rule and no statement of types, as its head says.
+    pub fn is_fact(bytes: &[u8]) -> bool {
+        canonical::head_symbol(bytes).is_some_and(|head| machine::classify_head(head).is_some())
+    }
+
+    /// Adds the facts of these canonical bytes to a space, in order; no atoms are made of those that are rows.
+    ///
+    /// # Errors
+    /// The bytes are no atom, or one of a library that is not this one. Facts before it were added.
+    pub fn add_facts<'a>(
+        &mut self,
+        space: &SharedSpace,
+        facts: impl IntoIterator<Item = &'a [u8]>,
+        room: &mut EncodedRoom,
+    ) -> Result<(), DecodeError> {
+        let mut facts = facts.into_iter();
+        loop {
+            let other = space.append_of_class(machine::FACT, |appender| {
+                for bytes in facts.by_ref() {
+                    debug_assert!(Self::is_fact(bytes), "other atoms are of other classes");
+                    if !appender.encoded(bytes, room, |name| !machine::is_word_of_code(name))? {
+                        return Ok(Some(bytes));
+                    }
+                }
+                Ok(None)
+            })?;
+            let Some(bytes) = other else { return Ok(()) };
+            space.add(&self.session.program.decode(bytes, &[])?);
+        }
     }
 
     /// Where the atoms of a space that match a pattern come from.

@@ -38,18 +38,18 @@
 //!
 //! # What never happens
 //!
-//! - The heap never looks at an immediate, a label, a note or the bits of a number: what they mean is the owner's.
+//! - The heap never looks at an immediate, a label, a note or the bits of a number: only its owner knows what they mean.
 //! - No operation recurses, however deep an expression is nested.
 //! - No copy writes into what it copies from, and one that fails leaves nothing behind, here or in another heap.
 //! - No reference changes by a splice, and nothing is left behind in the closed region.
-//! - No limit is exceeded, and then noticed: what is refused was not made.
+//! - A limit is checked before memory is taken: what is refused was never made.
 //! - No reference is followed to memory of another owner: one that outlives its region refers to *some* cell of this heap,
 //!   and `Heap::dangling`, of the feature `bindings`, finds it.
 //!
 //! Regions that are moved and freed as a whole are an old idea (D. T. Ross, *The AED free storage package*, 1967; M. Tofte and
 //! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
-//! machine (1983); that regions serve an evaluation with results copied or moved out of them was taken from the RC-G runtime
-//! of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
+//! machine (1983); that regions serve an evaluation, and that results are copied or moved out of them, is an idea of the RC-G
+//! runtime of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![deny(unsafe_code)]
 
 #[cfg(feature = "bindings")]

@@ -3,9 +3,9 @@
 //! 1. A program that installs [`Counting`] as its allocator has all that it allocates counted, in bytes as the usual
 //!    allocators round them. The chunks of [heaps](crate::Heap) are counted in any case: they lie in reserved memory.
 //! 2. Each thread counts for itself, without a lock: [`of_thread`] is what it has allocated less what it has freed.
-//! 3. When that passes a multiple of 64 KiB, the thread tells the sum of all, which [`of_process`] gives.
+//! 3. When that passes a multiple of 64 KiB, the thread adds it to the sum of all threads, which [`of_process`] gives.
 //!
-//! It costs an allocation about ten instructions. What is mapped from files is not counted, nor are the stacks and the code.
+//! It costs an allocation about ten instructions. Mapped files, stacks and code are not counted.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

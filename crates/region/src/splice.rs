@@ -2,7 +2,7 @@
 //!
 //! 1. Each lane's list of chunks is linked after the last chunk of the other region's lane, which goes on where the first
 //!    one stood. What was free in that last chunk stays unused: half a chunk a lane on average.
-//! 2. The first chunk of what was joined is told where it lies now, see [`crate::chunks`]. No other chunk is touched.
+//! 2. The first chunk that was joined records where it lies now, see [`crate::chunks`]. No other chunk is touched.
 //!
 //! Cost: O(1), whatever the regions hold and however their chunks lie among others'. No reference changes.
 

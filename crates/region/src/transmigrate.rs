@@ -1,4 +1,4 @@
-//! How what is to outlive its region leaves it: by the cheapest way that is sound.
+//! How results leave a region before it closes: by the cheapest way that is sound.
 //!
 //! Within a heap, when the region closes ([`Heap::transmigrate`]):
 //!

@@ -5,12 +5,12 @@
 //! 2. The words are an array of fixed length, and the cell of a reference has 29 bits. So a compiler sees that no cell lies after
 //!    the end, and compares nothing. Where it cannot see that, it compares: nothing here trusts a number.
 //! 3. After the last cell there are [words to spare](SPARE), so that the same holds for the children of a short expression.
-//! 4. What is larger than [`SMALL`] has its pages from the system in pieces of 2 MiB, where the system has such. Each first
-//!    look at a page is answered by the system, and that takes longer than all else that is done in fresh memory.
-//! 5. A heap that is dropped young leaves its reservation to the next one of its thread, with the few pages it has.
+//! 4. A heap that is larger than [`SMALL`] has pages of 2 MiB, where the system offers them. The first access to a page goes to
+//!    the system, and in fresh memory that takes longer than all else.
+//! 5. A heap that is dropped while it is small leaves its reservation to the next one of its thread, with the few pages it has.
 //!
-//! What is frozen lies in as many words as it needs, each of whose accesses is compared: a reservation for each would take more
-//! tables of the system than it has cells.
+//! What is frozen lies in as many words as it needs, and each access to it is checked: a reservation for each frozen result would
+//! take more page tables than it has cells.
 //!
 //! All unsafe code of the heap is in [`Reserved`].
 #![allow(unsafe_code)]

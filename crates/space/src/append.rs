@@ -4,7 +4,10 @@
 //! rows of them. An atom with variables, states or spaces is added as an atom.
 
 use crate::atom::Atom;
-use crate::contents::{Contents, expression_of};
+use crate::canonical::{DecodeError, RigidPart, RigidReader};
+use crate::change::ANY_CLASS;
+use crate::contents::Contents;
+use crate::row::Row;
 use crate::space_handle::SharedSpace;
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
@@ -12,6 +15,14 @@ use std::sync::RwLockWriteGuard;
 /// Room is made for so many atoms at most: beyond it tables grow as they do for one by one, and little stays unused if
 /// the atoms are unlike.
 const ROOM_MAX: usize = 1 << 16;
+
+/// Room for the terms of atoms that are read from their canonical bytes.
+#[derive(Debug, Default)]
+pub struct EncodedRoom {
+    terms: Vec<Term>,
+    /// Where the open expressions begin.
+    open: Vec<usize>,
+}
 
 /// Adds atoms to a space, in the order in which they are given.
 ///
@@ -62,8 +73,58 @@ impl Appender<'_> {
     pub fn row(&mut self, row: &[Term]) {
         self.contents.add_row(row, None, &mut self.terms);
         if let Some(space) = self.noted {
-            space.note_appended(|| expression_of(row, &self.terms));
+            space.note_row(Row::Expression(row), ANY_CLASS, None);
         }
+    }
+
+    /// Adds the expression that has these canonical bytes, of which no atom is made; gives whether it did. It does not if the atom is
+    /// no expression, or has something in it that is not interned, or a symbol whose name `is_taken` does not take. `room` is used
+    /// again and again.
+    ///
+    /// # Errors
+    /// The bytes are no atom's.
+    pub fn encoded(
+        &mut self,
+        bytes: &[u8],
+        room: &mut EncodedRoom,
+        is_taken: impl Fn(&str) -> bool,
+    ) -> Result<bool, DecodeError> {
+        let EncodedRoom { terms, open } = room;
+        terms.clear();
+        open.clear();
+        let mut reader = RigidReader::new(bytes);
+        loop {
+            let offset = reader.offset();
+            let part = reader.next()?;
+            if open.is_empty() && !matches!(part, RigidPart::Open) {
+                return Ok(false);
+            }
+            let term = match part {
+                RigidPart::Open => {
+                    open.push(terms.len());
+                    continue;
+                }
+                RigidPart::Symbol(name) if is_taken(name) => self.terms.intern_symbol(name),
+                RigidPart::Integer(value) => self.terms.intern_integer(value),
+                RigidPart::Leaf(leaf) => self.terms.intern_leaf(&leaf),
+                RigidPart::Symbol(_) | RigidPart::Other => return Ok(false),
+                RigidPart::Close => {
+                    let start = open.pop().ok_or(DecodeError::UnknownTag { tag: 0, offset })?;
+                    if open.is_empty() {
+                        break;
+                    }
+                    let term = self.terms.intern_row(&terms[start..]);
+                    terms.truncate(start);
+                    term
+                }
+            };
+            terms.push(term);
+        }
+        if !reader.is_at_end() {
+            return Err(DecodeError::Trailing { offset: reader.offset() });
+        }
+        self.row(&room.terms);
+        Ok(true)
     }
 
     /// Adds atoms, first making room for as many as there are at least, all taken to be like the first; gives how many.
@@ -96,7 +157,7 @@ impl Appender<'_> {
 
     fn note(&self, atom: &Atom) {
         if let Some(space) = self.noted {
-            space.note_appended(|| atom.clone());
+            space.note_row(Row::of(atom, self.row), space.class_of(atom) as u8, None);
         }
     }
 }

@@ -223,6 +223,26 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnM
     }
 }
 
+/// Appends the canonical bytes of the symbol of this name.
+pub(crate) fn encode_symbol(name: &str, bytes: &mut Vec<u8>) {
+    encode_bytes(tag::SYMBOL, name, bytes);
+}
+
+/// Appends the canonical bytes of an integer.
+pub(crate) fn encode_integer(value: i64, bytes: &mut Vec<u8>) {
+    encode_number(&Number::Int(value), bytes);
+}
+
+/// Appends what an expression begins with; its children follow.
+pub(crate) fn begin_expression(bytes: &mut Vec<u8>) {
+    bytes.push(tag::EXPRESSION);
+}
+
+/// Appends what an expression ends with.
+pub(crate) fn end_expression(bytes: &mut Vec<u8>) {
+    bytes.push(tag::END);
+}
+
 /// The content hash of an atom: equal for atoms with equal canonical bytes, and for no others that anybody will meet.
 ///
 /// A leaf's is the XXH3 of its canonical bytes, with 128 bits; an expression's that of its tag, the hashes of its children,
@@ -301,24 +321,39 @@ pub fn hash_of_bytes(bytes: &[u8]) -> Result<u128, DecodeError> {
 
 /// The content hash of an atom that holds no others.
 pub(crate) fn hash_of_leaf(leaf: &Atom) -> u128 {
+    match leaf {
+        Atom::Symbol(symbol) => hash_of_symbol(symbol.as_str()),
+        Atom::Grounded(Grounded::Text(text)) => hash_of_name(tag::TEXT, text),
+        leaf => XxHash3_128::oneshot(&encode(leaf)),
+    }
+}
+
+/// The content hash of the symbol of this name.
+pub(crate) fn hash_of_symbol(name: &str) -> u128 {
+    hash_of_name(tag::SYMBOL, name)
+}
+
+fn hash_of_name(tag: u8, name: &str) -> u128 {
     /// As long as most names and texts are.
     const SHORT: usize = 125;
-    let tagged = match leaf {
-        Atom::Symbol(symbol) => Some((tag::SYMBOL, symbol.as_str().as_bytes())),
-        Atom::Grounded(Grounded::Text(text)) => Some((tag::TEXT, text.as_bytes())),
-        _ => None,
-    };
-    if let Some((tag, name)) = tagged
-        && name.len() <= SHORT
-        && memchr::memchr(0x00, name).is_none()
-    {
+    let bytes = name.as_bytes();
+    if bytes.len() <= SHORT && memchr::memchr(0x00, bytes).is_none() {
         let mut short = [0; SHORT + 3];
         short[0] = tag;
-        short[1..=name.len()].copy_from_slice(name);
-        short[name.len() + 2] = 0x01;
-        return XxHash3_128::oneshot(&short[..name.len() + 3]);
+        short[1..=bytes.len()].copy_from_slice(bytes);
+        short[bytes.len() + 2] = 0x01;
+        return XxHash3_128::oneshot(&short[..bytes.len() + 3]);
     }
-    XxHash3_128::oneshot(&encode(leaf))
+    let mut long = Vec::new();
+    encode_bytes(tag, name, &mut long);
+    XxHash3_128::oneshot(&long)
+}
+
+/// The content hash of an integer; its canonical bytes are written to `bytes`, in place of what is there.
+pub(crate) fn hash_of_integer(value: i64, bytes: &mut Vec<u8>) -> u128 {
+    bytes.clear();
+    encode_integer(value, bytes);
+    XxHash3_128::oneshot(bytes)
 }
 
 /// The content hash of an expression, from those of its children.
@@ -350,6 +385,15 @@ fn hash_of_node(tag: u8, children: impl Iterator<Item = u128>) -> u128 {
 
 /// The first value in an atom that no other process can make again from the atom's canonical bytes.
 pub fn find_opaque(atom: &Atom) -> Option<&Atom> {
+    // Most atoms are flat, and need no list of what is still to be looked at.
+    let is_plain = |atom: &Atom| match atom {
+        Atom::Symbol(_) | Atom::Variable(_) => true,
+        Atom::Grounded(value) => matches!(value, Grounded::Number(_) | Grounded::Text(_) | Grounded::Bool(_)),
+        Atom::Expression(_) => false,
+    };
+    if atom.children().is_some_and(|children| children.iter().all(is_plain)) {
+        return None;
+    }
     let mut work = vec![atom];
     while let Some(atom) = work.pop() {
         match atom {
@@ -546,6 +590,81 @@ impl Open {
             }
         }
         Ok(Atom::Grounded(Grounded::Bindings(Arc::new(solution))))
+    }
+}
+
+/// The name of the symbol that canonical bytes begin with, after the tag of an expression: its head. `None` if there is none that
+/// can be read as it lies.
+pub fn head_symbol(bytes: &[u8]) -> Option<&str> {
+    let [tag::EXPRESSION, tag::SYMBOL, rest @ ..] = bytes else { return None };
+    plain_name(rest).map(|(name, _)| name)
+}
+
+/// A name that lies in its escaped form as it is, and how many bytes that form takes.
+fn plain_name(bytes: &[u8]) -> Option<(&str, usize)> {
+    let end = memchr::memchr(0x00, bytes)?;
+    if bytes.get(end + 1) != Some(&0x01) {
+        return None;
+    }
+    Some((std::str::from_utf8(&bytes[..end]).ok()?, end + 2))
+}
+
+/// A part of an atom that has no variables, spaces, states or values of a process in it.
+pub(crate) enum RigidPart<'a> {
+    /// An expression begins.
+    Open,
+    /// The expression that began last ends.
+    Close,
+    Symbol(&'a str),
+    Integer(i64),
+    /// A leaf of another kind.
+    Leaf(Atom),
+    /// Something that a rigid atom is not made of.
+    Other,
+}
+
+/// Reads the canonical bytes of a rigid atom part by part.
+pub(crate) struct RigidReader<'a>(Reader<'a, fn(u32) -> Variable>);
+
+impl<'a> RigidReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        let variable = |_| unreachable!("no variable is read");
+        Self(Reader { bytes, offset: 0, variables: Vec::new(), variable })
+    }
+
+    /// Whether all bytes were read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.0.offset == self.0.bytes.len()
+    }
+
+    /// Where the next part begins.
+    pub(crate) fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    /// The next part.
+    ///
+    /// # Errors
+    /// Says what is wrong and at which offset.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<RigidPart<'a>, DecodeError> {
+        let reader = &mut self.0;
+        let (bytes, offset) = (reader.bytes, reader.offset);
+        let after = bytes.get(offset + 1..).unwrap_or(&[]);
+        match bytes.get(offset).copied() {
+            Some(tag::SYMBOL) if let Some((name, length)) = plain_name(after) => {
+                reader.offset += 1 + length;
+                return Ok(RigidPart::Symbol(name));
+            }
+            Some(tag::VARIABLE | tag::BINDINGS | tag::HOST | tag::SPACE | tag::STATE) => return Ok(RigidPart::Other),
+            _ => {}
+        }
+        Ok(match reader.item(&mut |_| None)? {
+            Item::Open(_) => RigidPart::Open,
+            Item::Close => RigidPart::Close,
+            Item::Atom(Atom::Grounded(Grounded::Number(Number::Int(value)))) => RigidPart::Integer(value),
+            Item::Atom(atom) => RigidPart::Leaf(atom),
+        })
     }
 }
 

@@ -1,60 +1,69 @@
-//! What changed, in order: the record that a commit keeps, and that a rollback undoes.
+//! What changed, in order: the signed rows that a commit keeps, and that a rollback undoes.
 //!
 //! A [`ChangeLog`] is shared by the spaces and states of a run. While it counts, it knows how much was added and removed, in
 //! which spaces, and which states were set; while it records, it notes every change with what it takes to undo it. A
 //! state that is set again and again is noted once between two marks.
+//!
+//! A change of a space is a [`Delta`]: a row with a count of 1 or -1. The terms of all rows lie one after the other in one
+//! list, so that noting a row allocates nothing but room in that list, and no atom is made of it. Only atoms that are not
+//! rows, those with variables, states or spaces in them, are kept as atoms, which shares them.
 
 use crate::atom::Atom;
-use crate::grounded::SharedState;
+use crate::grounded::{SharedState, StateLog};
+use crate::row::Row;
 use crate::space_handle::SharedSpace;
+use crate::term::{SharedTerms, Term, Terms};
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// How many changes are kept as a sample where they are only counted.
+/// How many rows are kept as a sample where they are only counted.
 pub const SAMPLE_MAX: usize = 16;
 
-/// A change of a space or state.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// What happened.
-    pub kind: ChangeKind,
-    /// Which of the owner's causes it belongs to, see [`ChangeLog::set_cause`].
+/// The class of a change whose class is not asked for.
+pub(crate) const ANY_CLASS: u8 = u8::MAX;
+
+/// A signed row: copies of an atom came to a space or went.
+#[derive(Clone, Copy)]
+pub struct Delta<'a> {
+    /// Where.
+    pub space: &'a SharedSpace,
+    /// The row, in terms of the dictionary of the space.
+    pub row: Row<'a>,
+    /// How many copies came: 1, or -1 if one went.
+    pub count: i64,
+    /// Which of the owner's causes it belongs to; see [`ChangeLog::set_cause`].
     pub cause: u32,
+    /// The dictionary, which is locked: nothing may be interned meanwhile.
+    pub terms: &'a Terms,
+}
+
+impl Delta<'_> {
+    /// The atom of the row, for people.
+    pub fn atom(&self) -> Atom {
+        self.row.atom(self.terms)
+    }
 }
 
 /// What happened to a space or state.
-#[derive(Clone, Debug)]
-pub enum ChangeKind {
-    /// A copy of an atom was added.
-    Added {
-        /// Where.
-        space: SharedSpace,
-        /// The atom.
-        atom: Atom,
-    },
-    /// A copy of an atom was removed.
-    Removed {
-        /// Where.
-        space: SharedSpace,
-        /// The atom as it was stored.
-        atom: Atom,
-        /// Its insertion number.
-        number: u64,
-    },
+#[derive(Clone, Copy)]
+pub enum Change<'a> {
+    /// A row came or went.
+    Row(Delta<'a>),
     /// A state was set.
     Set {
         /// The state.
-        state: SharedState,
-        /// Its content before.
-        before: Atom,
+        state: &'a SharedState,
+        /// Which of the owner's causes it belongs to.
+        cause: u32,
     },
 }
 
 /// How much a [`ChangeLog`] keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeDetail {
     /// Nothing.
+    #[default]
     Nothing,
     /// Counts, a sample, the spaces that changed and the states that were set.
     Counts,
@@ -65,10 +74,17 @@ pub enum ChangeDetail {
 /// What a [`ChangeLog`] has kept.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Every change, in order; where they are only counted, those of states.
-    pub changes: Vec<Change>,
-    /// The first changes, where they are only counted.
-    pub sample: Vec<Change>,
+    /// Every change, in order; where rows are only counted, the first of them and all of states.
+    entries: Vec<NotedChange>,
+    /// How many of the entries are of rows.
+    rows: usize,
+    /// The terms of rows, one row after the other.
+    terms: Vec<Term>,
+    atoms: Vec<Atom>,
+    /// The insertion numbers of what was removed.
+    numbers: Vec<u64>,
+    /// The states that were set, with their content before.
+    states: Vec<(SharedState, Atom)>,
     /// How many copies of atoms were added.
     pub added: u64,
     /// How many were removed.
@@ -77,18 +93,205 @@ pub struct Changes {
     pub spaces: Vec<SharedSpace>,
 }
 
+/// A change; what belongs to it lies in the lists beside.
+#[derive(Clone, Copy, Debug)]
+struct NotedChange {
+    /// Where in its list the row begins, or the atom or state lies.
+    place: usize,
+    cause: u32,
+    /// Where in the list of spaces its space lies.
+    space: u32,
+    kind: NotedKind,
+    /// The number of terms of a row.
+    length: u32,
+    is_removal: bool,
+    /// The class of the change as the space counts it; [`ANY_CLASS`] if it is not known.
+    class: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NotedKind {
+    Expression,
+    Leaf,
+    Open,
+    State,
+}
+
+/// How long the lists of some changes are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lengths {
+    entries: usize,
+    rows: usize,
+    terms: usize,
+    atoms: usize,
+    numbers: usize,
+    states: usize,
+}
+
 impl Changes {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.added == 0 && self.removed == 0 && self.changes.is_empty()
+        self.added == 0 && self.removed == 0 && self.entries.is_empty()
+    }
+
+    /// The states that were set, in order; one may be there twice.
+    pub fn states(&self) -> impl Iterator<Item = &SharedState> {
+        self.states.iter().map(|(state, _)| state)
+    }
+
+    /// Hands out each change, in order. The dictionary of the rows is locked meanwhile.
+    ///
+    /// # Errors
+    /// What `take` fails with, which ends it.
+    pub fn each<E>(&self, mut take: impl FnMut(Change<'_>) -> Result<(), E>) -> Result<(), E> {
+        let mut rest = self.entries.as_slice();
+        while let Some(first) = rest.first() {
+            let Some(dictionary) = self.dictionary(first) else {
+                let (state, cause) = (&self.states[first.place].0, first.cause);
+                take(Change::Set { state, cause })?;
+                rest = &rest[1..];
+                continue;
+            };
+            let terms = dictionary.read().expect("no panic while terms are locked");
+            let mut last = first.space;
+            let ends = |entry: &NotedChange| {
+                let is_known = entry.kind != NotedKind::State && (entry.space == last || self.has(entry, &dictionary));
+                last = if is_known { entry.space } else { last };
+                !is_known
+            };
+            let length = rest.iter().position(ends).unwrap_or(rest.len());
+            let (rows, after) = rest.split_at(length);
+            for entry in rows {
+                let Some(row) = self.row(entry) else { continue };
+                let (space, count) = (&self.spaces[entry.space as usize], if entry.is_removal { -1 } else { 1 });
+                take(Change::Row(Delta { space, row, count, cause: entry.cause, terms: &terms }))?;
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// The dictionary of an entry's row; `None` for a state.
+    fn dictionary(&self, entry: &NotedChange) -> Option<SharedTerms> {
+        let space = (entry.kind != NotedKind::State).then(|| &self.spaces[entry.space as usize]);
+        space.map(SharedSpace::dictionary)
+    }
+
+    /// Whether this is the dictionary of an entry's row.
+    fn has(&self, entry: &NotedChange, dictionary: &SharedTerms) -> bool {
+        self.dictionary(entry).is_some_and(|other| Arc::ptr_eq(&other, dictionary))
+    }
+
+    /// The row of an entry; `None` for a state.
+    fn row(&self, entry: &NotedChange) -> Option<Row<'_>> {
+        let place = entry.place;
+        match entry.kind {
+            NotedKind::Expression => Some(Row::Expression(&self.terms[place..place + entry.length as usize])),
+            NotedKind::Leaf => Some(Row::Leaf(self.terms[place])),
+            NotedKind::Open => Some(Row::Open(&self.atoms[place])),
+            NotedKind::State => None,
+        }
+    }
+
+    fn push_row(&mut self, row: Row<'_>, class: u8, removed: Option<u64>, space: u32, cause: u32) {
+        let (kind, place, length) = match row {
+            Row::Expression(row) => {
+                let place = self.terms.len();
+                self.terms.extend_from_slice(row);
+                (NotedKind::Expression, place, row.len() as u32)
+            }
+            Row::Leaf(term) => {
+                self.terms.push(term);
+                (NotedKind::Leaf, self.terms.len() - 1, 1)
+            }
+            Row::Open(atom) => {
+                self.atoms.push(atom.clone());
+                (NotedKind::Open, self.atoms.len() - 1, 0)
+            }
+        };
+        self.numbers.extend(removed);
+        self.rows += 1;
+        self.entries.push(NotedChange { place, cause, space, kind, length, is_removal: removed.is_some(), class });
+    }
+
+    fn push_state(&mut self, state: SharedState, before: Atom, cause: u32) {
+        let place = self.states.len();
+        self.states.push((state, before));
+        let (kind, class) = (NotedKind::State, ANY_CLASS);
+        self.entries.push(NotedChange { place, cause, space: 0, kind, length: 0, is_removal: false, class });
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths {
+            entries: self.entries.len(),
+            rows: self.rows,
+            terms: self.terms.len(),
+            atoms: self.atoms.len(),
+            numbers: self.numbers.len(),
+            states: self.states.len(),
+        }
+    }
+
+    /// Takes out the changes after these, with a copy of the list of spaces.
+    fn split_off(&mut self, at: Lengths) -> Self {
+        let mut since = Self {
+            entries: self.entries.split_off(at.entries.min(self.entries.len())),
+            rows: self.rows - at.rows.min(self.rows),
+            terms: self.terms.split_off(at.terms.min(self.terms.len())),
+            atoms: self.atoms.split_off(at.atoms.min(self.atoms.len())),
+            numbers: self.numbers.split_off(at.numbers.min(self.numbers.len())),
+            states: self.states.split_off(at.states.min(self.states.len())),
+            added: 0,
+            removed: 0,
+            spaces: self.spaces.clone(),
+        };
+        self.rows -= since.rows;
+        for entry in &mut since.entries {
+            entry.place -= match entry.kind {
+                NotedKind::Expression | NotedKind::Leaf => self.terms.len(),
+                NotedKind::Open => self.atoms.len(),
+                NotedKind::State => self.states.len(),
+            };
+        }
+        since
+    }
+
+    /// Undoes every change, the last one first.
+    fn undo(mut self) {
+        while let Some(entry) = self.entries.pop() {
+            let number = if entry.is_removal { self.numbers.pop() } else { None };
+            let Some(row) = self.row(&entry) else {
+                let (state, before) = self.states.pop().expect("each state that was set has its content before");
+                drop(state.replace(before));
+                continue;
+            };
+            self.spaces[entry.space as usize].undo_row(row, number, entry.class);
+        }
+    }
+
+    /// Adds what of other changes is kept where rows are only counted: the states, and rows as long as the sample has room.
+    fn sample(&mut self, since: &Self) {
+        let mut numbers = since.numbers.iter();
+        for entry in &since.entries {
+            let number = if entry.is_removal { numbers.next().copied() } else { None };
+            match since.row(entry) {
+                Some(row) if self.rows < SAMPLE_MAX => {
+                    self.push_row(row, entry.class, number, entry.space, entry.cause);
+                }
+                Some(_) => {}
+                None => {
+                    let (state, before) = &since.states[entry.place];
+                    self.push_state(state.clone(), before.clone(), entry.cause);
+                }
+            }
+        }
     }
 }
 
 /// A point to which a [`ChangeLog`] can go back.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChangeMark {
-    changes: usize,
-    sample: usize,
+    lengths: Lengths,
     added: u64,
     removed: u64,
 }
@@ -125,7 +328,7 @@ impl ChangeLog {
 
     /// Counts a change.
     pub(crate) fn count(&self) {
-        self.0.stamp.fetch_add(1, Ordering::Relaxed);
+        StateLog::count(&*self.0);
     }
 
     /// How much is kept.
@@ -159,23 +362,18 @@ impl ChangeLog {
     pub fn mark(&self) -> ChangeMark {
         let mut noted = self.noted();
         noted.set.clear();
-        let Changes { changes, sample, .. } = &noted.kept;
         let [added, removed] = self.counts(|count| count.load(Ordering::Relaxed));
-        ChangeMark { changes: changes.len(), sample: sample.len(), added, removed }
+        ChangeMark { lengths: noted.kept.lengths(), added, removed }
     }
 
     /// Takes out what is kept, and begins anew.
     pub fn take(&self) -> Changes {
-        let taken = {
-            let mut noted = self.noted();
-            noted.set.clear();
-            self.0.is_sampled.store(false, Ordering::Relaxed);
-            let [added, removed] = self.counts(|count| count.swap(0, Ordering::Relaxed));
-            Changes { added, removed, ..std::mem::take(&mut noted.kept) }
-        };
-        for space in &taken.spaces {
-            space.note_change(false);
-        }
+        let mut noted = self.noted();
+        noted.set.clear();
+        self.0.is_sampled.store(false, Ordering::Relaxed);
+        let [added, removed] = self.counts(|count| count.swap(0, Ordering::Relaxed));
+        let taken = Changes { added, removed, ..std::mem::take(&mut noted.kept) };
+        taken.spaces.iter().for_each(|space| space.set_noted(None));
         taken
     }
 
@@ -186,24 +384,10 @@ impl ChangeLog {
             noted.set.clear();
             self.0.added.store(mark.added, Ordering::Relaxed);
             self.0.removed.store(mark.removed, Ordering::Relaxed);
-            let kept = &mut noted.kept;
-            kept.sample.truncate(mark.sample);
-            let from = mark.changes.min(kept.changes.len());
-            kept.changes.split_off(from)
+            noted.kept.split_off(mark.lengths)
         };
-        for change in undone.into_iter().rev() {
-            match change.kind {
-                ChangeKind::Added { space, atom } => {
-                    space.write(|space| drop(space.take(&atom)));
-                    space.count_change(&atom);
-                }
-                ChangeKind::Removed { space, atom, number } => {
-                    space.write(|space| space.restore(&atom, number));
-                    space.count_change(&atom);
-                }
-                ChangeKind::Set { state, before } => drop(state.replace(before)),
-            }
-        }
+        // A space is never waited for with the log locked.
+        undone.undo();
     }
 
     /// Forgets the changes since a mark and goes on counting: they are not to be undone any more.
@@ -211,50 +395,33 @@ impl ChangeLog {
         let forgotten = {
             let mut noted = self.noted();
             noted.set.clear();
-            let from = mark.changes.min(noted.kept.changes.len());
-            let since = noted.kept.changes.split_off(from);
-            let (states, atoms): (Vec<Change>, Vec<Change>) =
-                since.into_iter().partition(|change| matches!(change.kind, ChangeKind::Set { .. }));
-            noted.kept.changes.extend(states);
-            let room = SAMPLE_MAX.saturating_sub(noted.kept.sample.len());
-            noted.kept.sample.extend(atoms.iter().take(room).cloned());
-            atoms
+            let since = noted.kept.split_off(mark.lengths);
+            noted.kept.sample(&since);
+            since
         };
         self.0.keeps.store(ChangeDetail::Counts as u8, Ordering::Relaxed);
         drop(forgotten);
     }
 
-    pub(crate) fn note_added(&self, space: &SharedSpace, atom: &Atom) {
-        self.note_added_with(space, || atom.clone());
-    }
-
-    /// The same with an atom that is made when it is needed.
-    pub(crate) fn note_added_with(&self, space: &SharedSpace, atom: impl FnOnce() -> Atom) {
-        self.0.added.fetch_add(1, Ordering::Relaxed);
-        self.note_atom(space, || ChangeKind::Added { space: space.clone(), atom: atom() });
-    }
-
-    pub(crate) fn note_removed(&self, space: &SharedSpace, atom: Atom, number: u64) {
-        self.0.removed.fetch_add(1, Ordering::Relaxed);
-        self.note_atom(space, || ChangeKind::Removed { space: space.clone(), atom, number });
-    }
-
-    fn note_atom(&self, space: &SharedSpace, kind: impl FnOnce() -> ChangeKind) {
-        let is_known = space.note_change(true);
-        if is_known && self.0.is_sampled.load(Ordering::Relaxed) && self.keeps() == ChangeDetail::Counts {
+    /// Notes a row that came, or went and had this insertion number, and of which class the change is. The space may be
+    /// locked; its log never waits for one.
+    pub(crate) fn note_row(&self, space: &SharedSpace, row: Row<'_>, class: u8, removed: Option<u64>) {
+        let count = if removed.is_some() { &self.0.removed } else { &self.0.added };
+        count.fetch_add(1, Ordering::Relaxed);
+        let is_sampled = self.0.is_sampled.load(Ordering::Relaxed) && self.keeps() == ChangeDetail::Counts;
+        if is_sampled && space.noted().is_some() {
             return;
         }
-        // Before the log is locked: to make the atom may lock the space, and who adds many atoms locks the log with the space locked.
-        let kind = kind();
         let mut noted = self.noted();
         let Noted { kept, cause, .. } = &mut *noted;
-        if !is_known {
+        let place = space.noted().unwrap_or_else(|| {
             kept.spaces.push(space.clone());
-        }
-        if self.keeps() == ChangeDetail::Changes {
-            kept.changes.push(Change { kind, cause: *cause });
-        } else if kept.sample.len() < SAMPLE_MAX {
-            kept.sample.push(Change { kind, cause: *cause });
+            let place = kept.spaces.len() as u32 - 1;
+            space.set_noted(Some(place));
+            place
+        });
+        if self.keeps() == ChangeDetail::Changes || kept.rows < SAMPLE_MAX {
+            kept.push_row(row, class, removed, place, *cause);
         } else {
             self.0.is_sampled.store(true, Ordering::Relaxed);
         }
@@ -264,15 +431,31 @@ impl ChangeLog {
         [read(&self.0.added), read(&self.0.removed)]
     }
 
-    pub(crate) fn note_set(&self, state: &SharedState, before: Atom) {
-        let mut noted = self.noted();
-        if noted.set.insert(state.serial()) {
-            let cause = noted.cause;
-            noted.kept.changes.push(Change { kind: ChangeKind::Set { state: state.clone(), before }, cause });
-        }
-    }
-
     fn noted(&self) -> MutexGuard<'_, Noted> {
         self.0.noted.lock().expect("no panic while changes are locked")
+    }
+}
+
+impl StateLog for Shared {
+    fn count(&self) {
+        self.stamp.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn note_set(&self, state: &SharedState, before: Atom) {
+        if self.keeps.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut noted = self.noted.lock().expect("no panic while changes are locked");
+        if noted.set.insert(state.serial()) {
+            let cause = noted.cause;
+            noted.kept.push_state(state.clone(), before, cause);
+        }
+    }
+}
+
+impl SharedState {
+    /// A state whose changes are noted in this log while that records.
+    pub fn watched(serial: u64, value: Atom, type_atom: Atom, log: ChangeLog) -> Self {
+        Self::logged(serial, value, type_atom, Some(log.0))
     }
 }

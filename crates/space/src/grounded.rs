@@ -4,7 +4,6 @@
 //! [`HostValue`]. A state is a cell that programs change, known by its serial number and compared by content.
 
 use crate::atom::{Atom, Solution, free_one};
-use crate::change::ChangeLog;
 use crate::number::Number;
 use crate::space_handle::SharedSpace;
 use std::any::Any;
@@ -132,6 +131,15 @@ impl From<SharedState> for Grounded {
     }
 }
 
+/// Notes the changes of states.
+pub(crate) trait StateLog: Send + Sync {
+    /// Counts a change.
+    fn count(&self);
+
+    /// Notes, if the log records, that a state was set which had this content before.
+    fn note_set(&self, state: &SharedState, before: Atom);
+}
+
 /// A cell whose content programs change. Its type is fixed when it is made.
 #[derive(Clone)]
 pub struct SharedState(Arc<Cell>);
@@ -140,18 +148,18 @@ struct Cell {
     serial: u64,
     type_atom: Atom,
     value: RwLock<Atom>,
-    log: ChangeLog,
+    log: Option<Arc<dyn StateLog>>,
     is_frozen: AtomicBool,
 }
 
 impl SharedState {
     /// A state with this serial number, content and type.
     pub fn new(serial: u64, value: Atom, type_atom: Atom) -> Self {
-        Self::watched(serial, value, type_atom, ChangeLog::default())
+        Self::logged(serial, value, type_atom, None)
     }
 
-    /// A state whose changes are noted in this log while that records.
-    pub fn watched(serial: u64, value: Atom, type_atom: Atom, log: ChangeLog) -> Self {
+    /// A state whose changes are noted here.
+    pub(crate) fn logged(serial: u64, value: Atom, type_atom: Atom, log: Option<Arc<dyn StateLog>>) -> Self {
         Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value), log, is_frozen: AtomicBool::new(false) }))
     }
 
@@ -192,14 +200,16 @@ impl SharedState {
     pub fn set(&self, value: Atom) {
         debug_assert!(!self.is_frozen(), "a frozen state is changed");
         let before = self.replace(value);
-        if self.0.log.is_on() {
-            self.0.log.note_set(self, before);
+        if let Some(log) = &self.0.log {
+            log.note_set(self, before);
         }
     }
 
     /// Replaces its content, unnoted; gives what it was.
     pub fn replace(&self, value: Atom) -> Atom {
-        self.0.log.count();
+        if let Some(log) = &self.0.log {
+            log.count();
+        }
         let mut content = self.0.value.write().expect("no panic while a state is locked");
         std::mem::replace(&mut *content, value)
     }

@@ -6,9 +6,10 @@
 use crate::append::Appender;
 use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
-use crate::change::ChangeLog;
+use crate::change::{ANY_CLASS, ChangeLog};
 use crate::contents::Contents;
 use crate::query::{Queried, ShouldStop, View};
+use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::solve::complete;
 use crate::space::Space;
@@ -109,8 +110,12 @@ impl SharedSpace {
         self.write(Space::keep_hash_of_changes);
     }
 
-    /// A view of the same atoms without the imports, under the name that [`SharedSpace::with_bare_name`] gave it; the space itself,
-    /// if it has no such name.
+    /// The dictionary of its terms.
+    pub fn dictionary(&self) -> SharedTerms {
+        self.read(|space| SharedTerms::clone(space.terms()))
+    }
+
+    /// A view of the same atoms without the imports: the space itself, if it does not belong to a module.
     pub fn without_imports(&self) -> Self {
         let LiveSpace { bare_name, content, log, .. } = self.live();
         let Some(name) = bare_name.get().cloned() else { return self.clone() };
@@ -125,22 +130,27 @@ impl SharedSpace {
     pub fn add(&self, atom: &Atom) {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         let live = self.live();
-        live.content.write(|space| space.add(atom));
-        live.count_classes((live.content.classify)(atom), 1);
-        if live.log.is_on() {
-            live.log.note_added(self, atom);
-        }
+        let class = (live.content.classify)(atom);
+        live.content.write(|space| {
+            space.add(atom);
+            if live.log.is_on() {
+                live.log.note_row(self, space.row_of(atom), class as u8, None);
+            }
+        });
+        live.count_classes(class, 1);
     }
 
     /// Removes one copy of an atom; returns whether there was one.
     pub fn remove(&self, atom: &Atom) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let Some((atom, number)) = self.write(|space| space.take(atom)) else { return false };
-        self.count_change(&atom);
-        if self.live().log.is_on() {
-            self.live().log.note_removed(self, atom, number);
+        let live = self.live();
+        let class = (live.content.classify)(atom);
+        let note = |row: Row<'_>, number| self.note_row(row, class as u8, Some(number));
+        let is_taken = live.content.write(|space| space.take_row(atom, note)).is_some();
+        if is_taken {
+            live.count_classes(class, 1);
         }
-        true
+        is_taken
     }
 
     /// What it and its imports hold now, for reading on any thread while they go on changing. Constant time; it waits
@@ -164,8 +174,8 @@ impl SharedSpace {
     /// A space with another serial number and printed name that holds the same atoms, imports apart; from now on each
     /// changes alone, noted in the same log. Constant time.
     pub fn fork(&self, serial: u64, name: impl Into<String>) -> Self {
-        let terms = self.read(|space| SharedTerms::clone(space.terms()));
-        let fork = Self::counting(serial, name, terms, self.live().log.clone(), self.live().content.classify);
+        let fork =
+            Self::counting(serial, name, self.dictionary(), self.live().log.clone(), self.live().content.classify);
         fork.fill_with(self.fork_content(), std::slice::from_ref(self));
         fork
     }
@@ -196,15 +206,25 @@ impl SharedSpace {
     ///
     /// It counts as one change of each class, since rows are not classified.
     pub fn append<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
+        let done = self.append_uncounted(work);
+        (0..CLASSES).for_each(|class| self.count_class(class));
+        done
+    }
+
+    /// The same for atoms that are all of this class, of which it counts as one change.
+    pub fn append_of_class<T>(&self, class: usize, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
+        let done = self.append_uncounted(work);
+        self.count_class(class);
+        done
+    }
+
+    fn append_uncounted<T>(&self, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let done = self.write(|space| {
+        self.write(|space| {
             let mut appender = space.appender();
             appender.noted = self.live().log.is_on().then_some(self);
             work(&mut appender)
-        });
-        let live = self.live();
-        (0..CLASSES).for_each(|class| live.count_classes(class, 1));
-        done
+        })
     }
 
     /// Adds atoms, as [`SharedSpace::add`] does each; gives how many there were. A snapshot taken meanwhile has some of them.
@@ -221,30 +241,27 @@ impl SharedSpace {
                 appender.first_of_atoms(more, atoms.by_ref().take(SLICE))
             });
         }
-        let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        changed.for_each(|(class, &count)| self.live().count_classes(class, count));
-        counts.iter().sum::<u64>() as usize
+        self.count_all(&counts)
     }
 
     /// Removes one copy of each of these atoms, as [`SharedSpace::remove`] does; gives how many there were. A snapshot taken meanwhile
     /// lacks some of them.
     pub fn remove_many<'a>(&self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
-        let (mut taken, mut asked) = (Vec::new(), SLICE);
+        let (mut counts, mut asked) = ([0_u64; CLASSES], SLICE);
         let mut atoms = atoms.into_iter();
         while asked == SLICE {
             asked = 0;
             let slice = atoms.by_ref().take(SLICE).inspect(|_| asked += 1);
-            self.write(|space| taken.extend(slice.filter_map(|atom| space.take(atom))));
+            self.write(|space| {
+                for atom in slice {
+                    let class = self.class_of(atom);
+                    let note = |row: Row<'_>, number| self.note_row(row, class as u8, Some(number));
+                    counts[class] += u64::from(space.take_row(atom, note).is_some());
+                }
+            });
         }
-        let removed = taken.len();
-        for (atom, number) in taken {
-            self.count_change(&atom);
-            if self.live().log.is_on() {
-                self.live().log.note_removed(self, atom, number);
-            }
-        }
-        removed
+        self.count_all(&counts)
     }
 
     /// Adds facts in one go, as [`SharedSpace::add_many`] does; gives how many there were.
@@ -265,9 +282,24 @@ impl SharedSpace {
         self.read(|space| space.children_after(prefix, source))
     }
 
-    /// Notes in the log that an atom was added, while the space is locked.
-    pub(crate) fn note_appended(&self, atom: impl FnOnce() -> Atom) {
-        self.live().log.note_added_with(self, atom);
+    /// Notes in the log, if that is on, that a row came, or that one went which had this insertion number. The space may be locked.
+    pub(crate) fn note_row(&self, row: Row<'_>, class: u8, removed: Option<u64>) {
+        let log = &self.live().log;
+        if log.is_on() {
+            log.note_row(self, row, class, removed);
+        }
+    }
+
+    /// Undoes that a row came, or that one went which had this insertion number. The change counts as one of its class, or of each
+    /// if the class was not asked for.
+    pub(crate) fn undo_row(&self, row: Row<'_>, removed: Option<u64>, class: u8) {
+        self.write(|space| match removed {
+            Some(number) => space.restore_row(row, number),
+            None => space.take_back(row),
+        });
+        let class = usize::from(class);
+        let classes = if class == usize::from(ANY_CLASS) { 0..CLASSES } else { class..class + 1 };
+        classes.for_each(|class| self.count_class(class));
     }
 
     /// Adds an expression of which `intern` makes the row of terms; says whether it was one. `class` is what its class of
@@ -280,14 +312,17 @@ impl SharedSpace {
     ) -> bool {
         debug_assert!(!self.is_frozen(), "a frozen space is changed");
         let live = self.live();
-        if !live.content.write(|space| space.add_row(row, intern)) {
-            return false;
+        let is_row = live.content.write(|space| {
+            let is_row = space.add_row(row, intern);
+            if is_row && live.log.is_on() {
+                live.log.note_row(self, Row::Expression(row), class as u8, None);
+            }
+            is_row
+        });
+        if is_row {
+            live.count_classes(class, 1);
         }
-        live.count_classes(class, 1);
-        if live.log.is_on() {
-            live.log.note_added_with(self, || self.read(|space| space.expression_of(row)));
-        }
-        true
+        is_row
     }
 
     /// The space itself, locked for reading, if that can be done at once.
@@ -305,15 +340,26 @@ impl SharedSpace {
         self.live().content.write(change)
     }
 
-    /// Counts the adding or removing of an atom.
-    pub(crate) fn count_change(&self, atom: &Atom) {
-        let live = self.live();
-        live.count_classes((live.content.classify)(atom), 1);
+    /// Of which class the adding or removing of an atom is.
+    pub(crate) fn class_of(&self, atom: &Atom) -> usize {
+        (self.live().content.classify)(atom)
+    }
+
+    /// Counts changes by class; gives how many there are.
+    fn count_all(&self, counts: &[u64; CLASSES]) -> usize {
+        let changed = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        changed.for_each(|(class, &count)| self.live().count_classes(class, count));
+        counts.iter().sum::<u64>() as usize
+    }
+
+    fn count_class(&self, class: usize) {
+        self.live().count_classes(class, 1);
     }
 
     /// How often it was changed so far, by class; a changed import counts as the last class.
     pub fn changes(&self) -> [u64; CLASSES] {
-        std::array::from_fn(|class| self.live().content.changes[class].load(Ordering::Relaxed))
+        let changes = &self.live().content.changes;
+        std::array::from_fn(|class| changes[class].load(Ordering::Relaxed))
     }
 
     /// Counts a change of the list of imports.

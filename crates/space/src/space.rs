@@ -5,7 +5,8 @@
 use crate::append::Appender;
 use crate::atom::{Atom, VariableSource};
 use crate::canonical;
-use crate::contents::{Contents, Multiplicity, expression_of};
+use crate::contents::{Contents, Multiplicity};
+use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
@@ -146,7 +147,7 @@ impl Space {
     /// Removes one copy of each of these atoms, as [`Space::remove`] does; gives how many there were.
     pub fn remove_many<'a>(&mut self, atoms: impl IntoIterator<Item = &'a Atom>) -> usize {
         let terms = read(&self.terms);
-        atoms.into_iter().filter(|atom| self.contents.take(atom, &terms).is_some()).count()
+        atoms.into_iter().filter(|atom| self.contents.take_row(atom, &terms, |_, _| ()).is_some()).count()
     }
 
     /// The atoms of both, those of the other one last: copies added up, or each once. Its dictionary is the one of this
@@ -196,9 +197,24 @@ impl Space {
         &self.contents
     }
 
-    /// The expression of a row.
-    pub(crate) fn expression_of(&self, row: &[Term]) -> Atom {
-        expression_of(row, &read(&self.terms))
+    /// The row of the atom that was added last.
+    pub(crate) fn row_of<'a>(&'a self, added: &'a Atom) -> Row<'a> {
+        Row::of(added, &self.row)
+    }
+
+    /// Adds back a row that was taken out, at the place in the order that it had.
+    pub(crate) fn restore_row(&mut self, row: Row<'_>, number: u64) {
+        self.contents.restore_row(row, number, &mut write(&self.terms));
+    }
+
+    /// Removes a copy of a row that was added.
+    pub(crate) fn take_back(&mut self, row: Row<'_>) {
+        self.contents.take_back(row, &read(&self.terms));
+    }
+
+    /// Removes an atom as [`Space::remove`] does, and hands out its row as it was stored, with its insertion number.
+    pub(crate) fn take_row<T>(&mut self, atom: &Atom, give: impl FnOnce(Row<'_>, u64) -> T) -> Option<T> {
+        self.contents.take_row(atom, &read(&self.terms), give)
     }
 
     /// Removes one copy of an atom, or else of the first that is equal in the sense of [`Space::count`]. Returns
@@ -209,7 +225,8 @@ impl Space {
 
     /// Removes an atom as [`Space::remove`] does, and gives it as it was stored, with its insertion number.
     pub fn take(&mut self, atom: &Atom) -> Option<(Atom, u64)> {
-        self.contents.take(atom, &read(&self.terms))
+        let terms = read(&self.terms);
+        self.contents.take_row(atom, &terms, |row, number| (row.atom(&terms), number))
     }
 
     /// How many copies of an atom there are, up to the names of variables; numbers are compared by value and states by

@@ -7,7 +7,7 @@
 use crate::atom::{Atom, free};
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// What a handle knows of the contents of a space.
 pub(crate) trait SpaceContents: Any + Send + Sync {
@@ -24,8 +24,8 @@ struct Held<C: SpaceContents + ?Sized> {
     serial: u64,
     name: String,
     is_frozen: AtomicBool,
-    /// Whether the log knows that it has changed.
-    is_noted: AtomicBool,
+    /// Where its log lists it among the spaces that changed, counted from 1; 0 if it does not.
+    noted: AtomicU32,
     contents: C,
 }
 
@@ -48,8 +48,8 @@ impl ChangeCounter {
 impl SharedSpace {
     /// A handle of these contents, with this serial number and printed name.
     pub(crate) fn of(serial: u64, name: String, contents: impl SpaceContents) -> Self {
-        let (is_frozen, is_noted) = Default::default();
-        Self(Arc::new(Held { serial, name, is_frozen, is_noted, contents }))
+        let (is_frozen, noted) = Default::default();
+        Self(Arc::new(Held { serial, name, is_frozen, noted, contents }))
     }
 
     /// The contents, if they are of this type.
@@ -85,9 +85,14 @@ impl SharedSpace {
         self.0.is_frozen.load(Ordering::Relaxed)
     }
 
-    /// Notes whether its log knows that it has changed; gives whether it did.
-    pub(crate) fn note_change(&self, is_noted: bool) -> bool {
-        self.0.is_noted.swap(is_noted, Ordering::Relaxed)
+    /// Where its log lists it among the spaces that changed.
+    pub(crate) fn noted(&self) -> Option<u32> {
+        self.0.noted.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Says where its log lists it; only the log calls this, while it is locked.
+    pub(crate) fn set_noted(&self, place: Option<u32>) {
+        self.0.noted.store(place.map_or(0, |place| place + 1), Ordering::Relaxed);
     }
 
     /// Moves the atoms that only this handle keeps alive to a list of atoms to be freed.

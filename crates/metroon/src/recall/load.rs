@@ -6,8 +6,11 @@ use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
 use metta::{Event, ModuleId, Program, Runner, SourceId};
-use space::{Atom, SharedSpace, Space, Symbol, canonical};
+use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
+
+/// The serial number of the library's space.
+pub(super) const LIBRARY_SPACE: u64 = 0;
 
 /// The serial number of the program's own space.
 pub(super) const TOP_SPACE: u64 = 1;
@@ -61,6 +64,8 @@ impl Loaded {
 
     fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
         let mut touched = BTreeSet::new();
+        let mut facts = Facts::default();
+        let damaged = |reason: String| committed.damaged(reason);
         committed.each(|record| {
             let is_of_notes = matches!(record, Record::SourceBegun { .. } | Record::SourceEnded { .. });
             if committed.header.is_none() && !is_of_notes {
@@ -75,8 +80,17 @@ impl Loaded {
                 }
                 touched.insert(*space);
             }
-            self.apply_record(record, runner).map_err(|reason| committed.damaged(reason))
+            if !self.is_outline && facts.take(&record) {
+                self.count(&record);
+                return if facts.is_full() { facts.add(runner).map_err(damaged) } else { Ok(()) };
+            }
+            // Facts wait for what changes nothing only.
+            if !matches!(record, Record::Cause { .. }) {
+                facts.add(runner).map_err(damaged)?;
+            }
+            self.apply_record(record, runner).map_err(damaged)
         })?;
+        facts.add(runner).map_err(damaged)?;
         if self.is_outline {
             self.hash.settle(touched);
         } else {
@@ -90,17 +104,24 @@ impl Loaded {
         Ok(())
     }
 
+    /// Counts the copies that a record says came or went.
+    fn count(&mut self, record: &Record<'_>) {
+        if let Record::Count { space, copies, .. } = record {
+            self.is_library_changed |= *space == 0;
+            self.atoms += if *space == TOP_SPACE { *copies } else { 0 };
+        }
+    }
+
     fn apply_record(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
         let event = match record {
             Record::Cause { .. } => return Ok(()),
-            Record::Count { space, copies, atom: record } => {
-                self.is_library_changed |= space == 0;
-                self.atoms += if space == TOP_SPACE { copies } else { 0 };
+            Record::Count { space, copies, atom: ref encoded } => {
+                self.count(&record);
                 if self.is_outline {
                     return Ok(());
                 }
                 let found = runner.program().space(space).ok_or_else(|| format!("there is no space {space}"))?;
-                let atom = decode(runner.program_mut(), &record)?;
+                let atom = decode(runner.program_mut(), encoded)?;
                 for _ in 0..copies.unsigned_abs() {
                     if copies > 0 {
                         found.add(&atom);
@@ -155,6 +176,54 @@ impl Loaded {
         };
         self.others += 1;
         runner.restore(event).map_err(|error| error.to_string())
+    }
+}
+
+/// So many facts are added at once: their bytes are in the cache when their terms are made.
+const FACTS_MAX: usize = 1 << 10;
+
+/// Facts that are added to one space together, by the canonical bytes that their records have.
+#[derive(Default)]
+struct Facts {
+    space: u64,
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+    room: EncodedRoom,
+}
+
+impl Facts {
+    /// Takes the fact that a record adds; gives whether it does, and to this space.
+    fn take(&mut self, record: &Record<'_>) -> bool {
+        let Record::Count { space, copies: 1, atom } = record else { return false };
+        let is_next = self.ends.is_empty() || self.space == *space;
+        let is_taken = is_next && atom.names.is_empty() && Runner::is_fact(atom.bytes);
+        if is_taken {
+            self.space = *space;
+            self.bytes.extend_from_slice(atom.bytes);
+            self.ends.push(self.bytes.len());
+        }
+        is_taken
+    }
+
+    fn is_full(&self) -> bool {
+        self.ends.len() >= FACTS_MAX
+    }
+
+    /// Adds them.
+    fn add(&mut self, runner: &mut Runner) -> Result<(), String> {
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        let found = runner.program().space(self.space);
+        let space = found.ok_or_else(|| format!("there is no space {}", self.space))?;
+        let Self { bytes, ends, room, .. } = self;
+        let mut start = 0;
+        let facts = ends.iter().map(|&end| &bytes[std::mem::replace(&mut start, end)..end]);
+        runner.add_facts(&space, facts, room).map_err(|error| error.to_string())?;
+        bytes.clear();
+        ends.clear();
+        Ok(())
     }
 }
 

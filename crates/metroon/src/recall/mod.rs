@@ -1,8 +1,9 @@
 //! Recall: what a run remembers of itself.
 //!
-//! A [`Recall`] is the memory of a [`Runner`]. It turns each commit into records for a base's journal, keeps the state hash,
-//! and writes commits to a tape or checks them against one.
+//! A [`Recall`] is what is on record of a [`Runner`]: its sources, and where its forms were ended. Its commits go to sinks, which
+//! keep the state hash, write records to a base's journal, and write to a tape or compare with one.
 //!
+//! - `sinks` says who takes a commit, in which order.
 //! - `record` and `tape` say what lies on disk; `base` is a base's journal and `directory` what lies around it.
 //! - `load` makes a run again from its base; `past` answers for earlier commits; `salvage` makes a base of a damaged one.
 //! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
@@ -20,6 +21,7 @@ mod recording;
 mod replaying;
 mod salvage;
 mod secrets;
+mod sinks;
 mod sources;
 mod state_hash;
 mod tape;
@@ -37,45 +39,36 @@ pub use written::{SourceWriter, Unwritten};
 use crate::load::imports as load_formats;
 use crate::program::Program;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
-use load::{Loaded, note_hash, note_space};
+use load::Loaded;
 use metta::{
-    Begun, Cause, CauseKind, Commit, CommitTrigger, ContentHasher, Event, Halted, Known, Memory, MemoryError, ModuleId,
-    NO_HISTORY, Reason, Runner, SourceContent, SourceId, SourceText, World, WorldError,
+    Begun, Cause, CommitSink, CommitTrigger, ContentHasher, Halted, History, Known, ModuleId, RunRecord,
+    RunRecordError, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
-use past::Images;
-use record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
+use past::KeptHistory;
+use record::Record;
 use recording::{RecordingWorld, SharedTape};
 use replaying::{Follower, ReplayingWorld, SharedFollower};
-use sources::{SourceMatch, Sources};
-use space::{Atom, ChangeKind, Changes, Rewrite, SharedSpace, SharedState, Variable, canonical, rewrite};
-use state_hash::StateHash;
+use sinks::{JournalSink, Ledger, ReplayGate, ReplaySink, SharedLedger, StateHashSink, TapeSink, begun_record};
+use sources::SourceMatch;
+use space::{Atom, Rewrite, Variable, rewrite};
 use std::cell::RefCell;
+use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
-use tape::{TapeBase, TapeCommit, TapeFrame, TapeHalted};
+use tape::{TapeBase, TapeFrame, TapeHalted};
 
-/// How many changes of a commit are shown to people when a replay differs.
-const SAMPLE_CHANGES_MAX: usize = 16;
-
-/// How much of a change is shown, in bytes.
-const SAMPLE_BYTES_MAX: usize = 300;
-
-/// The memory of a run.
+/// What is on record of a run.
 pub(crate) struct Recall {
-    hash: StateHash,
-    epoch: u64,
-    sources: Sources,
-    base: Option<KnowledgeBase>,
+    ledger: SharedLedger,
+    base: Option<Rc<KnowledgeBase>>,
+    history: Option<KeptHistory>,
     tape: TapeMode,
-    /// How many commits the run has made, those that changed nothing included.
-    commits: u64,
     /// How many `!` forms came before the one that is being run.
     evaluations: u64,
     /// Sources that have begun since the last commit.
     begun: Vec<SourceId>,
     /// Sources that have ended since the last commit.
     ended: Vec<SourceId>,
-    images: Images,
     /// What failed. What would follow could not be told from what is lost, so nothing does.
     failed: Option<String>,
 }
@@ -120,8 +113,7 @@ impl Remembered {
         };
         let mut runner = Runner::new(world);
         runner.set_formats(load_formats());
-        let recall = Recall::new(base, tape_mode, &mut runner)?;
-        runner.set_memory(Box::new(recall));
+        Recall::follow(base, tape_mode, &mut runner)?;
         Ok(Self { runner, follower: None })
     }
 
@@ -146,8 +138,7 @@ impl Remembered {
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
         let mut runner = Runner::new(Box::new(world));
         runner.set_formats(load_formats());
-        let recall = Recall::new(base, TapeMode::Replays(Rc::clone(&follower)), &mut runner)?;
-        runner.set_memory(Box::new(recall));
+        Recall::follow(base, TapeMode::Replays(Rc::clone(&follower)), &mut runner)?;
         Ok((Self { runner, follower: Some(follower) }, begin.program_to_replay()))
     }
 
@@ -159,8 +150,8 @@ impl Remembered {
 
     /// Ends the run: the tape is complete, or was followed to its end; the base is closed.
     pub(crate) fn finish(mut self) -> Result<(), RecallError> {
-        let Some(mut memory) = self.runner.take_memory() else { return Ok(()) };
-        memory.close().map_err(RecallError::from_memory)
+        let Some(mut record) = self.runner.take_record() else { return Ok(()) };
+        record.close().map_err(RecallError::of)
     }
 }
 
@@ -186,18 +177,18 @@ impl std::fmt::Display for RecallError {
     }
 }
 
-impl std::error::Error for RecallError {}
+impl Error for RecallError {}
 
 impl RecallError {
-    /// The error of a [`Recall`] as a memory gives it.
-    fn from_memory(error: MemoryError) -> Self {
+    /// The error of a [`Recall`] as a record gives it.
+    fn of(error: RunRecordError) -> Self {
         match error.downcast::<KnowledgeBaseError>() {
             Ok(base) => Self::KnowledgeBase(*base),
             Err(error) => match error.downcast::<TapeError>() {
                 Ok(tape) => Self::Tape(*tape),
                 Err(error) => match error.downcast::<ReplayEnd>() {
                     Ok(end) => Self::Replay(*end),
-                    Err(error) => unreachable!("a memory of another kind fails: {error}"),
+                    Err(error) => unreachable!("a record of another kind fails: {error}"),
                 },
             },
         }
@@ -248,24 +239,42 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<KnowledgeBase, 
     Ok(KnowledgeBase::on_disk(disk, &image.directory)?)
 }
 
+/// The error of a kind that another one is, or is caused by.
+pub fn find_error<'a, T: Error + 'static>(error: &'a (dyn Error + Send + Sync + 'static)) -> Option<&'a T> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
+}
+
 impl Recall {
-    fn new(base: Option<KnowledgeBase>, tape: TapeMode, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
+    /// Puts a run on record that goes on where its base ended.
+    fn follow(base: Option<KnowledgeBase>, tape: TapeMode, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
         runner.keep_hashes();
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
         let Loaded { hash, epoch, sources, is_library_changed, .. } = loaded;
-        let (ended, images) = (Vec::new(), Images::new(is_library_changed));
-        let begun = Vec::new();
-        Ok(Self { hash, epoch, sources, base, tape, commits: 0, evaluations: 0, begun, ended, images, failed: None })
+        let ledger = Rc::new(RefCell::new(Ledger { hash, epoch, commits: 0, sources, is_library_changed }));
+        let base = base.map(Rc::new);
+        let sinks = sinks_of(&ledger, base.as_ref(), &tape);
+        let history = base.as_ref().map(|base| KeptHistory::new(Rc::clone(base), Rc::clone(&ledger)));
+        let (begun, ended) = (Vec::new(), Vec::new());
+        let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, failed: None };
+        runner.set_record(Box::new(recall), sinks);
+        Ok(())
     }
 
     /// Whether nothing has failed.
-    fn check(&self) -> Result<(), MemoryError> {
+    fn check(&self) -> Result<(), RunRecordError> {
         let refused = |reason| format!("nothing more is kept, since this failed before: {reason}").into();
         self.failed.as_ref().map_or(Ok(()), |reason| Err(refused(reason)))
     }
 
     /// Remembers that something failed. A replay that has ended knows so itself.
-    fn noting_failure<T>(&mut self, outcome: Result<T, MemoryError>) -> Result<T, MemoryError> {
+    fn noting_failure<T>(&mut self, outcome: Result<T, RunRecordError>) -> Result<T, RunRecordError> {
         if let Err(error) = &outcome
             && !matches!(self.tape, TapeMode::Replays(_))
         {
@@ -279,12 +288,12 @@ impl Recall {
         program: &mut metta::Program,
         world: &mut dyn World,
         source: &SourceText<'_>,
-    ) -> Result<Begun, MemoryError> {
+    ) -> Result<Begun, RunRecordError> {
         if let TapeMode::Replays(follower) = &self.tape {
             follower.borrow_mut().check()?;
         }
         let Some(base) = &self.base else {
-            let id = self.sources.begin(source, None, [0; 32], SourceMatch::New);
+            let id = self.ledger.borrow_mut().sources.begin(source, None, [0; 32], SourceMatch::New);
             self.begun.push(id);
             return Ok(Begun { id, known: Known::New });
         };
@@ -293,7 +302,8 @@ impl Recall {
             SourceContent::Rows(content) => content,
         };
         let file = source.file.map(|file| base.name_of(file));
-        let found = match self.sources.find(source.module, file.as_deref(), &content) {
+        let found = self.ledger.borrow().sources.find(source.module, file.as_deref(), &content);
+        let found = match found {
             // While the other file is there, this one is a copy of it, and states what it states once more.
             SourceMatch::Moved(id) if self.is_there(base, world, id)? => SourceMatch::New,
             found => found,
@@ -302,126 +312,27 @@ impl Recall {
             SourceMatch::New => Known::New,
             SourceMatch::Unchanged(_) | SourceMatch::Moved(_) => Known::Unchanged,
             SourceMatch::Changed(id) => {
-                let number = self.sources.get(id).and_then(|source| source.number);
+                let number = self.ledger.borrow().sources.get(id).and_then(|source| source.number);
                 Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, program, number))?)
             }
         };
-        let id = self.sources.begin(source, file, content, found);
+        let id = self.ledger.borrow_mut().sources.begin(source, file, content, found);
         self.begun.push(id);
         Ok(Begun { id, known })
-    }
-
-    fn keep_commit(&mut self, commit: &Commit, trigger: CommitTrigger, current: Cause) -> Result<(), MemoryError> {
-        let is_empty = commit.is_empty();
-        // Where nothing is asked and nothing has happened, there is nothing to remember.
-        if !is_empty || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked) {
-            if let TapeMode::Replays(follower) = &self.tape {
-                let (origin, line, column) = self.place(current);
-                let mut follower = follower.borrow_mut();
-                follower.set_place(format!("{origin}:{line}:{column}"));
-                follower.check()?;
-            }
-            self.commits += 1;
-            let (digest, writer) = self.digest(commit, current);
-            if !is_empty {
-                self.epoch += 1;
-                self.keep(commit, writer)?;
-            }
-            self.tell_tape(digest, current)?;
-        }
-        self.begun.clear();
-        if matches!(trigger, CommitTrigger::EndOfSource | CommitTrigger::Answer) {
-            self.note_ended()?;
-        }
-        Ok(())
-    }
-
-    /// Counts a commit in the state hash and, if there is a base, writes its records.
-    fn digest(&mut self, commit: &Commit, current: Cause) -> (Digest, CommitWriter) {
-        let mut digest = Digest { keeps_sample: !matches!(self.tape, TapeMode::None), ..Digest::default() };
-        let mut sink = RecordSink {
-            hash: &mut self.hash,
-            writer: self.base.as_ref().map(|_| CommitWriter::default()),
-            scratch: Vec::new(),
-        };
-        if !commit.is_empty() {
-            let causes = commit.causes.iter().map(|cause| cause.source);
-            note_sources(&mut self.sources, causes, &mut sink);
-        }
-        // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
-        if !commit.events.is_empty() && sink.writer.is_some() {
-            push_cause(&mut self.sources, &current, &mut sink);
-        }
-        for event in &commit.events {
-            digest.others += 1;
-            digest.show(|| describe(event));
-            push_event(event, &mut self.sources, &mut sink);
-        }
-        let mut cause = None;
-        let mut set: Vec<&SharedState> = Vec::new();
-        let Changes { changes, sample, added, removed, spaces } = &commit.changes;
-        (digest.added, digest.removed) = (*added, *removed);
-        let shown = if sample.is_empty() { changes } else { sample };
-        for change in shown.iter().take(SAMPLE_CHANGES_MAX) {
-            match &change.kind {
-                ChangeKind::Added { atom, .. } => digest.show(|| format!("+ {atom}")),
-                ChangeKind::Removed { atom, .. } => digest.show(|| format!("- {atom}")),
-                ChangeKind::Set { .. } => {}
-            }
-        }
-        let is_library_changed = spaces.iter().any(|space| space.serial() == 0);
-        for change in changes {
-            if cause != Some(change.cause) && sink.writer.is_some() {
-                cause = Some(change.cause);
-                if let Some(found) = commit.causes.get(change.cause as usize) {
-                    push_cause(&mut self.sources, found, &mut sink);
-                }
-            }
-            match &change.kind {
-                ChangeKind::Added { space, atom } => push_count(space, 1, atom, &mut sink),
-                ChangeKind::Removed { space, atom, .. } => push_count(space, -1, atom, &mut sink),
-                ChangeKind::Set { state, .. } => set.push(state),
-            }
-        }
-        spaces.iter().for_each(|space| note_space(space, sink.hash));
-        // A state that was set between two marks may be noted twice; its content is the same.
-        set.sort_by_key(|state| state.serial());
-        set.dedup_by_key(|state| state.serial());
-        for state in set {
-            digest.others += 1;
-            let value = state.value();
-            digest.show(|| format!("state {} = {value}", state.serial()));
-            named(&value, |value| sink.push(&Record::State { state: state.serial(), value }));
-        }
-        let writer = sink.writer.unwrap_or_default();
-        if is_library_changed {
-            self.images.note_library_change();
-        }
-        (digest, writer)
-    }
-
-    fn keep(&mut self, commit: &Commit, writer: CommitWriter) -> Result<(), MemoryError> {
-        let Some(base) = &self.base else { return Ok(()) };
-        let tape_frame = match &self.tape {
-            TapeMode::Records(tape) => tape.borrow_mut().as_mut().map(Tape::frames).transpose()?,
-            _ => None,
-        };
-        let hash = self.hash.value().to_le_bytes();
-        let header = CommitHeader { epoch: self.epoch, hash, parts: 0, variables: commit.variables, tape_frame };
-        Ok(base.append(writer.finish(header))?)
     }
 
     /// Notes the sources that have ended and are not recorded as such.
     fn note_ended(&mut self) -> Result<(), KnowledgeBaseError> {
         let Some(base) = &self.base else { return Ok(()) };
+        let sources = &mut self.ledger.borrow_mut().sources;
         for id in std::mem::take(&mut self.ended) {
-            let Some(source) = self.sources.get(id) else { continue };
+            let Some(source) = sources.get(id) else { continue };
             let is_worth_it = source.is_recorded || source.is_edited;
             if source.is_complete || source.file.is_none() || !is_worth_it {
                 continue;
             }
-            let number = self.sources.number(id);
-            let Some(source) = self.sources.get_mut(id) else { continue };
+            let number = sources.number(id);
+            let Some(source) = sources.get_mut(id) else { continue };
             source.is_complete = true;
             let begun = (!source.is_recorded).then(|| begun_record(number, source));
             let records: Vec<Record<'_>> = begun.into_iter().chain([Record::SourceEnded { source: number }]).collect();
@@ -433,43 +344,35 @@ impl Recall {
 
     /// Whether the file of a source is where it was.
     fn is_there(&self, base: &KnowledgeBase, world: &mut dyn World, source: SourceId) -> Result<bool, WorldError> {
-        let file = self.sources.get(source).and_then(|known| known.file.as_deref());
+        let ledger = self.ledger.borrow();
+        let file = ledger.sources.get(source).and_then(|known| known.file.as_deref());
         file.map_or(Ok(false), |file| world.has_source(&metta::clean_path(base.directory(), file)))
     }
+}
 
-    fn place(&self, cause: Cause) -> (String, u32, u32) {
-        let (line, column) = self.sources.position(cause.source, cause.offset);
-        (self.sources.origin(cause.source).to_owned(), line, column)
+/// The sinks of a run, in the order in which they take commits.
+fn sinks_of(ledger: &SharedLedger, base: Option<&Rc<KnowledgeBase>>, tape: &TapeMode) -> Vec<Box<dyn CommitSink>> {
+    let mut sinks: Vec<Box<dyn CommitSink>> = Vec::new();
+    let ledger = || Rc::clone(ledger);
+    if let TapeMode::Replays(follower) = tape {
+        sinks.push(Box::new(ReplayGate { ledger: ledger(), follower: Rc::clone(follower) }));
     }
-
-    fn tell_tape(&mut self, digest: Digest, current: Cause) -> Result<(), MemoryError> {
-        if matches!(self.tape, TapeMode::None) {
-            return Ok(());
-        }
-        let (origin, line, column) = self.place(current);
-        let commit = TapeCommit {
-            number: self.commits,
-            epoch: self.epoch,
-            hash: self.hash.value().to_le_bytes(),
-            origin,
-            line,
-            column,
-            added: digest.added,
-            removed: digest.removed,
-            others: digest.others,
-            sample: digest.sample,
+    sinks.push(Box::new(StateHashSink { ledger: ledger() }));
+    if let Some(base) = base {
+        let tape = match tape {
+            TapeMode::Records(tape) => Some(Rc::clone(tape)),
+            _ => None,
         };
-        match &self.tape {
-            TapeMode::None => {}
-            TapeMode::Records(tape) => {
-                if let Some(tape) = &mut *tape.borrow_mut() {
-                    tape.commit(&commit)?;
-                }
-            }
-            TapeMode::Replays(follower) => follower.borrow_mut().commit(&commit)?,
-        }
-        Ok(())
+        sinks.push(Box::new(JournalSink { ledger: ledger(), base: Rc::clone(base), tape }));
     }
+    match tape {
+        TapeMode::None => {}
+        TapeMode::Records(tape) => sinks.push(Box::new(TapeSink { ledger: ledger(), tape: Rc::clone(tape) })),
+        TapeMode::Replays(follower) => {
+            sinks.push(Box::new(ReplaySink { ledger: ledger(), follower: Rc::clone(follower) }));
+        }
+    }
+    sinks
 }
 
 /// BLAKE3 of what is read piece by piece.
@@ -482,65 +385,6 @@ impl ContentHasher for Hasher {
 
     fn finish(&self) -> [u8; 32] {
         *self.0.finalize().as_bytes()
-    }
-}
-
-/// What a commit is for those who compare it.
-#[derive(Default)]
-struct Digest {
-    added: u64,
-    removed: u64,
-    others: u64,
-    sample: Vec<String>,
-    keeps_sample: bool,
-}
-
-impl Digest {
-    fn show(&mut self, text: impl FnOnce() -> String) {
-        if self.keeps_sample && self.sample.len() < SAMPLE_CHANGES_MAX {
-            let mut text = text();
-            if text.len() > SAMPLE_BYTES_MAX {
-                text.truncate(text.floor_char_boundary(SAMPLE_BYTES_MAX));
-                text.push('…');
-            }
-            self.sample.push(text);
-        }
-    }
-}
-
-/// An event, for people.
-fn describe(event: &Event) -> String {
-    match event {
-        Event::SpaceMade { serial } => format!("space {serial} made"),
-        Event::StateMade { serial, value, .. } => format!("state {serial} made = {value}"),
-        Event::ModuleMade { path, .. } => format!("module {path} made"),
-        Event::ModuleNamed { path, .. } => format!("module named {path}"),
-        Event::ModuleForgotten { module } => format!("module {} forgotten", module.number()),
-        Event::Imported { into, from } => format!("module {} imports module {}", into.number(), from.number()),
-        Event::WordsImported { into, from } => {
-            format!("module {} knows the words of module {}", into.number(), from.number())
-        }
-        Event::Bound { token, atom, .. } => format!("{token} means {atom}"),
-        Event::Set { key, value } => format!("setting {key} = {value}"),
-        Event::Unstated { atom, .. } => format!("no longer stated: {atom}"),
-        Event::GeneratorSet { number, generator } => format!("random generator {number} = {generator:?}"),
-        event => format!("{event:?}"),
-    }
-}
-
-/// Where the records of a commit go: all to the state hash, and to the journal of a base.
-struct RecordSink<'a> {
-    hash: &'a mut StateHash,
-    writer: Option<CommitWriter>,
-    scratch: Vec<u8>,
-}
-
-impl RecordSink<'_> {
-    fn push(&mut self, record: &Record<'_>) {
-        note_hash(record, self.hash);
-        if let Some(writer) = &mut self.writer {
-            writer.push(record);
-        }
     }
 }
 
@@ -560,102 +404,13 @@ fn plain(atom: &Atom) -> Atom {
     named.unwrap_or_else(|| atom.clone())
 }
 
-/// Hands out an atom as records have it.
-fn named<T>(atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
-    named_in(&mut Vec::with_capacity(64), atom, take)
-}
-
-/// Hands out an atom as records have it, its bytes in place of what was there.
-fn named_in<T>(bytes: &mut Vec<u8>, atom: &Atom, take: impl FnOnce(AtomRecord<'_>) -> T) -> T {
-    bytes.clear();
-    let mut names: Vec<&str> = Vec::new();
-    canonical::encode_naming(atom, bytes, |variable: &Variable| names.push(variable.name().as_str()));
-    take(AtomRecord { bytes, names })
-}
-
-fn push_count(space: &SharedSpace, copies: i64, atom: &Atom, sink: &mut RecordSink<'_>) {
-    // The one record that a commit may hold millions of: its bytes are written to one place again and again.
-    let mut bytes = std::mem::take(&mut sink.scratch);
-    named_in(&mut bytes, atom, |atom| sink.push(&Record::Count { space: space.serial(), copies, atom }));
-    sink.scratch = bytes;
-}
-
-fn push_cause(sources: &mut Sources, cause: &Cause, sink: &mut RecordSink<'_>) {
-    let (line, column) = sources.position(cause.source, cause.offset);
-    let kind = match cause.kind {
-        CauseKind::Statement => CauseRecord::Statement,
-        CauseKind::Evaluation => CauseRecord::Evaluation,
-        CauseKind::Retraction => CauseRecord::Retraction,
-    };
-    sink.push(&Record::Cause { source: sources.number(cause.source), kind, line, column });
-}
-
-/// Says of the sources that cause something that they have begun, if the base does not know.
-fn note_sources(sources: &mut Sources, causes: impl Iterator<Item = SourceId>, sink: &mut RecordSink<'_>) {
-    let mut last = None;
-    for id in causes {
-        if last == Some(id) {
-            continue;
-        }
-        last = Some(id);
-        if sources.get(id).is_none_or(|source| source.is_recorded) {
-            continue;
-        }
-        let number = sources.number(id);
-        if let Some(source) = sources.get_mut(id) {
-            source.is_recorded = true;
-            sink.push(&begun_record(number, source));
-        }
-    }
-}
-
-fn begun_record(number: u32, source: &sources::KnownSource) -> Record<'_> {
-    Record::SourceBegun {
-        source: number,
-        module: source.module.number(),
-        origin: &source.origin,
-        file: source.file.as_deref(),
-        content: source.content,
-    }
-}
-
-fn push_event(event: &Event, sources: &mut Sources, sink: &mut RecordSink<'_>) {
-    match event {
-        Event::SpaceMade { serial } => sink.push(&Record::SpaceMade { serial: *serial }),
-        Event::StateMade { serial, value, type_atom } => named(value, |value| {
-            named(type_atom, |type_atom| sink.push(&Record::StateMade { serial: *serial, value, type_atom }));
-        }),
-        Event::ModuleMade { serial, path, directory, file } => {
-            sink.push(&Record::ModuleMade { serial: *serial, path, directory, file: file.as_deref() });
-        }
-        Event::ModuleNamed { path, module } => sink.push(&Record::ModuleNamed { path, module: module.number() }),
-        Event::ModuleForgotten { module } => sink.push(&Record::ModuleForgotten { module: module.number() }),
-        Event::Imported { into, from } => sink.push(&Record::Imported { into: into.number(), from: from.number() }),
-        Event::Bound { module, token, is_pattern, atom } => named(atom, |atom| {
-            sink.push(&Record::Bound { module: module.number(), token, is_pattern: *is_pattern, atom });
-        }),
-        Event::Set { key, value } => named(value, |value| sink.push(&Record::Setting { key, value })),
-        Event::Unstated { source, atom } => {
-            let source = sources.number(*source);
-            named(atom, |atom| sink.push(&Record::Unstated { source, atom }));
-        }
-        Event::WordsImported { into, from } => {
-            sink.push(&Record::WordsImported { into: into.number(), from: from.number() });
-        }
-        Event::GeneratorSet { number, generator } => {
-            sink.push(&Record::GeneratorSet { number: *number, generator: *generator });
-        }
-        event => unreachable!("an event without a record: {event:?}"),
-    }
-}
-
-impl Memory for Recall {
+impl RunRecord for Recall {
     fn begin_source(
         &mut self,
         program: &mut metta::Program,
         world: &mut dyn World,
         source: &SourceText<'_>,
-    ) -> Result<Begun, MemoryError> {
+    ) -> Result<Begun, RunRecordError> {
         self.check()?;
         let begun = self.begin(program, world, source);
         self.noting_failure(begun)
@@ -667,7 +422,7 @@ impl Memory for Recall {
 
     fn is_source_of(&self, module: ModuleId, file: &str) -> bool {
         let Some(base) = &self.base else { return true };
-        self.sources.has_file(module, &base.name_of(file))
+        self.ledger.borrow().sources.has_file(module, &base.name_of(file))
     }
 
     fn sources_begun(&self) -> usize {
@@ -677,7 +432,7 @@ impl Memory for Recall {
     fn undo_sources(&mut self, kept: usize) {
         for id in self.begun.split_off(kept.min(self.begun.len())) {
             self.ended.retain(|ended| *ended != id);
-            self.sources.forget(id);
+            self.ledger.borrow_mut().sources.forget(id);
         }
     }
 
@@ -685,11 +440,11 @@ impl Memory for Recall {
         self.ended.push(source);
     }
 
-    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, MemoryError> {
+    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, RunRecordError> {
         self.check()?;
         self.evaluations = evaluations;
         let TapeMode::Replays(follower) = &self.tape else { return Ok(None) };
-        let (origin, line, column) = self.place(form);
+        let (origin, line, column) = self.ledger.borrow().place(form);
         let mut follower = follower.borrow_mut();
         follower.check()?;
         follower.set_place(format!("{origin}:{line}:{column}"));
@@ -697,13 +452,16 @@ impl Memory for Recall {
         Ok(here.map(TapeHalted::halted))
     }
 
-    fn commit(&mut self, commit: Commit, trigger: CommitTrigger, current: Cause) -> Result<(), MemoryError> {
-        self.check()?;
-        let kept = self.keep_commit(&commit, trigger, current);
-        self.noting_failure(kept)
+    fn committed(&mut self, trigger: CommitTrigger) -> Result<(), RunRecordError> {
+        self.begun.clear();
+        if matches!(trigger, CommitTrigger::EndOfSource | CommitTrigger::Answer) {
+            let noted = self.note_ended().map_err(RunRecordError::from);
+            return self.noting_failure(noted);
+        }
+        Ok(())
     }
 
-    fn halt(&mut self, halted: Halted) -> Result<(), MemoryError> {
+    fn halt(&mut self, halted: Halted) -> Result<(), RunRecordError> {
         let here = TapeHalted::new(self.evaluations, halted);
         match &self.tape {
             TapeMode::None => {}
@@ -724,22 +482,27 @@ impl Memory for Recall {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), MemoryError> {
-        let closed = self.base.take().map_or(Ok(()), KnowledgeBase::close);
+    fn close(&mut self) -> Result<(), RunRecordError> {
+        // The history and the sinks, which are gone, had it too.
+        self.history = None;
+        let base = self.base.take().and_then(Rc::into_inner);
+        let closed = base.map_or(Ok(()), KnowledgeBase::close);
         let finished = match &self.tape {
             TapeMode::None => Ok(()),
-            TapeMode::Records(tape) => tape.borrow_mut().take().map_or(Ok(()), Tape::finish).map_err(MemoryError::from),
+            TapeMode::Records(tape) => {
+                tape.borrow_mut().take().map_or(Ok(()), Tape::finish).map_err(RunRecordError::from)
+            }
             TapeMode::Replays(follower) => {
                 let mut follower = follower.borrow_mut();
                 match follower.check() {
-                    Ok(()) => follower.finish().map_err(MemoryError::from),
+                    Ok(()) => follower.finish().map_err(RunRecordError::from),
                     // It went as far as it was to go, or could.
                     Err(ReplayEnd::Reached(_) | ReplayEnd::TapeEnds(_)) => Ok(()),
                     Err(end) => Err(end.into()),
                 }
             }
         };
-        finished.and(closed.map_err(MemoryError::from))
+        finished.and(closed.map_err(RunRecordError::from))
     }
 
     fn is_durable(&self) -> bool {
@@ -747,34 +510,14 @@ impl Memory for Recall {
     }
 
     fn commits(&self) -> u64 {
-        self.commits
+        self.ledger.borrow().commits
     }
 
     fn epoch(&self) -> Option<u64> {
-        self.base.as_ref().map(|_| self.epoch)
+        self.base.as_ref().map(|_| self.ledger.borrow().epoch)
     }
 
-    fn as_of(
-        &mut self,
-        program: &mut metta::Program,
-        space: &SharedSpace,
-        epoch: u64,
-    ) -> Result<SharedSpace, MemoryError> {
-        let base = self.base.as_ref().ok_or(NO_HISTORY)?;
-        if epoch > self.epoch {
-            return Err(KnowledgeBaseError::NoEpoch { epoch, last: self.epoch }.into());
-        }
-        let found = self.images.space(base, program, space, epoch)?;
-        found.ok_or_else(|| format!("{} did not exist after commit {epoch}", space.name()).into())
-    }
-
-    fn why(
-        &mut self,
-        program: &mut metta::Program,
-        space: &SharedSpace,
-        pattern: &Atom,
-    ) -> Result<Vec<Reason>, MemoryError> {
-        let base = self.base.as_ref().ok_or(NO_HISTORY)?;
-        Ok(past::reasons(base, program, space, pattern, self.epoch)?)
+    fn history(&mut self) -> Option<&mut dyn History> {
+        self.history.as_mut().map(|history| history as &mut dyn History)
     }
 }

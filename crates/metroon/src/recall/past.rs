@@ -2,12 +2,14 @@
 
 use super::knowledge_base::{Committed, KnowledgeBase};
 use super::knowledge_base_error::KnowledgeBaseError;
-use super::load::decode;
+use super::load::{LIBRARY_SPACE, TOP_SPACE, decode};
 use super::record::{AtomRecord, CauseRecord, Record};
-use metta::{Program, Reason};
+use super::sinks::SharedLedger;
+use metta::{History, Program, Reason, RunRecordError};
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace, SharedState, Symbol, canonical};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// How many images of the past are kept, the latest used.
 const IMAGES_MAX: usize = 8;
@@ -20,12 +22,50 @@ struct Image {
 
 /// Images of the past that were asked for.
 #[derive(Default)]
-pub(super) struct Images {
+struct Images {
     images: Vec<Image>,
     /// How many frozen spaces and states were made: they have serial numbers of their own.
     made: u64,
     /// Whether a program has changed the library.
     is_library_changed: bool,
+}
+
+/// The history of a run that is kept in a base.
+pub(super) struct KeptHistory {
+    base: Rc<KnowledgeBase>,
+    ledger: SharedLedger,
+    images: Images,
+}
+
+impl KeptHistory {
+    pub(super) fn new(base: Rc<KnowledgeBase>, ledger: SharedLedger) -> Self {
+        let images = Images::new(ledger.borrow().is_library_changed);
+        Self { base, ledger, images }
+    }
+}
+
+impl History for KeptHistory {
+    fn as_of(&mut self, program: &mut Program, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, RunRecordError> {
+        let (last, is_library_changed) = (self.ledger.borrow().epoch, self.ledger.borrow().is_library_changed);
+        if is_library_changed {
+            self.images.note_library_change();
+        }
+        if epoch > last {
+            return Err(KnowledgeBaseError::NoEpoch { epoch, last }.into());
+        }
+        let found = self.images.space(&self.base, program, space, epoch)?;
+        found.ok_or_else(|| format!("{} did not exist after commit {epoch}", space.name()).into())
+    }
+
+    fn why(
+        &mut self,
+        program: &mut Program,
+        space: &SharedSpace,
+        pattern: &Atom,
+    ) -> Result<Vec<Reason>, RunRecordError> {
+        let last = self.ledger.borrow().epoch;
+        Ok(reasons(&self.base, program, space, pattern, last)?)
+    }
 }
 
 impl Drop for Images {
@@ -43,19 +83,19 @@ impl Image {
 
 impl Images {
     /// No images yet.
-    pub(super) fn new(is_library_changed: bool) -> Self {
+    fn new(is_library_changed: bool) -> Self {
         Self { images: Vec::new(), made: 0, is_library_changed }
     }
 
     /// A program has changed the library: images that show the live one are no longer right.
-    pub(super) fn note_library_change(&mut self) {
+    fn note_library_change(&mut self) {
         if !std::mem::replace(&mut self.is_library_changed, true) {
             self.images.clear();
         }
     }
 
     /// A space as it was after a commit.
-    pub(super) fn space(
+    fn space(
         &mut self,
         base: &KnowledgeBase,
         program: &mut Program,
@@ -83,10 +123,10 @@ impl Images {
             imports: Vec::new(),
         };
         // The program's own space is there from the beginning, and imports the library.
-        for serial in 0..=1 {
+        for serial in [LIBRARY_SPACE, TOP_SPACE] {
             self.add_space(&mut past, program, serial);
         }
-        past.imports.push((1, 0));
+        past.imports.push((TOP_SPACE, LIBRARY_SPACE));
         if self.is_library_changed {
             self.copy_library(&mut past, program);
         }
@@ -103,7 +143,7 @@ impl Images {
                 into.import(from);
             }
         }
-        let is_past = |space: &&SharedSpace| program.space(0).is_none_or(|library| !library.is_same(space));
+        let is_past = |space: &&SharedSpace| program.space(LIBRARY_SPACE).is_none_or(|library| !library.is_same(space));
         past.image.spaces.values().filter(is_past).for_each(SharedSpace::freeze);
         past.states.iter().for_each(SharedState::freeze);
         Ok(past.image)
@@ -112,7 +152,7 @@ impl Images {
     fn add_space(&mut self, past: &mut ImageBuilder, program: &Program, serial: u64) {
         let Some(live) = program.space(serial) else { return };
         // The library hardly ever changes, and nothing of it is added here then.
-        let space = if serial == 0 {
+        let space = if serial == LIBRARY_SPACE {
             live
         } else {
             let name = format!("as-of-{}({})", past.image.epoch, live.name());
@@ -123,14 +163,14 @@ impl Images {
 
     /// Puts a copy of the library, as it is in a new run, in the place of the live one, which is not to be changed.
     fn copy_library(&mut self, past: &mut ImageBuilder, program: &mut Program) {
-        let Some(live) = program.space(0) else { return };
+        let Some(live) = program.space(LIBRARY_SPACE) else { return };
         let name = format!("as-of-{}({})", past.image.epoch, live.name());
         let copy = SharedSpace::new(self.next_serial(), name, program.terms());
         let fresh = Program::new();
-        if let Some(library) = fresh.space(0) {
+        if let Some(library) = fresh.space(LIBRARY_SPACE) {
             library.atoms(program.variables()).iter().for_each(|atom| copy.add(atom));
         }
-        past.image.spaces.insert(0, copy);
+        past.image.spaces.insert(LIBRARY_SPACE, copy);
     }
 
     fn next_serial(&mut self) -> u64 {

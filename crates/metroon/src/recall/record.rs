@@ -6,6 +6,7 @@
 
 use metta::Generator;
 use serde::{Deserialize, Serialize};
+use space::Delta;
 use std::fmt;
 
 /// The version of the frames of bases that this crate writes. It reads all versions up to it.
@@ -273,23 +274,57 @@ impl<'a> Records<'a> {
     }
 }
 
+/// The number of [`Record::Count`] among the kinds of records.
+const COUNT: u8 = 1;
+
 /// Writes the frames of one commit.
-#[derive(Default)]
 pub(crate) struct CommitWriter {
     parts: Vec<Vec<u8>>,
-    records: Vec<u8>,
+    /// The part at hand: its kind and its records.
+    part: Vec<u8>,
+    /// The bytes of the row at hand.
+    row: Vec<u8>,
+}
+
+impl Default for CommitWriter {
+    fn default() -> Self {
+        Self { parts: Vec::new(), part: vec![kind::PART], row: Vec::new() }
+    }
 }
 
 impl CommitWriter {
     pub(crate) fn push(&mut self, record: &Record<'_>) {
-        let before = self.records.len();
-        let records = std::mem::take(&mut self.records);
-        self.records = postcard::to_extend(record, records).expect("a vector takes every record");
-        if self.records.len() > PART_BYTES && before > 0 {
-            let rest = self.records.split_off(before);
-            let mut part = vec![kind::PART];
-            part.extend(std::mem::replace(&mut self.records, rest));
-            self.parts.push(part);
+        let before = self.part.len();
+        let part = std::mem::take(&mut self.part);
+        self.part = postcard::to_extend(record, part).expect("a vector takes every record");
+        self.end_record(before);
+    }
+
+    /// Writes the [`Record::Count`] of a signed row, straight from its terms.
+    pub(crate) fn push_delta(&mut self, delta: &Delta<'_>) {
+        let Self { part, row, .. } = self;
+        let before = part.len();
+        let mut names: Vec<&str> = Vec::new();
+        row.clear();
+        delta.row.encode_into(delta.terms, row, |variable| names.push(variable.name().as_str()));
+        part.push(COUNT);
+        push_number(delta.space.serial(), part);
+        // Signs lie in the lowest bit.
+        push_number((delta.count << 1 ^ delta.count >> 63) as u64, part);
+        push_bytes(row, part);
+        push_number(names.len() as u64, part);
+        names.iter().for_each(|name| push_bytes(name.as_bytes(), part));
+        self.end_record(before);
+    }
+
+    /// Begins another part with the record that began here, if the one at hand is full.
+    fn end_record(&mut self, before: usize) {
+        if self.part.len() > PART_BYTES && before > 1 {
+            let mut next = Vec::with_capacity(PART_BYTES + PART_BYTES / 8);
+            next.push(kind::PART);
+            next.extend_from_slice(&self.part[before..]);
+            self.part.truncate(before);
+            self.parts.push(std::mem::replace(&mut self.part, next));
         }
     }
 
@@ -297,11 +332,26 @@ impl CommitWriter {
     pub(crate) fn finish(self, mut header: CommitHeader) -> Vec<Vec<u8>> {
         header.parts = self.parts.len() as u32;
         let mut last = postcard::to_extend(&header, vec![kind::COMMIT]).expect("a vector takes every header");
-        last.extend(self.records);
+        last.extend_from_slice(&self.part[1..]);
         let mut frames = self.parts;
         frames.push(last);
         frames
     }
+}
+
+/// Appends a number as `postcard` does: seven bits a byte, the lowest first.
+fn push_number(mut number: u64, bytes: &mut Vec<u8>) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Appends bytes as `postcard` does: how many, and then the bytes.
+fn push_bytes(content: &[u8], bytes: &mut Vec<u8>) {
+    push_number(content.len() as u64, bytes);
+    bytes.extend_from_slice(content);
 }
 
 /// A frame of records that change no state.
@@ -324,6 +374,7 @@ pub(crate) fn is_begin(payload: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use space::{Atom, Change, ChangeDetail, ChangeLog, SharedSpace, Terms};
 
     const ATOM: AtomRecord<'_> = AtomRecord { bytes: &[0x10], names: Vec::new() };
 
@@ -347,6 +398,34 @@ mod tests {
             Record::WordsImported { into: 1, from: 2 },
             Record::GeneratorSet { number: 0, generator: Generator::Seeded { seed: 7, drawn: 3 } },
         ]
+    }
+
+    /// What is written without a [`Record`] is what the record is written as, whatever the row and the serial number of the space.
+    #[test]
+    fn a_signed_row_has_the_bytes_of_its_record() {
+        let long = Atom::symbol(&"a".repeat(200));
+        let pair = |name: &str, child: Atom| Atom::expression([Atom::symbol(name), child]);
+        let mut atoms = vec![Atom::symbol("lone"), Atom::from(7_i64), Atom::unit(), pair("p", long.clone()), long];
+        atoms.extend([pair("v", Atom::variable("x")), pair("n", pair("q", Atom::from("text")))]);
+        for serial in [1, 127, 128, u64::MAX] {
+            let log = ChangeLog::default();
+            log.keep(ChangeDetail::Changes);
+            let space = SharedSpace::watched(serial, "s", Terms::shared(), log.clone());
+            atoms.iter().for_each(|atom| space.add(atom));
+            assert!(atoms.iter().all(|atom| space.remove(atom)));
+            let (mut direct, mut expected) = (CommitWriter::default(), CommitWriter::default());
+            let Ok(()) = log.take().each(|change| {
+                let Change::Row(delta) = change else { panic!("no state is set") };
+                direct.push_delta(&delta);
+                let (atom, mut names) = (delta.atom(), Vec::new());
+                let mut bytes = Vec::new();
+                space::canonical::encode_naming(&atom, &mut bytes, |variable| names.push(variable.name().as_str()));
+                let atom = AtomRecord { bytes: &bytes, names };
+                expected.push(&Record::Count { space: serial, copies: delta.count, atom });
+                Ok::<(), std::convert::Infallible>(())
+            });
+            assert_eq!(direct.part, expected.part);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use metta::syntax::LineIndex;
 use metta::{ModuleId, SourceContent, SourceId, SourceText};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 /// A source that a run or its base knows.
@@ -177,25 +177,36 @@ impl KnownSource {
 /// Where the lines of a source begin.
 #[derive(Debug)]
 enum Lines {
-    /// A text with the beginnings of its lines, which are looked for when they are first needed.
-    Text { text: Arc<str>, starts: OnceCell<Vec<u32>> },
+    /// A text with the beginnings of its lines, which are looked for when they are first needed, and the line that was asked for
+    /// last.
+    Text { text: Arc<str>, starts: OnceCell<Vec<u32>>, last: Cell<usize> },
     /// A place is a line.
     Counted,
 }
 
 impl Lines {
     fn new(text: &Arc<str>) -> Self {
-        Self::Text { text: Arc::clone(text), starts: OnceCell::new() }
+        Self::Text { text: Arc::clone(text), starts: OnceCell::new(), last: Cell::new(0) }
     }
 
     fn position(&self, offset: u32) -> (u32, u32) {
-        let Self::Text { text, starts } = self else { return (offset, 1) };
+        let Self::Text { text, starts, last } = self else { return (offset, 1) };
         let starts = starts.get_or_init(|| {
             let newlines = memchr::memchr_iter(b'\n', text.as_bytes());
             std::iter::once(0).chain(newlines.map(|newline| newline as u32 + 1)).collect()
         });
-        let line = starts.partition_point(|&start| start <= offset).max(1);
+        // Forms are mostly asked for one after the other: the line is the last one or the next.
+        let is_line = |line: usize| {
+            let next = starts.get(line).is_none_or(|&next| offset < next);
+            next && starts.get(line.wrapping_sub(1)).is_some_and(|&start| start <= offset)
+        };
+        let near = [last.get(), last.get() + 1].into_iter().find(|&line| is_line(line));
+        let line = near.unwrap_or_else(|| starts.partition_point(|&start| start <= offset).max(1));
+        last.set(line);
         let start = starts[line - 1] as usize;
+        if offset as usize == start {
+            return (line as u32, 1);
+        }
         // The column is counted as in diagnostics.
         let line_text = &text[start..starts.get(line).map_or(text.len(), |&next| next as usize)];
         let column = LineIndex::new(line_text).position(offset - start as u32).column;

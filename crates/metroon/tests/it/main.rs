@@ -15,5 +15,6 @@ mod history;
 mod loading;
 mod power;
 mod regressions;
+mod sinks;
 mod system_world;
 mod tapes;

@@ -3,7 +3,7 @@
 use crate::history::{DIRECTORY, engine, results, run};
 use journal::simulated::{Fault, SimulatedDisk};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options};
-use metroon::{Engine, KnowledgeBase, KnowledgeBaseError, MemoryWorld, RunEnd, View};
+use metroon::{Engine, KnowledgeBase, KnowledgeBaseError, MemoryWorld, RunEnd, View, find_error};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ fn a_broken_disk_is_not_called_a_full_one() {
         let (_, end) = run(&mut base, "! (add-atom &self (b))");
         let RunEnd::Memory(error) = end else { panic!("{end:?}") };
         let help =
-            error.downcast_ref::<KnowledgeBaseError>().and_then(KnowledgeBaseError::help).expect("there is help");
+            find_error::<KnowledgeBaseError>(error.as_ref()).and_then(KnowledgeBaseError::help).expect("there is help");
         assert!(help.contains(word) && help.contains("what was committed before is kept"), "{fault:?}: {help}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::out::{Out, SLICE_RECORDS};
 use super::report::LoadReport;
-use crate::memory::{Cause, CauseKind};
+use crate::commit::{Cause, CauseKind};
 use crate::names;
 use crate::program::history::SourceId;
 use crate::program::modules::ModuleId;

@@ -22,10 +22,11 @@ pub use out::Out;
 pub use report::{LoadReport, Skipped};
 pub use words::{Meaning as WordMeaning, Words};
 
+use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::limits::LimitReached;
-use crate::memory::{Begun, Cause, CauseKind, CommitTrigger, ContentHasher, Known, Memory, MemoryError, SourceContent};
 use crate::program::history::SourceId;
 use crate::program::modules::ModuleId;
+use crate::record::{Begun, ContentHasher, Known, RunRecord, RunRecordError, SourceContent};
 use crate::session::Session;
 use crate::stated::Stated;
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError};
@@ -68,7 +69,7 @@ pub enum LoadError {
     /// The load was told to end.
     Limit(LimitReached),
     /// It cannot be kept.
-    Memory(MemoryError),
+    Memory(RunRecordError),
 }
 
 impl fmt::Display for LoadError {
@@ -94,8 +95,8 @@ impl From<WorldError> for LoadError {
     }
 }
 
-impl From<MemoryError> for LoadError {
-    fn from(error: MemoryError) -> Self {
+impl From<RunRecordError> for LoadError {
+    fn from(error: RunRecordError) -> Self {
         Self::Memory(error)
     }
 }
@@ -250,7 +251,7 @@ impl Session {
         format: &mut dyn Format,
     ) -> Result<LoadReport, LoadError> {
         let source = LoadSource { origin: file, file: Some(file) };
-        let content = self.transactions.memory().and_then(Memory::content_hasher).map(|mut hasher| {
+        let content = self.transactions.record().and_then(RunRecord::content_hasher).map(|mut hasher| {
             hasher.update(&bytes);
             hasher.update(format.manner().as_bytes());
             hasher.finish()
@@ -260,7 +261,7 @@ impl Session {
 
     /// The hash of a file's content, if somebody keeps it.
     fn content_of(&mut self, source: &LoadSource<'_>, format: &dyn Format) -> Result<Option<[u8; 32]>, LoadError> {
-        let hasher = self.transactions.memory().and_then(Memory::content_hasher);
+        let hasher = self.transactions.record().and_then(RunRecord::content_hasher);
         let (Some(mut hasher), Some(file)) = (hasher, source.file) else { return Ok(None) };
         let mut bytes = Bytes::open(&mut *self.world, Some(file))?;
         let read = self.hash_bytes(&mut bytes, &mut *hasher);
@@ -350,7 +351,7 @@ impl Session {
     ) -> Result<(), LoadError> {
         let bytes_in_all = bytes.size(&mut *self.world).ok().filter(|&size| size > 0);
         load.sizes.bytes_in_all = bytes_in_all;
-        let mut hasher = content.and_then(|_| self.transactions.memory()?.content_hasher());
+        let mut hasher = content.and_then(|_| self.transactions.record()?.content_hasher());
         let (mut buffer, mut bytes_read) = (Vec::new(), 0);
         loop {
             let before = buffer.len();
@@ -436,8 +437,8 @@ impl Session {
                     self.commit_load(&mut load)?;
                 }
             }
-            if let Some(memory) = self.transactions.memory_mut() {
-                memory.end_source(load.id);
+            if let Some(record) = self.transactions.record_mut() {
+                record.end_source(load.id);
             }
         }
         // What was read before an error stands, as the plain forms before one do.

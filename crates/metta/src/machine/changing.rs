@@ -37,6 +37,11 @@ fn may_change_rules(atom: &Atom) -> bool {
     found
 }
 
+/// Whether a symbol of this name may make [`may_change_rules`] true of an atom that has no native function and no variable in it.
+pub(crate) fn is_word_of_code(name: &str) -> bool {
+    name == "function" || name == names::NOT_REDUCIBLE
+}
+
 fn may_change_within<'a>(atom: &'a Atom, depth: usize, deep: &mut Vec<&'a Atom>) -> bool {
     match atom {
         Atom::Expression(_) if depth == NESTED_MAX => {

@@ -5,7 +5,7 @@ use crate::stdlib::forms::is_special;
 use space::{Atom, Grounded};
 
 /// A fact that no evaluation looks up.
-pub(super) const FACT: usize = 0;
+pub(crate) const FACT: usize = 0;
 /// A rule.
 pub(super) const RULE: usize = 1;
 /// A type, a subtype, a rule of a special form, or what any lookup may match.
@@ -45,6 +45,6 @@ fn class_of_rule(call: Option<&Atom>) -> usize {
 }
 
 /// The class of an expression with this head, if the head says it.
-pub(super) fn classify_head(head: &str) -> Option<usize> {
+pub(crate) fn classify_head(head: &str) -> Option<usize> {
     (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
 }

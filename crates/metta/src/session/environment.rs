@@ -1,10 +1,10 @@
 //! The session as native functions see it.
 
 use super::Session;
+use crate::commit::CommitTrigger;
 use crate::documentation::Documentation;
 use crate::environment::{Environment, OpenFile, Refused, Stop};
 use crate::limits::LimitReached;
-use crate::memory::CommitTrigger;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
@@ -54,7 +54,7 @@ impl Environment for Session {
     }
 
     fn is_remembered(&self) -> bool {
-        self.transactions.memory().is_some()
+        self.transactions.is_followed()
     }
 
     fn is_strict(&self) -> bool {

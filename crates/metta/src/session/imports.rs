@@ -84,7 +84,7 @@ impl Session {
         };
         let absolute = self.world.absolute_path(&file).map_err(world_error)?;
         // Another file of the same name, seen from another directory, is no edit of it.
-        if self.transactions.memory().is_some_and(|memory| !memory.is_source_of(id, &absolute)) {
+        if self.transactions.record().is_some_and(|record| !record.is_source_of(id, &absolute)) {
             return Ok(());
         }
         let bytes = self.world.read_source(&file).map_err(world_error)?;

@@ -9,14 +9,14 @@ mod imports;
 mod sources;
 mod tabling;
 
-use crate::environment::OpenFile;
-use crate::environment::Stop;
+use crate::commit::{Cause, CommitTrigger};
+use crate::environment::{OpenFile, Stop};
 use crate::evaluate::Evaluators;
 use crate::limits::{FormSteps, Limits};
 use crate::load::Formats;
-use crate::memory::{Cause, CommitTrigger, MemoryError};
 use crate::program::Program;
 use crate::program::modules::ModuleId;
+use crate::record::RunRecordError;
 use crate::tables::Tables;
 use crate::transaction::Transactions;
 use crate::world::World;
@@ -144,7 +144,7 @@ impl Session {
     ///
     /// # Errors
     /// The memory cannot keep it.
-    pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), MemoryError> {
+    pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), RunRecordError> {
         self.transactions.commit(&mut self.program, trigger)
     }
 

@@ -5,17 +5,18 @@
 //! that does not parse, after everything before it has run.
 
 use super::Session;
+use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::evaluate::{Answer, Evaluate, Evaluator, Evaluators};
 use crate::limits::{FormSteps, Halted, LimitReached};
-use crate::memory::{Begun, Cause, CauseKind, CommitTrigger, Known, MemoryError, SourceContent, SourceText};
 use crate::names;
 use crate::operation::Operation;
 use crate::program::Undo;
 use crate::program::history::{Event, SourceId};
 use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
+use crate::record::{Begun, Known, RunRecordError, SourceContent, SourceText};
 use crate::stated::Stated;
 use crate::syntax::{Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
 use crate::types;
@@ -116,9 +117,9 @@ impl Session {
                 }
                 let end = self.run_forms(Begin { parsed, module, id, known }, on_form)?;
                 if matches!(end, RunEnd::Finished)
-                    && let Some(memory) = self.transactions.memory_mut()
+                    && let Some(record) = self.transactions.record_mut()
                 {
-                    memory.end_source(id);
+                    record.end_source(id);
                 }
                 let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
                 if self.is_outermost() && !is_cancelled {
@@ -138,16 +139,16 @@ impl Session {
         origin: &str,
         file: Option<&str>,
         content: SourceContent<'_>,
-    ) -> Result<Begun, MemoryError> {
+    ) -> Result<Begun, RunRecordError> {
         let file = match file {
-            Some(file) if self.transactions.memory().is_some() => Some(self.world.absolute_path(file)?),
+            Some(file) if self.transactions.record().is_some() => Some(self.world.absolute_path(file)?),
             _ => None,
         };
         let source = SourceText { origin, file: file.as_deref(), content, module };
         self.transactions.begin_source(&mut self.program, &mut *self.world, &source)
     }
 
-    fn run_forms(&mut self, source: Begin<'_>, on_form: &mut OnForm<'_>) -> Result<RunEnd, MemoryError> {
+    fn run_forms(&mut self, source: Begin<'_>, on_form: &mut OnForm<'_>) -> Result<RunEnd, RunRecordError> {
         let Begin { parsed, module, id, known } = source;
         let cause = |kind, offset| Some(Cause { source: id, kind, offset });
         let skips_statements = matches!(known, Known::Unchanged);
@@ -226,7 +227,7 @@ impl Session {
     }
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
-    fn end_transaction(&mut self, found: &Answer) -> Result<(), MemoryError> {
+    fn end_transaction(&mut self, found: &Answer) -> Result<(), RunRecordError> {
         if !self.is_outermost() {
             return Ok(());
         }
@@ -239,7 +240,7 @@ impl Session {
     }
 
     /// Notes that a form was ended from outside; says whether it was cancelled, so that nothing of it is kept.
-    fn halt(&mut self, halted: Halted) -> Result<bool, MemoryError> {
+    fn halt(&mut self, halted: Halted) -> Result<bool, RunRecordError> {
         let is_cancelled = self.transactions.halt(&mut self.program, halted);
         self.follow_settings();
         is_cancelled
@@ -324,11 +325,10 @@ impl Session {
         if self.is_outermost() {
             self.ended_inside = None;
             let (form, evaluations) = (self.transactions.current_cause(), self.statistics.evaluations);
-            let begun = self.transactions.memory_mut().map(|memory| memory.begin_evaluation(evaluations, form));
-            match begun.transpose() {
+            match self.transactions.begin_evaluation(evaluations, form) {
                 Ok(halted) => {
                     let held = self.evaluators.machine.bytes_held() + written;
-                    self.form_steps = FormSteps::new(halted.flatten(), held);
+                    self.form_steps = FormSteps::new(halted, held);
                     self.limits.set_ceiling(held);
                 }
                 Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },

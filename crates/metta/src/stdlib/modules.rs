@@ -7,7 +7,6 @@ use crate::instructions;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::program::modules::{self, ModuleError, TOP_PATH};
-
 use space::{Atom, canonical};
 
 pub(super) const OPERATIONS: &[Spec] = &[

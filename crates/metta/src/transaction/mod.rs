@@ -1,23 +1,23 @@
-//! Transactions: what a program became since its last commit is handed to the memory of the run, or undone.
+//! Transactions: what a program became since its last commit is handed to the sinks of the run, or undone.
 //!
 //! 1. Changes of spaces and states are in the program's log; what else happened is noted in the program, with the way to undo it.
 //! 2. A `(transaction …)` is a mark: a point to which the program goes back if the transaction fails.
-//! 3. A commit takes everything since the one before, with its causes, and hands it to the memory.
+//! 3. A commit takes everything since the one before, with its causes, and hands it to the sinks, one after the other.
 
+use crate::commit::{Cause, CauseKind, Commit, CommitSink, CommitSinks, CommitTrigger};
 use crate::limits::{Halted, LimitReached};
-use crate::memory::{
-    Begun, Cause, CauseKind, Commit, CommitTrigger, Known, Memory, MemoryError, NO_HISTORY, SourceText,
-};
 use crate::program::Program;
 use crate::program::history::{Event, Reason, SourceId};
 use crate::random::Generator;
+use crate::record::{Begun, History, Known, NO_HISTORY, RunRecord, RunRecordError, SourceText};
 use crate::world::World;
 use space::{Atom, ChangeDetail, ChangeMark, SharedSpace};
 
-/// The transactions of a run, with what remembers them.
+/// The transactions of a run, with those who take its commits.
 pub(crate) struct Transactions {
-    memory: Option<Box<dyn Memory>>,
-    /// How much the memory wants to know; inside a `(transaction …)` the log keeps more.
+    record: Option<Box<dyn RunRecord>>,
+    sinks: CommitSinks,
+    /// How much the sinks want to know; inside a `(transaction …)` the log keeps more.
     keeps: ChangeDetail,
     causes: Vec<Cause>,
     current: Option<Cause>,
@@ -40,7 +40,8 @@ struct Mark {
 impl Default for Transactions {
     fn default() -> Self {
         Self {
-            memory: None,
+            record: None,
+            sinks: CommitSinks::default(),
             keeps: ChangeDetail::Nothing,
             causes: Vec::new(),
             current: None,
@@ -51,29 +52,55 @@ impl Default for Transactions {
 }
 
 impl Transactions {
-    /// Gives the run a memory, which takes all commits from now on. What happened before is not in them.
-    pub(crate) fn set_memory(&mut self, program: &mut Program, memory: Box<dyn Memory>) {
-        let is_durable = memory.is_durable();
-        self.begin_noting(program, if is_durable { ChangeDetail::Changes } else { ChangeDetail::Counts });
-        program.set_durable(is_durable);
-        self.memory = Some(memory);
+    /// Puts the run on record: `record` hears of its sources and forms, and the sinks take all commits from now on. What happened
+    /// before is not in them.
+    pub(crate) fn set_record(
+        &mut self,
+        program: &mut Program,
+        record: Box<dyn RunRecord>,
+        sinks: Vec<Box<dyn CommitSink>>,
+    ) {
+        program.set_durable(record.is_durable());
+        self.record = Some(record);
+        sinks.into_iter().for_each(|sink| self.sinks.add(sink));
+        self.begin_noting(program, self.sinks.detail());
     }
 
-    /// Takes the memory away.
-    pub(crate) fn take_memory(&mut self, program: &mut Program) -> Option<Box<dyn Memory>> {
+    /// Adds a sink, which takes each commit from now on after the sinks that are there.
+    pub(crate) fn add_sink(&mut self, program: &mut Program, sink: Box<dyn CommitSink>) {
+        let detail = sink.detail();
+        match self.keeps {
+            ChangeDetail::Nothing => self.begin_noting(program, detail),
+            keeps if keeps < detail => {
+                self.keeps = detail;
+                program.log().keep(detail);
+            }
+            _ => {}
+        }
+        self.sinks.add(sink);
+    }
+
+    /// Takes the record away, and drops the sinks.
+    pub(crate) fn take_record(&mut self, program: &mut Program) -> Option<Box<dyn RunRecord>> {
         self.begin_noting(program, ChangeDetail::Nothing);
         program.set_durable(false);
-        self.memory.take()
+        self.sinks = CommitSinks::default();
+        self.record.take()
     }
 
-    /// What remembers the run, if something does.
-    pub(crate) fn memory(&self) -> Option<&dyn Memory> {
-        self.memory.as_deref()
+    /// Whether sinks take the commits of the run.
+    pub(crate) fn is_followed(&self) -> bool {
+        !self.sinks.is_empty()
+    }
+
+    /// What is on record of the run, if something is.
+    pub(crate) fn record(&self) -> Option<&dyn RunRecord> {
+        self.record.as_deref()
     }
 
     /// The same, to be told of what happens.
-    pub(crate) fn memory_mut(&mut self) -> Option<&mut (dyn Memory + 'static)> {
-        self.memory.as_deref_mut()
+    pub(crate) fn record_mut(&mut self) -> Option<&mut (dyn RunRecord + 'static)> {
+        self.record.as_deref_mut()
     }
 
     /// Notes this much from now on, and nothing of what has happened so far.
@@ -93,18 +120,19 @@ impl Transactions {
         self.open.clear();
     }
 
-    /// Tells the memory that a source begins.
+    /// Tells the record that a source begins.
     ///
     /// # Errors
-    /// As [`Memory::begin_source`].
+    /// As [`RunRecord::begin_source`]; or a sink has failed.
     pub(crate) fn begin_source(
         &mut self,
         program: &mut Program,
         world: &mut dyn World,
         source: &SourceText<'_>,
-    ) -> Result<Begun, MemoryError> {
-        match &mut self.memory {
-            Some(memory) => memory.begin_source(program, world, source),
+    ) -> Result<Begun, RunRecordError> {
+        self.sinks.check()?;
+        match &mut self.record {
+            Some(record) => record.begin_source(program, world, source),
             None => Ok(Begun { id: SourceId::default(), known: Known::New }),
         }
     }
@@ -127,19 +155,38 @@ impl Transactions {
         self.current.unwrap_or(unknown)
     }
 
-    /// Ends the transaction and hands it to the memory.
+    /// A `!` form of the program begins, after this many evaluations; gives where it is to be ended, if the run is one that was
+    /// ended in it from outside.
     ///
     /// # Errors
-    /// The memory cannot keep it.
-    pub(crate) fn commit(&mut self, program: &mut Program, trigger: CommitTrigger) -> Result<(), MemoryError> {
-        let current = self.current_cause();
-        let Some(memory) = &mut self.memory else { return Ok(()) };
+    /// The run is not to go on.
+    pub(crate) fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, RunRecordError> {
+        self.sinks.check()?;
+        self.record.as_mut().map_or(Ok(None), |record| record.begin_evaluation(evaluations, form))
+    }
+
+    /// Ends the transaction and hands it to the sinks.
+    ///
+    /// # Errors
+    /// One of them cannot take it, or ends the run.
+    pub(crate) fn commit(&mut self, program: &mut Program, trigger: CommitTrigger) -> Result<(), RunRecordError> {
+        if self.sinks.is_empty() && self.record.is_none() {
+            return Ok(());
+        }
         let changes = program.log().take();
         let mut events = program.take_events();
         events.extend(generator_events(program.generators(), &mut self.generators));
         let causes = std::mem::take(&mut self.causes);
-        let commit = Commit { causes, events, changes, variables: program.variables().last() };
-        let done = memory.commit(commit, trigger, current);
+        let (variables, current) = (program.variables().last(), self.current_cause());
+        let commit = Commit { causes, events, changes, variables, trigger, current };
+        // Where nothing is asked and nothing has happened, there is nothing to take.
+        let is_taken = !commit.is_empty() || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked);
+        let taken = if is_taken { self.sinks.take(&commit) } else { Ok(()) };
+        let done = match (taken, &mut self.record) {
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), Some(record)) => record.committed(trigger),
+            (Ok(()), None) => Ok(()),
+        };
         self.set_cause(program, self.current);
         done
     }
@@ -148,8 +195,8 @@ impl Transactions {
     /// undone; gives whether it was.
     ///
     /// # Errors
-    /// The memory cannot keep that.
-    pub(crate) fn halt(&mut self, program: &mut Program, halted: Halted) -> Result<bool, MemoryError> {
+    /// The record cannot keep that.
+    pub(crate) fn halt(&mut self, program: &mut Program, halted: Halted) -> Result<bool, RunRecordError> {
         let is_cancelled = !matches!(halted.reason, LimitReached::Heap(_) | LimitReached::Memory(_));
         if is_cancelled && program.is_durable() {
             let (changes, generators) = (ChangeMark::default(), self.generators.clone());
@@ -157,7 +204,7 @@ impl Transactions {
             self.forget(program);
             self.current = None;
         }
-        self.memory.as_mut().map_or(Ok(()), |memory| memory.halt(halted))?;
+        self.record.as_mut().map_or(Ok(()), |record| record.halt(halted))?;
         Ok(is_cancelled)
     }
 
@@ -165,7 +212,7 @@ impl Transactions {
     pub(crate) fn open(&mut self, program: &Program) -> usize {
         program.log().keep(ChangeDetail::Changes);
         let (changes, noted) = (program.log().mark(), program.noted());
-        let sources = self.memory.as_ref().map_or(0, |memory| memory.sources_begun());
+        let sources = self.record.as_ref().map_or(0, |record| record.sources_begun());
         self.open.push(Mark { changes, noted, generators: program.generators().to_vec(), sources });
         self.open.len()
     }
@@ -201,8 +248,8 @@ impl Transactions {
     }
 
     fn undo_to(&mut self, program: &mut Program, mark: &Mark) {
-        if let Some(memory) = &mut self.memory {
-            memory.undo_sources(mark.sources);
+        if let Some(record) = &mut self.record {
+            record.undo_sources(mark.sources);
         }
         program.log().undo_to(mark.changes);
         program.undo_to(mark.noted, &mark.generators);
@@ -213,7 +260,11 @@ impl Transactions {
     /// # Errors
     /// A message that says why there is none.
     pub(crate) fn epoch(&self) -> Result<u64, String> {
-        self.memory().and_then(Memory::epoch).ok_or_else(nothing_kept)
+        self.record().and_then(RunRecord::epoch).ok_or_else(nothing_kept)
+    }
+
+    fn history(&mut self) -> Result<&mut dyn History, String> {
+        self.record.as_mut().and_then(|record| record.history()).ok_or_else(nothing_kept)
     }
 
     /// A space as it was after a commit.
@@ -226,8 +277,7 @@ impl Transactions {
         space: &SharedSpace,
         epoch: u64,
     ) -> Result<SharedSpace, String> {
-        let memory = self.memory.as_mut().ok_or_else(nothing_kept)?;
-        memory.as_of(program, space, epoch).map_err(|error| error.to_string())
+        self.history()?.as_of(program, space, epoch).map_err(|error| error.to_string())
     }
 
     /// Where the atoms of a space that match a pattern come from.
@@ -240,8 +290,7 @@ impl Transactions {
         space: &SharedSpace,
         pattern: &Atom,
     ) -> Result<Vec<Reason>, String> {
-        let memory = self.memory.as_mut().ok_or_else(nothing_kept)?;
-        memory.why(program, space, pattern).map_err(|error| error.to_string())
+        self.history()?.why(program, space, pattern).map_err(|error| error.to_string())
     }
 }
 

@@ -49,6 +49,22 @@ fn frozen_results_are_the_results() {
     }
 }
 
+/// What an imported source evaluates on the way are no results of the form that imports it.
+#[test]
+fn results_of_an_imported_source_are_not_those_of_the_import() {
+    let world = MemoryWorld::default().with_source("inner.metta", "(= (two) 2) !(two) !(+ (two) 40)");
+    let mut runner = Runner::new(Box::new(world));
+    runner.freeze_results(true);
+    let mut all = Vec::new();
+    runner.run("!(import! &self inner) !(superpose ((two) 3))", &mut |_, answer| {
+        let frozen = answer.frozen.map(|frozen| frozen.as_ref().expect("there is room").atoms().collect::<Vec<_>>());
+        all.push((frozen, answer.results.to_vec()));
+        Ok(())
+    });
+    let numbers = [2, 3].map(|number: i64| Atom::from(space::Number::Int(number)));
+    assert_eq!(all, [(Some(vec![Atom::unit()]), vec![Atom::unit()]), (Some(numbers.to_vec()), numbers.to_vec())]);
+}
+
 #[test]
 fn another_thread_reads_results_while_the_evaluation_goes_on() {
     let (sender, receiver) = channel::<(Arc<FrozenResults>, String)>();

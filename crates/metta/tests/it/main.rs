@@ -22,6 +22,7 @@ mod modules;
 mod places;
 mod printing;
 mod regressions;
+mod restoring;
 mod robustness;
 mod rollback;
 mod scale;

@@ -4,10 +4,11 @@
 use crate::harness::{answers, check, unnumbered};
 use generate::Dice;
 use metta::{
-    Begun, Cause, Commit, CommitTrigger, Event, Halted, Known, Memory, MemoryError, MemoryWorld, Program, Reason,
-    Runner, SourceId, SourceText, World,
+    Begun, Cause, Commit, CommitSink, CommitStamp, CommitTrigger, Event, Halted, Known, MemoryWorld, Program,
+    RunRecord, RunRecordError, Runner, SinkError, SourceId, SourceText, World,
 };
-use space::{Atom, ChangeKind, SharedSpace};
+use space::{Change, ChangeDetail};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 const PROGRAMS: u64 = 200;
@@ -90,8 +91,33 @@ fn effects(dice: &mut Dice, result: &str) -> String {
 /// Notes the commits of a run, as text.
 struct Notes(Arc<Mutex<Vec<String>>>);
 
-impl Memory for Notes {
-    fn begin_source(&mut self, _: &mut Program, _: &mut dyn World, _: &SourceText<'_>) -> Result<Begun, MemoryError> {
+impl CommitSink for Notes {
+    fn name(&self) -> &'static str {
+        "the notes"
+    }
+
+    fn detail(&self) -> ChangeDetail {
+        ChangeDetail::Changes
+    }
+
+    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+        if !commit.is_empty() {
+            self.0.lock().expect("no panic").push(unnumbered(&described(commit)));
+        }
+        Ok(())
+    }
+}
+
+/// The record of a run that is kept, of whose sources nothing is known.
+struct Kept;
+
+impl RunRecord for Kept {
+    fn begin_source(
+        &mut self,
+        _: &mut Program,
+        _: &mut dyn World,
+        _: &SourceText<'_>,
+    ) -> Result<Begun, RunRecordError> {
         Ok(Begun { id: SourceId(0), known: Known::New })
     }
     fn is_source_of(&self, _: metta::ModuleId, _: &str) -> bool {
@@ -103,24 +129,21 @@ impl Memory for Notes {
     }
     fn undo_sources(&mut self, _: usize) {}
     fn end_source(&mut self, _: SourceId) {}
-    fn begin_evaluation(&mut self, _: u64, _: Cause) -> Result<Option<Halted>, MemoryError> {
+    fn begin_evaluation(&mut self, _: u64, _: Cause) -> Result<Option<Halted>, RunRecordError> {
         Ok(None)
     }
 
-    fn close(&mut self) -> Result<(), MemoryError> {
+    fn close(&mut self) -> Result<(), RunRecordError> {
         Ok(())
     }
 
     fn commits(&self) -> u64 {
         0
     }
-    fn commit(&mut self, commit: Commit, _: CommitTrigger, _: Cause) -> Result<(), MemoryError> {
-        if !commit.is_empty() {
-            self.0.lock().expect("no panic").push(unnumbered(&described(&commit)));
-        }
+    fn committed(&mut self, _: CommitTrigger) -> Result<(), RunRecordError> {
         Ok(())
     }
-    fn halt(&mut self, _: Halted) -> Result<(), MemoryError> {
+    fn halt(&mut self, _: Halted) -> Result<(), RunRecordError> {
         Ok(())
     }
     fn is_durable(&self) -> bool {
@@ -129,20 +152,20 @@ impl Memory for Notes {
     fn epoch(&self) -> Option<u64> {
         None
     }
-    fn as_of(&mut self, _: &mut Program, _: &SharedSpace, _: u64) -> Result<SharedSpace, MemoryError> {
-        Err("there is no past".into())
-    }
-    fn why(&mut self, _: &mut Program, _: &SharedSpace, _: &Atom) -> Result<Vec<Reason>, MemoryError> {
-        Err("there is no past".into())
-    }
 }
 
 fn described(commit: &Commit) -> String {
     let events = commit.events.iter().map(|event: &Event| format!("{event:?}"));
-    let changes = commit.changes.changes.iter().map(|change| match &change.kind {
-        ChangeKind::Added { space, atom } => format!("{} + {atom}", space.name()),
-        ChangeKind::Removed { space, atom, .. } => format!("{} - {atom}", space.name()),
-        ChangeKind::Set { state, .. } => format!("state {} = {}", state.serial(), state.value()),
+    let mut changes = Vec::new();
+    let Ok(()) = commit.changes.each(|change| {
+        changes.push(match change {
+            Change::Row(delta) => {
+                let sign = if delta.count > 0 { '+' } else { '-' };
+                format!("{} {sign} {}", delta.space.name(), delta.atom())
+            }
+            Change::Set { state, .. } => format!("state {} = {}", state.serial(), state.value()),
+        });
+        Ok::<(), Infallible>(())
     });
     events.chain(changes).collect::<Vec<_>>().join("; ")
 }
@@ -164,7 +187,7 @@ impl Session {
         let commits = Arc::new(Mutex::new(Vec::new()));
         let mut runner = Runner::new(Box::new(world));
         if has_memory {
-            runner.set_memory(Box::new(Notes(Arc::clone(&commits))));
+            runner.set_record(Box::new(Kept), vec![Box::new(Notes(Arc::clone(&commits)))]);
         }
         let mut session = Self { runner, commits };
         session.run(SETUP);

@@ -5,8 +5,8 @@
 //!
 //! 1. To start, the reader *announces* what it wants to read, and only then looks whether it is still open. If not, it
 //!    withdraws. If that is announced already it only looks: what is announced is kept.
-//! 2. The party that is to destroy has closed before, and only then looks at all announcements. If one names what is to be
-//!    destroyed, that is put off.
+//! 2. The party that destroys has closed the word before, and only then looks at all announcements. If one names what it is about
+//!    to destroy, it puts that off.
 //! 3. A reader that ends leaves its announcement standing, until it announces something else or rests.
 //!
 //! Between the two steps of each party lies a sequentially consistent fence, and one of the two fences comes first. If it is
@@ -16,8 +16,8 @@
 //! The idea is that of hazard pointers (M. M. Michael, *Hazard pointers: safe memory reclamation for lock-free objects*,
 //! 2004), with a closed bit in place of the pointer that is read again.
 //!
-//! Cost: two loads to start what was read last, a store, a fence and a load to start something else, nothing to end. What is
-//! put off is bounded by the number of readers, since each announces one region.
+//! Cost: two loads to start what was read last, a store, a fence and a load to start something else, nothing to end. No more
+//! regions are put off than there are readers, since each announces one.
 //!
 //! This file is compiled a second time by the tests, with loom's atomic numbers.
 

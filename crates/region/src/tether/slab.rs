@@ -1,6 +1,6 @@
 //! Places that are never freed: what is made in one stays where it is for as long as the program runs.
 //!
-//! 1. Places lie in blocks, each twice as long as the one before. A block is got once and kept in a static.
+//! 1. Places lie in blocks, each twice as long as the one before. A block is allocated once and kept in a static.
 //! 2. A slot is taken by its number, either a free one or the next that was never used.
 //! 3. A slot that is given back is free: what is taken next is what was given back last.
 //!

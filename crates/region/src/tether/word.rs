@@ -25,9 +25,9 @@
 //! A reader that stays was counted before the claim, which needs a count of 0 and so did not happen; or it was counted after
 //! the claim, and then it has seen all that the closer did before, and does not find the word open.
 //!
-//! That closed and count are one number is the point. Apart, two parties could each see the other as the last. And a start
-//! counts first and looks then: the other way round it could see a word open, be overtaken by a close and a destruction, and
-//! count a reader of nothing.
+//! It matters that one number holds both the count and whether the word is closed. With two numbers, two parties could each
+//! see the other as the last. And a start counts first and looks then: the other way round it could see a word open, be
+//! overtaken by a close and a destruction, and count a reader of nothing.
 //!
 //! Cost: a start and an end are an atomic addition each, as for `Arc`, and a start from a handle is a load more.
 //!

@@ -16,6 +16,7 @@ use crate::grounded::Grounded;
 use crate::patterns::Patterns;
 use crate::query::{NO_TERM, known_keys};
 use crate::relation::{COLUMNS_INDEXED_MAX, FoundRow, Relation};
+use crate::row::{Row, expression_of};
 use crate::stored::{Match, Stored};
 use crate::term::{Term, Terms};
 use crate::unify::{Deferred, Unifier};
@@ -227,33 +228,73 @@ impl Contents {
         &self.patterns
     }
 
-    /// Removes an atom; see [`Space::take`](crate::Space::take).
-    pub(crate) fn take(&mut self, atom: &Atom, terms: &Terms) -> Option<(Atom, u64)> {
-        let taken = match atom.is_rigid() {
-            true => self.take_row(atom, terms)?,
-            // No form is made of what is not there.
-            false if self.patterns.is_empty() => return None,
-            false => self.patterns.remove(&Stored::new(atom))?,
-        };
-        self.length -= 1;
-        if let Some(sum) = &mut self.hash {
-            *sum = sum.wrapping_sub(canonical::hash(&taken.0));
+    /// Removes an atom, or else the first that is equal to it, and hands out its row as it was stored, with its insertion number;
+    /// `None` if there is none.
+    pub(crate) fn take_row<T>(
+        &mut self,
+        atom: &Atom,
+        terms: &Terms,
+        give: impl FnOnce(Row<'_>, u64) -> T,
+    ) -> Option<T> {
+        if atom.is_rigid() {
+            let (row, number) = self.remove_row(atom, terms)?;
+            let row = Row::of(atom, &row);
+            self.count_removed(row, terms);
+            return Some(give(row, number));
         }
-        Some(taken)
+        // No form is made of what is not there.
+        if self.patterns.is_empty() {
+            return None;
+        }
+        let (stored, number) = self.patterns.remove(&Stored::new(atom))?;
+        self.count_removed(Row::Open(&stored), terms);
+        Some(give(Row::Open(&stored), number))
     }
 
-    fn take_row(&mut self, atom: &Atom, terms: &Terms) -> Option<(Atom, u64)> {
+    /// Removes a copy of a row that was added.
+    pub(crate) fn take_back(&mut self, row: Row<'_>, terms: &Terms) {
+        let (relation, columns) = match row {
+            Row::Open(atom) => {
+                self.take_row(atom, terms, |_, _| ());
+                return;
+            }
+            Row::Expression(row) => (self.relation_of_length_mut(row.len()), row),
+            Row::Leaf(ref leaf) => (&mut self.leaves, std::slice::from_ref(leaf)),
+        };
+        let keys: Vec<Term> = columns.iter().map(|&term| terms.key(term)).collect();
+        if relation.remove(Some(columns), &keys, terms).is_some() {
+            self.count_removed(row, terms);
+        }
+    }
+
+    /// Adds back a row of terms that was taken out, at the place in the order that it had.
+    pub(crate) fn restore_row(&mut self, row: Row<'_>, number: u64, terms: &mut Terms) {
+        match row {
+            Row::Expression(row) => self.add_row(row, Some(number), terms),
+            Row::Leaf(leaf) => self.add_leaf(leaf, Some(number), terms),
+            Row::Open(atom) => self.add_open(Stored::new(atom), 1, Some(number)),
+        }
+    }
+
+    fn count_removed(&mut self, row: Row<'_>, terms: &Terms) {
+        self.length -= 1;
+        if let Some(sum) = &mut self.hash {
+            let hash = match row {
+                Row::Expression(row) => terms.stored_hash_of_row(row),
+                Row::Leaf(leaf) => terms.stored_hash(leaf),
+                Row::Open(atom) => canonical::hash(atom),
+            };
+            *sum = sum.wrapping_sub(hash);
+        }
+    }
+
+    fn remove_row(&mut self, atom: &Atom, terms: &Terms) -> Option<(Vec<Term>, u64)> {
         let exact: Option<Vec<Term>> = columns(atom).iter().map(|column| terms.find(column)).collect();
         let keys: Option<Vec<Term>> = match &exact {
             Some(row) => Some(row.iter().map(|&term| terms.key(term)).collect()),
             None => columns(atom).iter().map(|column| terms.find_key(column)).collect(),
         };
-        let (row, number) = self.relation_mut(atom).remove(exact.as_deref(), &keys?, terms)?;
-        let taken = match row.as_slice() {
-            [leaf] if atom.children().is_none() => terms.atom(*leaf).clone(),
-            row => expression_of(row, terms),
-        };
-        Some((taken, number))
+        self.relation_mut(atom).remove(exact.as_deref(), &keys?, terms)
     }
 
     /// How many copies of an atom there are; see [`Space::count`](crate::Space::count).
@@ -423,11 +464,6 @@ fn with_keys_of<T>(atoms: &[Atom], terms: &Terms, work: impl FnOnce(&[Term]) -> 
 /// The atoms in the columns of a rigid atom's row.
 pub(crate) fn columns(atom: &Atom) -> &[Atom] {
     atom.children().unwrap_or(std::slice::from_ref(atom))
-}
-
-pub(crate) fn expression_of(row: &[Term], terms: &Terms) -> Atom {
-    let children: Vec<Atom> = row.iter().map(|&term| terms.atom(term).clone()).collect();
-    Atom::expression(children)
 }
 
 /// Whether a relation has a row with such a head in each column where the query has a compound: a look that costs

@@ -35,7 +35,7 @@ use copies::Copies;
 pub(crate) use index::RowList;
 use index::{IndexedBy, Key, key_at};
 pub(crate) use segment::hash_of;
-use segment::{ROWS_MAX, Segment, TermReader, hash_keys};
+use segment::{ROWS_MAX, Segment, TermReader, hash_keys, hash_keys_noting};
 use std::ops::Deref;
 use std::sync::Arc;
 pub(crate) use walk::{RowBatch, RowSelection};
@@ -278,10 +278,9 @@ impl Relation {
     /// # Panics
     /// At 2^31 rows.
     pub(crate) fn add(&mut self, terms: &[Term], more: u32, number: u64, dictionary: &Terms) -> bool {
-        let hash = hash_keys(terms, dictionary);
-        if dictionary.has_keys() && !self.has_keys {
-            self.has_keys = terms.iter().any(|&term| dictionary.key(term) != term);
-        }
+        let mut differs = false;
+        let hash = hash_keys_noting(terms, dictionary, &mut differs);
+        self.has_keys |= differs;
         if !self.sealed.is_empty() {
             for part in &mut self.sealed {
                 if let Some(row) = part.segment.find(hash, terms, &part.copies) {

@@ -285,10 +285,20 @@ impl Segment {
 /// The hash of the match keys of a row.
 #[inline]
 pub(super) fn hash_keys(terms: &[Term], dictionary: &Terms) -> u64 {
+    hash_keys_noting(terms, dictionary, &mut false)
+}
+
+/// The same; notes whether one of the keys is not the term itself.
+#[inline]
+pub(super) fn hash_keys_noting(terms: &[Term], dictionary: &Terms, differs: &mut bool) -> u64 {
     if !dictionary.has_keys() {
         return hash_of(terms.iter().copied());
     }
-    hash_of(terms.iter().map(|&term| dictionary.key(term)))
+    hash_of(terms.iter().map(|&term| {
+        let key = dictionary.key(term);
+        *differs |= key != term;
+        key
+    }))
 }
 
 /// The hash of match keys.

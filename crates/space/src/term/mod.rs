@@ -11,12 +11,12 @@
 mod segment;
 
 use crate::atom::{Atom, CachedTerm, Expression};
-use crate::canonical::{hash_of_expression, hash_of_leaf};
+use crate::canonical::{self, hash_of_expression, hash_of_leaf, hash_of_symbol};
 use crate::grounded::Grounded;
 use crate::number::Number;
 use rustc_hash::FxHasher;
-pub(crate) use segment::SoughtName;
-use segment::{Entry, TermSegment, hash_of_word, integer_word};
+pub(crate) use segment::{Entry, SoughtName};
+use segment::{TermSegment, hash_of_word, integer_word};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, RwLock, RwLockReadGuard};
@@ -246,20 +246,36 @@ impl Terms {
         self.part(term).children(term)
     }
 
+    /// What a term stands for.
+    #[inline]
+    pub(crate) fn entry(&self, term: Term) -> Entry<'_> {
+        self.part(term).entry(term)
+    }
+
     /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
+    #[inline]
     pub fn hash(&mut self, term: Term) -> u128 {
-        // Children have smaller numbers than their parents, so their hashes are there.
-        while self.hashes.len() <= term.0 as usize {
-            let next = Term(self.hashes.len() as u32);
-            let hash = match self.children(next) {
-                Some(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
-                None => hash_of_leaf(&self.made(next)),
-            };
-            self.hashes.push([hash as u64, (hash >> 64) as u64]);
+        if self.hashes.len() <= term.0 as usize {
+            self.make_hashes(term);
         }
         self.known_hash(term)
     }
 
+    /// Computes the hashes of all terms up to this one. Children have smaller numbers than their parents, so that theirs are there.
+    fn make_hashes(&mut self, last: Term) {
+        let mut bytes = Vec::new();
+        while self.hashes.len() <= last.0 as usize {
+            let hash = match self.entry(Term(self.hashes.len() as u32)) {
+                Entry::Compound(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
+                Entry::Symbol(name) => hash_of_symbol(name),
+                Entry::Integer(value) => canonical::hash_of_integer(value, &mut bytes),
+                Entry::Other(atom) => hash_of_leaf(atom),
+            };
+            self.hashes.push([hash as u64, (hash >> 64) as u64]);
+        }
+    }
+
+    #[inline]
     fn known_hash(&self, term: Term) -> u128 {
         let [low, high] = self.hashes[term.0 as usize];
         u128::from(high) << 64 | u128::from(low)
@@ -267,7 +283,20 @@ impl Terms {
 
     /// The content hash of the expression of these children.
     pub(crate) fn hash_of_row(&mut self, row: &[Term]) -> u128 {
-        hash_of_expression(row.iter().map(|&child| self.hash(child)))
+        if let Some(&last) = row.iter().max() {
+            self.hash(last);
+        }
+        hash_of_expression(row.iter().map(|&child| self.known_hash(child)))
+    }
+
+    /// The content hash of a term, computed anew if it was not asked for before.
+    pub(crate) fn stored_hash(&self, term: Term) -> u128 {
+        if (term.0 as usize) < self.hashes.len() { self.known_hash(term) } else { canonical::hash(self.atom(term)) }
+    }
+
+    /// The content hash of the expression of these children, whose hashes are computed anew if they were not asked for before.
+    pub(crate) fn stored_hash_of_row(&self, row: &[Term]) -> u128 {
+        hash_of_expression(row.iter().map(|&child| self.stored_hash(child)))
     }
 
     /// Makes room for so many more terms.

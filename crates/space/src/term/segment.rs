@@ -59,7 +59,7 @@ pub(super) struct TermSegment {
 
 /// What a term stands for.
 #[derive(Clone, Copy)]
-pub(super) enum Entry<'a> {
+pub(crate) enum Entry<'a> {
     Symbol(&'a str),
     Integer(i64),
     Compound(&'a [Term]),

@@ -2,7 +2,8 @@
 
 use crate::atoms::atom;
 use crate::measure::{allocations, assert_ratio, time};
-use space::{Atom, ChangeDetail, ChangeKind, ChangeLog, SharedSpace, SharedTerms, Space, Terms, VariableSource};
+use space::{Atom, Change, ChangeDetail, ChangeLog, SharedSpace, SharedTerms, Space, Terms, VariableSource};
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -24,12 +25,14 @@ fn watched(serial: u64, terms: &SharedTerms, log: &ChangeLog) -> SharedSpace {
 /// The atoms with their variables numbered anew, the hash, and what the log has kept.
 fn state(space: &SharedSpace, log: &ChangeLog) -> (Vec<String>, Option<u128>, Vec<String>, Vec<u64>) {
     let atoms = space.atoms(&mut VariableSource::default()).iter().map(Atom::to_string).collect();
-    let noted = log.take().changes.into_iter().map(|change| match change.kind {
-        ChangeKind::Added { atom, .. } => format!("+ {atom}"),
-        ChangeKind::Removed { atom, number, .. } => format!("- {atom} {number}"),
-        ChangeKind::Set { .. } => unreachable!("no state is set"),
+    let mut noted = Vec::new();
+    let walked = log.take().each(|change| {
+        let Change::Row(delta) = change else { unreachable!("no state is set") };
+        noted.push(format!("{:+} {}", delta.count, delta.atom()));
+        Ok::<(), Infallible>(())
     });
-    (atoms, space.read(Space::hash), noted.collect(), space.changes().to_vec())
+    let Ok(()) = walked;
+    (atoms, space.read(Space::hash), noted, space.changes().to_vec())
 }
 
 #[test]
@@ -162,7 +165,12 @@ fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
     for _ in 0..2 {
         ended.recv_timeout(Duration::from_secs(20)).expect("neither thread waits for the other");
     }
-    assert_eq!(log.take().changes.len(), 2 * ROUNDS);
+    let (mut rows, taken) = (0, log.take());
+    let Ok(()) = taken.each(|_| {
+        rows += 1;
+        Ok::<(), Infallible>(())
+    });
+    assert_eq!((rows, taken.added), (2 * ROUNDS, 2 * ROUNDS as u64));
 }
 
 /// Who wants a snapshot while many atoms are added waits for a slice of them and not for all.

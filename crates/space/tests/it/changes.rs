@@ -11,10 +11,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestCaseResult;
-use space::canonical::{decode_naming, encode, encode_naming};
+use space::canonical::{decode_naming, encode, encode_naming, hash};
 use space::{
-    Atom, ChangeDetail, ChangeKind, ChangeLog, ChangeMark, SharedSpace, SharedState, Terms, Variable, VariableSource,
+    Atom, Change, ChangeDetail, ChangeLog, ChangeMark, SharedSpace, SharedState, Terms, Variable, VariableSource,
 };
+use std::convert::Infallible;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -131,14 +132,31 @@ fn same(found: Vec<Tree>, expected: Vec<Tree>, what: &str) -> TestCaseResult {
     Ok(())
 }
 
+/// The signed rows that the log says, as atoms. Their canonical bytes are those of the atoms.
+fn noted(log: &ChangeLog) -> Vec<(Atom, i64)> {
+    let mut found = Vec::new();
+    let walked = log.take().each(|change| {
+        let Change::Row(delta) = change else { return Ok(()) };
+        let (atom, mut bytes, mut names) = (delta.atom(), Vec::new(), Vec::new());
+        delta.row.encode_into(delta.terms, &mut bytes, |variable| names.push(variable.clone()));
+        let (mut expected, mut expected_names) = (Vec::new(), Vec::new());
+        encode_naming(&atom, &mut expected, |variable| expected_names.push(variable.clone()));
+        assert_eq!((bytes, names), (expected, expected_names), "the bytes of {atom}");
+        found.push((atom, delta.count));
+        Ok::<(), Infallible>(())
+    });
+    match walked {
+        Ok(()) => found,
+    }
+}
+
 /// What the log says, done to an empty space.
 fn replayed(log: &ChangeLog) -> SharedSpace {
     let copy = SharedSpace::new(2, "copy", Terms::shared());
-    for change in log.take().changes {
-        match change.kind {
-            ChangeKind::Added { atom, .. } => copy.add(&atom),
-            ChangeKind::Removed { atom, .. } => assert!(copy.remove(&atom), "{atom} is taken from the copy too"),
-            ChangeKind::Set { .. } => {}
+    for (atom, count) in noted(log) {
+        match count {
+            1 => copy.add(&atom),
+            _ => assert!(copy.remove(&atom), "{atom} is taken from the copy too"),
         }
     }
     copy
@@ -171,6 +189,32 @@ proptest! {
         let copy = replayed(&pair.log);
         let found = copy.atoms(&mut pair.source).iter().map(Tree::of).collect();
         same(found, pair.model.all(), "the copy")?;
+    }
+
+    /// A row has the canonical bytes, the hash and the names of variables of its atom, which the log makes only for people.
+    #[test]
+    fn a_row_has_the_bytes_of_its_atom(trees in vec(crate::generated::tree(8), 1..20)) {
+        let log = ChangeLog::default();
+        log.keep(ChangeDetail::Changes);
+        let space = SharedSpace::watched(1, "&self", Terms::shared(), log.clone());
+        space.keep_hash();
+        trees.iter().for_each(|tree| space.add(&tree.to_atom()));
+        let sum = |atoms: &[Atom]| atoms.iter().map(hash).fold(0, u128::wrapping_add);
+        let added: Vec<Atom> = noted(&log).into_iter().map(|(atom, _)| atom).collect();
+        prop_assert_eq!(added.len(), trees.len());
+        for (atom, tree) in added.iter().zip(&trees) {
+            prop_assert!(Tree::of(atom).is_identical(tree), "{} is not {:?}", atom, tree);
+        }
+        prop_assert_eq!(space.read(space::Space::hash), Some(sum(&added)));
+        // Undone from the end, each row leaves the sum of those before.
+        let again = SharedSpace::watched(2, "again", Terms::shared(), log.clone());
+        again.keep_hash();
+        let marks = trees.iter().map(|tree| { let mark = log.mark(); again.add(&tree.to_atom()); mark });
+        let marks: Vec<ChangeMark> = marks.collect();
+        for (count, mark) in marks.into_iter().enumerate().rev() {
+            log.undo_to(mark);
+            prop_assert_eq!(again.read(space::Space::hash), Some(sum(&added[..count])));
+        }
     }
 
     /// Taking an atom and putting it back changes nothing, whatever its kind.

@@ -4,7 +4,7 @@
 use crate::atoms::atom;
 use crate::plans::Planned;
 use space::{
-    Atom, ChangeDetail, ChangeKind, ChangeLog, SharedSpace, SharedTerms, Solution, Terms, VariableSource, canonical,
+    Atom, Change, ChangeDetail, ChangeLog, SharedSpace, SharedTerms, Solution, Terms, VariableSource, canonical,
 };
 
 fn by_rows(space: &SharedSpace, terms: &SharedTerms, query: &Atom) -> Option<Vec<Solution>> {
@@ -177,11 +177,15 @@ fn a_row_that_is_added_is_an_atom_that_is_added() {
     assert_eq!(by_row.atoms(source), by_atom.atoms(source));
     assert_eq!(by_row.read(space::Space::hash), by_atom.read(space::Space::hash));
     assert_eq!(by_row.changes(), by_atom.changes());
-    let noted = log.take().changes.into_iter().map(|change| match change.kind {
-        ChangeKind::Added { space, atom } => (space.serial(), canonical::encode(&atom)),
-        other => panic!("{other:?}"),
+    let mut noted: Vec<(u64, Vec<u8>)> = Vec::new();
+    let walked = log.take().each(|change| {
+        let Change::Row(delta) = change else { panic!("no state is set") };
+        let mut bytes = Vec::new();
+        delta.row.encode_into(delta.terms, &mut bytes, |_| {});
+        noted.push((delta.space.serial(), bytes));
+        Ok::<(), std::convert::Infallible>(())
     });
-    let noted: Vec<(u64, Vec<u8>)> = noted.collect();
+    let Ok(()) = walked;
     for (pair, added) in noted.chunks(2).zip(&added) {
         assert_eq!(pair, [(1, canonical::encode(added)), (2, canonical::encode(added))]);
     }

@@ -280,6 +280,7 @@ fn a_snapshot_shows_a_space_and_its_imports_at_one_moment() {
 fn a_space_that_imports_views_of_one_module_has_a_snapshot() {
     let terms = Terms::shared();
     let [own, module] = ["own", "ModuleSpace(m)"].map(|name| SharedSpace::new(1, name, terms.clone()));
+    let module = module.with_bare_name("m");
     module.add(&atom("(f a)"));
     own.import(&module);
     own.import(&module.without_imports());

@@ -1,20 +1,19 @@
-//! The memory of a run: it takes the run's commits, and answers questions about the past.
+//! What is on record of a run beside its commits: its sources, and where its forms were ended; and the history of what it keeps.
 //!
-//! A run is a sequence of transactions: each top-level `!` form with the plain forms before it, and what follows the
-//! last one. At the end of each, and wherever `(commit!)` or an outward effect asks for it, the [`Runner`](crate::Runner) hands a
-//! [`Commit`] to its [`Memory`]: what changed, in order, and why. A memory that keeps commits can give them back to a
-//! new runner, which then goes on where the old one ended.
+//! A [`RunRecord`] tells a run which of its sources ran before, and hears where sources begin and end. A run that goes on where an
+//! earlier one ended, is recorded, or is replayed has one. Commits go to the run's [sinks](crate::CommitSink).
 
+use crate::commit::{Cause, CommitTrigger};
 use crate::limits::Halted;
 use crate::program::Program;
-use crate::program::history::{Event, Reason, SourceId};
+use crate::program::history::{Reason, SourceId};
 use crate::program::modules::ModuleId;
 use crate::world::World;
-use space::{Atom, Changes, SharedSpace};
+use space::{Atom, SharedSpace};
 use std::sync::Arc;
 
-/// Why a memory could not do its part. The run ends, since what follows could not be remembered.
-pub type MemoryError = Box<dyn std::error::Error + Send + Sync>;
+/// Why a record could not do its part. The run ends, since what follows could not be told from what is lost.
+pub type RunRecordError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What is said of the past of a run that keeps none.
 pub const NO_HISTORY: &str = "no history is kept of this run; name a knowledge base with --kb DIR";
@@ -41,7 +40,7 @@ pub enum SourceContent<'a> {
     Rows([u8; 32]),
 }
 
-/// Makes the hash by which a memory knows a content that is read piece by piece.
+/// Makes the hash by which a record knows a content that is read piece by piece.
 pub trait ContentHasher {
     /// Takes the next bytes.
     fn update(&mut self, bytes: &[u8]);
@@ -70,64 +69,8 @@ pub enum Known {
     Changed(Vec<Atom>),
 }
 
-/// Why something changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cause {
-    /// The source of the form that was run.
-    pub source: SourceId,
-    /// What kind of form.
-    pub kind: CauseKind,
-    /// Where the form begins, in bytes from the beginning of the text; its line, where a content is read as rows.
-    pub offset: u32,
-}
-
-/// What kind of form changed something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CauseKind {
-    /// A plain form, which states an atom.
-    Statement,
-    /// A form after `!`.
-    Evaluation,
-    /// A plain form that an edited source no longer has.
-    Retraction,
-}
-
-/// What a run did since its last commit.
-#[derive(Debug, Default)]
-pub struct Commit {
-    /// Why; changes name their cause by its place here.
-    pub causes: Vec<Cause>,
-    /// What was made and bound, in order. None of it needs the changes.
-    pub events: Vec<Event>,
-    /// What was added, removed and set: everything if the memory is durable, else counts, a sample and the states set.
-    pub changes: Changes,
-    /// How many variables the run has numbered.
-    pub variables: u64,
-}
-
-impl Commit {
-    /// Whether nothing happened.
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.changes.is_empty()
-    }
-}
-
-/// What a transaction ended with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CommitTrigger {
-    /// The answer of a `!` form.
-    Answer,
-    /// `(commit!)`, in the middle of a form; or a load has read so much that it commits.
-    Asked,
-    /// An effect on the world outside, in the middle of a form.
-    OutwardEffect,
-    /// The end of a source.
-    EndOfSource,
-}
-
-/// What remembers a run.
-pub trait Memory {
+/// What is on record of a run, beside its commits.
+pub trait RunRecord {
     /// A source begins to run.
     ///
     /// # Errors
@@ -137,7 +80,7 @@ pub trait Memory {
         program: &mut Program,
         world: &mut dyn World,
         source: &SourceText<'_>,
-    ) -> Result<Begun, MemoryError>;
+    ) -> Result<Begun, RunRecordError>;
 
     /// What makes hashes of contents, if sources are known again by them.
     fn content_hasher(&self) -> Option<Box<dyn ContentHasher>> {
@@ -161,26 +104,26 @@ pub trait Memory {
     ///
     /// # Errors
     /// The run is not to go on.
-    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, MemoryError>;
+    fn begin_evaluation(&mut self, evaluations: u64, form: Cause) -> Result<Option<Halted>, RunRecordError>;
 
-    /// A transaction ended. `current` is the form that was run last.
+    /// A transaction ended, and the sinks have taken its commit if there was something to take.
     ///
     /// # Errors
-    /// It cannot be kept, or is not the one that is remembered.
-    fn commit(&mut self, commit: Commit, trigger: CommitTrigger, current: Cause) -> Result<(), MemoryError>;
+    /// What has ended with it cannot be kept.
+    fn committed(&mut self, trigger: CommitTrigger) -> Result<(), RunRecordError>;
 
-    /// A form was ended from outside. If its time was up or somebody cancelled it, and the memory is durable, what was done
+    /// A form was ended from outside. If its time was up or somebody cancelled it, and the record is durable, what was done
     /// since the last commit is undone; else a commit follows.
     ///
     /// # Errors
     /// That cannot be kept.
-    fn halt(&mut self, halted: Halted) -> Result<(), MemoryError>;
+    fn halt(&mut self, halted: Halted) -> Result<(), RunRecordError>;
 
-    /// The run is over: what is held back is written and made durable.
+    /// The run is over, and its sinks are gone: what is held back is written and made durable.
     ///
     /// # Errors
     /// That fails. Every commit was kept.
-    fn close(&mut self) -> Result<(), MemoryError>;
+    fn close(&mut self) -> Result<(), RunRecordError>;
 
     /// Whether what it keeps outlives the process, so that only atoms that can be made again may be kept.
     fn is_durable(&self) -> bool;
@@ -191,15 +134,28 @@ pub trait Memory {
     /// The number of the last commit; `None` if commits are not counted here.
     fn epoch(&self) -> Option<u64>;
 
+    /// The history of what is kept, if that can be asked.
+    fn history(&mut self) -> Option<&mut dyn History> {
+        None
+    }
+}
+
+/// Answers questions about the past of what a run keeps.
+pub trait History {
     /// A space as it was after a commit.
     ///
     /// # Errors
     /// There is no such commit or space, or the past is not kept.
-    fn as_of(&mut self, program: &mut Program, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, MemoryError>;
+    fn as_of(&mut self, program: &mut Program, space: &SharedSpace, epoch: u64) -> Result<SharedSpace, RunRecordError>;
 
     /// Where the atoms of a space that match a pattern come from, in the order of the commits.
     ///
     /// # Errors
     /// The past is not kept.
-    fn why(&mut self, program: &mut Program, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, MemoryError>;
+    fn why(
+        &mut self,
+        program: &mut Program,
+        space: &SharedSpace,
+        pattern: &Atom,
+    ) -> Result<Vec<Reason>, RunRecordError>;
 }

@@ -1,0 +1,79 @@
+//! A row: an atom of a space as it is stored, and its canonical bytes without the atom.
+
+use crate::atom::{Atom, Variable};
+use crate::canonical;
+use crate::term::{Entry, Term, Terms};
+
+/// An atom of a space as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Row<'a> {
+    /// The expression of these terms.
+    Expression(&'a [Term]),
+    /// A symbol, a number or another rigid atom that is no expression.
+    Leaf(Term),
+    /// An atom with variables, states or spaces in it, which has no terms.
+    Open(&'a Atom),
+}
+
+impl<'a> Row<'a> {
+    /// A rigid atom whose row has these terms, or else the atom itself.
+    pub(crate) fn of(atom: &'a Atom, terms: &'a [Term]) -> Self {
+        match (atom.is_rigid(), atom.children().is_some()) {
+            (false, _) => Self::Open(atom),
+            (true, true) => Self::Expression(terms),
+            (true, false) => Self::Leaf(terms[0]),
+        }
+    }
+
+    /// The atom, for people: nothing that keeps, hashes or sends a row needs it.
+    pub fn atom(self, terms: &Terms) -> Atom {
+        match self {
+            Self::Expression(row) => expression_of(row, terms),
+            Self::Leaf(term) => terms.atom(term).clone(),
+            Self::Open(atom) => atom.clone(),
+        }
+    }
+
+    /// Appends the canonical bytes of the atom, straight from the dictionary. The variables of an atom that has no terms are handed
+    /// out as [`canonical::encode_naming`] does.
+    pub fn encode_into(self, terms: &Terms, bytes: &mut Vec<u8>, name: impl FnMut(&'a Variable)) {
+        match self {
+            Self::Open(atom) => canonical::encode_naming(atom, bytes, name),
+            Self::Leaf(leaf) => encode(&[leaf], terms, bytes),
+            Self::Expression(children) => {
+                canonical::begin_expression(bytes);
+                encode(children, terms, bytes);
+                canonical::end_expression(bytes);
+            }
+        }
+    }
+}
+
+/// Appends the canonical bytes of these terms, one after the other. Their nesting takes no native stack.
+fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>) {
+    let mut open: Vec<std::slice::Iter<'_, Term>> = Vec::new();
+    let mut rest = terms.iter();
+    loop {
+        let Some(&term) = rest.next() else {
+            let Some(around) = open.pop() else { return };
+            canonical::end_expression(bytes);
+            rest = around;
+            continue;
+        };
+        match dictionary.entry(term) {
+            Entry::Symbol(name) => canonical::encode_symbol(name, bytes),
+            Entry::Integer(value) => canonical::encode_integer(value, bytes),
+            Entry::Other(leaf) => canonical::encode_into(leaf, bytes),
+            Entry::Compound(children) => {
+                canonical::begin_expression(bytes);
+                open.push(std::mem::replace(&mut rest, children.iter()));
+            }
+        }
+    }
+}
+
+/// The expression of a row.
+pub(crate) fn expression_of(row: &[Term], terms: &Terms) -> Atom {
+    let children: Vec<Atom> = row.iter().map(|&term| terms.atom(term).clone()).collect();
+    Atom::expression(children)
+}
