@@ -15,6 +15,7 @@ mod effects;
 mod environment;
 mod evaluate;
 mod handles;
+mod instructions;
 mod interpreter;
 mod limits;
 mod load;

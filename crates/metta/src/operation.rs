@@ -238,6 +238,11 @@ impl Operation {
     }
 }
 
+/// What is made of a call whose head is this native function.
+pub(crate) fn lowering_of(head: &Atom) -> Option<Lowering> {
+    Operation::of(head).map(|operation| operation.spec().lowering)
+}
+
 impl HostValue for Operation {
     fn name(&self) -> &str {
         self.spec.name

@@ -13,8 +13,9 @@
 //!    evaluated again with the return type.
 
 use super::frame::{Arguments, Call, Progress, Target, Tuple, Waiting};
-use super::minimal::{Reduction, bindings_of, function_body};
+use super::minimal::{Reduction, bindings_of};
 use super::{Alternative, Evaluation, Work};
+use crate::instructions::function_body;
 use crate::names::{self, error, error_text, is_empty_or_error, is_error};
 use crate::types::{self, AtomType, accepts_raw, agree, bad_argument, function_parts};
 use space::{Atom, Bindings, Expression, SharedSpace, Solution, alpha_equivalent, variables};
@@ -243,7 +244,7 @@ impl Evaluation<'_> {
             }
             Reduction::Alternatives(alternatives) => alternatives,
         };
-        let go_on = |(solution, result): (Solution, Atom)| match function_body(&result) {
+        let go_on = |(solution, result): (Solution, Atom)| match function_body(&result).cloned() {
             None => {
                 let bound = || bindings_of(&solution).resolve(&call.atom);
                 let work = after_reduction(&call, bound, result, &target);

@@ -15,6 +15,7 @@
 
 use super::frame::{Target, Waiting};
 use super::{Alternative, BarrierKind, Evaluation, Work};
+use crate::instructions::{MinimalInstruction, function_body, has_variable_head, instruction_of, is_instruction};
 use crate::lowering::Lowering;
 use crate::names::{self, error, error_text};
 use crate::operation::{Operation, Outcome};
@@ -30,36 +31,6 @@ pub(super) enum Reduction {
     Alternatives(Vec<(Solution, Atom)>),
     /// The atom is an instruction, to be run.
     Instruction(Atom),
-}
-
-/// The instructions of minimal MeTTa.
-const INSTRUCTIONS: [&str; 12] = [
-    "eval",
-    "evalc",
-    "chain",
-    "function",
-    "unify",
-    "cons-atom",
-    "decons-atom",
-    "collapse-bind",
-    "superpose-bind",
-    "metta",
-    "context-space",
-    "call-native",
-];
-
-/// Whether an atom is an instruction, well formed or not.
-pub(crate) fn is_instruction(atom: &Atom) -> bool {
-    atom.head().and_then(Atom::as_symbol).is_some_and(is_instruction_name)
-}
-
-/// Whether a symbol at the head of an expression makes it an instruction.
-pub(crate) fn is_instruction_name(name: &str) -> bool {
-    INSTRUCTIONS.contains(&name)
-}
-
-fn is_function(atom: &Atom) -> bool {
-    atom.head().is_some_and(|head| head.is_symbol("function"))
 }
 
 /// The error of an instruction whose arguments are not what it takes.
@@ -81,23 +52,23 @@ impl Evaluation<'_> {
         let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else {
             return Some(Work::Return(atom));
         };
-        match name.as_str() {
-            "eval" => self.eval(&atom, arguments),
-            "evalc" => self.eval_in_space(&atom, arguments),
-            "chain" => self.chain(&atom, arguments),
-            "function" => self.function(&atom, arguments, &atom),
-            "unify" => self.unify(&atom, arguments),
-            "cons-atom" => self.cons_atom(&atom, arguments),
-            "decons-atom" => self.decons_atom(&atom, arguments),
-            "collapse-bind" => self.collapse_bind(&atom, arguments),
-            "superpose-bind" => self.superpose_bind(&atom, arguments),
-            "metta" => self.metta_instruction(&atom, arguments),
-            "context-space" => self.context_space(&atom, arguments),
-            "call-native" => {
+        match instruction_of(name.as_str()) {
+            Some(MinimalInstruction::Eval) => self.eval(&atom, arguments),
+            Some(MinimalInstruction::EvalInSpace) => self.eval_in_space(&atom, arguments),
+            Some(MinimalInstruction::Chain) => self.chain(&atom, arguments),
+            Some(MinimalInstruction::Function) => self.function(&atom, arguments, &atom),
+            Some(MinimalInstruction::Unify) => self.unify(&atom, arguments),
+            Some(MinimalInstruction::Cons) => self.cons_atom(&atom, arguments),
+            Some(MinimalInstruction::Decons) => self.decons_atom(&atom, arguments),
+            Some(MinimalInstruction::CollapseBind) => self.collapse_bind(&atom, arguments),
+            Some(MinimalInstruction::SuperposeBind) => self.superpose_bind(&atom, arguments),
+            Some(MinimalInstruction::Metta) => self.metta_instruction(&atom, arguments),
+            Some(MinimalInstruction::ContextSpace) => self.context_space(&atom, arguments),
+            Some(MinimalInstruction::CallNative) => {
                 let message = "call-native is reserved for the interpreter; call the function by its name";
                 Some(Work::Return(error_text(atom.clone(), message)))
             }
-            _ => Some(Work::Return(atom)),
+            None => Some(Work::Return(atom)),
         }
     }
 
@@ -126,7 +97,7 @@ impl Evaluation<'_> {
         // A list of results is data, whatever stands first in it.
         let is_list =
             call.head().and_then(Operation::of).is_some_and(|found| found.spec().lowering == Lowering::CollapsedAtoms);
-        let enter = |(solution, result): (Solution, Atom)| match function_body(&result).filter(|_| !is_list) {
+        let enter = |(solution, result): (Solution, Atom)| match function_body(&result).cloned().filter(|_| !is_list) {
             None => Alternative::new(solution, Work::Return(result)),
             Some(body) => Alternative {
                 solution,
@@ -323,26 +294,6 @@ impl Evaluation<'_> {
             _ => malformed(instruction, "(context-space)"),
         }
     }
-}
-
-/// The body of `(function body)`, when it is well formed.
-pub(super) fn function_body(atom: &Atom) -> Option<Atom> {
-    match atom.children()? {
-        [_, body @ Atom::Expression(_)] if is_function(atom) => Some(body.clone()),
-        _ => None,
-    }
-}
-
-/// Whether the head of an expression, or the head of that, and so on, is a variable: such a call is never reduced.
-pub(crate) fn has_variable_head(atom: &Atom) -> bool {
-    let mut head = atom.head();
-    while let Some(atom) = head {
-        if matches!(atom, Atom::Variable(_)) {
-            return true;
-        }
-        head = atom.head();
-    }
-    false
 }
 
 /// The rest of a solution and the value it gives a variable: a variable of its own, when the rule's body is one.

@@ -26,6 +26,7 @@ mod tabled;
 
 use crate::environment::Stop;
 use crate::evaluate::{Answer, Evaluate};
+use crate::instructions;
 use crate::limits::{LimitReached, Watch};
 use crate::names;
 use crate::session::Session;
@@ -33,13 +34,6 @@ use frame::{Frame, FrameRef, Target, Waiting};
 use space::{Atom, Grounded, SharedSpace, SharedState, Solution, Variable, variables};
 use std::sync::Arc;
 use store::Store;
-
-pub(crate) use minimal::{has_variable_head, is_instruction, is_instruction_name};
-
-/// Whether an atom is the code of a function, well formed.
-pub(crate) fn is_function(atom: &Atom) -> bool {
-    minimal::function_body(atom).is_some()
-}
 
 /// Evaluates MeTTa: the whole algorithm, types included.
 pub(crate) struct Interpreter;
@@ -284,7 +278,7 @@ impl<'r> Evaluation<'r> {
                 let waiting = frame::Call { atom: call.clone(), changed, is_reduct: false };
                 self.push(Waiting::Reduct { call: waiting, target });
                 self.push(Waiting::Function { call });
-                Some(Work::Minimal(minimal::function_body(&code).unwrap_or(code)))
+                Some(Work::Minimal(instructions::function_body(&code).cloned().unwrap_or(code)))
             }
             Work::Minimal(atom) => self.minimal(atom),
             Work::Return(atom) => self.receive(atom, false),

@@ -2,7 +2,7 @@
 
 use super::code::{TypeId, UNCHANGED};
 use super::run::compare_words;
-use super::values::{FALSE, FOREIGN, TRUE, is_small, small, truth, word};
+use super::words::{FALSE, FOREIGN, TRUE, is_small, small, truth, word};
 use super::{Halt, Machine, Running};
 use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
 use crate::operation::Operation;

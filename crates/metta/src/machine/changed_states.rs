@@ -9,65 +9,11 @@
 //! 4. Of what was noted since a choice only the first content of each state matters: the rest is forgotten when there is
 //!    twice as much as the last time.
 
-use super::choices::ChoiceKind;
-use super::run::{NONE, Trying};
+use super::choices::{ChoiceKind, NONE, Trying};
+use super::noted_states::NOTED_MIN;
 use super::{Halt, Machine, Running};
 use rustc_hash::FxHashSet;
 use space::{Atom, Grounded, SharedState, Variable};
-
-/// So many contents are noted before any is forgotten.
-const NOTED_MIN: usize = 256;
-
-/// What states held before they were changed.
-#[derive(Default)]
-pub(super) struct ChangedStates {
-    noted: Vec<(SharedState, Atom)>,
-    /// How much may be noted until some of it is forgotten.
-    most: usize,
-    /// Whether a machine is at work that takes it over.
-    is_wanted: bool,
-}
-
-impl ChangedStates {
-    /// How much was noted so far.
-    pub(super) fn len(&self) -> usize {
-        self.noted.len()
-    }
-
-    /// Whether a machine begins or ends to work.
-    pub(super) fn want(&mut self, is_wanted: bool) {
-        self.is_wanted = is_wanted;
-        self.noted.clear();
-    }
-
-    /// Notes what a state holds that a native function is to change, if a machine takes that over.
-    pub(super) fn note_for_machine(&mut self, state: &SharedState) {
-        if self.is_wanted {
-            self.note(state);
-        }
-    }
-
-    /// Notes what a state holds that is to be changed.
-    fn note(&mut self, state: &SharedState) {
-        self.noted.push((state.clone(), state.value()));
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.noted.clear();
-        self.most = NOTED_MIN;
-    }
-
-    /// Exchanges the contents of states with what was noted from a place on, and back when it is done again.
-    fn exchange(&mut self, from: usize, newest_first: bool) {
-        let mut exchange = |(state, content): &mut (SharedState, Atom)| {
-            *content = state.replace(std::mem::replace(content, Atom::unit()));
-        };
-        match newest_first {
-            true => self.noted[from..].iter_mut().rev().for_each(&mut exchange),
-            false => self.noted[from..].iter_mut().for_each(&mut exchange),
-        }
-    }
-}
 
 /// Whether matching the heads of rules may compare two values of a call: a variable occurs twice, or a state.
 pub(super) fn compare_values<'a>(heads: impl Iterator<Item = &'a [Atom]>) -> bool {
@@ -91,11 +37,11 @@ pub(super) fn compare_values<'a>(heads: impl Iterator<Item = &'a [Atom]>) -> boo
 impl Machine {
     /// Notes what a state holds that is to be changed, if a choice may ask for it.
     pub(super) fn note_state(&mut self, state: &SharedState) {
-        if self.choices.is_empty() {
-            return self.changed_states.clear();
+        if self.choices.stack.is_empty() {
+            return self.choices.changed_states.clear();
         }
-        self.changed_states.note(state);
-        if self.changed_states.len() > self.changed_states.most {
+        self.choices.changed_states.note(state);
+        if self.choices.changed_states.len() > self.choices.changed_states.most {
             self.forget_states();
         }
     }
@@ -103,10 +49,10 @@ impl Machine {
     /// Keeps of what was noted since each choice the first content of each state.
     #[cold]
     fn forget_states(&mut self) {
-        let old = std::mem::take(&mut self.changed_states.noted);
+        let old = std::mem::take(&mut self.choices.changed_states.noted);
         let mut kept: Vec<(SharedState, Atom)> = Vec::new();
         let mut seen = FxHashSet::default();
-        let choices = self.choices.iter_mut().filter_map(|choice| match &mut choice.kind {
+        let choices = self.choices.stack.iter_mut().filter_map(|choice| match &mut choice.kind {
             ChoiceKind::Rules { noted, .. } => Some(noted),
             _ => None,
         });
@@ -123,14 +69,14 @@ impl Machine {
             }
         }
         choices.for_each(|noted| *noted = kept.len() as u32);
-        self.changed_states.most = (2 * kept.len()).max(NOTED_MIN);
-        self.changed_states.noted = kept;
+        self.choices.changed_states.most = (2 * kept.len()).max(NOTED_MIN);
+        self.choices.changed_states.noted = kept;
     }
 
     /// Whether a rule of a group is to be matched with what states held when so much was noted.
     #[inline]
     pub(super) fn is_matched_as_it_was(&self, group: u32, noted: u32) -> bool {
-        self.changed_states.len() > noted as usize && self.code.groups[group as usize].compares_values
+        self.choices.changed_states.len() > noted as usize && self.code.groups[group as usize].compares_values
     }
 }
 
@@ -138,8 +84,8 @@ impl Running<'_> {
     /// Takes over what native functions have changed.
     pub(super) fn take_changed_states(&mut self) {
         for (state, content) in self.evaluator.changed_states.borrow_mut().noted.drain(..) {
-            if !self.m.choices.is_empty() {
-                self.m.changed_states.noted.push((state, content));
+            if !self.m.choices.stack.is_empty() {
+                self.m.choices.changed_states.noted.push((state, content));
             }
         }
     }
@@ -147,11 +93,11 @@ impl Running<'_> {
     /// Tries a rule that is at hand, and those behind it, as states were when so much was noted.
     pub(super) fn try_rules_as_it_was(&mut self, noted: u32) -> Result<(), Halt> {
         loop {
-            let trying = self.m.trying;
+            let trying = self.m.choices.trying;
             let (call, mut scope) = self.call_tried(&trying)?;
-            self.m.changed_states.exchange(noted as usize, true);
+            self.m.choices.changed_states.exchange(noted as usize, true);
             let ways = self.ways_of_rule(&trying, &call);
-            self.m.changed_states.exchange(noted as usize, false);
+            self.m.choices.changed_states.exchange(noted as usize, false);
             if !ways.is_empty() {
                 return self.go_ways(&trying, &call, ways, &mut scope, noted);
             }

@@ -12,9 +12,9 @@
 //! A call that adds a fact whose head is written out changes no rule. Nothing is kept while a form only adds an
 //! atom.
 
-use super::types::classify_head;
+use super::classes::{CHANGER, class_of, classify_head};
 use crate::effects::Effects;
-use crate::interpreter::is_function;
+use crate::instructions::is_function;
 use crate::names;
 use crate::operation::Operation;
 use space::Atom;
@@ -22,8 +22,13 @@ use space::Atom;
 /// Atoms nested deeper are looked through with a stack of their own.
 const NESTED_MAX: usize = 64;
 
+/// Of which class the adding or removing of an atom is.
+pub(crate) fn classify(atom: &Atom) -> usize {
+    if may_change_rules(atom) { CHANGER } else { class_of(atom) }
+}
+
 /// Whether evaluating an atom may change rules, or let a call stand for itself, as far as it is written out.
-pub(crate) fn may_change_rules(atom: &Atom) -> bool {
+fn may_change_rules(atom: &Atom) -> bool {
     let mut deep = Vec::new();
     let mut found = may_change_within(atom, 0, &mut deep);
     while let Some(atom) = deep.pop().filter(|_| !found) {

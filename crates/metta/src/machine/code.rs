@@ -5,10 +5,11 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
+use super::pieces::Pieces;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
-use space::{Atom, Symbol, Variable};
+use space::{Atom, Plan, SharedSpace, Symbol, Variable};
 use std::rc::Rc;
 
 /// A slot of a frame.
@@ -392,13 +393,33 @@ pub(super) enum QueryPart {
     New(u32),
 }
 
+/// The plan of a query, as what slots held was when it was made.
+#[derive(Default)]
+pub(super) struct CachedPlan {
+    pub(super) plan: Plan,
+    /// The variable from outside that each slot of a pattern held, or none: then its key is a parameter.
+    pub(super) slots: Vec<Option<u32>>,
+    /// Whether the same plan serves again.
+    pub(super) is_valid: bool,
+}
+
+/// What stands beside the code of a tabled function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tabled {
+    /// Its code.
+    pub(super) body: Kind,
+    /// Where a result of the code goes, and the slot that says which collector is for it.
+    pub(super) return_point: u32,
+    pub(super) begun: Slot,
+}
+
 /// What a space is asked for.
 pub(super) struct Query {
     pub(super) patterns: Box<[Box<[QueryPart]>]>,
     /// The slots that patterns are read from, in their order.
     pub(super) slots: Box<[Slot]>,
     /// Its plan, as it was asked last.
-    pub(super) cached: Option<Box<super::queries::CachedPlan>>,
+    pub(super) cached: Option<Box<CachedPlan>>,
     /// The slots of the new variables, and their names: symbols, or variables of the form.
     pub(super) fresh: Box<[(Slot, u32)]>,
     pub(super) is_form: bool,
@@ -592,11 +613,26 @@ pub(super) struct Code {
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<SyntheticFunction>>,
     /// What stands beside the code of tabled functions.
-    pub(super) tabled: FxHashMap<u32, super::tabled::Tabled>,
+    pub(super) tabled: FxHashMap<u32, Tabled>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
     pub(super) spaces: FxHashMap<Pc, Pc>,
     /// What is known of the pieces that code was made in.
-    pub(super) pieces: super::forget::Pieces,
+    pub(super) pieces: Pieces,
+    /// What rules stand at, and the same for types and special forms.
+    pub(super) version: u32,
+    pub(super) type_epoch: u32,
+    /// Whether rules may change while a form is evaluated: code looks for that then.
+    pub(super) is_exact: bool,
+    /// The list of facts that is entered by a link: its code is needed.
+    pub(super) entered: Option<u32>,
+    /// How many lists of facts are being compiled, one for the other.
+    pub(super) links: u32,
+    /// How often atoms of each class were added to what is watched, or removed.
+    pub(super) class_counts: [u64; space::CLASSES],
+    /// The version of the names of tabled functions that code was made for.
+    pub(super) tabling: u32,
+    /// The spaces whose rules code was made of.
+    pub(super) watched: Vec<SharedSpace>,
 }
 
 /// A function made for an expression: its arguments are the values of the variables.
@@ -642,7 +678,7 @@ pub(super) const CHANGED: Pc = 0;
 
 impl Code {
     pub(super) fn new() -> Self {
-        let mut code = Self::default();
+        let mut code = Self { version: 1, type_epoch: 1, ..Self::default() };
         code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.return_points.push(ReturnPoint {

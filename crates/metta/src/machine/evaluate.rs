@@ -10,10 +10,11 @@ use super::choices::{CollectedResult, Destination};
 use super::code::{
     CHANGED, Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, ReturnPoint, Slot, TypeId, UNCHANGED, WELL_TYPED,
 };
-use super::run::raw;
 use super::schemes::Types;
 use super::types::{HeadKind, Signature};
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, Scope, TERM, evaluated_term};
+use super::values::Scope;
+use super::words::raw;
+use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, evaluated_term};
 use super::{Halt, Running};
 use crate::interpreter::Task;
 use crate::operation::Operation;
@@ -78,7 +79,7 @@ impl Running<'_> {
         let value = self.m.slot(slot);
         if !begun {
             let at = self.m.return_point(return_point).at;
-            let level = self.m.choices.len() as u32;
+            let level = self.m.choices.stack.len() as u32;
             self.m.set_slot(at + 2, Ref::from_bits(level));
         }
         self.enter_plain(return_point)?;
@@ -88,7 +89,7 @@ impl Running<'_> {
     /// Evaluates a value at a return point.
     pub(super) fn evaluate_value(&mut self, value: Ref, type_id: TypeId, return_point: u32) -> Result<(), Halt> {
         let at = self.m.return_point(return_point).at;
-        let level = self.m.choices.len() as u32;
+        let level = self.m.choices.stack.len() as u32;
         self.m.ensure(usize::from(at) + HEADER)?;
         self.m.set_slot(at + 2, Ref::from_bits(level));
         self.enter_plain(return_point)?;
@@ -99,9 +100,9 @@ impl Running<'_> {
     fn enter_plain(&mut self, return_point: u32) -> Result<(), Halt> {
         let at = self.m.return_point(return_point).at;
         self.m.ensure(usize::from(at) + 2 * HEADER)?;
-        let place = self.m.frame_base + HEADER + usize::from(at);
+        let place = self.m.frames.base + HEADER + usize::from(at);
         self.m.write_header(place, return_point);
-        self.m.frame_base = self.m.frame_at(at, 0)?;
+        self.m.frames.base = self.m.frame_at(at, 0)?;
         Ok(())
     }
 
@@ -113,7 +114,7 @@ impl Running<'_> {
 
     /// Evaluates the children that were met first, one inside the other: no native stack is used for it.
     fn evaluate_pending(&mut self) -> Result<(), Halt> {
-        while let Some((child, type_id)) = self.m.pending.take() {
+        while let Some((child, type_id)) = self.m.frames.pending.take() {
             self.begin_here(child, type_id)?;
         }
         Ok(())
@@ -121,9 +122,9 @@ impl Running<'_> {
 
     /// Begins to evaluate a value. If a child of it is to be evaluated first, that is pending then, its frame made.
     fn begin_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
-        self.m.steps += 1;
-        self.m.fuel -= 1;
-        if self.m.fuel == 0 {
+        self.m.counters.steps += 1;
+        self.m.counters.fuel -= 1;
+        if self.m.counters.fuel == 0 {
             self.look_without_call()?;
         }
         let mut value = self.m.values.heap.walk(value);
@@ -149,13 +150,13 @@ impl Running<'_> {
         let arity = self.m.values.heap.length(value) - 1;
         if head.tag() == SYMBOL
             && arity < LONG
-            && !self.m.is_exact
+            && !self.m.code.is_exact
             && let Some(given) = self.inert(value)?
         {
             return self.give(given);
         }
         if arity >= LONG && self.is_normal_list(value)? {
-            self.m.values.heap.set_note(value, self.m.notes.normal());
+            self.m.values.heap.set_note(value, self.m.type_cache.notes.normal());
             return self.give(value.marked());
         }
         match self.head_kind(head, arity) {
@@ -211,7 +212,7 @@ impl Running<'_> {
             let child = self.m.values.heap.child(value, index + 1);
             self.m.set_slot(index as Slot, child);
         }
-        self.m.pc = UNCHANGED;
+        self.m.frames.pc = UNCHANGED;
         self.enter(function)
     }
 
@@ -258,12 +259,12 @@ impl Running<'_> {
 
     pub(super) fn evaluate_child(&mut self, index: usize, at: usize, child: Ref, type_id: TypeId) -> Result<(), Halt> {
         self.m.ensure(at + 2 * HEADER)?;
-        let place = self.m.frame_base + HEADER + at;
+        let place = self.m.frames.base + HEADER + at;
         let return_point = self.m.code.child_return_point(index);
         self.m.write_header(place, return_point);
-        self.m.stack[place + 2] = self.m.choices.len() as u32;
-        self.m.frame_base = self.m.frame_at(at as Slot, 0)?;
-        self.m.pending = Some((child, type_id));
+        self.m.frames.stack[place + 2] = self.m.choices.stack.len() as u32;
+        self.m.frames.base = self.m.frame_at(at as Slot, 0)?;
+        self.m.frames.pending = Some((child, type_id));
         Ok(())
     }
 
@@ -283,8 +284,8 @@ impl Running<'_> {
             if self.is_constructor(function)? {
                 return self.give_called(head, length);
             }
-            let from = self.m.frame_base + HEADER + usize::from(CHILDREN) + 1;
-            self.m.pc = self.how_children_came(length)?;
+            let from = self.m.frames.base + HEADER + usize::from(CHILDREN) + 1;
+            self.m.frames.pc = self.how_children_came(length)?;
             return self.tail_with(function, from, length - 1);
         }
         if head.tag() == tag::VARIABLE || head == ERROR {
@@ -341,10 +342,10 @@ impl Running<'_> {
         }
         // The barrier of the call: its arguments may have further results.
         let level = self.m.slot(block + 2).bits();
-        if self.m.choices.len() as u32 == level {
+        if self.m.choices.stack.len() as u32 == level {
             return self.resume(return_point, value);
         }
-        let base = self.m.frame_base as u32;
+        let base = self.m.frames.base as u32;
         self.gather(value, level, return_point, base)
     }
 
@@ -398,7 +399,7 @@ impl Running<'_> {
 
     /// Whether a function is, as things stand, a constructor.
     pub(super) fn is_constructor(&mut self, function: u32) -> Result<bool, Halt> {
-        if self.m.code.functions[function as usize].version != self.m.version {
+        if self.m.code.functions[function as usize].version != self.m.code.version {
             self.compile(function)?;
         }
         Ok(matches!(self.m.code.functions[function as usize].kind, Kind::Constructor))
@@ -464,13 +465,13 @@ impl Running<'_> {
             let function = self.m.code.function(head, arguments.len() as Slot, type_id);
             self.enter_plain(return_point)?;
             self.m.ensure(arguments.len() + HEADER)?;
-            let level = self.m.choices.len() as u32;
-            let base = self.m.frame_base;
-            self.m.stack[base + 2] = level;
+            let level = self.m.choices.stack.len() as u32;
+            let base = self.m.frames.base;
+            self.m.frames.stack[base + 2] = level;
             for (place, argument) in arguments.iter().enumerate() {
                 self.m.set_slot(place as Slot, *argument);
             }
-            self.m.pc = CHANGED;
+            self.m.frames.pc = CHANGED;
             return self.enter(function);
         }
         let type_atom = self.type_atom(type_id);

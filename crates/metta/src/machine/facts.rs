@@ -59,13 +59,13 @@ impl Running<'_> {
 
     /// The rules of a function, if they are facts.
     fn facts_of(&mut self, function: u32) -> Option<u32> {
-        if self.m.code.functions[function as usize].version != self.m.version {
-            if self.m.links >= LINKS_MAX || self.m.code.made.contains_key(&function) {
+        if self.m.code.functions[function as usize].version != self.m.code.version {
+            if self.m.code.links >= LINKS_MAX || self.m.code.made.contains_key(&function) {
                 return None;
             }
-            self.m.links += 1;
+            self.m.code.links += 1;
             let compiled = self.compile(function);
-            self.m.links -= 1;
+            self.m.code.links -= 1;
             compiled.ok()?;
         }
         let group = match self.m.code.functions[function as usize].kind {
@@ -82,9 +82,9 @@ impl Running<'_> {
         if !self.lay_over(arguments)? {
             return Ok(());
         }
-        self.m.entered = Some(group);
+        self.m.code.entered = Some(group);
         let counted = self.count_call(function);
-        self.m.entered = None;
+        self.m.code.entered = None;
         counted?;
         self.m.ensure(slots)?;
         self.enter_group(group)
@@ -92,7 +92,7 @@ impl Running<'_> {
 
     /// Goes on with the first result of a list of facts.
     pub(super) fn resume_facts(&mut self, return_point: u32, value: Ref, caller: u32) -> Result<(), Halt> {
-        self.m.frame_base = caller as usize;
+        self.m.frames.base = caller as usize;
         self.m.own_at(return_point)?;
         self.resume(return_point, value)
     }
@@ -101,8 +101,8 @@ impl Running<'_> {
 impl Machine {
     /// Notes in the header of the frame at hand that its choices are left for later, if all its choices are its own.
     pub(super) fn leave_choices(&mut self) {
-        let level = &mut self.stack[self.frame_base + 2];
-        if *level == self.choices.len() as u32 {
+        let level = &mut self.frames.stack[self.frames.base + 2];
+        if *level == self.choices.stack.len() as u32 {
             *level = FACTS;
         }
     }

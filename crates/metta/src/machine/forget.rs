@@ -9,6 +9,7 @@
 
 use super::choices::{ChoiceKind, Destination};
 use super::code::{ANSWER, Code, Kind, Pc};
+use super::pieces::End;
 use super::{Machine, Running};
 
 /// Instructions below which nothing is forgotten.
@@ -18,33 +19,6 @@ const FORMS_MIN: u32 = 64;
 /// After a look that was in vain the next one is at another place of a loop: it comes after a number of steps that no other
 /// number divides.
 const STEPS_TO_NEXT: u32 = 251;
-
-/// How long the tables were.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct End {
-    instructions: u32,
-    return_points: u32,
-    templates: u32,
-    data: u32,
-    shapes: u32,
-    queries: u32,
-    arguments: u32,
-    groups: u32,
-    exclusives: u32,
-    guarded: u32,
-    functions: u32,
-}
-
-/// What is known of the pieces of code.
-#[derive(Default)]
-pub(super) struct Pieces {
-    ends: Vec<End>,
-    /// The number of instructions at which some are forgotten, while a form is evaluated and between two forms.
-    forget_at: usize,
-    forget_between_at: usize,
-    /// The forms since the latter was set.
-    forms: u32,
-}
 
 impl Code {
     /// A piece of code is complete.
@@ -154,12 +128,12 @@ impl Needed<'_> {
     fn frames(&mut self, mut base: usize) {
         while self.seen[base / 64] & 1 << (base % 64) == 0 {
             self.seen[base / 64] |= 1 << (base % 64);
-            let return_point = self.m.stack[base];
+            let return_point = self.m.frames.stack[base];
             if return_point == ANSWER {
                 return;
             }
             self.return_point(return_point);
-            base = self.m.stack[base + 1] as usize;
+            base = self.m.frames.stack[base + 1] as usize;
         }
     }
 
@@ -218,12 +192,12 @@ impl Running<'_> {
 impl Machine {
     /// The newest place that a frame or a choice goes on at.
     fn newest_needed(&self) -> Pc {
-        let mut needed = Needed { m: self, seen: vec![0; self.stack.len() / 64 + 1], newest: 0 };
-        needed.frames(self.frame_base);
-        if let Some(group) = self.entered {
+        let mut needed = Needed { m: self, seen: vec![0; self.frames.stack.len() / 64 + 1], newest: 0 };
+        needed.frames(self.frames.base);
+        if let Some(group) = self.code.entered {
             needed.group(group);
         }
-        for choice in &self.choices {
+        for choice in &self.choices.stack {
             needed.choice(&choice.kind);
             needed.frames(choice.frame_base);
         }

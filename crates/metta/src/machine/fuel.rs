@@ -14,7 +14,7 @@ impl Running<'_> {
     #[cold]
     pub(super) fn look(&mut self, function: u32) -> Result<(), Halt> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
-        self.look_at_limits().inspect_err(|_| self.m.calls -= 1)?;
+        self.look_at_limits().inspect_err(|_| self.m.counters.calls -= 1)?;
         if self.m.code.is_overgrown() || self.evaluator.collect_from.get() == Some(0) {
             self.forget_code(function);
         }
@@ -22,30 +22,30 @@ impl Running<'_> {
             self.m.check_holes()?;
             self.collect_garbage(count)?;
         }
-        self.look_at_memory().inspect_err(|_| self.m.calls -= 1)
+        self.look_at_memory().inspect_err(|_| self.m.counters.calls -= 1)
     }
 
     /// Counts a step that is no call.
     pub(super) fn count_step(&mut self) -> Result<(), Halt> {
-        self.m.steps += 1;
-        self.m.fuel -= 1;
-        if self.m.fuel == 0 { self.look_without_call() } else { Ok(()) }
+        self.m.counters.steps += 1;
+        self.m.counters.fuel -= 1;
+        if self.m.counters.fuel == 0 { self.look_without_call() } else { Ok(()) }
     }
 
     /// Looks at the limits, where nothing is laid out for a collection of garbage.
     #[cold]
     pub(super) fn look_without_call(&mut self) -> Result<(), Halt> {
-        self.look_at_limits().inspect_err(|_| self.m.steps -= 1)?;
+        self.look_at_limits().inspect_err(|_| self.m.counters.steps -= 1)?;
         if self.m.is_crowded() {
             // The next call may be no more than a step away, again and again.
             self.look_within(1);
         }
-        self.look_at_memory().inspect_err(|_| self.m.steps -= 1)
+        self.look_at_memory().inspect_err(|_| self.m.counters.steps -= 1)
     }
 
     fn look_at_limits(&mut self) -> Result<(), Halt> {
-        self.m.depth_max = (self.m.frame_base / WORDS_PER_FRAME).max(self.m.depth_max);
-        let reached = self.watch.advance(u64::from(self.m.fuel_given), &mut self.session.form_steps);
+        self.m.counters.depth_max = (self.m.frames.base / WORDS_PER_FRAME).max(self.m.counters.depth_max);
+        let reached = self.watch.advance(u64::from(self.m.counters.fuel_given), &mut self.session.form_steps);
         self.give_fuel();
         reached.map_or(Ok(()), |limit| Err(Reason::Limit(limit).into()))
     }
@@ -53,8 +53,8 @@ impl Running<'_> {
     /// Lets limits be looked at within so many steps.
     pub(super) fn look_within(&mut self, steps: u32) {
         self.settle_fuel();
-        self.m.fuel = self.m.fuel.min(steps);
-        self.m.fuel_given = self.m.fuel;
+        self.m.counters.fuel = self.m.counters.fuel.min(steps);
+        self.m.counters.fuel_given = self.m.counters.fuel;
     }
 
     pub(super) fn give_fuel(&mut self) {
@@ -62,13 +62,13 @@ impl Running<'_> {
             None => self.watch.steps_until_look(&self.session.form_steps),
             Some(_) => 1,
         };
-        (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
+        (self.m.counters.fuel, self.m.counters.fuel_given) = (fuel, fuel);
     }
 
     /// Counts the steps that were taken since fuel was given.
     pub(super) fn settle_fuel(&mut self) {
-        let taken = u64::from(self.m.fuel_given - self.m.fuel);
-        self.m.fuel_given = self.m.fuel;
+        let taken = u64::from(self.m.counters.fuel_given - self.m.counters.fuel);
+        self.m.counters.fuel_given = self.m.counters.fuel;
         self.watch.count(taken);
         self.session.form_steps.add(taken);
     }
@@ -94,8 +94,8 @@ impl Running<'_> {
         if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.session.limits.steps_max) {
             found.limit = Some(LimitReached::Steps(most));
         }
-        let fuel = self.watch.steps_until_look(&self.session.form_steps).min(self.m.fuel);
-        (self.m.fuel, self.m.fuel_given) = (fuel, fuel);
+        let fuel = self.watch.steps_until_look(&self.session.form_steps).min(self.m.counters.fuel);
+        (self.m.counters.fuel, self.m.counters.fuel_given) = (fuel, fuel);
         found
     }
 }

@@ -14,15 +14,16 @@
 //!
 //! Cost: linear in what survives and in the stack.
 
+use super::choices::Caller;
+use super::choices::NONE;
 use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
 use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
 use super::evaluate;
-use super::run::NONE;
-use super::tabled::Caller;
-use super::values::{EMPTY, FOREIGN, INTEGER, NAMED, Values};
+use super::values::Values;
+use super::words::{EMPTY, FOREIGN, INTEGER, NAMED, bytes_of};
 use super::{Halt, Machine, Reason, Running};
 use region::{Bound, Copying, Full, Mark, Ref, Region};
-use space::{Atom, Grounded, Number, Variable};
+use space::{Atom, Variable};
 
 /// Heap bytes below which nothing is collected.
 const COLLECT_FROM: usize = 1 << 20;
@@ -30,22 +31,9 @@ const COLLECT_FROM: usize = 1 << 20;
 /// So much is made at least between two collections.
 const LEAST_MADE: usize = 1 << 12;
 
-/// What a grounded value takes, without its text or digits: itself, and what it refers to.
-const FOREIGN_BYTES: usize = 64;
-
 /// In place of a hole: garbage is to be collected where the frame gives its result. It is an integer, which no collection
 /// moves, and not the 0 of a frame without holes.
 pub(super) const COLLECT: Ref = Ref::new(INTEGER, 1);
-
-/// About how many bytes a grounded value takes beside the heap.
-pub(super) fn bytes_of(value: &Atom) -> usize {
-    let inside = match value {
-        Atom::Grounded(Grounded::Number(Number::Big(big))) => (big.bits() / 8) as usize,
-        Atom::Grounded(Grounded::Text(text)) => text.len(),
-        _ => 0,
-    };
-    FOREIGN_BYTES + inside
-}
 
 /// The grounded values that survive.
 struct Foreign {
@@ -88,7 +76,7 @@ struct Walk<'a, F> {
 impl Machine {
     /// Whether it is time to collect garbage.
     pub(super) fn is_crowded(&self) -> bool {
-        self.bytes_held() > self.collect_at
+        self.bytes_held() > self.counters.collect_at
     }
 
     fn bytes_held(&self) -> usize {
@@ -117,14 +105,14 @@ impl Machine {
 impl Running<'_> {
     /// When to collect for the first time.
     pub(super) fn set_collect_from(&mut self) {
-        self.m.collect_at =
+        self.m.counters.collect_at =
             self.evaluator.collect_from.get().unwrap_or_else(|| COLLECT_FROM.min(self.collect_before()));
     }
 
     /// When to collect next, given what survived.
     fn set_collect_at(&mut self) {
         let live = self.m.bytes_held();
-        self.m.collect_at = match self.evaluator.collect_from.get() {
+        self.m.counters.collect_at = match self.evaluator.collect_from.get() {
             Some(0) => 0,
             from => (2 * live)
                 .max(from.unwrap_or(COLLECT_FROM))
@@ -192,7 +180,7 @@ impl Running<'_> {
     /// its end: what it has found so far stays.
     pub(super) fn collect_garbage(&mut self, arguments: usize) -> Result<(), Halt> {
         if !self.has_room_to_collect() && self.evaluator.collect_from.get().is_none() {
-            self.m.collect_at = self.m.bytes_held() / 8 * 9 + LEAST_MADE;
+            self.m.counters.collect_at = self.m.bytes_held() / 8 * 9 + LEAST_MADE;
             return Ok(());
         }
         let found = self.found_so_far();
@@ -203,22 +191,22 @@ impl Running<'_> {
         if let Err(full) = m.copy_held(&mut fresh, &mut foreign, &mut self.results, arguments) {
             m.values.heap.close(fresh);
             m.values.foreign = foreign.old;
-            m.choices.clear();
+            m.choices.stack.clear();
             self.results = found;
             return Err(full.into());
         }
         // What is in the accumulator was taken from there.
-        m.acc = EMPTY;
+        m.frames.acc = EMPTY;
         m.values.beside = foreign.kept.iter().map(bytes_of).sum();
         m.values.foreign = foreign.kept;
         let old = std::mem::replace(&mut m.values.region, fresh);
         m.values.heap.close(old);
-        m.found_same.forget();
+        m.rooms.found_same.forget();
         m.values.interned.forget();
         m.values.kept.forget();
         m.forget_names();
         m.age_choices();
-        m.collections += 1;
+        m.counters.collections += 1;
         if self.session.limits.heap_bytes_max.is_some_and(|most| self.m.values.heap.table_bytes() > most / 16) {
             self.m.values.heap.drop_table();
         }
@@ -250,7 +238,7 @@ impl Machine {
     /// Asks for a collection of garbage where the frame at hand gives its result. One that has holes asks for it by those.
     #[cold]
     fn collect_when_given(&mut self) {
-        let hole = &mut self.stack[self.frame_base + HOLE];
+        let hole = &mut self.frames.stack[self.frames.base + HOLE];
         if *hole == 0 {
             *hole = COLLECT.bits();
         }
@@ -266,16 +254,16 @@ impl Machine {
     ) -> Result<(), Full> {
         let move_foreign = |reference| foreign.move_one(reference);
         let copying = self.values.heap.copy(&self.values.region, Mark::START, Bound::Kept, fresh, move_foreign)?;
-        let seen = vec![0; self.stack.len() / 64 + 1];
-        let mut walk = Walk { copying, code: &self.code, stack: &mut self.stack, seen };
-        let mut bound = walk.unbind(&self.trail);
+        let seen = vec![0; self.frames.stack.len() / 64 + 1];
+        let mut walk = Walk { copying, code: &self.code, stack: &mut self.frames.stack, seen };
+        let mut bound = walk.unbind(&self.choices.trail);
         let mut walked = walk.results(results);
-        walked = walked.and_then(|()| walk.fillings(&mut self.filling));
-        walked = walked.and_then(|()| walk.all(&mut self.choices, &mut bound, self.frame_base, arguments));
+        walked = walked.and_then(|()| walk.fillings(&mut self.choices.filling));
+        walked = walked.and_then(|()| walk.all(&mut self.choices.stack, &mut bound, self.frames.base, arguments));
         // If there was no room for all, they are bound again all the same.
         walk.bind(&mut bound, usize::MAX)?;
         walked?;
-        forget_unreachable(&mut self.trail, &mut self.choices, &walk.copying);
+        forget_unreachable(&mut self.choices.trail, &mut self.choices.stack, &walk.copying);
         Ok(())
     }
 }
@@ -285,13 +273,13 @@ impl Machine {
     /// needs to be kept from them. Grounded values are as old as every choice.
     fn age_choices(&mut self) {
         let foreign = self.values.foreign.len();
-        for choice in &mut self.choices {
+        for choice in &mut self.choices.stack {
             choice.foreign = foreign;
             if let ChoiceKind::Collector(collector) = &mut choice.kind {
                 collector.floor.choices = 0;
             }
         }
-        self.floor.choices = 0;
+        self.choices.floor.choices = 0;
     }
 }
 

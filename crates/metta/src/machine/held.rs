@@ -8,8 +8,8 @@
 use super::Running;
 use super::code::Slot;
 use super::evaluate::HELD;
-use super::run::raw;
-use super::values::{FALSE, TRUE};
+use super::words::raw;
+use super::words::{FALSE, TRUE};
 use region::{Full, Ref, tag};
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ impl Running<'_> {
         if self.m.read(flag) == TRUE {
             let value = self.m.read(slot);
             self.m.set_slot(dst, value);
-            self.m.pc += 1;
+            self.m.frames.pc += 1;
         }
     }
 

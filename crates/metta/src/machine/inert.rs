@@ -5,8 +5,8 @@
 //! for it, and none for its parts. What it comes to is made anew, each part marked as evaluated as if it had been evaluated alone: the
 //! expression itself may be used elsewhere as one that was not evaluated.
 
-use super::normal_form::Makes;
-use super::values::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
+use super::normal_terms::Makes;
+use super::words::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
 use super::{Halt, Running};
 use region::{Full, Ref, tag};
 
@@ -25,11 +25,11 @@ struct Rebuilt {
 impl Running<'_> {
     /// What an expression comes to, if it is data with variables or parts in normal form only.
     pub(super) fn inert(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
-        let mut work = std::mem::take(&mut self.m.work);
+        let mut work = std::mem::take(&mut self.m.rooms.work);
         work.clear();
         work.push(value);
         let is_inert = self.are_inert(&mut work);
-        self.m.work = work;
+        self.m.rooms.work = work;
         if is_inert? { Ok(Some(self.made_anew(value)?)) } else { Ok(None) }
     }
 
@@ -49,7 +49,7 @@ impl Running<'_> {
                     tag::VARIABLE => {}
                     SYMBOL if child != EMPTY && child != ERROR => {}
                     TERM if self.m.values.is_normal_term(child) => {}
-                    tag::EXPRESSION if self.m.values.is_normal(child, self.m.notes) => {}
+                    tag::EXPRESSION if self.m.values.is_normal(child, self.m.type_cache.notes) => {}
                     tag::EXPRESSION => work.push(child),
                     _ => return Ok(false),
                 }
@@ -60,7 +60,7 @@ impl Running<'_> {
 
     fn made_anew(&mut self, value: Ref) -> Result<Ref, Full> {
         let m = &mut self.m;
-        let normal = m.notes.normal();
+        let normal = m.type_cache.notes.normal();
         let values = &mut m.values;
         let mut around: Vec<Rebuilt> = Vec::new();
         let begun = |values: &mut super::values::Values, old: Ref| {
@@ -78,7 +78,7 @@ impl Running<'_> {
                         child
                     }
                     tag::EXPRESSION if values.heap.length(child) == 0 => child,
-                    tag::EXPRESSION if m.notes.hold(values.heap.note(child)) => child.marked(),
+                    tag::EXPRESSION if m.type_cache.notes.hold(values.heap.note(child)) => child.marked(),
                     tag::EXPRESSION => {
                         let inside = begun(values, child)?;
                         around.push(std::mem::replace(&mut made, inside));

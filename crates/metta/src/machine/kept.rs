@@ -8,7 +8,7 @@
 use region::{Heap, Ref, tag};
 use space::{Atom, Expression};
 
-use super::values::EVALUATED_OPEN;
+use super::words::EVALUATED_OPEN;
 
 /// How much is remembered.
 const KEPT_MAX: usize = 4;

@@ -6,9 +6,10 @@
 use super::choices::Destination;
 use super::code::{Instruction, Slot};
 use super::types::HeadKind;
-use super::values::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
+use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
 use super::{Halt, Running};
-use crate::interpreter::{Task, is_instruction_name};
+use crate::instructions::is_instruction_name;
+use crate::interpreter::Task;
 use crate::names;
 use region::{Ref, tag};
 use rustc_hash::FxHashSet;
@@ -38,7 +39,7 @@ impl Running<'_> {
                 let list = self.list(slot)?;
                 match list.and_then(|list| self.m.values.heap.children(list).first().copied()) {
                     Some(head) => self.m.set_slot(dst, head),
-                    None => self.m.pc = or,
+                    None => self.m.frames.pc = or,
                 }
                 Ok(())
             }
@@ -49,7 +50,7 @@ impl Running<'_> {
                         self.m.set_slot(dst, tail);
                         self.made_list(tail);
                     }
-                    None => self.m.pc = or,
+                    None => self.m.frames.pc = or,
                 }
                 Ok(())
             }
@@ -57,7 +58,7 @@ impl Running<'_> {
                 let size = self.list(slot)?.and_then(|list| small(self.m.values.heap.length(list) as i64));
                 match size {
                     Some(size) => self.m.set_slot(dst, size),
-                    None => self.m.pc = or,
+                    None => self.m.frames.pc = or,
                 }
                 Ok(())
             }
@@ -73,7 +74,7 @@ impl Running<'_> {
                     {
                         self.m.set_slot(dst, element)
                     }
-                    _ => self.m.pc = or,
+                    _ => self.m.frames.pc = or,
                 }
                 Ok(())
             }
@@ -101,32 +102,32 @@ impl Running<'_> {
 
     fn tail(&mut self, list: Ref) -> Result<Ref, Halt> {
         let tail = self.m.values.heap.children(list)[1..].to_vec();
-        let is_normal = self.m.notes.hold(self.m.values.heap.note(list));
+        let is_normal = self.m.type_cache.notes.hold(self.m.values.heap.note(list));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &tail)?;
         if is_normal && !tail.is_empty() && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.notes.normal());
+            self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
         }
         Ok(made)
     }
 
     fn cons(&mut self, head: Slot, tail: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
         let Some(tail) = self.list(tail)? else {
-            self.m.pc = or;
+            self.m.frames.pc = or;
             return Ok(());
         };
         let head = self.m.read(head);
         if head == ERROR {
-            self.m.pc = or;
+            self.m.frames.pc = or;
             return Ok(());
         }
         let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
         children.push(head);
         children.extend_from_slice(self.m.values.heap.children(tail));
-        let is_normal = self.m.values.is_normal(head, self.m.notes)
-            && (children.len() == 1 || self.m.notes.hold(self.m.values.heap.note(tail)));
+        let is_normal = self.m.values.is_normal(head, self.m.type_cache.notes)
+            && (children.len() == 1 || self.m.type_cache.notes.hold(self.m.values.heap.note(tail)));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
         if is_normal && self.heads_data(made)? {
-            self.m.values.heap.set_note(made, self.m.notes.normal());
+            self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
         }
         self.m.set_slot(dst, made);
         self.made_list(made);
@@ -150,7 +151,7 @@ impl Running<'_> {
                 self.m.set_slot(dst, pair);
                 self.made_list(tail);
             }
-            None => self.m.pc = or,
+            None => self.m.frames.pc = or,
         }
         Ok(())
     }
@@ -164,9 +165,9 @@ impl Running<'_> {
         match self.m.values.heap.children(elements).get(position).copied() {
             Some(element) => {
                 self.m.set_slot(dst, element);
-                self.m.set_slot(dst + 1, super::run::raw(position + 1));
+                self.m.set_slot(dst + 1, super::words::raw(position + 1));
             }
-            None => self.m.pc = or,
+            None => self.m.frames.pc = or,
         }
         Ok(())
     }
@@ -211,7 +212,7 @@ impl Running<'_> {
     /// Whether a list is in normal form though nobody has noted it.
     pub(super) fn is_normal_list(&mut self, list: Ref) -> Result<bool, Halt> {
         let m = &self.m;
-        let is_normal = m.values.heap.children(list).iter().all(|&child| m.values.is_normal(child, m.notes));
+        let is_normal = m.values.heap.children(list).iter().all(|&child| m.values.is_normal(child, m.type_cache.notes));
         Ok(is_normal && self.heads_data(list)?)
     }
 
@@ -219,7 +220,7 @@ impl Running<'_> {
     pub(super) fn is_normal_numbers(&self, value: Ref) -> bool {
         let heap = &self.m.values.heap;
         value.is_expression()
-            && self.m.notes.hold(heap.note(value))
+            && self.m.type_cache.notes.hold(heap.note(value))
             && heap.children(value).first().is_some_and(|first| matches!(first.tag(), INTEGER | tag::NUMBER))
     }
 
@@ -293,12 +294,12 @@ impl Running<'_> {
 
     /// What has rules as things stand.
     fn rule_heads(&mut self) -> &RuleHeads {
-        if self.m.rule_heads.version != self.m.version {
+        if self.m.type_cache.rule_heads.version != self.m.code.version {
             let source = self.session.variables();
             let [call, body] = [(); 2].map(|()| source.fresh(names::asked()));
             let rule = Atom::expression([names::equal(), Atom::Variable(call.clone()), Atom::Variable(body)]);
             let found = self.space.query(&rule, source);
-            let mut heads = RuleHeads { version: self.m.version, ..RuleHeads::default() };
+            let mut heads = RuleHeads { version: self.m.code.version, ..RuleHeads::default() };
             for solution in found {
                 let called = solution.iter().find(|(bound, _)| *bound == call).map(|(_, value)| value);
                 match called.map(|called| called.head().unwrap_or(called)) {
@@ -308,8 +309,8 @@ impl Running<'_> {
                     _ => heads.others = true,
                 }
             }
-            self.m.rule_heads = heads;
+            self.m.type_cache.rule_heads = heads;
         }
-        &self.m.rule_heads
+        &self.m.type_cache.rule_heads
     }
 }

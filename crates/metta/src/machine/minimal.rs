@@ -7,9 +7,11 @@ use super::choices::{CollectedResult, Destination};
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
 use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::unify::Unified;
-use super::values::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, Scope, TERM, TRUE};
+use super::values::Scope;
+use super::words::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, TERM, TRUE};
 use super::{Halt, Machine, Reason, Running};
-use crate::interpreter::{Task, is_instruction_name};
+use crate::instructions::is_instruction_name;
+use crate::interpreter::Task;
 use crate::names;
 use crate::operation::{Operation, Outcome};
 use region::{Ref, tag};
@@ -56,14 +58,14 @@ impl Running<'_> {
             Instruction::IfEqual { left, right, or } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));
                 if !self.are_alike(left, right)? {
-                    self.m.pc = or;
+                    self.m.frames.pc = or;
                 }
                 Ok(())
             }
             Instruction::IfError { slot, or } => {
                 let value = self.m.read(slot);
                 if !self.m.is_error(value) {
-                    self.m.pc = or;
+                    self.m.frames.pc = or;
                 }
                 Ok(())
             }
@@ -77,7 +79,7 @@ impl Running<'_> {
 
     /// The result of an open frame.
     pub(super) fn resume_open(&mut self, return_point: u32, value: Ref, caller: u32) -> Result<(), Halt> {
-        self.m.frame_base = caller as usize;
+        self.m.frames.base = caller as usize;
         self.resume_raw(return_point, value);
         Ok(())
     }
@@ -85,17 +87,17 @@ impl Running<'_> {
     /// `Empty` as the result of the frame at hand: a value only if the frame is open.
     #[cold]
     pub(super) fn give_empty(&mut self) -> Result<(), Halt> {
-        let base = self.m.frame_base;
-        if self.m.stack[base + 2] == OPEN {
-            return self.resume_open(self.m.stack[base], EMPTY, self.m.stack[base + 1]);
+        let base = self.m.frames.base;
+        if self.m.frames.stack[base + 2] == OPEN {
+            return self.resume_open(self.m.frames.stack[base], EMPTY, self.m.frames.stack[base + 1]);
         }
         self.fail()
     }
 
     fn own(&mut self, at: Slot, slots: Slot) -> Result<(), Halt> {
-        let (base, slots) = (self.m.frame_base, usize::from(slots));
+        let (base, slots) = (self.m.frames.base, usize::from(slots));
         let end = base + HEADER + usize::from(at);
-        if end < self.m.protected { self.m.move_up(end, slots) } else { self.m.ensure(slots) }
+        if end < self.m.choices.protected { self.m.move_up(end, slots) } else { self.m.ensure(slots) }
     }
 
     fn leave(
@@ -112,7 +114,7 @@ impl Running<'_> {
             let value = if came(self, call)? { self.m.evaluated(call) } else { call };
             return self.give(value);
         }
-        if type_id == self.m.atom_type || self.m.is_error(value) {
+        if type_id == self.m.type_cache.atom_type || self.m.is_error(value) {
             return self.give(value);
         }
         self.evaluate_here(value, type_id)
@@ -206,13 +208,13 @@ impl Running<'_> {
         let function = self.m.code.function(head, arguments.len() as Slot, REDUCE);
         let at = self.m.return_point(return_point).at;
         self.m.ensure(usize::from(at) + HEADER + arguments.len())?;
-        let place = self.m.frame_base + HEADER + usize::from(at);
+        let place = self.m.frames.base + HEADER + usize::from(at);
         self.m.write_header(place, return_point);
-        self.m.stack[place + 2] = OPEN;
+        self.m.frames.stack[place + 2] = OPEN;
         for (index, argument) in arguments.iter().enumerate() {
-            self.m.stack[place + HEADER + index] = argument.bits();
+            self.m.frames.stack[place + HEADER + index] = argument.bits();
         }
-        self.m.frame_base = self.m.frame_at(at, arguments.len())?;
+        self.m.frames.base = self.m.frame_at(at, arguments.len())?;
         self.enter(function)
     }
 
@@ -245,12 +247,12 @@ impl Running<'_> {
     /// Matches two slots in every way there is.
     fn unify_every_way(&mut self, left: Slot, right: Slot, return_point: u32, or: u32) -> Result<(), Halt> {
         let (left, right) = (self.m.read(left), self.m.read(right));
-        let length = self.m.trail.len();
+        let length = self.m.choices.trail.len();
         match self.unify(left, right)? {
-            Unified::Yes => self.m.pc = self.m.return_point(return_point).pc,
+            Unified::Yes => self.m.frames.pc = self.m.return_point(return_point).pc,
             Unified::No => {
                 self.m.undo_to(length);
-                self.m.pc = or;
+                self.m.frames.pc = or;
             }
             Unified::Custom => {
                 self.m.undo_to(length);
@@ -258,7 +260,7 @@ impl Running<'_> {
                 if !found.is_empty() {
                     return self.deliver_all(found, Destination::Slot(return_point));
                 }
-                self.m.pc = or;
+                self.m.frames.pc = or;
             }
         }
         Ok(())
@@ -319,7 +321,7 @@ impl Machine {
             let value = self.values.heap.walk(value);
             match value.tag() {
                 tag::VARIABLE => return false,
-                tag::EXPRESSION if !self.notes.hold(self.values.heap.note(value)) => {
+                tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(value)) => {
                     work.extend(self.values.heap.children(value));
                 }
                 _ => {}

@@ -2,9 +2,11 @@
 
 use super::choices::{CollectedResult, Destination};
 use super::code::Slot;
-use super::values::{INTEGER, SYMBOL, Scope};
+use super::values::Scope;
+use super::words::{INTEGER, SYMBOL};
 use super::{Halt, Reason, Running};
-use crate::interpreter::{self, Task, TaskOutcome};
+use crate::instructions;
+use crate::interpreter::{Task, TaskOutcome};
 use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Operation, Outcome};
@@ -94,7 +96,7 @@ impl Running<'_> {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
                 let call = as_evaluated(&call, &solution);
                 loaded.push(self.load_result(solution, &call, &mut scope)?);
-            } else if interpreter::is_function(&atom) {
+            } else if instructions::is_function(&atom) {
                 // What is code is run, whatever type the function has.
                 self.run_function(&call, (solution, atom), &mut scope, &mut loaded)?;
             } else {
@@ -153,9 +155,9 @@ impl Running<'_> {
 
     /// What the interpreter has found, unless the evaluation ends with it.
     pub(super) fn accept_found(&mut self, found: TaskOutcome) -> Result<Vec<(Solution, Atom)>, Halt> {
-        self.m.interpreted += 1;
-        self.m.steps += found.steps;
-        self.m.depth_max = self.m.depth_max.max(found.depth_max);
+        self.m.counters.interpreted += 1;
+        self.m.counters.steps += found.steps;
+        self.m.counters.depth_max = self.m.counters.depth_max.max(found.depth_max);
         self.refresh();
         match (found.stop, found.limit) {
             (Some(stop), _) => Err(Reason::Stop(stop).into()),

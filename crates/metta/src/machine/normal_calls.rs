@@ -14,7 +14,7 @@ use super::code::{
 };
 use super::evaluate::CHILDREN;
 use super::values::Values;
-use super::values::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, plain};
+use super::words::{EMPTY, EVALUATED_OPEN, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::Destination;
@@ -98,10 +98,10 @@ impl Running<'_> {
             match values.are_plainly_same(left, right) {
                 Some(true) => continue,
                 Some(false) => return Ok(false),
-                None if self.m.found_same.holds(left, right) => continue,
+                None if self.m.rooms.found_same.holds(left, right) => continue,
                 None => {}
             }
-            self.m.compared += 1;
+            self.m.counters.compared += 1;
             let length = values.width(left, &terms);
             if length != values.width(right, &terms) || length > *budget {
                 return Ok(false);
@@ -111,7 +111,7 @@ impl Running<'_> {
                 pairs.push((values.part(left, index, &terms)?, values.part(right, index, &terms)?));
             }
         }
-        self.m.found_same.note(whole.0, whole.1);
+        self.m.rooms.found_same.note(whole.0, whole.1);
         Ok(true)
     }
 
@@ -129,10 +129,10 @@ impl Running<'_> {
         if !self.m.may_begin_with(argument, head) {
             return Ok(false);
         }
-        let callee = self.m.frame_base;
-        self.m.frame_base = self.m.stack[callee + 1] as usize;
+        let callee = self.m.frames.base;
+        self.m.frames.base = self.m.frames.stack[callee + 1] as usize;
         let written = self.build(template);
-        self.m.frame_base = callee;
+        self.m.frames.base = callee;
         self.are_same(call, written?, &mut self.m.looked_at_max())
     }
 
@@ -177,14 +177,14 @@ impl Running<'_> {
             }
         }
         if !is_same {
-            self.m.pc = or;
+            self.m.frames.pc = or;
         }
         Ok(())
     }
 
     /// What was noted of what the instruction at hand looks at.
     fn written_here(&self) -> Option<ArgumentOrigin> {
-        self.m.code.maybes.get(&self.m.pc).copied()
+        self.m.code.maybes.get(&self.m.frames.pc).copied()
     }
 
     /// Whether the first argument that is a call may have come to itself.
@@ -198,7 +198,7 @@ impl Running<'_> {
         if function == NO_FUNCTION {
             return Ok(true);
         }
-        let place = self.m.return_point(self.m.stack[self.m.frame_base]).pc;
+        let place = self.m.return_point(self.m.frames.stack[self.m.frames.base]).pc;
         let called = (place as usize).checked_sub(1).map(|before| self.m.code.instructions[before]);
         match called {
             Some(Instruction::Call { function: called, .. } | Instruction::CallWith { function: called, .. })
@@ -230,12 +230,12 @@ impl Running<'_> {
 
     /// The group whose rules are being tried, if they are those of a function.
     fn group_tried(&self, function: u32) -> Option<&Group> {
-        self.m.code.groups.get(self.m.trying.group as usize).filter(|group| group.function == function)
+        self.m.code.groups.get(self.m.choices.trying.group as usize).filter(|group| group.function == function)
     }
 
     /// The place behind which a function was called whose rule has matched.
     fn called_from(&self, function: u32) -> Pc {
-        if self.group_tried(function).is_some() { self.m.trying.from } else { CHANGED }
+        if self.group_tried(function).is_some() { self.m.choices.trying.from } else { CHANGED }
     }
 
     /// A call that stands for itself because something has answered so: with what that has bound it counts as evaluated.
@@ -258,7 +258,7 @@ impl Running<'_> {
         match self.normal(value, type_id) {
             Some(normal) => self.give(normal),
             None if self.m.is_error(value) => self.give(value),
-            None if type_id == self.m.atom_type => self.give(value),
+            None if type_id == self.m.type_cache.atom_type => self.give(value),
             None => self.evaluate_here(value, type_id),
         }
     }
@@ -336,12 +336,12 @@ impl Machine {
 
     /// How many values are looked at.
     fn looked_at_max(&self) -> usize {
-        if self.is_exact { usize::MAX } else { LOOKED_AT_MAX }
+        if self.code.is_exact { usize::MAX } else { LOOKED_AT_MAX }
     }
 
     /// An expression that came to itself: marked, or noted if it holds variables.
     pub(super) fn evaluated(&mut self, call: Ref) -> Ref {
-        if self.notes.hold(self.values.heap.note(call)) {
+        if self.type_cache.notes.hold(self.values.heap.note(call)) {
             return call.marked();
         }
         match self.is_ground_or_open(call) {
@@ -362,7 +362,7 @@ impl Machine {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
                     tag::VARIABLE => is_ground = false,
-                    tag::EXPRESSION if !self.notes.hold(self.values.heap.note(child)) => work.push(child),
+                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => work.push(child),
                     _ => {}
                 }
                 budget = budget.checked_sub(1)?;

@@ -7,101 +7,22 @@
 //!    mark stays when a rule is added: what came to itself before is not evaluated again.
 //! 3. A term is in normal form if nothing reduces it, its head asks for no type that it has not, and all its parts are in normal form.
 
+use super::normal_terms::Makes;
 use super::types::{Formal, HeadKind};
-use super::values::{EMPTY, ERROR, SYMBOL, TERM, Values, evaluated_term, is_evaluated_term, term_of};
+use super::values::Values;
+use super::words::{EMPTY, ERROR, SYMBOL, TERM, evaluated_term, is_evaluated_term, term_of};
 use super::{Halt, Running};
 use crate::names;
 use crate::types::function_parts;
 use region::Ref;
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedTerms, Term, Terms};
-use std::cell::RefCell;
-
-/// What is known of terms.
-pub(super) struct NormalTerms {
-    /// What `known` says of a term that is in normal form; one more of a term that is not. Anything else is out of date.
-    epoch: u32,
-    known: Vec<u32>,
-    /// What a symbol with so many arguments makes of ones in normal form.
-    heads: FxHashMap<(Ref, usize), Makes>,
-    /// The note of what is in normal form.
-    note: u16,
-    /// The terms that are still to be looked into.
-    work: Vec<Term>,
-    /// The atoms of evaluated terms, as far as they were asked for.
-    marked: RefCell<FxHashMap<Term, Atom>>,
-}
-
-/// What a head makes of arguments in normal form.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Makes {
-    /// Data without a type.
-    Data,
-    /// Data if they are of its types. Those with a bit here are not evaluated: a compound there is none that came to itself.
-    TypedData { raw: u32 },
-    /// Something that is to be evaluated.
-    Other,
-}
-
-const FIRST_EPOCH: u32 = 2;
 
 /// After so many terms limits are looked at.
 pub(super) const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
 
 /// With more atoms of evaluated terms than this, they are forgotten between two forms.
 const MARKED_MAX: usize = 1 << 16;
-
-impl Default for NormalTerms {
-    fn default() -> Self {
-        let note = super::notes::Notes::default().normal();
-        Self {
-            epoch: FIRST_EPOCH,
-            known: Vec::new(),
-            heads: FxHashMap::default(),
-            note,
-            work: Vec::new(),
-            marked: RefCell::default(),
-        }
-    }
-}
-
-impl NormalTerms {
-    /// Whether a term is in normal form, if it is known.
-    #[inline]
-    pub(super) fn knows(&self, term: Term) -> Option<bool> {
-        match self.known.get(term.number() as usize)?.wrapping_sub(self.epoch) {
-            0 => Some(true),
-            1 => Some(false),
-            _ => None,
-        }
-    }
-
-    fn keep(&mut self, term: Term, is_normal: bool) {
-        let place = term.number() as usize;
-        if self.known.len() <= place {
-            self.known.resize(place + 1, 0);
-        }
-        self.known[place] = self.epoch + u32::from(!is_normal);
-    }
-
-    /// Rules have changed: nothing is known any more.
-    pub(super) fn advance(&mut self, note: u16) {
-        self.note = note;
-        self.heads.clear();
-        self.epoch = match self.epoch.checked_add(4) {
-            Some(end) => end - 2,
-            None => {
-                self.known.clear();
-                FIRST_EPOCH
-            }
-        };
-    }
-
-    /// The note of what is in normal form.
-    pub(super) fn note(&self) -> u16 {
-        self.note
-    }
-}
 
 /// What a look at the children of a term tells.
 enum Look {
@@ -299,6 +220,7 @@ fn marked_through(whole: Term, terms: &Terms, made: &mut FxHashMap<Term, Atom>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::normal_terms::{FIRST_EPOCH, NormalTerms};
 
     #[test]
     fn what_is_known_of_terms_is_forgotten_when_rules_change() {

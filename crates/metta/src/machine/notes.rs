@@ -5,7 +5,7 @@
 //! and all notes before it are out of date.
 
 use super::type_table::Scheme;
-use super::values::EVALUATED_OPEN;
+use super::words::EVALUATED_OPEN;
 
 /// Notes that are left for types when a range begins; with fewer, all notes are taken off and the first range begins again.
 const ROOM_MIN: u16 = 256;

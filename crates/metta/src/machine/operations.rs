@@ -6,9 +6,11 @@
 use super::choices::{CollectedResult, Destination};
 use super::code::{Code, ESCAPE, HEADER, Instruction, ReturnPoint, TypeId};
 use super::evaluate::SHAPE;
-use super::values::{FOREIGN, Scope};
+use super::values::Scope;
+use super::words::FOREIGN;
 use super::{Halt, Machine, Reason, Running, native};
-use crate::interpreter::{self, Task};
+use crate::instructions;
+use crate::interpreter::Task;
 use crate::names;
 use crate::operation::{Operation, Outcome};
 use region::Ref;
@@ -73,7 +75,7 @@ impl Running<'_> {
         type_id: TypeId,
         scope: &mut Scope,
     ) -> Result<(), Halt> {
-        let is_special = |atom: &Atom| atom.is_symbol(names::NOT_REDUCIBLE) || interpreter::is_function(atom);
+        let is_special = |atom: &Atom| atom.is_symbol(names::NOT_REDUCIBLE) || instructions::is_function(atom);
         if results.iter().any(|(_, atom)| is_special(atom)) {
             return self.operate_oddly(call, results, type_id, scope);
         }
@@ -87,10 +89,10 @@ impl Running<'_> {
 
     /// Makes a call whose head is no name, by the rules that match it, as the result of the frame at hand.
     pub(super) fn reduce_compound(&mut self, call: Ref, changed: bool, type_id: TypeId) -> Result<(), Halt> {
-        self.m.steps += 1;
+        self.m.counters.steps += 1;
         let mut scope = Scope::default();
         let atom = self.m.values.store(call, &mut scope, self.session.variables())?;
-        let is_open = interpreter::has_variable_head(&atom);
+        let is_open = instructions::has_variable_head(&atom);
         let source = self.session.variables();
         let body = source.fresh(names::asked());
         let rule = Atom::expression([names::equal(), atom.clone(), Atom::Variable(body.clone())]);
@@ -110,7 +112,7 @@ impl Running<'_> {
     /// Evaluates each of the answers of a call, as results of the frame at hand.
     fn go_on_with_answers(&mut self, answers: Vec<CollectedResult>, type_id: TypeId) -> Result<(), Halt> {
         self.m.own_frame(SLOTS)?;
-        let is_raw = type_id == self.m.atom_type;
+        let is_raw = type_id == self.m.type_cache.atom_type;
         let return_point = self.m.code.answer_return_point(type_id, is_raw);
         self.deliver_all(answers, Destination::ReturnPoint(return_point))
     }
@@ -129,7 +131,7 @@ impl Running<'_> {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
                 let call = native::as_evaluated(call, &solution);
                 loaded.push(self.load_result(solution, &call, scope)?);
-            } else if interpreter::is_function(&atom) {
+            } else if instructions::is_function(&atom) {
                 self.run_function(call, (solution, atom), scope, &mut loaded)?;
             } else if names::is_empty_or_error(&atom) {
                 loaded.push(self.load_result(solution, &atom, scope)?);

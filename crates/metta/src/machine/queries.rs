@@ -8,40 +8,22 @@
 //!
 //! All answers are found before the first is used: what the code after it adds is not seen.
 
-use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
-use super::code::{HEADER, QueryPart, Slot};
+use super::choices::Choices;
+use super::choices::{Choice, ChoiceKind, CollectedResult, Destination, Rows};
+use super::code::{CachedPlan, HEADER, QueryPart, Slot};
+use super::frames::Frames;
 use super::terms::Keyed;
-use super::values::{Scope, TERM, TRUE, term_of};
+use super::values::Scope;
+use super::words::{TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
-use space::{Answers, DictionaryReader, NO_TERM, PatternPart, Plan, SharedTerms, Term, Terms};
-
-/// Answers that are rows, while they are gone through.
-#[derive(Default)]
-pub(super) struct Rows {
-    answers: Vec<Term>,
-    next: usize,
-    query: u32,
-    /// The variables from outside, bound by the last terms of an answer.
-    pub(super) outer: Vec<Ref>,
-    pub(super) return_point: u32,
-}
+use space::{Answers, DictionaryReader, NO_TERM, PatternPart, SharedTerms, Term, Terms};
 
 /// Where atoms with variables answer a query, they mostly do so again.
 const LEAPS: u8 = 15;
 
 /// What makes a pattern unfit to be asked for as rows.
 struct NotRowShaped;
-
-/// The plan of a query, as what slots held was when it was made.
-#[derive(Default)]
-pub(super) struct CachedPlan {
-    plan: Plan,
-    /// The variable from outside that each slot of a pattern held, or none: then its key is a parameter.
-    slots: Vec<Option<u32>>,
-    /// Whether the same plan serves again.
-    is_valid: bool,
-}
 
 /// Room for a query, kept from one to the next.
 pub(super) struct QueryRoom {
@@ -67,7 +49,7 @@ impl Running<'_> {
             *leaps -= 1;
             return self.query_atoms(query, space);
         }
-        let kept = self.m.query_room.take();
+        let kept = self.m.rooms.query_room.take();
         let mut room = kept.unwrap_or_else(|| Box::new(QueryRoom::new(self.m.values.terms.clone())));
         let done = match self.m.ask(query, space, &mut room) {
             Some(_) if room.answers.is_stopped() => return Err(self.m.values.ceiling.passed()),
@@ -80,13 +62,13 @@ impl Running<'_> {
             Some(_) => {
                 let (answers, outer) = (std::mem::take(room.answers.terms()), std::mem::take(&mut room.outer));
                 let rows = Rows { answers, next: 0, query, outer, return_point };
-                let base = self.m.frame_base;
+                let base = self.m.frames.base;
                 let top = base + HEADER + usize::from(self.m.return_point(return_point).at);
                 self.m.push_choice(base, top, ChoiceKind::Rows(Box::new(rows)));
                 self.m.next_row()
             }
         };
-        self.m.query_room = Some(room);
+        self.m.rooms.query_room = Some(room);
         done
     }
 
@@ -204,7 +186,7 @@ impl Machine {
 
     /// Goes on with the next answer of the choice on top.
     pub(super) fn next_row(&mut self) -> Result<(), Halt> {
-        let last = self.choices.last_mut().expect("there is a choice");
+        let last = self.choices.stack.last_mut().expect("there is a choice");
         let ChoiceKind::Rows(rows) = &mut last.kind else { unreachable!("it is a choice of rows") };
         // It is lent out while its answer is put where it belongs.
         let mut rows = std::mem::take(&mut **rows);
@@ -214,7 +196,7 @@ impl Machine {
         self.take_answer(rows.query, &rows.answers[from..rows.next], &rows.outer, rows.return_point)?;
         if rows.next >= rows.answers.len() {
             self.pop_choice();
-        } else if let Some(Choice { kind: ChoiceKind::Rows(place), .. }) = self.choices.last_mut() {
+        } else if let Some(Choice { kind: ChoiceKind::Rows(place), .. }) = self.choices.stack.last_mut() {
             **place = rows;
         }
         Ok(())
@@ -222,7 +204,7 @@ impl Machine {
 
     /// Goes on at a return point with an answer: new variables are slots, those from outside are bound.
     fn take_answer(&mut self, query: u32, answer: &[Term], outer: &[Ref], return_point: u32) -> Result<(), Halt> {
-        let Self { values, code, stack, trail, frame_base: base, pc, .. } = self;
+        let Self { values, code, frames: Frames { stack, base, pc, .. }, choices: Choices { trail, .. }, .. } = self;
         let fresh = &code.queries[query as usize].fresh;
         for (&(slot, _), &term) in fresh.iter().zip(answer) {
             stack[*base + HEADER + usize::from(slot)] = values.load_term(term)?.bits();

@@ -8,70 +8,13 @@
 
 use super::choices::{Choice, ChoiceKind};
 use super::code::ANSWER;
-use super::values::{Ceiling, FOREIGN, Leaves, SYMBOL, Scope, TERM, Values, atom_of, number_in};
+use super::frozen::FrozenResults;
+use super::values::{Ceiling, Scope, Values};
+use super::words::{FOREIGN, SYMBOL, TERM};
 use super::{Halt, Running};
-use region::{Bound, FreezeError, Frozen, FrozenHeap, Ref, Region, tag};
+use region::{Bound, FreezeError, Ref, Region, tag};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::Atom;
-use std::convert::Infallible;
-
-/// What a form came to, for any thread to read, whatever the run does meanwhile: see [`Runner::freeze_results`].
-///
-/// The memory is that of the results' expressions, and is given back when this is dropped. What symbols, variables and
-/// grounded values they hold is kept beside, once for each.
-///
-/// [`Runner::freeze_results`]: crate::Runner::freeze_results
-#[derive(Debug)]
-pub struct FrozenResults {
-    frozen: Frozen,
-    leaves: FxHashMap<Ref, Atom>,
-}
-
-impl FrozenResults {
-    /// How many results there are.
-    pub fn len(&self) -> usize {
-        self.frozen.roots().len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// A result as an atom, counted from 0; `None` if there are not so many. Linear in its size.
-    pub fn get(&self, index: usize) -> Option<Atom> {
-        let atom = |&root: &Ref| {
-            let Ok(atom) = atom_of(root, &mut &*self);
-            atom
-        };
-        self.frozen.roots().get(index).map(atom)
-    }
-
-    /// All of them, in order.
-    pub fn atoms(&self) -> impl Iterator<Item = Atom> + '_ {
-        (0..self.len()).filter_map(|index| self.get(index))
-    }
-}
-
-impl Leaves for &FrozenResults {
-    type Words = Box<[Ref]>;
-    type Error = Infallible;
-
-    fn heap(&self) -> &FrozenHeap {
-        &self.frozen
-    }
-
-    fn leaf(&mut self, leaf: Ref) -> Atom {
-        match number_in(&self.frozen, leaf) {
-            Some(number) => Atom::from(number),
-            None => self.leaves.get(&leaf).cloned().unwrap_or_else(Atom::unit),
-        }
-    }
-
-    fn look(&self) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
 
 impl Running<'_> {
     /// A result of the whole.
@@ -86,7 +29,7 @@ impl Running<'_> {
     /// The results of the whole, and what its outermost expression has found so far.
     pub(super) fn found_so_far(&self) -> Vec<Ref> {
         let mut found = self.results.clone();
-        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.first()
+        if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.first()
             && collector.return_point == ANSWER
         {
             found.extend(collector.results.iter().map(|gathered| gathered.value));

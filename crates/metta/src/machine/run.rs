@@ -11,56 +11,23 @@ use super::code::{
     ArgumentSource, Arguments, Guard, HEADER, HOLE, Instruction, Kind, Pc, Position, ReturnPoint, SOURCES_MAX, Slot,
     TypeId,
 };
-use super::values::{
+use super::words::{
     EMPTY, ERROR, EVALUATED_OPEN, FALSE, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, is_evaluated_term,
-    is_small, small, word,
+    is_small, raw, small, word,
 };
 use super::{Halt, Machine, Running};
 use crate::lowering::{Arithmetic, Comparison};
-use region::{Mark, Ref, tag};
-
-/// What a rule that is being tried needs to know.
-#[derive(Clone, Copy)]
-pub(super) struct Trying {
-    pub(super) group: u32,
-    /// The candidates, and the place of the next one; `u32::MAX` when there is none.
-    pub(super) list: u32,
-    pub(super) next: u32,
-    pub(super) trail: usize,
-    pub(super) heap: Mark,
-    pub(super) foreign: usize,
-    /// Behind which place the call was made.
-    pub(super) from: Pc,
-    /// Its place in the list.
-    pub(super) place: u32,
-    /// Whether a rule before it has matched.
-    pub(super) matched: bool,
-}
-
-impl Trying {
-    /// Before the first call.
-    pub(super) fn nothing(heap: Mark) -> Self {
-        Self { group: 0, list: 0, next: NONE, trail: 0, heap, foreign: 0, from: 0, place: 0, matched: false }
-    }
-}
-
-/// No candidate is left.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// A small integer as a word of a slot, for what the machine itself keeps there.
-pub(super) fn raw(value: usize) -> Ref {
-    Ref::new(INTEGER, value as u32)
-}
+use region::{Ref, tag};
 
 impl Machine {
     #[inline]
     pub(super) fn slot(&self, slot: Slot) -> Ref {
-        Ref::from_bits(self.stack[self.frame_base + HEADER + usize::from(slot)])
+        Ref::from_bits(self.frames.stack[self.frames.base + HEADER + usize::from(slot)])
     }
 
     #[inline]
     pub(super) fn set_slot(&mut self, slot: Slot, value: Ref) {
-        self.stack[self.frame_base + HEADER + usize::from(slot)] = value.bits();
+        self.frames.stack[self.frames.base + HEADER + usize::from(slot)] = value.bits();
     }
 
     /// What a slot holds, bindings followed.
@@ -78,32 +45,32 @@ impl Machine {
     /// Makes sure that a frame with so many slots, and the header of one more, fits the stack.
     #[inline]
     pub(super) fn ensure(&mut self, slots: usize) -> Result<(), Halt> {
-        if self.frame_base + 2 * HEADER + slots > self.stack.len() { self.grow(slots) } else { Ok(()) }
+        if self.frames.base + 2 * HEADER + slots > self.frames.stack.len() { self.grow(slots) } else { Ok(()) }
     }
 
     #[cold]
     fn grow(&mut self, slots: usize) -> Result<(), Halt> {
-        let needed = self.frame_base + 2 * HEADER + slots;
-        let limit = self.stack_max;
+        let needed = self.frames.base + 2 * HEADER + slots;
+        let limit = self.frames.stack_max;
         if needed > limit {
             return Err(self.stack_full());
         }
-        self.stack.resize((2 * needed).min(limit).max(needed), 0);
+        self.frames.stack.resize((2 * needed).min(limit).max(needed), 0);
         Ok(())
     }
 
     /// Writes the header of a frame that the frame at hand calls, but for the number of choices.
     #[inline]
     pub(super) fn write_header(&mut self, place: usize, return_point: u32) {
-        let header = &mut self.stack[place..place + HEADER];
-        (header[0], header[1], header[HOLE]) = (return_point, self.frame_base as u32, 0);
+        let header = &mut self.frames.stack[place..place + HEADER];
+        (header[0], header[1], header[HOLE]) = (return_point, self.frames.base as u32, 0);
     }
 
     /// The frame of a call at a return point: where it begins, moved up if a choice needs what lies there.
     #[inline]
     pub(super) fn frame_at(&mut self, at: Slot, arguments: usize) -> Result<usize, Halt> {
-        let place = self.frame_base + HEADER + usize::from(at);
-        if place >= self.protected {
+        let place = self.frames.base + HEADER + usize::from(at);
+        if place >= self.choices.protected {
             return Ok(place);
         }
         self.move_frame(place, arguments)
@@ -111,19 +78,19 @@ impl Machine {
 
     /// Makes the slots of the frame at hand free for something else: it moves up if a choice needs what is in them.
     pub(super) fn own_frame(&mut self, slots: usize) -> Result<(), Halt> {
-        if self.frame_base < self.protected {
-            return self.move_up(self.frame_base + HEADER, slots + HEADER);
+        if self.frames.base < self.choices.protected {
+            return self.move_up(self.frames.base + HEADER, slots + HEADER);
         }
         self.ensure(slots + HEADER)
     }
 
     #[cold]
     fn move_frame(&mut self, place: usize, arguments: usize) -> Result<usize, Halt> {
-        let to = self.protected;
-        if to + 2 * HEADER + arguments > self.stack.len() {
-            self.grow(to + arguments - self.frame_base)?;
+        let to = self.choices.protected;
+        if to + 2 * HEADER + arguments > self.frames.stack.len() {
+            self.grow(to + arguments - self.frames.base)?;
         }
-        self.stack.copy_within(place..place + HEADER + arguments, to);
+        self.frames.stack.copy_within(place..place + HEADER + arguments, to);
         Ok(to)
     }
 
@@ -157,7 +124,7 @@ impl Machine {
     #[inline]
     fn go_unless(&mut self, holds: bool, or: Pc) -> Result<(), Halt> {
         if !holds {
-            self.pc = or;
+            self.frames.pc = or;
         }
         Ok(())
     }
@@ -172,7 +139,7 @@ impl Machine {
         or: Pc,
     ) -> Result<(), Halt> {
         if is_small(left) && is_small(right) {
-            self.pc = if compare_words(comparison, word(left), word(right)) { then } else { or };
+            self.frames.pc = if compare_words(comparison, word(left), word(right)) { then } else { or };
         }
         Ok(())
     }
@@ -182,8 +149,8 @@ impl Running<'_> {
     /// Runs until something halts it.
     pub(super) fn run(&mut self) -> Halt {
         loop {
-            let pc = self.m.pc as usize;
-            self.m.pc += 1;
+            let pc = self.m.frames.pc as usize;
+            self.m.frames.pc += 1;
             // Matched in place: copying the whole instruction would cost more than most of them do.
             let done = match self.m.code.instructions[pc] {
                 Instruction::Call { function, return_point, begun } => self.call(function, return_point, begun),
@@ -209,7 +176,7 @@ impl Running<'_> {
                     let holds = self.holds(guard, slot);
                     self.m.go_unless(holds, or)
                 }
-                Instruction::GuardTypeEpoch { shapes, or } => self.m.go_unless(self.m.shapes == shapes, or),
+                Instruction::GuardTypeEpoch { shapes, or } => self.m.go_unless(self.m.code.type_epoch == shapes, or),
                 Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
                 Instruction::MatchSame { left, right, or } => self.match_same(left, right, or),
@@ -240,21 +207,21 @@ impl Running<'_> {
         match instruction {
             Instruction::Answer => self.answer(),
             Instruction::Child { index } => self.next_child(index),
-            Instruction::Escape => self.give(self.m.acc),
+            Instruction::Escape => self.give(self.m.frames.acc),
             Instruction::Fail => self.fail(),
             Instruction::Variable { dst, name } => {
                 let variable = self.m.values.variable(name)?;
                 self.m.put(dst, variable)
             }
-            Instruction::Take { dst } => self.m.put(dst, self.m.acc),
-            Instruction::Remember { slot } => self.m.put(slot, raw(self.m.trail.len())),
+            Instruction::Take { dst } => self.m.put(dst, self.m.frames.acc),
+            Instruction::Remember { slot } => self.m.put(slot, raw(self.m.choices.trail.len())),
             Instruction::Undo { slot } => {
                 let length = self.m.slot(slot).payload() as usize;
                 self.m.undo_to(length);
                 Ok(())
             }
             Instruction::Begin { slot } => {
-                let level = self.m.choices.len() as u32;
+                let level = self.m.choices.stack.len() as u32;
                 self.m.put(slot, Ref::from_bits(level))
             }
             Instruction::End { begun, value, return_point } => {
@@ -290,8 +257,8 @@ impl Running<'_> {
             }
             Instruction::If { slot, or } => {
                 match self.m.read(slot) {
-                    TRUE => self.m.pc += 1,
-                    FALSE => self.m.pc = or,
+                    TRUE => self.m.frames.pc += 1,
+                    FALSE => self.m.frames.pc = or,
                     _ => {}
                 }
                 Ok(())
@@ -350,12 +317,12 @@ impl Running<'_> {
     #[inline]
     pub(super) fn call(&mut self, function: u32, return_point: u32, begun: bool) -> Result<(), Halt> {
         let at = self.m.return_point(return_point).at;
-        let place = self.m.frame_base + HEADER + usize::from(at);
+        let place = self.m.frames.base + HEADER + usize::from(at);
         self.m.write_header(place, return_point);
         if !begun {
-            self.m.stack[place + 2] = self.m.choices.len() as u32;
+            self.m.frames.stack[place + 2] = self.m.choices.stack.len() as u32;
         }
-        self.m.frame_base = if place >= self.m.protected {
+        self.m.frames.base = if place >= self.m.choices.protected {
             place
         } else {
             let arguments = usize::from(self.m.code.functions[function as usize].arguments);
@@ -375,31 +342,31 @@ impl Running<'_> {
                 ArgumentSource::Slot(slot) => self.m.slot(slot),
                 ArgumentSource::Normal(slot) => match self.normal(self.m.read(slot), 0) {
                     None | Some(EMPTY) => {
-                        self.m.pc = *or;
+                        self.m.frames.pc = *or;
                         return None;
                     }
                     Some(value) => value,
                 },
             };
-            self.m.stack[place] = value.bits();
+            self.m.frames.stack[place] = value.bits();
         }
         Some(sources.len())
     }
 
     #[inline]
     fn call_with(&mut self, function: u32, arguments: u32, return_point: u32) -> Result<(), Halt> {
-        let base = self.m.frame_base;
+        let base = self.m.frames.base;
         let at = self.m.return_point(return_point).at;
-        let place = (base + HEADER + usize::from(at)).max(self.m.protected);
-        if place + HEADER + SOURCES_MAX > self.m.stack.len() {
+        let place = (base + HEADER + usize::from(at)).max(self.m.choices.protected);
+        if place + HEADER + SOURCES_MAX > self.m.frames.stack.len() {
             self.m.ensure(place - base + SOURCES_MAX)?;
         }
         if self.write_arguments(arguments, place + HEADER).is_none() {
             return Ok(());
         }
-        let level = self.m.choices.len() as u32;
-        self.m.stack[place..place + HEADER].copy_from_slice(&[return_point, base as u32, level, 0]);
-        self.m.frame_base = place;
+        let level = self.m.choices.stack.len() as u32;
+        self.m.frames.stack[place..place + HEADER].copy_from_slice(&[return_point, base as u32, level, 0]);
+        self.m.frames.base = place;
         self.enter(function)
     }
 
@@ -413,14 +380,14 @@ impl Running<'_> {
     /// goes. `false` if one needs to be evaluated.
     #[inline(always)]
     pub(super) fn lay_over(&mut self, arguments: u32) -> Result<bool, Halt> {
-        let base = self.m.frame_base;
+        let base = self.m.frames.base;
         let Arguments { above, is_direct, .. } = self.m.code.arguments[arguments as usize];
-        let has_room = base + HEADER + SOURCES_MAX <= self.m.stack.len();
-        if is_direct && has_room && base >= self.m.protected {
+        let has_room = base + HEADER + SOURCES_MAX <= self.m.frames.stack.len();
+        if is_direct && has_room && base >= self.m.choices.protected {
             return Ok(self.write_arguments(arguments, base + HEADER).is_some());
         }
-        let from = (base + HEADER + usize::from(above)).max(self.m.protected);
-        if from + SOURCES_MAX > self.m.stack.len() {
+        let from = (base + HEADER + usize::from(above)).max(self.m.choices.protected);
+        if from + SOURCES_MAX > self.m.frames.stack.len() {
             self.m.ensure(from - base + SOURCES_MAX)?;
         }
         let Some(count) = self.write_arguments(arguments, from) else { return Ok(false) };
@@ -431,7 +398,7 @@ impl Running<'_> {
     #[inline]
     pub(super) fn tail_call(&mut self, function: u32, at: Slot) -> Result<(), Halt> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
-        let from = self.m.frame_base + HEADER + usize::from(at) + HEADER;
+        let from = self.m.frames.base + HEADER + usize::from(at) + HEADER;
         self.tail_with(function, from, count)
     }
 
@@ -443,27 +410,27 @@ impl Running<'_> {
 
     /// Moves arguments to the beginning of the frame at hand, which moves up itself if a choice needs what is there.
     fn move_over(&mut self, from: usize, count: usize) -> Result<(), Halt> {
-        let base = self.m.frame_base;
-        if base >= self.m.protected {
-            self.m.stack.copy_within(from..from + count, base + HEADER);
+        let base = self.m.frames.base;
+        if base >= self.m.choices.protected {
+            self.m.frames.stack.copy_within(from..from + count, base + HEADER);
             return Ok(());
         }
-        let to = self.m.protected.max(from);
-        if to + 2 * HEADER + count > self.m.stack.len() {
+        let to = self.m.choices.protected.max(from);
+        if to + 2 * HEADER + count > self.m.frames.stack.len() {
             self.m.ensure(to - base + count)?;
         }
-        self.m.stack.copy_within(from..from + count, to + HEADER);
-        self.m.stack.copy_within(base..base + HEADER, to);
-        self.m.frame_base = to;
+        self.m.frames.stack.copy_within(from..from + count, to + HEADER);
+        self.m.frames.stack.copy_within(base..base + HEADER, to);
+        self.m.frames.base = to;
         Ok(())
     }
 
     /// Counts a call whose frame is made; limits are looked at from time to time.
     #[inline(always)]
     pub(super) fn count_call(&mut self, function: u32) -> Result<(), Halt> {
-        self.m.calls += 1;
-        self.m.fuel -= 1;
-        if self.m.fuel == 0 { self.look(function) } else { Ok(()) }
+        self.m.counters.calls += 1;
+        self.m.counters.fuel -= 1;
+        if self.m.counters.fuel == 0 { self.look(function) } else { Ok(()) }
     }
 
     /// Goes on with the code of a function, its frame made.
@@ -477,7 +444,7 @@ impl Running<'_> {
     #[inline(always)]
     pub(super) fn enter_counted(&mut self, function: u32) -> Result<(), Halt> {
         let mut found = self.m.code.functions[function as usize];
-        if found.version != self.m.version {
+        if found.version != self.m.code.version {
             self.compile(function)?;
             found = self.m.code.functions[function as usize];
         }
@@ -485,7 +452,7 @@ impl Running<'_> {
         match found.kind {
             Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Rule(pc) => {
-                self.m.pc = pc;
+                self.m.frames.pc = pc;
                 Ok(())
             }
             kind => self.enter_other(function, kind),
@@ -497,10 +464,10 @@ impl Running<'_> {
     fn enter_other(&mut self, function: u32, kind: Kind) -> Result<(), Halt> {
         match kind {
             Kind::Group(group) => self.enter_group(group),
-            Kind::Constructor => self.give_unreduced(function, self.m.pc),
+            Kind::Constructor => self.give_unreduced(function, self.m.frames.pc),
             Kind::Tabled => self.enter_tabled(function),
             Kind::Guarded(guarded) => self.enter_guarded(function, guarded),
-            Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.pc),
+            Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.frames.pc),
             Kind::Rule(_) | Kind::Exclusive(_) => unreachable!("these are entered in place"),
         }
     }
@@ -511,7 +478,7 @@ impl Running<'_> {
         if value == EMPTY {
             return self.give_empty();
         }
-        if self.m.stack[self.m.frame_base + HOLE] != 0 {
+        if self.m.frames.stack[self.m.frames.base + HOLE] != 0 {
             return self.fill_holes(value);
         }
         self.give_whole(value)
@@ -520,10 +487,11 @@ impl Running<'_> {
     /// The result of the frame at hand, put into what it goes into.
     #[inline]
     pub(super) fn give_whole(&mut self, value: Ref) -> Result<(), Halt> {
-        let base = self.m.frame_base;
-        let (return_point, caller, level) = (self.m.stack[base], self.m.stack[base + 1], self.m.stack[base + 2]);
-        if self.m.choices.len() as u32 == level {
-            self.m.frame_base = caller as usize;
+        let base = self.m.frames.base;
+        let (return_point, caller, level) =
+            (self.m.frames.stack[base], self.m.frames.stack[base + 1], self.m.frames.stack[base + 2]);
+        if self.m.choices.stack.len() as u32 == level {
+            self.m.frames.base = caller as usize;
             return self.resume(return_point, value);
         }
         self.gather(value, level, return_point, caller)
@@ -535,12 +503,12 @@ impl Running<'_> {
         let ReturnPoint { pc, dst, error, .. } = self.m.code.return_points[return_point as usize];
         // What is marked as evaluated is no error.
         if matches!(value.tag(), tag::EXPRESSION | TERM) && self.m.is_error(value) {
-            self.m.acc = value;
-            self.m.pc = error;
+            self.m.frames.acc = value;
+            self.m.frames.pc = error;
             return Ok(());
         }
         self.m.set_slot(dst, value);
-        self.m.pc = pc;
+        self.m.frames.pc = pc;
         Ok(())
     }
 
@@ -550,10 +518,10 @@ impl Running<'_> {
             return self.fail();
         }
         let level = self.m.slot(begun).bits();
-        if self.m.choices.len() as u32 == level {
+        if self.m.choices.stack.len() as u32 == level {
             return self.resume(return_point, value);
         }
-        let base = self.m.frame_base as u32;
+        let base = self.m.frames.base as u32;
         self.gather(value, level, return_point, base)
     }
 
@@ -572,7 +540,7 @@ impl Running<'_> {
             let Some(value) = small(result) else { return self.resume_with_integer(result, return_point) };
             let ReturnPoint { pc, dst, .. } = self.m.code.return_points[return_point as usize];
             self.m.set_slot(dst, value);
-            self.m.pc = pc;
+            self.m.frames.pc = pc;
             return Ok(());
         }
         self.slow_arithmetic(operation, left, right, return_point)
@@ -636,10 +604,10 @@ impl Running<'_> {
     pub(super) fn normal(&self, value: Ref, type_id: TypeId) -> Option<Ref> {
         match value.tag() {
             tag::VARIABLE | tag::MARKED => Some(value),
-            INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.number_type).then_some(value),
+            INTEGER | tag::NUMBER => (type_id == 0 || type_id == self.m.type_cache.number_type).then_some(value),
             SYMBOL | FOREIGN if type_id == 0 => Some(value),
             tag::EXPRESSION => match self.m.values.heap.note(value) {
-                note if type_id == 0 && self.m.notes.hold(note) => Some(value.marked()),
+                note if type_id == 0 && self.m.type_cache.notes.hold(note) => Some(value.marked()),
                 EVALUATED_OPEN => self.normal_open(value),
                 _ => None,
             },

@@ -13,13 +13,13 @@
 //! 5. Evaluation by a function type with variables goes by the schemes of the arguments as they stand. If a type is still open
 //!    then, for more than one that is to be evaluated, what they come to must agree as well ([`super::typed`]).
 
-use super::choices::is_lasting;
 use super::code::{Slot, TypeId};
 use super::notes::NotedTypes;
 use super::type_graph::{self, Graph};
 use super::type_table::{Scheme, TypeTable};
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM, plain};
+use super::words::is_lasting;
+use super::words::{EVALUATED_OPEN, INTEGER, SYMBOL, TERM, plain};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;
@@ -158,15 +158,15 @@ impl Running<'_> {
     fn look_at_type(&mut self, value: Ref) -> FirstLook {
         let value = self.m.values.heap.walk(value);
         let known = match value.tag() {
-            INTEGER | tag::NUMBER => Some(self.m.schemes.number),
+            INTEGER | tag::NUMBER => Some(self.m.type_cache.schemes.number),
             tag::VARIABLE => Some(Scheme::UNKNOWN),
-            TERM => match self.m.schemes.known.get(&plain(value)) {
+            TERM => match self.m.type_cache.schemes.known.get(&plain(value)) {
                 Some(&known) => known,
                 None => return self.look_inside(plain(value)),
             },
             tag::EXPRESSION | tag::MARKED => {
                 let note = self.m.values.heap.note(value);
-                match self.m.schemes.noted.of(self.m.notes, note) {
+                match self.m.type_cache.schemes.noted.of(self.m.type_cache.notes, note) {
                     Some(known) => Some(known),
                     None => return self.look_inside(value),
                 }
@@ -189,7 +189,7 @@ impl Running<'_> {
             HeadKind::Typed(signature) => {
                 let scheme = signature.result.and_then(|result| self.scheme_of_type(result));
                 let Some(scheme) = scheme else { return FirstLook::Nothing };
-                if value.is_expression() && self.m.notes.hold(self.m.values.heap.note(value)) {
+                if value.is_expression() && self.m.type_cache.notes.hold(self.m.values.heap.note(value)) {
                     return FirstLook::Known(scheme);
                 }
                 SchemeSource::Signature(signature)
@@ -232,9 +232,9 @@ impl Running<'_> {
             SchemeSource::Function(function) => self.applied_to(whole.head, function, known).flatten(),
         };
         if whole.value.tag() == TERM {
-            self.m.schemes.known.insert(whole.value, scheme);
+            self.m.type_cache.schemes.known.insert(whole.value, scheme);
         } else if let (Some(scheme), SchemeSource::Function(_)) = (scheme, &whole.by)
-            && (levels.is_multiple_of(LEVELS_TO_NOTE) || self.m.schemes.noted.has(scheme))
+            && (levels.is_multiple_of(LEVELS_TO_NOTE) || self.m.type_cache.schemes.noted.has(scheme))
         {
             self.note_scheme(whole.value, scheme);
         }
@@ -261,10 +261,10 @@ impl Running<'_> {
 
     /// Keeps the scheme of an expression in its note, if that says that it is in normal form.
     pub(super) fn note_scheme(&mut self, value: Ref, scheme: Scheme) {
-        if !scheme.is_known() || !self.m.notes.hold(self.m.values.heap.note(value)) {
+        if !scheme.is_known() || !self.m.type_cache.notes.hold(self.m.values.heap.note(value)) {
             return;
         }
-        if let Some(note) = self.m.schemes.noted.note_of(&mut self.m.notes, scheme) {
+        if let Some(note) = self.m.type_cache.schemes.noted.note_of(&mut self.m.type_cache.notes, scheme) {
             debug_assert!(note != EVALUATED_OPEN, "that note is another's");
             self.m.values.heap.set_note(value, note);
         }
@@ -272,25 +272,25 @@ impl Running<'_> {
 
     fn scheme_of_leaf(&mut self, leaf: Ref) -> Option<Scheme> {
         let is_kept = is_lasting(leaf);
-        if is_kept && let Some(&known) = self.m.schemes.known.get(&leaf) {
+        if is_kept && let Some(&known) = self.m.type_cache.schemes.known.get(&leaf) {
             return known;
         }
         let atom = self.m.values.leaf_atom(leaf);
         let scheme = self.only_type(&atom).and_then(|only| self.intern_scheme(&only));
         if is_kept {
-            self.m.schemes.known.insert(leaf, scheme);
+            self.m.type_cache.schemes.known.insert(leaf, scheme);
         }
         scheme
     }
 
     /// A type as a scheme, if it can be one.
     pub(super) fn scheme_of_type(&mut self, type_id: TypeId) -> Option<Scheme> {
-        if let Some(&known) = self.m.schemes.by_type.get(&type_id) {
+        if let Some(&known) = self.m.type_cache.schemes.by_type.get(&type_id) {
             return known;
         }
         let found = self.m.code.types[usize::from(type_id)].clone();
         let scheme = self.intern_scheme(&found);
-        self.m.schemes.by_type.insert(type_id, scheme);
+        self.m.type_cache.schemes.by_type.insert(type_id, scheme);
         scheme
     }
 
@@ -299,12 +299,12 @@ impl Running<'_> {
         if found.is_symbol(names::UNDEFINED) {
             return Some(Scheme::UNKNOWN);
         }
-        if types::says_how(found) { None } else { Some(self.m.schemes.table.of_atom(found)) }
+        if types::says_how(found) { None } else { Some(self.m.type_cache.schemes.table.of_atom(found)) }
     }
 
     /// A scheme as a type, its variables renamed apart.
     fn atom_of_scheme(&mut self, scheme: Scheme) -> Atom {
-        let found = self.m.schemes.table.atom(scheme);
+        let found = self.m.type_cache.schemes.table.atom(scheme);
         if found.is_ground() { found } else { make_fresh(&found, &[], self.session.variables()) }
     }
 
@@ -313,13 +313,13 @@ impl Running<'_> {
         if !scheme.is_known() || type_id == 0 || self.scheme_of_type(type_id) == Some(scheme) {
             return true;
         }
-        if let Some(&known) = self.m.schemes.agreeing.get(&(scheme, type_id, is_deep)) {
+        if let Some(&known) = self.m.type_cache.schemes.agreeing.get(&(scheme, type_id, is_deep)) {
             return known;
         }
         let (actual, expected) = (self.atom_of_scheme(scheme), self.type_atom(type_id));
         let agree = if is_deep { types::agree_deeply } else { types::agree };
         let agrees = !agree(&actual, &expected, &Bindings::default(), self.session.variables()).is_empty();
-        self.m.schemes.agreeing.insert((scheme, type_id, is_deep), agrees);
+        self.m.type_cache.schemes.agreeing.insert((scheme, type_id, is_deep), agrees);
         agrees
     }
 
@@ -335,7 +335,7 @@ impl Running<'_> {
     /// What the function type of a head makes of arguments with these schemes, if it applies in one way.
     fn applied_to(&mut self, head: Ref, function: &Atom, arguments: &[Scheme]) -> Option<Applied> {
         let asked = application(head, arguments);
-        if let Some(&applied) = self.m.schemes.applied.get(&asked).filter(|_| is_lasting(head)) {
+        if let Some(&applied) = self.m.type_cache.schemes.applied.get(&asked).filter(|_| is_lasting(head)) {
             return applied;
         }
         let applied = match self.applied_in_graph(function, arguments, Scheme::UNKNOWN) {
@@ -346,7 +346,7 @@ impl Running<'_> {
                 self.intern_scheme(&bindings.resolve(result))
             }),
         };
-        self.m.schemes.applied.insert(asked, applied);
+        self.m.type_cache.schemes.applied.insert(asked, applied);
         applied
     }
 
@@ -354,7 +354,7 @@ impl Running<'_> {
     fn applied_in_graph(&mut self, function: &Atom, arguments: &[Scheme], expected: Scheme) -> Unified {
         let (formals, result) = types::function_parts(function);
         let (mut graph, mut variables) = (Graph::default(), type_graph::Instance::default());
-        let table = &mut self.m.schemes.table;
+        let table = &mut self.m.type_cache.schemes.table;
         for (formal, &argument) in formals.iter().zip(arguments) {
             if formal.is_symbol(names::ATOM) || formal.is_symbol(names::UNDEFINED) {
                 continue;
@@ -403,7 +403,7 @@ impl Running<'_> {
     /// How a call by a function type is evaluated, for arguments with these schemes and a type that is expected.
     fn instance_for(&mut self, head: Ref, function: &Atom, arguments: &[Scheme], expected: TypeId) -> Option<Instance> {
         let asked = (application(head, arguments), expected);
-        if let Some(known) = self.m.schemes.instances.get(&asked).filter(|_| is_lasting(head)) {
+        if let Some(known) = self.m.type_cache.schemes.instances.get(&asked).filter(|_| is_lasting(head)) {
             return known.clone();
         }
         let (_, result) = types::function_parts(function);
@@ -415,7 +415,7 @@ impl Running<'_> {
             only(types::agree(result, &expected, &bindings, self.session.variables()))
         });
         let instance = bindings.and_then(|bindings| self.instance(function, &bindings));
-        self.m.schemes.instances.insert(asked, instance.clone());
+        self.m.type_cache.schemes.instances.insert(asked, instance.clone());
         instance
     }
 

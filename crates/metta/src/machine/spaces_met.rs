@@ -5,11 +5,12 @@
 //! what it says in each of the ways, and the rules that are left are tried after it.
 
 use super::choices::{ChoiceKind, CollectedResult, Destination};
+use super::choices::{NONE, Trying};
 use super::code::{HEADER, NEXT_RULE, REDUCE, TypeId};
-use super::run::{NONE, Trying};
 use super::values::Scope;
 use super::{Halt, Running};
-use crate::interpreter::{Task, is_function};
+use crate::instructions::is_function;
+use crate::interpreter::Task;
 use crate::names;
 use rustc_hash::FxHashMap;
 use space::{Atom, Bindings, Rewrite, Solution, Unifier, Variable, rewrite, variables};
@@ -17,14 +18,14 @@ use space::{Atom, Bindings, Rewrite, Solution, Unifier, Variable, rewrite, varia
 impl Running<'_> {
     /// Tries the rule at hand as the specification has it.
     pub(super) fn try_rule_with_spaces(&mut self) -> Result<(), Halt> {
-        let trying = self.m.trying;
+        let trying = self.m.choices.trying;
         self.m.undo_to(trying.trail);
         let (call, mut scope) = self.call_tried(&trying)?;
         let ways = self.ways_of_rule(&trying, &call);
         if ways.is_empty() {
             return self.no_match(NEXT_RULE);
         }
-        let noted = self.m.changed_states.len() as u32;
+        let noted = self.m.choices.changed_states.len() as u32;
         self.go_ways(&trying, &call, ways, &mut scope, noted)
     }
 
@@ -115,8 +116,8 @@ impl Running<'_> {
         let Trying { group, list, next, from, .. } = *trying;
         if next != NONE {
             let function = self.m.code.groups[group as usize].function;
-            let top = self.m.frame_base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
-            self.m.push_choice(self.m.frame_base, top, ChoiceKind::Rules { group, list, next, from, noted });
+            let top = self.m.frames.base + HEADER + usize::from(self.m.code.functions[function as usize].arguments);
+            self.m.push_choice(self.m.frames.base, top, ChoiceKind::Rules { group, list, next, from, noted });
         }
     }
 }

@@ -3,26 +3,21 @@
 use super::Running;
 use crate::lowering::Form;
 use crate::names;
-use crate::stdlib::forms::{FORMS, special_form};
+use crate::stdlib::forms::special_form;
 use crate::types;
 use space::{Atom, Symbol};
-
-/// Whether a rule for this name changes a special form.
-pub(super) fn is_special(name: &str) -> bool {
-    FORMS.iter().any(|form| form.name == name || form.parts.iter().any(|(part, _)| *part == name))
-}
 
 impl Running<'_> {
     /// The special form that a call is, if it means what the library says.
     pub(super) fn special_form(&mut self, name: &str, arity: usize) -> Option<Form> {
         let special = special_form(name).filter(|special| special.arity == arity)?;
-        let is_as_was = match self.m.special.get(special.name) {
+        let is_as_was = match self.m.type_cache.special.get(special.name) {
             Some(&known) => known,
             None => {
                 let mut parts = special.parts.iter();
                 let is_as_was = self.means_what_the_library_says(special.name, arity)
                     && parts.all(|(part, arity)| self.means_what_the_library_says(part, *arity));
-                self.m.special.insert(special.name, is_as_was);
+                self.m.type_cache.special.insert(special.name, is_as_was);
                 is_as_was
             }
         };

@@ -2,8 +2,9 @@
 //!
 //! A value that is not a leaf, a row or as simple as these goes through the Rust function of the library.
 
-use super::types::classify_head;
-use super::values::{NOT_REDUCIBLE, SYMBOL, Scope};
+use super::classes::classify_head;
+use super::values::Scope;
+use super::words::{NOT_REDUCIBLE, SYMBOL};
 use super::{Halt, Running};
 use crate::lowering::Lowering;
 use region::Ref;
@@ -20,7 +21,7 @@ impl Running<'_> {
         let Some(found) = self.m.values.state_of(state) else {
             return self.native_on(Lowering::GetState, &[state], return_point);
         };
-        let value = match found.integer().and_then(super::values::small) {
+        let value = match found.integer().and_then(super::words::small) {
             Some(small) => small,
             None => {
                 let content = found.value();
@@ -55,7 +56,7 @@ impl Running<'_> {
     fn simple_atom(&self, value: Ref) -> Option<Atom> {
         match value.tag() {
             SYMBOL => Some(Atom::Symbol(self.m.values.symbol_of(value).clone())),
-            super::values::FOREIGN => Some(self.m.values.foreign_of(value)).filter(|value| is_simple(value)).cloned(),
+            super::words::FOREIGN => Some(self.m.values.foreign_of(value)).filter(|value| is_simple(value)).cloned(),
             _ => self.m.values.number_of(value).map(Atom::from),
         }
     }
@@ -84,10 +85,10 @@ impl Running<'_> {
         let Some(space) = self.m.values.space_of(space).filter(|space| !space.is_frozen()).cloned() else {
             return false;
         };
-        let mut row = std::mem::take(&mut self.m.row);
+        let mut row = std::mem::take(&mut self.m.rooms.row);
         let values = &mut self.m.values;
         let added = space.add_row(class, &mut row, |terms, row| values.intern_row(value, terms, row).is_some());
-        self.m.row = row;
+        self.m.rooms.row = row;
         added
     }
 }

@@ -55,7 +55,8 @@ impl Running<'_> {
             let mut found = match value.tag() {
                 tag::VARIABLE => Some(replacement.of(value, &mut self.m.values)?),
                 tag::EXPRESSION
-                    if self.m.values.heap.length(value) > 0 && !self.m.notes.hold(self.m.values.heap.note(value)) =>
+                    if self.m.values.heap.length(value) > 0
+                        && !self.m.type_cache.notes.hold(self.m.values.heap.note(value)) =>
                 {
                     let done = Vec::with_capacity(self.m.values.heap.length(value));
                     open.push(Open { expression: value, done, is_changed: false });

@@ -7,50 +7,13 @@
 //!    that becomes an answer; only errors are collected.
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
-use super::code::{CHANGED, Code, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot};
-use super::run::raw;
+use super::choices::{Caller, Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination, Followed};
+use super::code::{CHANGED, Code, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot, Tabled};
 use super::values::Scope;
+use super::words::raw;
 use super::{Halt, Reason, Running};
 use crate::tables::{CallKey, CallState, RoundEnd};
 use region::Ref;
-use space::Variable;
-
-/// A reader of a table that is not complete: a choice whose alternatives are the answers from a place on.
-pub(super) struct Followed {
-    table: usize,
-    next: usize,
-    pub(super) caller: Caller,
-    pub(super) return_point: u32,
-}
-
-/// The variables of a call, and where they are.
-pub(super) struct Caller {
-    variables: Vec<Variable>,
-    pub(super) cells: Vec<Ref>,
-}
-
-impl Caller {
-    /// Those of the variables that the call has.
-    fn new(variables: Vec<Variable>, scope: &Scope) -> Self {
-        let cells: Vec<Ref> = variables.iter().map_while(|variable| scope.get(variable).copied()).collect();
-        Self { variables, cells }
-    }
-
-    fn scope(&self) -> Scope {
-        self.variables.iter().cloned().zip(self.cells.iter().copied()).collect()
-    }
-}
-
-/// What stands beside the code of a tabled function.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tabled {
-    /// Its code.
-    pub(super) body: Kind,
-    /// Where a result of the code goes, and the slot that says which collector is for it.
-    pub(super) return_point: u32,
-    begun: Slot,
-}
 
 impl Code {
     /// Makes the entry of a tabled function, whose code this is.
@@ -104,7 +67,7 @@ impl Running<'_> {
             CallState::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
             CallState::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
             CallState::Fill => {
-                self.m.filling.push(Caller::new(asking.variables, &scope));
+                self.m.choices.filling.push(Caller::new(asking.variables, &scope));
                 self.begin_round(function)?;
                 self.enter_body(function)
             }
@@ -117,30 +80,30 @@ impl Running<'_> {
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         let at = usize::from(self.m.return_point(return_point).at);
         self.m.ensure(at + HEADER + count)?;
-        let (base, place) = (self.m.frame_base, self.m.frame_base + HEADER + at);
-        self.m.set_slot(begun, raw(self.m.choices.len()));
+        let (base, place) = (self.m.frames.base, self.m.frames.base + HEADER + at);
+        self.m.set_slot(begun, raw(self.m.choices.stack.len()));
         let collector = self.m.collector(CollectorPurpose::Table(function), return_point);
         self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
-        self.m.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
+        self.m.frames.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
         self.m.write_header(place, return_point);
-        self.m.stack[place + 2] = OPEN;
-        self.m.frame_base = place;
+        self.m.frames.stack[place + 2] = OPEN;
+        self.m.frames.base = place;
         Ok(())
     }
 
     /// Goes on with the code of a tabled function.
     fn enter_body(&mut self, function: u32) -> Result<(), Halt> {
-        if self.m.code.functions[function as usize].version != self.m.version {
+        if self.m.code.functions[function as usize].version != self.m.code.version {
             self.compile(function)?;
         }
         let found = &self.m.code.functions[function as usize];
         let (kind, slots) = (found.kind, found.slots);
         self.m.ensure(slots)?;
         // A call that its table answers with has not come to itself.
-        self.m.pc = CHANGED;
+        self.m.frames.pc = CHANGED;
         match if matches!(kind, Kind::Tabled) { self.m.code.tabled[&function].body } else { kind } {
             Kind::Rule(pc) => {
-                self.m.pc = pc;
+                self.m.frames.pc = pc;
                 Ok(())
             }
             Kind::Group(group) => self.enter_group(group),
@@ -152,15 +115,15 @@ impl Running<'_> {
 
     /// Goes on with the answers of a table that is not complete.
     fn follow(&mut self, table: usize, caller: Caller) -> Result<(), Halt> {
-        let base = self.m.frame_base;
+        let base = self.m.frames.base;
         let (return_point, below, level) =
-            (self.m.stack[base], self.m.stack[base + 1] as usize, self.m.stack[base + 2]);
-        let has_hole = Ref::from_bits(self.m.stack[base + HOLE]).is_expression();
-        if level != self.m.choices.len() as u32 || has_hole {
+            (self.m.frames.stack[base], self.m.frames.stack[base + 1] as usize, self.m.frames.stack[base + 2]);
+        let has_hole = Ref::from_bits(self.m.frames.stack[base + HOLE]).is_expression();
+        if level != self.m.choices.stack.len() as u32 || has_hole {
             self.session.tables.leave(table);
             return self.give_answers(table, &caller);
         }
-        self.m.frame_base = below;
+        self.m.frames.base = below;
         let top = self.m.frame_end(below, return_point);
         let followed = Followed { table, next: 0, caller, return_point };
         self.m.push_choice(below, top, ChoiceKind::Answers(Box::new(followed)));
@@ -170,7 +133,7 @@ impl Running<'_> {
     /// The next answer for the choice on top, which waits for them; says whether there was one.
     pub(super) fn next_answer(&mut self) -> Result<bool, Halt> {
         self.count_step()?;
-        let Some(Choice { kind: ChoiceKind::Answers(followed), .. }) = self.m.choices.last_mut() else {
+        let Some(Choice { kind: ChoiceKind::Answers(followed), .. }) = self.m.choices.stack.last_mut() else {
             unreachable!("the choice on top waits for answers")
         };
         let Followed { table, next, caller, return_point } = &mut **followed;
@@ -199,7 +162,7 @@ impl Running<'_> {
     /// A round of the call of the frame at hand has come to its end, and to these errors.
     pub(super) fn end_round(&mut self, function: u32, errors: Vec<CollectedResult>) -> Result<(), Halt> {
         for CollectedResult { value, bound } in errors {
-            let mark = self.m.trail.len();
+            let mark = self.m.choices.trail.len();
             for (variable, value) in bound {
                 self.m.bind_again(variable, value);
             }
@@ -208,7 +171,7 @@ impl Running<'_> {
         }
         match self.session.end_round() {
             RoundEnd::Done(table) => {
-                let caller = self.m.filling.pop().expect("a call is being evaluated");
+                let caller = self.m.choices.filling.pop().expect("a call is being evaluated");
                 self.give_answers(table, &caller)
             }
             RoundEnd::Again => {
@@ -222,7 +185,7 @@ impl Running<'_> {
     /// A result, and what the variables of the call are with it, become an answer.
     fn add_answer(&mut self, value: Ref) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let cells = &self.m.filling.last().expect("a call is being evaluated").cells;
+        let cells = &self.m.choices.filling.last().expect("a call is being evaluated").cells;
         let (values, source) = (&mut self.m.values, self.session.variables());
         let bound: Result<_, Halt> = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
         let (bound, result) = (bound?, values.store(value, &mut scope, source)?);

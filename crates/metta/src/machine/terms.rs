@@ -1,6 +1,8 @@
 //! From references to the terms of the dictionary: what a space holds as rows.
 
-use super::values::{EMPTY, FOREIGN, INTEGER, SYMBOL, TERM, Values, term_of, word};
+use super::interned::Opened;
+use super::values::Values;
+use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, term_of, word};
 use region::{Ref, tag};
 use space::{Atom, Grounded, NO_TERM, Term, Terms};
 
@@ -19,64 +21,6 @@ pub(super) enum Keyed {
 /// Whether a grounded value means the same for ever, in every process.
 fn is_plain(value: &Atom) -> bool {
     matches!(value, Atom::Grounded(Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_)))
-}
-
-/// How many expressions are remembered with their terms.
-const REMEMBERED: usize = 64;
-
-/// The terms of expressions of the heap that were interned last. What grows step by step is stored again at each step, with all
-/// that was stored before inside of it.
-///
-/// They hold no variable and are never written again, so this holds until the heap gives memory back.
-pub(super) struct Interned {
-    pairs: [(Ref, Term); REMEMBERED],
-    /// Whether nothing of that holds any more.
-    is_over: bool,
-    /// Room for what is being interned.
-    room: (Vec<Opened>, Vec<Term>),
-}
-
-impl Default for Interned {
-    fn default() -> Self {
-        Self { pairs: [(EMPTY, NO_TERM); REMEMBERED], is_over: false, room: Default::default() }
-    }
-}
-
-impl Interned {
-    #[inline]
-    fn term(&self, expression: Ref) -> Option<Term> {
-        let expression = expression.unmarked();
-        let (known, term) = self.pairs[Self::place(expression)];
-        (known == expression && !self.is_over).then_some(term)
-    }
-
-    fn keep(&mut self, expression: Ref, term: Term) {
-        if self.is_over {
-            self.pairs = Self::default().pairs;
-            self.is_over = false;
-        }
-        let expression = expression.unmarked();
-        self.pairs[Self::place(expression)] = (expression, term);
-    }
-
-    /// To be called when memory of the heap is given back: something else may lie there soon.
-    #[inline]
-    pub(super) fn forget(&mut self) {
-        self.is_over = true;
-    }
-
-    fn place(expression: Ref) -> usize {
-        expression.payload() as usize % REMEMBERED
-    }
-}
-
-/// An expression that is being interned.
-struct Opened {
-    expression: Ref,
-    /// Where its children begin among those that are done.
-    from: usize,
-    /// Whether no variable was met, bound or not.
-    is_ground: bool,
 }
 
 impl Values {

@@ -6,14 +6,14 @@
 
 use super::choices::{CollectedResult, CollectorPurpose, Destination};
 use super::code::Slot;
-use super::run::raw;
 use super::values::Scope;
+use super::words::raw;
 use super::{Halt, Running};
 use region::Ref;
 
 impl Running<'_> {
     pub(super) fn transact(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
-        let level = raw(self.m.choices.len());
+        let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
         let depth = self.session.open_transaction();
         self.begin_collecting(CollectorPurpose::Transaction(depth), return_point)

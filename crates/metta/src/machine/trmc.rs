@@ -11,11 +11,15 @@
 //! The idea is tail recursion modulo cons (Friedman and Wise, 1975), the references reversed so that memory only ever refers
 //! to what is older.
 
-use super::choices::{Destination, lay_out};
+use super::alternatives::lay_out;
+use super::choices::Destination;
 use super::code::{
     ArgumentSource, Arguments, Data, DataSlot, Exclusive, Function, HEADER, HOLE, Kind, SOURCES_MAX, Slot,
 };
-use super::values::{Values, is_always_normal};
+use super::frames::Frames;
+use super::type_cache::TypeCache;
+use super::values::Values;
+use super::words::is_always_normal;
 use super::{Halt, Machine, Running, WORDS_PER_FRAME};
 use crate::interpreter::Task;
 use crate::names;
@@ -41,7 +45,7 @@ impl Running<'_> {
         self.m.own_at(return_point)?;
         let Some(hole) = self.constructed(data)? else { return Ok(()) };
         let m = &mut self.m;
-        let around = std::mem::replace(&mut m.stack[m.frame_base + HOLE], hole.bits());
+        let around = std::mem::replace(&mut m.frames.stack[m.frames.base + HOLE], hole.bits());
         let last = m.code.data[data as usize].stamp.length() - 1;
         m.values.heap.set_child(hole, last, Ref::from_bits(around));
         Ok(())
@@ -55,17 +59,17 @@ impl Running<'_> {
                 HoleLoop::Nothing => {}
                 HoleLoop::Frame | HoleLoop::Body => return Ok(()),
                 HoleLoop::Call => {
-                    self.m.pc += 1;
+                    self.m.frames.pc += 1;
                     return self.enter(function);
                 }
             }
         }
-        let next = self.m.pc;
+        let next = self.m.frames.pc;
         self.build_hole(data)?;
-        if self.m.pc != next {
+        if self.m.frames.pc != next {
             return Ok(());
         }
-        self.m.pc += 1;
+        self.m.frames.pc += 1;
         self.tail_call_with(function, arguments)
     }
 
@@ -78,8 +82,8 @@ impl Running<'_> {
         if self.m.is_error(value) {
             return self.give_whole(value);
         }
-        let is_only = self.m.choices.len() as u32 == self.m.stack[self.m.frame_base + 2];
-        let mut hole = Ref::from_bits(self.m.stack[self.m.frame_base + HOLE]);
+        let is_only = self.m.choices.stack.len() as u32 == self.m.frames.stack[self.m.frames.base + 2];
+        let mut hole = Ref::from_bits(self.m.frames.stack[self.m.frames.base + HOLE]);
         while hole.is_expression() {
             let (length, head) = self.m.values.heap.shape(hole);
             if !self.is_data(length, head)? {
@@ -104,7 +108,7 @@ impl Running<'_> {
     fn call_around_hole(&mut self, hole: Ref, value: Ref) -> Result<(), Halt> {
         self.m.own_frame(0)?;
         let last = self.m.values.heap.length(hole) - 1;
-        self.m.stack[self.m.frame_base + HOLE] = self.m.values.heap.child(hole, last).bits();
+        self.m.frames.stack[self.m.frames.base + HOLE] = self.m.values.heap.child(hole, last).bits();
         let call = self.m.values.copy_of(hole)?;
         self.m.values.heap.set_note(call, 0);
         self.m.values.heap.set_child(call, last, value);
@@ -117,19 +121,20 @@ impl Machine {
     /// one that needs more than this, or behind one that goes on elsewhere.
     #[inline(never)]
     fn hole_calls(&mut self, data: u32, function: u32, arguments: u32, exclusive: u32) -> Result<HoleLoop, Full> {
-        let Machine { values, code, stack, notes, .. } = self;
-        let here = self.pc - 1;
+        let Machine { values, code, frames: Frames { stack, .. }, type_cache: TypeCache { notes, .. }, .. } = self;
+        let here = self.frames.pc - 1;
         let Function { version, slots: room, .. } = code.functions[function as usize];
         let Data { stamp, slots, is_normal, is_same, .. } = &code.data[data as usize];
         let Arguments { sources, is_direct, .. } = &code.arguments[arguments as usize];
         let Exclusive { argument, cases, .. } = &code.exclusives[exclusive as usize];
-        let is_ready = version == self.version && self.frame_base >= self.protected && *is_normal && *is_direct;
-        let end = self.frame_base + 2 * HEADER + room.max(SOURCES_MAX);
+        let is_ready =
+            version == code.version && self.frames.base >= self.choices.protected && *is_normal && *is_direct;
+        let end = self.frames.base + 2 * HEADER + room.max(SOURCES_MAX);
         if !is_ready || end > stack.len() {
             return Ok(HoleLoop::Nothing);
         }
-        let frame = &mut stack[self.frame_base..end];
-        while self.fuel > 1 && slots.iter().all(|child| is_always_normal(slot_of(frame, child.slot))) {
+        let frame = &mut stack[self.frames.base..end];
+        while self.counters.fuel > 1 && slots.iter().all(|child| is_always_normal(slot_of(frame, child.slot))) {
             let (made, children) = values.heap.stamp_open(&mut values.region, stamp, notes.normal())?;
             for &DataSlot { place, slot, .. } in slots {
                 children[usize::from(place)] = slot_of(frame, slot);
@@ -152,13 +157,13 @@ impl Machine {
             let Some(case) = key.and_then(|key| cases.iter().find(|case| case.key == key)) else {
                 return Ok(HoleLoop::Call);
             };
-            (self.calls, self.fuel) = (self.calls + 1, self.fuel - 1);
+            (self.counters.calls, self.counters.fuel) = (self.counters.calls + 1, self.counters.fuel - 1);
             if case.children > 0 {
                 let (to, count) = (HEADER + usize::from(case.dst), usize::from(case.children));
                 lay_out(&mut frame[to..to + count], values.heap.children_from(value, 1, count));
             }
             if case.body != here {
-                self.pc = case.body;
+                self.frames.pc = case.body;
                 return Ok(HoleLoop::Body);
             }
         }
@@ -167,12 +172,12 @@ impl Machine {
 
     /// Wrappers take the place of frames, and there may be no more of them: a recursion without end is told so in time.
     pub(super) fn check_holes(&self) -> Result<(), Halt> {
-        let (mut hole, mut count) = (Ref::from_bits(self.stack[self.frame_base + HOLE]), 0);
+        let (mut hole, mut count) = (Ref::from_bits(self.frames.stack[self.frames.base + HOLE]), 0);
         while hole.is_expression() {
             hole = self.values.heap.child(hole, self.values.heap.length(hole) - 1);
             count += 1;
         }
-        if count > self.stack_max / WORDS_PER_FRAME { Err(self.stack_full()) } else { Ok(()) }
+        if count > self.frames.stack_max / WORDS_PER_FRAME { Err(self.stack_full()) } else { Ok(()) }
     }
 
     /// Puts a value into a hole, or a copy of it, as its last child; gives that and the hole around it. The note that it
@@ -182,7 +187,7 @@ impl Machine {
         let around = self.values.heap.child(hole, last);
         let whole = if is_only { hole } else { self.values.copy_of(hole)? };
         self.values.heap.set_child(whole, last, value);
-        if !self.values.is_normal(value, self.notes) {
+        if !self.values.is_normal(value, self.type_cache.notes) {
             self.values.heap.set_note(whole, 0);
         }
         Ok((whole, around))

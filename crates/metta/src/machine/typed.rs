@@ -7,10 +7,10 @@
 
 use super::code::{Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
-use super::run::raw;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
-use super::values::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
+use super::words::raw;
+use super::words::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
 use super::{Halt, Running};
 use region::{Ref, tag};
 use space::Atom;
@@ -88,7 +88,7 @@ impl Running<'_> {
     fn is_certain(&mut self, asked: &TypeQuestion, work: &mut Vec<TypeQuestion>) -> bool {
         let TypeQuestion { value, type_id, is_deep } = *asked;
         let value = self.m.values.heap.walk(value);
-        if value.tag() == tag::VARIABLE || is_deep && type_id == self.m.atom_type {
+        if value.tag() == tag::VARIABLE || is_deep && type_id == self.m.type_cache.atom_type {
             return true;
         }
         // Of what may be of any type, only a call of a typed function can hold an error.
@@ -117,7 +117,7 @@ impl Running<'_> {
         if !signature.result.is_some_and(|result| self.results_agree(result, type_id, is_deep)) {
             return false;
         }
-        if self.m.notes.hold(self.m.values.heap.note(value)) {
+        if self.m.type_cache.notes.hold(self.m.values.heap.note(value)) {
             return true;
         }
         for (index, formal) in signature.formals.iter().enumerate() {
@@ -156,18 +156,18 @@ impl Running<'_> {
         if result == type_id || result == 0 {
             return true;
         }
-        if let Some(&known) = self.m.agreeing.get(&(result, type_id, is_deep)) {
+        if let Some(&known) = self.m.type_cache.agreeing.get(&(result, type_id, is_deep)) {
             return known;
         }
         let agree = if is_deep { self.agrees_deeply(result, type_id) } else { self.agrees_statically(result, type_id) };
-        self.m.agreeing.insert((result, type_id, is_deep), agree);
+        self.m.type_cache.agreeing.insert((result, type_id, is_deep), agree);
         agree
     }
 
     /// Whether a term of the dictionary is of a type.
     pub(super) fn term_has_type(&mut self, term: Ref, type_id: TypeId, is_deep: bool) -> bool {
         let term = plain(term);
-        if let Some(&known) = self.m.typed.get(&(term, type_id, is_deep)) {
+        if let Some(&known) = self.m.type_cache.typed.get(&(term, type_id, is_deep)) {
             return known;
         }
         // Its parts are looked at once, whatever they are in.
@@ -177,13 +177,13 @@ impl Running<'_> {
         let terms = self.m.values.terms.clone();
         let atom = terms.read().expect("no panic while terms are locked").atom(term_of(term)).clone();
         let has = self.atom_has_type(&atom, type_id, is_deep);
-        self.m.typed.insert((term, type_id, is_deep), has);
+        self.m.type_cache.typed.insert((term, type_id, is_deep), has);
         has
     }
 
     /// Whether an expression is noted as in normal form, and of a type for certain: evaluated to that type it is its own result.
     pub(super) fn is_normal_to(&mut self, value: Ref, type_id: TypeId) -> bool {
-        self.m.notes.hold(self.m.values.heap.note(value)) && self.expression_has_type(value, type_id, false)
+        self.m.type_cache.notes.hold(self.m.values.heap.note(value)) && self.expression_has_type(value, type_id, false)
     }
 
     /// Notes what a call has come to without a rule as in normal form, if its arguments are, and for certain of the types that its head
@@ -221,7 +221,7 @@ impl Running<'_> {
     /// The only type of a value in normal form, if it is known for certain.
     pub(super) fn only_type_of(&mut self, value: Ref) -> Option<TypeId> {
         match value.tag() {
-            tag::EXPRESSION | tag::MARKED if self.m.notes.hold(self.m.values.heap.note(value)) => {
+            tag::EXPRESSION | tag::MARKED if self.m.type_cache.notes.hold(self.m.values.heap.note(value)) => {
                 let head = self.m.values.heap.walk(*self.m.values.heap.children(value).first()?);
                 let may_have_more = self.may_have_whole_type(head, self.m.values.heap.length(value) - 1);
                 if may_have_more { None } else { self.result_of_head(value) }
@@ -232,7 +232,7 @@ impl Running<'_> {
     }
 
     fn only_type_of_symbol(&mut self, symbol: Ref) -> Option<TypeId> {
-        if let Some(&known) = self.m.only_types.get(&symbol) {
+        if let Some(&known) = self.m.type_cache.only_types.get(&symbol) {
             return known;
         }
         let atom = self.m.values.leaf_atom(symbol);
@@ -243,14 +243,14 @@ impl Running<'_> {
             }
             _ => None,
         };
-        self.m.only_types.insert(symbol, only);
+        self.m.type_cache.only_types.insert(symbol, only);
         only
     }
 
     /// Whether two values in normal form have one type, each only that.
     pub(super) fn share_a_type(&mut self, left: Ref, right: Ref) -> bool {
         let Some(found) = self.only_type_of(left) else { return false };
-        found != 0 && found != self.m.atom_type && self.only_type_of(right) == Some(found)
+        found != 0 && found != self.m.type_cache.atom_type && self.only_type_of(right) == Some(found)
     }
 
     /// Whether an expression of the heap is a call that can be evaluated argument by argument.
@@ -315,7 +315,7 @@ impl Running<'_> {
         }
         // One of several alternatives cannot be evaluated again alone. It is taken for what no type was said of on the way, as
         // what a `let` comes to.
-        if self.m.choices.len() as u32 != self.m.stack[self.m.frame_base + 2] {
+        if self.m.choices.stack.len() as u32 != self.m.frames.stack[self.m.frames.base + 2] {
             return Ok(true);
         }
         let call = self.m.slot(EXPRESSION);
@@ -364,8 +364,8 @@ impl Running<'_> {
         if self.is_constructor(function)? {
             return self.give_typed(length);
         }
-        let from = self.m.frame_base + super::code::HEADER + usize::from(CHILDREN) + 1;
-        self.m.pc = self.how_children_came(length)?;
+        let from = self.m.frames.base + super::code::HEADER + usize::from(CHILDREN) + 1;
+        self.m.frames.pc = self.how_children_came(length)?;
         self.tail_with(function, from, length - 1)
     }
 }

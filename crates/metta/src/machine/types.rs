@@ -4,66 +4,19 @@
 //! special form changes. Rules and types are counted by the spaces that hold them ([`classify`]); the machine looks at the
 //! counts after everything that may have changed them.
 
-use super::choices::is_lasting;
+use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
 use super::code::TypeId;
 use super::notes::Notes;
-use super::values::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, Scope, TERM, TRUE};
+use super::values::Scope;
+use super::words::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_lasting};
 use super::{Machine, Running};
 use crate::names;
 use crate::operation::Operation;
 use crate::types;
 use region::{Ref, tag};
-use space::{Atom, Bindings, Grounded, SharedSpace, make_fresh};
+use space::{Atom, Bindings, SharedSpace, make_fresh};
 use std::borrow::Cow;
 use std::rc::Rc;
-
-/// A fact that no evaluation looks up.
-pub(crate) const FACT: usize = 0;
-/// A rule.
-const RULE: usize = 1;
-/// A type, a subtype, a rule of a special form, or what any lookup may match.
-const SHAPE: usize = 2;
-/// The type of an expression, `(: (two things) Pair)`: the head of the expression does not say it.
-const WHOLE_TYPE: usize = 3;
-/// What may change rules when it is evaluated.
-const CHANGER: usize = 4;
-/// A space inside a space, or an import.
-const NESTED: usize = 5;
-
-/// Of which class the adding or removing of an atom is.
-pub(crate) fn classify(atom: &Atom) -> usize {
-    if super::changing::may_change_rules(atom) {
-        return CHANGER;
-    }
-    match atom {
-        Atom::Variable(_) => SHAPE,
-        Atom::Grounded(Grounded::Space(_)) => NESTED,
-        Atom::Expression(_) => match atom.children() {
-            Some([Atom::Symbol(head), rest @ ..]) => match head.as_str() {
-                names::EQUAL => class_of_rule(rest.first()),
-                names::HAS_TYPE if matches!(rest.first(), Some(Atom::Expression(_))) => WHOLE_TYPE,
-                names::HAS_TYPE | names::SUBTYPE => SHAPE,
-                _ => FACT,
-            },
-            Some([Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)), ..]) => SHAPE,
-            _ => FACT,
-        },
-        Atom::Symbol(_) | Atom::Grounded(_) => FACT,
-    }
-}
-
-fn class_of_rule(call: Option<&Atom>) -> usize {
-    match call.map(|call| call.head().unwrap_or(call)) {
-        Some(Atom::Symbol(head)) if super::special::is_special(head.as_str()) => SHAPE,
-        Some(Atom::Variable(_)) => SHAPE,
-        _ => RULE,
-    }
-}
-
-/// The class of an expression with this head, if the head says it.
-pub(crate) fn classify_head(head: &str) -> Option<usize> {
-    (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
-}
 
 /// How a call of a head is evaluated.
 #[derive(Clone, Debug)]
@@ -117,23 +70,23 @@ impl Running<'_> {
     pub(super) fn refresh(&mut self) {
         self.take_changed_states();
         let mut sums = [0; space::CLASSES];
-        for space in &self.m.watched {
+        for space in &self.m.code.watched {
             for (sum, count) in sums.iter_mut().zip(space.changes()) {
                 *sum += count;
             }
         }
         let tabling = self.session.tables.version();
-        if sums[RULE..] == self.m.counts[RULE..] && self.m.tabling == tabling {
+        if sums[RULE..] == self.m.code.class_counts[RULE..] && self.m.code.tabling == tabling {
             return;
         }
-        self.m.tabling = tabling;
-        let is_shape = sums[SHAPE..] != self.m.counts[SHAPE..];
-        self.m.counts = sums;
-        if !self.m.is_exact && self.has_any(CHANGER) {
-            self.m.is_exact = true;
+        self.m.code.tabling = tabling;
+        let is_shape = sums[SHAPE..] != self.m.code.class_counts[SHAPE..];
+        self.m.code.class_counts = sums;
+        if !self.m.code.is_exact && self.has_any(CHANGER) {
+            self.m.code.is_exact = true;
         }
-        self.m.has_whole_types = self.m.is_exact || self.has_any(WHOLE_TYPE);
-        self.m.has_types = self.has_any(SHAPE);
+        self.m.type_cache.has_whole_types = self.m.code.is_exact || self.has_any(WHOLE_TYPE);
+        self.m.type_cache.has_types = self.has_any(SHAPE);
         if is_shape {
             let space = self.space.clone();
             self.m.watch(&space);
@@ -144,15 +97,15 @@ impl Running<'_> {
     /// Whether something of a class was ever in the spaces in which rules and types are looked up, the library apart.
     fn has_any(&self, class: usize) -> bool {
         let library = self.session.program.library_space();
-        self.m.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
+        self.m.code.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
     }
 
     /// Whether an expression with this symbol as its head, and so many arguments, may have a type declared for the whole.
     pub(super) fn may_have_whole_type(&mut self, head: Ref, arity: usize) -> bool {
-        if !self.m.has_whole_types {
+        if !self.m.type_cache.has_whole_types {
             return false;
         }
-        if let Some(&known) = self.m.whole_types.get(&(head, arity)) {
+        if let Some(&known) = self.m.type_cache.whole_types.get(&(head, arity)) {
             return known;
         }
         // Of a compound head nothing is known.
@@ -163,7 +116,7 @@ impl Running<'_> {
         let wanted = Atom::Variable(source.fresh(names::asked()));
         let query = Atom::expression([Atom::symbol(names::HAS_TYPE), Atom::expression(children), wanted]);
         let may_have = !self.space.query(&query, source).is_empty();
-        self.m.whole_types.insert((head, arity), may_have);
+        self.m.type_cache.whole_types.insert((head, arity), may_have);
         may_have
     }
 
@@ -176,7 +129,7 @@ impl Running<'_> {
 
     /// What the only function type of a head says of results, if that has no variable.
     pub(super) fn declared_result(&mut self, head: Ref) -> Option<TypeId> {
-        if let Some(&known) = self.m.schemes.declared.get(&head) {
+        if let Some(&known) = self.m.type_cache.schemes.declared.get(&head) {
             return known;
         }
         let atom = self.m.values.leaf_atom(head);
@@ -185,7 +138,7 @@ impl Running<'_> {
             if result.is_ground() { self.m.code.type_id(result) } else { None }
         });
         if is_lasting(head) {
-            self.m.schemes.declared.insert(head, declared);
+            self.m.type_cache.schemes.declared.insert(head, declared);
         }
         declared
     }
@@ -198,7 +151,7 @@ impl Running<'_> {
         if !matches!(head.tag(), SYMBOL | FOREIGN) {
             return HeadKind::Other;
         }
-        if let Some(known) = self.m.heads.get(&(head, arity)) {
+        if let Some(known) = self.m.type_cache.heads.get(&(head, arity)) {
             return known.clone();
         }
         let atom = self.m.values.leaf_atom(head);
@@ -208,7 +161,7 @@ impl Running<'_> {
             kind => kind,
         };
         if is_lasting(head) {
-            self.m.heads.insert((head, arity), kind.clone());
+            self.m.type_cache.heads.insert((head, arity), kind.clone());
         }
         kind
     }
@@ -307,17 +260,17 @@ impl Running<'_> {
             return true;
         }
         match value.tag() {
-            INTEGER | tag::NUMBER => return type_id == self.m.number_type,
+            INTEGER | tag::NUMBER => return type_id == self.m.type_cache.number_type,
             tag::VARIABLE => return true,
             TERM => return self.term_has_type(value, type_id, is_deep),
             tag::EXPRESSION | tag::MARKED if self.expression_has_type(value, type_id, is_deep) => return true,
             _ => {}
         }
         if value == TRUE || value == FALSE {
-            return type_id == self.m.bool_type;
+            return type_id == self.m.type_cache.bool_type;
         }
         let is_kept = matches!(value.tag(), SYMBOL | FOREIGN) && is_lasting(value);
-        if let Some(&known) = self.m.typed.get(&(value, type_id, is_deep)).filter(|_| is_kept) {
+        if let Some(&known) = self.m.type_cache.typed.get(&(value, type_id, is_deep)).filter(|_| is_kept) {
             return known;
         }
         if self.m.is_state_of(value, type_id) {
@@ -327,7 +280,7 @@ impl Running<'_> {
         let atom = self.m.values.store_whole(value, &mut scope, self.session.variables());
         let has = self.atom_has_type(&atom, type_id, is_deep);
         if is_kept {
-            self.m.typed.insert((value, type_id, is_deep), has);
+            self.m.type_cache.typed.insert((value, type_id, is_deep), has);
         }
         has
     }
@@ -352,11 +305,11 @@ impl Running<'_> {
         if type_id == 0 {
             return true;
         }
-        if let Some(&known) = self.m.typed.get(&(leaf, type_id, is_deep)) {
+        if let Some(&known) = self.m.type_cache.typed.get(&(leaf, type_id, is_deep)) {
             return known;
         }
         let has = self.atom_has_type(atom, type_id, is_deep);
-        self.m.typed.insert((leaf, type_id, is_deep), has);
+        self.m.type_cache.typed.insert((leaf, type_id, is_deep), has);
         has
     }
 
@@ -380,21 +333,21 @@ impl Running<'_> {
     pub(super) fn has_rules(&mut self, head: Ref, count: super::code::Slot) -> bool {
         let function = self.m.code.function(head, count, 0);
         let known = &self.m.code.functions[function as usize];
-        if known.version == self.m.version {
+        if known.version == self.m.code.version {
             return !matches!(known.kind, super::code::Kind::Constructor);
         }
-        if let Some(&known) = self.m.ruled.get(&(head, count)) {
+        if let Some(&known) = self.m.type_cache.ruled.get(&(head, count)) {
             return known;
         }
         let has_rules = self.rules_of(head, count).is_none_or(|rules| !rules.is_empty());
-        self.m.ruled.insert((head, count), has_rules);
+        self.m.type_cache.ruled.insert((head, count), has_rules);
         has_rules
     }
 
     /// Whether an expression with this value as its head is a tuple.
     pub(super) fn makes_a_tuple(&mut self, head: Ref, arity: usize) -> bool {
         match head.tag() {
-            SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped) && head != super::values::ERROR,
+            SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped) && head != super::words::ERROR,
             tag::VARIABLE | INTEGER | tag::NUMBER => true,
             tag::EXPRESSION | tag::MARKED | TERM => self.is_open(head),
             _ => false,
@@ -438,13 +391,13 @@ impl Running<'_> {
     }
 
     fn has_no_type(&mut self, symbol: Ref) -> bool {
-        if let Some(&known) = self.m.typed.get(&(symbol, TypeId::MAX, false)) {
+        if let Some(&known) = self.m.type_cache.typed.get(&(symbol, TypeId::MAX, false)) {
             return known;
         }
         let atom = self.m.values.leaf_atom(symbol);
         let found = types::types_of(&self.space, &atom, self.session.variables());
         let is_open = found.iter().all(|found| found.atom.is_symbol(names::UNDEFINED));
-        self.m.typed.insert((symbol, TypeId::MAX, false), is_open);
+        self.m.type_cache.typed.insert((symbol, TypeId::MAX, false), is_open);
         is_open
     }
 }
@@ -458,40 +411,40 @@ impl Machine {
     /// What results are evaluated to, given the type that is declared: `Expression` would otherwise end the evaluation as
     /// `Atom` does.
     pub(super) fn evaluated_as(&self, declared: TypeId) -> TypeId {
-        if declared == self.expression_type { 0 } else { declared }
+        if declared == self.type_cache.expression_type { 0 } else { declared }
     }
 
     /// The spaces in which rules and types are looked up.
     pub(super) fn watch(&mut self, space: &SharedSpace) {
-        self.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
+        self.code.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
     }
 
     /// From now on rules may change while a form is evaluated.
     #[cold]
     pub(super) fn be_exact(&mut self) {
-        self.is_exact = true;
+        self.code.is_exact = true;
         self.next_version(true);
     }
 
     /// Rules have changed; or types, too.
     pub(super) fn next_version(&mut self, is_shape: bool) {
-        self.version += 1;
-        self.ruled.clear();
-        self.schemes.noted.clear();
-        self.well_typed.clear();
-        if !self.notes.advance() {
+        self.code.version += 1;
+        self.type_cache.ruled.clear();
+        self.type_cache.schemes.noted.clear();
+        self.type_cache.well_typed.clear();
+        if !self.type_cache.notes.advance() {
             self.values.heap.clear_notes();
-            self.notes = Notes::default();
+            self.type_cache.notes = Notes::default();
         }
-        self.values.normal.advance(self.notes.normal());
+        self.values.normal.advance(self.type_cache.notes.normal());
         if is_shape {
-            self.shapes += 1;
-            self.heads.clear();
-            self.typed.clear();
-            self.schemes.clear();
-            self.only_types.clear();
-            self.whole_types.clear();
-            self.special.clear();
+            self.code.type_epoch += 1;
+            self.type_cache.heads.clear();
+            self.type_cache.typed.clear();
+            self.type_cache.schemes.clear();
+            self.type_cache.only_types.clear();
+            self.type_cache.whole_types.clear();
+            self.type_cache.special.clear();
         }
     }
 }

@@ -5,9 +5,13 @@
 //! 3. An expression whose children are in normal form is noted as in normal form too, under the number that rules stand at: as long as no
 //!    rule and no type changes it is its own result and is not evaluated again. It holds no variable.
 
-use super::choices::{Destination, lay_out};
+use super::Rooms;
+use super::alternatives::lay_out;
+use super::choices::Destination;
 use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, ReturnPoint, Slot};
-use super::values::{FOREIGN, INTEGER, Looked, SYMBOL, Scope, TERM, is_always_normal, is_small, plain};
+use super::frames::Frames;
+use super::values::{Looked, Scope};
+use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, is_always_normal, is_small, plain};
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};
@@ -72,18 +76,18 @@ impl Running<'_> {
         if or == NEXT_RULE {
             return self.mismatch();
         }
-        self.m.pc = or;
+        self.m.frames.pc = or;
         Ok(())
     }
 
     /// A pattern that meets a space is a query of it: the interpreter knows how.
     fn match_custom(&mut self, or: Pc) -> Result<(), Halt> {
         if let Some(&elsewhere) = self.m.code.spaces.get(&or) {
-            self.m.pc = elsewhere;
+            self.m.frames.pc = elsewhere;
             return Ok(());
         }
         debug_assert!(or == NEXT_RULE, "a pattern outside of a head says where to go when it meets a space");
-        let trying = self.m.trying;
+        let trying = self.m.choices.trying;
         if or != NEXT_RULE {
             return self.no_match(or);
         }
@@ -126,14 +130,14 @@ impl Running<'_> {
 
     #[inline]
     fn match_children(&mut self, value: Ref, dst: Slot, length: usize, head: Option<Ref>, or: Pc) -> Result<(), Halt> {
-        let to = self.m.frame_base + HEADER + usize::from(dst);
+        let to = self.m.frames.base + HEADER + usize::from(dst);
         let children = self.m.values.heap.children(value);
         if children.len() != length {
             return self.no_match(or);
         }
         let skipped = usize::from(head.is_some());
         let found = children.first().copied();
-        lay_out(&mut self.m.stack[to..to + length - skipped], &children[skipped..]);
+        lay_out(&mut self.m.frames.stack[to..to + length - skipped], &children[skipped..]);
         match (head, found) {
             (Some(head), Some(found)) if head != found => self.match_head(found, head, or),
             _ => Ok(()),
@@ -170,7 +174,7 @@ impl Running<'_> {
             return self.no_match(or);
         }
         self.m.bind(variable, value);
-        self.m.pc = built;
+        self.m.frames.pc = built;
         Ok(())
     }
 
@@ -183,10 +187,10 @@ impl Running<'_> {
                 Unified::Custom => return self.match_custom(or),
             }
             // Rule after rule, often, looks for the same at another place.
-            match self.m.code.instructions[self.m.pc as usize] {
+            match self.m.code.instructions[self.m.frames.pc as usize] {
                 Instruction::MatchSame { left: next, right: facing, or: behind } => {
                     (left, right, or) = (next, facing, behind);
-                    self.m.pc += 1;
+                    self.m.frames.pc += 1;
                 }
                 _ => return Ok(()),
             }
@@ -212,10 +216,10 @@ impl Running<'_> {
             Words::Same => Ok(Unified::Yes),
             Words::Different => Ok(Unified::No),
             Words::Others(left, right) => {
-                let mut open = std::mem::take(&mut self.m.pairs);
+                let mut open = std::mem::take(&mut self.m.rooms.pairs);
                 open.clear();
                 let unified = self.unify_inside(inside, (left, right), &mut open);
-                self.m.pairs = open;
+                self.m.rooms.pairs = open;
                 unified
             }
         }
@@ -301,7 +305,8 @@ impl Running<'_> {
 
     /// Builds what a template says.
     pub(super) fn build(&mut self, template: u32) -> Result<Ref, Halt> {
-        let Machine { values, code, stack, frame_base: base, scratch, .. } = &mut self.m;
+        let Machine { values, code, frames: Frames { stack, base, .. }, rooms: Rooms { scratch, .. }, .. } =
+            &mut self.m;
         let (frame, mut count) = (&stack[*base + HEADER..], 0);
         let parts = &code.templates[template as usize];
         if scratch.len() < parts.len() {
@@ -333,7 +338,7 @@ impl Running<'_> {
         }
         let ReturnPoint { pc, dst, .. } = self.m.code.return_points[return_point as usize];
         self.m.set_slot(dst, value);
-        self.m.pc = pc;
+        self.m.frames.pc = pc;
         Ok(())
     }
 
@@ -353,16 +358,16 @@ impl Running<'_> {
     pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
         let m = &mut self.m;
         let Data { stamp, slots, is_normal, is_same, or, .. } = &m.code.data[data as usize];
-        let (mut is_normal, frame) = (*is_normal, &m.stack[m.frame_base + HEADER..]);
-        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.notes.normal())?;
+        let (mut is_normal, frame) = (*is_normal, &m.frames.stack[m.frames.base + HEADER..]);
+        let made = m.values.heap.stamp(&mut m.values.region, stamp, m.type_cache.notes.normal())?;
         for &DataSlot { place, slot, is_value } in slots {
             let mut child = Ref::from_bits(frame[usize::from(slot)]);
             if !is_always_normal(child) {
-                let found = m.values.look(child, m.notes, is_value);
+                let found = m.values.look(child, m.type_cache.notes, is_value);
                 let Looked { value, is_normal: is_found } = match found {
                     Some(found) => found,
                     None => {
-                        m.pc = *or;
+                        m.frames.pc = *or;
                         return Ok(None);
                     }
                 };
@@ -391,7 +396,10 @@ impl Running<'_> {
     /// A value with everything bound in it put in.
     pub(super) fn resolve(&mut self, value: Ref) -> Result<Ref, Halt> {
         let value = self.m.values.heap.walk(value);
-        if !value.is_expression() || value.tag() == tag::MARKED || self.m.notes.hold(self.m.values.heap.note(value)) {
+        if !value.is_expression()
+            || value.tag() == tag::MARKED
+            || self.m.type_cache.notes.hold(self.m.values.heap.note(value))
+        {
             return Ok(value);
         }
         if !self.m.mentions_bound(value) {
@@ -462,8 +470,8 @@ impl Machine {
     #[inline]
     pub(super) fn note_normal(&mut self, expression: Ref) -> Ref {
         let children = self.values.heap.children(expression);
-        if children.iter().all(|&child| self.values.is_normal(child, self.notes)) {
-            self.values.heap.set_note(expression, self.notes.normal());
+        if children.iter().all(|&child| self.values.is_normal(child, self.type_cache.notes)) {
+            self.values.heap.set_note(expression, self.type_cache.notes.normal());
             return expression.marked();
         }
         expression
@@ -471,14 +479,17 @@ impl Machine {
 
     /// Whether a variable occurs in a value.
     pub(super) fn occurs(&mut self, variable: Ref, value: Ref) -> bool {
-        if !value.is_expression() || value.tag() == tag::MARKED || self.notes.hold(self.values.heap.note(value)) {
+        if !value.is_expression()
+            || value.tag() == tag::MARKED
+            || self.type_cache.notes.hold(self.values.heap.note(value))
+        {
             return false;
         }
-        let mut work = std::mem::take(&mut self.work);
+        let mut work = std::mem::take(&mut self.rooms.work);
         work.clear();
         work.push(value);
         let occurs = self.occurs_in_any(variable, &mut work);
-        self.work = work;
+        self.rooms.work = work;
         occurs
     }
 
@@ -489,7 +500,7 @@ impl Machine {
                 if child == variable {
                     return true;
                 }
-                if child.tag() == tag::EXPRESSION && !self.notes.hold(self.values.heap.note(child)) {
+                if child.tag() == tag::EXPRESSION && !self.type_cache.notes.hold(self.values.heap.note(child)) {
                     work.push(child);
                 }
             }
@@ -499,11 +510,11 @@ impl Machine {
 
     /// Whether a bound variable occurs in an expression.
     fn mentions_bound(&mut self, value: Ref) -> bool {
-        let mut work = std::mem::take(&mut self.work);
+        let mut work = std::mem::take(&mut self.rooms.work);
         work.clear();
         work.push(value);
         let mentions = self.any_mentions_bound(&mut work);
-        self.work = work;
+        self.rooms.work = work;
         mentions
     }
 
@@ -512,7 +523,7 @@ impl Machine {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return true,
-                    tag::EXPRESSION if !self.notes.hold(self.values.heap.note(child)) => work.push(child),
+                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => work.push(child),
                     _ => {}
                 }
             }

@@ -50,3 +50,8 @@ pub(crate) const FORMS: [SpecialForm; 39] = [
 pub(crate) fn special_form(name: &str) -> Option<&'static SpecialForm> {
     const { &FORMS }.iter().find(|form| form.name == name)
 }
+
+/// Whether a rule for this name changes a special form.
+pub(crate) fn is_special(name: &str) -> bool {
+    FORMS.iter().any(|form| form.name == name || form.parts.iter().any(|(part, _)| *part == name))
+}

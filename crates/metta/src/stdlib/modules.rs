@@ -3,7 +3,7 @@
 use super::text::print;
 use crate::effects::Effects;
 use crate::environment::Stop;
-use crate::interpreter;
+use crate::instructions;
 use crate::names;
 use crate::operation::{Call, OperationSpec as Spec, Outcome};
 use crate::program::modules::{self, ModuleError, TOP_PATH};
@@ -156,7 +156,7 @@ fn table(call: &mut Call<'_>, key: &str, value: &Atom) -> Outcome {
     let Atom::Symbol(name) = value else {
         return Outcome::failure(format!("pragma! {key} expects the name of a function, a symbol"));
     };
-    if interpreter::is_instruction_name(name.as_str()) || call.environment.has_library_rules(name.as_str()) {
+    if instructions::is_instruction_name(name.as_str()) || call.environment.has_library_rules(name.as_str()) {
         return Outcome::failure(format!("{name} is part of the library: only functions of a program can be tabled"));
     }
     call.environment.set_tabled(name, key == "table");

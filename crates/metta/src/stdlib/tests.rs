@@ -297,7 +297,7 @@ fn each_special_form_is_a_word_of_the_library() {
     for form in &FORMS {
         let parts = form.parts.iter().map(|(part, _)| *part);
         for name in parts.chain([form.name]) {
-            let is_known = prelude.contains(name) || crate::interpreter::is_instruction_name(name);
+            let is_known = prelude.contains(name) || crate::instructions::is_instruction_name(name);
             assert!(is_known && documented.contains_key(name), "{name} is neither an instruction nor in the prelude");
         }
         let facts = &documented[form.name];

@@ -5,10 +5,10 @@
 //! of them would get a variable of its own: so the variable is made ahead of it.
 
 use super::Compiler;
-use super::forms::lowering_of;
 use crate::lowering::{Form, Loop, Lowering};
 use crate::machine::Running;
 use crate::machine::types::HeadKind;
+use crate::operation::lowering_of;
 use crate::stdlib::forms::special_form;
 use space::{Atom, Variable, variables};
 

@@ -1,6 +1,5 @@
 //! Bodies: values, calls and construction of data.
 
-use super::forms::lowering_of;
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
 use crate::lowering::{Comparison, Form, Lowering};
@@ -8,9 +7,10 @@ use crate::machine::code::{
     ArgumentSource, Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED,
 };
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
-use crate::machine::values::{EMPTY, SYMBOL};
+use crate::machine::words::{EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
+use crate::operation::lowering_of;
 use region::Ref;
 use rustc_hash::FxHashMap;
 use space::{Atom, Variable};
@@ -25,7 +25,7 @@ pub(super) struct Whole<'a> {
 impl Compiler<'_, '_> {
     /// Evaluates an atom to a type.
     pub(super) fn value(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) {
-        if type_id == self.run.m.atom_type {
+        if type_id == self.run.m.type_cache.atom_type {
             return self.raw(atom, dest);
         }
         match atom {
@@ -173,8 +173,8 @@ impl Compiler<'_, '_> {
 
     pub(super) fn is_normal(&self, slot: Slot, type_id: TypeId) -> bool {
         match self.state.facts.get(&slot) {
-            Some(Fact::Number) => type_id == 0 || type_id == self.run.m.number_type,
-            Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.bool_type,
+            Some(Fact::Number) => type_id == 0 || type_id == self.run.m.type_cache.number_type,
+            Some(Fact::Bool) => type_id == 0 || type_id == self.run.m.type_cache.bool_type,
             None => false,
         }
     }
@@ -225,7 +225,7 @@ impl Compiler<'_, '_> {
         let children = atom.children().expect("it is an expression");
         let arity = children.len() - 1;
         if self.state.is_stale {
-            let shapes = self.run.m.shapes;
+            let shapes = self.run.m.code.type_epoch;
             self.or_plain(Instruction::GuardTypeEpoch { shapes, or: 0 }, atom, type_id, dest);
             self.state.is_stale = false;
         }
@@ -246,7 +246,7 @@ impl Compiler<'_, '_> {
             Atom::Variable(_) if self.is_well_typed => self.apply(children, WELL_TYPED, dest),
             head => {
                 let mut guards = Vec::new();
-                let may_come_to_itself = self.run.m.is_exact && !children.iter().all(|child| self.is_same(child));
+                let may_come_to_itself = self.run.m.code.is_exact && !children.iter().all(|child| self.is_same(child));
                 if may_come_to_itself || !self.head_is_open(head, Guard::Head(arity as Slot), &mut guards) {
                     return self.plain(atom, type_id, dest);
                 }
@@ -292,7 +292,7 @@ impl Compiler<'_, '_> {
 
     /// Whether an expression without variables of its surroundings is well typed, and the one around it is not known to be.
     fn is_well_typed_from_here(&mut self, atom: &Atom, type_id: TypeId) -> bool {
-        if self.is_well_typed || !self.run.m.has_types || type_id == WELL_TYPED {
+        if self.is_well_typed || !self.run.m.type_cache.has_types || type_id == WELL_TYPED {
             return false;
         }
         let Some([head, arguments @ ..]) = atom.children() else { return false };
@@ -510,7 +510,7 @@ impl Compiler<'_, '_> {
     fn call_block(&mut self, function: u32, block: Slot, (label, origin): (Option<Label>, CallOrigin), dest: Dest) {
         match dest {
             Dest::Tail => {
-                if let (true, CallOrigin::ArgumentOrigin(written)) = (self.run.m.is_exact, origin) {
+                if let (true, CallOrigin::ArgumentOrigin(written)) = (self.run.m.code.is_exact, origin) {
                     return self.tail_call_if_written(function, block, written);
                 }
                 self.emit(Instruction::TailCall { function, at: block });
@@ -663,7 +663,7 @@ impl Compiler<'_, '_> {
         is_nested: bool,
         guards: &mut Vec<Instruction>,
     ) -> bool {
-        if is_nested && (type_id == 0 || type_id == self.run.m.atom_type) {
+        if is_nested && (type_id == 0 || type_id == self.run.m.type_cache.atom_type) {
             return true;
         }
         match atom {
@@ -727,8 +727,8 @@ impl Compiler<'_, '_> {
     fn guard_for(&self, type_id: TypeId, is_nested: bool) -> Guard {
         match type_id {
             0 => Guard::Plain,
-            number if number == self.run.m.number_type => Guard::Number,
-            bool if bool == self.run.m.bool_type => Guard::Bool,
+            number if number == self.run.m.type_cache.number_type => Guard::Number,
+            bool if bool == self.run.m.type_cache.bool_type => Guard::Bool,
             other if is_nested => Guard::TypeInside(other),
             other => Guard::Type(other),
         }
@@ -743,7 +743,7 @@ impl Compiler<'_, '_> {
         };
         let equal = Lowering::Comparison(Comparison::Equal);
         if let ([_, left, right], true) = (children, lowering_of(&children[0]) == Some(equal)) {
-            let bool_type = self.run.m.bool_type;
+            let bool_type = self.run.m.type_cache.bool_type;
             return self.run.agrees_statically(bool_type, type_id)
                 && self.sides_agree(left, right, true, guards).is_some();
         }

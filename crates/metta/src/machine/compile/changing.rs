@@ -11,9 +11,9 @@ use space::Atom;
 impl Compiler<'_, '_> {
     /// Goes to a label if what special forms mean may have changed since they were looked at.
     pub(super) fn or_changed(&mut self, label: Label) -> bool {
-        let is_exact = self.run.m.is_exact && self.state.is_stale;
+        let is_exact = self.run.m.code.is_exact && self.state.is_stale;
         if is_exact {
-            let shapes = self.run.m.shapes;
+            let shapes = self.run.m.code.type_epoch;
             self.emit_to(Instruction::GuardTypeEpoch { shapes, or: 0 }, label);
             self.state.is_stale = false;
         }

@@ -9,7 +9,7 @@
 use super::{Compiler, Dest, Errors, Label, Later, State};
 use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot};
 use crate::machine::types::{Formal, HeadKind};
-use crate::machine::values::{COMPOUND, EMPTY, ERROR};
+use crate::machine::words::{COMPOUND, EMPTY, ERROR};
 use crate::names;
 use crate::operation::Operation;
 use region::{Ref, Stamp};
@@ -54,7 +54,7 @@ impl Compiler<'_, '_> {
     pub(super) fn construct(&mut self, function: u32, head: Ref, arguments: &[Atom], dest: Dest) {
         self.make_ahead_of_parts(arguments);
         if let (Dest::Tail, Some((last, others))) = (dest, arguments.split_last())
-            && !self.run.m.is_exact
+            && !self.run.m.code.is_exact
             && self.is_call(last)
         {
             return self.wrap(function, head, others, last);
@@ -101,7 +101,7 @@ impl Compiler<'_, '_> {
     fn is_gathered(&self, arguments: &[Atom]) -> bool {
         let branching = arguments.iter().filter(|argument| self.may_branch(argument)).count();
         branching > 1 && arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)))
-            || branching > 0 && self.run.m.is_exact
+            || branching > 0 && self.run.m.code.is_exact
     }
 
     /// Data in a slot, whether or not its children had to be evaluated.
@@ -240,7 +240,7 @@ impl Compiler<'_, '_> {
                 self.emit_to(Instruction::Jump { to: 0 }, join);
             }
             Rebuilt::Wrapper(call, behind) => {
-                let shapes = self.run.m.shapes;
+                let shapes = self.run.m.code.type_epoch;
                 self.or_plain(Instruction::GuardTypeEpoch { shapes, or: 0 }, &call, 0, Dest::Tail);
                 self.emit_to(Instruction::Jump { to: 0 }, behind);
             }

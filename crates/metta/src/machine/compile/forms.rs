@@ -8,16 +8,11 @@ use super::{Compiler, Dest, Errors, Fact, Label, Later};
 use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
 use crate::machine::code::{Guard, HEADER, Instruction, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
-use crate::machine::values::is_small;
+use crate::machine::words::is_small;
 use crate::names;
-use crate::operation::Operation;
+use crate::operation::lowering_of;
 use region::Ref;
 use space::Atom;
-
-/// What is made of a call whose head is this native function.
-pub(in crate::machine) fn lowering_of(atom: &Atom) -> Option<Lowering> {
-    Operation::of(atom).map(|operation| operation.spec().lowering)
-}
 
 /// What one side of `==` is.
 #[derive(Clone, Copy)]
@@ -112,7 +107,7 @@ impl Compiler<'_, '_> {
             return self.named(atom, type_id, dest);
         }
         let mut guards = Vec::new();
-        let bool_type = self.run.m.bool_type;
+        let bool_type = self.run.m.type_cache.bool_type;
         if !self.agrees(condition, bool_type, false, &mut guards) {
             return self.plain(atom, type_id, dest);
         }
@@ -410,7 +405,7 @@ impl Compiler<'_, '_> {
         match (lowering, arguments) {
             (Lowering::Arithmetic(operation), [left, right]) => self.arithmetic(operation, left, right, dest),
             (Lowering::Comparison(comparison), [left, right]) => {
-                let number = self.run.m.number_type;
+                let number = self.run.m.type_cache.number_type;
                 self.comparison(comparison, left, right, number, dest);
             }
             (Lowering::Logic(Logic::Not), [only]) => self.logic(Logic::Not, only, only, dest),
@@ -459,7 +454,7 @@ impl Compiler<'_, '_> {
 
     fn arithmetic(&mut self, operation: Arithmetic, left: &Atom, right: &Atom, dest: Dest) {
         self.around(&[left.clone(), right.clone()], dest, |compiler, dest| {
-            let number = compiler.run.m.number_type;
+            let number = compiler.run.m.type_cache.number_type;
             let first = compiler.native_operand(left, number);
             let constant = compiler.run.m.values.constant_leaf(right).filter(|constant| is_small(*constant));
             let second = if constant.is_none() { compiler.native_operand(right, number) } else { 0 };
@@ -492,7 +487,7 @@ impl Compiler<'_, '_> {
     fn logic(&mut self, operation: Logic, left: &Atom, right: &Atom, dest: Dest) {
         let arguments = if operation == Logic::Not { vec![left.clone()] } else { vec![left.clone(), right.clone()] };
         self.around(&arguments, dest, |compiler, dest| {
-            let bool_type = compiler.run.m.bool_type;
+            let bool_type = compiler.run.m.type_cache.bool_type;
             let first = compiler.native_operand(left, bool_type);
             let second = if operation == Logic::Not { first } else { compiler.native_operand(right, bool_type) };
             let dst = compiler.target(dest);
@@ -504,7 +499,7 @@ impl Compiler<'_, '_> {
 
     /// `==` takes two values of one type.
     fn equality(&mut self, atom: &Atom, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
-        let bool_type = self.run.m.bool_type;
+        let bool_type = self.run.m.type_cache.bool_type;
         let mut guards = Vec::new();
         let sides = if self.run.agrees_statically(bool_type, type_id) {
             self.sides_agree(left, right, false, &mut guards)
@@ -524,7 +519,7 @@ impl Compiler<'_, '_> {
         is_nested: bool,
         guards: &mut Vec<Instruction>,
     ) -> Option<TypeId> {
-        let number = self.run.m.number_type;
+        let number = self.run.m.type_cache.number_type;
         let (first, second) = (self.side(left), self.side(right));
         match (first, second) {
             (Side::Number, _) | (_, Side::Number) if self.is_well_typed => {
@@ -563,7 +558,7 @@ impl Compiler<'_, '_> {
     fn side(&mut self, atom: &Atom) -> Side {
         match self.side_without_type(atom) {
             Side::Other => match self.only_type(atom).and_then(|found| self.run.m.code.type_id(&found)) {
-                Some(number) if number == self.run.m.number_type => Side::Number,
+                Some(number) if number == self.run.m.type_cache.number_type => Side::Number,
                 Some(found) => Side::Typed(found),
                 None => Side::Other,
             },
@@ -594,7 +589,9 @@ impl Compiler<'_, '_> {
                 let arity = expression.len() - 1;
                 let is_open = match self.run.head_kind(leaf, arity) {
                     HeadKind::Untyped => self.run.makes_open(leaf, arity),
-                    HeadKind::Raw { result } => result == self.run.m.atom_type && !self.run.m.has_whole_types,
+                    HeadKind::Raw { result } => {
+                        result == self.run.m.type_cache.atom_type && !self.run.m.type_cache.has_whole_types
+                    }
                     _ => false,
                 };
                 if is_open { Side::Call } else { Side::Other }

@@ -6,11 +6,10 @@
 //! 3. Else, if there are enough of them, the argument that tells most of them apart is looked up in a switch.
 
 use crate::machine::Running;
-use crate::machine::choices::shape_key;
 use crate::machine::code::{Case, Exclusive, Group, Key, Listed, Pc, RuleCode, Slot, Switch};
-use crate::machine::values::{FALSE, FOREIGN, SYMBOL, TRUE};
+use crate::machine::words::{FALSE, FOREIGN, TRUE};
+use crate::machine::words::{is_plain_word, shape_key};
 use crate::names;
-use region::Ref;
 use rustc_hash::FxHashMap;
 use space::Atom;
 
@@ -149,11 +148,6 @@ fn switch_key(key: Key) -> Looked {
         Key::Shape(length, Some(head)) if is_plain_word(head) => Looked::Up(shape_key(length, head)),
         _ => Looked::Anything,
     }
-}
-
-/// Whether nothing equals a leaf but the same word.
-pub(in crate::machine) fn is_plain_word(leaf: Ref) -> bool {
-    leaf.tag() == SYMBOL || leaf == TRUE || leaf == FALSE
 }
 
 /// The list of rules for arguments of this kind, if the switch knows it.

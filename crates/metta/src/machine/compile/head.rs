@@ -2,7 +2,7 @@
 
 use super::{Compiler, DEPTH_MAX, Fix, Label};
 use crate::machine::code::{Instruction, NEXT_RULE, Pc, Shape, Slot};
-use crate::machine::values::INTEGER;
+use crate::machine::words::INTEGER;
 use region::Ref;
 use space::{Atom, Expression, Variable, variables};
 

@@ -6,7 +6,7 @@ use crate::machine::code::{
     Guard, HEADER, Instruction, NO_FUNCTION, Part, REDUCE, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, Signature};
-use crate::machine::values::small;
+use crate::machine::words::small;
 use crate::names;
 use crate::operation::Operation;
 use crate::stdlib::forms::special_form;
@@ -32,7 +32,7 @@ impl Compiler<'_, '_> {
     pub(super) fn capture(&mut self, atom: &Atom, goal: &Atom, type_id: u16, dest: Dest) -> bool {
         let Some(operation) = atom.head().and_then(Operation::of) else { return false };
         let space = self.run.session.program.module(operation.home()).space.clone();
-        let atom_type = self.run.m.atom_type;
+        let atom_type = self.run.m.type_cache.atom_type;
         if !space.is_same(&self.run.space) || !self.run.agrees_statically(atom_type, type_id) {
             return false;
         }
@@ -47,7 +47,7 @@ impl Compiler<'_, '_> {
 
     /// `(transaction goal)`; says whether it could be compiled.
     pub(super) fn transaction(&mut self, atom: &Atom, goal: &Atom, type_id: TypeId, dest: Dest) -> bool {
-        let atom_type = self.run.m.atom_type;
+        let atom_type = self.run.m.type_cache.atom_type;
         if !self.run.agrees_statically(atom_type, type_id) {
             return false;
         }
@@ -104,7 +104,7 @@ impl Compiler<'_, '_> {
             return;
         }
         let function = &self.run.m.code.functions[usize::try_from(self.function).expect("it fits")];
-        if function.head.tag() != crate::machine::values::SYMBOL || function.head == crate::machine::values::COMPOUND {
+        if function.head.tag() != crate::machine::words::SYMBOL || function.head == crate::machine::words::COMPOUND {
             return;
         }
         let name = self.run.m.values.symbol_of(function.head).clone();
@@ -249,7 +249,7 @@ impl Compiler<'_, '_> {
         let call = self.call_template("filter-atom", &[0, 3, 4].map(Part::Slot));
         let (shown, error) = (self.slot(), self.slot());
         self.emit(Instruction::Build { dst: shown, template: call });
-        let head = crate::machine::values::ERROR;
+        let head = crate::machine::words::ERROR;
         let message = self.run.m.values.symbol(&Symbol::new(names::NO_RETURN));
         let parts = vec![Part::Leaf(head), Part::Slot(shown), Part::Leaf(message), Part::Expression(3)];
         let template = self.add_template(parts);

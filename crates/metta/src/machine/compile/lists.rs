@@ -6,16 +6,16 @@
 //! before the loop begins.
 
 use super::answers::OddAnswer;
-use super::forms::lowering_of;
 use super::{Compiler, Dest, Errors, Later};
-use crate::interpreter::is_instruction;
+use crate::instructions::is_instruction;
 use crate::lowering::{Form, Loop, Lowering};
 use crate::machine::code::{
     Guard, HEADER, Instruction, NO_FUNCTION, Part, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind};
-use crate::machine::values::small;
+use crate::machine::words::small;
 use crate::names;
+use crate::operation::lowering_of;
 use space::{Atom, Variable, variables};
 
 /// The parts of a loop's call.
@@ -49,7 +49,7 @@ impl Compiler<'_, '_> {
         let arguments = &atom.children().expect("a form is an expression")[1..];
         let mut guards = Vec::new();
         let is_raw = matches!(form, Form::Cons | Form::Decons);
-        let result = if is_raw { self.run.m.atom_type } else { 0 };
+        let result = if is_raw { self.run.m.type_cache.atom_type } else { 0 };
         let list = arguments.last().expect("the form has arguments");
         if !self.run.agrees_statically(result, type_id) || !self.is_raw_expression(list, &mut guards) {
             return false;
@@ -137,7 +137,7 @@ impl Compiler<'_, '_> {
 
     fn size(&mut self, atom: &Atom, list: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let mut guards = Vec::new();
-        let number = self.run.m.number_type;
+        let number = self.run.m.type_cache.number_type;
         if !self.run.agrees_statically(number, type_id) || !self.is_raw_expression(list, &mut guards) {
             return false;
         }
@@ -151,9 +151,9 @@ impl Compiler<'_, '_> {
 
     fn element(&mut self, atom: &Atom, list: &Atom, index: &Atom, type_id: TypeId, dest: Dest) -> bool {
         let mut guards = Vec::new();
-        let formals = [Formal::Expression, Formal::Typed(self.run.m.number_type)];
+        let formals = [Formal::Expression, Formal::Typed(self.run.m.type_cache.number_type)];
         let arguments = [list.clone(), index.clone()];
-        let atom_type = self.run.m.atom_type;
+        let atom_type = self.run.m.type_cache.atom_type;
         let is_plain = matches!(index, Atom::Variable(_)) || self.run.m.values.constant_leaf(index).is_some();
         if !is_plain
             || !self.run.agrees_statically(atom_type, type_id)
@@ -370,7 +370,7 @@ impl Compiler<'_, '_> {
         }
         self.place(doubtful);
         let before = self.state.clone();
-        let first = super::super::run::raw(1);
+        let first = super::super::words::raw(1);
         self.emit_to(Instruction::MatchLeaf { slot: next + 1, leaf: first, or: 0 }, go_on);
         let children = made.call.children().expect("a loop is a call");
         for own in

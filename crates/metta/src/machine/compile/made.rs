@@ -11,7 +11,7 @@ use crate::machine::code::{
     Function, HEADER, Instruction, Kind, NO_FUNCTION, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind, Signature};
-use crate::machine::values::COMPOUND;
+use crate::machine::words::COMPOUND;
 use space::{Atom, Rewrite, Variable, rewrite, variables};
 use std::rc::Rc;
 
@@ -52,7 +52,7 @@ impl Compiler<'_, '_> {
             _ => true,
         };
         // What `chain` comes to is evaluated; what the others do is taken as it stands.
-        let result = if form == Form::Chain { 0 } else { self.run.m.atom_type };
+        let result = if form == Form::Chain { 0 } else { self.run.m.type_cache.atom_type };
         if !is_known || !self.run.agrees_statically(result, type_id) {
             return false;
         }
@@ -165,7 +165,7 @@ impl Compiler<'_, '_> {
         let template = self.template(&made.call);
         let slot = self.slot();
         self.emit(Instruction::Build { dst: slot, template });
-        let is_raw = made.type_id == self.run.m.atom_type;
+        let is_raw = made.type_id == self.run.m.type_cache.atom_type;
         let type_id = if is_raw { 0 } else { made.type_id };
         self.emit(Instruction::TailInterpret { slot, type_id });
     }
@@ -210,7 +210,7 @@ impl Running<'_> {
             compiler.made_plain(made);
             slots = compiler.most;
         }
-        let version = self.m.version;
+        let version = self.m.code.version;
         let found = &mut self.m.code.functions[function as usize];
         (found.kind, found.slots, found.version) = (Kind::Rule(begin), slots, version);
     }

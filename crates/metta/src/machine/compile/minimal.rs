@@ -12,14 +12,14 @@
 //! 6. What remains is run by the interpreter.
 
 use super::answers::OddAnswer;
-use super::forms::lowering_of;
 use super::head::Or;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
-use crate::interpreter::is_instruction;
+use crate::instructions::{MinimalInstruction, instruction_of, is_instruction};
 use crate::lowering::Lowering;
 use crate::machine::code::{Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
 use crate::names;
 use crate::operation::Operation;
+use crate::operation::lowering_of;
 use region::Ref;
 use space::{Atom, Grounded, Variable, variables};
 
@@ -54,7 +54,7 @@ impl Compiler<'_, '_> {
     pub(super) fn function_body(&mut self, count: usize, body: &Atom, type_id: TypeId) {
         let call = self.own_call(count);
         let function = self.function;
-        if !self.run.m.is_exact {
+        if !self.run.m.code.is_exact {
             let slot = self.run_function(body, call);
             self.emit(Instruction::Leave { slot, type_id, call, function });
             return;
@@ -148,13 +148,16 @@ impl Compiler<'_, '_> {
             _ if matches!(atom, Atom::Variable(_)) => return self.at_run_time(atom, out),
             _ => return self.data(atom, out),
         };
-        match (name, arguments) {
-            ("chain", [nested, Atom::Variable(variable), template]) if !self.fixed.contains(variable) => {
+        let instruction = instruction_of(name);
+        match (instruction, arguments) {
+            (Some(MinimalInstruction::Chain), [nested, Atom::Variable(variable), template])
+                if !self.fixed.contains(variable) =>
+            {
                 self.chain(nested, variable, template, out);
             }
-            ("eval", [call]) => self.eval(atom, call, out),
-            ("function", [Atom::Expression(_)]) => self.nested_function(atom, out),
-            ("unify", [left, pattern, then, otherwise]) => {
+            (Some(MinimalInstruction::Eval), [call]) => self.eval(atom, call, out),
+            (Some(MinimalInstruction::Function), [Atom::Expression(_)]) => self.nested_function(atom, out),
+            (Some(MinimalInstruction::Unify), [left, pattern, then, otherwise]) => {
                 self.make_branches(&[then, otherwise]);
                 self.unify(
                     [left, pattern, then, otherwise],
@@ -162,26 +165,30 @@ impl Compiler<'_, '_> {
                     |compiler| compiler.branch(otherwise, out),
                 );
             }
-            ("cons-atom", [head, tail]) => self.cons(atom, [head, tail], out),
-            ("decons-atom", [list]) => self.decons(atom, list, out),
-            ("metta", [goal, type_atom, space]) if self.is_context(space) => self.metta(atom, goal, type_atom, out),
-            ("context-space", []) => {
+            (Some(MinimalInstruction::Cons), [head, tail]) => self.cons(atom, [head, tail], out),
+            (Some(MinimalInstruction::Decons), [list]) => self.decons(atom, list, out),
+            (Some(MinimalInstruction::Metta), [goal, type_atom, space]) if self.is_context(space) => {
+                self.metta(atom, goal, type_atom, out)
+            }
+            (Some(MinimalInstruction::ContextSpace), []) => {
                 let space = Atom::from(self.run.space.clone());
                 let dst = self.slot_for(out);
                 self.as_it_stands(&space, dst);
                 self.done(dst, out);
             }
-            (names::RETURN, [value]) => match out {
+            (None, [value]) if name == names::RETURN => match out {
                 Out::Function { dst, join, .. } => {
                     self.as_it_stands(value, dst);
                     self.jump(join);
                 }
                 Out::Value { .. } => self.data(atom, out),
             },
-            ("evalc", [call, space]) if self.is_context(space) => self.eval(atom, call, out),
-            ("collapse-bind" | "superpose-bind", _) => self.is_too_large = true,
-            _ if is_instruction(atom) => self.at_run_time(atom, out),
-            _ => self.data(atom, out),
+            (Some(MinimalInstruction::EvalInSpace), [call, space]) if self.is_context(space) => {
+                self.eval(atom, call, out)
+            }
+            (Some(MinimalInstruction::CollapseBind | MinimalInstruction::SuperposeBind), _) => self.is_too_large = true,
+            (Some(_), _) => self.at_run_time(atom, out),
+            (None, _) => self.data(atom, out),
         }
     }
 
@@ -355,7 +362,7 @@ impl Compiler<'_, '_> {
             Atom::Symbol(_) if is_instruction(call) => self.minimal(call, out),
             Atom::Symbol(name)
                 if name.as_str() == "collapse"
-                    && !(self.run.m.is_exact && self.state.is_stale)
+                    && !(self.run.m.code.is_exact && self.state.is_stale)
                     && self.run.is_special_form("collapse", arguments.len()) =>
             {
                 let dst = self.slot_for(out);
@@ -636,7 +643,7 @@ impl Compiler<'_, '_> {
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let before = self.state.clone();
-        if type_id == self.run.m.atom_type {
+        if type_id == self.run.m.type_cache.atom_type {
             self.as_it_stands(goal, dst);
         } else {
             self.argument(goal, type_id, dst);

@@ -36,8 +36,8 @@ use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Symbol, Variable, variables};
 
-pub(super) use forms::{is_odd, lowering_of};
-pub(super) use groups::{is_plain_word, list_of};
+pub(super) use forms::is_odd;
+pub(super) use groups::list_of;
 
 /// Expressions nested deeper than this are not compiled.
 const DEPTH_MAX: usize = 100;
@@ -231,7 +231,7 @@ impl Running<'_> {
             },
             None => (Kind::Interpreted, usize::from(count)),
         };
-        let version = self.m.version;
+        let version = self.m.code.version;
         let found = &mut self.m.code.functions[function as usize];
         (found.kind, found.slots, found.version) = (kind, slots.max(usize::from(count)), version);
         self.end_piece();
@@ -251,7 +251,7 @@ impl Running<'_> {
 
     /// What is compiled for a link belongs to the piece that links to it.
     fn end_piece(&mut self) {
-        if self.m.links == 0 {
+        if self.m.code.links == 0 {
             self.m.code.end_piece();
         }
     }
@@ -260,15 +260,15 @@ impl Running<'_> {
     fn kind_without_rules(&mut self, head: Ref, count: Slot) -> Kind {
         let name = self.m.values.symbol_of(head).clone();
         let call = Atom::expression(vec![Atom::Symbol(name); usize::from(count) + 1]);
-        if crate::interpreter::is_instruction(&call) { Kind::Interpreted } else { Kind::Constructor }
+        if crate::instructions::is_instruction(&call) { Kind::Interpreted } else { Kind::Constructor }
     }
 
     /// The rules of a head: for each its arguments and its body. `None` if one of them is not for the machine.
     pub(super) fn rules_of(&mut self, head: Ref, count: Slot) -> Option<Vec<(Vec<Atom>, Atom)>> {
-        if head.tag() != super::values::SYMBOL {
+        if head.tag() != super::words::SYMBOL {
             return None;
         }
-        let is_compound = head == super::values::COMPOUND;
+        let is_compound = head == super::words::COMPOUND;
         let source = self.session.variables();
         let head = match is_compound {
             true => Atom::Variable(source.fresh(names::asked())),
@@ -278,7 +278,7 @@ impl Running<'_> {
         let arguments = asked.iter().map(|variable| Atom::Variable(variable.clone()));
         let call = Atom::expression(std::iter::once(head).chain(arguments).collect::<Vec<_>>());
         // A name of the library that is missing is an error where no rule matches.
-        if crate::interpreter::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some() {
+        if crate::instructions::is_instruction(&call) || crate::stdlib::not_supported(&call).is_some() {
             return None;
         }
         let body = source.fresh(names::asked());
@@ -340,7 +340,7 @@ impl Running<'_> {
             let goes_on = compiled.last().and_then(|before: &RuleCode| self.m.code.taken_apart_alike(before.pc, pc));
             compiled.push(RuleCode { pc, keys, class, goes_on });
         }
-        let may_stand = self.m.is_exact && rules.iter().any(|(_, body)| groups::may_stand(body));
+        let may_stand = self.m.code.is_exact && rules.iter().any(|(_, body)| groups::may_stand(body));
         if is_single && is_plain && !may_stand {
             return (Kind::Rule(compiled[0].pc), slots);
         }
@@ -433,7 +433,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.body = self.here();
         self.unpacked = first_slot as Slot;
         // An alternative before may have changed what forms mean.
-        self.state.is_stale = is_one_of_many && self.run.m.is_exact;
+        self.state.is_stale = is_one_of_many && self.run.m.code.is_exact;
         self.library_code(arguments.len(), type_id);
         match body {
             Atom::Symbol(name) if name.as_str() == names::NOT_REDUCIBLE => {

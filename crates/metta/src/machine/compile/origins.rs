@@ -60,14 +60,14 @@ impl Compiler<'_, '_> {
 
     /// Makes the variables of arguments that may come to themselves: only then it can be seen.
     pub(super) fn make_written(&mut self, arguments: &[Atom]) {
-        if self.run.m.is_exact && arguments.iter().any(|argument| !self.is_same(argument)) {
+        if self.run.m.code.is_exact && arguments.iter().any(|argument| !self.is_same(argument)) {
             arguments.iter().for_each(|argument| self.make_variables(argument));
         }
     }
 
     /// What data is as it is written, where it may be a call that comes to itself.
     pub(super) fn written_data(&mut self, head: Ref, arguments: &[Atom]) -> Option<ArgumentOrigin> {
-        if !self.run.m.is_exact {
+        if !self.run.m.code.is_exact {
             return None;
         }
         let formals = untyped(arguments.len());

@@ -15,7 +15,9 @@ impl Compiler<'_, '_> {
         let arguments = &atom.children().expect("a call is an expression")[1..];
         let formals: Vec<Option<TypeId>> = signature.formals.iter().map(typed).collect();
         match (lowering, arguments, formals.as_slice()) {
-            (Lowering::GetState, [state], &[Some(formal)]) if signature.result != Some(self.run.m.atom_type) => {
+            (Lowering::GetState, [state], &[Some(formal)])
+                if signature.result != Some(self.run.m.type_cache.atom_type) =>
+            {
                 let content = self.run.m.evaluated_as(signature.result.unwrap_or(0));
                 self.around(arguments, dest, |compiler, dest| compiler.get_state(state, formal, content, dest));
             }
@@ -42,7 +44,7 @@ impl Compiler<'_, '_> {
                 });
             }
             (Lowering::Query, [space, pattern, template], &[Some(formal), None, None])
-                if !crate::interpreter::is_function(template) =>
+                if !crate::instructions::is_function(template) =>
             {
                 self.make_ahead_of(space, Some(pattern), [template]);
                 let space = self.native_operand(space, formal);

@@ -7,11 +7,12 @@ use super::{Callee, arity_of_arrow, holds_arrow};
 use crate::lowering::{Comparison, Form, Lowering};
 use crate::machine::Running;
 use crate::machine::code::Slot;
-use crate::machine::compile::{is_odd, lowering_of};
+use crate::machine::compile::is_odd;
 use crate::machine::type_graph::{Graph, Instance, Node};
 use crate::machine::types::HeadKind;
-use crate::machine::values::EMPTY;
+use crate::machine::words::EMPTY;
 use crate::names;
+use crate::operation::lowering_of;
 use crate::types;
 use region::Ref;
 use rustc_hash::FxHashMap;
@@ -86,7 +87,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     }
 
     fn same(&mut self, left: Node, right: Node) -> Option<()> {
-        self.graph.unify(left, right, &self.run.m.schemes.table).then_some(())
+        self.graph.unify(left, right, &self.run.m.type_cache.schemes.table).then_some(())
     }
 
     fn untyped(&mut self) -> Node {
@@ -174,7 +175,7 @@ impl<'i, 'r> Inference<'i, 'r> {
         let callee = (leaf, arguments.len() as Slot);
         let function = self.run.only_type(head)?;
         self.calls.push(callee);
-        let is_hidden = self.run.m.well_typed.hidden.contains(&callee);
+        let is_hidden = self.run.m.type_cache.well_typed.hidden.contains(&callee);
         self.apply(&function, arguments, is_hidden)
     }
 

@@ -21,7 +21,7 @@ use super::code::{Guarded, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
 use super::schemes::ARITY_MAX;
 use super::type_table::Scheme;
 use super::types::HeadKind;
-use super::values::{FOREIGN, INTEGER, SYMBOL, TERM};
+use super::words::{FOREIGN, INTEGER, SYMBOL, TERM};
 use super::{Halt, Running};
 use crate::names;
 use crate::types;
@@ -75,7 +75,7 @@ impl Running<'_> {
         if type_id != 0 && types::says_how(&self.m.code.types[usize::from(type_id)]) {
             return None;
         }
-        let numbers = [self.m.schemes.number; ARITY_MAX];
+        let numbers = [self.m.type_cache.schemes.number; ARITY_MAX];
         let guarded = Guarded {
             well_typed: self.m.code.function(head, count, WELL_TYPED),
             plain: self.m.code.plain_function(head, count, type_id),
@@ -103,7 +103,7 @@ impl Running<'_> {
             let value = self.m.read(slot);
             let is_normal = match value.tag() {
                 INTEGER | tag::NUMBER | SYMBOL | FOREIGN => true,
-                tag::EXPRESSION | tag::MARKED => self.m.notes.hold(self.m.values.heap.note(value)),
+                tag::EXPRESSION | tag::MARKED => self.m.type_cache.notes.hold(self.m.values.heap.note(value)),
                 TERM => self.normal(value, 0).is_some(),
                 _ => false,
             };
@@ -112,11 +112,11 @@ impl Running<'_> {
             schemes[usize::from(slot)] = scheme;
         }
         let asked = (callee, found.type_id, schemes);
-        let is_admitted = match self.m.well_typed.admitted.get(&asked) {
+        let is_admitted = match self.m.type_cache.well_typed.admitted.get(&asked) {
             Some(&known) => known,
             None => {
                 let applies = self.applies(callee, found.type_id, &schemes[..usize::from(found.arguments)]);
-                self.m.well_typed.admitted.insert(asked, applies);
+                self.m.type_cache.well_typed.admitted.insert(asked, applies);
                 applies
             }
         };
@@ -129,7 +129,8 @@ impl Running<'_> {
         let Some((function, expected)) = function.zip(self.scheme_of_type(type_id)) else { return false };
         let result = self.result_of_schemes(&function, schemes, expected);
         // What is expected must not say what only the rules know.
-        let says_more = expected.is_known() && result != Some(expected) && self.m.well_typed.hidden.contains(&callee);
+        let says_more =
+            expected.is_known() && result != Some(expected) && self.m.type_cache.well_typed.hidden.contains(&callee);
         result.is_some() && !says_more
     }
 
@@ -147,14 +148,14 @@ impl Running<'_> {
 
     /// For each argument of a function: if it is a function, how many arguments that takes. Kept until rules change.
     fn arrows_of(&mut self, head: Ref) -> Option<Rc<[Option<Slot>]>> {
-        if let Some(known) = self.m.well_typed.arrows.get(&head) {
+        if let Some(known) = self.m.type_cache.well_typed.arrows.get(&head) {
             return known.clone();
         }
         let arrows = self.only_function_type(head).map(|function| {
             let (formals, _) = types::function_parts(&function);
             formals.iter().map(arity_of_arrow).collect()
         });
-        self.m.well_typed.arrows.insert(head, arrows.clone());
+        self.m.type_cache.well_typed.arrows.insert(head, arrows.clone());
         arrows
     }
 
@@ -177,24 +178,24 @@ impl Running<'_> {
         if !self.may_be_well_typed() {
             return false;
         }
-        if let Some(&known) = self.m.well_typed.known.get(&callee) {
+        if let Some(&known) = self.m.type_cache.well_typed.known.get(&callee) {
             return known;
         }
         self.look_at_rules(callee);
-        self.m.well_typed.known[&callee]
+        self.m.type_cache.well_typed.known[&callee]
     }
 
     fn may_be_well_typed(&self) -> bool {
-        self.m.has_types && !self.m.is_exact && !self.m.has_whole_types
+        self.m.type_cache.has_types && !self.m.code.is_exact && !self.m.type_cache.has_whole_types
     }
 
     /// Finds out which of the functions that a function calls, directly or not, are well typed.
     fn look_at_rules(&mut self, callee: Callee) {
         let looked = loop {
-            let hidden = self.m.well_typed.hidden.len();
+            let hidden = self.m.type_cache.well_typed.hidden.len();
             let looked = self.look_from(callee);
             // What was found to have hidden types is called by others in another way.
-            if self.m.well_typed.hidden.len() == hidden {
+            if self.m.type_cache.well_typed.hidden.len() == hidden {
                 break looked;
             }
         };
@@ -203,8 +204,9 @@ impl Running<'_> {
         loop {
             let before = ill.len();
             for Looked { callee, calls } in &looked {
-                let is_ill =
-                    |called: &Callee| ill.contains(called) || self.m.well_typed.known.get(called) == Some(&false);
+                let is_ill = |called: &Callee| {
+                    ill.contains(called) || self.m.type_cache.well_typed.known.get(called) == Some(&false)
+                };
                 if calls.as_ref().is_some_and(|calls| calls.iter().any(is_ill)) {
                     ill.insert(*callee);
                 }
@@ -214,14 +216,14 @@ impl Running<'_> {
             }
         }
         let known = looked.iter().map(|looked| (looked.callee, !ill.contains(&looked.callee)));
-        self.m.well_typed.known.extend(known);
+        self.m.type_cache.well_typed.known.extend(known);
     }
 
     /// Looks at a function and all that it calls, as far as nothing is known of them.
     fn look_from(&mut self, callee: Callee) -> Vec<Looked> {
         let (mut looked, mut met, mut work) = (Vec::new(), FxHashSet::default(), vec![callee]);
         while let Some(callee) = work.pop() {
-            if self.m.well_typed.known.contains_key(&callee) || !met.insert(callee) {
+            if self.m.type_cache.well_typed.known.contains_key(&callee) || !met.insert(callee) {
                 continue;
             }
             let calls = self.calls_of(callee);
@@ -246,7 +248,7 @@ impl Running<'_> {
         if !has_hidden_types(&function) {
             return None;
         }
-        self.m.well_typed.hidden.insert(callee);
+        self.m.type_cache.well_typed.hidden.insert(callee);
         self.infer_rules(&function, &rules, true)
     }
 
@@ -272,12 +274,12 @@ impl Running<'_> {
             return false;
         }
         loop {
-            let hidden = self.m.well_typed.hidden.len();
+            let hidden = self.m.type_cache.well_typed.hidden.len();
             let Some(calls) = Inference::new(self).expression(atom, expected.as_ref()) else { return false };
             if calls.is_empty() || !calls.iter().all(|&callee| self.is_well_typed(callee)) {
                 return false;
             }
-            if self.m.well_typed.hidden.len() == hidden {
+            if self.m.type_cache.well_typed.hidden.len() == hidden {
                 return true;
             }
         }

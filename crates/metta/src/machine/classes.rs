@@ -1,0 +1,50 @@
+//! The classes of atoms by which a space counts what is added to it and removed: what a change makes out of date.
+
+use crate::names;
+use crate::stdlib::forms::is_special;
+use space::{Atom, Grounded};
+
+/// A fact that no evaluation looks up.
+pub(crate) const FACT: usize = 0;
+/// A rule.
+pub(super) const RULE: usize = 1;
+/// A type, a subtype, a rule of a special form, or what any lookup may match.
+pub(super) const SHAPE: usize = 2;
+/// The type of an expression, `(: (two things) Pair)`: the head of the expression does not say it.
+pub(super) const WHOLE_TYPE: usize = 3;
+/// What may change rules when it is evaluated.
+pub(super) const CHANGER: usize = 4;
+/// A space inside a space, or an import.
+pub(super) const NESTED: usize = 5;
+
+/// Of which class the adding or removing of an atom is that changes no rules when it is evaluated.
+pub(super) fn class_of(atom: &Atom) -> usize {
+    match atom {
+        Atom::Variable(_) => SHAPE,
+        Atom::Grounded(Grounded::Space(_)) => NESTED,
+        Atom::Expression(_) => match atom.children() {
+            Some([Atom::Symbol(head), rest @ ..]) => match head.as_str() {
+                names::EQUAL => class_of_rule(rest.first()),
+                names::HAS_TYPE if matches!(rest.first(), Some(Atom::Expression(_))) => WHOLE_TYPE,
+                names::HAS_TYPE | names::SUBTYPE => SHAPE,
+                _ => FACT,
+            },
+            Some([Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)), ..]) => SHAPE,
+            _ => FACT,
+        },
+        Atom::Symbol(_) | Atom::Grounded(_) => FACT,
+    }
+}
+
+fn class_of_rule(call: Option<&Atom>) -> usize {
+    match call.map(|call| call.head().unwrap_or(call)) {
+        Some(Atom::Symbol(head)) if is_special(head.as_str()) => SHAPE,
+        Some(Atom::Variable(_)) => SHAPE,
+        _ => RULE,
+    }
+}
+
+/// The class of an expression with this head, if the head says it.
+pub(crate) fn classify_head(head: &str) -> Option<usize> {
+    (![names::EQUAL, names::HAS_TYPE, names::SUBTYPE].contains(&head)).then_some(FACT)
+}

@@ -1,0 +1,66 @@
+//! What the machine knows of types, kept until they change: see `types.rs`.
+
+use super::code::{Code, Slot, TypeId};
+use super::lists::RuleHeads;
+use super::notes::Notes;
+use super::schemes::Schemes;
+use super::types::HeadKind;
+use super::well_typed::WellTyped;
+use crate::names;
+use region::Ref;
+use rustc_hash::FxHashMap;
+use space::Atom;
+
+/// Answers about types and rules that were asked for.
+pub(super) struct TypeCache {
+    pub(super) heads: FxHashMap<(Ref, usize), HeadKind>,
+    /// Which heads have rules for so many arguments, as far as it was asked since rules last changed.
+    pub(super) ruled: FxHashMap<(Ref, Slot), bool>,
+    /// Which types agree, inside a type or at its top; the only types of symbols.
+    pub(super) agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
+    pub(super) only_types: FxHashMap<Ref, Option<TypeId>>,
+    /// Whether types are declared for whole expressions, and for those of which heads and numbers of arguments.
+    pub(super) has_whole_types: bool,
+    pub(super) whole_types: FxHashMap<(Ref, usize), bool>,
+    /// Whether the program declares types, or something else that may say how calls are evaluated.
+    pub(super) has_types: bool,
+    pub(super) typed: FxHashMap<(Ref, TypeId, bool), bool>,
+    pub(super) schemes: Schemes,
+    pub(super) well_typed: WellTyped,
+    /// Which special forms mean what the library says.
+    pub(super) special: FxHashMap<&'static str, bool>,
+    pub(super) number_type: TypeId,
+    pub(super) bool_type: TypeId,
+    pub(super) atom_type: TypeId,
+    pub(super) expression_type: TypeId,
+    /// The heads that have rules, and whether others than symbols have, as of a version.
+    pub(super) rule_heads: RuleHeads,
+    /// What expressions in normal form are noted with.
+    pub(super) notes: Notes,
+}
+
+impl TypeCache {
+    /// Nothing is known but the types that code itself names.
+    pub(super) fn new(code: &mut Code) -> Self {
+        let mut type_id = |name: &str| code.type_id(&Atom::symbol(name)).expect("the first types fit");
+        Self {
+            number_type: type_id(names::NUMBER),
+            bool_type: type_id(names::BOOL),
+            atom_type: type_id(names::ATOM),
+            expression_type: type_id(names::EXPRESSION),
+            heads: FxHashMap::default(),
+            ruled: FxHashMap::default(),
+            agreeing: FxHashMap::default(),
+            only_types: FxHashMap::default(),
+            has_whole_types: false,
+            whole_types: FxHashMap::default(),
+            has_types: false,
+            typed: FxHashMap::default(),
+            schemes: Schemes::default(),
+            well_typed: WellTyped::default(),
+            special: FxHashMap::default(),
+            rule_heads: RuleHeads::default(),
+            notes: Notes::default(),
+        }
+    }
+}
