@@ -1,8 +1,11 @@
 //! The engine: programs run one after the other in one space.
 
+use crate::commit_journal::CommitJournal;
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
-use crate::recall::{KnowledgeBase, RecallError, Remembered, ReplayEnd, Tape, TapeReader};
+use crate::recall::{RecallError, Remembered};
+use crate::tape::replaying::ReplayEnd;
+use crate::tape::{Tape, TapeReader};
 use metta::{
     CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadReport, LoadSource, OnAnswer, OnProgress, Run, Runner,
     Source, Statistics, World, WorldError,
@@ -45,7 +48,7 @@ impl Engine {
     ///
     /// # Errors
     /// The base is damaged.
-    pub fn with_base(world: impl World + 'static, base: KnowledgeBase) -> Result<Self, RecallError> {
+    pub fn with_base(world: impl World + 'static, base: CommitJournal) -> Result<Self, RecallError> {
         Self::remembering(world, Some(base), None, &Program::default())
     }
 
@@ -56,7 +59,7 @@ impl Engine {
     ///
     /// # Errors
     /// The base is damaged.
-    pub fn reading(world: impl World + 'static, base: KnowledgeBase) -> Result<Self, RecallError> {
+    pub fn reading(world: impl World + 'static, base: CommitJournal) -> Result<Self, RecallError> {
         Ok(Self { run: Remembered::read_only(Box::new(world), base)? })
     }
 
@@ -67,7 +70,7 @@ impl Engine {
     /// The base is damaged, or the tape cannot be written.
     pub fn remembering(
         world: impl World + 'static,
-        base: Option<KnowledgeBase>,
+        base: Option<CommitJournal>,
         tape: Option<Tape>,
         program: &Program,
     ) -> Result<Self, RecallError> {

@@ -13,10 +13,11 @@
 //! A run that shares no handle makes no views, and pays nothing for them.
 
 use crate::answer::Answer;
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::engine::Engine;
 use crate::load::{LoadFailure, LoadOptions};
 use crate::program::Program as Sources;
-use crate::recall::{KnowledgeBase as CommitJournal, KnowledgeBaseError, RecallError, Remembered};
+use crate::recall::{RecallError, Remembered};
 use crate::view::View;
 use crate::writer::{Writer, WriterError};
 use journal::Disk;

@@ -23,7 +23,9 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod commit_journal;
 mod engine;
+mod history;
 mod knowledge_base;
 mod load;
 mod no_world;
@@ -31,11 +33,14 @@ mod permissions;
 mod program;
 mod recall;
 mod system_world;
+mod tape;
 mod view;
 mod writer;
 
 pub use answer::Answer;
+pub use commit_journal::{CommitJournal, KnowledgeBaseError, KnowledgeBaseReport, SalvagedKnowledgeBase};
 pub use engine::Engine;
+pub use history::{Change, CommitView, History, LogEntry, SourceWriter, Unsound, Unwritten};
 pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };
@@ -52,13 +57,11 @@ pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use permissions::{Permissions, PermittedWorld};
 pub use program::{Program, ProgramEnd, Reporter};
-pub use recall::{
-    Change, CommitView, KnowledgeBase as CommitJournal, KnowledgeBaseError, KnowledgeBaseReport, LogEntry,
-    SourceWriter, Unsound, Unwritten, View as History, find_error,
-};
-pub use recall::{Difference, RecallError, ReplayEnd, SalvagedKnowledgeBase, Tape, TapeError, TapeReader};
+pub use recall::{RecallError, find_error};
 pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, Row};
 pub use system_world::SystemWorld;
+pub use tape::replaying::{Difference, ReplayEnd};
+pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{Reader, View, ViewError};
 pub use writer::WriterError;
 

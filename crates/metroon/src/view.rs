@@ -7,8 +7,9 @@
 //!    [refused](ViewError::Effect), and what a form makes is gone when it ends.
 
 use crate::answer::Answer;
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
+use crate::history::shown;
 use crate::no_world::NoWorld;
-use crate::recall::{KnowledgeBase as CommitJournal, KnowledgeBaseError, shown};
 use metta::syntax::{self, Diagnostic, Severity};
 use metta::{
     EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,

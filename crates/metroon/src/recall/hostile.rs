@@ -1,9 +1,13 @@
 //! Frames that are sound for the journal and make no sense to recall: they give an error soon, and never a panic.
 
-use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame};
-use super::tape::{HaltReason, Request, TapeBase, TapeBegin, TapeCommit, TapeHalted};
-use super::{KnowledgeBase, Remembered, Tape, TapeReader, View};
+use super::Remembered;
+use crate::commit_journal::CommitJournal;
+use crate::commit_journal::record::{
+    AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame,
+};
+use crate::history::History;
 use crate::program::Program;
+use crate::tape::{HaltReason, Request, Tape, TapeBase, TapeBegin, TapeCommit, TapeHalted, TapeReader};
 use crate::{Engine, MemoryWorld};
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use metta::{Generator, Source};
@@ -50,23 +54,23 @@ fn frames_of(disk: &Arc<dyn Disk>) -> Vec<Vec<u8>> {
 fn open(frames: &[Vec<u8>]) -> Result<(), String> {
     let disk = journal_of(frames);
     let begun = Instant::now();
-    let view = look(&disk);
-    let base = KnowledgeBase::on_disk(disk, "/kb").map_err(|error| error.to_string())?;
+    let history = look(&disk);
+    let base = CommitJournal::on_disk(disk, "/kb").map_err(|error| error.to_string())?;
     let loaded = Remembered::new(Box::new(MemoryWorld::default()), Some(base), None, &Program::default());
     let outcome = loaded.map(drop).map_err(|error| error.to_string());
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    assert_eq!(view.is_ok(), outcome.is_ok(), "{view:?}, {outcome:?}");
+    assert_eq!(history.is_ok(), outcome.is_ok(), "{history:?}, {outcome:?}");
     outcome
 }
 
 fn look(disk: &Arc<dyn Disk>) -> Result<(), String> {
     let text = |error: crate::KnowledgeBaseError| error.to_string();
-    let mut view = View::on_disk(disk, "/kb").map_err(text)?;
-    let last = view.epoch();
-    view.atoms_at(last).map_err(text)?;
-    view.atoms_at(last / 2).map_err(text)?;
-    view.why(&Atom::variable("x")).map_err(text)?;
-    view.log(0..=last, true, &mut |_| true).map_err(text)
+    let mut history = History::on_disk(disk, "/kb").map_err(text)?;
+    let last = history.epoch();
+    history.atoms_at(last).map_err(text)?;
+    history.atoms_at(last / 2).map_err(text)?;
+    history.why(&Atom::variable("x")).map_err(text)?;
+    history.log(0..=last, true, &mut |_| true).map_err(text)
 }
 
 /// A commit of these records, with the hash of nothing.
@@ -192,7 +196,7 @@ fn frames_out_of_place_are_errors() {
 fn rich_base() -> Vec<Vec<u8>> {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let world = MemoryWorld::default().with_source("lib.metta", "(lib 1) (= (f $x) $x)");
-    let base = KnowledgeBase::on_disk(Arc::clone(&disk), "/kb").expect("it opens");
+    let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("it opens");
     let mut engine = Engine::with_base(world, base).expect("it loads");
     let texts = [
         "(a 1) (a 1.5) (b $x $y $x) ! (add-atom &self (c \"text\"))",
@@ -292,7 +296,7 @@ impl crate::Reporter for Nobody {
 
 /// A tape in which there is something of everything, a base among it.
 fn rich_tape() -> Vec<Vec<u8>> {
-    let base = KnowledgeBase::on_disk(journal_of(&rich_base()), "/kb").expect("it opens");
+    let base = CommitJournal::on_disk(journal_of(&rich_base()), "/kb").expect("it opens");
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
     let expressions =

@@ -1,69 +1,51 @@
-//! Recall: what a run remembers of itself.
+//! What is on record of a run, wherever it is kept.
 //!
-//! A [`Recall`] is what is on record of a [`Runner`]: its sources, and where its forms were ended. Its commits go to sinks, which
-//! keep the state hash, write records to a base's journal, and write to a tape or compare with one.
+//! A [`Recall`] is what is on record of a [`Runner`]: its sources, and where its forms were ended. It puts together what the run is to
+//! be kept in, a base, and what it has to do with a tape, which it is recorded on or follows.
 //!
-//! - `sinks` says who takes a commit, in which order.
-//! - `record` and `tape` say what lies on disk; `base` is a base's journal and `directory` what lies around it.
-//! - `load` makes a run again from its base; `past` answers for earlier commits; `salvage` makes a base of a damaged one.
-//! - `recording` and `replaying` are the worlds of runs that are recorded and replayed.
+//! Its commits go to sinks, in this order:
+//!
+//! 1. the [`ReplayGate`] of a replay, which ends it before anything is counted if it has gone as far as it is to go;
+//! 2. the [`ReadOnlySink`] of a base that is only read, which refuses changes;
+//! 3. the [`StateHashSink`], which counts commits and keeps the state hash;
+//! 4. the [`JournalSink`] of a base, which writes the records of the commit;
+//! 5. the [`TapeSink`], which writes what the commit came to, or the [`ReplaySink`], which compares it with what was written.
+//!
+//! What they share is the [`Ledger`] of the run. Other sinks come after them; see [`Engine::add_sink`](crate::Engine::add_sink).
 
-mod directory;
+mod error;
 #[cfg(test)]
 mod hostile;
-mod knowledge_base;
-mod knowledge_base_error;
-mod load;
-mod past;
-mod pieces;
 mod read_only;
-mod record;
-mod recording;
-mod replaying;
-mod salvage;
-mod secrets;
-mod sinks;
-mod sources;
-mod state_hash;
-mod tape;
-mod view;
-mod written;
 
-pub use knowledge_base::KnowledgeBase;
-pub use knowledge_base_error::KnowledgeBaseError;
-pub use replaying::{Difference, ReplayEnd};
-pub use salvage::SalvagedKnowledgeBase;
-pub use tape::{Tape, TapeError, TapeReader};
-pub(crate) use view::shown;
-pub use view::{Change, CommitView, KnowledgeBaseReport, LogEntry, Unsound, View};
-pub use written::{SourceWriter, Unwritten};
+pub use error::{RecallError, find_error};
 
+use crate::commit_journal::load::Loaded;
+use crate::commit_journal::record::{self, Record};
+use crate::commit_journal::sinks::{JournalSink, Ledger, SharedLedger, StateHashSink, begun_record};
+use crate::commit_journal::sources::SourceMatch;
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError, pieces};
+use crate::history::{KeptHistory, statements};
 use crate::load::imports as load_formats;
 use crate::program::Program;
+use crate::tape::recording::{RecordingWorld, SharedTape};
+use crate::tape::replaying::{self, Follower, ReplayEnd, ReplayingWorld, SharedFollower};
+use crate::tape::sinks::{ReplayGate, ReplaySink, TapeSink};
+use crate::tape::{Tape, TapeBase, TapeError, TapeFrame, TapeHalted, TapeReader, secrets};
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
-use load::Loaded;
 use metta::{
     Begun, Cause, CommitSink, CommitTrigger, ContentHasher, Halted, History, Known, ModuleId, RunRecord,
     RunRecordError, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
-use past::KeptHistory;
 use read_only::ReadOnlySink;
-use record::Record;
-use recording::{RecordingWorld, SharedTape};
-use replaying::{Follower, ReplayingWorld, SharedFollower};
-use sinks::{JournalSink, Ledger, ReplayGate, ReplaySink, SharedLedger, StateHashSink, TapeSink, begun_record};
-use sources::SourceMatch;
-use space::{Atom, Rewrite, Variable, rewrite};
 use std::cell::RefCell;
-use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
-use tape::{TapeBase, TapeFrame, TapeHalted};
 
 /// What is on record of a run.
 pub(crate) struct Recall {
     ledger: SharedLedger,
-    base: Option<Rc<KnowledgeBase>>,
+    base: Option<Rc<CommitJournal>>,
     history: Option<KeptHistory>,
     tape: TapeMode,
     /// How many `!` forms came before the one that is being run.
@@ -99,7 +81,7 @@ impl Remembered {
     /// A run that goes on in a base, is recorded on a tape, or both; or is forgotten, at no cost.
     pub(crate) fn new(
         world: Box<dyn World>,
-        base: Option<KnowledgeBase>,
+        base: Option<CommitJournal>,
         tape: Option<Tape>,
         program: &Program,
     ) -> Result<Self, RecallError> {
@@ -158,60 +140,8 @@ impl Remembered {
     }
 }
 
-/// Why a run cannot be remembered, or not any more.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RecallError {
-    /// Its base.
-    KnowledgeBase(KnowledgeBaseError),
-    /// Its tape.
-    Tape(TapeError),
-    /// It is not the run that was recorded, or the recorded one ended before.
-    Replay(ReplayEnd),
-}
-
-impl std::fmt::Display for RecallError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::KnowledgeBase(error) => error.fmt(formatter),
-            Self::Tape(error) => error.fmt(formatter),
-            Self::Replay(end) => end.fmt(formatter),
-        }
-    }
-}
-
-impl Error for RecallError {}
-
-impl RecallError {
-    /// The error of a [`Recall`] as a record gives it.
-    fn of(error: RunRecordError) -> Self {
-        match error.downcast::<KnowledgeBaseError>() {
-            Ok(base) => Self::KnowledgeBase(*base),
-            Err(error) => match error.downcast::<TapeError>() {
-                Ok(tape) => Self::Tape(*tape),
-                Err(error) => match error.downcast::<ReplayEnd>() {
-                    Ok(end) => Self::Replay(*end),
-                    Err(error) => unreachable!("a record of another kind fails: {error}"),
-                },
-            },
-        }
-    }
-}
-
-impl From<KnowledgeBaseError> for RecallError {
-    fn from(error: KnowledgeBaseError) -> Self {
-        Self::KnowledgeBase(error)
-    }
-}
-
-impl From<TapeError> for RecallError {
-    fn from(error: TapeError) -> Self {
-        Self::Tape(error)
-    }
-}
-
 /// Writes what is run, and the base it begins with.
-fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&KnowledgeBase>) -> Result<(), RecallError> {
+fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&CommitJournal>) -> Result<(), RecallError> {
     let Some(base) = base else { return Ok(tape.begin(program, None)?) };
     let read = |error| RecallError::KnowledgeBase(KnowledgeBaseError::from(error));
     let secrets::Frames { count: frames, torn } = secrets::look_through(base, tape)?;
@@ -225,7 +155,7 @@ fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&KnowledgeBase>) 
 }
 
 /// The base that a tape begins with, in memory.
-fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<KnowledgeBase, RecallError> {
+fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<CommitJournal, RecallError> {
     let malformed = |reason: String| RecallError::Tape(TapeError::Malformed { frame: 0, reason });
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let opened = Journal::open(Arc::clone(&disk), Options::default());
@@ -239,24 +169,12 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<KnowledgeBase, 
         appended.map_err(|error| malformed(error.to_string()))?;
     }
     journal.close().map_err(|error| malformed(error.to_string()))?;
-    Ok(KnowledgeBase::on_disk(disk, &image.directory)?)
-}
-
-/// The error of a kind that another one is, or is caused by.
-pub fn find_error<'a, T: Error + 'static>(error: &'a (dyn Error + Send + Sync + 'static)) -> Option<&'a T> {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        cause = error.source();
-    }
-    None
+    Ok(CommitJournal::on_disk(disk, &image.directory)?)
 }
 
 impl Recall {
     /// Puts a run on record that goes on where its base ended.
-    fn follow(base: Option<KnowledgeBase>, tape: TapeMode, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
+    fn follow(base: Option<CommitJournal>, tape: TapeMode, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
         runner.keep_hashes();
         let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
         let Loaded { hash, epoch, sources, is_library_changed, .. } = loaded;
@@ -321,7 +239,7 @@ impl Recall {
             SourceMatch::Unchanged(_) | SourceMatch::Moved(_) => Known::Unchanged,
             SourceMatch::Changed(id) => {
                 let number = self.ledger.borrow().sources.get(id).and_then(|source| source.number);
-                Known::Changed(number.map_or(Ok(Vec::new()), |number| past::statements(base, program, number))?)
+                Known::Changed(number.map_or(Ok(Vec::new()), |number| statements(base, program, number))?)
             }
         };
         let id = self.ledger.borrow_mut().sources.begin(source, file, content, found);
@@ -351,7 +269,7 @@ impl Recall {
     }
 
     /// Whether the file of a source is where it was.
-    fn is_there(&self, base: &KnowledgeBase, world: &mut dyn World, source: SourceId) -> Result<bool, WorldError> {
+    fn is_there(&self, base: &CommitJournal, world: &mut dyn World, source: SourceId) -> Result<bool, WorldError> {
         let ledger = self.ledger.borrow();
         let file = ledger.sources.get(source).and_then(|known| known.file.as_deref());
         file.map_or(Ok(false), |file| world.has_source(&metta::clean_path(base.directory(), file)))
@@ -359,7 +277,7 @@ impl Recall {
 }
 
 /// The sinks of a run, in the order in which they take commits.
-fn sinks_of(ledger: &SharedLedger, base: Option<&Rc<KnowledgeBase>>, tape: &TapeMode) -> Vec<Box<dyn CommitSink>> {
+fn sinks_of(ledger: &SharedLedger, base: Option<&Rc<CommitJournal>>, tape: &TapeMode) -> Vec<Box<dyn CommitSink>> {
     let mut sinks: Vec<Box<dyn CommitSink>> = Vec::new();
     let ledger = || Rc::clone(ledger);
     if let TapeMode::Replays(follower) = tape {
@@ -398,22 +316,6 @@ impl ContentHasher for Hasher {
     fn finish(&self) -> [u8; 32] {
         *self.0.finalize().as_bytes()
     }
-}
-
-/// An atom whose variables are named as in a source: numbers only where two have one name.
-fn plain(atom: &Atom) -> Atom {
-    let mut taken: Vec<Variable> = Vec::new();
-    let named = rewrite(atom, |variable| {
-        let twins = taken.iter().filter(|known| known.name() == variable.name());
-        let position = twins.clone().position(|known| known == variable).unwrap_or_else(|| twins.count());
-        if !taken.contains(variable) {
-            taken.push(variable.clone());
-        }
-        let name = variable.name().as_str();
-        let plain = if position == 0 { name.to_owned() } else { format!("{name}-{}", position + 1) };
-        Rewrite::Replace(Atom::variable(&plain))
-    });
-    named.unwrap_or_else(|| atom.clone())
 }
 
 impl RunRecord for Recall {
@@ -501,7 +403,7 @@ impl RunRecord for Recall {
         // The history and the sinks, which are gone, had it too.
         self.history = None;
         let base = self.base.take().and_then(Rc::into_inner);
-        let closed = base.map_or(Ok(()), KnowledgeBase::close);
+        let closed = base.map_or(Ok(()), CommitJournal::close);
         let finished = match &self.tape {
             TapeMode::None => Ok(()),
             TapeMode::Records(tape) => {

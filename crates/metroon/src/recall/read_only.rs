@@ -5,17 +5,17 @@
 //! 3. A transaction that changed nothing is as it always is. One that did ends the run, with the place of its form and the first of its
 //!    changes; nothing of it is kept.
 
-use super::knowledge_base::KnowledgeBase;
-use super::knowledge_base_error::KnowledgeBaseError;
-use super::sinks::{SharedLedger, describe};
-use super::{Recall, RecallError, Remembered, TapeMode, plain};
+use super::{Recall, RecallError, Remembered, TapeMode};
+use crate::commit_journal::sinks::{SharedLedger, describe};
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
+use crate::history::plain;
 use crate::load::imports as load_formats;
 use metta::{Cause, Commit, CommitSink, CommitStamp, Event, Runner, SinkError, World};
 use space::{Change, ChangeDetail};
 
 impl Remembered {
     /// A run that goes on from a base that is open for reading, and may change nothing in it.
-    pub(crate) fn read_only(world: Box<dyn World>, base: KnowledgeBase) -> Result<Self, RecallError> {
+    pub(crate) fn read_only(world: Box<dyn World>, base: CommitJournal) -> Result<Self, RecallError> {
         let mut runner = Runner::new(world);
         runner.set_formats(load_formats());
         Recall::follow(Some(base), TapeMode::None, &mut runner)?;

@@ -7,11 +7,11 @@
 //!
 //! The damaged base is not written to; it may lack its manifest.
 
+use super::CommitJournal;
 use super::directory;
-use super::knowledge_base::KnowledgeBase;
-use super::knowledge_base_error::KnowledgeBaseError;
-use super::load::Loaded;
-use super::view::{KnowledgeBaseReport, new_runner};
+use super::error::KnowledgeBaseError;
+use super::load::{Loaded, new_runner};
+use super::report::KnowledgeBaseReport;
 use journal::{AppendError, Directory, Durability, Journal, Options, Reader};
 use std::fs;
 use std::io::ErrorKind;
@@ -28,7 +28,7 @@ pub struct SalvagedKnowledgeBase {
     pub lost: Option<KnowledgeBaseError>,
 }
 
-impl KnowledgeBase {
+impl CommitJournal {
     /// Makes a base in a new directory of what is sound in a damaged one.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ fn check_unoccupied(path: &Path) -> Result<(), KnowledgeBaseError> {
 }
 
 /// Makes a base of the first frames of another.
-fn copy(base: &KnowledgeBase, frames: u64, to: &Path) -> Result<(), KnowledgeBaseError> {
+fn copy(base: &CommitJournal, frames: u64, to: &Path) -> Result<(), KnowledgeBaseError> {
     fs::create_dir_all(to).map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error })?;
     let _lock = directory::lock(to)?;
     let folder = directory::journal_of(to);

@@ -1,10 +1,9 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
-use super::knowledge_base::{Committed, KnowledgeBase};
-use super::knowledge_base_error::KnowledgeBaseError;
-use super::load::{LIBRARY_SPACE, TOP_SPACE, decode};
-use super::record::{AtomRecord, CauseRecord, Record};
-use super::sinks::SharedLedger;
+use crate::commit_journal::load::{LIBRARY_SPACE, TOP_SPACE, decode};
+use crate::commit_journal::record::{AtomRecord, CauseRecord, Record};
+use crate::commit_journal::sinks::SharedLedger;
+use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError};
 use metta::{History, PAST_SERIALS, Program, Reason, RunRecordError};
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace, SharedState, Symbol, canonical};
@@ -31,14 +30,14 @@ struct Images {
 }
 
 /// The history of a run that is kept in a base.
-pub(super) struct KeptHistory {
-    base: Rc<KnowledgeBase>,
+pub(crate) struct KeptHistory {
+    base: Rc<CommitJournal>,
     ledger: SharedLedger,
     images: Images,
 }
 
 impl KeptHistory {
-    pub(super) fn new(base: Rc<KnowledgeBase>, ledger: SharedLedger) -> Self {
+    pub(crate) fn new(base: Rc<CommitJournal>, ledger: SharedLedger) -> Self {
         let images = Images::new(ledger.borrow().is_library_changed);
         Self { base, ledger, images }
     }
@@ -97,7 +96,7 @@ impl Images {
     /// A space as it was after a commit.
     fn space(
         &mut self,
-        base: &KnowledgeBase,
+        base: &CommitJournal,
         program: &mut Program,
         space: &SharedSpace,
         epoch: u64,
@@ -116,7 +115,7 @@ impl Images {
         Ok(found)
     }
 
-    fn build(&mut self, base: &KnowledgeBase, program: &mut Program, epoch: u64) -> Result<Image, KnowledgeBaseError> {
+    fn build(&mut self, base: &CommitJournal, program: &mut Program, epoch: u64) -> Result<Image, KnowledgeBaseError> {
         let mut past = ImageBuilder {
             image: Image { epoch, spaces: FxHashMap::default() },
             states: Vec::new(),
@@ -240,7 +239,7 @@ impl ImageBuilder {
 /// Where the copies of atoms come from that a query of a space finds now, those of its imports among them, in the order
 /// of the commits.
 pub(super) fn reasons(
-    base: &KnowledgeBase,
+    base: &CommitJournal,
     program: &mut Program,
     space: &SharedSpace,
     pattern: &Atom,
@@ -300,8 +299,8 @@ fn matches(program: &mut Program, pattern: &Atom, atom: &Atom) -> bool {
 }
 
 /// The atoms that a source states, as its commits say, with copies.
-pub(super) fn statements(
-    base: &KnowledgeBase,
+pub(crate) fn statements(
+    base: &CommitJournal,
     program: &mut Program,
     source: u32,
 ) -> Result<Vec<Atom>, KnowledgeBaseError> {

@@ -1,85 +1,51 @@
-//! Who takes the commits of a run that is kept, recorded or replayed, in this order:
+//! The sinks that take the commits of a run for its base.
 //!
-//! 1. the [`ReplayGate`] of a replay, which ends it before anything is counted if it has gone as far as it is to go;
-//! 2. the [`StateHashSink`], which counts commits and keeps the state hash;
-//! 3. the [`JournalSink`] of a knowledge base, which writes the records of the commit;
-//! 4. the [`TapeSink`], which writes what the commit came to, or the [`ReplaySink`], which compares it with what was written.
-//!
-//! What they share is the [`Ledger`] of the run. Other sinks come after them; see [`Engine::add_sink`](crate::Engine::add_sink).
+//! The [`StateHashSink`] counts commits and keeps the state hash; the [`JournalSink`] writes their records. They and the sinks of
+//! tapes share the [`Ledger`] of the run.
 
-use super::knowledge_base::KnowledgeBase;
+use super::CommitJournal;
 use super::load::{note_hash, note_space};
 use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
-use super::recording::SharedTape;
-use super::replaying::SharedFollower;
 use super::sources::{KnownSource, Sources};
 use super::state_hash::StateHash;
-use super::tape::{Tape, TapeCommit, TapeError};
+use crate::tape::Tape;
+use crate::tape::recording::SharedTape;
 use metta::{Cause, CauseKind, Commit, CommitSink, CommitStamp, Event, SinkError, SourceId};
 use space::{Atom, Change, ChangeDetail, Delta, SharedState, Variable, canonical};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-/// How many changes of a commit are shown to people when a replay differs.
-const SAMPLE_CHANGES_MAX: usize = 16;
-
-/// How much of a change is shown, in bytes.
-const SAMPLE_BYTES_MAX: usize = 300;
-
 /// What a run has come to.
 #[derive(Default)]
-pub(super) struct Ledger {
-    pub(super) hash: StateHash,
+pub(crate) struct Ledger {
+    pub(crate) hash: StateHash,
     /// The number of the last commit that changed something.
-    pub(super) epoch: u64,
+    pub(crate) epoch: u64,
     /// How many commits the run has made, those that changed nothing included.
-    pub(super) commits: u64,
-    pub(super) sources: Sources,
+    pub(crate) commits: u64,
+    pub(crate) sources: Sources,
     /// Whether a program has changed the library.
-    pub(super) is_library_changed: bool,
+    pub(crate) is_library_changed: bool,
 }
 
-pub(super) type SharedLedger = Rc<RefCell<Ledger>>;
+pub(crate) type SharedLedger = Rc<RefCell<Ledger>>;
 
 impl Ledger {
     /// What the source of a form is called, and the line and column of the form.
-    pub(super) fn place(&self, cause: Cause) -> (String, u32, u32) {
+    pub(crate) fn place(&self, cause: Cause) -> (String, u32, u32) {
         let (line, column) = self.sources.position(cause.source, cause.offset);
         (self.sources.origin(cause.source).to_owned(), line, column)
     }
 }
 
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> SinkError {
+pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> SinkError {
     SinkError::Failed(Box::new(error))
 }
 
-/// Ends a replay that has gone as far as it is to go, and says where the next commit is made.
-pub(super) struct ReplayGate {
-    pub(super) ledger: SharedLedger,
-    pub(super) follower: SharedFollower,
-}
-
-impl CommitSink for ReplayGate {
-    fn name(&self) -> &'static str {
-        "the replay"
-    }
-
-    fn detail(&self) -> ChangeDetail {
-        ChangeDetail::Counts
-    }
-
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
-        let (origin, line, column) = self.ledger.borrow().place(commit.current);
-        let mut follower = self.follower.borrow_mut();
-        follower.set_place(format!("{origin}:{line}:{column}"));
-        follower.check().map_err(|end| SinkError::Ended(end.into()))
-    }
-}
-
 /// Counts commits, and keeps the state hash. The spaces keep the hashes of what they hold, so it asks for no rows.
-pub(super) struct StateHashSink {
-    pub(super) ledger: SharedLedger,
+pub(crate) struct StateHashSink {
+    pub(crate) ledger: SharedLedger,
 }
 
 impl CommitSink for StateHashSink {
@@ -113,11 +79,11 @@ impl CommitSink for StateHashSink {
 }
 
 /// Writes the records of commits to the journal of a knowledge base.
-pub(super) struct JournalSink {
-    pub(super) ledger: SharedLedger,
-    pub(super) base: Rc<KnowledgeBase>,
+pub(crate) struct JournalSink {
+    pub(crate) ledger: SharedLedger,
+    pub(crate) base: Rc<CommitJournal>,
     /// The tape of the run, if it is recorded.
-    pub(super) tape: Option<SharedTape>,
+    pub(crate) tape: Option<SharedTape>,
 }
 
 impl CommitSink for JournalSink {
@@ -144,98 +110,9 @@ impl CommitSink for JournalSink {
     }
 }
 
-/// Writes what commits came to on the tape of a run.
-pub(super) struct TapeSink {
-    pub(super) ledger: SharedLedger,
-    pub(super) tape: SharedTape,
-}
-
-impl CommitSink for TapeSink {
-    fn name(&self) -> &'static str {
-        "the tape"
-    }
-
-    fn detail(&self) -> ChangeDetail {
-        ChangeDetail::Counts
-    }
-
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
-        let commit = tape_commit(&self.ledger.borrow(), commit);
-        let written = self.tape.borrow_mut().as_mut().map_or(Ok(()), |tape| tape.commit(&commit));
-        written.map_err(|error: TapeError| failed(error))
-    }
-}
-
-/// Compares what commits come to with what the tape has.
-pub(super) struct ReplaySink {
-    pub(super) ledger: SharedLedger,
-    pub(super) follower: SharedFollower,
-}
-
-impl CommitSink for ReplaySink {
-    fn name(&self) -> &'static str {
-        "the replay"
-    }
-
-    fn detail(&self) -> ChangeDetail {
-        ChangeDetail::Counts
-    }
-
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
-        let commit = tape_commit(&self.ledger.borrow(), commit);
-        self.follower.borrow_mut().commit(&commit).map_err(|end| SinkError::Ended(end.into()))
-    }
-}
-
-/// What a commit is on a tape.
-fn tape_commit(ledger: &Ledger, commit: &Commit) -> TapeCommit {
-    let (origin, line, column) = ledger.place(commit.current);
-    TapeCommit {
-        number: ledger.commits,
-        epoch: ledger.epoch,
-        hash: ledger.hash.value().to_le_bytes(),
-        origin,
-        line,
-        column,
-        added: commit.changes.added,
-        removed: commit.changes.removed,
-        others: (commit.events.len() + states(commit).len()) as u64,
-        sample: sample(commit),
-    }
-}
-
-/// The first changes of a commit, for people.
-fn sample(commit: &Commit) -> Vec<String> {
-    let mut sample: Vec<String> = commit.events.iter().take(SAMPLE_CHANGES_MAX).map(describe).collect();
-    let mut rows = Vec::new();
-    // Where the sample is full, the walk ends.
-    let _ = commit.changes.each(|change| {
-        if sample.len() + rows.len() == SAMPLE_CHANGES_MAX {
-            return Err(());
-        }
-        if let Change::Row(delta) = change {
-            rows.push(format!("{} {}", if delta.count > 0 { '+' } else { '-' }, delta.atom()));
-        }
-        Ok(())
-    });
-    sample.extend(rows);
-    let room = SAMPLE_CHANGES_MAX - sample.len();
-    let set = states(commit).into_iter().take(room);
-    sample.extend(set.map(|state| format!("state {} = {}", state.serial(), state.value())));
-    sample.iter_mut().for_each(shorten);
-    sample
-}
-
-fn shorten(text: &mut String) {
-    if text.len() > SAMPLE_BYTES_MAX {
-        text.truncate(text.floor_char_boundary(SAMPLE_BYTES_MAX));
-        text.push('…');
-    }
-}
-
 /// The states that a commit has set, each once. A state that was set between two marks may be noted twice; its content is the
 /// same.
-fn states(commit: &Commit) -> Vec<&SharedState> {
+pub(crate) fn states(commit: &Commit) -> Vec<&SharedState> {
     let mut set: Vec<&SharedState> = commit.changes.states().collect();
     set.sort_by_key(|state| state.serial());
     set.dedup_by_key(|state| state.serial());
@@ -297,7 +174,7 @@ fn write_cause(cause: &Cause, sources: &mut Sources, writer: &mut CommitWriter) 
 }
 
 /// The record that says that a source has begun.
-pub(super) fn begun_record(number: u32, source: &KnownSource) -> Record<'_> {
+pub(crate) fn begun_record(number: u32, source: &KnownSource) -> Record<'_> {
     Record::SourceBegun {
         source: number,
         module: source.module.number(),
@@ -347,7 +224,7 @@ fn with_event(event: &Event, number: impl FnOnce(SourceId) -> u32, take: impl Fn
 }
 
 /// An event, for people.
-pub(super) fn describe(event: &Event) -> String {
+pub(crate) fn describe(event: &Event) -> String {
     match event {
         Event::SpaceMade { serial } => format!("space {serial} made"),
         Event::StateMade { serial, value, .. } => format!("state {serial} made = {value}"),

@@ -3,10 +3,19 @@
 //! A tape is a journal in one file. Its frames are, in order: what was run; the base it began with, if it had one; then each
 //! effect with its answer and each commit, as they happened; and a last frame that says that the run has ended. A tape
 //! needs no other file. `docs/formats.md` draws the frames.
+//!
+//! - `recording` is the world of a run that is recorded, and `secrets` keeps secrets off its tape.
+//! - `replaying` is the world of a run that follows a tape.
+//! - `sinks` takes the commits of both.
 
-use super::knowledge_base_error::{KnowledgeBaseError, advice};
-use super::pieces::{self, Pieces};
-use super::record::{RecordError, SEMANTICS_VERSION};
+pub(crate) mod recording;
+pub(crate) mod replaying;
+pub(crate) mod secrets;
+pub(crate) mod sinks;
+
+use crate::commit_journal::error::{KnowledgeBaseError, advice};
+use crate::commit_journal::pieces::{self, Pieces};
+use crate::commit_journal::record::{RecordError, SEMANTICS_VERSION};
 use crate::program::Program;
 use cassette::redact::Redaction;
 use journal::{

@@ -1,7 +1,7 @@
 //! Running a tape again: a world that answers from it, and checks that what is asked and committed is what was.
 
-use super::record::RecordError;
-use super::tape::{Request, TapeCommit, TapeError, TapeFrame, TapeHalted, TapeReader, whole};
+use super::{Request, TapeCommit, TapeError, TapeFrame, TapeHalted, TapeReader, whole};
+use crate::commit_journal::record::RecordError;
 use metta::{FileId, LimitReached, OpenMode, World, WorldError};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The tape that a run follows.
-pub(super) struct Follower {
+pub(crate) struct Follower {
     tape: TapeReader,
     /// How many commits were equal so far.
     commits: u64,
@@ -25,7 +25,7 @@ pub(super) struct Follower {
     end: Option<ReplayEnd>,
 }
 
-pub(super) type SharedFollower = Rc<RefCell<Follower>>;
+pub(crate) type SharedFollower = Rc<RefCell<Follower>>;
 
 /// Why a replay ended before the program did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,30 +105,30 @@ impl std::error::Error for ReplayEnd {}
 
 impl Follower {
     /// Follows a tape whose beginning was read.
-    pub(super) fn new(tape: TapeReader, halted: Option<TapeHalted>, stop_after: Option<u64>) -> SharedFollower {
+    pub(crate) fn new(tape: TapeReader, halted: Option<TapeHalted>, stop_after: Option<u64>) -> SharedFollower {
         let place = String::new();
         Rc::new(RefCell::new(Self { tape, commits: 0, place, is_in_form: false, stop_after, halted, end: None }))
     }
 
-    pub(super) fn commits(&self) -> u64 {
+    pub(crate) fn commits(&self) -> u64 {
         self.commits
     }
 
-    pub(super) fn halted(&self) -> Option<TapeHalted> {
+    pub(crate) fn halted(&self) -> Option<TapeHalted> {
         self.halted
     }
 
-    pub(super) fn end(&self) -> Option<&ReplayEnd> {
+    pub(crate) fn end(&self) -> Option<&ReplayEnd> {
         self.end.as_ref()
     }
 
-    pub(super) fn set_place(&mut self, place: String) {
+    pub(crate) fn set_place(&mut self, place: String) {
         self.place = place;
         self.is_in_form = true;
     }
 
     /// Whether the run is to go on.
-    pub(super) fn check(&mut self) -> Result<(), ReplayEnd> {
+    pub(crate) fn check(&mut self) -> Result<(), ReplayEnd> {
         if self.end.is_none() && self.stop_after.is_some_and(|last| self.commits >= last) {
             self.end = Some(ReplayEnd::Reached(self.commits));
         }
@@ -136,7 +136,7 @@ impl Follower {
     }
 
     /// Notes that the replay comes to a limit of its own, or that somebody ends it, which is no difference.
-    pub(super) fn limit(&mut self, limit: LimitReached) -> ReplayEnd {
+    pub(crate) fn limit(&mut self, limit: LimitReached) -> ReplayEnd {
         self.fail(match limit {
             LimitReached::Cancelled => ReplayEnd::Interrupted(self.commits),
             limit => ReplayEnd::Limit { limit, commits: self.commits },
@@ -178,7 +178,7 @@ impl Follower {
     }
 
     /// Checks a commit against the recorded one.
-    pub(super) fn commit(&mut self, commit: &TapeCommit) -> Result<(), ReplayEnd> {
+    pub(crate) fn commit(&mut self, commit: &TapeCommit) -> Result<(), ReplayEnd> {
         let found = self.next(|frame| match frame {
             TapeFrame::Commit(recorded) => Ok(Ok(recorded)),
             frame => Ok(Err(describe(&frame))),
@@ -202,7 +202,7 @@ impl Follower {
     }
 
     /// Passes the frame that says where a form was ended.
-    pub(super) fn halt(&mut self, halted: TapeHalted) -> Result<(), ReplayEnd> {
+    pub(crate) fn halt(&mut self, halted: TapeHalted) -> Result<(), ReplayEnd> {
         let found = self.next(|frame| match frame {
             TapeFrame::Halted(recorded) if recorded == halted => Ok(Ok(())),
             frame => Ok(Err(describe(&frame))),
@@ -212,7 +212,7 @@ impl Follower {
     }
 
     /// Checks that the tape ends where the run does.
-    pub(super) fn finish(&mut self) -> Result<(), ReplayEnd> {
+    pub(crate) fn finish(&mut self) -> Result<(), ReplayEnd> {
         let found = self.next(|frame| match frame {
             TapeFrame::End => Ok(Ok(())),
             frame => Ok(Err(describe(&frame))),
@@ -266,13 +266,13 @@ fn describe(frame: &TapeFrame<'_>) -> String {
 }
 
 /// A world that answers from a tape. What is printed goes to another world, when it is what was printed.
-pub(super) struct ReplayingWorld {
+pub(crate) struct ReplayingWorld {
     follower: SharedFollower,
     output: Box<dyn World>,
 }
 
 impl ReplayingWorld {
-    pub(super) fn new(follower: SharedFollower, output: Box<dyn World>) -> Self {
+    pub(crate) fn new(follower: SharedFollower, output: Box<dyn World>) -> Self {
         Self { follower, output }
     }
 
@@ -354,7 +354,7 @@ impl World for ReplayingWorld {
 }
 
 /// What a whole tape says of the run before it is run again.
-pub(super) fn look_ahead(tape: &mut TapeReader) -> Result<Option<TapeHalted>, TapeError> {
+pub(crate) fn look_ahead(tape: &mut TapeReader) -> Result<Option<TapeHalted>, TapeError> {
     let mut halted = None;
     while let Some(found) = tape.next(|frame| {
         Ok(match frame {

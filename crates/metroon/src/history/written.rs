@@ -4,7 +4,7 @@
 //! symbol that would be read as a number, a space, or a word that is known only after an import is found out, whatever
 //! the reason.
 
-use super::plain;
+use crate::commit_journal::load::TOP_SPACE;
 use metta::syntax;
 use metta::{ModuleId, Program, Tokenizer, read_atom};
 use space::{Atom, Grounded, Number, Rewrite, Variable, canonical, rewrite};
@@ -80,6 +80,22 @@ impl SourceWriter {
     }
 }
 
+/// An atom whose variables are named as in a source: numbers only where two have one name.
+pub(crate) fn plain(atom: &Atom) -> Atom {
+    let mut taken: Vec<Variable> = Vec::new();
+    let named = rewrite(atom, |variable| {
+        let twins = taken.iter().filter(|known| known.name() == variable.name());
+        let position = twins.clone().position(|known| known == variable).unwrap_or_else(|| twins.count());
+        if !taken.contains(variable) {
+            taken.push(variable.clone());
+        }
+        let name = variable.name().as_str();
+        let plain = if position == 0 { name.to_owned() } else { format!("{name}-{}", position + 1) };
+        Rewrite::Replace(Atom::variable(&plain))
+    });
+    named.unwrap_or_else(|| atom.clone())
+}
+
 /// How an atom is written if it can be; what cannot is written as it prints.
 pub(super) fn source_text(atom: &Atom) -> String {
     enum Step<'a> {
@@ -101,7 +117,7 @@ pub(super) fn source_text(atom: &Atom) -> String {
                     }
                 }
             }
-            Step::Atom(Atom::Grounded(Grounded::Space(space))) if space.serial() == super::load::TOP_SPACE => {
+            Step::Atom(Atom::Grounded(Grounded::Space(space))) if space.serial() == TOP_SPACE => {
                 text.push_str("&self");
             }
             Step::Atom(Atom::Grounded(Grounded::Number(Number::Float(float)))) if float.is_infinite() => {

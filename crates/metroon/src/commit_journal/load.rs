@@ -1,55 +1,70 @@
 //! Making a run again from the commits of its base.
 
-use super::knowledge_base::{Committed, KnowledgeBase};
-use super::knowledge_base_error::KnowledgeBaseError;
+use super::error::KnowledgeBaseError;
 use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
-use metta::{Event, ModuleId, Program, Runner, SourceId};
+use super::{CommitJournal, Committed};
+use metta::{Event, MemoryWorld, ModuleId, Program, ProgramSnapshot, Runner, SourceId};
 use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
 
 /// The serial number of the library's space.
-pub(super) const LIBRARY_SPACE: u64 = 0;
+pub(crate) const LIBRARY_SPACE: u64 = 0;
 
 /// The serial number of the program's own space.
-pub(super) const TOP_SPACE: u64 = 1;
+pub(crate) const TOP_SPACE: u64 = 1;
 
 /// What a base comes to, beside what it makes of a runner.
 #[derive(Default)]
-pub(super) struct Loaded {
-    pub(super) hash: StateHash,
-    pub(super) epoch: u64,
+pub(crate) struct Loaded {
+    pub(crate) hash: StateHash,
+    pub(crate) epoch: u64,
     /// How many frames of the journal say what was made to happen.
-    pub(super) frames: u64,
-    pub(super) sources: Sources,
+    pub(crate) frames: u64,
+    pub(crate) sources: Sources,
     /// How many things other than atoms the base was told to keep.
-    pub(super) others: u64,
+    pub(crate) others: u64,
     /// How many atoms the program's space holds, copies counted.
-    pub(super) atoms: i64,
+    pub(crate) atoms: i64,
     /// Whether the atoms of spaces are left out.
     is_outline: bool,
     /// Whether a program has changed the library.
-    pub(super) is_library_changed: bool,
+    pub(crate) is_library_changed: bool,
+}
+
+/// A runner whose world is empty: what a base says is made to happen without asking anything of a world.
+pub(crate) fn new_runner() -> Runner {
+    Runner::new(Box::new(MemoryWorld::default()))
+}
+
+impl CommitJournal {
+    /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
+    pub(crate) fn snapshot_at(mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
+        self.end_at(last);
+        let mut runner = new_runner();
+        let loaded = Loaded::from_base(&self, &mut runner)?;
+        Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
+    }
 }
 
 impl Loaded {
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
-    pub(super) fn from_base(base: &KnowledgeBase, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
+    pub(crate) fn from_base(base: &CommitJournal, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
         let mut loaded = Self::default();
         loaded.take_all(base, runner)?;
         Ok(loaded)
     }
 
     /// Like [`Loaded::from_base`], but all spaces stay empty: enough to decode atoms.
-    pub(super) fn outline(base: &KnowledgeBase, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
+    pub(crate) fn outline(base: &CommitJournal, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
         let mut loaded = Self { is_outline: true, ..Self::default() };
         loaded.take_all(base, runner)?;
         Ok(loaded)
     }
 
     /// Applies all commits; when it fails, `epoch` is the last that is sound.
-    pub(super) fn take_all(&mut self, base: &KnowledgeBase, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
+    pub(crate) fn take_all(&mut self, base: &CommitJournal, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
         if !self.is_outline {
             runner.keep_hashes();
         }
@@ -311,7 +326,7 @@ fn import_key(into: u32, from: u32) -> [u8; 8] {
 }
 
 /// The atom of a record, its variables fresh.
-pub(super) fn decode(program: &mut Program, atom: &AtomRecord<'_>) -> Result<Atom, String> {
+pub(crate) fn decode(program: &mut Program, atom: &AtomRecord<'_>) -> Result<Atom, String> {
     let names: Vec<Symbol> = atom.names.iter().map(|name| Symbol::new(name)).collect();
     program.decode(atom.bytes, &names).map_err(|error| error.to_string())
 }

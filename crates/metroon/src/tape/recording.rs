@@ -1,7 +1,7 @@
 //! A world whose answers are written to a tape.
 
 use super::secrets::Tails;
-use super::tape::{Request, Tape, TapeError};
+use super::{Request, Tape, TapeError};
 use metta::{FileId, OpenMode, World, WorldError};
 use serde::Serialize;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Writes down what is asked of another world, and what it answers.
-pub(super) struct RecordingWorld {
+pub(crate) struct RecordingWorld {
     inner: Box<dyn World>,
     tape: SharedTape,
     /// What went last through each file.
@@ -17,10 +17,10 @@ pub(super) struct RecordingWorld {
 }
 
 /// The tape of a run, shared by the world, which writes effects, and the memory, which writes commits.
-pub(super) type SharedTape = Rc<RefCell<Option<Tape>>>;
+pub(crate) type SharedTape = Rc<RefCell<Option<Tape>>>;
 
 impl RecordingWorld {
-    pub(super) fn new(inner: Box<dyn World>, tape: SharedTape) -> Self {
+    pub(crate) fn new(inner: Box<dyn World>, tape: SharedTape) -> Self {
         Self { inner, tape, tails: Tails::default() }
     }
 

@@ -1,4 +1,4 @@
-//! A knowledge base: a directory that keeps what programs did.
+//! The commit journal of a knowledge base: a directory that keeps what programs did.
 //!
 //! ```text
 //! DIR/LOCK       held by the process that writes
@@ -6,21 +6,40 @@
 //! DIR/journal/   the journal of its commits
 //! ```
 //!
-//! The journal is the base; opening it makes everything that its commits say happen again. What else lies in the directory, and
-//! how it is made, is in `directory`.
+//! The journal is the base; opening it makes everything that its commits say happen again.
+//!
+//! - `directory` says what else lies in the directory, and how it is made.
+//! - `record` says what a commit is as bytes, and `pieces` how a long one is cut into frames.
+//! - `sinks` takes the commits of a run and writes them; `sources` knows which texts and files they came from.
+//! - `load` makes a run again from its commits, and checks each against its `state_hash`; `report` counts what came of it.
+//! - `salvage` makes a base of a damaged one.
 
-use super::directory::{self, DirectoryState};
-use super::knowledge_base_error::KnowledgeBaseError;
-use super::pieces::{self, Pieces};
-use super::record::{self, CommitHeader, Frame, RecordError, Records, SEMANTICS_VERSION};
+mod directory;
+pub(crate) mod error;
+pub(crate) mod load;
+pub(crate) mod pieces;
+pub(crate) mod record;
+mod report;
+mod salvage;
+pub(crate) mod sinks;
+pub(crate) mod sources;
+mod state_hash;
+
+pub use error::KnowledgeBaseError;
+pub use report::KnowledgeBaseReport;
+pub use salvage::SalvagedKnowledgeBase;
+
+use directory::DirectoryState;
 use journal::{Directory, Disk, Durability, FolderLock, Journal, Options, Place, ReadError, Reader};
+use pieces::Pieces;
+use record::{CommitHeader, Frame, RecordError, Records, SEMANTICS_VERSION};
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The commits of a directory, open for writing or reading.
-pub struct KnowledgeBase {
-    pub(super) disk: Arc<dyn Disk>,
+pub struct CommitJournal {
+    pub(crate) disk: Arc<dyn Disk>,
     journal: Option<Journal>,
     /// The absolute path of the directory; sources are named from there.
     directory: String,
@@ -31,7 +50,7 @@ pub struct KnowledgeBase {
     _lock: Option<FolderLock>,
 }
 
-impl KnowledgeBase {
+impl CommitJournal {
     /// Opens the base in a directory for writing, or makes one.
     ///
     /// # Errors
@@ -81,20 +100,20 @@ impl KnowledgeBase {
     }
 
     /// Opens the journal of a base in a directory for reading, whether there is a manifest or not.
-    pub(super) fn read_journal(path: &Path) -> Result<Self, KnowledgeBaseError> {
+    pub(crate) fn read_journal(path: &Path) -> Result<Self, KnowledgeBaseError> {
         let journal = directory::journal_of(path);
         let disk = Directory::open(&journal).map_err(|error| KnowledgeBaseError::Io { path: journal, error })?;
         Ok(Self::read_on_disk(Arc::new(disk), &absolute(path)?))
     }
 
     /// A base for reading whose journal lies on a disk.
-    pub(super) fn read_on_disk(disk: Arc<dyn Disk>, directory: &str) -> Self {
+    pub(crate) fn read_on_disk(disk: Arc<dyn Disk>, directory: &str) -> Self {
         let directory = directory.to_owned();
         Self { disk, journal: None, directory, warnings: Vec::new(), last: u64::MAX, _lock: None }
     }
 
     /// The same commits, for reading.
-    pub(super) fn reader(&self) -> Self {
+    pub(crate) fn reader(&self) -> Self {
         Self { last: self.last, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
     }
 
@@ -131,12 +150,12 @@ impl KnowledgeBase {
     }
 
     /// The name of a source file: its path from the base's directory.
-    pub(super) fn name_of(&self, file: &str) -> String {
+    pub(crate) fn name_of(&self, file: &str) -> String {
         relative(&self.directory, file)
     }
 
     /// Appends frames and returns when they are durable.
-    pub(super) fn append(&self, frames: Vec<Vec<u8>>) -> Result<(), KnowledgeBaseError> {
+    pub(crate) fn append(&self, frames: Vec<Vec<u8>>) -> Result<(), KnowledgeBaseError> {
         let journal = self.journal.as_ref().ok_or(KnowledgeBaseError::ReadOnly)?;
         let cut: Vec<Vec<u8>> = frames.into_iter().flat_map(pieces::cut).collect();
         let appended = journal.append_all(&cut, Durability::Fsync);
@@ -147,17 +166,17 @@ impl KnowledgeBase {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub(super) fn commits(&self) -> Result<Commits, KnowledgeBaseError> {
+    pub(crate) fn commits(&self) -> Result<Commits, KnowledgeBaseError> {
         Commits::new(Arc::clone(&self.disk), self.last)
     }
 
     /// Whether it is open for reading only.
-    pub(super) fn is_read_only(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         self.journal.is_none()
     }
 
     /// Hides the commits after this one, which another process may have made since.
-    pub(super) fn end_at(&mut self, last: u64) {
+    pub(crate) fn end_at(&mut self, last: u64) {
         self.last = last;
     }
 
@@ -174,7 +193,7 @@ impl KnowledgeBase {
 ///
 /// A commit of several frames is read twice, since only the last says that they belong together: it may be larger than
 /// memory.
-pub(super) struct Commits {
+pub(crate) struct Commits {
     disk: Arc<dyn Disk>,
     reader: Reader,
     pieces: Pieces,
@@ -190,25 +209,25 @@ pub(super) struct Commits {
 }
 
 /// A commit, or a note between two.
-pub(super) struct Committed {
+pub(crate) struct Committed {
     /// `None` for a note.
-    pub(super) header: Option<CommitHeader>,
+    pub(crate) header: Option<CommitHeader>,
     /// The records of its last frame.
     records: Vec<u8>,
     /// Where its frames before the last begin, if it has any.
     first: Option<Place>,
     disk: Arc<dyn Disk>,
     /// Where its last frame lies.
-    pub(super) place: Place,
+    pub(crate) place: Place,
 }
 
 impl Committed {
-    pub(super) fn damaged(&self, reason: impl fmt::Display) -> KnowledgeBaseError {
+    pub(crate) fn damaged(&self, reason: impl fmt::Display) -> KnowledgeBaseError {
         KnowledgeBaseError::Damaged { place: self.place, reason: reason.to_string() }
     }
 
     /// Hands out the records in order.
-    pub(super) fn each<E: From<KnowledgeBaseError>>(
+    pub(crate) fn each<E: From<KnowledgeBaseError>>(
         &self,
         mut take: impl FnMut(record::Record<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -238,18 +257,18 @@ impl Committed {
 }
 
 impl Commits {
-    pub(super) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, KnowledgeBaseError> {
+    pub(crate) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, KnowledgeBaseError> {
         let reader = Reader::from_frame(Arc::clone(&disk), 0)?;
         let (pieces, begun_at, parts) = (Pieces::default(), reader.place(), Vec::new());
         Ok(Self { disk, reader, pieces, begun_at, parts, has_begun: false, last, has_ended: last == 0 })
     }
 
     /// How many frames of the journal have been taken.
-    pub(super) fn frames(&self) -> u64 {
+    pub(crate) fn frames(&self) -> u64 {
         self.reader.place().number
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Committed>, KnowledgeBaseError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Committed>, KnowledgeBaseError> {
         while !self.has_ended {
             let place = self.reader.place();
             let Some(frame) = self.reader.read_next()? else { return Ok(None) };

@@ -1,26 +1,33 @@
-//! Looking at a base without changing it.
+//! The history of a base: looking at its commits without changing it.
 //!
-//! A [`View`] sees the commits there were when it was opened, also while another process makes more. It holds no more of
+//! `past` has spaces as they were and where atoms come from, for programs too; `written` writes atoms as source.
+//!
+//! A [`History`] sees the commits there were when it was opened, also while another process makes more. It holds no more of
 //! the base in memory than it takes to say what an atom is: atoms are read from the journal when they are asked for.
 
-use super::knowledge_base::{Committed, KnowledgeBase};
-use super::knowledge_base_error::KnowledgeBaseError;
-use super::load::{Loaded, TOP_SPACE, decode};
-use super::past::Causes;
-use super::plain;
-use super::record::Record;
-use super::written::source_text;
+mod past;
+mod written;
+
+pub(crate) use past::{KeptHistory, statements};
+pub(crate) use written::plain;
+pub use written::{SourceWriter, Unwritten};
+
+use crate::commit_journal::load::{Loaded, TOP_SPACE, decode, new_runner};
+use crate::commit_journal::record::Record;
+use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
-use metta::{MemoryWorld, ProgramSnapshot, Reason, Runner, Tokenizer, read_atom};
+use metta::{Reason, Runner, Tokenizer, read_atom};
+use past::Causes;
 use space::Atom;
 use std::path::Path;
 use std::sync::Arc;
+use written::source_text;
 
 /// A base as somebody sees it who only looks.
-pub struct View {
+pub struct History {
     runner: Runner,
-    base: KnowledgeBase,
+    base: CommitJournal,
     report: KnowledgeBaseReport,
 }
 
@@ -67,26 +74,6 @@ pub enum LogEntry<'a> {
     Commit(&'a CommitView),
     /// A change of the last commit that was handed out.
     Change(&'a Change),
-}
-
-/// What a base holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KnowledgeBaseReport {
-    /// How many commits there are.
-    pub commits: u64,
-    /// The state hash after the last.
-    pub hash: u128,
-    /// How many atoms the program's space holds, copies counted.
-    pub atoms: u64,
-    /// How many spaces there are beside it, modules' included.
-    pub spaces: usize,
-    /// How many states there are.
-    pub states: usize,
-    /// How many sources have run.
-    pub sources: usize,
-    /// How many things other than atoms the base was told to keep: states and spaces made, words bound, imports.
-    pub others: u64,
 }
 
 /// Why a base is not sound, and how far it is.
@@ -139,50 +126,21 @@ pub(crate) fn shown(atom: &Atom) -> String {
     source_text(&plain(atom))
 }
 
-impl KnowledgeBaseReport {
-    pub(super) fn new(loaded: &Loaded, runner: &Runner) -> Self {
-        Self {
-            commits: loaded.epoch,
-            hash: loaded.hash.value(),
-            atoms: loaded.atoms.try_into().unwrap_or(0),
-            // The library and the program have one each.
-            spaces: runner.program().space_count() - 2,
-            states: runner.program().state_count(),
-            sources: loaded.sources.numbered() as usize,
-            others: loaded.others,
-        }
-    }
-}
-
-pub(super) fn new_runner() -> Runner {
-    Runner::new(Box::new(MemoryWorld::default()))
-}
-
-impl KnowledgeBase {
-    /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
-    pub(crate) fn snapshot_at(mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
-        self.end_at(last);
-        let mut runner = new_runner();
-        let loaded = Loaded::from_base(&self, &mut runner)?;
-        Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
-    }
-}
-
-impl View {
+impl History {
     /// Reads the base in a directory and checks that each commit comes to the state that was recorded with it.
     ///
     /// # Errors
     /// There is none, or it is damaged.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, KnowledgeBaseError> {
-        Self::up_to(KnowledgeBase::read(directory)?, u64::MAX)
+        Self::up_to(CommitJournal::read(directory)?, u64::MAX)
     }
 
-    /// Reads the base whose journal lies on a disk, as [`View::open`] does; `directory` is where its sources are named from.
+    /// Reads the base whose journal lies on a disk, as [`History::open`] does; `directory` is where its sources are named from.
     ///
     /// # Errors
     /// It is damaged.
     pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, KnowledgeBaseError> {
-        Self::up_to(KnowledgeBase::read_on_disk(Arc::clone(disk), directory), u64::MAX)
+        Self::up_to(CommitJournal::read_on_disk(Arc::clone(disk), directory), u64::MAX)
     }
 
     /// Reads the base in a directory up to a commit, as if there were none after it: what follows may be damaged.
@@ -190,9 +148,9 @@ impl View {
     /// # Errors
     /// There is no base or no such commit, or it is damaged.
     pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, KnowledgeBaseError> {
-        let view = Self::up_to(KnowledgeBase::read(directory)?, epoch)?;
-        view.check_epoch(epoch)?;
-        Ok(view)
+        let history = Self::up_to(CommitJournal::read(directory)?, epoch)?;
+        history.check_epoch(epoch)?;
+        Ok(history)
     }
 
     fn check_epoch(&self, epoch: u64) -> Result<(), KnowledgeBaseError> {
@@ -200,7 +158,7 @@ impl View {
         if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(()) }
     }
 
-    fn up_to(mut base: KnowledgeBase, epoch: u64) -> Result<Self, KnowledgeBaseError> {
+    fn up_to(mut base: CommitJournal, epoch: u64) -> Result<Self, KnowledgeBaseError> {
         base.end_at(epoch);
         let mut runner = new_runner();
         let loaded = Loaded::outline(&base, &mut runner)?;
@@ -217,9 +175,9 @@ impl View {
         let mut runner = new_runner();
         let mut loaded = Loaded::default();
         let path = directory.as_ref();
-        let read = || match KnowledgeBase::read(path) {
+        let read = || match CommitJournal::read(path) {
             // Its journal says all the same what is sound.
-            Err(error @ KnowledgeBaseError::NoManifest { .. }) => Ok((KnowledgeBase::read_journal(path)?, Some(error))),
+            Err(error @ KnowledgeBaseError::NoManifest { .. }) => Ok((CommitJournal::read_journal(path)?, Some(error))),
             base => Ok((base?, None)),
         };
         let taken = read().and_then(|(base, lacking)| {
@@ -290,8 +248,7 @@ impl View {
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, KnowledgeBaseError> {
         let space = self.runner.top_space();
-        let mut reasons =
-            super::past::reasons(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
+        let mut reasons = past::reasons(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
         reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
         Ok(reasons)
     }

@@ -6,7 +6,7 @@
 //!    there. One whose journal holds more has lost its manifest, and nothing is made over it.
 //! 3. Nothing is read that is not a regular file, and no more of a manifest than the longest one has.
 
-use super::knowledge_base_error::KnowledgeBaseError;
+use super::error::KnowledgeBaseError;
 use super::record;
 use journal::{Directory, Disk, FolderLock, LockError, ReadError, Reader, read_regular};
 use std::fs::{self, File};

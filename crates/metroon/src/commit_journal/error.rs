@@ -252,7 +252,7 @@ impl From<LockError> for KnowledgeBaseError {
 }
 
 /// What to do about a disk that refuses. What was committed before is kept in any case.
-pub(super) fn advice(failure: &Failure) -> &'static str {
+pub(crate) fn advice(failure: &Failure) -> &'static str {
     match failure.error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "what was committed before is kept; make room, and run the program again"

@@ -5,12 +5,11 @@
 //! 2. A run of pieces without an end, which a crash may leave in a journal, is left out, and does not come to the tape.
 //! 3. What goes through a file is looked at together with what went before it, as long as nothing lies between them.
 
-use super::RecallError;
-use super::knowledge_base::KnowledgeBase;
-use super::knowledge_base_error::KnowledgeBaseError;
-use super::pieces::{self, Pieces};
-use super::record::{AtomRecord, Frame, Record, Records};
-use super::tape::{Tape, TapeError};
+use super::{Tape, TapeError};
+use crate::commit_journal::pieces::{self, Pieces};
+use crate::commit_journal::record::{AtomRecord, Frame, Record, Records};
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
+use crate::recall::RecallError;
 use journal::Reader;
 use metta::FileId;
 use rustc_hash::FxHashMap;
@@ -20,17 +19,17 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 /// The frames of a base's journal.
-pub(super) struct Frames {
-    pub(super) count: u64,
+pub(crate) struct Frames {
+    pub(crate) count: u64,
     /// Those with pieces of nothing.
-    pub(super) torn: BTreeSet<u64>,
+    pub(crate) torn: BTreeSet<u64>,
 }
 
 /// Looks through the journal of a base before it comes to a tape.
 ///
 /// # Errors
 /// There is a secret in it, or it is damaged.
-pub(super) fn look_through(base: &KnowledgeBase, tape: &Tape) -> Result<Frames, RecallError> {
+pub(crate) fn look_through(base: &CommitJournal, tape: &Tape) -> Result<Frames, RecallError> {
     let read = |error| RecallError::KnowledgeBase(KnowledgeBaseError::from(error));
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0).map_err(read)?;
     let mut pieces = Pieces::default();

@@ -1,0 +1,39 @@
+//! What a base holds, in numbers.
+
+use super::load::Loaded;
+use metta::Runner;
+
+/// What a base holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KnowledgeBaseReport {
+    /// How many commits there are.
+    pub commits: u64,
+    /// The state hash after the last.
+    pub hash: u128,
+    /// How many atoms the program's space holds, copies counted.
+    pub atoms: u64,
+    /// How many spaces there are beside it, modules' included.
+    pub spaces: usize,
+    /// How many states there are.
+    pub states: usize,
+    /// How many sources have run.
+    pub sources: usize,
+    /// How many things other than atoms the base was told to keep: states and spaces made, words bound, imports.
+    pub others: u64,
+}
+
+impl KnowledgeBaseReport {
+    pub(crate) fn new(loaded: &Loaded, runner: &Runner) -> Self {
+        Self {
+            commits: loaded.epoch,
+            hash: loaded.hash.value(),
+            atoms: loaded.atoms.try_into().unwrap_or(0),
+            // The library and the program have one each.
+            spaces: runner.program().space_count() - 2,
+            states: runner.program().state_count(),
+            sources: loaded.sources.numbered() as usize,
+            others: loaded.others,
+        }
+    }
+}
