@@ -8,47 +8,12 @@
 //! It is the only crate of Metroon that links tokio. Its interface blocks.
 #![forbid(unsafe_code)]
 
-mod authority;
-mod client;
-mod client_request;
-mod control;
-mod edits;
-mod environment;
-mod error;
-mod exchange;
-mod flushes;
-mod headers;
-mod http1;
-mod http2;
-#[cfg(target_os = "linux")]
-mod isolation;
-mod options;
-mod own_answers;
-mod peer;
-mod peer_error;
 mod proxy;
-mod record;
-mod relay_error;
-mod replay;
-mod reply;
-mod report;
-mod schedule;
-mod session;
-mod shared;
-mod stream;
-mod tap;
-mod threads;
-mod upstream;
-mod websocket;
+mod runtime;
 
-pub use authority::{Authority, data_directory};
-pub use edits::Edits;
-pub use environment::environment;
-pub use error::{AuthorityError, EditsError, ProxyError};
-#[cfg(target_os = "linux")]
-pub use isolation::{BRIDGES_MAX, Isolation, IsolationError, become_isolated};
-pub use options::{
-    ControlOptions, Latency, Limits, OptionError, PassedHost, ProxyOptions, Resolve, Traffic, UpstreamProxy,
+pub use proxy::{
+    Authority, AuthorityError, ControlOptions, DETAILS_MAX, Edits, EditsError, Latency, Limits, OptionError,
+    PassedHost, Proxy, ProxyError, ProxyOptions, Report, Resolve, Traffic, UpstreamProxy, data_directory, environment,
 };
-pub use proxy::Proxy;
-pub use report::{DETAILS_MAX, Report};
+#[cfg(target_os = "linux")]
+pub use proxy::{BRIDGES_MAX, Isolation, IsolationError, become_isolated};

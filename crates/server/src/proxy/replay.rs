@@ -1,0 +1,252 @@
+//! An answer from the cassette.
+//!
+//! 1. Everything is there when it was there, counted from when the request was complete, or sooner as the user wishes.
+//! 2. A body is read from the cassette fragment by fragment, so that a long one takes no more memory than a short one.
+//! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it.
+
+use super::client_request::ClientRequest;
+use super::edits::Edits;
+use super::options::Latency;
+use super::own_answers::bad_gateway;
+use super::reply::{BodyLength, ConnectionDisposition, Reply};
+use super::report::count;
+use super::schedule::Schedule;
+use super::session::{Session, kind_name};
+use super::shared::ThreadState;
+use super::websocket;
+use crate::runtime::peer::IncomingBody;
+use crate::runtime::peer_error::{PeerError, within};
+use cassette::{BodyReader, Exchange, HttpVersion, NetworkErrorKind, Outcome, Outline, ReadError, Response};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::time::sleep_until;
+
+/// Why an answer was not given to its end.
+enum ReplayInterruption {
+    /// The client is gone, or does nothing.
+    Client,
+    /// The cassette is not what was written.
+    Cassette(ReadError),
+}
+
+impl From<PeerError> for ReplayInterruption {
+    fn from(_: PeerError) -> Self {
+        Self::Client
+    }
+}
+
+/// Answers a request from the cassette.
+pub(crate) async fn replay(
+    shared: &Arc<ThreadState>,
+    session: &Session,
+    mut incoming: ClientRequest<'_, '_>,
+    position: usize,
+) -> ConnectionDisposition {
+    count(&shared.counts.replayed);
+    let Some(cassette) = session.cassette() else { return ConnectionDisposition::Reset };
+    let given = match cassette.outline(position) {
+        Ok(outline) if outline.exchange.frames.is_some() => {
+            return websocket::replay(shared, session, incoming, outline.exchange).await;
+        }
+        Ok(outline) => give(shared, session, &mut incoming, outline).await,
+        Err(error) => Err(ReplayInterruption::Cassette(error)),
+    };
+    match given {
+        Ok(after) => after,
+        Err(ReplayInterruption::Client) => {
+            count(&shared.counts.abandoned);
+            incoming.reply.abort();
+            ConnectionDisposition::Reset
+        }
+        Err(ReplayInterruption::Cassette(error)) => {
+            shared.counts.unreadable(&error);
+            if !incoming.reply.take_back() {
+                incoming.reply.abort();
+                return ConnectionDisposition::Reset;
+            }
+            bad_gateway(&mut incoming.reply, 502, "unreadable", &error.to_string(), &incoming.request).await
+        }
+    }
+}
+
+/// The schedule of an exchange whose request is complete now.
+fn schedule(latency: Latency, request_body: Option<BodyReader<'_>>) -> Result<Schedule, ReadError> {
+    let mut base_us = 0;
+    if let Some(mut body) = request_body.filter(|_| Schedule::is_timed(latency)) {
+        while let Some(fragment) = body.read()? {
+            base_us = fragment.at_us;
+        }
+    }
+    Ok(Schedule { base_us, ..Schedule::new(latency) })
+}
+
+async fn give(
+    shared: &ThreadState,
+    session: &Session,
+    incoming: &mut ClientRequest<'_, '_>,
+    outline: Outline<'_>,
+) -> Result<ConnectionDisposition, ReplayInterruption> {
+    let Outline { exchange, request_body, response_body, .. } = outline;
+    let schedule = schedule(session.playback.latency, request_body).map_err(ReplayInterruption::Cassette)?;
+    for informational in &exchange.informational {
+        // That it can go on the client was told when its body was wanted.
+        if informational.status != 100 {
+            wait(shared, incoming, schedule.due(informational.at_us)).await?;
+            within(shared.limits.stall, incoming.reply.informational(informational)).await?;
+        }
+    }
+    let Some(response) = &exchange.response else { return nothing(shared, incoming, &exchange, schedule).await };
+    let length = length(response, response_body.as_ref(), &exchange.outcome);
+    let edits = Some(&session.playback.edits).filter(|edits| edits.concern(&incoming.request));
+    wait(shared, incoming, schedule.due(response.at_us)).await?;
+    match (edits, response_body) {
+        (Some(edits), body) => give_edited(shared, incoming, response, body, length, schedule, edits).await?,
+        (None, body) => {
+            incoming.reply.head(response, length)?;
+            if let Some(body) = body {
+                give_body(shared, incoming, body, length, schedule, None).await?;
+            }
+        }
+    }
+    let ended = exchange.ended_us.filter(|_| length == BodyLength::Unknown);
+    wait(shared, incoming, ended.and_then(|ended_us| schedule.due(ended_us))).await?;
+    match &exchange.outcome {
+        Outcome::Complete => {
+            within(shared.limits.stall, incoming.reply.finish(&response.trailers)).await?;
+            Ok(incoming.reply.after())
+        }
+        outcome => {
+            if !matches!(outcome, Outcome::Aborted(_)) {
+                shared.counts.warn(format!(
+                    "exchange {} is not on the cassette to its end, so its answer was cut off; record it again",
+                    exchange.number
+                ));
+            }
+            Ok(within(shared.limits.stall, incoming.reply.break_off()).await?)
+        }
+    }
+}
+
+/// How long the client is told that the body is: as it was, as far as the recording knows.
+fn length(response: &Response<'_>, body: Option<&BodyReader<'_>>, outcome: &Outcome<'_>) -> BodyLength {
+    let Some(body) = body else {
+        let has_none = response.status < 200 || matches!(response.status, 204 | 304);
+        return if has_none { BodyLength::Absent } else { BodyLength::Known(0) };
+    };
+    let said = crate::runtime::http1::named(&response.headers, "content-length");
+    let said = said.and_then(|said| std::str::from_utf8(said).ok()?.parse().ok());
+    let is_of_http1 = response.version != HttpVersion::Http2;
+    match (said, outcome) {
+        (Some(_), Outcome::Complete) => BodyLength::Known(body.bytes() as u64),
+        // It will end before that, and the client sees that it does.
+        (Some(said), _) => BodyLength::Known(said),
+        (None, Outcome::Complete) if body.bytes() == 0 && !is_of_http1 && response.trailers.is_empty() => {
+            BodyLength::Known(0)
+        }
+        (None, _) => BodyLength::Unknown,
+    }
+}
+
+/// Gives what was recorded instead of a response.
+async fn nothing(
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
+    exchange: &Exchange<'_>,
+    schedule: Schedule,
+) -> Result<ConnectionDisposition, ReplayInterruption> {
+    wait(shared, incoming, exchange.ended_us.and_then(|ended_us| schedule.due(ended_us))).await?;
+    let (what, message) = match &exchange.outcome {
+        Outcome::Aborted(error) if error.kind == NetworkErrorKind::Reset => {
+            incoming.reply.abort();
+            return Ok(ConnectionDisposition::Reset);
+        }
+        Outcome::Aborted(error) => (kind_name(error.kind), error.to_string()),
+        _ => ("unfinished", format!("the recording ended before exchange {} had an answer", exchange.number)),
+    };
+    Ok(bad_gateway(&mut incoming.reply, 502, what, &message, &incoming.request).await)
+}
+
+/// Gives an answer with what the user's templates make of it. A body of a known length is gathered; of another, each piece is
+/// looked at by itself.
+async fn give_edited(
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
+    response: &Response<'_>,
+    body: Option<BodyReader<'_>>,
+    length: BodyLength,
+    schedule: Schedule,
+    edits: &Edits,
+) -> Result<(), ReplayInterruption> {
+    let mut head = response.head();
+    head.trailers.clone_from(&response.trailers);
+    for header in &mut head.headers {
+        header.value = edits.edited(&incoming.request, &header.value).into_owned().into();
+    }
+    match body {
+        Some(mut body) if matches!(length, BodyLength::Known(_)) && body.bytes() <= EDITED_BYTES_MAX => {
+            let mut whole = Vec::with_capacity(body.bytes());
+            while let Some(fragment) = body.read().map_err(ReplayInterruption::Cassette)? {
+                whole.extend_from_slice(fragment.bytes);
+            }
+            let whole = edits.edited(&incoming.request, &whole).into_owned();
+            incoming.reply.head(&head, BodyLength::Known(whole.len() as u64))?;
+            Ok(within(shared.limits.stall, incoming.reply.slice(&whole)).await?)
+        }
+        Some(body) => {
+            incoming.reply.head(&head, length)?;
+            let edits = Some(edits).filter(|_| length == BodyLength::Unknown);
+            give_body(shared, incoming, body, length, schedule, edits).await
+        }
+        None => Ok(incoming.reply.head(&head, length)?),
+    }
+}
+
+/// Longer bodies of a known length are given as they are.
+const EDITED_BYTES_MAX: usize = 16 << 20;
+
+async fn give_body(
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
+    mut body: BodyReader<'_>,
+    length: BodyLength,
+    schedule: Schedule,
+    edits: Option<&Edits>,
+) -> Result<(), ReplayInterruption> {
+    while let Some(fragment) = body.read().map_err(ReplayInterruption::Cassette)? {
+        if !fragment.goes_on {
+            wait(shared, incoming, schedule.due(fragment.at_us)).await?;
+        }
+        let bytes =
+            edits.map_or(Cow::Borrowed(fragment.bytes), |edits| edits.edited(&incoming.request, fragment.bytes));
+        within(shared.limits.stall, incoming.reply.slice(&bytes)).await?;
+        if length == BodyLength::Unknown {
+            // The pieces of a stream come apart, as they did.
+            within(shared.limits.stall, incoming.reply.flush()).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits until something is due, unless it is already. What is gathered goes to the client before.
+async fn wait(
+    shared: &ThreadState,
+    incoming: &mut ClientRequest<'_, '_>,
+    due: Option<Instant>,
+) -> Result<(), ReplayInterruption> {
+    let Some(due) = due.filter(|due| *due > Instant::now()) else { return Ok(()) };
+    within(shared.limits.stall, incoming.reply.flush()).await?;
+    sleep_unless_gone(due, &mut incoming.source, &mut incoming.reply).await
+}
+
+async fn sleep_unless_gone(
+    due: Instant,
+    source: &mut IncomingBody<'_>,
+    reply: &mut Reply<'_>,
+) -> Result<(), ReplayInterruption> {
+    tokio::select! {
+        () = sleep_until(due.into()) => Ok(()),
+        () = source.gone() => Err(ReplayInterruption::Client),
+        () = reply.gone() => Err(ReplayInterruption::Client),
+    }
+}
