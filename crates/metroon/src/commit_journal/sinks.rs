@@ -222,23 +222,3 @@ fn with_event(event: &Event, number: impl FnOnce(SourceId) -> u32, take: impl Fn
         event => unreachable!("an event without a record: {event:?}"),
     }
 }
-
-/// An event, for people.
-pub(crate) fn describe(event: &Event) -> String {
-    match event {
-        Event::SpaceMade { serial } => format!("space {serial} made"),
-        Event::StateMade { serial, value, .. } => format!("state {serial} made = {value}"),
-        Event::ModuleMade { path, .. } => format!("module {path} made"),
-        Event::ModuleNamed { path, .. } => format!("module named {path}"),
-        Event::ModuleForgotten { module } => format!("module {} forgotten", module.number()),
-        Event::Imported { into, from } => format!("module {} imports module {}", into.number(), from.number()),
-        Event::WordsImported { into, from } => {
-            format!("module {} knows the words of module {}", into.number(), from.number())
-        }
-        Event::Bound { token, atom, .. } => format!("{token} means {atom}"),
-        Event::Set { key, value } => format!("setting {key} = {value}"),
-        Event::Unstated { atom, .. } => format!("no longer stated: {atom}"),
-        Event::GeneratorSet { number, generator } => format!("random generator {number} = {generator:?}"),
-        event => format!("{event:?}"),
-    }
-}

@@ -6,10 +6,11 @@
 //! Its commits go to sinks, in this order:
 //!
 //! 1. the [`ReplayGate`] of a replay, which ends it before anything is counted if it has gone as far as it is to go;
-//! 2. the [`ReadOnlySink`] of a base that is only read, which refuses changes;
-//! 3. the [`StateHashSink`], which counts commits and keeps the state hash;
-//! 4. the [`JournalSink`] of a base, which writes the records of the commit;
-//! 5. the [`TapeSink`], which writes what the commit came to, or the [`ReplaySink`], which compares it with what was written.
+//! 2. the [`StateHashSink`], which counts commits and keeps the state hash;
+//! 3. the [`JournalSink`] of a base, which writes the records of the commit;
+//! 4. the [`TapeSink`], which writes what the commit came to, or the [`ReplaySink`], which compares it with what was written.
+//!
+//! A base that is only read has the [`ReadOnlySink`] in place of all of them.
 //!
 //! What they share is the [`Ledger`] of the run. Other sinks come after them; see [`Engine::add_sink`](crate::Engine::add_sink).
 
@@ -185,7 +186,13 @@ impl Recall {
             }
             Rc::new(base)
         });
-        let sinks = sinks_of(&ledger, base.as_ref(), &tape);
+        let sinks = match &base {
+            Some(base) if base.is_read_only() => {
+                let (spaces, states) = (runner.program().space_count() as u64, runner.program().state_count() as u64);
+                vec![Box::new(ReadOnlySink { ledger: Rc::clone(&ledger), spaces, states }) as Box<dyn CommitSink>]
+            }
+            _ => sinks_of(&ledger, base.as_ref(), &tape),
+        };
         let history = base.as_ref().map(|base| KeptHistory::new(Rc::clone(base), Rc::clone(&ledger)));
         let (begun, ended) = (Vec::new(), Vec::new());
         let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, failed: None };
@@ -283,12 +290,8 @@ fn sinks_of(ledger: &SharedLedger, base: Option<&Rc<CommitJournal>>, tape: &Tape
     if let TapeMode::Replays(follower) = tape {
         sinks.push(Box::new(ReplayGate { ledger: ledger(), follower: Rc::clone(follower) }));
     }
-    let is_read_only = base.is_some_and(|base| base.is_read_only());
-    if is_read_only {
-        sinks.push(Box::new(ReadOnlySink { ledger: ledger() }));
-    }
     sinks.push(Box::new(StateHashSink { ledger: ledger() }));
-    if let Some(base) = base.filter(|_| !is_read_only) {
+    if let Some(base) = base {
         let tape = match tape {
             TapeMode::Records(tape) => Some(Rc::clone(tape)),
             _ => None,

@@ -6,8 +6,8 @@
 use super::recording::SharedTape;
 use super::replaying::SharedFollower;
 use super::{TapeCommit, TapeError};
-use crate::commit_journal::sinks::{Ledger, SharedLedger, describe, failed, states};
-use metta::{Commit, CommitSink, CommitStamp, SinkError};
+use crate::commit_journal::sinks::{Ledger, SharedLedger, failed, states};
+use metta::{Commit, CommitSink, CommitStamp, Event, SinkError};
 use space::{Change, ChangeDetail};
 
 /// How many changes of a commit are shown to people when a replay differs.
@@ -125,5 +125,25 @@ fn shorten(text: &mut String) {
     if text.len() > SAMPLE_BYTES_MAX {
         text.truncate(text.floor_char_boundary(SAMPLE_BYTES_MAX));
         text.push('…');
+    }
+}
+
+/// An event, for people.
+fn describe(event: &Event) -> String {
+    match event {
+        Event::SpaceMade { serial } => format!("space {serial} made"),
+        Event::StateMade { serial, value, .. } => format!("state {serial} made = {value}"),
+        Event::ModuleMade { path, .. } => format!("module {path} made"),
+        Event::ModuleNamed { path, .. } => format!("module named {path}"),
+        Event::ModuleForgotten { module } => format!("module {} forgotten", module.number()),
+        Event::Imported { into, from } => format!("module {} imports module {}", into.number(), from.number()),
+        Event::WordsImported { into, from } => {
+            format!("module {} knows the words of module {}", into.number(), from.number())
+        }
+        Event::Bound { token, atom, .. } => format!("{token} means {atom}"),
+        Event::Set { key, value } => format!("setting {key} = {value}"),
+        Event::Unstated { atom, .. } => format!("no longer stated: {atom}"),
+        Event::GeneratorSet { number, generator } => format!("random generator {number} = {generator:?}"),
+        event => format!("{event:?}"),
     }
 }
