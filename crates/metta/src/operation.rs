@@ -123,6 +123,17 @@ const LONG: usize = 1 << 12;
 /// The Rust side of a native function.
 pub type Native = fn(&mut Call<'_>) -> Outcome;
 
+/// What is documented about a native function: its `@doc` fact in parts.
+#[derive(Clone, Copy, Debug)]
+pub struct OperationDocumentation {
+    /// What it does.
+    pub description: &'static str,
+    /// What each parameter is.
+    pub parameters: &'static [&'static str],
+    /// What it gives.
+    pub result: &'static str,
+}
+
 /// Everything that is known of a native function, in one place.
 pub struct OperationSpec {
     /// Its name.
@@ -135,6 +146,8 @@ pub struct OperationSpec {
     pub lowering: Lowering,
     /// Whether it means another thing in each module.
     pub has_home: bool,
+    /// What `help!` and `get-doc` show of it.
+    pub documentation: Option<OperationDocumentation>,
     /// What carries it out.
     pub native: Native,
 }
@@ -148,13 +161,22 @@ impl OperationSpec {
             effects: Effects::ANY,
             lowering: Lowering::Call,
             has_home: false,
+            documentation: None,
             native,
         }
     }
 
     /// A function without a type: its arguments are evaluated like the children of a tuple.
     pub const fn untyped(name: &'static str, native: Native) -> Self {
-        Self { name, signature: None, effects: Effects::ANY, lowering: Lowering::Call, has_home: false, native }
+        Self {
+            name,
+            signature: None,
+            effects: Effects::ANY,
+            lowering: Lowering::Call,
+            has_home: false,
+            documentation: None,
+            native,
+        }
     }
 
     /// The same function, which has no effects but these.
@@ -170,6 +192,16 @@ impl OperationSpec {
     /// The same function, meaning another thing in each module.
     pub const fn at_home(self) -> Self {
         Self { has_home: true, ..self }
+    }
+
+    /// The same function with its documentation.
+    pub const fn documented(
+        self,
+        description: &'static str,
+        parameters: &'static [&'static str],
+        result: &'static str,
+    ) -> Self {
+        Self { documentation: Some(OperationDocumentation { description, parameters, result }), ..self }
     }
 }
 

@@ -19,13 +19,49 @@ pub(super) const MODULE: Bundle = Bundle {
     name: "random",
     operations: &[
         Spec::typed("random-int", "(-> RandomGenerator Number Number Number)", random_int)
-            .with(Effects::CHANGES.and(Effects::ASKS)),
+            .with(Effects::CHANGES.and(Effects::ASKS))
+            .documented(
+                "Draws an integer; each in the range is as likely as the others.",
+                &[
+                    "The random generator",
+                    "The smallest integer that may be drawn",
+                    "The end of the range, one more than the largest",
+                ],
+                "The integer; the error RangeIsEmpty if the start is not below the end",
+            ),
         Spec::typed("random-float", "(-> RandomGenerator Number Number Number)", random_float)
-            .with(Effects::CHANGES.and(Effects::ASKS)),
-        Spec::typed("set-random-seed", "(-> RandomGenerator Number (->))", set_seed).with(Effects::CHANGES),
-        Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator).with(Effects::MAKES),
-        Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset).with(Effects::CHANGES),
-        Spec::typed("flip", "(-> Bool)", flip).with(Effects::ASKS),
+            .with(Effects::CHANGES.and(Effects::ASKS))
+            .documented(
+                "Draws a float, uniformly distributed over the range.",
+                &[
+                    "The random generator",
+                    "The start of the range, which may be drawn",
+                    "The end of the range, which is never drawn",
+                ],
+                "The float; the error RangeIsEmpty if the start is not below the end",
+            ),
+        Spec::typed("set-random-seed", "(-> RandomGenerator Number (->))", set_seed).with(Effects::CHANGES).documented(
+            "Gives a random generator a seed: from now on its numbers are those of (new-random-generator seed).",
+            &["The random generator", "The seed, an integer of 64 bits"],
+            "The unit, ()",
+        ),
+        Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator)
+            .with(Effects::MAKES)
+            .documented(
+                "Makes a random generator. The same seed gives the same numbers, in every run and on every machine.",
+                &["The seed, an integer of 64 bits"],
+                "The random generator",
+            ),
+        Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset).with(Effects::CHANGES).documented(
+            "Lets a random generator forget its seed: from now on its numbers come from outside.",
+            &["The random generator"],
+            "The unit, ()",
+        ),
+        Spec::typed("flip", "(-> Bool)", flip).with(Effects::ASKS).documented(
+            "Flips a coin, with &rng.",
+            &[],
+            "True or False, each as likely as the other",
+        ),
     ],
     values: &[("&rng", || generator_atom(DEFAULT))],
     documentation: include_str!("random.metta"),

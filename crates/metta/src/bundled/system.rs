@@ -10,11 +10,19 @@ const NANOSECONDS_A_SECOND: f64 = 1e9;
 pub(super) const MODULE: Bundle = Bundle {
     name: "system",
     operations: &[
-        Spec::typed("current-time", "(-> Number)", current_time).with(Effects::ASKS),
-        Spec::typed("environment-variable", "(-> String String)", environment_variable).with(Effects::ASKS),
+        Spec::typed("current-time", "(-> Number)", current_time).with(Effects::ASKS).documented(
+            "Reads the clock.",
+            &[],
+            "The seconds since the beginning of 1970 in UTC, a float",
+        ),
+        Spec::typed("environment-variable", "(-> String String)", environment_variable).with(Effects::ASKS).documented(
+            "Reads an environment variable.",
+            &["Its name, a text"],
+            "Its value, a text; the error VariableIsNotSet if there is none",
+        ),
     ],
     values: &[],
-    documentation: include_str!("system.metta"),
+    documentation: "",
     yields: true,
 };
 

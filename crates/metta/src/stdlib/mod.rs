@@ -1,8 +1,8 @@
 //! The standard library: native functions, and the rules of the prelude written in MeTTa.
 //!
-//! Each module of this folder lists its functions as [`OperationSpec`]s: name, type, what carries it out. A function
-//! is a grounded atom, known to the tokenizer by its name. Functions that mean another thing in each module (`get-type`
-//! asks that module's space) are registered for each module; all others once.
+//! Each module of this folder lists its functions as [`OperationSpec`]s: name, type, effects, documentation, what carries
+//! it out. A function is a grounded atom, known to the tokenizer by its name. Functions that mean another thing in each
+//! module (`get-type` asks that module's space) are registered for each module; all others once.
 
 mod arithmetic;
 mod assertions;
@@ -11,6 +11,7 @@ mod documentation;
 #[cfg(test)]
 mod effects;
 mod expressions;
+mod facts;
 pub(crate) mod forms;
 mod math;
 mod modules;
@@ -20,6 +21,8 @@ mod spaces;
 mod tests;
 mod text;
 mod typing;
+
+pub(crate) use facts::documentation_facts;
 
 use crate::bundled::BUNDLES;
 use crate::lowering::Lowering;
@@ -34,7 +37,8 @@ use space::{Atom, SharedSpace};
 /// The part of the library that is written in MeTTa.
 pub const PRELUDE: &str = include_str!("prelude.metta");
 
-/// What is documented about the library: a `@doc` fact or two for each name.
+/// What is documented about the library: a `@doc` fact or two for each name that is not an operation, and the places of the facts
+/// about operations.
 pub const DOCUMENTATION: &str = include_str!("documentation.metta");
 
 /// The words that stand for values; the library, or the module that has one, documents them as symbols.
