@@ -229,7 +229,17 @@ impl Sides {
             "hyperon keeps nothing, so it runs the text of the facts and the question",
         );
         let of_text = contest("ours, from the text", ROUNDS, "the same text run without a base");
+        let queried = Contest {
+            name: "a base of 500,000 facts asked by `metroon kb query`",
+            ..contest(
+                SQLITE,
+                ROUNDS,
+                "ours reads the base into memory first; SQLite finds the answer by an index on disk",
+            )
+        };
+        let mut query = || self.metroon(&["kb", "query", text(&base), "(edge a7 $x)", "$x"]);
         Ok(vec![
+            queried.run(plan, &mut query, &mut || process(Path::new(SQLITE), &[text(&table), QUESTION_IN_SQL]))?,
             of_sqlite.run(plan, &mut ours, &mut || process(Path::new(SQLITE), &[text(&table), QUESTION_IN_SQL]))?,
             of_hyperon.run(plan, &mut ours, &mut || process(&self.hyperon, &[text(&asking)]))?,
             of_text.run(plan, &mut ours, &mut || self.metroon(&["run", text(&asking)]))?,

@@ -8,7 +8,7 @@ use super::facts::{Form, write_file};
 use super::{Contest, DUCKDB, Failure, HYPERON, Peer, SWIPL};
 use crate::compare::{Clock, Timed};
 use crate::{Plan, Rows};
-use metroon::{Engine, CommitJournal, LoadOptions, RunEnd, SystemWorld};
+use metroon::{CommitJournal, Engine, LoadOptions, RunEnd, SystemWorld};
 use std::path::Path;
 
 const HYPERON_EDGES_MAX: u64 = 1_000_000;

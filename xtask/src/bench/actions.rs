@@ -194,7 +194,7 @@ pub(super) const ACTIONS: &[Action] = &[
     Action::of(
         Kind::Reopen,
         "Open a base of 500,000 facts and ask one question",
-        ["recall", "a base of 500,000 facts opened, one question", SQLITE],
+        ["recall", "a base of 500,000 facts asked by `metroon kb query`", SQLITE],
     ),
     Action::of(
         Kind::Reopen,

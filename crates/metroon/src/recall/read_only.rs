@@ -44,7 +44,7 @@ impl CommitSink for ReadOnlySink {
         let (change, cause) = first_change(commit);
         let (origin, line, column) = self.ledger.borrow().place(cause);
         let refused = KnowledgeBaseError::WouldChange { origin, line, column, change };
-        Err(SinkError::Failed(Box::new(refused)))
+        Err(SinkError::Ended(Box::new(refused)))
     }
 }
 
