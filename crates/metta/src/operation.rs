@@ -134,6 +134,35 @@ pub struct OperationDocumentation {
     pub result: &'static str,
 }
 
+/// How a native function compares with that of Hyperon, with what `docs/compat.md` notes about it.
+#[derive(Clone, Copy, Debug)]
+pub enum Compatibility {
+    /// Every answer is the same.
+    Works(&'static str),
+    /// Some answers differ.
+    Differs(&'static str),
+    /// It is missing and says so.
+    NotYet(&'static str),
+    /// Hyperon has no such function.
+    MetroonOnly(&'static str),
+}
+
+impl Compatibility {
+    /// Only the texts of errors differ.
+    pub const ERROR_TEXT: Self = Self::Works("the text of the error for wrong arguments");
+
+    /// The row of `docs/compat.md` about a name.
+    pub fn row(self, name: &str) -> String {
+        let (says, note) = match self {
+            Self::Works(note) => ("works", note),
+            Self::Differs(note) => ("differs", note),
+            Self::NotYet(note) => ("not yet", note),
+            Self::MetroonOnly(note) => ("Metroon only", note),
+        };
+        format!("| `{name}` | {says} | {note} |")
+    }
+}
+
 /// Everything that is known of a native function, in one place.
 pub struct OperationSpec {
     /// Its name.
@@ -148,6 +177,8 @@ pub struct OperationSpec {
     pub has_home: bool,
     /// What `help!` and `get-doc` show of it.
     pub documentation: Option<OperationDocumentation>,
+    /// How it compares with Hyperon's.
+    pub compatibility: Compatibility,
     /// What carries it out.
     pub native: Native,
 }
@@ -162,6 +193,7 @@ impl OperationSpec {
             lowering: Lowering::Call,
             has_home: false,
             documentation: None,
+            compatibility: Compatibility::Works(""),
             native,
         }
     }
@@ -175,6 +207,7 @@ impl OperationSpec {
             lowering: Lowering::Call,
             has_home: false,
             documentation: None,
+            compatibility: Compatibility::Works(""),
             native,
         }
     }
@@ -192,6 +225,11 @@ impl OperationSpec {
     /// The same function, meaning another thing in each module.
     pub const fn at_home(self) -> Self {
         Self { has_home: true, ..self }
+    }
+
+    /// The same function, which differs from Hyperon's.
+    pub const fn compared(self, compatibility: Compatibility) -> Self {
+        Self { compatibility, ..self }
     }
 
     /// The same function with its documentation.

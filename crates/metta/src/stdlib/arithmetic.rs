@@ -2,13 +2,18 @@
 
 use crate::effects::Effects;
 use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{ArithmeticError, Atom, Grounded, Number};
 use std::cmp::Ordering;
 
 const NUMBERS_TO_NUMBER: &str = "(-> Number Number Number)";
 const NUMBERS_TO_BOOL: &str = "(-> Number Number Bool)";
 const BOOLS_TO_BOOL: &str = "(-> Bool Bool Bool)";
+
+const INTEGERS_GROW: Compatibility =
+    Compatibility::Differs("integers grow: nothing wraps around. See [numbers](#numbers)");
+const COMPARED_EXACTLY: Compatibility =
+    Compatibility::Differs("an integer and a float are compared exactly, also above 2^53");
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("+", NUMBERS_TO_NUMBER, |call| numbers(call, Number::add))
@@ -18,7 +23,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "The sum of two numbers: an integer of any size if both are integers, else a float.",
             &["Evaluated: a number", "Evaluated: a number"],
             "The sum",
-        ),
+        )
+        .compared(INTEGERS_GROW),
     Spec::typed("-", NUMBERS_TO_NUMBER, |call| numbers(call, Number::subtract))
         .with(Effects::NONE)
         .lowered(Lowering::Arithmetic(Arithmetic::Subtract))
@@ -26,7 +32,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "The difference of two numbers: an integer of any size if both are integers, else a float.",
             &["Evaluated: a number", "Evaluated: the number to take away"],
             "The difference",
-        ),
+        )
+        .compared(INTEGERS_GROW),
     Spec::typed("*", NUMBERS_TO_NUMBER, |call| numbers(call, Number::multiply))
         .with(Effects::NONE)
         .lowered(Lowering::Arithmetic(Arithmetic::Multiply))
@@ -34,7 +41,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "The product of two numbers: an integer of any size if both are integers, else a float.",
             &["Evaluated: a number", "Evaluated: a number"],
             "The product",
-        ),
+        )
+        .compared(INTEGERS_GROW),
     Spec::typed("/", NUMBERS_TO_NUMBER, divide)
         .with(Effects::NONE)
         .lowered(Lowering::Arithmetic(Arithmetic::Divide))
@@ -42,7 +50,11 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "The quotient of two numbers: of integers the whole part, cut towards zero, else a float.",
             &["Evaluated: the number to divide", "Evaluated: the number to divide by"],
             "The quotient; the error DivisionByZero for integers and 0, while a float divided by 0 is inf, -inf or NaN",
-        ),
+        )
+        .compared(Compatibility::Differs(
+            "integers grow: nothing wraps around. See [numbers](#numbers). The smallest 64-bit integer divided by \
+             -1 ends the process in Hyperon",
+        )),
     Spec::typed("%", NUMBERS_TO_NUMBER, |call| numbers(call, Number::remainder))
         .with(Effects::NONE)
         .lowered(Lowering::Arithmetic(Arithmetic::Remainder))
@@ -50,7 +62,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "The remainder of a division cut towards zero; it has the sign of the first argument.",
             &["Evaluated: the number to divide", "Evaluated: the number to divide by"],
             "The remainder; the error DivisionByZero for integers and 0, NaN for floats and 0",
-        ),
+        )
+        .compared(Compatibility::Differs("`(% 5 0)` is the error `DivisionByZero`; it ends the process in Hyperon")),
     Spec::typed("<", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_lt))
         .with(Effects::NONE)
         .lowered(Lowering::Comparison(Comparison::Less))
@@ -58,7 +71,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "Whether a number is less than another. Integers and floats are compared exactly.",
             &["Evaluated: a number", "Evaluated: the number to compare it with"],
             "True or False; always False with NaN",
-        ),
+        )
+        .compared(COMPARED_EXACTLY),
     Spec::typed(">", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_gt))
         .with(Effects::NONE)
         .lowered(Lowering::Comparison(Comparison::Greater))
@@ -66,7 +80,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "Whether a number is greater than another. Integers and floats are compared exactly.",
             &["Evaluated: a number", "Evaluated: the number to compare it with"],
             "True or False; always False with NaN",
-        ),
+        )
+        .compared(COMPARED_EXACTLY),
     Spec::typed("<=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_le))
         .with(Effects::NONE)
         .lowered(Lowering::Comparison(Comparison::LessOrEqual))
@@ -74,7 +89,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "Whether a number is less than another or equal to it. Integers and floats are compared exactly.",
             &["Evaluated: a number", "Evaluated: the number to compare it with"],
             "True or False; always False with NaN",
-        ),
+        )
+        .compared(COMPARED_EXACTLY),
     Spec::typed(">=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_ge))
         .with(Effects::NONE)
         .lowered(Lowering::Comparison(Comparison::GreaterOrEqual))
@@ -82,7 +98,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "Whether a number is greater than another or equal to it. Integers and floats are compared exactly.",
             &["Evaluated: a number", "Evaluated: the number to compare it with"],
             "True or False; always False with NaN",
-        ),
+        )
+        .compared(COMPARED_EXACTLY),
     Spec::typed("==", "(-> $t $t Bool)", equal)
         .with(Effects::NONE)
         .lowered(Lowering::Comparison(Comparison::Equal))
@@ -91,7 +108,11 @@ pub(super) const OPERATIONS: &[Spec] = &[
              error.",
             &["Evaluated: an atom", "Evaluated: the atom to compare it with"],
             "True or False; NaN equals nothing",
-        ),
+        )
+        .compared(Compatibility::Differs(
+            "an integer and a float are compared exactly, also above 2^53. A tuple with a NaN equals itself; in \
+             Hyperon it equals nothing",
+        )),
     Spec::typed("and", BOOLS_TO_BOOL, |call| bools(call, |a, b| a && b))
         .with(Effects::NONE)
         .lowered(Lowering::Logic(Logic::And))

@@ -3,7 +3,7 @@
 use crate::effects::Effects;
 use crate::lowering::Lowering;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Solution, alpha_equivalent, make_fresh, variables};
 use std::sync::Arc;
 
@@ -62,7 +62,11 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "One let after another: later pairs and the body see what the earlier ones bind.",
             &["Raw: a tuple of (pattern value) pairs; () is none", "Raw: the body"],
             "The results of the body; an error if the first argument is no tuple of pairs",
-        ),
+        )
+        .compared(Compatibility::Differs(
+            "a list of pairs that is not an expression is an error; Hyperon takes it for an empty list. The error \
+             for a bad pair shows the whole call, in Hyperon the rest of it",
+        )),
     Spec::untyped("nop", |_| Outcome::unit()).with(Effects::NONE).documented(
         "Does nothing, for calls that matter only by their effects.",
         &["Any number of arguments, evaluated"],
@@ -75,7 +79,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "What case tries its branches on: some results, or Empty when there are none.",
             &["Raw: the results with their bindings, as collapse-bind gives them"],
             "The same, or one result Empty",
-        ),
+        )
+        .compared(Compatibility::MetroonOnly("called by `case`")),
     Spec::typed("capture", "(-> Atom Atom)", capture)
         .with(Effects::READS)
         .lowered(Lowering::Capture)

@@ -62,6 +62,11 @@ pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
     lists.into_iter().flatten()
 }
 
+/// Every native function, those of the modules that come with the program included.
+pub fn every_operation() -> impl Iterator<Item = &'static OperationSpec> {
+    operations().chain(BUNDLES.iter().flat_map(|bundle| bundle.operations))
+}
+
 /// Registers the functions that mean the same in every module, and the constants.
 pub(crate) fn register_shared(tokenizer: &mut Tokenizer) {
     for spec in operations().filter(|spec| !spec.has_home) {
@@ -81,8 +86,7 @@ pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space:
 
 /// The native function of a name, as it is known in a module.
 pub(crate) fn operation(name: &str, home: ModuleId) -> Option<Atom> {
-    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
-    operations().chain(bundled).find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
+    every_operation().find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
 }
 
 /// The native function that the machine makes this of.

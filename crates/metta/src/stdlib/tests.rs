@@ -1,7 +1,7 @@
 //! The library, its documentation and `docs/compat.md` speak of the same names.
 
 use super::forms::FORMS;
-use super::{DOCUMENTATION, NOT_SUPPORTED, PRELUDE, documentation_facts, operations, read_type};
+use super::{DOCUMENTATION, NOT_SUPPORTED, PRELUDE, documentation_facts, every_operation, operations, read_type};
 use crate::bundled::{BUNDLES, LACKING};
 use crate::lowering::Lowering;
 use crate::operation::OperationSpec;
@@ -44,9 +44,8 @@ fn names_of_prelude() -> BTreeSet<String> {
 }
 
 fn library() -> BTreeSet<String> {
-    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
     let values = BUNDLES.iter().flat_map(|bundle| bundle.values).map(|(word, _)| (*word).to_owned());
-    let native = operations().chain(bundled).map(|spec| spec.name.to_owned());
+    let native = every_operation().map(|spec| spec.name.to_owned());
     native.chain(values).chain(names_of_prelude()).collect()
 }
 
@@ -131,8 +130,7 @@ fn every_name_of_the_library_is_documented() {
 
 #[test]
 fn each_operation_has_a_type_of_functions_and_a_text_for_each_parameter() {
-    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
-    for spec in operations().chain(bundled) {
+    for spec in every_operation() {
         let documentation = spec.documentation.unwrap_or_else(|| panic!("{} says no .documented(…)", spec.name));
         let Some(signature) = spec.signature else { continue };
         let parsed = syntax::parse(signature);

@@ -3,16 +3,22 @@
 use super::spaces::with_template;
 use crate::effects::Effects;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Bindings, SharedSpace, Solution, Unifier, variables};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("get-type", "(-> Atom %Undefined%)", get_type).with(Effects::READS).at_home().documented(
-        "Asks for types, as declared in the module in whose source the word get-type was read.",
-        &["Raw: any atom"],
-        "Each type; %Undefined% if none is known; nothing if the atom is an ill-typed call",
-    ),
+    Spec::typed("get-type", "(-> Atom %Undefined%)", get_type)
+        .with(Effects::READS)
+        .at_home()
+        .documented(
+            "Asks for types, as declared in the module in whose source the word get-type was read.",
+            &["Raw: any atom"],
+            "Each type; %Undefined% if none is known; nothing if the atom is an ill-typed call",
+        )
+        .compared(Compatibility::Differs(
+            "a word in single quotes, such as `'x'`, is a symbol; in Hyperon it is a character, of type `Char`",
+        )),
     Spec::typed("get-type-space", "(-> SpaceType Atom Atom)", get_type_space).with(Effects::READS).documented(
         "Asks for types as a given space declares them.",
         &["The space", "Raw: any atom"],
@@ -23,16 +29,22 @@ pub(super) const OPERATIONS: &[Spec] = &[
         &["Raw: any atom"],
         "Symbol, Variable, Expression or Grounded",
     ),
-    Spec::typed("is-function", "(-> Type Bool)", is_function).with(Effects::NONE).documented(
-        "Asks whether a type is that of functions.",
-        &["The type"],
-        "True if it begins with ->, else False",
-    ),
-    Spec::untyped("type-cast", type_cast).with(Effects::READS).documented(
-        "Checks that an atom has a type.",
-        &["Evaluated: the atom", "The type, or the atom's metatype", "The space that declares types"],
-        "The atom; (Error atom BadType) if no type of it agrees",
-    ),
+    Spec::typed("is-function", "(-> Type Bool)", is_function)
+        .with(Effects::NONE)
+        .documented("Asks whether a type is that of functions.", &["The type"], "True if it begins with ->, else False")
+        .compared(Compatibility::Differs(
+            "a type that begins with a variable is not a function type; in Hyperon `($t)` is one",
+        )),
+    Spec::untyped("type-cast", type_cast)
+        .with(Effects::READS)
+        .documented(
+            "Checks that an atom has a type.",
+            &["Evaluated: the atom", "The type, or the atom's metatype", "The space that declares types"],
+            "The atom; (Error atom BadType) if no type of it agrees",
+        )
+        .compared(Compatibility::Differs(
+            "if the third argument is not a space, the call stays as it is; in Hyperon it is `(Error atom BadType)`",
+        )),
     Spec::untyped("match-types", match_types).with(Effects::NONE).documented(
         "Chooses by whether two types agree: they unify, or one is %Undefined% or Atom.",
         &[
