@@ -13,8 +13,8 @@ input adds its plain forms each time. Ctrl-C and --timeout undo what came
 after the last commit. `metroon kb` shows what a knowledge base holds, `metroon why` which commit and form put it there.
 
 With --read-only, programs see the knowledge base as its last commit left it when they began, and do not wait for a process that
-writes. A file that was run before states nothing anew, so its `!` forms can be asked again. A form that changes the knowledge base ends
-the run.
+writes. A file that was run before states nothing anew, so its `!` forms can be asked again. What a program makes for itself, such
+as spaces, states and words, lasts as long as the run. A form that changes the knowledge base ends the run.
 
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.

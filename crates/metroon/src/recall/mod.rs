@@ -267,7 +267,13 @@ impl Recall {
             }
             Rc::new(base)
         });
-        let sinks = sinks_of(&ledger, base.as_ref(), &tape);
+        let sinks = match &base {
+            Some(base) if base.is_read_only() => {
+                let (spaces, states) = (runner.program().space_count() as u64, runner.program().state_count() as u64);
+                vec![Box::new(ReadOnlySink { ledger: Rc::clone(&ledger), spaces, states }) as Box<dyn CommitSink>]
+            }
+            _ => sinks_of(&ledger, base.as_ref(), &tape),
+        };
         let history = base.as_ref().map(|base| KeptHistory::new(Rc::clone(base), Rc::clone(&ledger)));
         let (begun, ended) = (Vec::new(), Vec::new());
         let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, failed: None };
@@ -365,12 +371,8 @@ fn sinks_of(ledger: &SharedLedger, base: Option<&Rc<KnowledgeBase>>, tape: &Tape
     if let TapeMode::Replays(follower) = tape {
         sinks.push(Box::new(ReplayGate { ledger: ledger(), follower: Rc::clone(follower) }));
     }
-    let is_read_only = base.is_some_and(|base| base.is_read_only());
-    if is_read_only {
-        sinks.push(Box::new(ReadOnlySink { ledger: ledger() }));
-    }
     sinks.push(Box::new(StateHashSink { ledger: ledger() }));
-    if let Some(base) = base.filter(|_| !is_read_only) {
+    if let Some(base) = base {
         let tape = match tape {
             TapeMode::Records(tape) => Some(Rc::clone(tape)),
             _ => None,

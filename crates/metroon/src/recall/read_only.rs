@@ -2,15 +2,15 @@
 //!
 //! 1. The run begins after the last commit that was complete when it began, and sees none that comes later.
 //! 2. Sources are known again as in a run that writes: a file that the base has run to its end states nothing anew.
-//! 3. A transaction that changed nothing is as it always is. One that did ends the run, with the place of its form and the first of its
-//!    changes; nothing of it is kept.
+//! 3. What a program makes for itself, such as spaces, states, words, settings and imports, lasts as long as the run. A form that changes
+//!    a space or a state of the base ends the run, with the place of the form and the first such change.
 
 use super::knowledge_base::KnowledgeBase;
 use super::knowledge_base_error::KnowledgeBaseError;
-use super::sinks::{SharedLedger, describe};
+use super::sinks::SharedLedger;
 use super::{Recall, RecallError, Remembered, TapeMode, plain};
 use crate::load::imports as load_formats;
-use metta::{Cause, Commit, CommitSink, CommitStamp, Event, Runner, SinkError, World};
+use metta::{Cause, Commit, CommitSink, CommitStamp, Runner, SinkError, World};
 use space::{Change, ChangeDetail};
 
 impl Remembered {
@@ -23,9 +23,13 @@ impl Remembered {
     }
 }
 
-/// Refuses commits that change something. It comes before all other sinks.
+/// Refuses commits that change a space or a state of the base. Commits of anything else are counted and forgotten.
 pub(super) struct ReadOnlySink {
     pub(super) ledger: SharedLedger,
+    /// How many spaces the base has; those that the run makes have serial numbers from there on.
+    pub(super) spaces: u64,
+    /// How many states it has; those that the run makes have greater serial numbers.
+    pub(super) states: u64,
 }
 
 impl CommitSink for ReadOnlySink {
@@ -38,33 +42,31 @@ impl CommitSink for ReadOnlySink {
     }
 
     fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
-        if commit.is_empty() {
+        let Some((change, cause)) = self.first_change(commit) else {
+            self.ledger.borrow_mut().commits += 1;
             return Ok(());
-        }
-        let (change, cause) = first_change(commit);
+        };
         let (origin, line, column) = self.ledger.borrow().place(cause);
         let refused = KnowledgeBaseError::WouldChange { origin, line, column, change };
         Err(SinkError::Ended(Box::new(refused)))
     }
 }
 
-/// The first change of a commit, for people, and its cause: what changed first may have been changed by a plain form before the
-/// one that was run last.
-fn first_change(commit: &Commit) -> (String, Cause) {
-    let mut first = None;
-    // The walk ends at the first change.
-    let _ = commit.changes.each(|change| {
-        first = Some(match change {
-            Change::Row(delta) => {
+impl ReadOnlySink {
+    /// The first change of what belongs to the base, for people, and its cause: a plain form may have made it before the form that
+    /// was run last.
+    fn first_change(&self, commit: &Commit) -> Option<(String, Cause)> {
+        let walk = commit.changes.each(|change| match change {
+            Change::Row(delta) if delta.space.serial() < self.spaces => {
                 let sign = if delta.count > 0 { '+' } else { '-' };
-                (format!("{sign} {}", plain(&delta.atom())), delta.cause)
+                Err((format!("{sign} {}", plain(&delta.atom())), delta.cause))
             }
-            Change::Set { state, cause } => (format!("state {} = {}", state.serial(), plain(&state.value())), cause),
+            Change::Set { state, cause } if state.serial() <= self.states => {
+                Err((format!("state {} = {}", state.serial(), plain(&state.value())), cause))
+            }
+            Change::Row(_) | Change::Set { .. } => Ok(()),
         });
-        Err(())
-    });
-    let cause = first.as_ref().and_then(|(_, cause)| commit.causes.get(*cause as usize)).copied();
-    let event = commit.events.iter().find(|event| !matches!(event, Event::Unstated { .. })).map(describe);
-    let change = event.or(first.map(|(change, _)| change)).unwrap_or_else(|| "it states less than before".to_owned());
-    (change, cause.unwrap_or(commit.current))
+        let (change, cause) = walk.err()?;
+        Some((change, commit.causes.get(cause as usize).copied().unwrap_or(commit.current)))
+    }
 }

@@ -347,7 +347,7 @@ fn with_event(event: &Event, number: impl FnOnce(SourceId) -> u32, take: impl Fn
 }
 
 /// An event, for people.
-pub(super) fn describe(event: &Event) -> String {
+fn describe(event: &Event) -> String {
     match event {
         Event::SpaceMade { serial } => format!("space {serial} made"),
         Event::StateMade { serial, value, .. } => format!("state {serial} made = {value}"),
