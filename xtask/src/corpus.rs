@@ -1,6 +1,6 @@
 //! The corpus in every mode, and its expected outputs written anew.
 //!
-//! What `--accept` does:
+//! What `--accept` does, besides the rows of `docs/compat.md` about operations, which it writes first:
 //! 1. The tests of [`ACCEPTED`] run with a folder in the variable [`OUTPUTS`], into which they put what each program prints.
 //! 2. Where that differs from the `.expected` file beside the program, the difference is shown and the file is written.
 //! 3. All modes run, so that an output that only one of them has is not taken for right.
@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-use crate::{Outcome, process, repository};
+use crate::{Outcome, compat, process, repository};
 
 /// Run the corpus in every mode, one test for each program and mode.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The modes are machine, interpreter, durable, reopened, recorded and others: `recorded::peano` is one test.\n\
-                  --accept takes what the interpreter prints, and runs all modes against it."
+                  --accept takes what the interpreter prints, and runs all modes against it. It also writes the rows\n\
+                  of docs/compat.md about native operations, as their specifications have them."
 )]
 pub(crate) struct Flags {
     /// The tests whose names hold this; with --accept the programs whose names begin with it
@@ -41,6 +42,7 @@ const CONTEXT_LINES: usize = 2;
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     let name = flags.name.as_deref().unwrap_or("");
     if flags.accept {
+        compat::write()?;
         accept(name)?;
     }
     Ok(if process::shown(&mut tests(name))? { Outcome::Good } else { Outcome::Bad })

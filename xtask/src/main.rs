@@ -15,6 +15,7 @@
 
 mod bench;
 mod clients;
+mod compat;
 mod conformance;
 mod corpus;
 mod differential;

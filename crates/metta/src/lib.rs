@@ -54,7 +54,7 @@ pub use load::{
 pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
 pub use machine::FrozenResults;
 pub use memory_world::{MemoryOutput, MemoryWorld};
-pub use operation::{Call, Native, Operation, OperationSpec, Outcome};
+pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec, Outcome};
 pub use program::history::{Event, Reason, SourceId};
 pub use program::modules::{ModuleError, ModuleId};
 pub use program::{ChangeExtent, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces};

@@ -123,6 +123,46 @@ const LONG: usize = 1 << 12;
 /// The Rust side of a native function.
 pub type Native = fn(&mut Call<'_>) -> Outcome;
 
+/// What is documented about a native function: its `@doc` fact in parts.
+#[derive(Clone, Copy, Debug)]
+pub struct OperationDocumentation {
+    /// What it does.
+    pub description: &'static str,
+    /// What each parameter is.
+    pub parameters: &'static [&'static str],
+    /// What it gives.
+    pub result: &'static str,
+}
+
+/// How a native function compares with that of Hyperon, with what `docs/compat.md` notes about it.
+#[derive(Clone, Copy, Debug)]
+pub enum Compatibility {
+    /// Every answer is the same.
+    Works(&'static str),
+    /// Some answers differ.
+    Differs(&'static str),
+    /// It is missing and says so.
+    NotYet(&'static str),
+    /// Hyperon has no such function.
+    MetroonOnly(&'static str),
+}
+
+impl Compatibility {
+    /// Only the texts of errors differ.
+    pub const ERROR_TEXT: Self = Self::Works("the text of the error for wrong arguments");
+
+    /// The row of `docs/compat.md` about a name.
+    pub fn row(self, name: &str) -> String {
+        let (says, note) = match self {
+            Self::Works(note) => ("works", note),
+            Self::Differs(note) => ("differs", note),
+            Self::NotYet(note) => ("not yet", note),
+            Self::MetroonOnly(note) => ("Metroon only", note),
+        };
+        format!("| `{name}` | {says} | {note} |")
+    }
+}
+
 /// Everything that is known of a native function, in one place.
 pub struct OperationSpec {
     /// Its name.
@@ -135,6 +175,10 @@ pub struct OperationSpec {
     pub lowering: Lowering,
     /// Whether it means another thing in each module.
     pub has_home: bool,
+    /// What `help!` and `get-doc` show of it.
+    pub documentation: Option<OperationDocumentation>,
+    /// How it compares with Hyperon's.
+    pub compatibility: Compatibility,
     /// What carries it out.
     pub native: Native,
 }
@@ -148,13 +192,24 @@ impl OperationSpec {
             effects: Effects::ANY,
             lowering: Lowering::Call,
             has_home: false,
+            documentation: None,
+            compatibility: Compatibility::Works(""),
             native,
         }
     }
 
     /// A function without a type: its arguments are evaluated like the children of a tuple.
     pub const fn untyped(name: &'static str, native: Native) -> Self {
-        Self { name, signature: None, effects: Effects::ANY, lowering: Lowering::Call, has_home: false, native }
+        Self {
+            name,
+            signature: None,
+            effects: Effects::ANY,
+            lowering: Lowering::Call,
+            has_home: false,
+            documentation: None,
+            compatibility: Compatibility::Works(""),
+            native,
+        }
     }
 
     /// The same function, which has no effects but these.
@@ -170,6 +225,21 @@ impl OperationSpec {
     /// The same function, meaning another thing in each module.
     pub const fn at_home(self) -> Self {
         Self { has_home: true, ..self }
+    }
+
+    /// The same function, which differs from Hyperon's.
+    pub const fn compared(self, compatibility: Compatibility) -> Self {
+        Self { compatibility, ..self }
+    }
+
+    /// The same function with its documentation.
+    pub const fn documented(
+        self,
+        description: &'static str,
+        parameters: &'static [&'static str],
+        result: &'static str,
+    ) -> Self {
+        Self { documentation: Some(OperationDocumentation { description, parameters, result }), ..self }
     }
 }
 

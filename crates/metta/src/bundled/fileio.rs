@@ -2,7 +2,7 @@
 
 use super::{Bundle, refused};
 use crate::effects::Effects;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::world::{FileId, OpenMode, READ_BYTES_MAX};
 use space::{Atom, Grounded, HostValue, Number};
 use std::any::Any;
@@ -17,16 +17,66 @@ pub const FILES_OPEN_MAX: usize = 256;
 pub(super) const MODULE: Bundle = Bundle {
     name: "fileio",
     operations: &[
-        Spec::typed("file-open!", "(-> String String FileHandle)", open).with(Effects::ASKS.and(Effects::TELLS)),
-        Spec::typed("file-read-to-string!", "(-> FileHandle String)", read_to_end).with(Effects::ASKS),
-        Spec::typed("file-write!", "(-> FileHandle String (->))", write).with(Effects::TELLS),
-        Spec::typed("file-seek!", "(-> FileHandle Number (->))", seek).with(Effects::ASKS),
-        Spec::typed("file-read-exact!", "(-> FileHandle Number String)", read_exact).with(Effects::ASKS),
-        Spec::typed("file-get-size!", "(-> FileHandle Number)", size).with(Effects::ASKS),
-        Spec::typed("file-close!", "(-> FileHandle (->))", close).with(Effects::ASKS),
+        Spec::typed("file-open!", "(-> String String FileHandle)", open)
+            .with(Effects::ASKS.and(Effects::TELLS))
+            .documented(
+                "Opens a file. The options are letters: r reads, w writes, c creates, a appends, t truncates.",
+                &[
+                    "The path, a text; a relative one starts at the working directory",
+                    "The options, a text such as \"rwc\"; c needs w or a, t needs w, and a and t exclude each other",
+                ],
+                "A handle on the file; an error if there is no such file, or the options are not allowed",
+            )
+        .compared(Compatibility::Differs(
+            "the error goes on to say why; a directory cannot be opened; 256 files may be open. A handle prints as \
+             `FileHandle-1`",
+        )),
+        Spec::typed("file-read-to-string!", "(-> FileHandle String)", read_to_end).with(Effects::ASKS).documented(
+            "Reads a file from where it stands to its end.",
+            &["A handle on a file opened with r"],
+            "What was read, a text; an error if that is not UTF-8",
+        )
+        .compared(Compatibility::Differs("at most 2^28 bytes")),
+        Spec::typed("file-write!", "(-> FileHandle String (->))", write).with(Effects::TELLS).documented(
+            "Writes a text where the file stands, or at its end if it was opened with a.",
+            &["A handle on a file opened with w or a", "The text"],
+            "The unit, ()",
+        )
+        .compared(Compatibility::Differs(
+            "a file that cannot be written is an error, in Hyperon the process ends; the whole text is written; in \
+             Hyperon perhaps a part",
+        )),
+        Spec::typed("file-seek!", "(-> FileHandle Number (->))", seek).with(Effects::ASKS).documented(
+            "Goes to a position in a file. It may lie beyond the end: what is written there leaves zeros before it.",
+            &["A handle on a file", "The position, in bytes from the beginning"],
+            "The unit, ()",
+        )
+        .compared(Compatibility::Differs("a negative position is an error, in Hyperon nothing happens")),
+        Spec::typed("file-read-exact!", "(-> FileHandle Number String)", read_exact).with(Effects::ASKS).documented(
+            "Reads bytes of a file from where it stands; fewer than asked for only if it ends before.",
+            &["A handle on a file opened with r", "How many bytes"],
+            "What was read, a text; an error if that is not UTF-8, as when a character is cut in two",
+        )
+        .compared(Compatibility::Differs(
+            "a file that ends earlier gives a shorter text, in Hyperon one padded with NUL; a negative number is an \
+             error, in Hyperon the process ends; at most 2^28 bytes",
+        )),
+        Spec::typed("file-get-size!", "(-> FileHandle Number)", size).with(Effects::ASKS).documented(
+            "Tells how long a file is.",
+            &["A handle on a file"],
+            "Its length in bytes",
+        ),
+        Spec::typed("file-close!", "(-> FileHandle (->))", close).with(Effects::ASKS).documented(
+            "Closes a file. One whose handle nobody holds any more is closed by itself, sooner or later.",
+            &["A handle on a file"],
+            "The unit, (); an error if it is closed already",
+        )
+        .compared(Compatibility::MetroonOnly(
+            "closes a file at once; a file whose handle is gone is closed when 256 are open",
+        )),
     ],
     values: &[],
-    documentation: include_str!("fileio.metta"),
+    documentation: "",
     yields: false,
 };
 

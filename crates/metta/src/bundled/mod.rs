@@ -30,7 +30,7 @@ pub(crate) struct Bundle {
     pub(crate) operations: &'static [OperationSpec],
     /// The words that stand for values.
     pub(crate) values: &'static [Value],
-    /// A `@doc` fact for each name.
+    /// A `@doc` fact for each value.
     pub(crate) documentation: &'static str,
     /// Whether a file of the same name is preferred.
     pub(crate) yields: bool,

@@ -2,7 +2,7 @@
 
 use super::{Bundle, refused};
 use crate::effects::Effects;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::random::Generator;
 use crate::world::{World, WorldError};
 use space::{Atom, Grounded, HostValue, Number};
@@ -19,13 +19,69 @@ pub(super) const MODULE: Bundle = Bundle {
     name: "random",
     operations: &[
         Spec::typed("random-int", "(-> RandomGenerator Number Number Number)", random_int)
-            .with(Effects::CHANGES.and(Effects::ASKS)),
+            .with(Effects::CHANGES.and(Effects::ASKS))
+            .documented(
+                "Draws an integer; each in the range is as likely as the others.",
+                &[
+                    "The random generator",
+                    "The smallest integer that may be drawn",
+                    "The end of the range, one more than the largest",
+                ],
+                "The integer; the error RangeIsEmpty if the start is not below the end",
+            )
+            .compared(Compatibility::Differs(
+                "a float bound is cut off as in Hyperon; a bound that does not fit 64 bits is an error",
+            )),
         Spec::typed("random-float", "(-> RandomGenerator Number Number Number)", random_float)
-            .with(Effects::CHANGES.and(Effects::ASKS)),
-        Spec::typed("set-random-seed", "(-> RandomGenerator Number (->))", set_seed).with(Effects::CHANGES),
-        Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator).with(Effects::MAKES),
-        Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset).with(Effects::CHANGES),
-        Spec::typed("flip", "(-> Bool)", flip).with(Effects::ASKS),
+            .with(Effects::CHANGES.and(Effects::ASKS))
+            .documented(
+                "Draws a float, uniformly distributed over the range.",
+                &[
+                    "The random generator",
+                    "The start of the range, which may be drawn",
+                    "The end of the range, which is never drawn",
+                ],
+                "The float; the error RangeIsEmpty if the start is not below the end",
+            )
+            .compared(Compatibility::Differs(
+                "`RangeIsInfinite` for a range with an infinite end, where Hyperon ends the process",
+            )),
+        Spec::typed("set-random-seed", "(-> RandomGenerator Number (->))", set_seed)
+            .with(Effects::CHANGES)
+            .documented(
+                "Gives a random generator a seed: from now on its numbers are those of (new-random-generator seed).",
+                &["The random generator", "The seed, an integer of 64 bits"],
+                "The unit, ()",
+            )
+            .compared(Compatibility::Differs(
+                "`&rng` keeps its seed; in Hyperon each `&rng` in a source is another generator, so that a seed is \
+             forgotten at once. The numbers that follow from a seed are not Hyperon's; they never change",
+            )),
+        Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator)
+            .with(Effects::MAKES)
+            .documented(
+                "Makes a random generator. The same seed gives the same numbers, in every run and on every machine.",
+                &["The seed, an integer of 64 bits"],
+                "The random generator",
+            )
+            .compared(Compatibility::Differs(
+                "the numbers that follow from a seed are not Hyperon's; they are the same in every run, on every \
+             machine and in every version",
+            )),
+        Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset)
+            .with(Effects::CHANGES)
+            .documented(
+                "Lets a random generator forget its seed: from now on its numbers come from outside.",
+                &["The random generator"],
+                "The unit, ()",
+            )
+            .compared(Compatibility::ERROR_TEXT),
+        Spec::typed("flip", "(-> Bool)", flip)
+            .with(Effects::ASKS)
+            .documented("Flips a coin, with &rng.", &[], "True or False, each as likely as the other")
+            .compared(Compatibility::Differs(
+                "flips with `&rng`, so that a seed holds for it too; Hyperon uses a hidden generator",
+            )),
     ],
     values: &[("&rng", || generator_atom(DEFAULT))],
     documentation: include_str!("random.metta"),

@@ -2,7 +2,7 @@
 
 use super::{Bundle, refused};
 use crate::effects::Effects;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded};
 
 const NANOSECONDS_A_SECOND: f64 = 1e9;
@@ -10,11 +10,23 @@ const NANOSECONDS_A_SECOND: f64 = 1e9;
 pub(super) const MODULE: Bundle = Bundle {
     name: "system",
     operations: &[
-        Spec::typed("current-time", "(-> Number)", current_time).with(Effects::ASKS),
-        Spec::typed("environment-variable", "(-> String String)", environment_variable).with(Effects::ASKS),
+        Spec::typed("current-time", "(-> Number)", current_time)
+            .with(Effects::ASKS)
+            .documented("Reads the clock.", &[], "The seconds since the beginning of 1970 in UTC, a float")
+            .compared(Compatibility::MetroonOnly("the seconds since 1970, a float")),
+        Spec::typed("environment-variable", "(-> String String)", environment_variable)
+            .with(Effects::ASKS)
+            .documented(
+                "Reads an environment variable.",
+                &["Its name, a text"],
+                "Its value, a text; the error VariableIsNotSet if there is none",
+            )
+            .compared(Compatibility::MetroonOnly(
+                "the value of a variable, a text; the error `VariableIsNotSet` if there is none",
+            )),
     ],
     values: &[],
-    documentation: include_str!("system.metta"),
+    documentation: "",
     yields: true,
 };
 

@@ -6,7 +6,8 @@
 //!    noted when it was made.
 //! 3. If more has been noted when it is taken up, and its rules compare values, the next rule is matched as the specification
 //!    has it, the states holding what they held then.
-//! 4. Of what was noted since a choice only the first content of each state matters: the rest is forgotten when there is
+//! 4. If an evaluation is a part of another one, it also notes what states held before it for that one.
+//! 5. Of what was noted since a choice only the first content of each state matters: the rest is forgotten when there is
 //!    twice as much as the last time.
 
 use super::choices::{ChoiceKind, NONE, Trying};
@@ -84,6 +85,7 @@ impl Running<'_> {
     /// Takes over what native functions have changed.
     pub(super) fn take_changed_states(&mut self) {
         for (state, content) in self.evaluator.changed_states.borrow_mut().noted.drain(..) {
+            self.outer.note_content(&state, &content);
             if !self.m.choices.stack.is_empty() {
                 self.m.choices.changed_states.noted.push((state, content));
             }

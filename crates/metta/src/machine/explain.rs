@@ -66,6 +66,7 @@ impl MachineEvaluator {
         let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();
         running.m.code.names = None;
         self.machine.replace(Some(Box::new(running.m)));
+        self.changed_states.replace(running.outer.into_states());
         texts
     }
 }
@@ -590,48 +591,29 @@ impl<'a> Listing<'a> {
         })
     }
 
+    /// An instruction that makes a value of two others.
+    fn made_of_two(&self, lowering: Lowering, left: &str, right: &str, return_point: u32) -> String {
+        format!("{} {left} {} {right}{}", word(lowering), name_of(lowering), self.return_point(return_point))
+    }
+
     fn computing(&self, instruction: Instruction) -> String {
         let slot = |slot| self.slot(slot);
         match instruction {
             Instruction::Arithmetic { operation, left, right, return_point } => {
-                format!(
-                    "compute {} {} {}{}",
-                    slot(left),
-                    name_of(Lowering::Arithmetic(operation)),
-                    slot(right),
-                    self.return_point(return_point)
-                )
+                self.made_of_two(Lowering::Arithmetic(operation), &slot(left), &slot(right), return_point)
             }
             Instruction::ArithmeticWith { operation, left, right, return_point } => {
-                format!(
-                    "compute {} {} {}{}",
-                    slot(left),
-                    name_of(Lowering::Arithmetic(operation)),
-                    self.leaf(right),
-                    self.return_point(return_point)
-                )
+                self.made_of_two(Lowering::Arithmetic(operation), &slot(left), &self.leaf(right), return_point)
             }
             Instruction::Compare { comparison, left, right, return_point } => {
-                format!(
-                    "compute {} {} {}{}",
-                    slot(left),
-                    name_of(Lowering::Comparison(comparison)),
-                    slot(right),
-                    self.return_point(return_point)
-                )
+                self.made_of_two(Lowering::Comparison(comparison), &slot(left), &slot(right), return_point)
             }
             Instruction::Logic { operation: Logic::Not, left, return_point, .. } => {
-                let name = name_of(Lowering::Logic(Logic::Not));
-                format!("compute {name} {}{}", slot(left), self.return_point(return_point))
+                let lowering = Lowering::Logic(Logic::Not);
+                format!("{} {} {}{}", word(lowering), name_of(lowering), slot(left), self.return_point(return_point))
             }
             Instruction::Logic { operation, left, right, return_point } => {
-                format!(
-                    "compute {} {} {}{}",
-                    slot(left),
-                    name_of(Lowering::Logic(operation)),
-                    slot(right),
-                    self.return_point(return_point)
-                )
+                self.made_of_two(Lowering::Logic(operation), &slot(left), &slot(right), return_point)
             }
             Instruction::CompareJump { comparison, left, right, then, or } => {
                 let (then, or) = (self.place(then), self.or(or));

@@ -84,7 +84,7 @@ use frames::Frames;
 pub use frozen::FrozenResults;
 use halt::{Halt, Reason};
 use interpreted::Interpreted;
-use noted_states::ChangedStates;
+use noted_states::{ChangedStates, Outer};
 use region::{FreezeError, Full, Ref};
 use space::{Atom, SharedSpace, SharedState};
 use std::cell::{Cell, RefCell};
@@ -183,6 +183,8 @@ impl Evaluate<Session> for MachineEvaluator {
 /// A machine at work for a session.
 pub(crate) struct Running<'r> {
     m: Machine,
+    /// What it notes for the evaluation that it is a part of.
+    outer: Outer,
     evaluator: &'r MachineEvaluator,
     session: &'r mut Session,
     space: SharedSpace,
@@ -270,8 +272,8 @@ impl<'r> Running<'r> {
             }
         };
         let watch = Watch::begin(&session.limits);
-        evaluator.changed_states.borrow_mut().want(true);
-        Ok(Running { m, evaluator, session, space: space.clone(), watch, results: Vec::new() })
+        let outer = Outer::new(evaluator.changed_states.replace(ChangedStates::wanted()));
+        Ok(Running { m, outer, evaluator, session, space: space.clone(), watch, results: Vec::new() })
     }
 
     /// Makes the machine ready for an evaluation, as limits and rules are now.
@@ -329,6 +331,7 @@ impl<'r> Running<'r> {
     }
 
     fn finish(mut self, halt: Halt) -> Answer {
+        self.take_changed_states();
         let (mut limit, mut stop) = (None, None);
         match *halt.0 {
             Reason::Complete => {}
@@ -354,7 +357,7 @@ impl<'r> Running<'r> {
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.counters.depth_max };
         self.m.count(&mut self.session.statistics);
         self.evaluator.machine.replace(Some(Box::new(self.m)));
-        self.evaluator.changed_states.borrow_mut().want(false);
+        self.evaluator.changed_states.replace(self.outer.into_states());
         answer
     }
 }

@@ -1,5 +1,6 @@
 //! What states held before they were changed: see `changed_states.rs`.
 
+use rustc_hash::FxHashSet;
 use space::{Atom, SharedState};
 
 /// So many contents are noted before any is forgotten.
@@ -21,10 +22,9 @@ impl ChangedStates {
         self.noted.len()
     }
 
-    /// Whether a machine begins or ends to work.
-    pub(super) fn want(&mut self, is_wanted: bool) {
-        self.is_wanted = is_wanted;
-        self.noted.clear();
+    /// None yet, for a machine that begins to work.
+    pub(super) fn wanted() -> Self {
+        Self { is_wanted: true, ..Self::default() }
     }
 
     /// Notes what a state holds that a native function is to change, if a machine takes that over.
@@ -52,6 +52,40 @@ impl ChangedStates {
         match newest_first {
             true => self.noted[from..].iter_mut().rev().for_each(&mut exchange),
             false => self.noted[from..].iter_mut().for_each(&mut exchange),
+        }
+    }
+}
+
+/// What an evaluation keeps for the one that it is a part of, as the source of a module is a part of the form that imports it.
+pub(super) struct Outer {
+    /// What was noted for the outer evaluation; nothing is wanted if there is none.
+    states: ChangedStates,
+    /// The states that changed since, by serial number: to the outer evaluation all of this is one step, so that only the first
+    /// content of each matters.
+    seen: FxHashSet<u64>,
+}
+
+impl Outer {
+    pub(super) fn new(states: ChangedStates) -> Self {
+        Self { states, seen: FxHashSet::default() }
+    }
+
+    /// What was noted for the outer evaluation, now that this one is over.
+    pub(super) fn into_states(self) -> ChangedStates {
+        self.states
+    }
+
+    /// Notes what a state holds that is to be changed.
+    pub(super) fn note(&mut self, state: &SharedState) {
+        if self.states.is_wanted && self.seen.insert(state.serial()) {
+            self.states.note(state);
+        }
+    }
+
+    /// Notes what a state held before it was changed.
+    pub(super) fn note_content(&mut self, state: &SharedState, content: &Atom) {
+        if self.states.is_wanted && self.seen.insert(state.serial()) {
+            self.states.noted.push((state.clone(), content.clone()));
         }
     }
 }

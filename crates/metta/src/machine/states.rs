@@ -45,6 +45,7 @@ impl Running<'_> {
             (Some(found), Some(content)) if !found.is_frozen() => {
                 let found = found.clone();
                 self.m.note_state(&found);
+                self.outer.note(&found);
                 found.set(content);
             }
             _ => return self.native_on(Lowering::ChangeState, &[state, value], return_point),

@@ -4,9 +4,7 @@ use super::modules::{ModuleError, ModuleId, TOP_PATH};
 use super::{Program, Undo};
 use crate::bundled::{BUNDLES, Bundle, LACKING};
 use crate::program::history::Event;
-use crate::reader::read_atom;
 use crate::stdlib;
-use crate::syntax;
 use crate::tokenizer::Tokenizer;
 use space::Atom;
 
@@ -49,10 +47,7 @@ impl Program {
     }
 
     fn document(&self, module: ModuleId, bundle: &Bundle, words: &Tokenizer) {
-        let parsed = syntax::parse(bundle.documentation);
-        assert!(parsed.first_error().is_none(), "{}: {:?}", bundle.name, parsed.first_error());
-        for form in parsed.tree.forms() {
-            let fact = read_atom(&parsed.tree, form.node, words);
+        for fact in stdlib::documentation_facts(bundle.documentation, bundle.operations.iter(), words) {
             let is_missing = fact.children().is_some_and(|parts| self.lacks(&parts[1].to_string()));
             if !is_missing {
                 self.module(module).space.add(&fact);

@@ -162,7 +162,8 @@ impl Program {
             words.register_name(word, Atom::symbol(word));
         }
         self.add_library_source(stdlib::PRELUDE, &rules, missing);
-        self.add_library_source(stdlib::DOCUMENTATION, &words, missing);
+        let facts = stdlib::documentation_facts(stdlib::DOCUMENTATION, stdlib::operations(), &words);
+        facts.iter().for_each(|fact| self.add_to_library(fact, missing));
     }
 
     /// Adds what a part of the library states to the library's space.
@@ -170,10 +171,13 @@ impl Program {
         let parsed = syntax::parse(text);
         assert!(parsed.first_error().is_none(), "the library parses: {:?}", parsed.first_error());
         for form in parsed.tree.forms() {
-            let atom = read_atom(&parsed.tree, form.node, tokenizer);
-            if !stdlib::defines_one_of(&atom, missing) {
-                self.module(ModuleId::LIBRARY).space.add(&atom);
-            }
+            self.add_to_library(&read_atom(&parsed.tree, form.node, tokenizer), missing);
+        }
+    }
+
+    fn add_to_library(&mut self, atom: &Atom, missing: &[&str]) {
+        if !stdlib::defines_one_of(atom, missing) {
+            self.module(ModuleId::LIBRARY).space.add(atom);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::effects::Effects;
 use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{ArithmeticError, Atom, Grounded, Number};
 use std::cmp::Ordering;
 
@@ -10,48 +10,144 @@ const NUMBERS_TO_NUMBER: &str = "(-> Number Number Number)";
 const NUMBERS_TO_BOOL: &str = "(-> Number Number Bool)";
 const BOOLS_TO_BOOL: &str = "(-> Bool Bool Bool)";
 
+const INTEGERS_GROW: Compatibility =
+    Compatibility::Differs("integers grow: nothing wraps around. See [numbers](#numbers)");
+const COMPARED_EXACTLY: Compatibility =
+    Compatibility::Differs("an integer and a float are compared exactly, also above 2^53");
+
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("+", NUMBERS_TO_NUMBER, |call| numbers(call, Number::add))
         .with(Effects::NONE)
-        .lowered(Lowering::Arithmetic(Arithmetic::Add)),
+        .lowered(Lowering::Arithmetic(Arithmetic::Add))
+        .documented(
+            "The sum of two numbers: an integer of any size if both are integers, else a float.",
+            &["Evaluated: a number", "Evaluated: a number"],
+            "The sum",
+        )
+        .compared(INTEGERS_GROW),
     Spec::typed("-", NUMBERS_TO_NUMBER, |call| numbers(call, Number::subtract))
         .with(Effects::NONE)
-        .lowered(Lowering::Arithmetic(Arithmetic::Subtract)),
+        .lowered(Lowering::Arithmetic(Arithmetic::Subtract))
+        .documented(
+            "The difference of two numbers: an integer of any size if both are integers, else a float.",
+            &["Evaluated: a number", "Evaluated: the number to take away"],
+            "The difference",
+        )
+        .compared(INTEGERS_GROW),
     Spec::typed("*", NUMBERS_TO_NUMBER, |call| numbers(call, Number::multiply))
         .with(Effects::NONE)
-        .lowered(Lowering::Arithmetic(Arithmetic::Multiply)),
-    Spec::typed("/", NUMBERS_TO_NUMBER, divide).with(Effects::NONE).lowered(Lowering::Arithmetic(Arithmetic::Divide)),
+        .lowered(Lowering::Arithmetic(Arithmetic::Multiply))
+        .documented(
+            "The product of two numbers: an integer of any size if both are integers, else a float.",
+            &["Evaluated: a number", "Evaluated: a number"],
+            "The product",
+        )
+        .compared(INTEGERS_GROW),
+    Spec::typed("/", NUMBERS_TO_NUMBER, divide)
+        .with(Effects::NONE)
+        .lowered(Lowering::Arithmetic(Arithmetic::Divide))
+        .documented(
+            "The quotient of two numbers: of integers the whole part, cut towards zero, else a float.",
+            &["Evaluated: the number to divide", "Evaluated: the number to divide by"],
+            "The quotient; the error DivisionByZero for integers and 0, while a float divided by 0 is inf, -inf or NaN",
+        )
+        .compared(Compatibility::Differs(
+            "integers grow: nothing wraps around. See [numbers](#numbers). The smallest 64-bit integer divided by \
+             -1 ends the process in Hyperon",
+        )),
     Spec::typed("%", NUMBERS_TO_NUMBER, |call| numbers(call, Number::remainder))
         .with(Effects::NONE)
-        .lowered(Lowering::Arithmetic(Arithmetic::Remainder)),
+        .lowered(Lowering::Arithmetic(Arithmetic::Remainder))
+        .documented(
+            "The remainder of a division cut towards zero; it has the sign of the first argument.",
+            &["Evaluated: the number to divide", "Evaluated: the number to divide by"],
+            "The remainder; the error DivisionByZero for integers and 0, NaN for floats and 0",
+        )
+        .compared(Compatibility::Differs("`(% 5 0)` is the error `DivisionByZero`; it ends the process in Hyperon")),
     Spec::typed("<", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_lt))
         .with(Effects::NONE)
-        .lowered(Lowering::Comparison(Comparison::Less)),
+        .lowered(Lowering::Comparison(Comparison::Less))
+        .documented(
+            "Whether a number is less than another. Integers and floats are compared exactly.",
+            &["Evaluated: a number", "Evaluated: the number to compare it with"],
+            "True or False; always False with NaN",
+        )
+        .compared(COMPARED_EXACTLY),
     Spec::typed(">", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_gt))
         .with(Effects::NONE)
-        .lowered(Lowering::Comparison(Comparison::Greater)),
+        .lowered(Lowering::Comparison(Comparison::Greater))
+        .documented(
+            "Whether a number is greater than another. Integers and floats are compared exactly.",
+            &["Evaluated: a number", "Evaluated: the number to compare it with"],
+            "True or False; always False with NaN",
+        )
+        .compared(COMPARED_EXACTLY),
     Spec::typed("<=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_le))
         .with(Effects::NONE)
-        .lowered(Lowering::Comparison(Comparison::LessOrEqual)),
+        .lowered(Lowering::Comparison(Comparison::LessOrEqual))
+        .documented(
+            "Whether a number is less than another or equal to it. Integers and floats are compared exactly.",
+            &["Evaluated: a number", "Evaluated: the number to compare it with"],
+            "True or False; always False with NaN",
+        )
+        .compared(COMPARED_EXACTLY),
     Spec::typed(">=", NUMBERS_TO_BOOL, |call| compare(call, Ordering::is_ge))
         .with(Effects::NONE)
-        .lowered(Lowering::Comparison(Comparison::GreaterOrEqual)),
-    Spec::typed("==", "(-> $t $t Bool)", equal).with(Effects::NONE).lowered(Lowering::Comparison(Comparison::Equal)),
+        .lowered(Lowering::Comparison(Comparison::GreaterOrEqual))
+        .documented(
+            "Whether a number is greater than another or equal to it. Integers and floats are compared exactly.",
+            &["Evaluated: a number", "Evaluated: the number to compare it with"],
+            "True or False; always False with NaN",
+        )
+        .compared(COMPARED_EXACTLY),
+    Spec::typed("==", "(-> $t $t Bool)", equal)
+        .with(Effects::NONE)
+        .lowered(Lowering::Comparison(Comparison::Equal))
+        .documented(
+            "Whether two atoms of one type are equal: numbers by value, all else by structure. Unlike types are an \
+             error.",
+            &["Evaluated: an atom", "Evaluated: the atom to compare it with"],
+            "True or False; NaN equals nothing",
+        )
+        .compared(Compatibility::Differs(
+            "an integer and a float are compared exactly, also above 2^53. A tuple with a NaN equals itself; in \
+             Hyperon it equals nothing",
+        )),
     Spec::typed("and", BOOLS_TO_BOOL, |call| bools(call, |a, b| a && b))
         .with(Effects::NONE)
-        .lowered(Lowering::Logic(Logic::And)),
+        .lowered(Lowering::Logic(Logic::And))
+        .documented(
+            "Whether both arguments are True. Both are evaluated, whatever the first one is.",
+            &["Evaluated: True or False", "Evaluated: True or False"],
+            "True or False; anything but truth values leaves the call as it is",
+        ),
     Spec::typed("or", BOOLS_TO_BOOL, |call| bools(call, |a, b| a || b))
         .with(Effects::NONE)
-        .lowered(Lowering::Logic(Logic::Or)),
+        .lowered(Lowering::Logic(Logic::Or))
+        .documented(
+            "Whether an argument is True. Both are evaluated, whatever the first one is.",
+            &["Evaluated: True or False", "Evaluated: True or False"],
+            "True or False; anything but truth values leaves the call as it is",
+        ),
     Spec::typed("xor", BOOLS_TO_BOOL, |call| bools(call, |a, b| a != b))
         .with(Effects::NONE)
-        .lowered(Lowering::Logic(Logic::Xor)),
+        .lowered(Lowering::Logic(Logic::Xor))
+        .documented(
+            "Whether exactly one argument is True.",
+            &["Evaluated: True or False", "Evaluated: True or False"],
+            "True or False; anything but truth values leaves the call as it is",
+        ),
     Spec::typed("not", "(-> Bool Bool)", |call| match bool_of(call.argument(0)) {
         Some(value) => Outcome::one(!value),
         None => Outcome::NotReducible,
     })
     .with(Effects::NONE)
-    .lowered(Lowering::Logic(Logic::Not)),
+    .lowered(Lowering::Logic(Logic::Not))
+    .documented(
+        "The other truth value.",
+        &["Evaluated: True or False"],
+        "False or True; anything but a truth value leaves the call as it is",
+    ),
 ];
 
 /// The number an atom is.

@@ -3,19 +3,53 @@
 use super::expressions::alpha_key;
 use crate::effects::Effects;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use rustc_hash::FxHashMap;
 use space::Atom;
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("_assert-results-are-equal", "(-> Atom Atom Atom (->))", |call| check(call, Atom::clone))
-        .with(Effects::NONE),
+        .with(Effects::NONE)
+        .documented(
+            "Compares two tuples of results for an assertion, in any order, each as often.",
+            &["Raw: the tuple of results", "Raw: the tuple of expected results", "Raw: the assertion, for the error"],
+            "(), or an error that lists what was expected, got, missed and in excess",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("_assert-results-are-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, Atom::clone))
-        .with(Effects::NONE),
+        .with(Effects::NONE)
+        .documented(
+            "Like _assert-results-are-equal, with a message.",
+            &[
+                "Raw: the tuple of results",
+                "Raw: the tuple of expected results",
+                "Raw: the assertion, for the error",
+                "Raw: the message",
+            ],
+            "(), or an error with the message",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("_assert-results-are-alpha-equal", "(-> Atom Atom Atom (->))", |call| check(call, alpha_key))
-        .with(Effects::NONE),
+        .with(Effects::NONE)
+        .documented(
+            "Like _assert-results-are-equal; the names of variables do not count.",
+            &["Raw: the tuple of results", "Raw: the tuple of expected results", "Raw: the assertion, for the error"],
+            "(), or an error that lists what was expected, got, missed and in excess",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("_assert-results-are-alpha-equal-msg", "(-> Atom Atom Atom Atom (->))", |call| check(call, alpha_key))
-        .with(Effects::NONE),
+        .with(Effects::NONE)
+        .documented(
+            "Like _assert-results-are-alpha-equal, with a message.",
+            &[
+                "Raw: the tuple of results",
+                "Raw: the tuple of expected results",
+                "Raw: the assertion, for the error",
+                "Raw: the message",
+            ],
+            "(), or an error with the message",
+        )
+        .compared(Compatibility::ERROR_TEXT),
 ];
 
 /// Compares the actual results with the expected ones; `key` is equal for results that count as equal.

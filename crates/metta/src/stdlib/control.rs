@@ -3,24 +3,93 @@
 use crate::effects::Effects;
 use crate::lowering::Lowering;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Solution, alpha_equivalent, make_fresh, variables};
 use std::sync::Arc;
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("superpose", "(-> Expression %Undefined%)", superpose).with(Effects::NONE).lowered(Lowering::Superpose),
+    Spec::typed("superpose", "(-> Expression %Undefined%)", superpose)
+        .with(Effects::NONE)
+        .lowered(Lowering::Superpose)
+        .documented(
+            "Turns a tuple into alternatives.",
+            &["Raw: the tuple"],
+            "Each child, evaluated, one after the other; nothing for ()",
+        ),
     Spec::typed("if-equal", "(-> Atom Atom Atom Atom %Undefined%)", if_equal)
         .with(Effects::NONE)
-        .lowered(Lowering::IfEqual),
-    Spec::typed("if-error", "(-> Atom Atom Atom %Undefined%)", if_error).with(Effects::NONE).lowered(Lowering::IfError),
-    Spec::typed("=alpha", "(-> Atom Atom Bool)", alpha_equal).with(Effects::NONE),
-    Spec::typed("sealed", "(-> Expression Atom Atom)", sealed).with(Effects::NONE),
-    Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all).with(Effects::NONE).lowered(Lowering::LetAll),
-    Spec::untyped("nop", |_| Outcome::unit()).with(Effects::NONE),
+        .lowered(Lowering::IfEqual)
+        .documented(
+            "Chooses by comparing two atoms as they stand; variables may differ in name. It compares, it does not \
+             unify.",
+            &[
+                "Raw: an atom",
+                "Raw: the atom to compare it with",
+                "Raw: evaluated if they are equal",
+                "Raw: evaluated if they differ",
+            ],
+            "The results of the chosen atom",
+        ),
+    Spec::typed("if-error", "(-> Atom Atom Atom %Undefined%)", if_error)
+        .with(Effects::NONE)
+        .lowered(Lowering::IfError)
+        .documented(
+            "Chooses by whether an atom is an (Error atom message).",
+            &[
+                "Raw: the atom. let passes errors on; (case call branches) sees them",
+                "Raw: evaluated if it is an error",
+                "Raw: evaluated if it is not",
+            ],
+            "The results of the chosen atom",
+        ),
+    Spec::typed("=alpha", "(-> Atom Atom Bool)", alpha_equal).with(Effects::NONE).documented(
+        "Whether two atoms are equal but for the names of their variables.",
+        &["Raw: an atom", "Raw: the atom to compare it with"],
+        "True or False",
+    ),
+    Spec::typed("sealed", "(-> Expression Atom Atom)", sealed).with(Effects::NONE).documented(
+        "Gives an atom variables of its own, so that they cannot be mistaken for those of the same names outside.",
+        &[
+            "Raw: an expression; the variables in it keep their names",
+            "Raw: the atom whose other variables are renamed",
+        ],
+        "The atom with fresh variables, not evaluated",
+    ),
+    Spec::typed("let*", "(-> Expression Atom %Undefined%)", let_all)
+        .with(Effects::NONE)
+        .lowered(Lowering::LetAll)
+        .documented(
+            "One let after another: later pairs and the body see what the earlier ones bind.",
+            &["Raw: a tuple of (pattern value) pairs; () is none", "Raw: the body"],
+            "The results of the body; an error if the first argument is no tuple of pairs",
+        )
+        .compared(Compatibility::Differs(
+            "a list of pairs that is not an expression is an error; Hyperon takes it for an empty list. The error \
+             for a bad pair shows the whole call, in Hyperon the rest of it",
+        )),
+    Spec::untyped("nop", |_| Outcome::unit()).with(Effects::NONE).documented(
+        "Does nothing, for calls that matter only by their effects.",
+        &["Any number of arguments, evaluated"],
+        "(), whatever the arguments are; an error among them is the result instead",
+    ),
     Spec::typed("_case-subjects", "(-> Expression Atom)", case_subjects)
         .with(Effects::NONE)
-        .lowered(Lowering::CaseSubjects),
-    Spec::typed("capture", "(-> Atom Atom)", capture).with(Effects::READS).lowered(Lowering::Capture).at_home(),
+        .lowered(Lowering::CaseSubjects)
+        .documented(
+            "What case tries its branches on: some results, or Empty when there are none.",
+            &["Raw: the results with their bindings, as collapse-bind gives them"],
+            "The same, or one result Empty",
+        )
+        .compared(Compatibility::MetroonOnly("called by `case`")),
+    Spec::typed("capture", "(-> Atom Atom)", capture)
+        .with(Effects::READS)
+        .lowered(Lowering::Capture)
+        .at_home()
+        .documented(
+            "Evaluates an atom in the space of the module in whose source the word capture was read.",
+            &["Raw: the atom"],
+            "Each result",
+        ),
 ];
 
 fn superpose(call: &mut Call<'_>) -> Outcome {

@@ -7,23 +7,92 @@ use super::text::{plain, print};
 use crate::documentation::{Documentation, list};
 use crate::effects::Effects;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any)).with(Effects::READS),
+    Spec::typed("get-doc", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any))
+        .with(Effects::READS)
+        .documented(
+            "The documentation of an atom together with its types, as a space holds them.",
+            &["The space", "Raw: the documented atom"],
+            "A (@doc-formal ...) for each fact and each type it fits; nothing without a fact",
+        )
+        .compared(Compatibility::Differs(
+            "the same form, our own texts. A name with two types and two facts gives each fact with the type that \
+             it fits; `PI`, `EXP` and `&self` are documented",
+        )),
     Spec::typed("get-doc-single-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Any))
-        .with(Effects::READS),
-    Spec::typed("get-doc-function", "(-> SpaceType Atom Type %Undefined%)", get_doc_function).with(Effects::READS),
+        .with(Effects::READS)
+        .documented(
+            "Does what get-doc does; kept for programs that call it by this name.",
+            &["The space", "Raw: the documented atom"],
+            "A (@doc-formal ...) for each fact and each type it fits; nothing without a fact",
+        )
+        .compared(Compatibility::Differs("as `get-doc`")),
+    Spec::typed("get-doc-function", "(-> SpaceType Atom Type %Undefined%)", get_doc_function)
+        .with(Effects::READS)
+        .documented(
+            "The documentation of a function, for a type that is given.",
+            &["The space", "Raw: the documented function", "The function type to show"],
+            "A (@doc-formal ...) for each fact; nothing without a fact",
+        )
+        .compared(Compatibility::Differs(
+            "a type with another number of parameters leaves the parts `%Undefined%`, in Hyperon it is an error",
+        )),
     Spec::typed("get-doc-atom", "(-> SpaceType Atom %Undefined%)", |call| formal(call, Wanted::Atom))
-        .with(Effects::READS),
+        .with(Effects::READS)
+        .documented(
+            "The documentation of an atom that is taken for no function, whatever its type.",
+            &["The space", "Raw: the documented atom"],
+            "A (@doc-formal ...) for each fact; nothing without a fact",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("get-doc-params", "(-> Expression Atom Expression (Expression Atom))", get_doc_params)
-        .with(Effects::NONE),
-    Spec::typed("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type).with(Effects::NONE),
-    Spec::typed("help-internal!", "(-> Atom (->))", help_internal).with(Effects::READS.and(Effects::TELLS)),
-    Spec::typed("help-space!", "(-> SpaceType (->))", help_space).with(Effects::READS.and(Effects::TELLS)),
-    Spec::typed("help-param!", "(-> Atom (->))", help_parameter).with(Effects::TELLS),
+        .with(Effects::NONE)
+        .documented(
+            "Puts types to the parts of a function's documentation.",
+            &[
+                "Raw: the tuple of (@param text)",
+                "Raw: the (@return text)",
+                "Raw: a type for each parameter, and one for the result",
+            ],
+            "(parameters return), each part with its type; an error if the numbers differ",
+        )
+        .compared(Compatibility::ERROR_TEXT),
+    Spec::typed("undefined-doc-function-type", "(-> Expression Type)", undefined_function_type)
+        .with(Effects::NONE)
+        .documented(
+            "The types to show for a function that has none declared.",
+            &["Raw: the tuple of its parameters"],
+            "%Undefined% for each parameter and once more for the result",
+        )
+        .compared(Compatibility::ERROR_TEXT),
+    Spec::typed("help-internal!", "(-> Atom (->))", help_internal)
+        .with(Effects::READS.and(Effects::TELLS))
+        .documented(
+            "Like help!, and silent if there is nothing to print.",
+            &["Raw: the atom, or the name of a module"],
+            "(); nothing if no documentation is found",
+        )
+        .compared(Compatibility::Differs("it has one type, so a wrong number of arguments gives one error")),
+    Spec::typed("help-space!", "(-> SpaceType (->))", help_space)
+        .with(Effects::READS.and(Effects::TELLS))
+        .documented(
+            "Prints the documented names of a space itself, without those that it imports.",
+            &["The space"],
+            "()",
+        )
+        .compared(Compatibility::Differs(
+            "prints what the space itself documents, without the library; for an argument that is not a space an \
+             error, where Hyperon prints nothing",
+        )),
+    Spec::typed("help-param!", "(-> Atom (->))", help_parameter).with(Effects::TELLS).documented(
+        "Prints the line about a parameter.",
+        &["Raw: the parameter, (@param (@type type) (@desc text))"],
+        "(); nothing for anything else",
+    ),
 ];
 
 enum Wanted {

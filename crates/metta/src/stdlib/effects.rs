@@ -1,11 +1,11 @@
 //! Operations do what their specifications say and nothing else: each is called with many arguments, and what the call touched
 //! is compared with its [`Effects`].
 
+use super::every_operation;
 use super::expressions::alpha_key;
-use super::operations;
 use crate::bundled::BUNDLES;
 use crate::effects::Effects;
-use crate::operation::{Operation, OperationSpec, Outcome};
+use crate::operation::{Operation, Outcome};
 use crate::runner::Runner;
 use crate::types::{function_parts, is_function};
 use crate::world::{FileId, OpenMode, World, WorldError};
@@ -240,14 +240,10 @@ fn calls(bench: &Bench, operation: &Operation) -> Vec<Vec<usize>> {
     found
 }
 
-fn library() -> impl Iterator<Item = &'static OperationSpec> {
-    operations().chain(BUNDLES.iter().flat_map(|bundle| bundle.operations))
-}
-
 #[test]
 fn operations_touch_what_their_specifications_say() {
     let runs_sources = Effects::ANY.without(Effects::DEFINES);
-    for spec in library().filter(|spec| !spec.effects.have(runs_sources)) {
+    for spec in every_operation().filter(|spec| !spec.effects.have(runs_sources)) {
         let mut benches = CONTENTS.map(Bench::new);
         let head = super::operation(spec.name, crate::ModuleId::TOP).expect("the library has it");
         let operation = Operation::of(&head).expect("it is an operation");

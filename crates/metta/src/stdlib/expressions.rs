@@ -4,34 +4,146 @@ use super::arithmetic::{bool_of, number_of};
 use crate::effects::Effects;
 use crate::lowering::Lowering;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, Number, Rewrite, Symbol, Variable, VariableSource, make_fresh, rewrite, substitute};
 
+const EQUAL_NUMBERS: Compatibility = Compatibility::Differs(
+    "equal numbers such as `2` and `2.0` are the same element, as for `==`; Hyperon distinguishes them here",
+);
+
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("size-atom", "(-> Expression Number)", size).with(Effects::NONE).lowered(Lowering::Size),
-    Spec::typed("index-atom", "(-> Expression Number Atom)", index).with(Effects::NONE).lowered(Lowering::Element),
+    Spec::typed("size-atom", "(-> Expression Number)", size)
+        .with(Effects::NONE)
+        .lowered(Lowering::Size)
+        .documented(
+            "How many children an expression has.",
+            &["Raw: an expression"],
+            "The number; an error for what is no expression",
+        )
+        .compared(Compatibility::ERROR_TEXT),
+    Spec::typed("index-atom", "(-> Expression Number Atom)", index)
+        .with(Effects::NONE)
+        .lowered(Lowering::Element)
+        .documented(
+            "The child of an expression at a position.",
+            &["Raw: an expression", "Evaluated: the position, from 0"],
+            "The child, not evaluated; an error if there is none",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("min-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_lt))
-        .with(Effects::READS),
+        .with(Effects::READS)
+        .documented(
+            "The smallest of some numbers.",
+            &["Evaluated: a tuple of numbers"],
+            "A float, unless (pragma! semantics strict) is set; an error for () and for what is no number",
+        )
+        .compared(Compatibility::Works(
+            "the text of the error for wrong arguments; with [strict semantics](#strict-semantics) integers stay \
+             integers",
+        )),
     Spec::typed("max-atom", "(-> %Undefined% Number)", |call| extreme(call, std::cmp::Ordering::is_gt))
-        .with(Effects::READS),
-    Spec::typed("unique-atom", "(-> Expression Atom)", unique).with(Effects::NONE),
-    Spec::typed("union-atom", "(-> Expression Expression Atom)", union).with(Effects::NONE),
+        .with(Effects::READS)
+        .documented(
+            "The largest of some numbers.",
+            &["Evaluated: a tuple of numbers"],
+            "A float, unless (pragma! semantics strict) is set; an error for () and for what is no number",
+        )
+        .compared(Compatibility::Works("as `min-atom`")),
+    Spec::typed("unique-atom", "(-> Expression Atom)", unique)
+        .with(Effects::NONE)
+        .documented(
+            "Drops children that occurred before; the names of variables do not count.",
+            &["Raw: a tuple"],
+            "The tuple of different children, not evaluated; an error for what is no tuple",
+        )
+        .compared(Compatibility::ERROR_TEXT),
+    Spec::typed("union-atom", "(-> Expression Expression Atom)", union)
+        .with(Effects::NONE)
+        .documented(
+            "Joins two tuples, duplicates included.",
+            &["Raw: a tuple", "Raw: another tuple"],
+            "One tuple, not evaluated; an error for what is no tuple",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("intersection-atom", "(-> Expression Expression Atom)", |call| against_counts(call, true))
-        .with(Effects::NONE),
+        .with(Effects::NONE)
+        .documented(
+            "The children that two tuples have in common, each as often as both have it.",
+            &["Raw: a tuple", "Raw: another tuple"],
+            "The tuple of common children in the order of the first, not evaluated; an error for what is no tuple",
+        )
+        .compared(EQUAL_NUMBERS),
     Spec::typed("subtraction-atom", "(-> Expression Expression Atom)", |call| against_counts(call, false))
         .with(Effects::NONE)
-        .lowered(Lowering::Difference),
-    Spec::typed("sort-strings", "(-> Expression Expression)", sort_strings).with(Effects::NONE),
+        .lowered(Lowering::Difference)
+        .documented(
+            "A tuple less the children of another; each removes one equal child.",
+            &["Raw: a tuple", "Raw: the tuple whose children are taken away"],
+            "The tuple of what is left, not evaluated; an error for what is no tuple",
+        )
+        .compared(EQUAL_NUMBERS),
+    Spec::typed("sort-strings", "(-> Expression Expression)", sort_strings).with(Effects::NONE).documented(
+        "Sorts strings by the numbers of their characters in Unicode: capitals before small letters.",
+        &["Raw: a tuple of strings"],
+        "The sorted tuple; an error if a child is no string",
+    ),
     Spec::typed("_collapse-add-next-atom-from-collapse-bind-result", "(-> Expression Expression Atom)", add_collapsed)
-        .with(Effects::NONE),
+        .with(Effects::NONE)
+        .documented(
+            "Adds a result that collapse-bind gathered to a tuple.",
+            &["Raw: the tuple", "Raw: a (result bindings)"],
+            "The longer tuple",
+        ),
     Spec::typed("_collapsed-atoms", "(-> Expression Atom)", collapsed_atoms)
         .with(Effects::NONE)
-        .lowered(Lowering::CollapsedAtoms),
+        .lowered(Lowering::CollapsedAtoms)
+        .documented(
+            "The results that collapse-bind gathered, without their bindings.",
+            &["Raw: a tuple of (result bindings)"],
+            "The tuple of results",
+        )
+        .compared(Compatibility::MetroonOnly("called by `collapse`")),
     Spec::typed("_minimal-foldl-atom", "(-> Expression Atom Variable Variable Atom SpaceType %Undefined%)", fold_step)
-        .with(Effects::NONE),
-    Spec::typed("_map-step", "(-> Expression Expression Variable Atom Atom)", map_step).with(Effects::NONE),
-    Spec::typed("_filter-step", "(-> Expression Expression Variable Atom Atom)", filter_step).with(Effects::NONE),
+        .with(Effects::NONE)
+        .documented(
+            "One step of foldl-atom.",
+            &[
+                "Raw: what is left of the list",
+                "Raw: the value so far",
+                "The variable that stands for the value",
+                "The variable that stands for the child",
+                "Raw: the template of a step",
+                "The space to evaluate in",
+            ],
+            "The instruction for the next step",
+        ),
+    Spec::typed("_map-step", "(-> Expression Expression Variable Atom Atom)", map_step)
+        .with(Effects::NONE)
+        .documented(
+            "One step of map-atom.",
+            &[
+                "Raw: what is left of the list",
+                "Raw: the results so far, nested, the last one outside",
+                "The variable that stands for a child",
+                "Raw: the template",
+            ],
+            "The instruction for the next step",
+        )
+        .compared(Compatibility::MetroonOnly("called by `map-atom`")),
+    Spec::typed("_filter-step", "(-> Expression Expression Variable Atom Atom)", filter_step)
+        .with(Effects::NONE)
+        .documented(
+            "One step of filter-atom.",
+            &[
+                "Raw: what is left of the list",
+                "Raw: what was kept so far, nested, the last one outside",
+                "The variable that stands for a child",
+                "Raw: the test",
+            ],
+            "The instruction for the next step",
+        )
+        .compared(Compatibility::MetroonOnly("called by `filter-atom`")),
 ];
 
 fn size(call: &mut Call<'_>) -> Outcome {

@@ -1,8 +1,8 @@
 //! The standard library: native functions, and the rules of the prelude written in MeTTa.
 //!
-//! Each module of this folder lists its functions as [`OperationSpec`]s: name, type, what carries it out. A function
-//! is a grounded atom, known to the tokenizer by its name. Functions that mean another thing in each module (`get-type`
-//! asks that module's space) are registered for each module; all others once.
+//! Each module of this folder lists its functions as [`OperationSpec`]s: name, type, effects, documentation, what carries
+//! it out. A function is a grounded atom, known to the tokenizer by its name. Functions that mean another thing in each
+//! module (`get-type` asks that module's space) are registered for each module; all others once.
 
 mod arithmetic;
 mod assertions;
@@ -11,6 +11,7 @@ mod documentation;
 #[cfg(test)]
 mod effects;
 mod expressions;
+mod facts;
 pub(crate) mod forms;
 mod math;
 mod modules;
@@ -20,6 +21,8 @@ mod spaces;
 mod tests;
 mod text;
 mod typing;
+
+pub(crate) use facts::documentation_facts;
 
 use crate::bundled::BUNDLES;
 use crate::lowering::Lowering;
@@ -34,7 +37,8 @@ use space::{Atom, SharedSpace};
 /// The part of the library that is written in MeTTa.
 pub const PRELUDE: &str = include_str!("prelude.metta");
 
-/// What is documented about the library: a `@doc` fact or two for each name.
+/// What is documented about the library: a `@doc` fact or two for each name that is not an operation, and the places of the facts
+/// about operations.
 pub const DOCUMENTATION: &str = include_str!("documentation.metta");
 
 /// The words that stand for values; the library, or the module that has one, documents them as symbols.
@@ -58,6 +62,11 @@ pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
     lists.into_iter().flatten()
 }
 
+/// Every native function, those of the modules that come with the program included.
+pub fn every_operation() -> impl Iterator<Item = &'static OperationSpec> {
+    operations().chain(BUNDLES.iter().flat_map(|bundle| bundle.operations))
+}
+
 /// Registers the functions that mean the same in every module, and the constants.
 pub(crate) fn register_shared(tokenizer: &mut Tokenizer) {
     for spec in operations().filter(|spec| !spec.has_home) {
@@ -77,8 +86,7 @@ pub(crate) fn register_at_home(tokenizer: &mut Tokenizer, home: ModuleId, space:
 
 /// The native function of a name, as it is known in a module.
 pub(crate) fn operation(name: &str, home: ModuleId) -> Option<Atom> {
-    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
-    operations().chain(bundled).find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
+    every_operation().find(|spec| spec.name == name).map(|spec| operation_atom(spec, home))
 }
 
 /// The native function that the machine makes this of.

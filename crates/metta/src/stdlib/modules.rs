@@ -5,21 +5,98 @@ use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::instructions;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::program::modules::{self, ModuleError, TOP_PATH};
 use space::{Atom, canonical};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("import!", "(-> Atom Atom (->))", import).with(Effects::ANY),
-    Spec::typed("include", "(-> Atom %Undefined%)", include).with(Effects::ANY),
-    Spec::typed("mod-space!", "(-> Atom SpaceType)", module_space).with(Effects::ANY.without(Effects::DEFINES)),
-    Spec::typed("module-space-no-deps", "(-> SpaceType SpaceType)", space_without_imports).with(Effects::READS),
-    Spec::typed("print-mods!", "(-> (->))", print_modules).with(Effects::READS.and(Effects::TELLS)),
-    Spec::typed("register-module!", "(-> Atom (->))", register).with(Effects::ANY),
+    Spec::typed("import!", "(-> Atom Atom (->))", import)
+        .with(Effects::ANY)
+        .documented(
+            "Loads the module of a file, once, and imports it. a:b is the file a/b.metta or a/b/module.metta.",
+            &[
+                "Raw: &self to have its facts and rules here; a symbol &name to make that word its space",
+                "Raw: the name of the module, words joined by a colon",
+            ],
+            "(); an error if there is no such file, or if it fails",
+        )
+        .compared(Compatibility::Differs(
+            "errors name the files looked for and the place of a parse error; a circular import is an error, in \
+             Hyperon it does not end; a name that ends in `.csv`, `.tsv`, `.tab`, `.nt`, `.jsonl` or `.ndjson` names \
+             that file of [data](loading.md). See [modules](#modules)",
+        )),
+    Spec::typed("include", "(-> Atom %Undefined%)", include)
+        .with(Effects::ANY)
+        .documented(
+            "Runs the forms of a file as if they stood here.",
+            &["Raw: the name of the file, words joined by a colon"],
+            "The results of its last ! form; an error if there is no such file",
+        )
+        .compared(Compatibility::ERROR_TEXT),
+    Spec::typed("mod-space!", "(-> Atom SpaceType)", module_space)
+        .with(Effects::ANY.without(Effects::DEFINES))
+        .documented(
+            "The space of a module, which is loaded first if need be.",
+            &["Raw: the name of the module, words joined by a colon"],
+            "The space; an error if there is no such module",
+        )
+        .compared(Compatibility::Differs(
+            "the space of the library is printed as `ModuleSpace(GroundingSpace-corelib)`, in Hyperon with \
+             `top:corelib`",
+        )),
+    Spec::typed("module-space-no-deps", "(-> SpaceType SpaceType)", space_without_imports)
+        .with(Effects::READS)
+        .documented(
+            "The space of a module without what it imports.",
+            &["The space"],
+            "A view of the space: its own atoms, and nothing else",
+        ),
+    Spec::typed("print-mods!", "(-> (->))", print_modules)
+        .with(Effects::READS.and(Effects::TELLS))
+        .documented("Prints the names of the loaded modules, in alphabetical order.", &[], "()")
+        .compared(Compatibility::Differs(
+            "one path a line in alphabetical order; Hyperon draws a tree in no fixed order, bundled modules included",
+        )),
+    Spec::typed("register-module!", "(-> Atom (->))", register)
+        .with(Effects::ANY)
+        .documented(
+            "Loads a file from any place as a module named like the file.",
+            &["Raw: the path of the file, or of a folder with a module.metta; quoted if need be"],
+            "(); an error if there is no such file, or if it fails",
+        )
+        .compared(Compatibility::Differs("a file that is registered already is not an error")),
     Spec::typed("git-module!", "(-> Atom (->))", |_| Outcome::failure("git-module! is not supported yet"))
-        .with(Effects::NONE),
-    Spec::untyped("pragma!", pragma).with(Effects::CHANGES_RULES.and(Effects::DEFINES).and(Effects::TELLS)),
-    Spec::typed("bind!", "(-> Symbol %Undefined% (->))", bind).with(Effects::DEFINES).at_home(),
+        .with(Effects::NONE)
+        .documented(
+            "Loads a module from a repository. Not supported yet.",
+            &["Raw: the address of the repository"],
+            "An error that says so",
+        )
+        .compared(Compatibility::NotYet("an error that says so")),
+    Spec::untyped("pragma!", pragma)
+        .with(Effects::CHANGES_RULES.and(Effects::DEFINES).and(Effects::TELLS))
+        .documented(
+            "Sets max-stack-depth n (0: no limit), type-check auto, interpreter bare-minimal or semantics strict.",
+            &["The setting, a symbol", "Evaluated: its value"],
+            "(); an error if the depth is no number",
+        )
+        .compared(Compatibility::Differs(
+            "`max-stack-depth` counts other frames, see [limits](#limits); `semantics strict` is new, and so are \
+             `table` and `untable`, see [tabling](tabling.md), which Hyperon accepts and ignores; a warning on the \
+             standard error for a setting that means nothing",
+        )),
+    Spec::typed("bind!", "(-> Symbol %Undefined% (->))", bind)
+        .with(Effects::DEFINES)
+        .at_home()
+        .documented(
+            "Makes a word stand for an atom, from the next form of this module on.",
+            &["Raw: the word; it may be a regular expression", "Evaluated: the atom"],
+            "()",
+        )
+        .compared(Compatibility::Differs(
+            "the word itself is always bound, also when it has a meaning as a regular expression, as `a+b` and \
+             `foo*` have",
+        )),
 ];
 
 /// What a call comes to when a module could not be had: an error, or the end of the run.

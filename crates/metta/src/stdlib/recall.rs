@@ -2,19 +2,59 @@
 
 use crate::effects::Effects;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Number, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("commit!", "(-> (->))", commit).with(Effects::CHANGES_RULES),
+    Spec::typed("commit!", "(-> (->))", commit)
+        .with(Effects::CHANGES_RULES)
+        .documented(
+            "Ends the transaction here, and begins another: what was done so far stays, even if the rest is cancelled.",
+            &[],
+            "(); an error inside (transaction ...)",
+        )
+        .compared(Compatibility::MetroonOnly("keeps what was done so far, see [transactions](#recall)")),
     Spec::typed("_open-transaction", "(-> Number)", |call| {
         Outcome::one(Number::from(call.environment.open_transaction()))
     })
-    .with(Effects::CHANGES),
-    Spec::typed("_close-transaction", "(-> Number Expression Expression)", close).with(Effects::CHANGES),
-    Spec::typed("epoch", "(-> SpaceType Number)", epoch).with(Effects::READS),
-    Spec::typed("as-of", "(-> SpaceType Number SpaceType)", as_of).with(Effects::READS.and(Effects::MAKES)),
-    Spec::typed("why", "(-> SpaceType Atom Atom)", why).with(Effects::READS),
+    .with(Effects::CHANGES)
+    .documented("Begins a transaction, for transaction.", &[], "How many are open then")
+    .compared(Compatibility::MetroonOnly("called by `transaction`")),
+    Spec::typed("_close-transaction", "(-> Number Expression Expression)", close)
+        .with(Effects::CHANGES)
+        .documented(
+            "Ends a transaction, for transaction: undoes what it did if one of its results is an error.",
+            &["Evaluated: what _open-transaction gave", "Evaluated: its results with their bindings"],
+            "The results with their bindings",
+        )
+        .compared(Compatibility::MetroonOnly("called by `transaction`")),
+    Spec::typed("epoch", "(-> SpaceType Number)", epoch)
+        .with(Effects::READS)
+        .documented(
+            "The number of the last commit. Each transaction that changes something is one, counted from 1.",
+            &["Evaluated: a space; all spaces of a knowledge base have the same commits"],
+            "A number, 0 before the first commit; an error without a knowledge base",
+        )
+        .compared(Compatibility::MetroonOnly("the number of the last commit of a knowledge base")),
+    Spec::typed("as-of", "(-> SpaceType Number SpaceType)", as_of)
+        .with(Effects::READS.and(Effects::MAKES))
+        .documented(
+            "A space as it was after a commit, its states and imports included. It can be matched and cannot be \
+             changed.",
+            &["Evaluated: the space", "Evaluated: the number of the commit; 0 for the beginning"],
+            "A space; an error if there was no such commit, no such space then, or no knowledge base",
+        )
+        .compared(Compatibility::MetroonOnly(
+            "a space as it was after a commit; without a knowledge base it is an error that says so",
+        )),
+    Spec::typed("why", "(-> SpaceType Atom Atom)", why)
+        .with(Effects::READS)
+        .documented(
+            "Where the atoms come from that a match in a space finds. What the library holds has no place to show.",
+            &["Evaluated: the space", "Raw: an atom or pattern"],
+            "(because atom (commit number) (at file line column)) for each copy of each committed atom",
+        )
+        .compared(Compatibility::MetroonOnly("which commit and which form of which file put an atom there")),
 ];
 
 fn commit(call: &mut Call<'_>) -> Outcome {

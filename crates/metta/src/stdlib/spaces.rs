@@ -4,49 +4,166 @@ use super::recall::refuse_frozen;
 use crate::effects::Effects;
 use crate::lowering::Lowering;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Multiplicity, Number, Rewrite, SharedSpace, Solution, Space, VariableSource, canonical, rewrite};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches).with(Effects::READS).lowered(Lowering::Query),
+    Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches)
+        .with(Effects::READS)
+        .lowered(Lowering::Query)
+        .documented(
+            "Queries a space, what it imports and the spaces stored in it.",
+            &[
+                "The space",
+                "Raw: the pattern, or (, pattern ...) for several at once; it is unified with atoms, not evaluated",
+                "Raw: the template, evaluated with what each match binds",
+            ],
+            "The results of the template for each match, in the order of addition; none without a match",
+        ),
     Spec::typed("add-atom", "(-> SpaceType Atom (->))", |call| add(call, "add-atom"))
         .with(Effects::CHANGES_RULES)
-        .lowered(Lowering::AddAtom),
+        .lowered(Lowering::AddAtom)
+        .documented(
+            "Adds an atom to a space as it is written. A space keeps equal atoms apart: two additions are two matches.",
+            &["The space", "Raw: the atom"],
+            "()",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("add-reduct", "(-> SpaceType %Undefined% (->))", |call| add(call, "add-reduct"))
-        .with(Effects::CHANGES_RULES),
+        .with(Effects::CHANGES_RULES)
+        .documented(
+            "Evaluates an atom and adds what comes of it to a space.",
+            &["The space", "Evaluated: the atom; each of its results is added"],
+            "() for each result",
+        )
+        .compared(Compatibility::ERROR_TEXT),
     Spec::typed("add-atoms", "(-> SpaceType Expression (->))", |call| add_all(call, "add-atoms"))
-        .with(Effects::CHANGES_RULES),
+        .with(Effects::CHANGES_RULES)
+        .documented("Adds each child of a tuple to a space as it is written.", &["The space", "Raw: the tuple"], "()")
+        .compared(Compatibility::Works("an error for wrong arguments names this call, in Hyperon one that it makes")),
     Spec::typed("add-reducts", "(-> SpaceType %Undefined% (->))", |call| add_all(call, "add-reducts"))
-        .with(Effects::CHANGES_RULES),
-    Spec::typed("remove-atom", "(-> SpaceType Atom (->))", remove).with(Effects::CHANGES_RULES),
-    Spec::typed("remove-atoms", "(-> SpaceType Expression (->))", remove_all).with(Effects::CHANGES_RULES),
-    Spec::typed("get-atoms", "(-> SpaceType Atom)", atoms).with(Effects::READS),
-    Spec::typed("new-space", "(-> SpaceType)", new_space).with(Effects::MAKES),
-    Spec::typed("fork-space", "(-> SpaceType SpaceType)", fork).with(Effects::READS.and(Effects::MAKES)),
+        .with(Effects::CHANGES_RULES)
+        .documented(
+            "Evaluates a tuple and adds each child of what comes of it to a space.",
+            &["The space", "Evaluated: the tuple"],
+            "() for each result",
+        )
+        .compared(Compatibility::Works("as `add-atoms`")),
+    Spec::typed("remove-atom", "(-> SpaceType Atom (->))", remove)
+        .with(Effects::CHANGES_RULES)
+        .documented(
+            "Removes one copy of an atom from a space, if there is one.",
+            &["The space", "Raw: the atom; the names of its variables do not count"],
+            "(), whether something was removed or not",
+        )
+        .compared(Compatibility::Differs(
+            "the names of variables do not count: `(remove-atom &s (v $a))` removes `(v $x)`",
+        )),
+    Spec::typed("remove-atoms", "(-> SpaceType Expression (->))", remove_all)
+        .with(Effects::CHANGES_RULES)
+        .documented(
+            "Removes one copy of each child of a tuple from a space, as far as there is one.",
+            &["The space", "Raw: the tuple; the names of variables do not count"],
+            "()",
+        )
+        .compared(Compatibility::MetroonOnly("removes one copy of each child of a tuple, as `add-atoms` adds them")),
+    Spec::typed("get-atoms", "(-> SpaceType Atom)", atoms).with(Effects::READS).documented(
+        "The atoms of a space itself, without those that it imports.",
+        &["The space"],
+        "Each atom, not evaluated, with fresh variables",
+    ),
+    Spec::typed("new-space", "(-> SpaceType)", new_space)
+        .with(Effects::MAKES)
+        .documented("Makes an empty space. Give it a name with bind!, or hold it with let.", &[], "The space")
+        .compared(Compatibility::Works("prints as `GroundingSpace-5`, not with an address")),
+    Spec::typed("fork-space", "(-> SpaceType SpaceType)", fork)
+        .with(Effects::READS.and(Effects::MAKES))
+        .documented(
+            "Makes a space that holds what a space holds now, its imports apart. From then on each changes alone.",
+            &["The space"],
+            "The new space",
+        )
+        .compared(Compatibility::MetroonOnly(
+            "a new space that holds what another one holds now, see [spaces from spaces](#spaces-from-spaces)",
+        )),
     Spec::typed("union-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
         combine(call, "union-spaces", Space::union)
     })
-    .with(Effects::READS.and(Effects::MAKES)),
+    .with(Effects::READS.and(Effects::MAKES))
+    .documented(
+        "Makes a space of the atoms of two spaces, those of the first one first. The copies of an atom add up.",
+        &["The first space; its imports do not count", "The second space, likewise"],
+        "The new space",
+    )
+    .compared(Compatibility::MetroonOnly("a new space of the atoms of two; copies add up")),
     Spec::typed("intersect-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
         combine(call, "intersect-spaces", Space::intersection)
     })
-    .with(Effects::READS.and(Effects::MAKES)),
+    .with(Effects::READS.and(Effects::MAKES))
+    .documented(
+        "Makes a space of the atoms that two spaces share, in the order of the first one. The fewer copies count.",
+        &["The first space; its imports do not count", "The second space, likewise"],
+        "The new space",
+    )
+    .compared(Compatibility::MetroonOnly("a new space of the atoms that two share; the fewer copies")),
     Spec::typed("subtract-spaces", "(-> SpaceType SpaceType SpaceType)", |call| {
         combine(call, "subtract-spaces", Space::subtraction)
     })
-    .with(Effects::READS.and(Effects::MAKES)),
+    .with(Effects::READS.and(Effects::MAKES))
+    .documented(
+        "Makes a space of the atoms of one space less those of another one. Each copy there takes away one here.",
+        &["The space; its imports do not count", "The space that says what is taken away, likewise"],
+        "The new space",
+    )
+    .compared(Compatibility::MetroonOnly(
+        "a new space of the atoms of one less those of another; copies are taken away",
+    )),
     Spec::typed("restrict-space", "(-> SpaceType SpaceType SpaceType)", |call| {
         combine(call, "restrict-space", Space::restriction)
     })
-    .with(Effects::READS.and(Effects::MAKES)),
-    Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix).with(Effects::READS),
-    Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state).with(Effects::READS.and(Effects::MAKES)),
-    Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state).with(Effects::MAKES),
-    Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state).with(Effects::READS).lowered(Lowering::GetState),
+    .with(Effects::READS.and(Effects::MAKES))
+    .documented(
+        "Makes a space of the atoms of one space that another one holds too, or whose beginning it holds: (edge \
+             a) keeps (edge a b), and () every expression. All copies are kept.",
+        &["The space; its imports do not count", "The space of the atoms and beginnings, likewise"],
+        "The new space",
+    )
+    .compared(Compatibility::MetroonOnly(
+        "a new space of the atoms of one that another one holds, or whose beginning it holds",
+    )),
+    Spec::typed("match-prefix", "(-> SpaceType Expression Atom)", match_prefix)
+        .with(Effects::READS)
+        .documented(
+            "Which children come next in the expressions of a space itself that begin as a tuple does; after () the \
+             heads.",
+            &["The space", "Raw: the tuple; its variables stand for stored variables at their places only"],
+            "(child count) for each different child, not evaluated; copies are counted",
+        )
+        .compared(Compatibility::MetroonOnly("`(child count)` for each child that comes next after a prefix")),
+    Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state).with(Effects::READS.and(Effects::MAKES)).documented(
+        "Makes a state: a place for a value that can be changed. The type of the first value is the type of all.",
+        &["Evaluated: the first value"],
+        "The state",
+    ),
+    Spec::typed("_new-state", "(-> $t Expression (StateMonad $t))", new_typed_state).with(Effects::MAKES).documented(
+        "Makes a state of a given type.",
+        &["Evaluated: the first value", "Raw: a tuple of types, of which the first counts"],
+        "The state; an error if there is no type",
+    ),
+    Spec::typed("get-state", "(-> (StateMonad $t) $t)", get_state)
+        .with(Effects::READS)
+        .lowered(Lowering::GetState)
+        .documented("Reads a state.", &["Evaluated: the state"], "Its value now"),
     Spec::typed("change-state!", "(-> (StateMonad $t) $t (StateMonad $t))", change_state)
         .with(Effects::CHANGES)
-        .lowered(Lowering::ChangeState),
+        .lowered(Lowering::ChangeState)
+        .documented(
+            "Changes the value of a state. It stays changed in every alternative.",
+            &["Evaluated: the state", "Evaluated: the new value; another type is an error"],
+            "The state",
+        )
+        .compared(Compatibility::ERROR_TEXT),
 ];
 
 fn matches(call: &mut Call<'_>) -> Outcome {

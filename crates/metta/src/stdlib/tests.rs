@@ -1,9 +1,10 @@
 //! The library, its documentation and `docs/compat.md` speak of the same names.
 
 use super::forms::FORMS;
-use super::{DOCUMENTATION, NOT_SUPPORTED, PRELUDE, operations};
+use super::{DOCUMENTATION, NOT_SUPPORTED, PRELUDE, documentation_facts, every_operation, operations, read_type};
 use crate::bundled::{BUNDLES, LACKING};
 use crate::lowering::Lowering;
+use crate::operation::OperationSpec;
 use crate::reader::read_atom;
 use crate::runner::Runner;
 use crate::types;
@@ -43,9 +44,8 @@ fn names_of_prelude() -> BTreeSet<String> {
 }
 
 fn library() -> BTreeSet<String> {
-    let bundled = BUNDLES.iter().flat_map(|bundle| bundle.operations);
     let values = BUNDLES.iter().flat_map(|bundle| bundle.values).map(|(word, _)| (*word).to_owned());
-    let native = operations().chain(bundled).map(|spec| spec.name.to_owned());
+    let native = every_operation().map(|spec| spec.name.to_owned());
     native.chain(values).chain(names_of_prelude()).collect()
 }
 
@@ -56,16 +56,23 @@ fn imports() -> String {
 
 /// How many parameters each documented name has, once for each fact about it; `None` for what is no function.
 fn documented() -> BTreeMap<String, Vec<Option<usize>>> {
-    let mut found = documented_in(DOCUMENTATION);
+    let mut found = documented_in_library();
     for bundle in BUNDLES {
-        found.extend(documented_in(bundle.documentation));
+        found.extend(documented_by(bundle.documentation, bundle.operations.iter()));
     }
     found
 }
 
-fn documented_in(text: &str) -> BTreeMap<String, Vec<Option<usize>>> {
+fn documented_in_library() -> BTreeMap<String, Vec<Option<usize>>> {
+    documented_by(DOCUMENTATION, operations())
+}
+
+fn documented_by(
+    text: &str,
+    operations: impl Iterator<Item = &'static OperationSpec>,
+) -> BTreeMap<String, Vec<Option<usize>>> {
     let mut found: BTreeMap<String, Vec<Option<usize>>> = BTreeMap::new();
-    for form in forms(text) {
+    for form in documentation_facts(text, operations, &Tokenizer::default()) {
         let parameters = match form.children() {
             Some([_, _, description]) if has_text(description, "@desc") => None,
             Some([_, _, description, parameters, result])
@@ -115,7 +122,32 @@ fn arities(runner: &mut Runner, name: &str) -> BTreeSet<usize> {
 fn every_name_of_the_library_is_documented() {
     let documented = documented();
     let undocumented: Vec<_> = library().into_iter().filter(|name| !documented.contains_key(name)).collect();
-    assert!(undocumented.is_empty(), "write a @doc fact in documentation.metta for {undocumented:?}");
+    assert!(
+        undocumented.is_empty(),
+        "undocumented: {undocumented:?}; an operation says .documented(…), other names have a @doc fact in documentation.metta"
+    );
+}
+
+#[test]
+fn each_operation_has_a_type_of_functions_and_a_text_for_each_parameter() {
+    for spec in every_operation() {
+        let documentation = spec.documentation.unwrap_or_else(|| panic!("{} says no .documented(…)", spec.name));
+        let Some(signature) = spec.signature else { continue };
+        let parsed = syntax::parse(signature);
+        let is_one = parsed.diagnostics.is_empty() && parsed.tree.forms().len() == 1;
+        let type_atom = read_type(signature);
+        assert!(is_one && types::is_function(&type_atom), "{}: {signature} is not a type of functions", spec.name);
+        let (parameters, _) = types::function_parts(&type_atom);
+        assert_eq!(documentation.parameters.len(), parameters.len(), "{}: {signature}", spec.name);
+    }
+}
+
+#[test]
+fn an_operation_that_no_list_names_is_documented_after_the_others() {
+    let facts = documentation_facts("(operations %) (@doc a (@desc \"b\"))", operations(), &Tokenizer::default());
+    let names: Vec<String> = facts.iter().map(|fact| fact.children().expect("it has parts")[1].to_string()).collect();
+    assert_eq!(names[..4], ["%", "a", "+", "-"]);
+    assert_eq!(names.len(), operations().count() + 1);
 }
 
 #[test]
@@ -143,7 +175,7 @@ fn help_shows_what_is_documented() {
     }
     let (overview, _) = run("!(help!)");
     let listed: BTreeSet<String> = overview.into_iter().step_by(2).collect();
-    assert_eq!(listed, documented_in(DOCUMENTATION).into_keys().collect());
+    assert_eq!(listed, documented_in_library().into_keys().collect());
 }
 
 #[test]

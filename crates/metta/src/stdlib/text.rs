@@ -2,15 +2,43 @@
 
 use crate::effects::Effects;
 use crate::environment::Stop;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded};
 use std::fmt::{self, Write};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("println!", "(-> %Undefined% (->))", println).with(Effects::TELLS),
-    Spec::typed("format-args", "(-> String Expression String)", format_args).with(Effects::NONE),
-    Spec::typed("trace!", "(-> %Undefined% Atom %Undefined%)", trace).with(Effects::TELLS),
-    Spec::typed("print-alternatives!", "(-> Atom Expression (->))", print_alternatives).with(Effects::TELLS),
+    Spec::typed("println!", "(-> %Undefined% (->))", println)
+        .with(Effects::TELLS)
+        .documented(
+            "Prints a line on the standard output, texts without their quotes.",
+            &["Evaluated: what to print; each result is a line"],
+            "()",
+        )
+        .compared(Compatibility::Works("see [printing](#printing-and-exit-codes)")),
+    Spec::typed("format-args", "(-> String Expression String)", format_args)
+        .with(Effects::NONE)
+        .documented(
+            "Fills the holes {} of a text in order. {{ and }} stand for braces; a hole too many is dropped.",
+            &["Evaluated: the text", "Raw: the tuple of what to put in; texts go in without quotes"],
+            "The filled text; an error if the arguments are no text and tuple",
+        )
+        .compared(Compatibility::Differs(
+            "only `{}` is a hole, `{{` and `}}` are braces, anything else stays as it is; Hyperon drops single \
+             braces, and an open brace with everything after it",
+        )),
+    Spec::typed("trace!", "(-> %Undefined% Atom %Undefined%)", trace).with(Effects::TELLS).documented(
+        "Prints an atom on the standard error and goes on with another.",
+        &["Evaluated: what to print", "Raw: what to go on with"],
+        "The results of the second argument",
+    ),
+    Spec::typed("print-alternatives!", "(-> Atom Expression (->))", print_alternatives)
+        .with(Effects::TELLS)
+        .documented(
+            "Prints how many children a tuple has, and each of them on a line.",
+            &["Raw: a title for the first line", "Raw: the tuple"],
+            "()",
+        )
+        .compared(Compatibility::ERROR_TEXT),
 ];
 
 /// An atom as people read it: a text without quotes and escapes.

@@ -3,18 +3,63 @@
 use super::spaces::with_template;
 use crate::effects::Effects;
 use crate::names;
-use crate::operation::{Call, OperationSpec as Spec, Outcome};
+use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::types;
 use space::{Atom, Bindings, SharedSpace, Solution, Unifier, variables};
 
 pub(super) const OPERATIONS: &[Spec] = &[
-    Spec::typed("get-type", "(-> Atom %Undefined%)", get_type).with(Effects::READS).at_home(),
-    Spec::typed("get-type-space", "(-> SpaceType Atom Atom)", get_type_space).with(Effects::READS),
-    Spec::typed("get-metatype", "(-> Atom Atom)", get_metatype).with(Effects::NONE),
-    Spec::typed("is-function", "(-> Type Bool)", is_function).with(Effects::NONE),
-    Spec::untyped("type-cast", type_cast).with(Effects::READS),
-    Spec::untyped("match-types", match_types).with(Effects::NONE),
-    Spec::untyped("match-type-or", match_type_or).with(Effects::NONE),
+    Spec::typed("get-type", "(-> Atom %Undefined%)", get_type)
+        .with(Effects::READS)
+        .at_home()
+        .documented(
+            "Asks for types, as declared in the module in whose source the word get-type was read.",
+            &["Raw: any atom"],
+            "Each type; %Undefined% if none is known; nothing if the atom is an ill-typed call",
+        )
+        .compared(Compatibility::Differs(
+            "a word in single quotes, such as `'x'`, is a symbol; in Hyperon it is a character, of type `Char`",
+        )),
+    Spec::typed("get-type-space", "(-> SpaceType Atom Atom)", get_type_space).with(Effects::READS).documented(
+        "Asks for types as a given space declares them.",
+        &["The space", "Raw: any atom"],
+        "Each type; %Undefined% if none is known; nothing if the atom is an ill-typed call",
+    ),
+    Spec::typed("get-metatype", "(-> Atom Atom)", get_metatype).with(Effects::NONE).documented(
+        "Asks what kind of atom an atom is.",
+        &["Raw: any atom"],
+        "Symbol, Variable, Expression or Grounded",
+    ),
+    Spec::typed("is-function", "(-> Type Bool)", is_function)
+        .with(Effects::NONE)
+        .documented("Asks whether a type is that of functions.", &["The type"], "True if it begins with ->, else False")
+        .compared(Compatibility::Differs(
+            "a type that begins with a variable is not a function type; in Hyperon `($t)` is one",
+        )),
+    Spec::untyped("type-cast", type_cast)
+        .with(Effects::READS)
+        .documented(
+            "Checks that an atom has a type.",
+            &["Evaluated: the atom", "The type, or the atom's metatype", "The space that declares types"],
+            "The atom; (Error atom BadType) if no type of it agrees",
+        )
+        .compared(Compatibility::Differs(
+            "if the third argument is not a space, the call stays as it is; in Hyperon it is `(Error atom BadType)`",
+        )),
+    Spec::untyped("match-types", match_types).with(Effects::NONE).documented(
+        "Chooses by whether two types agree: they unify, or one is %Undefined% or Atom.",
+        &[
+            "A type",
+            "The type to compare it with",
+            "Evaluated in any case: given if they agree, for each way in which they do, with what that binds",
+            "Evaluated in any case: given if they do not",
+        ],
+        "The third or the fourth argument",
+    ),
+    Spec::untyped("match-type-or", match_type_or).with(Effects::NONE).documented(
+        "Folds a truth value with the question whether two types agree.",
+        &["True or False", "A type", "The type to compare it with"],
+        "True if the first argument is, or if the types agree; else False",
+    ),
 ];
 
 /// The valid types of an atom, or nothing when it is ill-typed.

@@ -515,6 +515,37 @@ fn many_changes_of_states_are_noted_as_often_as_choices_ask_for_them() {
     check_both(&[(text, "[done, same, 1]")]);
 }
 
+/// A module that is imported while a rule is left is evaluated by a machine of its own.
+#[test]
+fn states_are_compared_as_they_were_before_a_module_was_imported() {
+    let states = "!(bind! &s (new-state 1)) !(bind! &t (new-state 1)) (held &t)
+         (= (natively $state $n) (let $change (id change-state!) ($change $state $n)))";
+    let choices = |first: &str| format!("(= (f $x $x) {first}) (= (f $x $x) second) !(f &s &t)");
+    let inside = "!(import! &self states) !(match &self (held $t)";
+    let import_first = "(let $_ (import! &self inside) first)";
+    let change_after = "(let $a (import! &self inside) (let $b (natively &t 2) first))";
+    let change_before = "(let $a (natively &t 2) (let $b (import! &self inside) first))";
+    let cases = [
+        ("!(id 1)".to_owned(), change_after),
+        ("!(id 1)".to_owned(), change_before),
+        (format!("{inside} (natively $t 2))"), import_first),
+        (format!("{inside} (change-state! $t 2))"), import_first),
+        (format!("{inside} (let $a (change-state! $t 3) (natively $t 2)))"), import_first),
+        (format!("{inside} (natively $t 3))"), change_before),
+    ];
+    for (module, first) in cases {
+        let program = "!(import! &self states) !(match &self (held $t) (bind! &t $t)) !(bind! &s (new-state 1))";
+        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+            let text = format!("{program} {}", choices(first));
+            let program =
+                Program::new(&text).with_file("states.metta", states).with_file("inside.metta", module.as_str());
+            let ran = program.with_evaluator(evaluator).run();
+            let last = ran.answers.last().map(String::as_str);
+            assert_eq!(last, Some("[first, second]"), "{evaluator:?}: {module} {text} {:?}", ran.answers);
+        }
+    }
+}
+
 #[test]
 fn the_alternatives_of_a_conditional_are_found_before_the_expression_around_it_goes_on() {
     check_both(&[
