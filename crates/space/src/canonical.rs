@@ -203,7 +203,7 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnM
                 continue;
             }
             Atom::Symbol(symbol) => {
-                encode_bytes(tag::SYMBOL, symbol.as_str(), bytes);
+                encode_bytes(tag::SYMBOL, symbol.as_str().as_bytes(), bytes);
                 continue;
             }
             Atom::Grounded(Grounded::Bindings(solution)) => {
@@ -224,7 +224,7 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnM
 }
 
 /// Appends the canonical bytes of the symbol of this name.
-pub(crate) fn encode_symbol(name: &str, bytes: &mut Vec<u8>) {
+pub(crate) fn encode_symbol(name: &[u8], bytes: &mut Vec<u8>) {
     encode_bytes(tag::SYMBOL, name, bytes);
 }
 
@@ -322,31 +322,53 @@ pub fn hash_of_bytes(bytes: &[u8]) -> Result<u128, DecodeError> {
 /// The content hash of an atom that holds no others.
 pub(crate) fn hash_of_leaf(leaf: &Atom) -> u128 {
     match leaf {
-        Atom::Symbol(symbol) => hash_of_symbol(symbol.as_str()),
-        Atom::Grounded(Grounded::Text(text)) => hash_of_name(tag::TEXT, text),
+        Atom::Symbol(symbol) => hash_of_symbol(symbol.as_str().as_bytes()),
+        Atom::Grounded(Grounded::Text(text)) => hash_of_name(tag::TEXT, text.as_bytes()),
         leaf => XxHash3_128::oneshot(&encode(leaf)),
     }
 }
 
 /// The content hash of the symbol of this name.
-pub(crate) fn hash_of_symbol(name: &str) -> u128 {
+pub(crate) fn hash_of_symbol(name: &[u8]) -> u128 {
     hash_of_name(tag::SYMBOL, name)
 }
 
-fn hash_of_name(tag: u8, name: &str) -> u128 {
-    /// As long as most names and texts are.
-    const SHORT: usize = 125;
-    let bytes = name.as_bytes();
-    if bytes.len() <= SHORT && memchr::memchr(0x00, bytes).is_none() {
-        let mut short = [0; SHORT + 3];
-        short[0] = tag;
-        short[1..=bytes.len()].copy_from_slice(bytes);
-        short[bytes.len() + 2] = 0x01;
-        return XxHash3_128::oneshot(&short[..bytes.len() + 3]);
+fn hash_of_name(tag: u8, name: &[u8]) -> u128 {
+    /// What the canonical bytes have beside those of a name without zeros.
+    const AROUND: usize = 3;
+    /// As long as most names are, and as most texts are, with what is around them.
+    const SHORT: usize = 32;
+    const MEDIUM: usize = 128;
+    match name.len() + AROUND {
+        ..=SHORT if first_zero(name).is_none() => hash_in_room::<SHORT>(tag, name),
+        ..=MEDIUM if first_zero(name).is_none() => hash_in_room::<MEDIUM>(tag, name),
+        _ => {
+            let mut long = Vec::new();
+            encode_bytes(tag, name, &mut long);
+            XxHash3_128::oneshot(&long)
+        }
     }
-    let mut long = Vec::new();
-    encode_bytes(tag, name, &mut long);
-    XxHash3_128::oneshot(&long)
+}
+
+/// The content hash of a name that has no zeros and fits into so much room.
+#[inline]
+fn hash_in_room<const ROOM: usize>(tag: u8, name: &[u8]) -> u128 {
+    let mut room = [0; ROOM];
+    room[0] = tag;
+    room[1..=name.len()].copy_from_slice(name);
+    room[name.len() + 2] = 0x01;
+    XxHash3_128::oneshot(&room[..name.len() + 3])
+}
+
+/// Where the first zero is. Most names are so short that a loop is done before a search with vectors has begun.
+#[inline]
+fn first_zero(bytes: &[u8]) -> Option<usize> {
+    /// The most bytes for the loop.
+    const LOOP_BYTES: usize = 16;
+    if bytes.len() > LOOP_BYTES {
+        return memchr::memchr(0x00, bytes);
+    }
+    bytes.iter().position(|&byte| byte == 0x00)
 }
 
 /// The content hash of an integer; its canonical bytes are written to `bytes`, in place of what is there.
@@ -417,8 +439,8 @@ fn encode_value(value: &Grounded, bytes: &mut Vec<u8>) {
         Grounded::Bool(false) => bytes.push(tag::FALSE),
         Grounded::Bool(true) => bytes.push(tag::TRUE),
         Grounded::Number(number) => encode_number(number, bytes),
-        Grounded::Text(text) => encode_bytes(tag::TEXT, text, bytes),
-        Grounded::Host(value) => encode_bytes(tag::HOST, value.identity(), bytes),
+        Grounded::Text(text) => encode_bytes(tag::TEXT, text.as_bytes(), bytes),
+        Grounded::Host(value) => encode_bytes(tag::HOST, value.identity().as_bytes(), bytes),
         Grounded::Space(space) => encode_serial(tag::SPACE, space.serial(), bytes),
         Grounded::State(state) => encode_serial(tag::STATE, state.serial(), bytes),
         Grounded::Bindings(_) => unreachable!("bindings are written with the atoms in them"),
@@ -430,11 +452,11 @@ fn encode_serial(tag: u8, serial: u64, bytes: &mut Vec<u8>) {
     bytes.extend(serial.to_be_bytes());
 }
 
-fn encode_bytes(tag: u8, text: &str, bytes: &mut Vec<u8>) {
-    let mut rest = text.as_bytes();
+fn encode_bytes(tag: u8, text: &[u8], bytes: &mut Vec<u8>) {
+    let mut rest = text;
     bytes.reserve(rest.len() + 3);
     bytes.push(tag);
-    while let Some(zero) = memchr::memchr(0x00, rest) {
+    while let Some(zero) = first_zero(rest) {
         bytes.extend_from_slice(&rest[..=zero]);
         bytes.push(0xFF);
         rest = &rest[zero + 1..];
@@ -489,12 +511,13 @@ fn encode_word(word: i64, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&(exponent ^ (1 << 63)).to_be_bytes());
     let aligned = (magnitude << magnitude.leading_zeros()).to_be_bytes();
     let length = 8 - (magnitude << magnitude.leading_zeros()).trailing_zeros() as usize / 8;
-    for &byte in &aligned[..length] {
-        bytes.push(byte);
-        if byte == 0x00 {
-            bytes.push(0xFF);
-        }
+    let mut rest = &aligned[..length];
+    while let Some(zero) = first_zero(rest) {
+        bytes.extend_from_slice(&rest[..=zero]);
+        bytes.push(0xFF);
+        rest = &rest[zero + 1..];
     }
+    bytes.extend_from_slice(rest);
     bytes.extend_from_slice(&[0x00, 0x01]);
     if word < 0 {
         bytes[start..].iter_mut().for_each(|byte| *byte = !*byte);

@@ -2,7 +2,7 @@
 
 use crate::atom::{Atom, Variable};
 use crate::canonical;
-use crate::term::{Entry, Term, Terms};
+use crate::term::{Content, Term, Terms};
 
 /// An atom of a space as it is stored.
 #[derive(Clone, Copy, Debug)]
@@ -68,11 +68,11 @@ fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>) {
             rest = around.expect("an expression around it is open");
             continue;
         };
-        match dictionary.entry(term) {
-            Entry::Symbol(name) => canonical::encode_symbol(name, bytes),
-            Entry::Integer(value) => canonical::encode_integer(value, bytes),
-            Entry::Other(leaf) => canonical::encode_into(leaf, bytes),
-            Entry::Compound(children) => {
+        match dictionary.content(term) {
+            Content::Name(name) => canonical::encode_symbol(name, bytes),
+            Content::Integer(value) => canonical::encode_integer(value, bytes),
+            Content::Other(leaf) => canonical::encode_into(leaf, bytes),
+            Content::Compound(children) => {
                 canonical::begin_expression(bytes);
                 let around = std::mem::replace(&mut rest, children.iter());
                 match near.get_mut(depth) {

@@ -197,7 +197,7 @@ const CHARACTER_BYTES_MAX: usize = 4;
 impl TextDetector {
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.has_zero = self.has_zero || memchr::memchr(0, bytes).is_some();
-        self.has_control = self.has_control || bytes.iter().any(is_control);
+        self.has_control = self.has_control || has_control(bytes);
         if self.has_other_encoding {
             return;
         }
@@ -230,8 +230,15 @@ impl TextDetector {
 
 /// Whether a byte is a control character that no text has. Separators of records, tabs, form feeds, backspaces and the escape
 /// that begins colours are in some.
-fn is_control(byte: &u8) -> bool {
-    matches!(byte, 0..=7 | 0x0e..=0x1a | 0x7f)
+fn is_control(byte: u8) -> bool {
+    (byte <= 0x07) | (0x0e..=0x1a).contains(&byte) | (byte == 0x7f)
+}
+
+/// Whether one of these bytes is such a character. Without a branch for each byte, many are looked at with one instruction.
+fn has_control(bytes: &[u8]) -> bool {
+    /// Long enough that the way from one to the next costs nothing.
+    const CHUNK_BYTES: usize = 1024;
+    bytes.chunks(CHUNK_BYTES).any(|chunk| chunk.iter().fold(0, |found, &byte| found | u8::from(is_control(byte))) != 0)
 }
 
 #[cfg(test)]
@@ -246,6 +253,20 @@ mod tests {
         let mut watch = TextDetector::default();
         pieces.iter().for_each(|piece| watch.push(piece));
         about(kind).is_binary(&watch)
+    }
+
+    /// A control character is found wherever it stands, and no other byte is taken for one.
+    #[test]
+    fn every_control_character_is_found_anywhere() {
+        for byte in 0..=u8::MAX {
+            let expected = matches!(byte, 0..=7 | 0x0e..=0x1a | 0x7f);
+            for (length, place) in [(1, 0), (33, 32), (1024, 1023), (1025, 1024), (3000, 1500)] {
+                let mut bytes = vec![b'a'; length];
+                bytes[place] = byte;
+                assert_eq!(has_control(&bytes), expected, "{byte:#x} at {place} of {length}");
+            }
+        }
+        assert!(!has_control(b""));
     }
 
     #[test]

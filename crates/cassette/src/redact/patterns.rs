@@ -2,6 +2,7 @@
 
 use regex::bytes::{Regex, RegexSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Well-known tokens, each a word that begins in a way of its own.
 const TOKENS: [(&str, &str); 27] = [
@@ -61,12 +62,42 @@ fn of_token(pattern: &str) -> String {
     format!(r"(?-u)(?:\A|[^A-Za-z0-9_]|\\[bfnrt]|\\u[0-9A-Fa-f]{{4}}|%[0-9A-Fa-f]{{2}})({pattern})")
 }
 
-/// Expressions that find secrets.
+/// Expressions that find secrets. Those that come with the program are compiled when they are first needed, which takes
+/// milliseconds; those of the user at once, since they may be wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct SecretPatterns {
     /// Says quickly which of them occur.
-    set: RegexSet,
-    named: Vec<(String, Regex)>,
+    set: OnceLock<RegexSet>,
+    named: Vec<NamedPattern>,
+}
+
+/// An expression, and what it finds.
+#[derive(Clone, Debug)]
+struct NamedPattern {
+    name: String,
+    pattern: String,
+    compiled: OnceLock<Regex>,
+}
+
+impl NamedPattern {
+    /// One that comes with the program.
+    fn known(name: &str, pattern: String) -> Self {
+        Self { name: name.to_owned(), pattern, compiled: OnceLock::new() }
+    }
+
+    /// One of the user.
+    fn of_user(name: &str, pattern: &str) -> Result<Self, regex::Error> {
+        let compiled = OnceLock::from(Regex::new(pattern)?);
+        Ok(Self { name: name.to_owned(), pattern: pattern.to_owned(), compiled })
+    }
+
+    fn regex(&self) -> &Regex {
+        self.compiled.get_or_init(|| Regex::new(&self.pattern).unwrap_or_else(|error| not_constant(&error)))
+    }
+}
+
+fn not_constant(error: &regex::Error) -> ! {
+    unreachable!("the expression is a constant: {error}")
 }
 
 impl SecretPatterns {
@@ -81,25 +112,37 @@ impl SecretPatterns {
     }
 
     fn new(forms: &[(&str, &str)], usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
-        let tokens = TOKENS.iter().map(|(name, pattern)| ((*name).to_owned(), of_token(pattern)));
-        let forms = forms.iter().map(|(name, pattern)| ((*name).to_owned(), (*pattern).to_owned()));
-        let all: Vec<_> = tokens.chain(forms).filter(|_| usual).chain(more.iter().cloned()).collect();
-        let set = RegexSet::new(all.iter().map(|(_, pattern)| pattern))?;
-        let named = all.into_iter().map(|(name, pattern)| Ok((name, Regex::new(&pattern)?)));
-        Ok(Self { set, named: named.collect::<Result<_, regex::Error>>()? })
+        let tokens = TOKENS.iter().map(|(name, pattern)| NamedPattern::known(name, of_token(pattern)));
+        let forms = forms.iter().map(|(name, pattern)| NamedPattern::known(name, (*pattern).to_owned()));
+        let known = tokens.chain(forms).filter(|_| usual).map(Ok);
+        let of_user = more.iter().map(|(name, pattern)| NamedPattern::of_user(name, pattern));
+        let named = known.chain(of_user).collect::<Result<_, regex::Error>>()?;
+        let patterns = Self { set: OnceLock::new(), named };
+        if more.is_empty() {
+            return Ok(patterns);
+        }
+        Ok(Self { set: OnceLock::from(patterns.compile_set()?), ..patterns })
+    }
+
+    fn compile_set(&self) -> Result<RegexSet, regex::Error> {
+        RegexSet::new(self.named.iter().map(|named| &named.pattern))
+    }
+
+    fn set(&self) -> &RegexSet {
+        self.set.get_or_init(|| self.compile_set().unwrap_or_else(|error| not_constant(&error)))
     }
 
     /// Secrets in a text, each with what it is.
     pub(crate) fn find<'p>(&'p self, text: &[u8], found: &mut Vec<(Range<usize>, &'p str)>) {
         // Most texts have none, which this tells without making a list.
-        if !self.set.is_match(text) {
+        if !self.set().is_match(text) {
             return;
         }
-        for index in self.set.matches(text) {
-            let (name, pattern) = &self.named[index];
-            for captures in pattern.captures_iter(text) {
+        for index in self.set().matches(text) {
+            let named = &self.named[index];
+            for captures in named.regex().captures_iter(text) {
                 let secret = captures.get(1).or_else(|| captures.get(0)).map(|secret| secret.range());
-                found.extend(secret.filter(|secret| is_plausible(text, secret)).map(|secret| (secret, &**name)));
+                found.extend(secret.filter(|secret| is_plausible(text, secret)).map(|secret| (secret, &*named.name)));
             }
         }
     }
@@ -133,4 +176,31 @@ const BASE64_BYTES: usize = 24;
 fn is_in_base64(before: &[u8]) -> bool {
     let is_of_it = |byte: &&u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
     before.last() == Some(&b'-') && before.iter().rev().take(BASE64_BYTES).take_while(is_of_it).count() == BASE64_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pattern_that_comes_with_the_program_compiles() {
+        for patterns in [SecretPatterns::of_texts(true, &[]), SecretPatterns::of_binaries(true, &[])] {
+            let patterns = patterns.expect("nothing is compiled yet");
+            assert!(patterns.set.get().is_none(), "a run that is told nothing compiles nothing");
+            assert_eq!(patterns.set().len(), patterns.named.len());
+            patterns.named.iter().for_each(|named| drop(named.regex().clone()));
+        }
+    }
+
+    /// What is wrong in a pattern of the user is said when the rules are made, and not when something is recorded.
+    #[test]
+    fn a_wrong_pattern_of_the_user_is_an_error_at_once() {
+        let wrong = [("mine".to_owned(), "(".to_owned())];
+        assert!(SecretPatterns::of_texts(true, &wrong).is_err());
+        let right = [("mine".to_owned(), "mine[0-9]{4}".to_owned())];
+        let patterns = SecretPatterns::of_texts(false, &right).expect("the pattern is right");
+        let mut found = Vec::new();
+        patterns.find(b"a mine1234 b", &mut found);
+        assert_eq!(found, [(2..10, "mine")]);
+    }
 }

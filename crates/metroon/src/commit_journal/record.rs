@@ -274,7 +274,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// The number of [`Record::Count`] among the kinds of records.
+/// The numbers of [`Record::Cause`] and [`Record::Count`] among the kinds of records.
+const CAUSE: u8 = 0;
 const COUNT: u8 = 1;
 
 /// Writes the frames of one commit.
@@ -297,6 +298,17 @@ impl CommitWriter {
         let before = self.part.len();
         let part = std::mem::take(&mut self.part);
         self.part = postcard::to_extend(record, part).expect("a vector takes every record");
+        self.end_record(before);
+    }
+
+    /// Writes a [`Record::Cause`]: mostly each row has one of its own.
+    pub(crate) fn push_cause(&mut self, source: u32, kind: CauseRecord, line: u32, column: u32) {
+        let before = self.part.len();
+        self.part.push(CAUSE);
+        push_number(u64::from(source), &mut self.part);
+        self.part.push(kind as u8);
+        push_number(u64::from(line), &mut self.part);
+        push_number(u64::from(column), &mut self.part);
         self.end_record(before);
     }
 
@@ -427,6 +439,18 @@ mod tests {
             });
             assert_eq!(direct.part, expected.part);
         }
+    }
+
+    #[test]
+    fn a_cause_has_the_bytes_of_its_record() {
+        let (mut direct, mut expected) = (CommitWriter::default(), CommitWriter::default());
+        for kind in [CauseRecord::Statement, CauseRecord::Evaluation, CauseRecord::Retraction] {
+            for (source, line, column) in [(0, 1, 1), (127, 128, 300), (u32::MAX, u32::MAX, u32::MAX)] {
+                direct.push_cause(source, kind, line, column);
+                expected.push(&Record::Cause { source, kind, line, column });
+            }
+        }
+        assert_eq!(direct.part, expected.part);
     }
 
     #[test]

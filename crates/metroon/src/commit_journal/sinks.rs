@@ -170,7 +170,7 @@ fn write_cause(cause: &Cause, sources: &mut Sources, writer: &mut CommitWriter) 
         CauseKind::Evaluation => CauseRecord::Evaluation,
         CauseKind::Retraction => CauseRecord::Retraction,
     };
-    writer.push(&Record::Cause { source: sources.number(cause.source), kind, line, column });
+    writer.push_cause(sources.number(cause.source), kind, line, column);
 }
 
 /// The record that says that a source has begun.

@@ -15,7 +15,7 @@ use crate::canonical::{self, hash_of_expression, hash_of_leaf, hash_of_symbol};
 use crate::grounded::Grounded;
 use crate::number::Number;
 use rustc_hash::FxHasher;
-pub(crate) use segment::{Entry, SoughtName};
+pub(crate) use segment::{Content, Entry, SoughtName};
 use segment::{TermSegment, hash_of_word, integer_word};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -256,10 +256,10 @@ impl Terms {
         self.part(term).children(term)
     }
 
-    /// What a term stands for.
+    /// What the canonical bytes and the content hash of a term are made of.
     #[inline]
-    pub(crate) fn entry(&self, term: Term) -> Entry<'_> {
-        self.part(term).entry(term)
+    pub(crate) fn content(&self, term: Term) -> Content<'_> {
+        self.part(term).content(term)
     }
 
     /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
@@ -275,11 +275,11 @@ impl Terms {
     fn make_hashes(&mut self, last: Term) {
         let mut bytes = std::mem::take(&mut self.integer);
         while self.hashes.len() <= last.0 as usize {
-            let hash = match self.entry(Term(self.hashes.len() as u32)) {
-                Entry::Compound(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
-                Entry::Symbol(name) => hash_of_symbol(name),
-                Entry::Integer(value) => canonical::hash_of_integer(value, &mut bytes),
-                Entry::Other(atom) => hash_of_leaf(atom),
+            let hash = match self.content(Term(self.hashes.len() as u32)) {
+                Content::Compound(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
+                Content::Name(name) => hash_of_symbol(name),
+                Content::Integer(value) => canonical::hash_of_integer(value, &mut bytes),
+                Content::Other(atom) => hash_of_leaf(atom),
             };
             self.hashes.push([hash as u64, (hash >> 64) as u64]);
         }

@@ -66,6 +66,15 @@ pub(crate) enum Entry<'a> {
     Other(&'a Atom),
 }
 
+/// The same as [`Entry`], for those who need the bytes of a name only, so that nobody checks that they are UTF-8.
+#[derive(Clone, Copy)]
+pub(crate) enum Content<'a> {
+    Name(&'a [u8]),
+    Integer(i64),
+    Compound(&'a [Term]),
+    Other(&'a Atom),
+}
+
 impl<'a> Entry<'a> {
     /// What a leaf is in a dictionary.
     pub(super) fn of(leaf: &'a Atom) -> Self {
@@ -170,6 +179,20 @@ impl TermSegment {
                 Entry::Symbol(std::str::from_utf8(name).expect("a name is UTF-8"))
             }
             _ => Entry::Other(&self.others[(word >> 3) as usize]),
+        }
+    }
+
+    /// What the canonical bytes and the content hash of a term are made of.
+    #[inline]
+    pub(super) fn content(&self, term: Term) -> Content<'_> {
+        let place = (term.0 - self.base) as usize;
+        let word = u64::from_le_bytes(self.entries[place]);
+        match word & 3 {
+            SYMBOL => Content::Name(&self.names.as_bytes()[range_of_name(word)]),
+            INTEGER => Content::Integer(word as i64 >> 2),
+            COMPOUND => Content::Compound(self.children_at(word)),
+            _ if word & 7 == SHORT => Content::Name(&self.entries[place][1..=(word >> 3 & 7) as usize]),
+            _ => Content::Other(&self.others[(word >> 3) as usize]),
         }
     }
 
