@@ -53,7 +53,7 @@ pub use query::{Answers, Cursor, NO_TERM, PatternPart, Plan, ShouldStop, conjunc
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
 pub use row::Row;
-pub use shared_space::{CLASSES, Classify};
+pub use shared_space::{CLASSES, ChangeCounts, Classify};
 pub use snapshot::Snapshot;
 pub use space::Space;
 pub use space_handle::SharedSpace;

@@ -28,6 +28,27 @@ const SLICE: usize = 128;
 /// Says of which class, below [`CLASSES`], the adding or removing of an atom is.
 pub type Classify = fn(&Atom) -> usize;
 
+/// How often a space has changed, by classes that its owner tells apart; a changed import counts as the last class.
+#[derive(Debug, Default)]
+pub struct ChangeCounts([AtomicU64; CLASSES]);
+
+impl ChangeCounts {
+    /// The count of each class.
+    pub fn by_class(&self) -> [u64; CLASSES] {
+        std::array::from_fn(|class| self.0[class].load(Ordering::Relaxed))
+    }
+
+    /// The changes of this class and of all after it together: as long as the sum is the same, none of them has happened.
+    #[inline]
+    pub fn sum_from(&self, class: usize) -> u64 {
+        self.0[class..].iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    fn add(&self, class: usize, count: u64) {
+        self.0[class].fetch_add(count, Ordering::Relaxed);
+    }
+}
+
 /// What the handles of a space share, with its imports or without.
 struct Content {
     space: RwLock<Space>,
@@ -35,8 +56,8 @@ struct Content {
     /// again and again, and mostly holds it, lets others in.
     gate: Mutex<()>,
     waiting: AtomicU32,
-    /// How often it changed, by classes that its owner tells apart: what was derived from it may still be right.
-    changes: [AtomicU64; CLASSES],
+    /// How often it changed: what was derived from it may still be right.
+    changes: Arc<ChangeCounts>,
     /// How often it changed, whatever the class.
     version: Arc<ChangeCounter>,
     classify: Classify,
@@ -361,10 +382,14 @@ impl SharedSpace {
         self.live().count_classes(class, 1);
     }
 
-    /// How often it was changed so far, by class; a changed import counts as the last class.
+    /// How often it was changed so far, by class.
     pub fn changes(&self) -> [u64; CLASSES] {
-        let changes = &self.live().content.changes;
-        std::array::from_fn(|class| changes[class].load(Ordering::Relaxed))
+        self.live().content.changes.by_class()
+    }
+
+    /// The counts of its changes, to be looked at again and again.
+    pub fn change_counts(&self) -> Arc<ChangeCounts> {
+        Arc::clone(&self.live().content.changes)
     }
 
     /// Counts a change of the list of imports.
@@ -508,7 +533,7 @@ impl Drop for Turn<'_> {
 impl LiveSpace {
     /// Counts so many changes of a class.
     fn count_classes(&self, class: usize, count: u64) {
-        self.content.changes[class].fetch_add(count, Ordering::Relaxed);
+        self.content.changes.add(class, count);
         self.content.version.add(count);
         self.log.count();
     }

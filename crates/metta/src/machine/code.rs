@@ -9,8 +9,9 @@ use super::pieces::Pieces;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
-use space::{Atom, Plan, SharedSpace, Symbol, Variable};
+use space::{Atom, ChangeCounts, Plan, SharedSpace, Symbol, Variable};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A slot of a frame.
 pub(super) type Slot = u16;
@@ -633,6 +634,10 @@ pub(super) struct Code {
     pub(super) tabling: u32,
     /// The spaces whose rules code was made of.
     pub(super) watched: Vec<SharedSpace>,
+    /// The counts of their changes.
+    pub(super) watched_changes: Vec<Arc<ChangeCounts>>,
+    /// Their changes of rules and what is rarer, together, when it was last looked what they mean.
+    pub(super) changes_seen: Option<u64>,
 }
 
 /// A function made for an expression: its arguments are the values of the variables.

@@ -69,13 +69,18 @@ impl Running<'_> {
     /// Looks whether rules or types have changed.
     pub(super) fn refresh(&mut self) {
         self.take_changed_states();
+        let tabling = self.session.tables.version();
+        let changes = self.m.code.watched_changes.iter().map(|counts| counts.sum_from(RULE)).sum();
+        if self.m.code.changes_seen == Some(changes) && self.m.code.tabling == tabling {
+            return;
+        }
+        self.m.code.changes_seen = Some(changes);
         let mut sums = [0; space::CLASSES];
-        for space in &self.m.code.watched {
-            for (sum, count) in sums.iter_mut().zip(space.changes()) {
+        for counts in &self.m.code.watched_changes {
+            for (sum, count) in sums.iter_mut().zip(counts.by_class()) {
                 *sum += count;
             }
         }
-        let tabling = self.session.tables.version();
         if sums[RULE..] == self.m.code.class_counts[RULE..] && self.m.code.tabling == tabling {
             return;
         }
@@ -417,6 +422,8 @@ impl Machine {
     /// The spaces in which rules and types are looked up.
     pub(super) fn watch(&mut self, space: &SharedSpace) {
         self.code.watched = std::iter::once(space.clone()).chain(space.imports()).collect();
+        self.code.watched_changes = self.code.watched.iter().map(SharedSpace::change_counts).collect();
+        self.code.changes_seen = None;
     }
 
     /// From now on rules may change while a form is evaluated.
