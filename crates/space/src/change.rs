@@ -9,12 +9,12 @@
 //! rows, those with variables, states or spaces in them, are kept as atoms, which shares them.
 
 use crate::atom::Atom;
-use crate::grounded::{SharedState, StateLog};
+use crate::grounded::{LogSwitch, SharedState, StateLog, StateLogHandle};
 use crate::row::Row;
 use crate::space_handle::SharedSpace;
 use crate::term::{SharedTerms, Term, Terms};
 use rustc_hash::FxHashSet;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How many rows are kept as a sample where they are only counted.
@@ -302,13 +302,11 @@ pub struct ChangeLog(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    keeps: AtomicU8,
+    switch: Arc<LogSwitch>,
     /// Whether changes are only counted and the sample is full: then a change is an addition and needs no lock.
     is_sampled: AtomicBool,
     added: AtomicU64,
     removed: AtomicU64,
-    /// How often anything changed, noted or not, undone or not.
-    stamp: AtomicU64,
     noted: Mutex<Noted>,
 }
 
@@ -323,17 +321,17 @@ struct Noted {
 impl ChangeLog {
     /// Another number whenever a space or state has changed since the last look, by undoing changes too.
     pub fn stamp(&self) -> u64 {
-        self.0.stamp.load(Ordering::Relaxed)
+        self.0.switch.stamp.load(Ordering::Relaxed)
     }
 
     /// Counts a change.
     pub(crate) fn count(&self) {
-        StateLog::count(&*self.0);
+        self.0.switch.stamp.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How much is kept.
     pub fn keeps(&self) -> ChangeDetail {
-        match self.0.keeps.load(Ordering::Relaxed) {
+        match self.0.switch.keeps.load(Ordering::Relaxed) {
             0 => ChangeDetail::Nothing,
             1 => ChangeDetail::Counts,
             _ => ChangeDetail::Changes,
@@ -342,12 +340,12 @@ impl ChangeLog {
 
     /// Whether anything is kept.
     pub(crate) fn is_on(&self) -> bool {
-        self.0.keeps.load(Ordering::Relaxed) != 0
+        self.0.switch.keeps.load(Ordering::Relaxed) != 0
     }
 
     /// Keeps this much from now on; what was kept is forgotten if that is nothing.
     pub fn keep(&self, keeps: ChangeDetail) {
-        self.0.keeps.store(keeps as u8, Ordering::Relaxed);
+        self.0.switch.keeps.store(keeps as u8, Ordering::Relaxed);
         if keeps == ChangeDetail::Nothing {
             drop(self.take());
         }
@@ -399,7 +397,7 @@ impl ChangeLog {
             noted.kept.sample(&since);
             since
         };
-        self.0.keeps.store(ChangeDetail::Counts as u8, Ordering::Relaxed);
+        self.0.switch.keeps.store(ChangeDetail::Counts as u8, Ordering::Relaxed);
         drop(forgotten);
     }
 
@@ -437,14 +435,7 @@ impl ChangeLog {
 }
 
 impl StateLog for Shared {
-    fn count(&self) {
-        self.stamp.fetch_add(1, Ordering::Relaxed);
-    }
-
     fn note_set(&self, state: &SharedState, before: Atom) {
-        if self.keeps.load(Ordering::Relaxed) == 0 {
-            return;
-        }
         let mut noted = self.noted.lock().expect("no panic while changes are locked");
         if noted.set.insert(state.serial()) {
             let cause = noted.cause;
@@ -456,6 +447,7 @@ impl StateLog for Shared {
 impl SharedState {
     /// A state whose changes are noted in this log while that records.
     pub fn watched(serial: u64, value: Atom, type_atom: Atom, log: ChangeLog) -> Self {
-        Self::logged(serial, value, type_atom, Some(log.0))
+        let switch = Arc::clone(&log.0.switch);
+        Self::logged(serial, value, type_atom, Some(StateLogHandle { switch, log: log.0 }))
     }
 }

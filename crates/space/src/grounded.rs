@@ -9,7 +9,7 @@ use crate::space_handle::SharedSpace;
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A value with behaviour of its own.
@@ -133,11 +133,23 @@ impl From<SharedState> for Grounded {
 
 /// Notes the changes of states.
 pub(crate) trait StateLog: Send + Sync {
-    /// Counts a change.
-    fn count(&self);
-
-    /// Notes, if the log records, that a state was set which had this content before.
+    /// Notes that a state was set which had this content before.
     fn note_set(&self, state: &SharedState, before: Atom);
+}
+
+/// What each change asks of the log: without a call of it, since most runs keep none.
+#[derive(Debug, Default)]
+pub(crate) struct LogSwitch {
+    /// How much the log keeps; 0 is nothing.
+    pub(crate) keeps: AtomicU8,
+    /// How often anything changed, noted or not, undone or not.
+    pub(crate) stamp: AtomicU64,
+}
+
+/// Where a state notes that it was set.
+pub(crate) struct StateLogHandle {
+    pub(crate) switch: Arc<LogSwitch>,
+    pub(crate) log: Arc<dyn StateLog>,
 }
 
 /// A cell whose content programs change. Its type is fixed when it is made.
@@ -148,7 +160,7 @@ struct Cell {
     serial: u64,
     type_atom: Atom,
     value: RwLock<Atom>,
-    log: Option<Arc<dyn StateLog>>,
+    log: Option<StateLogHandle>,
     is_frozen: AtomicBool,
 }
 
@@ -159,7 +171,7 @@ impl SharedState {
     }
 
     /// A state whose changes are noted here.
-    pub(crate) fn logged(serial: u64, value: Atom, type_atom: Atom, log: Option<Arc<dyn StateLog>>) -> Self {
+    pub(crate) fn logged(serial: u64, value: Atom, type_atom: Atom, log: Option<StateLogHandle>) -> Self {
         Self(Arc::new(Cell { serial, type_atom, value: RwLock::new(value), log, is_frozen: AtomicBool::new(false) }))
     }
 
@@ -200,7 +212,9 @@ impl SharedState {
     pub fn set(&self, value: Atom) {
         debug_assert!(!self.is_frozen(), "a frozen state is changed");
         let before = self.replace(value);
-        if let Some(log) = &self.0.log {
+        if let Some(StateLogHandle { switch, log }) = &self.0.log
+            && switch.keeps.load(Ordering::Relaxed) != 0
+        {
             log.note_set(self, before);
         }
     }
@@ -208,7 +222,7 @@ impl SharedState {
     /// Replaces its content, unnoted; gives what it was.
     pub fn replace(&self, value: Atom) -> Atom {
         if let Some(log) = &self.0.log {
-            log.count();
+            log.switch.stamp.fetch_add(1, Ordering::Relaxed);
         }
         let mut content = self.0.value.write().expect("no panic while a state is locked");
         std::mem::replace(&mut *content, value)
