@@ -8,7 +8,7 @@
 //!
 //! 1. One thread [writes](crate::writer). What others ask of it is done in the order of its queue, and they wait for the result.
 //! 2. After each commit that changed something, and when it is on the disk, the writer puts a [`View`] in the place of the one before.
-//! 3. Whoever asks has a view, and waits for no commit: the place is locked as long as it takes to count a reference.
+//! 3. A thread that asks has a view, and does not wait for a commit: the place is locked as long as it takes to count a reference.
 //!
 //! A run that shares no handle makes no views, and pays nothing for them.
 

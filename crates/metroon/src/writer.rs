@@ -100,7 +100,7 @@ impl Writer {
         }
         let (done, result) = sync_channel(1);
         let work: Work = Box::new(move |engine| {
-            // Nobody waits any more if the caller's thread has ended.
+            // The answer is not taken any more if the caller's thread has ended.
             let _ = done.send(work(engine));
         });
         self.requests.send(Request::Work(work)).map_err(|_| self.gone())?;
@@ -127,7 +127,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Every commit is durable: what fails here is told to whoever closes.
+    /// Every commit is durable. A caller that wants to hear what fails here calls `close` first.
     fn drop(&mut self) {
         if thread::current().id() == self.id {
             // A transaction held the last handle: the thread ends after it.

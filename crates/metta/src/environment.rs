@@ -27,7 +27,7 @@ pub enum Stop {
     Limit(LimitReached),
     /// A runner of a snapshot does not carry out an operation.
     Effect(EffectRefused),
-    /// The memory of the run failed.
+    /// What is on record of the run, or a sink of its commits, failed.
     Memory(Arc<dyn std::error::Error + Send + Sync>),
 }
 

@@ -186,16 +186,7 @@ pub struct OperationSpec {
 impl OperationSpec {
     /// A function with a declared type, which may do anything.
     pub const fn typed(name: &'static str, signature: &'static str, native: Native) -> Self {
-        Self {
-            name,
-            signature: Some(signature),
-            effects: Effects::ANY,
-            lowering: Lowering::Call,
-            has_home: false,
-            documentation: None,
-            compatibility: Compatibility::Works(""),
-            native,
-        }
+        Self { signature: Some(signature), ..Self::untyped(name, native) }
     }
 
     /// A function without a type: its arguments are evaluated like the children of a tuple.
