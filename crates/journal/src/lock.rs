@@ -4,8 +4,8 @@
 //!    files in the folder, a second writer is refused as long as the first one lives.
 //! 2. A file in the folder holds the number of the process, for people. It is locked as well: that is the lock where the file system
 //!    has none for folders, and the one that earlier versions look at.
-//! 3. The file is opened without following a link, and written only if it is new, empty or holds such a number already.
-//!    Anything else under its name belongs to another program, and stays as it is.
+//! 3. The file is opened without following a link, and written only if it is new, empty or holds such a number already, or what
+//!    a crash leaves of one. Anything else under its name belongs to another program, and stays as it is.
 
 use crate::regular;
 use std::fmt;
@@ -85,7 +85,8 @@ impl FolderLock {
         let write = |file: &mut File| {
             file.set_len(0)?;
             file.rewind()?;
-            writeln!(file, "{}", std::process::id())
+            // In one write: a process that is killed between two leaves half of it.
+            file.write_all(format!("{}\n", std::process::id()).as_bytes())
         };
         write(&mut file).map_err(|error| LockError::Io { path, error })?;
         Ok(Self { folder: is_locked.then_some(opened), _file: file })
@@ -155,7 +156,10 @@ enum Held {
 fn number_in(file: &mut File) -> io::Result<Held> {
     let mut text = Vec::new();
     file.take(HOLDER_BYTES_MAX + 1).read_to_end(&mut text)?;
-    if text.is_empty() {
+    // A crash of the system may leave a part of what a holder wrote, or zeros where it was to be.
+    if text.iter().all(u8::is_ascii_digit) && text.len() < HOLDER_BYTES_MAX as usize
+        || text.iter().all(|byte| *byte == 0)
+    {
         return Ok(Held::Nothing);
     }
     let number = std::str::from_utf8(&text).ok().and_then(|text| text.strip_suffix('\n')?.parse().ok());

@@ -119,9 +119,17 @@ fn what_is_not_a_lock_is_left_as_it_is() {
     refused("a named pipe");
     fs::write(&lock, "123456789012345678901234567890").unwrap();
     refused("something other than");
-    // What an earlier version left, or a process that died before it wrote its number.
-    for left in ["", "123\n"] {
+}
+
+#[test]
+fn what_a_process_leaves_in_its_lock_when_it_dies_does_not_hold_the_next() {
+    let (_folder, path) = folder();
+    let lock = path.join("LOCK");
+    // Nothing, a number, a number that is cut off, and what a system that crashed has not written yet.
+    for left in ["", "123\n", "12", "\0\0\0\0"] {
         fs::write(&lock, left).unwrap();
-        FolderLock::take(&path, "LOCK").unwrap();
+        let taken = FolderLock::take(&path, "LOCK").unwrap();
+        assert_eq!(fs::read_to_string(&lock).unwrap(), format!("{}\n", std::process::id()), "{left:?}");
+        drop(taken);
     }
 }
