@@ -180,7 +180,7 @@ fn failed(file: &str, failure: &LoadFailure, epoch: Option<u64>) -> End {
         LoadFailure::Load(LoadError::World(error @ WorldError::NotFound { .. })) => {
             fail(&error.to_string(), "check the path", End::Usage)
         }
-        LoadFailure::Load(LoadError::Memory(error)) => {
+        LoadFailure::Load(LoadError::RunRecord(error)) => {
             let base = find_error::<KnowledgeBaseError>(error.as_ref());
             let end = if base.is_some_and(KnowledgeBaseError::is_damage) { End::Damaged } else { End::Error };
             fail(&format!("{file}: {error}"), base.and_then(KnowledgeBaseError::help).unwrap_or_default(), end)

@@ -8,7 +8,7 @@ use crate::output::{counted, fail};
 use crate::run::{Terminal, explain, recall_failed, tape_failed};
 use crate::{proxy, render};
 use metroon::{
-    Engine, Permissions, PermittedWorld, Program, ProgramEnd, RecallError, ReplayEnd, SystemWorld, TapeReader,
+    Engine, Permissions, PermittedWorld, ProgramEnd, RecallError, ReplayEnd, RunRequest, SystemWorld, TapeReader,
 };
 use std::process::ExitCode;
 
@@ -72,7 +72,7 @@ fn replay_run(arguments: &ReplayArguments) -> End {
 }
 
 /// Sets the limits of a replay. Those that the recorded run had come from the tape.
-fn limit(engine: &mut Engine, program: &mut Program, limits: &LimitArguments) {
+fn limit(engine: &mut Engine, program: &mut RunRequest, limits: &LimitArguments) {
     let bytes = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
     program.heap_bytes_max = program.heap_bytes_max.or(limits.heap);
     engine.limits_mut().memory_bytes_max = limits.memory.map(bytes);

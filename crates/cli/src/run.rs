@@ -6,8 +6,8 @@ use crate::render;
 use crate::run_arguments::RunArguments;
 use metroon::syntax::Diagnostic;
 use metroon::{
-    CommitJournal, Engine, Evaluator, KnowledgeBaseError, LimitReached, PermittedWorld, Program, ProgramEnd,
-    RecallError, Reporter, SystemWorld, Tape, TapeError, WorldError, find_error,
+    CommitJournal, Engine, Evaluator, KnowledgeBaseError, LimitReached, PermittedWorld, ProgramEnd, RecallError,
+    Reporter, RunRequest, SystemWorld, Tape, TapeError, WorldError, find_error,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Runs what the command line names.
 pub(crate) fn run(arguments: &RunArguments) -> End {
     let started = Instant::now();
-    let mut program = Program {
+    let mut program = RunRequest {
         files: arguments.files.clone(),
         expressions: arguments.expressions.clone(),
         json: arguments.json,
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         false => engine.run_program(&program, &mut terminal),
     };
     // A tape that took no more has been told of by then.
-    let is_told = matches!(end, ProgramEnd::Memory(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));
+    let is_told = matches!(end, ProgramEnd::RunRecord(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));
     let end = explain(end, engine.epoch());
     heard.set();
     if arguments.stats {
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
 }
 
 /// The engine that the arguments ask for: with a base, recorded, or neither.
-fn engine(arguments: &RunArguments, program: &Program) -> Result<Engine, End> {
+fn engine(arguments: &RunArguments, program: &RunRequest) -> Result<Engine, End> {
     let permissions = arguments.permissions.permissions(&program.files)?;
     // What is read as a whole, and parsed, is to leave room for what it comes to.
     let most = arguments.limits.heap.into_iter().chain(arguments.limits.memory).min();
@@ -191,7 +191,7 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
             render::error(&error.to_string(), None);
             End::Error
         }
-        ProgramEnd::Memory(error) => {
+        ProgramEnd::RunRecord(error) => {
             let base = find_error::<KnowledgeBaseError>(error.as_ref());
             let help = base
                 .and_then(KnowledgeBaseError::help)

@@ -2,7 +2,7 @@
 
 use crate::commit_journal::CommitJournal;
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
-use crate::program::{Program, ProgramEnd, ProgramSource, Reporter, print_json, print_line};
+use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_json, print_line};
 use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
@@ -49,7 +49,7 @@ impl Engine {
     /// # Errors
     /// The base is damaged.
     pub fn with_base(world: impl World + 'static, base: CommitJournal) -> Result<Self, RecallError> {
-        Self::remembering(world, Some(base), None, &Program::default())
+        Self::remembering(world, Some(base), None, &RunRequest::default())
     }
 
     /// An engine that goes on where a base ends, which [`CommitJournal::read`] has opened, and changes nothing in it: a form that does
@@ -72,7 +72,7 @@ impl Engine {
         world: impl World + 'static,
         base: Option<CommitJournal>,
         tape: Option<Tape>,
-        program: &Program,
+        program: &RunRequest,
     ) -> Result<Self, RecallError> {
         Ok(Self { run: Remembered::new(Box::new(world), base, tape, program)? })
     }
@@ -86,7 +86,7 @@ impl Engine {
         output: impl World + 'static,
         tape: TapeReader,
         stop_after: Option<u64>,
-    ) -> Result<(Self, Program), RecallError> {
+    ) -> Result<(Self, RunRequest), RecallError> {
         let (run, program) = Remembered::replaying(Box::new(output), tape, stop_after)?;
         Ok((Self { run }, program))
     }
@@ -128,7 +128,7 @@ impl Engine {
 
     /// Runs a program without evaluating, but for forms such as `import!` that say what words and rules mean, and prints
     /// the code of each function that it defines, in the order of their first rules.
-    pub fn explain_program(&mut self, program: &Program, reporter: &mut dyn Reporter) -> ProgramEnd {
+    pub fn explain_program(&mut self, program: &RunRequest, reporter: &mut dyn Reporter) -> ProgramEnd {
         self.run.runner.only_define(true);
         let end = self.run_printing(program, Prints::Errors, reporter);
         self.run.runner.only_define(false);
@@ -196,11 +196,11 @@ impl Engine {
     }
 
     /// Runs the files and texts of a program in order, and prints the answers.
-    pub fn run_program(&mut self, program: &Program, reporter: &mut dyn Reporter) -> ProgramEnd {
+    pub fn run_program(&mut self, program: &RunRequest, reporter: &mut dyn Reporter) -> ProgramEnd {
         self.run_printing(program, Prints::All, reporter)
     }
 
-    fn run_printing(&mut self, program: &Program, prints: Prints, reporter: &mut dyn Reporter) -> ProgramEnd {
+    fn run_printing(&mut self, program: &RunRequest, prints: Prints, reporter: &mut dyn Reporter) -> ProgramEnd {
         let limits = self.limits_mut();
         limits.steps_max = program.steps_max;
         let heap = program.heap_bytes_max.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -217,7 +217,7 @@ impl Engine {
 
     fn run_sources(
         &mut self,
-        program: &Program,
+        program: &RunRequest,
         prints: Prints,
         reporter: &mut dyn Reporter,
     ) -> Result<(), ProgramEnd> {
@@ -233,7 +233,7 @@ impl Engine {
 
     fn run_program_source(
         &mut self,
-        program: &Program,
+        program: &RunRequest,
         found: &ProgramSource,
         prints: Prints,
         reporter: &mut dyn Reporter,

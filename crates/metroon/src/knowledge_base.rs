@@ -16,13 +16,14 @@ use crate::answer::Answer;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::engine::Engine;
 use crate::load::{LoadFailure, LoadOptions};
-use crate::program::Program as Sources;
+use crate::program::RunRequest;
 use crate::recall::{RecallError, Remembered};
 use crate::view::View;
 use crate::writer::{Writer, WriterError};
 use journal::Disk;
 use metta::syntax::{Diagnostic, Severity};
-use metta::{ChangeExtent, LoadReport, Program, RunEnd, RunRecord, World};
+use metta::{ChangeExtent, Commit, CommitSink, CommitStamp, LoadReport, Program, RunEnd, SinkError, World};
+use space::ChangeDetail;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -99,7 +100,7 @@ pub struct Completed {
 pub enum RunError {
     /// It ended early; what its forms did before stands.
     Ended {
-        /// How: an answer with an error, a limit, a form that does not parse, a world or a memory that failed.
+        /// How: an answer with an error, a limit, a form that does not parse, a world or a record that failed.
         end: RunEnd,
         /// What its `!` forms came to until then.
         answers: Vec<Answer>,
@@ -127,7 +128,7 @@ impl fmt::Display for RunError {
             }
             Self::Ended { end: RunEnd::Limit(limit), .. } => write!(formatter, "a limit ended the run: {limit}"),
             Self::Ended { end: RunEnd::World(error), .. } => error.fmt(formatter),
-            Self::Ended { end: RunEnd::Memory(error), .. } => write!(formatter, "the run cannot go on: {error}"),
+            Self::Ended { end: RunEnd::RunRecord(error), .. } => write!(formatter, "the run cannot go on: {error}"),
             Self::Ended { end, .. } => write!(formatter, "the text ended early: {end:?}"),
             Self::Writer(error) => error.fmt(formatter),
         }
@@ -184,13 +185,14 @@ impl KnowledgeBase {
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
         let writer = Writer::start(requests_waiting_max, move || {
-            let mut run = Remembered::new(world, Some(journal), None, &Sources::default())?;
+            let mut run = Remembered::new(world, Some(journal), None, &RunRequest::default())?;
             run.runner.freeze_results(freezes_results);
             let record = run.runner.record().expect("a run in a base is on record");
-            let view = view_of(run.runner.program(), record, None);
+            let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash() };
+            let view = view_of(run.runner.program(), stamp, None);
             let newest = Arc::new(NewestView(RwLock::new(view)));
             let _ = first.set(Arc::clone(&newest));
-            run.runner.set_on_commit(Box::new(move |program, record, extent| newest.publish(program, record, extent)));
+            run.runner.add_sink(Box::new(ViewSink(newest)));
             Ok(Engine::of(run))
         })?;
         let newest = found.get().expect("a writer that has started has published a view");
@@ -259,10 +261,30 @@ impl KnowledgeBase {
 }
 
 /// What a program holds after the last commit that is on record.
-fn view_of(program: &Program, record: &dyn RunRecord, before: Option<(&View, ChangeExtent)>) -> View {
-    let epoch = record.epoch().unwrap_or_default();
+fn view_of(program: &Program, stamp: CommitStamp, before: Option<(&View, ChangeExtent)>) -> View {
+    let epoch = stamp.epoch.unwrap_or_default();
     let snapshot = program.snapshot(Some(epoch), before.map(|(view, extent)| (view.snapshot(), extent)));
-    View::new(snapshot, epoch, record.state_hash().unwrap_or_default())
+    View::new(snapshot, epoch, stamp.state_hash.unwrap_or_default())
+}
+
+/// Publishes a view after each commit that changed something, once the sinks before it have kept the commit.
+struct ViewSink(Arc<NewestView>);
+
+impl CommitSink for ViewSink {
+    fn name(&self) -> &'static str {
+        "the views of the knowledge base"
+    }
+
+    fn detail(&self) -> ChangeDetail {
+        ChangeDetail::Changes
+    }
+
+    fn take(&mut self, program: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
+        if !commit.is_empty() || commit.extent.modules {
+            self.0.publish(program, *stamp, commit.extent);
+        }
+        Ok(())
+    }
 }
 
 impl NewestView {
@@ -271,9 +293,9 @@ impl NewestView {
     }
 
     /// Puts the view of now in the place of the one before, which is given up after the lock is.
-    fn publish(&self, program: &Program, record: &dyn RunRecord, extent: ChangeExtent) {
+    fn publish(&self, program: &Program, stamp: CommitStamp, extent: ChangeExtent) {
         let before = self.get();
-        let view = view_of(program, record, Some((&before, extent)));
+        let view = view_of(program, stamp, Some((&before, extent)));
         let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), view);
         drop(old);
     }

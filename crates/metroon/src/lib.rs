@@ -47,6 +47,7 @@ pub use knowledge_base::{
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
 pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
+pub use metta::{ChangeExtent, MemoryOutput, MemoryWorld, Program, Reason};
 pub use metta::{EffectKind, EffectRefused, FreezeError, FrozenResults};
 pub use metta::{
     Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
@@ -54,9 +55,8 @@ pub use metta::{
 };
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
-pub use metta::{MemoryOutput, MemoryWorld, Reason};
 pub use permissions::{Permissions, PermittedWorld};
-pub use program::{Program, ProgramEnd, Reporter};
+pub use program::{ProgramEnd, Reporter, RunRequest};
 pub use recall::{RecallError, find_error};
 pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, Row};
 pub use system_world::SystemWorld;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What to run, and how to print the answers. It says everything that a run depends on beside the world.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
+pub struct RunRequest {
     /// Files, run in order; `-` is the standard input.
     pub files: Vec<String>,
     /// Texts, run after the files.
@@ -47,7 +47,7 @@ pub enum ProgramEnd {
     /// The world failed: the output can take no more, the tape has ended.
     World(WorldError),
     /// The run cannot be remembered, or is not the one that is replayed.
-    Memory(Arc<dyn std::error::Error + Send + Sync>),
+    RunRecord(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 /// Hears what there is to tell a person about a run, beside its output.
@@ -102,7 +102,7 @@ impl ProgramSource {
             RunEnd::NotParsed => Err(ProgramEnd::NotParsed),
             RunEnd::Limit(limit) => Err(ProgramEnd::Limit { limit, place: format!("{}:{last_line}", self.origin) }),
             RunEnd::World(error) => Err(ProgramEnd::World(error)),
-            RunEnd::Memory(error) => Err(ProgramEnd::Memory(error)),
+            RunEnd::RunRecord(error) => Err(ProgramEnd::RunRecord(error)),
             _ => Err(ProgramEnd::Error),
         }
     }

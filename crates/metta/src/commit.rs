@@ -9,6 +9,7 @@
 //! says so by [`CommitSink::detail`]: where no sink asks for rows, none are kept.
 
 use crate::program::history::{Event, SourceId};
+use crate::program::{ChangeExtent, Program};
 use space::{ChangeDetail, Changes};
 use std::error::Error;
 use std::fmt;
@@ -44,6 +45,8 @@ pub struct Commit {
     pub events: Vec<Event>,
     /// What was added, removed and set: as much of it as the sink asks for that asks for most.
     pub changes: Changes,
+    /// What changed beside the atoms of spaces. A word for a value of this process is none of the events, and is said here.
+    pub extent: ChangeExtent,
     /// How many variables the run has numbered.
     pub variables: u64,
     /// What ended the transaction.
@@ -90,11 +93,12 @@ pub trait CommitSink {
     /// How much it is to be told of what changed. Others may ask for more.
     fn detail(&self) -> ChangeDetail;
 
-    /// Takes a commit. Those in which nothing changed are handed out as well where a `!` form or a program asked for them.
+    /// Takes a commit, after which the program is as given. Those in which nothing changed are handed out as well where a `!` form or
+    /// a program asked for them.
     ///
     /// # Errors
     /// The run is not to go on. The sinks before have taken the commit, those after it have not.
-    fn take(&mut self, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError>;
+    fn take(&mut self, program: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError>;
 }
 
 /// Why a sink ends a run.
@@ -193,12 +197,12 @@ impl CommitSinks {
     ///
     /// # Errors
     /// Says which did, and why.
-    pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), CommitError> {
+    pub(crate) fn take(&mut self, program: &Program, commit: &Commit) -> Result<(), CommitError> {
         self.check()?;
         let mut stamp = CommitStamp::default();
         for sink in &mut self.sinks {
             let name = sink.name();
-            match sink.take(commit, &mut stamp) {
+            match sink.take(program, commit, &mut stamp) {
                 Ok(()) => {}
                 Err(SinkError::Ended(reason)) => return Err(CommitError::Ended { sink: name, reason }),
                 Err(SinkError::Failed(reason)) => {

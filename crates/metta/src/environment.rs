@@ -28,7 +28,7 @@ pub enum Stop {
     /// A runner of a snapshot does not carry out an operation.
     Effect(EffectRefused),
     /// What is on record of the run, or a sink of its commits, failed.
-    Memory(Arc<dyn std::error::Error + Send + Sync>),
+    RunRecord(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 /// Why an effect on the world outside, or a commit, may not be.
@@ -151,13 +151,13 @@ pub trait Environment {
     /// Commits what precedes an effect on the world outside.
     ///
     /// # Errors
-    /// A `(transaction …)` is open, which such an effect could not be undone in; or the memory fails.
+    /// A `(transaction …)` is open, which such an effect could not be undone in; or a sink fails.
     fn before_outward_effect(&mut self) -> Result<(), Refused>;
 
     /// Commits in the middle of a form.
     ///
     /// # Errors
-    /// A `(transaction …)` is open, or the memory fails.
+    /// A `(transaction …)` is open, or a sink fails.
     fn commit_early(&mut self) -> Result<(), Refused>;
 
     /// Opens a `(transaction …)`; gives how many are open then.

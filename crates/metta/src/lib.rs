@@ -68,5 +68,4 @@ pub use region::FreezeError;
 pub use runner::{FormAnswer, OnAnswer, Runner};
 pub use session::{Run, RunEnd, Source, Statistics};
 pub use tokenizer::Tokenizer;
-pub use transaction::OnCommit;
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

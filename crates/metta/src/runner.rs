@@ -15,7 +15,6 @@ use crate::record::RunRecord;
 use crate::refusal::{EffectRefused, Viewed};
 use crate::session::{FormOutcome, Run, RunEnd, Session, Source, Statistics};
 use crate::syntax::{self, Span};
-use crate::transaction::OnCommit;
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
@@ -176,11 +175,6 @@ impl Runner {
     /// Adds a sink, which takes each commit from now on after the sinks that are there.
     pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
         self.session.transactions.add_sink(&mut self.session.program, sink);
-    }
-
-    /// Lets this be told of each commit that changed something, after the memory has kept it.
-    pub fn set_on_commit(&mut self, on_commit: OnCommit) {
-        self.session.transactions.set_on_commit(on_commit);
     }
 
     /// Does something in a transaction that is undone: spaces and states that are made inside are gone afterwards.

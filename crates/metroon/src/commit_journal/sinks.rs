@@ -10,7 +10,7 @@ use super::sources::{KnownSource, Sources};
 use super::state_hash::StateHash;
 use crate::tape::Tape;
 use crate::tape::recording::SharedTape;
-use metta::{Cause, CauseKind, Commit, CommitSink, CommitStamp, Event, SinkError, SourceId};
+use metta::{Cause, CauseKind, Commit, CommitSink, CommitStamp, Event, Program, SinkError, SourceId};
 use space::{Atom, Change, ChangeDetail, Delta, SharedState, Variable, canonical};
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -57,7 +57,7 @@ impl CommitSink for StateHashSink {
         ChangeDetail::Counts
     }
 
-    fn take(&mut self, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
         let mut ledger = self.ledger.borrow_mut();
         let Ledger { hash, epoch, commits, is_library_changed, .. } = &mut *ledger;
         for event in &commit.events {
@@ -95,7 +95,7 @@ impl CommitSink for JournalSink {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         if commit.is_empty() {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use crate::commit_journal::record::{
     AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame,
 };
 use crate::history::History;
-use crate::program::Program;
+use crate::program::RunRequest;
 use crate::tape::{HaltReason, Request, Tape, TapeBase, TapeBegin, TapeCommit, TapeHalted, TapeReader};
 use crate::{Engine, MemoryWorld};
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
@@ -56,7 +56,7 @@ fn open(frames: &[Vec<u8>]) -> Result<(), String> {
     let begun = Instant::now();
     let history = look(&disk);
     let base = CommitJournal::on_disk(disk, "/kb").map_err(|error| error.to_string())?;
-    let loaded = Remembered::new(Box::new(MemoryWorld::default()), Some(base), None, &Program::default());
+    let loaded = Remembered::new(Box::new(MemoryWorld::default()), Some(base), None, &RunRequest::default());
     let outcome = loaded.map(drop).map_err(|error| error.to_string());
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(history.is_ok(), outcome.is_ok(), "{history:?}, {outcome:?}");
@@ -301,7 +301,8 @@ fn rich_tape() -> Vec<Vec<u8>> {
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
     let expressions =
         vec!["! (println! (a)) ! (random-int &r 0 9) ! (random-int &rng 0 9)", "(d 1) ! (get-atoms &self)"];
-    let program = Program { expressions: expressions.into_iter().map(str::to_owned).collect(), ..Program::default() };
+    let program =
+        RunRequest { expressions: expressions.into_iter().map(str::to_owned).collect(), ..RunRequest::default() };
     let world = MemoryWorld::default();
     let mut engine = Engine::remembering(world, Some(base), Some(tape), &program).expect("the tape begins");
     engine.run_program(&program, &mut Nobody);
@@ -329,7 +330,7 @@ fn tapes_that_say_impossible_things_are_errors() {
     let value = |value: &dyn Fn() -> Result<Vec<u8>, postcard::Error>| value().expect("a vector takes it");
     let begin = |format, semantics, frames: Option<u64>| {
         let base = frames.map(|frames| TapeBase { directory: "/kb".to_owned(), frames });
-        let program = Program { expressions: vec!["! (+ 1 2)".to_owned()], ..Program::default() };
+        let program = RunRequest { expressions: vec!["! (+ 1 2)".to_owned()], ..RunRequest::default() };
         let begin = TapeBegin { format, semantics, program, base };
         framed(1, postcard::to_allocvec(&begin).expect("a vector takes it"))
     };

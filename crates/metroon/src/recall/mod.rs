@@ -28,7 +28,7 @@ use crate::commit_journal::sources::SourceMatch;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError, pieces};
 use crate::history::{KeptHistory, statements};
 use crate::load::imports as load_formats;
-use crate::program::Program;
+use crate::program::RunRequest;
 use crate::tape::recording::{RecordingWorld, SharedTape};
 use crate::tape::replaying::{self, Follower, ReplayEnd, ReplayingWorld, SharedFollower};
 use crate::tape::sinks::{ReplayGate, ReplaySink, TapeSink};
@@ -84,7 +84,7 @@ impl Remembered {
         world: Box<dyn World>,
         base: Option<CommitJournal>,
         tape: Option<Tape>,
-        program: &Program,
+        program: &RunRequest,
     ) -> Result<Self, RecallError> {
         if base.is_none() && tape.is_none() {
             return Ok(Self::nothing(Runner::new(world)));
@@ -108,7 +108,7 @@ impl Remembered {
         output: Box<dyn World>,
         mut tape: TapeReader,
         stop_after: Option<u64>,
-    ) -> Result<(Self, Program), RecallError> {
+    ) -> Result<(Self, RunRequest), RecallError> {
         let halted = replaying::look_ahead(&mut tape)?;
         let begin = tape.next(|frame| match frame {
             TapeFrame::Begin(begin) => Ok(Some(begin)),
@@ -142,7 +142,7 @@ impl Remembered {
 }
 
 /// Writes what is run, and the base it begins with.
-fn begin_tape(tape: &mut Tape, program: &Program, base: Option<&CommitJournal>) -> Result<(), RecallError> {
+fn begin_tape(tape: &mut Tape, program: &RunRequest, base: Option<&CommitJournal>) -> Result<(), RecallError> {
     let Some(base) = base else { return Ok(tape.begin(program, None)?) };
     let read = |error| RecallError::KnowledgeBase(KnowledgeBaseError::from(error));
     let secrets::Frames { count: frames, torn } = secrets::look_through(base, tape)?;

@@ -10,7 +10,7 @@ use crate::commit_journal::sinks::SharedLedger;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::history::plain;
 use crate::load::imports as load_formats;
-use metta::{Cause, Commit, CommitSink, CommitStamp, Runner, SinkError, World};
+use metta::{Cause, Commit, CommitSink, CommitStamp, Program, Runner, SinkError, World};
 use space::{Change, ChangeDetail};
 
 impl Remembered {
@@ -41,7 +41,7 @@ impl CommitSink for ReadOnlySink {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         let Some((change, cause)) = self.first_change(commit) else {
             self.ledger.borrow_mut().commits += 1;
             return Ok(());

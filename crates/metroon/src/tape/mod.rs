@@ -16,7 +16,7 @@ pub(crate) mod sinks;
 use crate::commit_journal::error::{KnowledgeBaseError, advice};
 use crate::commit_journal::pieces::{self, Pieces};
 use crate::commit_journal::record::{RecordError, SEMANTICS_VERSION};
-use crate::program::Program;
+use crate::program::RunRequest;
 use cassette::redact::Redaction;
 use journal::{
     AppendError, Damage, Disk, Durability, Flaw, Journal, OpenError, Options, ReadError, Reader, SingleFile, SyncError,
@@ -48,15 +48,15 @@ mod kind {
 pub(crate) struct TapeBegin {
     pub(crate) format: u32,
     pub(crate) semantics: u32,
-    pub(crate) program: Program,
+    pub(crate) program: RunRequest,
     pub(crate) base: Option<TapeBase>,
 }
 
 impl TapeBegin {
     /// What a replay runs. The tape says where the recorded run reached the limit of its heap, so the limit itself means nothing
     /// to a replay.
-    pub(crate) fn program_to_replay(self) -> Program {
-        Program { heap_bytes_max: None, ..self.program }
+    pub(crate) fn program_to_replay(self) -> RunRequest {
+        RunRequest { heap_bytes_max: None, ..self.program }
     }
 }
 
@@ -453,7 +453,7 @@ impl Tape {
         Ok(self.frames)
     }
 
-    pub(crate) fn begin(&mut self, program: &Program, base: Option<TapeBase>) -> Result<(), TapeError> {
+    pub(crate) fn begin(&mut self, program: &RunRequest, base: Option<TapeBase>) -> Result<(), TapeError> {
         for text in &program.expressions {
             self.check(|| "a text of -e".to_owned(), text.as_bytes())?;
         }

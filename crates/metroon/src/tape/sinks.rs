@@ -7,7 +7,7 @@ use super::recording::SharedTape;
 use super::replaying::SharedFollower;
 use super::{TapeCommit, TapeError};
 use crate::commit_journal::sinks::{Ledger, SharedLedger, failed, states};
-use metta::{Commit, CommitSink, CommitStamp, Event, SinkError};
+use metta::{Commit, CommitSink, CommitStamp, Event, Program, SinkError};
 use space::{Change, ChangeDetail};
 
 /// How many changes of a commit are shown to people when a replay differs.
@@ -31,7 +31,7 @@ impl CommitSink for ReplayGate {
         ChangeDetail::Counts
     }
 
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         let (origin, line, column) = self.ledger.borrow().place(commit.current);
         let mut follower = self.follower.borrow_mut();
         follower.set_place(format!("{origin}:{line}:{column}"));
@@ -54,7 +54,7 @@ impl CommitSink for TapeSink {
         ChangeDetail::Counts
     }
 
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         let commit = tape_commit(&self.ledger.borrow(), commit);
         let written = self.tape.borrow_mut().as_mut().map_or(Ok(()), |tape| tape.commit(&commit));
         written.map_err(|error: TapeError| failed(error))
@@ -76,7 +76,7 @@ impl CommitSink for ReplaySink {
         ChangeDetail::Counts
     }
 
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         let commit = tape_commit(&self.ledger.borrow(), commit);
         self.follower.borrow_mut().commit(&commit).map_err(|end| SinkError::Ended(end.into()))
     }

@@ -6,8 +6,8 @@ use crate::programs::{compare, corpus, keep, names};
 use journal::{Disk, MemoryDisk};
 use libtest_mimic::Trial;
 use metroon::{
-    Answer, CommitJournal, Engine, Evaluator, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, Program, ProgramEnd,
-    RunEnd, Source, Tape, TapeReader, syntax,
+    Answer, CommitJournal, Engine, Evaluator, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, ProgramEnd, RunEnd,
+    RunRequest, Source, Tape, TapeReader, syntax,
 };
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn replayed(evaluator: Evaluator, name: &str) -> String {
     let world = programs(&corpus(), "", MemoryWorld::default());
     let recorded = world.output();
     let files = vec![format!("{name}.metta")];
-    let program = Program { files, steps_max: Some(STEPS_MAX), evaluator, ..Program::default() };
+    let program = RunRequest { files, steps_max: Some(STEPS_MAX), evaluator, ..RunRequest::default() };
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
     let mut engine = Engine::remembering(world, None, Some(tape), &program).expect("the tape begins");
@@ -92,7 +92,7 @@ fn replayed(evaluator: Evaluator, name: &str) -> String {
     let tape = TapeReader::on_disk(disk).expect("the tape opens");
     let (mut engine, program) = Engine::replaying(world, tape, None).expect("the tape begins");
     let end = engine.run_program(&program, &mut Nobody);
-    assert!(!matches!(end, ProgramEnd::Memory(_) | ProgramEnd::NotRead(_)), "{end:?}");
+    assert!(!matches!(end, ProgramEnd::RunRecord(_) | ProgramEnd::NotRead(_)), "{end:?}");
     let (commits, stopped) = engine.replayed().expect("it replays");
     assert!(commits > 0 && stopped.is_none(), "{commits} commits, {stopped:?}");
     engine.finish().unwrap_or_else(|error| panic!("{error}"));

@@ -4,7 +4,7 @@ use crate::harness::{Nobody, output_without, programs, read, text_of};
 use crate::programs::corpus;
 use journal::MemoryDisk;
 use libtest_mimic::{Failed, Trial};
-use metroon::{CommitJournal, Engine, MemoryWorld, Program};
+use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest};
 use std::sync::Arc;
 
 const PAST: &str = "recall/";
@@ -43,6 +43,6 @@ fn in_a_base_without(name: &str, program: &str) -> String {
     let output = world.output();
     let base = CommitJournal::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");
     let mut engine = Engine::with_base(world, base).expect("the base loads");
-    engine.run_program(&Program { files: vec![file], ..Program::default() }, &mut Nobody);
+    engine.run_program(&RunRequest { files: vec![file], ..RunRequest::default() }, &mut Nobody);
     text_of(&output)
 }

@@ -5,7 +5,7 @@ use crate::harness::{Nobody, STEPS_MAX, programs, text_of};
 use crate::programs::{compare, corpus, keep, names};
 use journal::{Disk, MemoryDisk};
 use libtest_mimic::Trial;
-use metroon::{CommitJournal, Engine, MemoryWorld, Program, Tape, TapeReader};
+use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest, Tape, TapeReader};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const FOLDER: &str = "recall";
 const SITTINGS: [(&str, [&str; 3]); 1] = [("edited", ["1", "2", "3"])];
 
 /// Gives what a file of a folder prints in a base.
-type Sit = fn(&Arc<dyn Disk>, &Path, &Program) -> String;
+type Sit = fn(&Arc<dyn Disk>, &Path, &RunRequest) -> String;
 
 const MODES: [(&str, Sit); 2] =
     [("past", |base, folder, program| sit(base, folder, program, None)), ("past-recorded", recorded)];
@@ -30,7 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         for (name, folders, file) in single.chain(edited) {
             trials.push(Trial::test(format!("{mode}::{name}"), move || {
                 let files = vec![format!("{file}.metta")];
-                let program = Program { files, steps_max: Some(STEPS_MAX), ..Program::default() };
+                let program = RunRequest { files, steps_max: Some(STEPS_MAX), ..RunRequest::default() };
                 let base: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
                 let printed: Vec<(String, String)> = folders
                     .iter()
@@ -47,7 +47,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// Runs a file of a folder in a base, and on a tape if there is one; gives what is printed.
-fn sit(base: &Arc<dyn Disk>, folder: &Path, program: &Program, tape: Option<Tape>) -> String {
+fn sit(base: &Arc<dyn Disk>, folder: &Path, program: &RunRequest, tape: Option<Tape>) -> String {
     let world = programs(folder, "", MemoryWorld::default());
     let output = world.output();
     let base = CommitJournal::on_disk(Arc::clone(base), "/kb").expect("the base opens");
@@ -58,7 +58,7 @@ fn sit(base: &Arc<dyn Disk>, folder: &Path, program: &Program, tape: Option<Tape
 }
 
 /// The same on a tape, which is replayed in a world that holds nothing.
-fn recorded(base: &Arc<dyn Disk>, folder: &Path, program: &Program) -> String {
+fn recorded(base: &Arc<dyn Disk>, folder: &Path, program: &RunRequest) -> String {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
     let recorded = sit(base, folder, program, Some(tape));

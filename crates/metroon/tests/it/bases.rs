@@ -2,7 +2,7 @@
 
 use crate::harness::{Nobody, STEPS_MAX, print_answer};
 use journal::{Disk, MemoryDisk};
-use metroon::{CommitJournal, Engine, MemoryWorld, Program, Source};
+use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest, Source};
 use std::sync::Arc;
 
 /// Runs a text in a base on a disk.
@@ -42,7 +42,7 @@ fn an_edit_that_does_not_parse_removes_nothing() {
             let output = world.output();
             let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
             let mut engine = Engine::with_base(world, base).expect("the base loads");
-            engine.run_program(&Program { files: vec![file.to_owned()], ..Program::default() }, &mut Nobody);
+            engine.run_program(&RunRequest { files: vec![file.to_owned()], ..RunRequest::default() }, &mut Nobody);
             engine.finish().expect("the base closes");
             seen.extend(output.printed());
         }
@@ -60,7 +60,7 @@ fn sources_that_change_nothing_leave_no_gap() {
         let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
         let expressions = texts.iter().map(|text| (*text).to_owned()).collect();
-        let program = Program { files: vec!["nothing.metta".to_owned()], expressions, ..Program::default() };
+        let program = RunRequest { files: vec!["nothing.metta".to_owned()], expressions, ..RunRequest::default() };
         engine.run_program(&program, &mut Nobody);
         engine.finish().expect("the base closes");
         output.printed()
@@ -83,7 +83,7 @@ fn an_edited_module_is_found_from_another_working_directory() {
         let output = world.output();
         let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
-        engine.run_program(&Program { files: vec![app_path.to_owned()], ..Program::default() }, &mut Nobody);
+        engine.run_program(&RunRequest { files: vec![app_path.to_owned()], ..RunRequest::default() }, &mut Nobody);
         engine.finish().expect("the base closes");
         output.printed()
     };
@@ -97,7 +97,7 @@ fn an_edited_module_is_found_from_another_working_directory() {
 fn another_file_of_a_modules_name_is_no_edit_of_it() {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let app = "!(import! &self m) !(match &self (x $x) $x)";
-    let sit = |program: Program| {
+    let sit = |program: RunRequest| {
         let world = MemoryWorld::default()
             .with_source("app/main.metta", app)
             .with_source("app/m.metta", "(x 1)")
@@ -109,9 +109,9 @@ fn another_file_of_a_modules_name_is_no_edit_of_it() {
         engine.finish().expect("the base closes");
         output.printed()
     };
-    let file = Program { files: vec!["app/main.metta".to_owned()], ..Program::default() };
+    let file = RunRequest { files: vec!["app/main.metta".to_owned()], ..RunRequest::default() };
     assert_eq!(sit(file), ["[()]", "[1]"]);
-    let expression = Program { expressions: vec![app.to_owned()], ..Program::default() };
+    let expression = RunRequest { expressions: vec![app.to_owned()], ..RunRequest::default() };
     assert_eq!(sit(expression), ["[()]", "[1]"]);
 }
 
@@ -128,7 +128,7 @@ fn an_edited_module_is_seen_through_an_unchanged_one() {
         let output = world.output();
         let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("the base opens");
         let mut engine = Engine::with_base(world, base).expect("the base loads");
-        engine.run_program(&Program { files: vec!["main.metta".to_owned()], ..Program::default() }, &mut Nobody);
+        engine.run_program(&RunRequest { files: vec!["main.metta".to_owned()], ..RunRequest::default() }, &mut Nobody);
         engine.finish().expect("the base closes");
         seen.extend(output.printed());
     }

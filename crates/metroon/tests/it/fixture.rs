@@ -7,7 +7,7 @@
 
 use crate::harness::{Nobody, programs, read, text_of};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options, Reader, SingleFile};
-use metroon::{CommitJournal, Engine, Evaluator, History, LogEntry, MemoryWorld, Program, Tape, TapeReader};
+use metroon::{CommitJournal, Engine, Evaluator, History, LogEntry, MemoryWorld, RunRequest, Tape, TapeReader};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,8 +26,8 @@ fn scratch(test: &str) -> PathBuf {
     folder
 }
 
-fn program(evaluator: Evaluator) -> Program {
-    Program { files: vec!["program.metta".to_owned()], steps_max: Some(100_000), evaluator, ..Program::default() }
+fn program(evaluator: Evaluator) -> RunRequest {
+    RunRequest { files: vec!["program.metta".to_owned()], steps_max: Some(100_000), evaluator, ..RunRequest::default() }
 }
 
 /// A base, and a tape of its second sitting; gives what that printed. Nothing in them tells when, where or by whom they were made.
@@ -84,7 +84,7 @@ fn a_base_of_version_1_can_be_continued() {
     let output = world.output();
     let mut engine = Engine::with_base(world, base).expect("the base loads");
     let text = "!(get-state &runs) !(random-int &dice 1 7) !(eats Sam) !(get-atoms &box) !(deep) !(epoch &self)";
-    engine.run_program(&Program { expressions: vec![text.to_owned()], ..Program::default() }, &mut Nobody);
+    engine.run_program(&RunRequest { expressions: vec![text.to_owned()], ..RunRequest::default() }, &mut Nobody);
     engine.finish().expect("the base closes");
     let held = "(held 1.5 -7 123456789012345678901234567890 \"a text\" True (State 2))";
     assert_eq!(text_of(&output), format!("[2]\n[6]\n[flies]\n[{held}]\n[2]\n[19]\n"));

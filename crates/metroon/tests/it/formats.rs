@@ -2,7 +2,7 @@
 
 use crate::harness::{Nobody, read, root};
 use journal::{Disk, MemoryDisk, Reader};
-use metroon::{CommitJournal, Engine, MemoryWorld, Program, Tape};
+use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest, Tape};
 use std::sync::Arc;
 
 /// The bytes of each block of a section whose lines are bytes, two spaces or more, and what they are.
@@ -27,7 +27,7 @@ fn payloads(disk: Arc<dyn Disk>) -> Vec<Vec<u8>> {
 
 /// Runs a text as `-e` does, in a new base and recorded on a new tape; gives the payloads of both.
 fn run(text: &str) -> [Vec<Vec<u8>>; 2] {
-    let program = Program { expressions: vec![text.to_owned()], ..Program::default() };
+    let program = RunRequest { expressions: vec![text.to_owned()], ..RunRequest::default() };
     let disks: [Arc<dyn Disk>; 2] = [Arc::new(MemoryDisk::new()), Arc::new(MemoryDisk::new())];
     let base = CommitJournal::on_disk(Arc::clone(&disks[0]), "/kb").expect("the base opens");
     let tape = Tape::on_disk(Arc::clone(&disks[1])).expect("a tape is made");

@@ -4,7 +4,7 @@
 use crate::history::{DIRECTORY, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Reader};
-use metroon::{CommitJournal, Engine, History, MemoryWorld, Program, ReplayEnd, Reporter, Tape, TapeReader, syntax};
+use metroon::{CommitJournal, Engine, History, MemoryWorld, ReplayEnd, Reporter, RunRequest, Tape, TapeReader, syntax};
 use std::sync::Arc;
 
 /// Of the bytes that no frame depends on, this many are tried once.
@@ -110,7 +110,7 @@ impl Reporter for Nobody {
 /// A tape, and what was printed meanwhile. One that is killed has no end, and its last frames are not synced.
 fn tape(is_killed: bool) -> (SimulatedDisk, Vec<String>) {
     let expressions = ["(a 1) ! (println! hello) ! (random-int &rng 0 9)", "! (get-atoms &self)"];
-    let program = Program { expressions: expressions.map(str::to_owned).to_vec(), ..Program::default() };
+    let program = RunRequest { expressions: expressions.map(str::to_owned).to_vec(), ..RunRequest::default() };
     let disk = SimulatedDisk::new();
     let world = MemoryWorld::default();
     let output = world.output();

@@ -5,7 +5,7 @@ use crate::tapes::Nobody;
 use generate::Dice;
 use journal::{Disk, MemoryDisk};
 use metroon::{
-    Engine, FileFormat, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, MemoryWorld, Program,
+    Engine, FileFormat, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, MemoryWorld, RunRequest,
     Source, Tape, TapeReader,
 };
 use std::sync::Arc;
@@ -358,9 +358,9 @@ fn files_of_data_are_imported() {
 #[test]
 fn a_replay_needs_no_file_that_was_imported() {
     let tape: Arc<dyn Disk> = disk();
-    let program = Program {
+    let program = RunRequest {
         expressions: vec!["!(import! &self people.csv) !(match &self (people $n $a) ($n $a))".to_owned()],
-        ..Program::default()
+        ..RunRequest::default()
     };
     let mut reporter = Nobody;
     let recorded = world(&[("people.csv", "n,a\nAnn,41\nBob,x\n")]);

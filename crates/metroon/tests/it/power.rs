@@ -92,7 +92,7 @@ fn run_script(disk: &SimulatedDisk, script: &[Step], mut after: impl FnMut(usize
                 }
                 let engine = engine.as_mut().expect("it was opened");
                 let (is_acknowledged, end) = step(engine, *next);
-                if matches!(end, RunEnd::Memory(_)) {
+                if matches!(end, RunEnd::RunRecord(_)) {
                     assert_nothing_follows(engine);
                     return if is_acknowledged { number + 1 } else { acknowledged };
                 }
@@ -109,7 +109,7 @@ fn run_script(disk: &SimulatedDisk, script: &[Step], mut after: impl FnMut(usize
 fn assert_nothing_follows(engine: &mut Engine) {
     for text in ["! (+ 1 2)", "(x)", "! (add-atom &self (x))", "! (get-atoms &self)", ""] {
         let (answers, end) = run(engine, text);
-        assert!(answers.is_empty() && matches!(end, RunEnd::Memory(_)), "{text}: {answers:?}, {end:?}");
+        assert!(answers.is_empty() && matches!(end, RunEnd::RunRecord(_)), "{text}: {answers:?}, {end:?}");
     }
 }
 

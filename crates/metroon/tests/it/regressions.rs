@@ -137,7 +137,7 @@ fn a_broken_disk_is_not_called_a_full_one() {
         run(&mut base, "! (add-atom &self (a))");
         simulated.schedule(simulated.operations(), fault);
         let (_, end) = run(&mut base, "! (add-atom &self (b))");
-        let RunEnd::Memory(error) = end else { panic!("{end:?}") };
+        let RunEnd::RunRecord(error) = end else { panic!("{end:?}") };
         let help =
             find_error::<KnowledgeBaseError>(error.as_ref()).and_then(KnowledgeBaseError::help).expect("there is help");
         assert!(help.contains(word) && help.contains("what was committed before is kept"), "{fault:?}: {help}");

@@ -3,7 +3,7 @@
 use journal::{Disk, MemoryDisk};
 use metroon::{
     CauseKind, ChangeDetail, Commit, CommitError, CommitJournal, CommitSink, CommitStamp, Engine, History, MemoryWorld,
-    Program, RunEnd, SinkError, SpaceChange, Tape, find_error,
+    Program, RunEnd, RunRequest, SinkError, SpaceChange, Tape, find_error,
 };
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -37,7 +37,7 @@ impl CommitSink for Subscriber {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
         if self.fails_at == Some(self.seen.borrow().len()) {
             return Err(SinkError::Failed("its queue is closed".into()));
         }
@@ -97,7 +97,7 @@ fn a_subscriber_sees_every_delta_of_a_run() {
         let (base, tape) = (base.then(|| base_on(&disk)), tape.then(new_tape));
         let has_record = base.is_some() || tape.is_some();
         let world = MemoryWorld::default();
-        let mut engine = Engine::remembering(world, base, tape, &Program::default()).expect("the engine begins");
+        let mut engine = Engine::remembering(world, base, tape, &RunRequest::default()).expect("the engine begins");
         let before = engine.epoch().unwrap_or(0);
         let seen = Seen::default();
         let subscriber = Subscriber::new("first", &seen);
@@ -128,7 +128,7 @@ fn a_sink_that_fails_ends_the_run_and_is_named() {
     let (seen, after) = (Seen::default(), Seen::default());
     engine.add_sink(Box::new(Subscriber { fails_at: Some(1), ..Subscriber::new("the subscriber", &seen) }));
     engine.add_sink(Box::new(Subscriber::new("the one after it", &after)));
-    let RunEnd::Memory(error) = run(
+    let RunEnd::RunRecord(error) = run(
         &mut engine,
         "! (add-atom &self (a (((((((((((b) c)))) 2.5)))))) d))\n! (add-atom &self (b))\n! (add-atom &self (c))",
     ) else {
@@ -138,7 +138,7 @@ fn a_sink_that_fails_ends_the_run_and_is_named() {
     let failed = find_error::<CommitError>(error.as_ref());
     assert!(matches!(failed, Some(CommitError::Failed { sink: "the subscriber", .. })), "{failed:?}");
     assert_eq!((seen.borrow().len(), after.borrow().len()), (1, 1), "the one after it has not taken the commit");
-    let RunEnd::Memory(error) = run(&mut engine, "! (add-atom &self (d))") else { panic!("the run goes on") };
+    let RunEnd::RunRecord(error) = run(&mut engine, "! (add-atom &self (d))") else { panic!("the run goes on") };
     let refused = "nothing more is kept, since the subscriber failed before: its queue is closed";
     assert_eq!(error.to_string(), refused);
     engine.finish().expect("the base closes");

@@ -5,8 +5,8 @@ use crate::history::{DIRECTORY, Writer, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use metroon::{
-    CommitJournal, Engine, Evaluator, LimitReached, MemoryOutput, MemoryWorld, Program, ProgramEnd, ReplayEnd,
-    Reporter, Tape, TapeReader, syntax,
+    CommitJournal, Engine, Evaluator, LimitReached, MemoryOutput, MemoryWorld, ProgramEnd, ReplayEnd, Reporter,
+    RunRequest, Tape, TapeReader, syntax,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,11 +41,11 @@ impl Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
 }
 
-fn program() -> Program {
-    Program {
+fn program() -> RunRequest {
+    RunRequest {
         files: vec!["main.metta".to_owned(), "-".to_owned()],
         expressions: vec!["! (get-atoms &self)".to_owned()],
-        ..Program::default()
+        ..RunRequest::default()
     }
 }
 
@@ -64,7 +64,7 @@ fn elsewhere() -> MemoryWorld {
     MemoryWorld::default().with_clock(1, 1).with_seed(99).with_variable("HOME", "/nowhere")
 }
 
-fn record(world: MemoryWorld, base: Option<CommitJournal>, program: &Program) -> (Arc<dyn Disk>, Vec<String>) {
+fn record(world: MemoryWorld, base: Option<CommitJournal>, program: &RunRequest) -> (Arc<dyn Disk>, Vec<String>) {
     let output = world.output();
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
@@ -128,7 +128,7 @@ fn spaces_made_of_spaces_are_replayed() {
     let text = "! (bind! &s (new-space)) ! (add-atoms &s (a a b (p $x))) ! (bind! &fork (fork-space &s))
         ! (add-atom &fork c) ! (remove-atom &s a) ! (bind! &two (union-spaces &s &fork)) ! (get-atoms (subtract-spaces &two &s))
         ! (get-atoms (intersect-spaces &two &fork)) ! (match-prefix &two ()) ! (collapse (transaction (Error (fork-space &two) no)))";
-    let program = Program { files: vec!["spaces.metta".to_owned()], ..Program::default() };
+    let program = RunRequest { files: vec!["spaces.metta".to_owned()], ..RunRequest::default() };
     let (disk, recorded) = record(MemoryWorld::default().with_source("spaces.metta", text), None, &program);
     let all = replay(Arc::clone(&disk), None).expect("the tape is sound");
     assert_eq!((all.ended, all.finish), (None, Ok(())));
@@ -277,7 +277,7 @@ fn a_cancelled_run_is_cancelled_again_at_the_same_step() {
     let text = "(= (loop $n) (loop (+ $n 1))) (first) ! (add-atom &self (kept)) (lost) \
                 ! (let $a (add-atom &self (lost too)) (loop 0))";
     let program =
-        Program { expressions: vec![text.to_owned(), "! (get-atoms &self)".to_owned()], ..Program::default() };
+        RunRequest { expressions: vec![text.to_owned(), "! (get-atoms &self)".to_owned()], ..RunRequest::default() };
     for is_timeout in [false, true] {
         let world = MemoryWorld::default();
         let output = world.output();
@@ -307,7 +307,7 @@ fn a_run_that_a_limit_ended_is_replayed_by_what_evaluated_it() {
     let text = "(= (fill $n) (let $added (add-atom &self (n $n)) (fill (+ $n 1)))) ! (fill 0)";
     let all = [Evaluator::Machine, Evaluator::Interpreter].map(|evaluator| {
         let expressions = vec![text.to_owned()];
-        let program = Program { expressions, steps_max: Some(1000), evaluator, ..Program::default() };
+        let program = RunRequest { expressions, steps_max: Some(1000), evaluator, ..RunRequest::default() };
         let (disk, recorded) = record_to_its_end(&program, LimitReached::Steps(1000));
         let replayed = replay(disk, None).expect("the tape is sound");
         assert_eq!((replayed.ended, replayed.finish), (None, Ok(())));
@@ -321,7 +321,7 @@ fn a_run_that_a_limit_ended_is_replayed_by_what_evaluated_it() {
 fn a_run_that_the_limit_of_the_heap_ended_is_replayed() {
     let text = "(= (grow $list) (grow (Cons $list $list))) ! (grow Nil)";
     let heap_bytes_max = Some(100 << 10);
-    let program = Program { expressions: vec![text.to_owned()], heap_bytes_max, ..Program::default() };
+    let program = RunRequest { expressions: vec![text.to_owned()], heap_bytes_max, ..RunRequest::default() };
     let (disk, recorded) = record_to_its_end(&program, LimitReached::Heap(100 << 10));
     assert_eq!(recorded, ["[(Error (grow Nil) (HeapLimit 102400))]"]);
     let replayed = replay(disk, None).expect("the tape is sound");
@@ -330,7 +330,7 @@ fn a_run_that_the_limit_of_the_heap_ended_is_replayed() {
 }
 
 /// Records a program that reaches a limit.
-fn record_to_its_end(program: &Program, expected: LimitReached) -> (Arc<dyn Disk>, Vec<String>) {
+fn record_to_its_end(program: &RunRequest, expected: LimitReached) -> (Arc<dyn Disk>, Vec<String>) {
     let (world, disk): (_, Arc<dyn Disk>) = (MemoryWorld::default(), Arc::new(MemoryDisk::new()));
     let output = world.output();
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
@@ -345,7 +345,7 @@ fn record_to_its_end(program: &Program, expected: LimitReached) -> (Arc<dyn Disk
 fn a_run_cancelled_inside_an_import_is_cancelled_there_again() {
     let module = "(= (loop $n) (loop (+ $n 1))) ! (println! begun) \
                   ! (let $x (foldl-atom (1 2 3 4 5 6 7 8) 0 $a $b (+ $a $b)) (println! $x)) ! (loop 0)";
-    let program = Program { expressions: vec!["! (import! &self lib)".to_owned()], ..Program::default() };
+    let program = RunRequest { expressions: vec!["! (import! &self lib)".to_owned()], ..RunRequest::default() };
     let world = MemoryWorld::default().with_source("lib.metta", module);
     let output = world.output();
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
@@ -381,7 +381,7 @@ fn a_tape_holds_the_base_that_it_began_with() {
     let disk = base();
     let expressions =
         ["! (f 1) ! (get-state &t)", "(new 1) ! (change-state! &t 7)", "! (get-atoms (as-of &self 1)) ! (epoch &self)"];
-    let program = Program { expressions: expressions.map(str::to_owned).to_vec(), ..Program::default() };
+    let program = RunRequest { expressions: expressions.map(str::to_owned).to_vec(), ..RunRequest::default() };
     let opened = CommitJournal::on_disk(Arc::clone(&disk), DIRECTORY).expect("the base opens");
     let (tape, recorded) = record(world(), Some(opened), &program);
     // The base goes on, or is gone: the tape does not know.
@@ -421,7 +421,7 @@ fn random_programs_replay_alike() {
         let mut writer = Writer::new(seed);
         let sources = 6 + writer.dice.below(12);
         let expressions: Vec<String> = (0..sources).map(|_| writer.form()).collect();
-        let program = Program { expressions, steps_max: Some(100_000), ..Program::default() };
+        let program = RunRequest { expressions, steps_max: Some(100_000), ..RunRequest::default() };
         for is_in_base in [false, true] {
             let base_disk = base();
             let opened = is_in_base.then(|| CommitJournal::on_disk(base_disk, DIRECTORY).expect("the base opens"));

@@ -69,7 +69,7 @@ pub enum LoadError {
     /// The load was told to end.
     Limit(LimitReached),
     /// It cannot be kept.
-    Memory(RunRecordError),
+    RunRecord(RunRecordError),
 }
 
 impl fmt::Display for LoadError {
@@ -82,7 +82,7 @@ impl fmt::Display for LoadError {
             ),
             Self::Changed => formatter.write_str("the file was changed while it was loaded; load it again"),
             Self::Limit(_) => formatter.write_str("the load was cancelled"),
-            Self::Memory(error) => error.fmt(formatter),
+            Self::RunRecord(error) => error.fmt(formatter),
         }
     }
 }
@@ -97,7 +97,7 @@ impl From<WorldError> for LoadError {
 
 impl From<RunRecordError> for LoadError {
     fn from(error: RunRecordError) -> Self {
-        Self::Memory(error)
+        Self::RunRecord(error)
     }
 }
 
@@ -444,7 +444,7 @@ impl Session {
         // What was read before an error stands, as the plain forms before one do.
         let (module, id) = (load.module, load.id);
         self.set_cause(Some(Cause { source: id, kind: CauseKind::Statement, offset: 0 }));
-        if load.commits && !matches!(read, Err(LoadError::Memory(_))) {
+        if load.commits && !matches!(read, Err(LoadError::RunRecord(_))) {
             self.commit(CommitTrigger::EndOfSource)?;
         }
         debug_assert_eq!(self.current_module(), module);

@@ -144,12 +144,19 @@ impl ProgramSnapshot {
 }
 
 /// What changed beside the atoms of spaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangeExtent {
     /// Whether a state was made or set.
     pub states: bool,
     /// Whether modules, their words or their imports changed, or settings.
     pub modules: bool,
+}
+
+impl ChangeExtent {
+    /// What changed in the one or the other.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self { states: self.states || other.states, modules: self.modules || other.modules }
+    }
 }
 
 impl Program {

@@ -17,7 +17,7 @@ use std::cell::Cell;
 
 impl Session {
     fn commit_as(&mut self, trigger: CommitTrigger) -> Result<(), Refused> {
-        self.commit(trigger).map_err(|error| Refused::Stop(Stop::Memory(error.into())))
+        self.commit(trigger).map_err(|error| Refused::Stop(Stop::RunRecord(error.into())))
     }
 }
 

@@ -171,7 +171,7 @@ impl Session {
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(file, &source.text, &parsed) }),
             RunEnd::World(error) => Err(world_error(error)),
             RunEnd::Effect(refused) => Err(ModuleError::Source { message: refused.to_string() }),
-            RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
+            RunEnd::RunRecord(error) => Err(ModuleError::Source { message: error.to_string() }),
             RunEnd::Error | RunEnd::Limit(_) => {
                 let error = failure.unwrap_or_else(|| "an evaluation reached a limit".to_owned());
                 Err(ModuleError::Failed { path: self.program.module(id).path.clone(), error })
@@ -185,7 +185,7 @@ impl Session {
             RunEnd::Limit(limit) if limit.is_from_outside() => Stop::Limit(*limit),
             RunEnd::World(error) => Stop::World(error.clone()),
             RunEnd::Effect(refused) => Stop::Effect(refused.clone()),
-            RunEnd::Memory(error) => Stop::Memory(Arc::clone(error)),
+            RunEnd::RunRecord(error) => Stop::RunRecord(Arc::clone(error)),
             _ => return,
         };
         self.ended_inside.get_or_insert(stop);
@@ -258,7 +258,7 @@ impl Session {
         match run.end {
             RunEnd::NotParsed => Err(ModuleError::Source { message: parse_failure(&file, &source.text, &parsed) }),
             RunEnd::World(error) => Err(world_error(error)),
-            RunEnd::Memory(error) => Err(ModuleError::Source { message: error.to_string() }),
+            RunEnd::RunRecord(error) => Err(ModuleError::Source { message: error.to_string() }),
             _ => Ok(last),
         }
     }

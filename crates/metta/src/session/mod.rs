@@ -144,10 +144,10 @@ impl Session {
         self.transactions.set_cause(&self.program, cause)
     }
 
-    /// Ends the transaction and hands it to the memory.
+    /// Ends the transaction and hands it to the sinks.
     ///
     /// # Errors
-    /// The memory cannot keep it.
+    /// A sink cannot keep it.
     pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), RunRecordError> {
         self.transactions.commit(&mut self.program, trigger)
     }

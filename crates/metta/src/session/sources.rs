@@ -57,8 +57,8 @@ pub enum RunEnd {
     World(WorldError),
     /// A view does not carry out an operation: see [`crate::Runner::of_snapshot`].
     Effect(EffectRefused),
-    /// The memory of the run failed: what follows could not be remembered.
-    Memory(Arc<dyn std::error::Error + Send + Sync>),
+    /// The record of the run failed: what follows could not be kept.
+    RunRecord(Arc<dyn std::error::Error + Send + Sync>),
 }
 
 /// A program to run.
@@ -132,7 +132,7 @@ impl Session {
             },
         );
         self.leave_source(cause);
-        let end = end.unwrap_or_else(|error| RunEnd::Memory(error.into()));
+        let end = end.unwrap_or_else(|error| RunEnd::RunRecord(error.into()));
         Run { end, diagnostics: parsed.diagnostics.clone() }
     }
 
@@ -191,7 +191,7 @@ impl Session {
             match &found.stop {
                 Some(Stop::World(error)) => return Ok(RunEnd::World(error.clone())),
                 Some(Stop::Effect(refused)) => return Ok(RunEnd::Effect(refused.clone())),
-                Some(Stop::Memory(error)) => return Ok(RunEnd::Memory(Arc::clone(error))),
+                Some(Stop::RunRecord(error)) => return Ok(RunEnd::RunRecord(Arc::clone(error))),
                 Some(Stop::Limit(_)) | None => {}
             }
             let (span, limit, results) = (form.span, found.limit, with_limit_error(&atom, found));
@@ -240,7 +240,7 @@ impl Session {
         {
             return Ok(());
         }
-        if matches!(found.stop, Some(Stop::Memory(_))) { Ok(()) } else { self.commit(CommitTrigger::Answer) }
+        if matches!(found.stop, Some(Stop::RunRecord(_))) { Ok(()) } else { self.commit(CommitTrigger::Answer) }
     }
 
     /// Notes that a form was ended from outside; says whether it was cancelled, so that nothing of it is kept.
@@ -335,7 +335,7 @@ impl Session {
                     self.form_steps = FormSteps::new(halted, held);
                     self.limits.set_ceiling(held);
                 }
-                Err(error) => return Answer { stop: Some(Stop::Memory(error.into())), ..Answer::default() },
+                Err(error) => return Answer { stop: Some(Stop::RunRecord(error.into())), ..Answer::default() },
             }
             let limit = self.form_steps.begin(&self.limits);
             if limit.is_some() {

@@ -13,15 +13,12 @@ use crate::record::{Begun, History, Known, NO_HISTORY, RunRecord, RunRecordError
 use crate::world::World;
 use space::{Atom, ChangeDetail, ChangeMark, SharedSpace};
 
-/// Is told of each commit that changed something, after the sinks have taken it.
-pub type OnCommit = Box<dyn FnMut(&mut Program, &dyn RunRecord, ChangeExtent)>;
-
 /// The transactions of a run, with those who take its commits.
 pub(crate) struct Transactions {
     record: Option<Box<dyn RunRecord>>,
     sinks: CommitSinks,
-    /// Is told of each commit.
-    on_commit: Option<OnCommit>,
+    /// What changed since the last commit that the sinks took, beside the atoms of spaces.
+    extent: ChangeExtent,
     /// How much the sinks want to know; inside a `(transaction …)` the log keeps more.
     keeps: ChangeDetail,
     causes: Vec<Cause>,
@@ -47,7 +44,7 @@ impl Default for Transactions {
         Self {
             record: None,
             sinks: CommitSinks::default(),
-            on_commit: None,
+            extent: ChangeExtent::default(),
             keeps: ChangeDetail::Nothing,
             causes: Vec::new(),
             current: None,
@@ -70,11 +67,6 @@ impl Transactions {
         self.record = Some(record);
         sinks.into_iter().for_each(|sink| self.sinks.add(sink));
         self.begin_noting(program, self.sinks.detail());
-    }
-
-    /// Lets this be told of each commit that changed something.
-    pub(crate) fn set_on_commit(&mut self, on_commit: OnCommit) {
-        self.on_commit = Some(on_commit);
     }
 
     /// Adds a sink, which takes each commit from now on after the sinks that are there.
@@ -185,27 +177,23 @@ impl Transactions {
             return Ok(());
         }
         let changes = program.log().take();
-        let extent = self.on_commit.is_some().then(|| program.extent_of(&changes));
+        self.extent = self.extent.with(program.extent_of(&changes));
         let mut events = program.take_events();
         events.extend(generator_events(program.generators(), &mut self.generators));
         let causes = std::mem::take(&mut self.causes);
         let (variables, current) = (program.variables().last(), self.current_cause());
-        let commit = Commit { causes, events, changes, variables, trigger, current };
+        let commit = Commit { causes, events, changes, extent: self.extent, variables, trigger, current };
         // Where nothing is asked and nothing has happened, there is nothing to take.
         let is_taken = !commit.is_empty() || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked);
-        let taken = if is_taken { self.sinks.take(&commit) } else { Ok(()) };
+        let taken = if is_taken { self.sinks.take(program, &commit) } else { Ok(()) };
+        if is_taken {
+            self.extent = ChangeExtent::default();
+        }
         let done = match (taken, &mut self.record) {
             (Err(error), _) => Err(error.into()),
             (Ok(()), Some(record)) => record.committed(trigger),
             (Ok(()), None) => Ok(()),
         };
-        // A word for a value of this process is not an event of a commit.
-        let extent = extent.filter(|extent| !commit.is_empty() || extent.modules);
-        if let (Some(on_commit), Some(record), Some(extent), Ok(())) =
-            (&mut self.on_commit, &self.record, extent, &done)
-        {
-            on_commit(program, &**record, extent);
-        }
         self.set_cause(program, self.current);
         done
     }

@@ -100,7 +100,7 @@ impl CommitSink for Notes {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         if !commit.is_empty() {
             self.0.lock().expect("no panic").push(unnumbered(&described(commit)));
         }
