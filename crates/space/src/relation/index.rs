@@ -28,6 +28,18 @@ pub(super) struct Index {
     free: Vec<u32>,
 }
 
+/// How many rows have a key at a path, and how they spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spread {
+    /// How many rows reach that far.
+    pub(crate) rows: f64,
+    /// How many different keys they have; of several segments, that of the segment with the most.
+    pub(crate) keys: f64,
+    /// The sum of the squares of the numbers of rows of each key: divided by the rows, it is how many rows a key has that is taken from
+    /// a row by chance.
+    pub(crate) squares: f64,
+}
+
 /// How the place of a key is found.
 #[derive(Clone)]
 enum KeyTable {
@@ -199,6 +211,20 @@ impl Index {
             index.places = hashed(direct);
         }
         index
+    }
+
+    /// How its rows spread over its keys.
+    pub(super) fn spread(&self) -> Spread {
+        let keys = match &self.places {
+            KeyTable::Hashed(table) => table.len(),
+            KeyTable::Direct(direct) => direct.all().count(),
+        };
+        let lists = self.lists.iter().map(|list| list.rows().len()).filter(|&length| length > 0);
+        let (count, rows, squares) = lists.fold((0, 0, 0.0), |(count, rows, squares), length| {
+            (count + 1, rows + length, squares + (length as f64) * (length as f64))
+        });
+        let alone = keys.saturating_sub(count);
+        Spread { rows: (rows + alone) as f64, keys: keys as f64, squares: squares + alone as f64 }
     }
 
     /// The rows with this key.
