@@ -16,6 +16,7 @@
 
 mod cursor;
 mod execute;
+mod explain;
 mod join;
 mod live;
 mod loops;
@@ -28,6 +29,8 @@ mod view;
 
 pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
+pub(crate) use explain::explain;
+pub use explain::{ExplainedStep, QueryExplanation, QueryWay};
 pub(crate) use pattern::extent;
 pub use pattern::{NO_TERM, PatternPart, conjunction};
 pub use plan::Plan;

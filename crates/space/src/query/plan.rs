@@ -25,6 +25,8 @@ pub struct Plan {
     pub(super) loops: Loops,
     /// How they are answered, as far as that was asked.
     pub(super) chosen: Option<Box<Chosen>>,
+    /// Whether it is chosen as if nothing had been sorted yet: what was, depends on other queries.
+    pub(super) forgets_sorted: bool,
     /// Whether the steps are those of the patterns, and whether rows can answer them.
     state: State,
     /// Whether it is to be found out what [`OnlyOwnRows`] says where it is executed next.
