@@ -48,7 +48,7 @@ impl Snapshot {
         let (snapshot, mut plan) = (self.clone(), Plan::default());
         let names = snapshot.with_view(|view| {
             let mut variables = Variables::default();
-            let is_put = plan.patterns.put(query, &mut variables, view.terms);
+            let is_put = plan.loops.patterns.put(query, &mut variables, view.terms);
             let are_rows = is_put && plan.make() && !view.may_match_others(&plan, None);
             are_rows.then(|| variables.into_iter().flatten().cloned().collect())
         });

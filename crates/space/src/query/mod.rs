@@ -16,17 +16,24 @@
 
 mod cursor;
 mod execute;
+mod explain;
+mod join;
 mod live;
+mod loops;
+mod matching;
 mod pattern;
 mod plan;
 mod project;
 mod solutions;
+mod view;
 
 pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
-pub(crate) use execute::{View, with_imports};
+pub(crate) use explain::explain;
+pub use explain::{ExplainedStep, QueryExplanation, QueryWay};
 pub(crate) use pattern::extent;
 pub use pattern::{NO_TERM, PatternPart, conjunction};
 pub use plan::Plan;
 pub(crate) use plan::known_keys;
 pub(crate) use solutions::Queried;
+pub(crate) use view::{View, with_imports};

@@ -61,6 +61,18 @@ impl Planned {
         Some(answers.terms().chunks(width.max(1)).map(solution).collect())
     }
 
+    /// How many solutions there are, and how often the search asked whether to go on.
+    pub(crate) fn execute_counting_looks(&mut self, space: &SharedSpace, terms: &SharedTerms) -> (usize, usize) {
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let looks = std::cell::Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        let count = space.execute(&mut self.plan, &self.parameters, &mut dictionary, &mut answers, &look);
+        (count.expect("rows answer"), looks.get())
+    }
+
     /// The same plan with the parameters of another query of its form.
     fn with_parameters_of(&mut self, query: &Atom, terms: &SharedTerms) {
         let Self { parameters, names, .. } = Self::new(query, terms);
@@ -70,10 +82,10 @@ impl Planned {
 }
 
 /// Random numbers (SplitMix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
