@@ -82,6 +82,11 @@ impl Answers {
         self.is_stopped
     }
 
+    /// Puts other answers into their place.
+    pub(super) fn replace(&mut self, found: Vec<Term>) {
+        self.found = found;
+    }
+
     /// An answer by its place.
     pub(super) fn get(&self, place: usize) -> &[Term] {
         &self.found[place * self.width..][..self.width]
@@ -129,6 +134,12 @@ impl View<'_> {
         })
     }
 
+    /// Whether rows alone answer a plan, whose steps are made then.
+    #[inline]
+    pub(super) fn is_answered(self, plan: &mut Plan, parameters: &[Term]) -> bool {
+        plan.make() && !self.may_match_others(plan, Some(parameters))
+    }
+
     /// Finds the answers of a plan; `None` if they are not all rows.
     pub(super) fn execute(
         self,
@@ -137,10 +148,7 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        if !plan.make() || self.may_match_others(plan, Some(parameters)) {
-            return None;
-        }
-        Some(self.find_rows(plan, parameters, answers, should_stop))
+        self.is_answered(plan, parameters).then(|| self.find_rows(plan, parameters, answers, should_stop))
     }
 
     /// Finds the rows that answer a plan whose steps are made; gives how many answers there are.
@@ -160,16 +168,17 @@ impl View<'_> {
     }
 
     /// Finds those answers that begin with some of the rows that are listed for the first pattern: so many, from a place on. Gives how
-    /// many answers there are, and whether rows may be left. Only a snapshot lists the same rows each time.
+    /// many answers there are, and whether rows may be left. Only what does not change meanwhile lists the same rows each time.
     pub(super) fn find_batch(
         self,
         [from, rows]: [usize; 2],
         plan: &Plan,
+        parameters: &[Term],
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> (usize, bool) {
         let mut window = Window { skipped: from, taken: rows };
-        let count = self.find_within(Some(&mut window), plan, &[], answers, should_stop);
+        let count = self.find_within(Some(&mut window), plan, parameters, answers, should_stop);
         (count, window.taken == 0)
     }
 
@@ -220,7 +229,7 @@ impl View<'_> {
 
 impl Answers {
     /// One answer, in which nothing is bound yet.
-    fn begin(&mut self, width: usize) {
+    pub(super) fn begin(&mut self, width: usize) {
         self.is_stopped = false;
         self.width = width;
         self.found.clear();

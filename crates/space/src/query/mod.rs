@@ -8,6 +8,7 @@
 //!    conjunction are answered one after the other, each for all answers so far: this is the order of [`crate::SharedSpace::query`].
 //!    For each answer the shortest index among the paths whose keys are known is walked, as in [`crate::Relation`].
 //! 4. Where each column is known or the place of a variable of its own, columns are taken [as they lie](project).
+//!    If only the [first](first) answers are wanted, the rows of the first pattern are gone through in batches; what is only counted is not made.
 //! 5. If an atom that is not a row may match, in the space or in one that it imports, rows do not answer the query: the patterns from the
 //!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows. Queries that are
 //!    [atoms](solutions) put both together.
@@ -16,6 +17,7 @@
 
 mod cursor;
 mod execute;
+mod first;
 mod live;
 mod pattern;
 mod plan;
