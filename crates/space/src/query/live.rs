@@ -1,7 +1,8 @@
 //! Executing a plan in a live space: it and its imports are locked, unless nothing but its own rows can answer.
 
-use super::execute::{Answers, ShouldStop, View, with_imports};
+use super::execute::{Answers, ShouldStop};
 use super::plan::{NextLook, OnlyOwnRows, Plan};
+use super::view::{View, with_imports};
 use crate::contents::Contents;
 use crate::space::Space;
 use crate::space_handle::SharedSpace;
@@ -30,7 +31,8 @@ impl Plan {
     /// Whether rows of these contents are compared with its patterns as they lie.
     #[inline]
     fn needs_no_dictionary(&self, contents: &Contents) -> bool {
-        self.is_flat && self.steps.iter().all(|step| contents.relation_of_length(step.length).is_without_keys())
+        self.loops.is_flat
+            && self.loops.steps.iter().all(|step| contents.relation_of_length(step.length).is_without_keys())
     }
 }
 
@@ -87,7 +89,7 @@ impl SharedSpace {
         plan: &mut Plan,
         parameters: &[Term],
         dictionary: &mut DictionaryReader<'_>,
-        find: impl FnOnce(View<'_>, &Plan) -> usize,
+        find: impl FnOnce(View<'_>, &mut Plan) -> usize,
     ) -> Option<usize> {
         // No space is waited for while a lock is held, and a dictionary is locked after spaces.
         let own = self.try_guard()?;

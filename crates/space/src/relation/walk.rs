@@ -123,6 +123,21 @@ impl RowSelection<'_> {
         });
     }
 
+    /// The same with the number of each row in its relation.
+    pub(crate) fn each_numbered(&self, mut visit: impl FnMut(u32, &[Term], u32)) {
+        let SegmentView { segment, copies, start, .. } = self.part;
+        let mut take = |row: u32| {
+            let count = copies.get(row);
+            if count > 0 {
+                visit(start + row, segment.terms(row), count);
+            }
+        };
+        match &self.rows {
+            RowList::Run(rows) => rows.clone().for_each(take),
+            RowList::Each(rows) => rows.iter().for_each(|&row| take(row)),
+        }
+    }
+
     /// Adds the numbers of its rows, holes left out.
     fn add_to(self, found: &mut Vec<u32>) {
         self.rows.add_to(found, self.part.start, self.part.copies);
@@ -242,7 +257,7 @@ impl Relation {
 
     /// Whether all rows lie in insertion order.
     #[inline]
-    fn is_ordered(&self) -> bool {
+    pub(crate) fn is_ordered(&self) -> bool {
         let (mut last, mut is_ordered) = (0, true);
         self.each(|part| {
             if part.segment.len() > 0 {

@@ -62,7 +62,7 @@ impl Planned {
     }
 
     /// Asserts that the first of these solutions are found without the others, and that they are counted.
-    fn check_first(&mut self, space: &SharedSpace, terms: &SharedTerms, all: &[Solution], most: usize) {
+    pub(crate) fn check_first(&mut self, space: &SharedSpace, terms: &SharedTerms, all: &[Solution], most: usize) {
         let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
         let Self { plan, parameters, names } = self;
         let counted = space.count_answers(plan, parameters, &mut dictionary, &mut answers, &|| false);
@@ -78,6 +78,39 @@ impl Planned {
         }
     }
 
+    /// How many solutions there are, and how often the search asked whether to go on.
+    pub(crate) fn execute_counting_looks(&mut self, space: &SharedSpace, terms: &SharedTerms) -> (usize, usize) {
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let looks = std::cell::Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        let count = space.execute(&mut self.plan, &self.parameters, &mut dictionary, &mut answers, &look);
+        (count.expect("rows answer"), looks.get())
+    }
+
+    /// How many of the first solutions there are, or of all if they are only counted, and how often the search asked whether to go on.
+    pub(crate) fn find_some_counting_looks(
+        &mut self,
+        most: Option<usize>,
+        space: &SharedSpace,
+        terms: &SharedTerms,
+    ) -> (usize, usize) {
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let looks = std::cell::Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        let (plan, parameters) = (&mut self.plan, &self.parameters);
+        let count = match most {
+            Some(most) => space.execute_first(most, plan, parameters, &mut dictionary, &mut answers, &look),
+            None => space.count_answers(plan, parameters, &mut dictionary, &mut answers, &look),
+        };
+        (count.expect("rows answer"), looks.get())
+    }
+
     /// The same plan with the parameters of another query of its form.
     fn with_parameters_of(&mut self, query: &Atom, terms: &SharedTerms) {
         let Self { parameters, names, .. } = Self::new(query, terms);
@@ -87,10 +120,10 @@ impl Planned {
 }
 
 /// Random numbers (SplitMix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
