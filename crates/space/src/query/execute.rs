@@ -31,6 +31,8 @@ pub struct Answers {
     is_stopped: bool,
     /// How many rows may be looked at before it is chosen how to go on.
     rows_left: Option<usize>,
+    /// Whether answers are counted: what the last pattern makes of those so far is not kept then, where that need not be looked at.
+    counts_only: bool,
     /// How many answers there were so far after each pattern, or each variable of a join.
     after_each: Vec<usize>,
 }
@@ -258,7 +260,9 @@ impl View<'_> {
     ) -> Option<usize> {
         answers.begin(loops.variables());
         let mut count = 1;
-        for step in &loops.steps {
+        for (number, step) in loops.steps.iter().enumerate() {
+            let is_counted =
+                answers.counts_only && number + 1 == loops.steps.len() && number > 0 && step.is_countable();
             let (mut made, mut window) = (0, window.take());
             answers.next.clear();
             // A space without such rows is passed over, whatever was found so far. One answer and one space are as soon asked.
@@ -278,16 +282,20 @@ impl View<'_> {
                 answers.take_up(place);
                 for (_, contents) in self.spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
                     let relation = contents.relation_of_length(step.length);
-                    made += answers.extend((step, window.as_deref_mut()), loops, parameters, relation, self.terms);
+                    made += if is_counted {
+                        answers.count(step, loops, parameters, relation, self.terms)
+                    } else {
+                        answers.extend((step, window.as_deref_mut()), loops, parameters, relation, self.terms)
+                    };
                 }
-                if answers.rows_left.is_some_and(|left| made > left) {
+                if !is_counted && answers.rows_left.is_some_and(|left| made > left) {
                     return None;
                 }
             }
             std::mem::swap(&mut answers.found, &mut answers.next);
             count = made;
             answers.after_each.push(made);
-            answers.rows_left = answers.rows_left.map(|left| left - made);
+            answers.rows_left = answers.rows_left.map(|left| left.saturating_sub(made));
         }
         Some(answers.complete(count))
     }
@@ -359,6 +367,30 @@ impl Answers {
     fn take_up(&mut self, place: usize) {
         self.current.clear();
         self.current.extend_from_slice(&self.found[place * self.width..][..self.width]);
+    }
+
+    /// Lets answers be counted only, or made again.
+    pub(super) fn count_only(&mut self, counts_only: bool) {
+        self.counts_only = counts_only;
+    }
+
+    /// How many answers the rows of a relation make of the current one, for a step that [can be counted](Step::is_countable).
+    fn count(&mut self, step: &Step, loops: &Loops, parameters: &[Term], relation: &Relation, terms: &Terms) -> usize {
+        let Self { current, rows, keys, row, .. } = self;
+        let known = &loops.known[step.known[0]..step.known[1]];
+        keys.clear();
+        keys.extend(known.iter().map(|&(path, known)| (path, known.key(parameters, current, terms))));
+        if keys.iter().any(|&(_, key)| key == NO_TERM) {
+            return 0;
+        }
+        if step.is_known {
+            row.clear();
+            row.extend(keys.iter().map(|&(_, key)| key));
+            return relation.count(row, terms);
+        }
+        let mut count = 0;
+        relation.walk(keys, terms, rows, &mut |selected| count += selected.count_with(keys, terms));
+        count
     }
 
     /// Adds what the rows of a relation make of the current answer; gives how many answers that are.

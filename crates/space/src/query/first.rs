@@ -102,7 +102,12 @@ impl View<'_> {
                 self.count_rows(step, &plan.loops, parameters)
             }
             [_] => self.count_in_batches(&plan.loops, parameters, answers, should_stop),
-            _ => self.count_joined(plan, parameters, answers, should_stop),
+            _ => {
+                answers.count_only(true);
+                let count = self.count_joined(plan, parameters, answers, should_stop);
+                answers.count_only(false);
+                count
+            }
         };
         answers.terms().clear();
         count

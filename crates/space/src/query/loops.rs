@@ -143,6 +143,11 @@ impl Step {
         self.taken = if is_each && self.length <= COLUMNS_INDEXED_MAX { new } else { 0 };
     }
 
+    /// Whether it is known of each of its columns what it is, or that it may be anything: then its rows need not be looked at to be counted.
+    pub(super) fn is_countable(&self) -> bool {
+        self.is_known || self.taken > 0
+    }
+
     /// Whether a relation may have a row for it, going by the key of its head; without `parameters` the answer holds whatever
     /// they are.
     pub(super) fn may_answer(
