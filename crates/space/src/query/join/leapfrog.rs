@@ -52,6 +52,8 @@ struct Running<'a> {
     /// For each variable in order, where the patterns that have it are.
     cursors: Vec<Vec<u32>>,
     bound: Vec<Term>,
+    /// Room for the ordinals of an answer, with the number of the copy of each row.
+    ordinals: Vec<u32>,
     found: Part,
     values_left: u32,
     should_stop: &'a dyn Fn() -> bool,
@@ -86,6 +88,7 @@ pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &
         nodes,
         cursors: join.steps.iter().map(|step| vec![0; step.len()]).collect(),
         bound,
+        ordinals: vec![0; 2 * join.patterns.len()],
         found: inputs.nothing(),
         values_left: VALUES_BETWEEN_LOOKS,
         should_stop,
@@ -256,8 +259,9 @@ impl Running<'_> {
             self.found.order.push(self.join.deciding.iter().map(ordinal));
             return true;
         }
-        let mut ordinals = vec![0; 2 * self.join.patterns.len()];
+        let mut ordinals = std::mem::take(&mut self.ordinals);
         self.take_rows(0, &mut ordinals);
+        self.ordinals = ordinals;
         true
     }
 
