@@ -13,6 +13,8 @@ const PROLOGUE: &[&str] = &[
     "(= (told $x) (let $w1 (println! (says $x)) $x))",
     "(= (twin $x) (superpose ($x (twin-of $x))))",
     "(= (none-of $x) (empty))",
+    "(= (named-by 1) one)",
+    "(= (named-by 2) two)",
     "(: typed-up (-> Number Number))",
     "(= (typed-up $n) $n)",
     "(= (typed-up $n) (typed-up (+ $n 2)))",
@@ -75,6 +77,29 @@ const GOALS: &[&str] = &[
 const ENDLESS: &[&str] =
     &["(up 1)", "(typed-up 1)", "(superpose (a (up 1)))", "(let $k 4 (up $k))", "(if True (up 1) 2)"];
 
+/// Goals that bind variables which are seen outside.
+const SHARED: &[&str] = &[
+    "(match &self (pair $p1 $p2) $p2)",
+    "(match &self (pair $p1 $p2) yes)",
+    "(match &self (pair $p1 $p2) (told $p1))",
+    "(match &self (, (pair $p1 $p2) (pair $p2 $p1)) ($p1 $p2))",
+    "(unify (pair $p1 2) (pair 1 $p2) (superpose ($p1 $p2)) none)",
+    "(named-by $p1)",
+    "(superpose ((empty) (named-by $p1) (named-by $p2)))",
+    "(let (pair $p1 $p2) (superpose ((pair 1 a) (pair 2 b))) $p1)",
+    "(superpose ((/ 1 0) (unify $p1 5 $p1 none)))",
+];
+
+/// Questions about those, where what they bind shows.
+const SEEN: &[&str] = &[
+    "(let $p3 {} ($p1 $p2 $p3))",
+    "(let $p1 {} ($p1 $p2))",
+    "({} $p1 $p2)",
+    "(let $p1 3 ({} $p1 $p2))",
+    "(collapse (let $p3 {} ($p3 $p1)))",
+    "(if (== 1 {}) $p1 $p2)",
+];
+
 /// A goal that ends.
 fn goal(dice: &mut Dice, depth: usize) -> String {
     let mut goal = String::new();
@@ -115,6 +140,14 @@ pub(crate) fn woven(program: &str, seed: u64) -> String {
             if dice.one_in(6) {
                 let endless = dice.pick(ENDLESS);
                 woven += &format!("!(limit {} {endless})\n!(once {endless})\n", dice.below(5));
+                continue;
+            }
+            if dice.one_in(3) {
+                let shared = dice.pick(SHARED);
+                let some =
+                    dice.pick(&["(once {})", "(limit 2 {})", "(limit 1 {})", "(has-result {})", "(count-results {})"]);
+                let seen = dice.pick(SEEN).replace("{}", &some.replace("{}", shared));
+                woven += &format!("!(case {seen} (((Error $s2 $s3) (error $s3)) ($s2 $s2)))\n");
                 continue;
             }
             let goal = goal(dice, 2);

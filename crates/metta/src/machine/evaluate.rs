@@ -487,7 +487,7 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
-        let most = if to == Destination::Frame { self.wanted_of_frame() } else { None };
+        let most = if to == Destination::Frame { self.m.results_left() } else { None };
         let found = self.hand_over(task(atom), most);
         let mut results = Vec::new();
         for (solution, atom) in self.accept_found(found)? {

@@ -14,7 +14,7 @@
 use super::alternatives::lay_out;
 use super::choices::Destination;
 use super::code::{
-    ArgumentSource, Arguments, Data, DataSlot, Exclusive, Function, HEADER, HOLE, Kind, SOURCES_MAX, Slot,
+    ArgumentSource, Arguments, Data, DataSlot, Exclusive, Function, HEADER, HOLE, Kind, OPEN, SOURCES_MAX, Slot,
 };
 use super::frames::Frames;
 use super::type_cache::TypeCache;
@@ -43,6 +43,9 @@ impl Running<'_> {
     pub(super) fn build_hole(&mut self, data: u32) -> Result<(), Halt> {
         let return_point = self.m.code.data[data as usize].return_point;
         self.m.own_at(return_point)?;
+        if self.m.frames.stack[self.m.frames.base + 2] == OPEN {
+            self.m.gather_goal_from_here();
+        }
         let Some(hole) = self.constructed(data)? else { return Ok(()) };
         let m = &mut self.m;
         let around = std::mem::replace(&mut m.frames.stack[m.frames.base + HOLE], hole.bits());
@@ -54,7 +57,9 @@ impl Running<'_> {
     /// Wraps what the frame at hand will come to, which is that of the call that comes next.
     #[inline(always)]
     pub(super) fn hole_call(&mut self, data: u32, function: u32, arguments: u32) -> Result<(), Halt> {
-        if let Kind::Exclusive(exclusive) = self.m.code.functions[function as usize].kind {
+        if let Kind::Exclusive(exclusive) = self.m.code.functions[function as usize].kind
+            && self.m.frames.stack[self.m.frames.base + 2] != OPEN
+        {
             match self.m.hole_calls(data, function, arguments, exclusive)? {
                 HoleLoop::Nothing => {}
                 HoleLoop::Frame | HoleLoop::Body => return Ok(()),

@@ -77,7 +77,7 @@ impl Running<'_> {
             self.keep(value, level)?;
             return self.fail();
         }
-        let Choice { kind: ChoiceKind::Collector(collector), .. } = &mut self.m.choices.stack[level] else {
+        let Choice { kind: ChoiceKind::Collector(collector), trail, .. } = &mut self.m.choices.stack[level] else {
             unreachable!("it is a collector")
         };
         let CollectorPurpose::Some { wanted, found, most } = &mut collector.purpose else {
@@ -85,19 +85,23 @@ impl Running<'_> {
         };
         *found += 1;
         let (wanted, most, return_point) = (*wanted, *most, collector.return_point);
-        let (is_last, floor) = (*found == most, collector.floor);
-        match wanted {
+        let is_last = *found == most && wanted != Wanted::Number;
+        let (floor, trail) = (collector.floor, *trail);
+        let only = match wanted {
             Wanted::Number if !is_error => return self.fail(),
-            Wanted::First if most > 1 => {}
-            Wanted::First | Wanted::Whether => {
-                // The only one: what it has bound stays bound.
-                self.m.choices.floor = floor;
-                self.m.cut(level);
-                let is_told = wanted == Wanted::Whether && !is_error;
-                self.resume_raw(return_point, if is_told { TRUE } else { value });
-                return Ok(());
+            // What it has bound stays bound.
+            Wanted::First if most == 1 => Some(value),
+            Wanted::Whether if !is_error => {
+                self.m.undo_to(trail);
+                Some(TRUE)
             }
-            Wanted::Number => {}
+            _ => None,
+        };
+        if let Some(told) = only {
+            self.m.choices.floor = floor;
+            self.m.cut(level);
+            self.resume_raw(return_point, told);
+            return Ok(());
         }
         self.keep(value, level)?;
         if is_last {
@@ -140,6 +144,8 @@ impl Running<'_> {
                     results.retain(|gathered| self.m.is_overflow(gathered.value));
                 }
                 results.truncate(1);
+                // Nobody sees what was bound on the way to an answer about results.
+                results.iter_mut().for_each(|gathered| gathered.bound.clear());
                 if results.is_empty() {
                     let value = match wanted {
                         Wanted::Number => self.m.values.integer(found as i64)?,
@@ -276,26 +282,40 @@ impl Running<'_> {
     }
 }
 
-impl Running<'_> {
-    /// How many more results of the frame at hand are wanted, if it is that of such a goal and not all are.
-    #[cold]
-    pub(super) fn wanted_of_frame(&self) -> Option<usize> {
-        let m = &self.m;
-        let base = m.frames.base;
-        let (return_point, caller) = (m.frames.stack[base], m.frames.stack[base + 1] as usize);
-        if m.frames.stack[base + 2] != OPEN {
+impl Machine {
+    /// What is wanted of the results of the frame at hand, if it is that of such a goal: how many were found, and how many are asked for.
+    fn wanted_of_frame(&self) -> Option<(Wanted, [usize; 2])> {
+        let base = self.frames.base;
+        let (return_point, caller) = (self.frames.stack[base], self.frames.stack[base + 1] as usize);
+        if self.frames.stack[base + 2] != OPEN {
             return None;
         }
-        let Instruction::Collected { begun, .. } = m.code.instructions[m.return_point(return_point).pc as usize] else {
-            return None;
-        };
-        let level = Ref::from_bits(m.frames.stack[caller + HEADER + usize::from(begun)]).payload() as usize;
-        match &m.choices.stack.get(level)?.kind {
+        let place = self.return_point(return_point).pc;
+        let Instruction::Collected { begun, .. } = self.code.instructions[place as usize] else { return None };
+        let level = Ref::from_bits(self.frames.stack[caller + HEADER + usize::from(begun)]).payload() as usize;
+        match &self.choices.stack.get(level)?.kind {
             ChoiceKind::Collector(collector) => match collector.purpose {
-                CollectorPurpose::Some { wanted: Wanted::First | Wanted::Whether, found, most } => Some(most - found),
+                CollectorPurpose::Some { wanted, found, most } => Some((wanted, [found, most])),
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// What the frame at hand comes to goes into data: all results of that child are found before the first is wanted.
+    #[cold]
+    pub(super) fn gather_goal_from_here(&mut self) {
+        if self.wanted_of_frame().is_some() {
+            self.frames.stack[self.frames.base + 2] = self.choices.stack.len() as u32;
+        }
+    }
+
+    /// How many more results of the frame at hand are wanted, if it is that of such a goal and not all are.
+    #[cold]
+    pub(super) fn results_left(&self) -> Option<usize> {
+        match self.wanted_of_frame()? {
+            (Wanted::First | Wanted::Whether, [found, most]) => Some(most - found),
+            (Wanted::Number, _) => None,
         }
     }
 }

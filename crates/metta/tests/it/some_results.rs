@@ -64,6 +64,11 @@ fn what_a_first_result_binds_stays_bound() {
             ("!(let $r (once (f $x)) ($x $r))", "[(1 one)]"),
             ("!(let $r (once (match &self (, (p $x $y) (q $x)) $y)) ($x $r))", "[(2 b)]"),
             ("!(let $r (once (match &self (p 2 $y) $z)) ($r $y))", "[($z b)]"),
+            ("!(let $y (has-result (match &self (p $x $y) $y)) ($x $y))", "[($x True)]"),
+            ("!(let $y (count-results (match &self (p $x $y) $y)) ($x $y))", "[($x 3)]"),
+            ("!(let $y (has-result (f $x)) (f $x))", "[one, two]"),
+            ("!(let $y (count-results (f $x)) ($x $y))", "[($x 2)]"),
+            ("!(let $y (once (match &self (p $x $y) 5)) ($x $y))", "[]"),
             ("!(let $x 2 (once (match &self (p $x $y) ($x $y $w))))", "[(2 b $w)]"),
         ],
     );
@@ -141,11 +146,12 @@ fn lines(text: &str, evaluator: Evaluator) -> Vec<String> {
 
 #[test]
 fn nothing_after_the_last_result_that_is_wanted_is_evaluated() {
-    let definitions = "(= (say $x) (let () (println! $x) $x)) (p 1) (p 2) (p 3)";
+    let definitions = "(= (say $x) (let () (println! $x) $x)) (p 1) (p 2) (p 3) (= (wrap) (S (both)))
+         (= (both) (superpose ((say a) (say b))))";
     // What is nested so deeply is left to the interpreter.
     let deep = format!("{}z{}", "(s ".repeat(120), ")".repeat(120));
     let definitions = format!("{definitions} (= (deep) (superpose ((say a) (say b) {deep})))");
-    let cases: [(&str, &[&str]); 8] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("!(once (superpose ((say a) (say b))))", &["a", "[a]"]),
         ("!(limit 2 (superpose ((say a) (empty) (say b) (say c))))", &["a", "b", "[a, b]"]),
         ("!(has-result (superpose ((say a) (say b))))", &["a", "[True]"]),
@@ -154,6 +160,8 @@ fn nothing_after_the_last_result_that_is_wanted_is_evaluated() {
         ("!(count-results (match &self (p $x) (say $x)))", &["1", "2", "3", "[3]"]),
         ("!(once (say (superpose (a b))))", &["a", "[a]"]),
         ("!(once (deep))", &["a", "[a]"]),
+        ("!(once (got (say (superpose (a b)))))", &["a", "b", "[(got a)]"]),
+        ("!(once (wrap))", &["a", "b", "[(S a)]"]),
     ];
     for (form, expected) in cases {
         for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
