@@ -31,6 +31,8 @@ pub struct Answers {
     is_stopped: bool,
     /// How many rows may be looked at before it is chosen how to go on.
     rows_left: Option<usize>,
+    /// How many answers there were so far after each pattern, or each variable of a join.
+    after_each: Vec<usize>,
 }
 
 /// Some of the rows that are listed for the first pattern of a plan, in their order.
@@ -67,6 +69,11 @@ impl Answers {
     /// Whether the search was given up before all answers were found: those that there are mean nothing.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
+    }
+
+    /// How many answers there were so far after each pattern, or each variable of a join.
+    pub(super) fn after_each(&self) -> &[usize] {
+        &self.after_each
     }
 
     /// An answer by its place.
@@ -167,7 +174,7 @@ impl View<'_> {
                 answers.rows_left = None;
                 match found {
                     Some(count) => return count,
-                    None => Box::new(Chosen::new(&plan.loops, self)),
+                    None => Box::new(Chosen::new(&plan.loops, self, plan.forgets_sorted)),
                 }
             }
         };
@@ -233,6 +240,7 @@ impl View<'_> {
             }
             std::mem::swap(&mut answers.found, &mut answers.next);
             count = made;
+            answers.after_each.push(made);
             answers.rows_left = answers.rows_left.map(|left| left - made);
         }
         Some(answers.complete(count))
@@ -257,16 +265,17 @@ impl Answers {
     }
 
     /// Room for answers of so many terms.
-    fn found_for(&mut self, width: usize) -> &mut Vec<Term> {
+    fn found_for(&mut self, width: usize) -> (&mut Vec<Term>, &mut Vec<usize>) {
         self.begin(width);
         self.found.clear();
-        &mut self.found
+        (&mut self.found, &mut self.after_each)
     }
 
     /// One answer, in which nothing is bound yet.
     fn begin(&mut self, width: usize) {
         self.is_stopped = false;
         self.width = width;
+        self.after_each.clear();
         self.found.clear();
         self.found.resize(width, NO_TERM);
     }

@@ -1,8 +1,15 @@
 //! Loops over patterns in an order: for each pattern, what is known of its rows when its turn comes.
 
 use super::pattern::{NO_TERM, PatternPart, Patterns, extent};
+use crate::atom::Expression;
 use crate::relation::{COLUMNS_INDEXED_MAX, Path, Relation};
 use crate::term::{Term, Terms};
+use std::cell::Cell;
+
+thread_local! {
+    /// Room for the loops of this thread that serve once; a search takes it out.
+    static ROOM: Cell<Option<Box<Loops>>> = const { Cell::new(None) };
+}
 
 /// Patterns that are answered one after the other, each for all answers so far.
 #[derive(Default)]
@@ -174,4 +181,15 @@ fn known_inside(column: u32, parts: &[PatternPart], length: u32, bound: &[bool],
         at += extent(&parts[at..]);
     }
     known[from..].reverse();
+}
+
+/// The keys by which indexes find rows that may match an expression, the most selective guess first; `None` if a rigid part was
+/// never interned, so that no row matches.
+pub(crate) fn known_keys(query: &Expression, terms: &Terms) -> Option<Vec<(Path, Term)>> {
+    let mut loops = ROOM.take().unwrap_or_default();
+    loops.patterns.clear();
+    let is_put = loops.patterns.put_indexable(query, terms) && loops.make();
+    let keys = is_put.then(|| loops.known.iter().map(|&(path, known)| (path, known.key(&[], &[], terms))).collect());
+    ROOM.set(Some(loops));
+    keys
 }

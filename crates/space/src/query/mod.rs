@@ -7,6 +7,7 @@
 //! 3. It is [executed](execute) over a view: a space and its imports, [live](live) and locked, or a snapshot. The patterns of a
 //!    conjunction are answered one after the other, each for all answers so far: this is the order of [`crate::SharedSpace::query`].
 //!    For each answer the shortest index among the paths whose keys are known is walked, as in [`crate::Relation`].
+//!    Where rows are many it is [chosen](join) how to go on: in another order, or by a join. The order of the answers stays.
 //! 4. Where each column is known or the place of a variable of its own, columns are taken [as they lie](project).
 //! 5. If an atom that is not a row may match, in the space or in one that it imports, rows do not answer the query: the patterns from the
 //!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows. Queries that are
@@ -16,6 +17,7 @@
 
 mod cursor;
 mod execute;
+mod explain;
 mod join;
 mod live;
 mod loops;
@@ -28,9 +30,11 @@ mod view;
 
 pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
+pub(crate) use explain::explain;
+pub use explain::{ExplainedStep, QueryExplanation, QueryWay};
+pub(crate) use loops::known_keys;
 pub(crate) use pattern::extent;
 pub use pattern::{NO_TERM, PatternPart, conjunction};
 pub use plan::Plan;
-pub(crate) use plan::known_keys;
 pub(crate) use solutions::Queried;
 pub(crate) use view::{View, with_imports};

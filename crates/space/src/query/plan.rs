@@ -6,17 +6,9 @@
 use super::join::Chosen;
 use super::loops::Loops;
 use super::pattern::PatternPart;
-use crate::atom::Expression;
-use crate::relation::Path;
 use crate::space_handle::{ChangeCounter, SharedSpace};
-use crate::term::{Term, Terms};
-use std::cell::Cell;
+use crate::term::Term;
 use std::sync::Arc;
-
-thread_local! {
-    /// Room for the plans of this thread that serve once; a plan takes it out.
-    static ROOM: Cell<Option<Box<Plan>>> = const { Cell::new(None) };
-}
 
 /// A query, made ready to be executed any number of times; see [`SharedSpace::execute`](crate::SharedSpace::execute).
 #[derive(Default)]
@@ -25,6 +17,8 @@ pub struct Plan {
     pub(super) loops: Loops,
     /// How they are answered, as far as that was asked.
     pub(super) chosen: Option<Box<Chosen>>,
+    /// Whether it is chosen as if nothing had been sorted yet: what was, depends on other queries.
+    pub(super) forgets_sorted: bool,
     /// Whether the steps are those of the patterns, and whether rows can answer them.
     state: State,
     /// Whether it is to be found out what [`OnlyOwnRows`] says where it is executed next.
@@ -101,16 +95,4 @@ impl Plan {
         }
         self.state == State::Made
     }
-}
-
-/// The keys by which indexes find rows that may match an expression, the most selective guess first; `None` if a rigid part was
-/// never interned, so that no row matches.
-pub(crate) fn known_keys(query: &Expression, terms: &Terms) -> Option<Vec<(Path, Term)>> {
-    let mut plan = ROOM.take().unwrap_or_default();
-    plan.clear();
-    let is_put = plan.loops.patterns.put_indexable(query, terms) && plan.make();
-    let keys =
-        is_put.then(|| plan.loops.known.iter().map(|&(path, known)| (path, known.key(&[], &[], terms))).collect());
-    ROOM.set(Some(plan));
-    keys
 }

@@ -33,11 +33,19 @@ pub(super) struct Index {
 pub(crate) struct Spread {
     /// How many rows reach that far.
     pub(crate) rows: f64,
-    /// How many different keys they have; of several segments, that of the segment with the most.
+    /// How many different keys they have.
     pub(crate) keys: f64,
     /// The sum of the squares of the numbers of rows of each key: divided by the rows, it is how many rows a key has that is taken from
     /// a row by chance.
     pub(crate) squares: f64,
+}
+
+impl Spread {
+    /// The same with one more key, which has so many rows.
+    pub(super) fn with_key(self, rows: usize) -> Self {
+        let rows = rows as f64;
+        Self { rows: self.rows + rows, keys: self.keys + 1.0, squares: self.squares + rows * rows }
+    }
 }
 
 /// How the place of a key is found.
@@ -89,6 +97,15 @@ impl RowList<'_> {
             Self::Each(rows) => rows[place],
         };
         (0..self.len()).step_by((self.len() / count).max(1)).map(row)
+    }
+
+    /// How many of them are not holes.
+    pub(super) fn count_live(&self, copies: &Copies) -> usize {
+        let is_live = |row: &u32| copies.get(*row) > 0;
+        match self {
+            Self::Run(rows) => rows.clone().filter(is_live).count(),
+            Self::Each(rows) => rows.iter().copied().filter(is_live).count(),
+        }
     }
 
     /// Adds those that are wanted, counted from a start.
@@ -213,18 +230,16 @@ impl Index {
         index
     }
 
-    /// How its rows spread over its keys.
+    /// How its rows spread over its keys, holes counted.
     pub(super) fn spread(&self) -> Spread {
         let keys = match &self.places {
             KeyTable::Hashed(table) => table.len(),
             KeyTable::Direct(direct) => direct.all().count(),
         };
         let lists = self.lists.iter().map(|list| list.rows().len()).filter(|&length| length > 0);
-        let (count, rows, squares) = lists.fold((0, 0, 0.0), |(count, rows, squares), length| {
-            (count + 1, rows + length, squares + (length as f64) * (length as f64))
-        });
-        let alone = keys.saturating_sub(count);
-        Spread { rows: (rows + alone) as f64, keys: keys as f64, squares: squares + alone as f64 }
+        let listed = lists.fold(Spread::default(), Spread::with_key);
+        let alone = keys as f64 - listed.keys;
+        Spread { rows: listed.rows + alone, keys: keys as f64, squares: listed.squares + alone }
     }
 
     /// The rows with this key.

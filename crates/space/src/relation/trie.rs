@@ -89,6 +89,23 @@ impl Level {
         self.direct.is_some()
     }
 
+    /// Up to so many values and one after the last, in ascending order, from which on and below which about as many nodes lie.
+    pub(crate) fn bounds(&self, count: usize) -> Vec<Term> {
+        let (Some(first), Some(last), Some(&all)) = (self.values.first(), self.values.last(), self.starts.last())
+        else {
+            return Vec::new();
+        };
+        let place = |part: usize| {
+            let nodes = u64::from(all) * part as u64 / count as u64;
+            self.starts.partition_point(|&start| u64::from(start) < nodes).min(self.values.len() - 1)
+        };
+        let mut bounds = vec![*first];
+        bounds.extend((1..count).map(|part| self.values[place(part)]));
+        bounds.push(Term::new(last.number() + 1));
+        bounds.dedup();
+        bounds
+    }
+
     fn make_direct(&mut self) {
         let [first, .., last] = self.values.as_slice() else { return };
         let (first, length) = (first.number(), (last.number() - first.number()) as usize + 1);

@@ -37,16 +37,18 @@ struct ColumnRows {
 }
 
 /// What an order of patterns or variables comes to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Estimate {
     pub(super) cost_ns: f64,
-    pub(super) answers: f64,
+    /// How many answers there are so far after each pattern or variable.
+    pub(super) after_each: Vec<f64>,
 }
 
 impl Estimate {
     /// What putting the answers into order costs.
-    pub(super) fn order_ns(self) -> f64 {
-        ORDER_NS * self.answers * self.answers.max(2.0).log2()
+    pub(super) fn order_ns(&self) -> f64 {
+        let answers = self.after_each.last().copied().unwrap_or(1.0);
+        ORDER_NS * answers * answers.max(2.0).log2()
     }
 }
 
@@ -56,8 +58,8 @@ impl PatternRows {
             let counts = sources.relations.iter().map(|(relation, _)| relation.count_listed(path, key, terms) as f64);
             counts.sum::<f64>()
         };
-        let all = f64::from(sources.rows);
-        let rows = pattern.constants.iter().map(listed).fold(all, f64::min);
+        let all: u32 = sources.relations.iter().map(|(relation, _)| relation.count_rows()).sum();
+        let rows = pattern.constants.iter().map(listed).fold(f64::from(all), f64::min);
         let column = |&(variable, path): &(u32, Option<Path>)| {
             let Spread { rows: spread, keys, squares } = path.map_or_else(
                 || Spread { rows, keys: rows.sqrt(), squares: rows * rows.sqrt() },
@@ -119,15 +121,16 @@ impl PatternRows {
 /// What loops over the patterns in an order cost; variables below `first_parameter` are not bound at the beginning.
 pub(super) fn loops(patterns: &[PatternRows], order: &[usize], first_parameter: u32) -> Estimate {
     let mut bound: Vec<u32> = Vec::new();
-    let (mut cost_ns, mut answers) = (0.0, 1.0);
+    let (mut cost_ns, mut answers, mut after_each) = (0.0, 1.0, Vec::new());
     for &number in order {
         let [looked_at, matching] =
             patterns[number].fan_out(|variable| variable >= first_parameter || bound.contains(&variable));
         cost_ns += answers * (LOOK_UP_NS + looked_at * ROW_NS);
         answers *= matching;
+        after_each.push(answers);
         bound.extend(patterns[number].columns.iter().map(|column| column.variable));
     }
-    Estimate { cost_ns: cost_ns + answers * ROW_NS, answers }
+    Estimate { cost_ns: cost_ns + answers * ROW_NS, after_each }
 }
 
 /// The cheapest order of loops among those that begin with some pattern and go on with what matches least.
@@ -153,7 +156,7 @@ pub(super) fn best_loops(patterns: &[PatternRows], first_parameter: u32) -> (Vec
 
 /// What a join that binds variables in an order costs.
 fn join(patterns: &[PatternRows], order: &[u32], first_parameter: u32) -> Estimate {
-    let (mut cost_ns, mut answers) = (0.0, 1.0);
+    let (mut cost_ns, mut answers, mut after_each) = (0.0, 1.0, Vec::new());
     for (place, &variable) in order.iter().enumerate() {
         let is_bound = |other: u32| order[..place].contains(&other);
         let (mut fewest, mut walked, mut most, mut product, mut having) = (f64::MAX, f64::MAX, 1.0_f64, 1.0, 0.0);
@@ -165,17 +168,15 @@ fn join(patterns: &[PatternRows], order: &[u32], first_parameter: u32) -> Estima
             product *= values;
             having += 1.0;
         }
-        if having == 0.0 {
-            continue;
-        }
-        if variable >= first_parameter {
+        if variable >= first_parameter || having == 0.0 {
             cost_ns += answers * having * SEEK_NS;
-            continue;
+        } else {
+            cost_ns += answers * having * (SEEK_NS + walked * SEEK_NS);
+            answers *= (product / most.powf(having - 1.0)).min(fewest);
         }
-        cost_ns += answers * having * (SEEK_NS + walked * SEEK_NS);
-        answers *= (product / most.powf(having - 1.0)).min(fewest);
+        after_each.push(answers);
     }
-    Estimate { cost_ns: cost_ns + answers * ROW_NS, answers }
+    Estimate { cost_ns: cost_ns + answers * ROW_NS, after_each }
 }
 
 /// The cheapest order of variables among those that begin with some variable and go on with what has the fewest values; the parameters

@@ -4,7 +4,27 @@
 //! The rows of some patterns decide: those that have a variable which no pattern written before them has. Answers with the same rows of
 //! those are the same answers.
 
+use super::super::pattern::{PatternPart, Patterns};
 use crate::term::Term;
+
+/// The patterns with a variable that no pattern before them has.
+pub(in crate::query) fn deciding(patterns: &Patterns) -> Vec<usize> {
+    let mut is_known = vec![false; patterns.variables];
+    let (mut start, mut deciding) = (0, Vec::new());
+    for (number, &end) in patterns.ends.iter().enumerate() {
+        let mut has_new = false;
+        for part in &patterns.parts[start..end] {
+            if let PatternPart::Variable(variable) = part {
+                has_new |= !std::mem::replace(&mut is_known[*variable as usize], true);
+            }
+        }
+        if has_new {
+            deciding.push(number);
+        }
+        start = end;
+    }
+    deciding
+}
 
 /// The places of answers in their order.
 pub(in crate::query) struct HouseOrder {
@@ -47,6 +67,26 @@ impl HouseOrder {
                 self.is_sorted &= last_two.is_none_or(|(last, new)| last <= new);
             }
         }
+    }
+
+    /// Adds the answers of another part, after its own.
+    pub(in crate::query) fn append(&mut self, other: Self) {
+        let last_and_first_agree = match (&mut self.keys, other.keys) {
+            (Keys::Packed(keys), Keys::Packed(more)) => {
+                let agree = keys.last().zip(more.first()).is_none_or(|(last, first)| last <= first);
+                keys.extend(more);
+                agree
+            }
+            (Keys::Wide(keys), Keys::Wide(more)) => {
+                let width = self.bits.len();
+                let last = keys.len().checked_sub(width).map(|from| &keys[from..]);
+                let agree = last.is_none_or(|last| more.is_empty() || last <= &more[..width]);
+                keys.extend(more);
+                agree
+            }
+            _ => unreachable!("the parts of a join have the same patterns"),
+        };
+        self.is_sorted &= other.is_sorted && last_and_first_agree;
     }
 
     /// Puts answers of so many terms into order.

@@ -8,10 +8,10 @@
 //!
 //! Source: T. Veldhuizen, Leapfrog Triejoin (ICDT 2014); H. Ngo, C. Ré, A. Rudra, Skew strikes back (SIGMOD Record 2013).
 
-use super::super::pattern::{NO_TERM, PatternPart, Patterns};
-use super::super::view::View;
+use super::super::pattern::NO_TERM;
 use super::house_order::HouseOrder;
-use super::pattern::{JoinPattern, Sources};
+use super::pattern::Sources;
+use super::prepared::Join;
 use crate::relation::Trie;
 use crate::term::Term;
 use std::ops::Range;
@@ -20,157 +20,68 @@ use std::sync::Arc;
 /// So many values are bound between two looks whether the caller has given up.
 const VALUES_BETWEEN_LOOKS: u32 = 1 << 12;
 
-/// A join of several patterns, made ready.
-pub(in crate::query) struct Join {
-    pub(super) patterns: Vec<JoinPattern>,
-    /// The variables of the query, and its parameters after them, as many as there are.
-    variables: u32,
-    /// The variables and parameters in the order in which they are bound.
-    pub(super) order: Vec<u32>,
-    /// For each pattern its own variables in that order.
-    columns: Vec<Vec<usize>>,
-    /// For each variable in order the patterns that have it, and the level in the trie of each.
-    steps: Vec<Vec<(usize, usize)>>,
-    /// The patterns whose rows decide where an answer comes.
-    deciding: Vec<usize>,
+/// What a join goes through.
+pub(super) struct Inputs<'a> {
+    pub(super) join: &'a Join,
+    pub(super) tries: &'a [Arc<Trie>],
+    pub(super) sources: &'a [Sources<'a>],
+    /// Whether each binding has one row in each pattern, and one copy of it.
+    pub(super) are_plain: bool,
+    pub(super) parameters: &'a [Term],
 }
 
-/// The patterns with a variable that no pattern before them has.
-pub(in crate::query) fn deciding(patterns: &Patterns) -> Vec<usize> {
-    let mut is_known = vec![false; patterns.variables];
-    let (mut start, mut deciding) = (0, Vec::new());
-    for (number, &end) in patterns.ends.iter().enumerate() {
-        let mut has_new = false;
-        for part in &patterns.parts[start..end] {
-            if let PatternPart::Variable(variable) = part {
-                has_new |= !std::mem::replace(&mut is_known[*variable as usize], true);
-            }
-        }
-        if has_new {
-            deciding.push(number);
-        }
-        start = end;
-    }
-    deciding
-}
-
-impl Join {
-    /// A join that binds variables in this order.
-    pub(super) fn new(query: &Patterns, patterns: Vec<JoinPattern>, order: Vec<u32>) -> Self {
-        let place = |variable: u32| order.iter().position(|ordered| *ordered == variable).expect("all are ordered");
-        let columns: Vec<Vec<usize>> = patterns
-            .iter()
-            .map(|pattern| {
-                let mut own: Vec<usize> = (0..pattern.variables.len()).collect();
-                own.sort_by_key(|&number| place(pattern.variables[number].0));
-                own
-            })
-            .collect();
-        let level_of = |pattern: usize, variable: u32| {
-            columns[pattern].iter().position(|&own| patterns[pattern].variables[own].0 == variable)
-        };
-        let steps = order.iter().map(|&variable| {
-            (0..patterns.len()).filter_map(|pattern| Some((pattern, level_of(pattern, variable)?))).collect()
-        });
-        let steps = steps.collect();
-        let variables = query.variables as u32;
-        Self { variables, columns, steps, deciding: deciding(query), patterns, order }
-    }
-
-    /// How many terms of rows are to be sorted before it can begin.
-    pub(super) fn terms_to_sort(&self, view: View<'_>) -> f64 {
-        let patterns = self.patterns.iter().zip(&self.columns);
-        let missing = patterns.map(|(pattern, columns)| {
-            let sources = pattern.sources(view);
-            if pattern.has_trie(columns, &sources) { 0.0 } else { f64::from(sources.rows) * columns.len() as f64 }
-        });
-        missing.sum()
-    }
-
-    /// Adds its answers, in order; `None` if the caller gave up or rows are not to be joined any more.
-    pub(in crate::query) fn execute(
-        &self,
-        view: View<'_>,
-        parameters: &[Term],
-        answers: &mut Vec<Term>,
-        should_stop: &dyn Fn() -> bool,
-    ) -> Option<Ended> {
-        let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
-        if !sources.iter().all(Sources::can_be_joined) {
-            return None;
-        }
-        let patterns = self.patterns.iter().zip(&self.columns).zip(&sources);
-        let tries: Vec<Arc<Trie>> =
-            patterns.map(|((pattern, columns), sources)| pattern.trie(columns, sources, view.terms)).collect();
-        if tries.iter().any(|trie| trie.len() == 0) {
-            return Some(Ended::Answers(0));
-        }
-        let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
-        let width = self.variables as usize;
-        let from = answers.len();
-        let mut nodes: Vec<Vec<Range<u32>>> = self.columns.iter().map(|own| vec![0..0; own.len() + 1]).collect();
-        nodes.iter_mut().zip(&tries).for_each(|(nodes, trie)| nodes[0] = trie.root());
-        let mut bound = vec![NO_TERM; width + parameters.len()];
-        bound[width..].copy_from_slice(parameters);
-        let mut running = Running {
-            join: self,
-            tries: &tries,
-            sources: &sources,
-            nodes,
-            cursors: self.steps.iter().map(|step| vec![0; step.len()]).collect(),
-            bound,
-            answers,
-            order: self.order_of(&sources, are_plain),
-            are_plain,
-            made: 0,
-            values_left: VALUES_BETWEEN_LOOKS,
-            should_stop,
-        };
-        if !running.bind(0) {
-            running.answers.truncate(from);
-            return Some(Ended::Stopped);
-        }
-        let Running { order, made, answers, .. } = running;
-        order.sort(width, answers);
-        Some(Ended::Answers(made))
-    }
-}
-
-impl Join {
-    /// What puts its answers into order. Where rows have copies, each copy of each row makes answers that come before those of the next.
-    fn order_of(&self, sources: &[Sources<'_>], are_plain: bool) -> HouseOrder {
-        if are_plain {
-            return HouseOrder::new(self.deciding.iter().map(|&pattern| sources[pattern].rows));
-        }
-        HouseOrder::new(sources.iter().flat_map(|sources| [sources.rows, u32::MAX]))
-    }
-}
-
-/// How a join ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::query) enum Ended {
-    /// With so many answers.
-    Answers(usize),
-    /// The caller gave up.
-    Stopped,
+/// What a join, or a part of it, has found, in the order in which it was found.
+pub(super) struct Part {
+    pub(super) answers: Vec<Term>,
+    pub(super) order: HouseOrder,
+    pub(super) made: usize,
+    /// How often each variable was bound, in their order.
+    pub(super) after_each: Vec<usize>,
 }
 
 struct Running<'a> {
+    inputs: &'a Inputs<'a>,
     join: &'a Join,
     tries: &'a [Arc<Trie>],
-    sources: &'a [Sources<'a>],
+    /// Between which values the first variable is bound.
+    within: Option<[Term; 2]>,
     /// For each pattern and each of its levels the nodes below what is bound; the last are rows.
     nodes: Vec<Vec<Range<u32>>>,
     /// For each variable in order, where the patterns that have it are.
     cursors: Vec<Vec<u32>>,
     bound: Vec<Term>,
-    answers: &'a mut Vec<Term>,
-    order: HouseOrder,
-    /// Whether each binding has one row in each pattern, and one copy of it.
-    are_plain: bool,
-    made: usize,
+    found: Part,
     values_left: u32,
     should_stop: &'a dyn Fn() -> bool,
+}
+
+/// Binds all variables in turn, the first of them from one value on and below another if that is said; `None` if the caller has given
+/// up.
+pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &dyn Fn() -> bool) -> Option<Part> {
+    let Inputs { join, tries, sources, are_plain, parameters } = *inputs;
+    let mut nodes: Vec<Vec<Range<u32>>> = join.columns.iter().map(|own| vec![0..0; own.len() + 1]).collect();
+    nodes.iter_mut().zip(tries).for_each(|(nodes, trie)| nodes[0] = trie.root());
+    let width = join.variables as usize;
+    let mut bound = vec![NO_TERM; width + parameters.len()];
+    bound[width..].copy_from_slice(parameters);
+    let mut running = Running {
+        inputs,
+        join,
+        tries,
+        within,
+        nodes,
+        cursors: join.steps.iter().map(|step| vec![0; step.len()]).collect(),
+        bound,
+        found: Part {
+            answers: Vec::new(),
+            order: join.order_of(sources, are_plain),
+            made: 0,
+            after_each: vec![0; join.order.len()],
+        },
+        values_left: VALUES_BETWEEN_LOOKS,
+        should_stop,
+    };
+    running.bind(0).then_some(running.found)
 }
 
 impl Running<'_> {
@@ -182,6 +93,9 @@ impl Running<'_> {
         if variable >= join.variables as usize {
             return self.bind_parameter(place, variable);
         }
+        if let Some([from, end]) = self.within.take() {
+            self.narrow(step, from, end);
+        }
         match step.as_slice() {
             [] => self.bind(place + 1),
             &[(pattern, level)] => {
@@ -190,7 +104,7 @@ impl Running<'_> {
                 for node in nodes {
                     self.bound[variable] = trie.level(level).value(node);
                     self.nodes[pattern][level + 1] = trie.level(level).below(node);
-                    if !(self.goes_on() && self.bind(place + 1)) {
+                    if !(self.goes_on(place) && self.bind(place + 1)) {
                         return false;
                     }
                 }
@@ -201,7 +115,17 @@ impl Running<'_> {
         }
     }
 
-    fn goes_on(&mut self) -> bool {
+    /// Keeps of the nodes for a variable those from one value on and below another.
+    fn narrow(&mut self, step: &[(usize, usize)], from: Term, end: Term) {
+        for &(pattern, level) in step {
+            let (values, nodes) = (self.tries[pattern].level(level), &mut self.nodes[pattern][level]);
+            *nodes = values.seek(nodes.start, nodes.end, from)..values.seek(nodes.start, nodes.end, end);
+        }
+    }
+
+    /// Counts a value that was bound; `false` if the caller has given up.
+    fn goes_on(&mut self, place: usize) -> bool {
+        self.found.after_each[place] += 1;
         self.values_left -= 1;
         if self.values_left > 0 {
             return true;
@@ -218,6 +142,7 @@ impl Running<'_> {
             let Some(node) = tries[pattern].level(level).find(within, self.bound[variable]) else { return true };
             self.nodes[pattern][level + 1] = tries[pattern].level(level).below(node);
         }
+        self.found.after_each[place] += 1;
         self.bind(place + 1)
     }
 
@@ -255,7 +180,7 @@ impl Running<'_> {
             self.bound[variable] = value;
             self.nodes[few.0][few.1 + 1] = few_level.below(left.start);
             self.nodes[many.0][many.1 + 1] = many_level.below(node);
-            if !(self.goes_on() && self.bind(place + 1)) {
+            if !(self.goes_on(place) && self.bind(place + 1)) {
                 return false;
             }
             left.start += 1;
@@ -288,7 +213,7 @@ impl Running<'_> {
                 for (&cursor, &(pattern, level)) in cursors.iter().zip(step) {
                     self.nodes[pattern][level + 1] = tries[pattern].level(level).below(cursor);
                 }
-                goes_on = self.goes_on() && self.bind(place + 1);
+                goes_on = self.goes_on(place) && self.bind(place + 1);
                 if !goes_on {
                     break;
                 }
@@ -307,15 +232,15 @@ impl Running<'_> {
     /// Takes what is bound for an answer.
     fn take(&mut self) -> bool {
         let width = self.join.variables as usize;
-        if self.are_plain {
-            self.made += 1;
-            self.answers.extend_from_slice(&self.bound[..width]);
+        if self.inputs.are_plain {
+            self.found.made += 1;
+            self.found.answers.extend_from_slice(&self.bound[..width]);
             let (tries, nodes) = (self.tries, &self.nodes);
             let ordinal = |&pattern: &usize| {
                 let leaf = nodes[pattern].last().expect("there is a last level").clone();
                 tries[pattern].ordinals(leaf)[0]
             };
-            self.order.push(self.join.deciding.iter().map(ordinal));
+            self.found.order.push(self.join.deciding.iter().map(ordinal));
             return true;
         }
         let mut ordinals = vec![0; 2 * self.join.patterns.len()];
@@ -326,14 +251,14 @@ impl Running<'_> {
     /// The same where a binding has several rows, or copies of them: an answer for each choice of a copy of a row of each pattern.
     fn take_rows(&mut self, pattern: usize, ordinals: &mut [u32]) {
         if 2 * pattern == ordinals.len() {
-            self.answers.extend_from_slice(&self.bound[..self.join.variables as usize]);
-            self.order.push(ordinals.iter().copied());
-            self.made += 1;
+            self.found.answers.extend_from_slice(&self.bound[..self.join.variables as usize]);
+            self.found.order.push(ordinals.iter().copied());
+            self.found.made += 1;
             return;
         }
         let leaf = self.nodes[pattern].last().expect("there is a last level").clone();
         for &ordinal in self.tries[pattern].ordinals(leaf) {
-            for copy in 0..self.sources[pattern].copies(ordinal) {
+            for copy in 0..self.inputs.sources[pattern].copies(ordinal) {
                 ordinals[2 * pattern..][..2].copy_from_slice(&[ordinal, copy]);
                 self.take_rows(pattern + 1, ordinals);
             }

@@ -7,13 +7,15 @@
 //! 3. Whatever is chosen, answers come in the [order](house_order) of loops as written.
 
 mod estimate;
+mod execute;
 mod house_order;
 mod leapfrog;
 mod pattern;
 mod policy;
+mod prepared;
 mod reorder;
 #[cfg(test)]
 mod tests;
 
-pub(super) use leapfrog::Ended;
-pub(super) use policy::Chosen;
+pub(super) use policy::{Chosen, Way};
+pub(super) use prepared::Ended;

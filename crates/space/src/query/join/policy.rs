@@ -9,8 +9,8 @@
 use super::super::loops::Loops;
 use super::super::view::View;
 use super::estimate::{self, PatternRows, SORT_TERM_NS};
-use super::leapfrog::{Ended, Join};
 use super::pattern::JoinPattern;
+use super::prepared::{Ended, Join};
 use super::reorder::Reordered;
 use crate::term::Term;
 
@@ -28,10 +28,24 @@ pub(in crate::query) struct Chosen {
     /// Loops in another order; `None` for the patterns as written.
     reordered: Option<Reordered>,
     join: Option<Join>,
+    /// How many answers are expected so far after each step of the loops, and of the join.
+    estimates: [Vec<f64>; 2],
+    /// Whether the last execution was a join.
+    has_joined: bool,
+    /// Whether a join is taken to sort all it needs each time.
+    forgets_sorted: bool,
     /// What a join saves against the loops.
     saved_ns: f64,
     /// What joins would have saved since the last sorting.
     saved_sum_ns: f64,
+}
+
+/// The way that was taken last, and how many answers were expected so far after each step.
+pub(in crate::query) enum Way<'a> {
+    /// Loops over the patterns in an order, or as written.
+    Loops { order: Option<&'a [usize]>, estimates: &'a [f64] },
+    /// A join that binds variables in an order.
+    Join { order: &'a [u32], estimates: &'a [f64] },
 }
 
 /// How many rows of a length there are.
@@ -41,11 +55,14 @@ fn rows_of_length(length: usize, view: View<'_>) -> u32 {
 
 impl Chosen {
     /// Chooses for the rows that there are.
-    pub(in crate::query) fn new(loops: &Loops, view: View<'_>) -> Self {
+    pub(in crate::query) fn new(loops: &Loops, view: View<'_>, forgets_sorted: bool) -> Self {
         let as_written = Self {
             sizes: loops.steps.iter().map(|step| (step.length, rows_of_length(step.length, view))).collect(),
             reordered: None,
             join: None,
+            estimates: [Vec::new(), Vec::new()],
+            has_joined: false,
+            forgets_sorted,
             saved_ns: 0.0,
             saved_sum_ns: 0.0,
         };
@@ -65,17 +82,19 @@ impl Chosen {
         parameters.sort_unstable();
         parameters.dedup();
         let written: Vec<usize> = (0..patterns.len()).collect();
-        let mut loops_ns = estimate::loops(&rows, &written, variables).cost_ns;
+        let mut loops = estimate::loops(&rows, &written, variables);
+        let mut loops_ns = loops.cost_ns;
         let (order, best) = estimate::best_loops(&rows, variables);
         let reordered_ns = best.cost_ns + best.order_ns();
         let reordered = (order != written && reordered_ns < REORDERED_COST_MAX * loops_ns).then(|| {
-            loops_ns = reordered_ns;
+            (loops_ns, loops) = (reordered_ns, best);
             Reordered::new(query, &order)
         });
-        let (order, join) = estimate::best_join(&rows, variables, &parameters);
-        let join_ns = join.cost_ns + join.order_ns();
-        let join = (join_ns < JOIN_COST_MAX * loops_ns).then(|| Join::new(query, patterns, order));
-        Self { reordered, join, saved_ns: loops_ns - join_ns, ..as_written }
+        let (order, joined) = estimate::best_join(&rows, variables, &parameters);
+        let join_ns = joined.cost_ns + joined.order_ns();
+        let join = (join_ns < JOIN_COST_MAX * loops_ns).then(|| Join::new(query, patterns, order, join_ns));
+        let estimates = [loops.after_each, joined.after_each];
+        Self { reordered, join, estimates, saved_ns: loops_ns - join_ns, ..as_written }
     }
 
     /// Whether it was chosen for about as many rows as there are.
@@ -91,10 +110,11 @@ impl Chosen {
         &mut self,
         view: View<'_>,
         parameters: &[Term],
-        answers: &mut Vec<Term>,
+        answers: (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        if self.joins_now(view)
+        self.has_joined = self.joins_now(view);
+        if self.has_joined
             && let Some(join) = &self.join
         {
             return join.execute(view, parameters, answers, should_stop);
@@ -102,10 +122,19 @@ impl Chosen {
         self.reordered.as_ref()?.execute(view, parameters, answers, should_stop)
     }
 
+    /// The way that was taken last.
+    pub(in crate::query) fn last_way(&self) -> Way<'_> {
+        let [loops, joined] = &self.estimates;
+        match &self.join {
+            Some(join) if self.has_joined => Way::Join { order: &join.order, estimates: joined },
+            _ => Way::Loops { order: self.reordered.as_ref().map(|reordered| &*reordered.order), estimates: loops },
+        }
+    }
+
     /// Whether a join pays, what is to be sorted for it included.
     fn joins_now(&mut self, view: View<'_>) -> bool {
         let Some(join) = &self.join else { return false };
-        let sort_ns = join.terms_to_sort(view) * SORT_TERM_NS;
+        let sort_ns = join.terms_to_sort(view, self.forgets_sorted) * SORT_TERM_NS;
         if sort_ns == 0.0 {
             return true;
         }

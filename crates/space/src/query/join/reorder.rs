@@ -4,8 +4,8 @@ use super::super::loops::{Loops, Step};
 use super::super::matching::{Match, matches};
 use super::super::pattern::{NO_TERM, Patterns};
 use super::super::view::View;
-use super::house_order::HouseOrder;
-use super::leapfrog::{Ended, deciding};
+use super::house_order::{HouseOrder, deciding};
+use super::prepared::Ended;
 use crate::relation::{Path, Relation};
 use crate::term::{Term, Terms};
 
@@ -16,7 +16,7 @@ const ANSWERS_BETWEEN_LOOKS: usize = 256;
 pub(super) struct Reordered {
     loops: Loops,
     /// For each step, the pattern that it answers, by its number.
-    order: Vec<usize>,
+    pub(super) order: Vec<usize>,
     /// The patterns whose rows decide where an answer comes.
     deciding: Vec<usize>,
 }
@@ -51,7 +51,7 @@ impl Reordered {
         &self,
         view: View<'_>,
         parameters: &[Term],
-        answers: &mut Vec<Term>,
+        (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
         let asked: Vec<(Asked<'_>, u32)> =
@@ -76,6 +76,7 @@ impl Reordered {
                 Some(next) => next,
                 None => return Some(Ended::Stopped),
             };
+            after_each.push(found.count);
         }
         let mut order = HouseOrder::new(rows.into_iter());
         for answer in found.cells.chunks_exact(width.max(1)).take(found.count) {

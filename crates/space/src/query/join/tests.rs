@@ -4,8 +4,8 @@ use super::super::execute::Answers;
 use super::super::loops::Loops;
 use super::super::pattern::{PatternPart, Patterns};
 use super::super::view::View;
-use super::leapfrog::{Ended, Join};
 use super::pattern::JoinPattern;
+use super::prepared::{Ended, Join};
 use super::reorder::Reordered;
 use crate::atom::Atom;
 use crate::contents::Contents;
@@ -152,19 +152,20 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
             several_rows += usize::from(count > 20);
 
             let mut found = Vec::new();
-            let ended = reordered.execute(view, &parameters, &mut found, &|| false);
+            let ended = reordered.execute(view, &parameters, (&mut found, &mut Vec::new()), &|| false);
             compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} in the order {order:?}"));
 
             let Some(join_patterns) = JoinPattern::all(&loops.patterns) else { continue };
             let variables = loops.patterns.variables;
             let given = variables..variables + parameters.len();
             let order: Vec<u32> = given.chain(random.shuffled(variables)).map(|variable| variable as u32).collect();
-            let join = Join::new(&loops.patterns, join_patterns, order.clone());
+            let join = Join::new(&loops.patterns, join_patterns, order.clone(), 0.0);
             // The second time its tries are there.
-            for _ in 0..2 {
+            for threads in [1, 1, 2, 8] {
                 let mut found = Vec::new();
-                let ended = join.execute(view, &parameters, &mut found, &|| false);
-                compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} by {order:?}"));
+                let room = (&mut found, &mut Vec::new());
+                let ended = join.execute_on(threads, view, &parameters, room, &|| false);
+                compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} by {order:?} on {threads}"));
             }
             joined += 1;
         }
@@ -186,9 +187,11 @@ fn a_join_that_is_given_up_has_no_answers() {
         variables.into_iter().for_each(|variable| patterns.push(PatternPart::Variable(variable)));
         patterns.end_pattern();
     }
-    let join = Join::new(&patterns, JoinPattern::all(&patterns).expect("they are joined"), vec![0, 1, 2]);
+    let join = Join::new(&patterns, JoinPattern::all(&patterns).expect("they are joined"), vec![0, 1, 2], 0.0);
     let (view, mut found) = (View { spaces: &[&contents], terms: &terms }, Vec::new());
-    assert_eq!(join.execute(view, &[], &mut found, &|| true), Some(Ended::Stopped));
+    assert_eq!(join.execute(view, &[], (&mut found, &mut Vec::new()), &|| true), Some(Ended::Stopped));
     assert!(found.is_empty());
-    assert_eq!(join.execute(view, &[], &mut found, &|| false), Some(Ended::Answers(1_000_000)));
+    let stopped = join.execute_on(8, view, &[], (&mut found, &mut Vec::new()), &|| true);
+    assert_eq!((stopped, found.len()), (Some(Ended::Stopped), 0));
+    assert_eq!(join.execute(view, &[], (&mut found, &mut Vec::new()), &|| false), Some(Ended::Answers(1_000_000)));
 }
