@@ -53,16 +53,6 @@ const ALL_OF_CLIQUE_5: &[(Rival, Must)] = &[
     (Rival::Swipl, Some(1.0)),
 ];
 
-/// All but clingo, which takes most of a minute.
-const ALL_BUT_CLINGO: &[(Rival, Must)] = &[
-    (Rival::DuckdbOneThread, Some(1.0)),
-    (Rival::Duckdb, Some(1.0)),
-    (Rival::DuckdbTable, Some(1.0)),
-    (Rival::Ladybug, Some(1.0)),
-    (Rival::Egglog, Some(1.0)),
-    (Rival::Swipl, Some(1.0)),
-];
-
 /// Those whose first question is compared.
 const FIRST: &[(Rival, Must)] = &[(Rival::DuckdbOneThread, None), (Rival::Egglog, None)];
 
@@ -99,7 +89,7 @@ pub(super) const ATTACHMENT: Graph = Graph {
     queries: &[
         gathered("triangles, preferential attachment", CLIQUE_3, CLIQUE_3, ALL),
         // The newest node first: a node has few edges to it and may have very many from it.
-        gathered("4-cliques, preferential attachment", CLIQUE_4, "cd,bc,bd,ab,ac,ad", ALL_BUT_CLINGO),
+        gathered("4-cliques, preferential attachment", CLIQUE_4, "cd,bc,bd,ab,ac,ad", ALL),
         Query {
             is_first: true,
             ..gathered("triangles, preferential attachment, the first question", CLIQUE_3, CLIQUE_3, FIRST)

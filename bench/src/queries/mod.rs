@@ -6,10 +6,12 @@
 //!    `!`, which is what is measured. It runs in an [`Engine`], as `metroon run` runs it.
 //! 3. Every side has loaded the graph and prepared the query before, and was asked once, but in cases of the first question. The
 //!    number of answers is compared in each round.
-//! 4. A row takes about [`ROW_SECONDS`]: where a round takes long, there are fewer of them.
-//! 5. [`orders`] compares ours with itself, the patterns written in other orders.
+//! 4. Beside a peer that has one thread, ours has one core, by [`cores`].
+//! 5. A row takes about [`ROW_SECONDS`]: where a round takes long, there are fewer of them.
+//! 6. [`orders`] compares ours with itself, the patterns written in other orders.
 
 mod cases;
+mod cores;
 mod graphs;
 mod orders;
 mod peers;
@@ -19,6 +21,7 @@ use crate::compare::{Case, Clock, Timed, compare, judged};
 use crate::row::Row;
 use crate::{Part, Plan, Rows};
 use cases::{ATTACHMENT, CLIQUES, Graph, HOPS, HUB, Query};
+use cores::on_one_core;
 use graphs::{Edge, Form};
 use metroon::{Engine, MemoryWorld, RunEnd};
 use peers::Peer;
@@ -63,9 +66,9 @@ fn rows(plan: &Plan, graph: &Graph) -> Rows {
         let mut peer = Peer::start(rival, plan)?;
         peer.load(&file, edges.len())?;
         for (query, place, must) in asked {
-            let row = Contest { graph_note: &graph_note, query, must, file: &file, edges: &edges }
-                .run(plan, &mut ours, &mut peer)?;
-            rows.push((place, row));
+            let contest = Contest { graph_note: &graph_note, query, must, file: &file, edges: &edges };
+            let mut row = || contest.run(plan, &mut ours, &mut peer);
+            rows.push((place, if rival.has_one_thread() { on_one_core(row)? } else { row()? }));
         }
     }
     rows.sort_by_key(|&(place, _): &(usize, Row)| place);

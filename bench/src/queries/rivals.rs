@@ -39,9 +39,9 @@ impl Rival {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::DuckdbOneThread => "DuckDB 2.0.0, 1 thread",
-            Self::Duckdb => "DuckDB 2.0.0",
+            Self::Duckdb => "DuckDB 2.0.0, all cores",
             Self::DuckdbTable => "DuckDB 2.0.0, 1 thread, into a table",
-            Self::Ladybug => "ladybug 0.22.0, 1 thread",
+            Self::Ladybug => "Ladybug 0.22.0, 1 thread",
             Self::Egglog => "egglog 13.2.0",
             Self::Clingo => "clingo 5.8.3",
             Self::Swipl => "swipl -O",
@@ -59,6 +59,11 @@ impl Rival {
             (Self::Swipl, Answer::Tuple) => "SWI-Prolog gathers them with findall/3",
             (Self::Swipl, Answer::Word) => "SWI-Prolog counts them with aggregate_all/3",
         }
+    }
+
+    /// Whether it computes on one thread, as ours does then.
+    pub(super) fn has_one_thread(self) -> bool {
+        self != Self::Duckdb
     }
 
     /// The form that it reads.
