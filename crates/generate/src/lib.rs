@@ -23,6 +23,7 @@ mod nested;
 mod shapes;
 mod shrink;
 mod siblings;
+mod some_results;
 mod tabling;
 mod texts;
 mod trees;
@@ -48,6 +49,7 @@ pub fn program(seed: u64, features: Features, size: usize) -> String {
     let features = features.some(&mut dice);
     let program = writer::Writer::new(dice, features).program(size);
     let program = if features.has(Feature::Tables) { tabling::tabled(&program, seed) } else { program };
+    let program = if features.has(Feature::SomeResults) { some_results::woven(&program, seed) } else { program };
     let program = if features.has(Feature::Shapes) { program + &shapes::lines(seed) } else { program };
     if features.has(Feature::Siblings) { program + &siblings::lines(seed) } else { program }
 }

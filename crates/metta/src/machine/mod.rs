@@ -67,6 +67,7 @@ mod typed;
 mod types;
 mod unify;
 mod values;
+mod wanted;
 mod well_typed;
 mod words;
 

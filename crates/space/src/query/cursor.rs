@@ -71,7 +71,7 @@ impl Rows {
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
         while let Some([from, rows]) = self.batch {
             let Self { plan, answers, .. } = self;
-            let batch = snapshot.with_view(|view| Some(view.find_batch([from, rows], plan, answers, &|| false)));
+            let batch = snapshot.with_view(|view| view.find_batch([from, rows], &plan.loops, &[], answers, &|| false));
             let (count, may_go_on) = batch.expect("a view of a snapshot stays one");
             (self.count, self.next) = (count, 0);
             self.batch = may_go_on.then_some([from + rows, (rows * 2).min(ROWS_MAX)]);

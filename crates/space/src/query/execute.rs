@@ -55,7 +55,7 @@ impl Window {
 }
 
 /// So many rows are looked at in the order in which patterns are written before another order is thought of.
-const ROWS_BEFORE_CHOICE: usize = 1_000;
+pub(super) const ROWS_BEFORE_CHOICE: usize = 1_000;
 
 /// Room for more terms than this is given back.
 const ROOM_TERMS_MAX: usize = 1 << 12;
@@ -69,6 +69,16 @@ impl Answers {
     /// Whether the search was given up before all answers were found: those that there are mean nothing.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
+    }
+
+    /// Puts other answers into their place.
+    pub(super) fn replace(&mut self, found: Vec<Term>) {
+        self.found = found;
+    }
+
+    /// Says how many rows may be looked at.
+    pub(super) fn limit_rows(&mut self, rows: Option<usize>) {
+        self.rows_left = rows;
     }
 
     /// How many answers there were so far after each pattern, or each variable of a join.
@@ -123,6 +133,12 @@ impl View<'_> {
         })
     }
 
+    /// Whether rows alone answer a plan, whose steps are made then.
+    #[inline]
+    pub(super) fn is_answered(self, plan: &mut Plan, parameters: &[Term]) -> bool {
+        plan.make() && !self.may_match_others(plan, Some(parameters))
+    }
+
     /// Finds the answers of a plan; `None` if they are not all rows.
     pub(super) fn execute(
         self,
@@ -131,10 +147,7 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        if !plan.make() || self.may_match_others(plan, Some(parameters)) {
-            return None;
-        }
-        Some(self.find_rows(plan, parameters, answers, should_stop))
+        self.is_answered(plan, parameters).then(|| self.find_rows(plan, parameters, answers, should_stop))
     }
 
     /// Finds the rows that answer a plan whose steps are made; gives how many answers there are.
@@ -165,40 +178,73 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
-        let chosen = plan.chosen.take().filter(|chosen| chosen.is_for(self));
-        let mut chosen = match chosen {
-            Some(chosen) => chosen,
-            None => {
-                answers.rows_left = Some(ROWS_BEFORE_CHOICE);
-                let found = self.find_within(None, &plan.loops, parameters, answers, should_stop);
-                answers.rows_left = None;
-                match found {
-                    Some(count) => return count,
-                    None => Box::new(Chosen::new(&plan.loops, self, plan.forgets_sorted)),
-                }
+        if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self)) {
+            answers.rows_left = Some(ROWS_BEFORE_CHOICE);
+            let found = self.find_within(None, &plan.loops, parameters, answers, should_stop);
+            answers.rows_left = None;
+            if let Some(count) = found {
+                return count;
             }
-        };
-        let count = chosen.execute(self, parameters, answers.found_for(plan.variables()), should_stop);
-        plan.chosen = Some(chosen);
-        match count {
-            Some(Ended::Answers(count)) => answers.complete(count),
-            Some(Ended::Stopped) => answers.stop(),
-            None => self.find_within(None, &plan.loops, parameters, answers, should_stop).unwrap_or_default(),
         }
+        let found = self.find_chosen(plan, parameters, answers, should_stop);
+        let as_written = || self.find_within(None, &plan.loops, parameters, answers, should_stop).unwrap_or_default();
+        found.unwrap_or_else(as_written)
+    }
+
+    /// Finds the answers in the way that is chosen; `None` if that is to loop over the patterns as they are written.
+    pub(super) fn find_chosen(
+        self,
+        plan: &mut Plan,
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        let mut chosen = self.chosen(plan);
+        let ended = chosen.execute(self, parameters, answers.found_for(plan.variables()), should_stop);
+        plan.chosen = Some(chosen);
+        Some(match ended? {
+            Ended::Answers(count) => answers.complete(count),
+            Ended::Stopped => answers.stop(),
+        })
+    }
+
+    /// The same, but the answers are only counted where that is possible.
+    pub(super) fn count_chosen(
+        self,
+        plan: &mut Plan,
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        let mut chosen = self.chosen(plan);
+        let ended = chosen.count(self, parameters, answers.found_for(plan.variables()), should_stop);
+        plan.chosen = Some(chosen);
+        Some(match ended? {
+            Ended::Answers(count) => count,
+            Ended::Stopped => answers.stop(),
+        })
+    }
+
+    /// How several patterns are answered, taken out of their plan if that was chosen for about as many rows as there are.
+    fn chosen(self, plan: &mut Plan) -> Box<Chosen> {
+        let chosen = plan.chosen.take().filter(|chosen| chosen.is_for(self));
+        chosen.unwrap_or_else(|| Box::new(Chosen::new(&plan.loops, self, plan.forgets_sorted)))
     }
 
     /// Finds those answers that begin with some of the rows that are listed for the first pattern: so many, from a place on. Gives how
-    /// many answers there are, and whether rows may be left. Only a snapshot lists the same rows each time.
+    /// many answers there are, and whether rows may be left. Only what does not change meanwhile lists the same rows each time.
+    /// `None` if more rows were to be looked at than are left.
     pub(super) fn find_batch(
         self,
         [from, rows]: [usize; 2],
-        plan: &Plan,
+        loops: &Loops,
+        parameters: &[Term],
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
-    ) -> (usize, bool) {
+    ) -> Option<(usize, bool)> {
         let mut window = Window { skipped: from, taken: rows };
-        let count = self.find_within(Some(&mut window), &plan.loops, &[], answers, should_stop);
-        (count.unwrap_or_default(), window.taken == 0)
+        let count = self.find_within(Some(&mut window), loops, parameters, answers, should_stop)?;
+        Some((count, window.taken == 0))
     }
 
     /// `None` if more rows were to be looked at than are left.
@@ -272,7 +318,7 @@ impl Answers {
     }
 
     /// One answer, in which nothing is bound yet.
-    fn begin(&mut self, width: usize) {
+    pub(super) fn begin(&mut self, width: usize) {
         self.is_stopped = false;
         self.width = width;
         self.after_each.clear();

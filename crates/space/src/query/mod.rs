@@ -9,6 +9,7 @@
 //!    For each answer the shortest index among the paths whose keys are known is walked, as in [`crate::Relation`].
 //!    Where rows are many it is [chosen](join) how to go on: in another order, or by a join. The order of the answers stays.
 //! 4. Where each column is known or the place of a variable of its own, columns are taken [as they lie](project).
+//!    If only the [first](first) answers are wanted, the rows of the first pattern are gone through in batches; what is only counted is not made.
 //! 5. If an atom that is not a row may match, in the space or in one that it imports, rows do not answer the query: the patterns from the
 //!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows. Queries that are
 //!    [atoms](solutions) put both together.
@@ -18,6 +19,7 @@
 mod cursor;
 mod execute;
 mod explain;
+mod first;
 mod join;
 mod live;
 mod loops;

@@ -62,6 +62,31 @@ impl RowSelection<'_> {
         self.rows.len()
     }
 
+    /// How many copies there are of the rows that have these keys.
+    pub(crate) fn count_with(&self, keys: &[(Path, Term)], dictionary: &Terms) -> usize {
+        let mut count = 0;
+        if self.is_sure {
+            self.each(|batch| {
+                count += match batch {
+                    RowBatch::Rows(cells, width) => cells.len() / width,
+                    RowBatch::Each(rows) => rows.rows.len(),
+                    RowBatch::Row(_, copies) => copies as usize,
+                }
+            });
+            return count;
+        }
+        let has_key = |row: &[Term], ((column, _), key): (Path, Term)| {
+            let term = row[column as usize];
+            term == key || dictionary.key(term) == key
+        };
+        self.each_row(|row, copies| {
+            if keys.iter().all(|&known| has_key(row, known)) {
+                count += copies as usize;
+            }
+        });
+        count
+    }
+
     /// Goes through its rows in their order.
     #[inline]
     pub(crate) fn each(&self, mut visit: impl FnMut(RowBatch<'_>)) {

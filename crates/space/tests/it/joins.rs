@@ -65,6 +65,8 @@ fn conjunctions_over_many_rows_find_what_unification_finds() {
                 assert!(found == expected, "{query}, seed {seed}, round {round}");
                 let planned = plan.execute(&space, &terms).expect("facts are rows");
                 assert!(planned == expected, "{query}, planned, seed {seed}, round {round}");
+                let most = [1, 40, usize::MAX][asked % 3];
+                plan.check_first(&space, &terms, &planned, most);
                 asked += 1;
                 answers += expected.len();
             }
@@ -87,4 +89,9 @@ fn a_triangle_through_a_hub_is_not_looked_for_in_all_pairs_of_its_neighbours() {
     let (found, looks) = plan.execute_counting_looks(&space, &terms);
     assert_eq!((found, space.query(&triangle, &mut VariableSource::default()).len()), (0, 0));
     assert!(looks < 1_000, "the search asked {looks} times whether to go on");
+    for most in [Some(1), None] {
+        let (found, looks) = Planned::new(&triangle, &terms).find_some_counting_looks(most, &space, &terms);
+        assert_eq!(found, 0, "{most:?}");
+        assert!(looks < 4_000, "the search asked {looks} times whether to go on for {most:?}");
+    }
 }

@@ -28,9 +28,28 @@ impl Join {
         answers: (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
+        self.execute_on(self.threads(), view, parameters, answers, should_stop)
+    }
+
+    /// How many answers it has; `None` if rows are not to be joined any more.
+    pub(in crate::query) fn count(
+        &self,
+        view: View<'_>,
+        parameters: &[Term],
+        after_each: &mut Vec<usize>,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Ended> {
+        let Some(found) = self.find(self.threads(), view, (parameters, true), should_stop)? else {
+            return Some(Ended::Stopped);
+        };
+        *after_each = found.after_each;
+        Some(Ended::Answers(found.made))
+    }
+
+    /// How many threads pay.
+    fn threads(&self) -> usize {
         let pays = self.cost_ns >= COST_OF_THREADS_MIN_NS;
-        let threads = if pays { thread::available_parallelism().map_or(1, usize::from) } else { 1 };
-        self.execute_on(threads, view, parameters, answers, should_stop)
+        if pays { thread::available_parallelism().map_or(1, usize::from) } else { 1 }
     }
 
     /// The same on so many threads.
@@ -42,28 +61,10 @@ impl Join {
         (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
-        if !sources.iter().all(Sources::can_be_joined) {
-            return None;
-        }
-        let patterns = self.patterns.iter().zip(&self.columns).zip(&sources);
-        let trie = |((pattern, columns), sources): ((&JoinPattern, &Vec<usize>), &Sources<'_>)| {
-            (!should_stop()).then(|| pattern.trie(columns, sources, view.terms))
-        };
-        let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else { return Some(Ended::Stopped) };
-        if tries.iter().any(|trie| trie.len() == 0) {
-            return Some(Ended::Answers(0));
-        }
-        let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
-        let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, parameters };
-        let ranges = if threads > 1 { inputs.ranges(threads * RANGES_PER_THREAD) } else { Vec::new() };
-        let found = match ranges.len() {
-            0 | 1 => run(&inputs, None, should_stop),
-            _ => run_on_threads(threads, &inputs, &ranges, should_stop),
-        };
-        let Some(Part { answers: mut found, order, made, after_each: counted }) = found else {
+        let Some(found) = self.find(threads, view, (parameters, false), should_stop)? else {
             return Some(Ended::Stopped);
         };
+        let Part { answers: mut found, order, made, after_each: counted } = found;
         order.sort(self.variables as usize, &mut found);
         if answers.is_empty() {
             *answers = found
@@ -72,6 +73,35 @@ impl Join {
         }
         *after_each = counted;
         Some(Ended::Answers(made))
+    }
+
+    /// What it finds, or counts, before that is put into order; nothing inside if the caller has given up.
+    fn find(
+        &self,
+        threads: usize,
+        view: View<'_>,
+        (parameters, counts): (&[Term], bool),
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Option<Part>> {
+        let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
+        if !sources.iter().all(Sources::can_be_joined) {
+            return None;
+        }
+        let patterns = self.patterns.iter().zip(&self.columns).zip(&sources);
+        let trie = |((pattern, columns), sources): ((&JoinPattern, &Vec<usize>), &Sources<'_>)| {
+            (!should_stop()).then(|| pattern.trie(columns, sources, view.terms))
+        };
+        let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else { return Some(None) };
+        let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
+        let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, parameters, counts };
+        if tries.iter().any(|trie| trie.len() == 0) {
+            return Some(Some(Part { after_each: Vec::new(), ..inputs.nothing() }));
+        }
+        let ranges = if threads > 1 { inputs.ranges(threads * RANGES_PER_THREAD) } else { Vec::new() };
+        Some(match ranges.len() {
+            0 | 1 => run(&inputs, None, should_stop),
+            _ => run_on_threads(threads, &inputs, &ranges, should_stop),
+        })
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Inputs<'a> {
     /// Whether each binding has one row in each pattern, and one copy of it.
     pub(super) are_plain: bool,
     pub(super) parameters: &'a [Term],
+    /// Whether answers are only counted.
+    pub(super) counts: bool,
 }
 
 /// What a join, or a part of it, has found, in the order in which it was found.
@@ -50,15 +52,29 @@ struct Running<'a> {
     /// For each variable in order, where the patterns that have it are.
     cursors: Vec<Vec<u32>>,
     bound: Vec<Term>,
+    /// Room for the ordinals of an answer, with the number of the copy of each row.
+    ordinals: Vec<u32>,
     found: Part,
     values_left: u32,
     should_stop: &'a dyn Fn() -> bool,
 }
 
+impl Inputs<'_> {
+    /// No answer yet.
+    pub(super) fn nothing(&self) -> Part {
+        Part {
+            answers: Vec::new(),
+            order: self.join.order_of(self.sources, self.are_plain),
+            made: 0,
+            after_each: vec![0; self.join.order.len()],
+        }
+    }
+}
+
 /// Binds all variables in turn, the first of them from one value on and below another if that is said; `None` if the caller has given
 /// up.
 pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &dyn Fn() -> bool) -> Option<Part> {
-    let Inputs { join, tries, sources, are_plain, parameters } = *inputs;
+    let Inputs { join, tries, parameters, .. } = *inputs;
     let mut nodes: Vec<Vec<Range<u32>>> = join.columns.iter().map(|own| vec![0..0; own.len() + 1]).collect();
     nodes.iter_mut().zip(tries).for_each(|(nodes, trie)| nodes[0] = trie.root());
     let width = join.variables as usize;
@@ -72,12 +88,8 @@ pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &
         nodes,
         cursors: join.steps.iter().map(|step| vec![0; step.len()]).collect(),
         bound,
-        found: Part {
-            answers: Vec::new(),
-            order: join.order_of(sources, are_plain),
-            made: 0,
-            after_each: vec![0; join.order.len()],
-        },
+        ordinals: vec![0; 2 * join.patterns.len()],
+        found: inputs.nothing(),
         values_left: VALUES_BETWEEN_LOOKS,
         should_stop,
     };
@@ -231,6 +243,10 @@ impl Running<'_> {
 
     /// Takes what is bound for an answer.
     fn take(&mut self) -> bool {
+        if self.inputs.counts {
+            self.found.made += if self.inputs.are_plain { 1 } else { self.choices() };
+            return true;
+        }
         let width = self.join.variables as usize;
         if self.inputs.are_plain {
             self.found.made += 1;
@@ -243,9 +259,19 @@ impl Running<'_> {
             self.found.order.push(self.join.deciding.iter().map(ordinal));
             return true;
         }
-        let mut ordinals = vec![0; 2 * self.join.patterns.len()];
+        let mut ordinals = std::mem::take(&mut self.ordinals);
         self.take_rows(0, &mut ordinals);
+        self.ordinals = ordinals;
         true
+    }
+
+    /// How many choices of a copy of a row of each pattern what is bound has.
+    fn choices(&self) -> usize {
+        let copies = |(pattern, trie): (usize, &Arc<Trie>)| -> usize {
+            let leaf = self.nodes[pattern].last().expect("there is a last level").clone();
+            trie.ordinals(leaf).iter().map(|&ordinal| self.inputs.sources[pattern].copies(ordinal) as usize).sum()
+        };
+        self.tries.iter().enumerate().map(copies).product()
     }
 
     /// The same where a binding has several rows, or copies of them: an answer for each choice of a copy of a row of each pattern.

@@ -122,6 +122,23 @@ impl Chosen {
         self.reordered.as_ref()?.execute(view, parameters, answers, should_stop)
     }
 
+    /// How many answers there are; `None` if the patterns are to be looped over as written. Loops in another order find them.
+    pub(in crate::query) fn count(
+        &mut self,
+        view: View<'_>,
+        parameters: &[Term],
+        (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Ended> {
+        self.has_joined = self.joins_now(view);
+        if self.has_joined
+            && let Some(join) = &self.join
+        {
+            return join.count(view, parameters, after_each, should_stop);
+        }
+        self.reordered.as_ref()?.execute(view, parameters, (answers, after_each), should_stop)
+    }
+
     /// The way that was taken last.
     pub(in crate::query) fn last_way(&self) -> Way<'_> {
         let [loops, joined] = &self.estimates;

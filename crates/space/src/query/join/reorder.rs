@@ -117,6 +117,7 @@ impl Reordered {
         let parts = &self.loops.patterns.parts[step.parts[0]..step.parts[1]];
         let known = &self.loops.known[step.known[0]..step.known[1]];
         let (mut next, mut keys) = (Partial::default(), Vec::with_capacity(known.len()));
+        let mut room = (Vec::new(), Vec::new());
         for number in 0..found.count {
             if number % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
                 return None;
@@ -128,7 +129,7 @@ impl Reordered {
                 continue;
             }
             for &(relation, first) in asked {
-                each_row(step, relation, &keys, terms, &mut |row, row_terms, copies| {
+                each_row(step, relation, &keys, terms, &mut room, &mut |row, row_terms, copies| {
                     let cells = &mut next.cells;
                     let start = cells.len();
                     cells.extend_from_slice(current);
@@ -172,15 +173,17 @@ fn each_row(
     relation: &Relation,
     keys: &[(Path, Term)],
     terms: &Terms,
+    (row, rows): &mut (Vec<Term>, Vec<u32>),
     visit: &mut impl FnMut(u32, &[Term], u32),
 ) {
-    let mut rows = Vec::new();
+    rows.clear();
     if !step.is_known {
-        return relation.walk(keys, terms, &mut rows, &mut |selected| selected.each_numbered(&mut *visit));
+        return relation.walk(keys, terms, rows, &mut |selected| selected.each_numbered(&mut *visit));
     }
-    let row: Vec<Term> = keys.iter().map(|&(_, key)| key).collect();
-    relation.find_rows(&row, terms, &mut rows);
-    for row in rows {
+    row.clear();
+    row.extend(keys.iter().map(|&(_, key)| key));
+    relation.find_rows(row, terms, rows);
+    for &row in rows.iter() {
         let (found, copies) = relation.row(row);
         visit(row, found, copies);
     }
