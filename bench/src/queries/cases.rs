@@ -102,7 +102,7 @@ pub(super) const HOPS: Graph = Graph {
     quick: Shape::Random { nodes: 2_000, edges: 20_000 },
     queries: &[
         Query {
-            answer: Answer::Word,
+            answer: Answer::Count,
             ..gathered(
                 "two hops, counted",
                 "ab,bc",
@@ -150,17 +150,15 @@ impl Query {
     pub(super) fn rule(&self, name: &str, patterns: &str) -> String {
         let pattern = |pair: &str| format!("(edge ${} ${})", &pair[..1], &pair[1..]);
         let patterns: Vec<String> = patterns.split(',').map(pattern).collect();
-        let template = match self.answer {
+        let of = format!("match &self (, {})", patterns.join(" "));
+        match self.answer {
             Answer::Tuple => {
                 let variables: Vec<String> = self.variables().chars().map(|variable| format!("${variable}")).collect();
-                format!("({})", variables.join(" "))
+                let template = format!("({})", variables.join(" "));
+                format!("(= ({name})\n   (let $found (collapse ({of} {template}))\n     (size-atom $found)))\n")
             }
-            Answer::Word => "found".to_owned(),
-        };
-        format!(
-            "(= ({name})\n   (let $found (collapse (match &self (, {}) {template}))\n     (size-atom $found)))\n",
-            patterns.join(" ")
-        )
+            Answer::Count => format!("(= ({name}) (count-results ({of} found)))\n"),
+        }
     }
 
     /// What ours does with the answers, for a note.
@@ -168,7 +166,7 @@ impl Query {
         match (self.answer, self.is_first) {
             (Answer::Tuple, false) => "ours gathers them",
             (Answer::Tuple, true) => "the first question after the graph was loaded; ours gathers them",
-            (Answer::Word, _) => "ours gathers a word for each",
+            (Answer::Count, _) => "ours counts them with `count-results`",
         }
     }
 }
@@ -185,7 +183,7 @@ mod tests {
             "(= (ask)\n   (let $found (collapse (match &self (, (edge $a $b) (edge $b $c) (edge $c $a)) ($a $b $c)))\n     \
              (size-atom $found)))\n"
         );
-        assert!(HOPS.queries[0].rule("ask", "ab,bc").contains(" found)"));
+        assert!(HOPS.queries[0].rule("ask", "ab,bc").contains("(count-results (match "));
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Keeping this process to one core while it is compared with a peer that has one thread.
+//! Keeping ours to one core while it is compared with a peer that has one thread.
 //!
-//! A join of ours takes as many threads as the process has cores. `taskset` of util-linux sets those; it does not change what
-//! processes that run already have, so peers are started before.
+//! A join of ours takes as many threads as the calling thread has cores, and those have its cores. `taskset` of util-linux sets them; it
+//! does not change what processes that run already have, so peers are started before.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
 
-/// Does some work while this process has one core, and gives it back the others afterwards.
+/// Does some work while this thread has one core, and gives it back the others afterwards.
 ///
 /// # Errors
 /// The work failed, or the cores could not be set.
@@ -18,12 +18,12 @@ pub(super) fn on_one_core<T>(work: impl FnOnce() -> Result<T, Box<dyn Error>>) -
     done
 }
 
-/// The cores that this process has, such as `0-1,4`.
+/// The cores that this thread has, such as `0-1,4`.
 fn allowed() -> Result<String, Box<dyn Error>> {
-    let status = std::fs::read_to_string("/proc/self/status")
-        .map_err(|error| format!("cannot read which cores this process has, which needs Linux: {error}"))?;
+    let status = std::fs::read_to_string("/proc/thread-self/status")
+        .map_err(|error| format!("cannot read which cores this thread has, which needs Linux: {error}"))?;
     let cores = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    Ok(cores.ok_or("/proc/self/status does not say which cores this process has")?.trim().to_owned())
+    Ok(cores.ok_or("/proc/thread-self/status does not say which cores this thread has")?.trim().to_owned())
 }
 
 /// The last one of some cores.
@@ -31,10 +31,13 @@ fn last(cores: &str) -> &str {
     cores.rsplit([',', '-']).next().unwrap_or(cores)
 }
 
-/// Gives all threads of this process these cores.
+/// Gives this thread these cores.
 fn allow(cores: &str) -> Result<(), Box<dyn Error>> {
+    // The link leads to the folder of this thread, whose name is its number.
+    let folder = std::fs::read_link("/proc/thread-self")?;
+    let thread = folder.file_name().ok_or("/proc/thread-self does not name this thread")?;
     let mut command = Command::new("taskset");
-    command.args(["-a", "-p", "-c", cores, &std::process::id().to_string()]).stdout(Stdio::null());
+    command.args(["-p", "-c", cores]).arg(thread).stdout(Stdio::null());
     let status = command.status().map_err(|error| format!("cannot start taskset; install util-linux: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
 }

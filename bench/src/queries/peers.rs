@@ -80,7 +80,7 @@ fn take_line(rival: Rival, query: &Query) -> String {
     let goals: Vec<String> = query.by_hand.split(',').map(|pair| capital(pair, "-")).collect();
     let answer = match query.answer {
         Answer::Tuple => format!("t({})", capital(&query.variables(), ", ")),
-        Answer::Word => "found".to_owned(),
+        Answer::Count => "found".to_owned(),
     };
     format!("take({answer}, [{}]).", goals.join(", "))
 }
@@ -88,7 +88,7 @@ fn take_line(rival: Rival, query: &Query) -> String {
 fn ask_line(rival: Rival, answer: Answer) -> &'static str {
     match (rival, answer) {
         (Rival::Swipl, Answer::Tuple) => "ask(gather).",
-        (Rival::Swipl, Answer::Word) => "ask(count).",
+        (Rival::Swipl, Answer::Count) => "ask(count).",
         _ => "ask",
     }
 }

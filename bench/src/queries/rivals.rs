@@ -2,13 +2,13 @@
 
 use super::graphs::Form;
 
-/// What is made of each answer.
+/// What ours makes of each answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The values of all variables.
     Tuple,
-    /// One word, where peers count.
-    Word,
+    /// Nothing: they are counted.
+    Count,
 }
 
 /// A peer, with what it does with its answers.
@@ -57,7 +57,7 @@ impl Rival {
             (Self::Egglog, _) => "egglog puts them into a relation",
             (Self::Clingo, _) => "clingo makes an atom of each",
             (Self::Swipl, Answer::Tuple) => "SWI-Prolog gathers them with findall/3",
-            (Self::Swipl, Answer::Word) => "SWI-Prolog counts them with aggregate_all/3",
+            (Self::Swipl, Answer::Count) => "SWI-Prolog counts them with aggregate_all/3",
         }
     }
 
