@@ -12,6 +12,7 @@ mod journal;
 mod metta;
 mod peers;
 mod proxy;
+mod queries;
 mod recall;
 mod region;
 mod row;
@@ -81,6 +82,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "journal", has_programs: false, run: journal::run },
     Suite { name: "metta", has_programs: true, run: metta::run },
     Suite { name: "proxy", has_programs: true, run: proxy::run },
+    Suite { name: "queries", has_programs: true, run: queries::run },
     Suite { name: "recall", has_programs: true, run: recall::run },
     Suite { name: "region", has_programs: true, run: region::run },
     Suite { name: "space", has_programs: true, run: space::run },

@@ -1,8 +1,8 @@
 //! Where SWI-Prolog and the wheels of PyPI are, and how they come into the target folder.
 //!
 //! SWI-Prolog is the one the system has. If there is none, Debian's packages are downloaded and unpacked below the target folder,
-//! which needs no rights and installs nothing. `hyperon`, `duckdb`, `vcrpy`, `cassetter`, `mitmproxy` and
-//! `requests` are wheels of PyPI, in virtual environments below the target folder. Nothing is fetched unless asked for.
+//! which needs no rights and installs nothing. `hyperon`, `duckdb`, `vcrpy`, `cassetter`, `mitmproxy`,
+//! `requests`, `ladybug`, `egglog` and `clingo` are wheels of PyPI, in virtual environments below the target folder. Nothing is fetched unless asked for.
 
 use crate::command::target;
 use std::error::Error;
@@ -25,6 +25,12 @@ const MITMPROXY: Wheel =
     Wheel { folder: "mitmproxy", requirements: &["mitmproxy==11.0.2"], missing: WITHOUT_MITMPROXY };
 const REQUESTS: Wheel =
     Wheel { folder: "requests", requirements: &["vcrpy==9.4.2", "requests==2.34.2"], missing: WITHOUT_REQUESTS };
+/// Of DuckDB a newer release than that of the suite `space`, whose figures are of the older one.
+const QUERY_ENGINES: Wheel = Wheel {
+    folder: "queries",
+    requirements: &["duckdb==2.0.0", "ladybug==0.22.0", "egglog==13.2.0", "clingo==5.8.3"],
+    missing: WITHOUT_QUERY_ENGINES,
+};
 /// All that `swipl` needs and a small Debian does not have.
 const DEBIAN_PACKAGES: [&str; 2] = ["swi-prolog-core", "libtcmalloc-minimal4"];
 
@@ -41,6 +47,8 @@ const WITHOUT_MITMPROXY: &str = "the Python wheel mitmproxy 11.0.2 is missing. T
     puts it into a virtual environment below the target folder (needs python3 with venv)";
 const WITHOUT_REQUESTS: &str = "the Python wheels vcrpy 9.4.2 and requests 2.34.2 are missing. To get them: `cargo xtask bench \
     proxy --install` puts them into a virtual environment below the target folder (needs python3 with venv)";
+const WITHOUT_QUERY_ENGINES: &str = "the Python wheels duckdb 2.0.0, ladybug 0.22.0, egglog 13.2.0 and clingo 5.8.3 are missing. To get \
+    them: `cargo xtask bench queries --install` puts them into a virtual environment below the target folder (needs python3 with venv)";
 
 /// SWI-Prolog.
 ///
@@ -106,6 +114,14 @@ pub(crate) fn python_with_mitmproxy(may_install: bool) -> Result<PathBuf, Box<dy
 /// They are missing; how to get them.
 pub(crate) fn python_with_requests(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
     REQUESTS.find(may_install, "python")
+}
+
+/// The Python that has the databases and solvers of the suite `queries`.
+///
+/// # Errors
+/// They are missing; how to get them.
+pub(crate) fn python_with_query_engines(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    QUERY_ENGINES.find(may_install, "python")
 }
 
 fn folder() -> Result<PathBuf, Box<dyn Error>> {

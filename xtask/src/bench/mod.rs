@@ -31,8 +31,8 @@ use crate::{Outcome, process, repository};
 #[command(
     after_help = "Without a suite the pages are rendered anew. A full run is kept in bench/runs and changes docs/benchmarks.md, the \
                         pages in docs/benchmarks and the README; commit all. Run it on a machine that does nothing else. The peers, \
-                        SWI-Prolog, sqlite3 and the Python wheels hyperon, duckdb, vcrpy, cassetter, mitmproxy and requests, must \
-                        be there; --install gets all but sqlite3."
+                        SWI-Prolog, sqlite3 and the Python wheels hyperon, duckdb, ladybug, egglog, clingo, vcrpy, cassetter, \
+                        mitmproxy and requests, must be there; --install gets all but sqlite3."
 )]
 pub(crate) struct Flags {
     /// A suite of the workspace bench/, such as journal; without one the pages are rendered anew
@@ -40,7 +40,7 @@ pub(crate) struct Flags {
     /// Fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare
     #[arg(long, requires = "suite")]
     quick: bool,
-    /// One program of the suite metta or one part of proxy, region or space, at its full size, kept below the target folder
+    /// One program of the suite metta or one part of proxy, queries, region or space, at its full size, kept below the target folder
     #[arg(long, value_name = "PROGRAM", requires = "suite")]
     only: Option<String>,
     #[command(flatten)]
