@@ -155,7 +155,9 @@ pub(crate) fn woven(program: &str, seed: u64) -> String {
         }
     }
     for line in program.lines() {
-        if let Some(asked) = line.strip_prefix("!(").filter(|_| dice.one_in(4)) {
+        // Words are bound once: what binds a word again in a run is an error, and in a base that is opened again it is not.
+        let asked = line.strip_prefix("!(").filter(|asked| !asked.starts_with("bind! "));
+        if let Some(asked) = asked.filter(|_| dice.one_in(4)) {
             let whole = format!("({asked}");
             let inner = whole.strip_prefix("(bag (collapse ").and_then(|inner| inner.strip_suffix("))"));
             woven += &question(dice, inner.unwrap_or(&whole));
