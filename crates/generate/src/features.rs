@@ -59,6 +59,7 @@ features! {
     Functional "functional" "Functions passed on and returned, partial application as data, loops over lists with a function.",
     Nested "nested" "`collapse` and `superpose` inside each other, in rules and expressions.",
     Texts "texts" "Strings, `format-args`, `sort-strings`.",
+    Patterns "patterns" "Atoms with variables as data, matched again and again, with changes between and from within.",
 }
 
 /// A set of features.
@@ -114,7 +115,8 @@ impl Features {
     pub(crate) fn some(self, dice: &mut Dice) -> Self {
         // These decide by dice of their own.
         let is_left_out = |feature: &Feature| {
-            !matches!(feature, Feature::Tables | Feature::Siblings | Feature::Shapes) && dice.below(5) < 2
+            !matches!(feature, Feature::Tables | Feature::Siblings | Feature::Shapes | Feature::Patterns)
+                && dice.below(5) < 2
         };
         let left_out: Vec<Feature> = FEATURES.iter().map(|(feature, _)| *feature).filter(is_left_out).collect();
         self.without(&left_out)

@@ -71,6 +71,7 @@ const NOT_HYPERONS: &[Feature] = &[
     Feature::UntypedStates,
     Feature::Tables,
     Feature::Siblings,
+    Feature::Patterns,
 ];
 /// What brings files and modules into a program.
 const REACHES_OUT: &[&str] =

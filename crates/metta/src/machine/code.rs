@@ -5,6 +5,7 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
+use super::candidate_code::CandidateCache;
 use super::pieces::Pieces;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop};
 use region::{Ref, Stamp};
@@ -431,6 +432,8 @@ pub(super) struct Query {
     pub(super) atoms: u32,
     /// So many times it is not asked whether all answers are rows: the last time they were not.
     pub(super) leaps: u8,
+    /// The code for the atoms that it finds if they are not all rows.
+    pub(super) candidates: CandidateCache,
 }
 
 /// What is known of an argument of a rule before it is matched.

@@ -4,10 +4,13 @@
 //!    with the code. It is made anew if a slot holds a variable where it held data, or the other way round.
 //! 2. If all answers are rows ([`space::Plan`]) they are kept as terms. The code goes on with each in turn:
 //!    new variables of the pattern are slots and take the terms as they are, variables from outside are bound.
-//! 3. Otherwise the space is asked with the pattern as an atom; new variables are made in the heap first.
+//! 3. Otherwise the pattern is matched with the code of the atoms that may match it (`candidate_matching.rs`), which is made when
+//!    it pays and holds until the space changes.
+//! 4. If there is no such code the space is asked with the pattern as an atom; new variables are made in the heap first.
 //!
-//! All answers are found before the first is used: what the code after it adds is not seen.
+//! What the code after it adds is not seen: all answers are found, or all that may match are known, before the first is used.
 
+use super::candidate_code::Candidates;
 use super::choices::Choices;
 use super::choices::{Choice, ChoiceKind, CollectedResult, Destination, Rows};
 use super::code::{CachedPlan, HEADER, QueryPart, Slot};
@@ -18,6 +21,7 @@ use super::words::{TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
 use space::{Answers, DictionaryReader, NO_TERM, PatternPart, SharedTerms, Term, Terms};
+use std::rc::Rc;
 
 /// Where atoms with variables answer a query, they mostly do so again.
 const LEAPS: u8 = 15;
@@ -44,10 +48,15 @@ impl Running<'_> {
     /// Asks a space and goes on with each answer.
     pub(super) fn query(&mut self, query: u32, space: Slot, return_point: u32) -> Result<(), Halt> {
         let space = self.m.read(space);
+        if let Some(candidates) = self.m.known_candidates(query, space)
+            && self.query_candidates(candidates, query, return_point)?
+        {
+            return Ok(());
+        }
         let leaps = &mut self.m.code.queries[query as usize].leaps;
         if *leaps > 0 {
             *leaps -= 1;
-            return self.query_atoms(query, space);
+            return self.query_open(query, space, return_point);
         }
         let kept = self.m.rooms.query_room.take();
         let mut room = kept.unwrap_or_else(|| Box::new(QueryRoom::new(self.m.values.terms.clone())));
@@ -55,7 +64,8 @@ impl Running<'_> {
             Some(_) if room.answers.is_stopped() => return Err(self.m.values.ceiling.passed()),
             None => {
                 self.m.code.queries[query as usize].leaps = LEAPS;
-                self.query_atoms(query, space)
+                self.m.rooms.query_room = Some(room);
+                return self.query_open(query, space, return_point);
             }
             Some(0) => self.fail(),
             Some(1) => self.m.take_answer(query, room.answers.terms(), &room.outer, return_point),
@@ -70,6 +80,18 @@ impl Running<'_> {
         };
         self.m.rooms.query_room = Some(room);
         done
+    }
+
+    /// Asks a space whose answers are not all rows.
+    fn query_open(&mut self, query: u32, space: Ref, return_point: u32) -> Result<(), Halt> {
+        if let Some(asked) = self.m.values.space_of(space).cloned()
+            && self.m.code.queries[query as usize].candidates.made.is_none()
+            && let Some(made) = self.m.make_candidates(query, &asked)?
+            && self.query_candidates(made, query, return_point)?
+        {
+            return Ok(());
+        }
+        self.query_atoms(query, space)
     }
 
     /// Asks with an atom.
@@ -105,6 +127,15 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// The code for the atoms that a query finds in a space, if it was made and still holds.
+    #[inline]
+    fn known_candidates(&mut self, query: u32, space: Ref) -> Option<Rc<Candidates>> {
+        let Self { values, code, .. } = self;
+        let cache = &mut code.queries[query as usize].candidates;
+        cache.made.as_ref()?;
+        cache.valid(values.space_of(space)?)
+    }
+
     /// Finds the answers, if they are all rows, and gives how many there are.
     fn ask(&mut self, query: u32, space: Ref, room: &mut QueryRoom) -> Option<usize> {
         let QueryRoom { dictionary, answers, parameters, outer } = room;

@@ -30,6 +30,7 @@ mod scopes;
 mod settings;
 mod spaces;
 mod stored;
+mod stored_patterns;
 mod tabling;
 mod transactions;
 mod typed_data;

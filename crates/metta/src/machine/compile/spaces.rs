@@ -113,8 +113,9 @@ impl Compiler<'_, '_> {
             parts.filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }).collect();
         let (patterns, fresh) = (patterns.into(), fresh.into());
         let atoms = self.return_point(dst, None);
-        let asked =
-            Query { patterns, slots, cached: None, fresh, is_form: self.is_form, may_join, template, atoms, leaps: 0 };
+        let (cached, leaps, candidates) = Default::default();
+        let is_form = self.is_form;
+        let asked = Query { patterns, slots, cached, fresh, is_form, may_join, template, atoms, leaps, candidates };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
         for return_point in [return_point, atoms] {
