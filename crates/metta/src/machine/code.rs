@@ -432,7 +432,9 @@ pub(super) struct Query {
     pub(super) atoms: u32,
     /// So many times it is not asked whether all answers are rows: the last time they were not.
     pub(super) leaps: u8,
-    /// The code for the atoms that it finds if they are not all rows.
+    /// How often in a row a plan was made that did not serve again.
+    pub(super) replans: u8,
+    /// The code for the atoms that it finds, where they are not all rows or plans do not serve again.
     pub(super) candidates: CandidateCache,
 }
 

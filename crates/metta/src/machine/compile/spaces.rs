@@ -113,9 +113,10 @@ impl Compiler<'_, '_> {
             parts.filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }).collect();
         let (patterns, fresh) = (patterns.into(), fresh.into());
         let atoms = self.return_point(dst, None);
-        let (cached, leaps, candidates) = Default::default();
+        let (cached, leaps, replans, candidates) = Default::default();
         let is_form = self.is_form;
-        let asked = Query { patterns, slots, cached, fresh, is_form, may_join, template, atoms, leaps, candidates };
+        let asked =
+            Query { patterns, slots, cached, fresh, is_form, may_join, template, atoms, leaps, replans, candidates };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
         for return_point in [return_point, atoms] {
