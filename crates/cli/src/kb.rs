@@ -235,7 +235,7 @@ fn query(arguments: &QueryArguments) -> Ended {
 /// An argument as an atom.
 fn read(view: &View, name: &str, text: &str) -> Result<Atom, End> {
     view.read(text).map_err(|problem| match problem {
-        ViewError::NotParsed(diagnostic) => {
+        ViewError::NotParsed { diagnostic, .. } => {
             render::diagnostic(name, text, &diagnostic);
             End::NotParsed
         }

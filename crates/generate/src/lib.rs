@@ -24,6 +24,7 @@ mod patterns;
 mod shapes;
 mod shrink;
 mod siblings;
+mod some_results;
 mod tabling;
 mod texts;
 mod trees;
@@ -49,6 +50,7 @@ pub fn program(seed: u64, features: Features, size: usize) -> String {
     let features = features.some(&mut dice);
     let program = writer::Writer::new(dice, features).program(size);
     let program = if features.has(Feature::Tables) { tabling::tabled(&program, seed) } else { program };
+    let program = if features.has(Feature::SomeResults) { some_results::woven(&program, seed) } else { program };
     let program = if features.has(Feature::Shapes) { program + &shapes::lines(seed) } else { program };
     let program = if features.has(Feature::Patterns) { program + &patterns::lines(seed) } else { program };
     if features.has(Feature::Siblings) { program + &siblings::lines(seed) } else { program }

@@ -123,12 +123,18 @@ impl fmt::Display for RunError {
             }
             Self::Ended { end: RunEnd::NotParsed, diagnostics, .. } => {
                 let error = diagnostics.iter().find(|found| found.severity == Severity::Error);
-                let message = error.map_or("", |error| &error.message);
-                write!(formatter, "the text does not parse: {message}")
+                let (message, help) = error.map_or(("", None), |error| (&error.message, error.help.as_ref()));
+                write!(formatter, "the text does not parse: {message}")?;
+                help.map_or(Ok(()), |help| write!(formatter, "; {help}"))
             }
-            Self::Ended { end: RunEnd::Limit(limit), .. } => write!(formatter, "a limit ended the run: {limit}"),
+            Self::Ended { end: RunEnd::Limit(limit), .. } => write!(
+                formatter,
+                "a limit ended the run: {limit}; raise it by Engine::limits_mut, within KnowledgeBase::transact"
+            ),
             Self::Ended { end: RunEnd::World(error), .. } => error.fmt(formatter),
-            Self::Ended { end: RunEnd::RunRecord(error), .. } => write!(formatter, "the run cannot go on: {error}"),
+            Self::Ended { end: RunEnd::RunRecord(error), .. } => {
+                write!(formatter, "the run cannot go on: {error}; close the knowledge base and open it again")
+            }
             Self::Ended { end, .. } => write!(formatter, "the text ended early: {end:?}"),
             Self::Writer(error) => error.fmt(formatter),
         }

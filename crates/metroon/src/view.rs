@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::history::shown;
 use crate::no_world::NoWorld;
-use metta::syntax::{self, Diagnostic, Severity};
+use metta::syntax::{self, Diagnostic, LineIndex, Position, Severity};
 use metta::{
     EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,
     read_atom,
@@ -37,7 +37,12 @@ struct Viewed {
 #[non_exhaustive]
 pub enum ViewError {
     /// The text does not parse.
-    NotParsed(Box<Diagnostic>),
+    NotParsed {
+        /// What is wrong.
+        diagnostic: Box<Diagnostic>,
+        /// Where.
+        position: Position,
+    },
     /// The text is to be one atom, and is not.
     NotOneAtom {
         /// The text.
@@ -59,8 +64,10 @@ pub enum ViewError {
 impl fmt::Display for ViewError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotParsed(diagnostic) => {
-                write!(formatter, "the text does not parse at byte {}: {}", diagnostic.span.start, diagnostic.message)
+            Self::NotParsed { diagnostic, position } => {
+                let Position { line, column } = position;
+                write!(formatter, "the text does not parse at line {line}, column {column}: {}", diagnostic.message)?;
+                diagnostic.help.as_ref().map_or(Ok(()), |help| write!(formatter, "; {help}"))
             }
             Self::NotOneAtom { text } => {
                 write!(formatter, "{text:?} is to be one atom, without !; put several into one expression")
@@ -73,6 +80,13 @@ impl fmt::Display for ViewError {
 }
 
 impl std::error::Error for ViewError {}
+
+impl ViewError {
+    fn not_parsed(text: &str, diagnostic: Diagnostic) -> Self {
+        let position = LineIndex::new(text).position(diagnostic.span.start);
+        Self::NotParsed { diagnostic: Box::new(diagnostic), position }
+    }
+}
 
 impl View {
     /// Of what was written to a journal, while another process may go on writing: the last commit that is complete now.
@@ -128,7 +142,7 @@ impl View {
     pub fn read(&self, text: &str) -> Result<Atom, ViewError> {
         let parsed = syntax::parse(text);
         if let Some(error) = parsed.first_error() {
-            return Err(ViewError::NotParsed(Box::new(error.clone())));
+            return Err(ViewError::not_parsed(text, error.clone()));
         }
         match parsed.tree.forms() {
             [form] if !form.bang => Ok(read_atom(&parsed.tree, form.node, self.0.snapshot.tokenizer())),
@@ -261,7 +275,7 @@ impl Reader {
             RunEnd::World(error) => Err(ViewError::World(error)),
             RunEnd::NotParsed => {
                 let error = run.diagnostics.into_iter().find(|found| found.severity == Severity::Error);
-                Err(ViewError::NotParsed(Box::new(error.expect("a text that does not parse has an error"))))
+                Err(ViewError::not_parsed(text, error.expect("a text that does not parse has an error")))
             }
             end => unreachable!("a view has no memory that could fail: {end:?}"),
         }

@@ -118,6 +118,17 @@ pub(crate) enum Loop {
     Fold,
 }
 
+/// What is wanted of the results of a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The first of them, so many.
+    First,
+    /// Whether there is one.
+    Whether,
+    /// How many there are.
+    Number,
+}
+
 /// What the machine makes of a special form: a function that the library writes in MeTTa, or an instruction of minimal MeTTa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -143,6 +154,7 @@ pub(crate) enum Form {
     IfDecons,
     Substitute,
     Transaction,
+    Some(Wanted),
     /// The rule of the library with the arguments as they are written.
     Inline,
 }
@@ -150,7 +162,7 @@ pub(crate) enum Form {
 impl Form {
     /// Whether code for its arguments as values comes before its rule, for calls whose arguments are not written out.
     pub(crate) const fn has_open_code(self) -> bool {
-        matches!(self, Self::Loop(_) | Self::Substitute | Self::Transaction)
+        matches!(self, Self::Loop(_) | Self::Substitute | Self::Transaction | Self::Some(_))
     }
 }
 

@@ -5,8 +5,9 @@ use crate::environment::{Environment, Refused, Stop};
 use crate::limits::LimitReached;
 use crate::lowering::Lowering;
 use crate::program::modules::ModuleId;
-use space::{Atom, Grounded, HostValue, SharedSpace, SharedState, Solution};
+use space::{Atom, Grounded, HostValue, Number, SharedSpace, SharedState, Solution};
 use std::any::Any;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// What a native function gives back.
@@ -119,6 +120,18 @@ impl<'a> Call<'a> {
 /// Limits are looked at before a native function is called with lists of so many elements together: what it makes of them may be
 /// as long.
 const LONG: usize = 1 << 12;
+
+/// How many results of a goal a program asks for, if an atom says so: a whole number that is not negative.
+pub(crate) fn results_wanted(most: &Atom) -> Option<usize> {
+    match most {
+        Atom::Grounded(Grounded::Number(Number::Int(most))) => usize::try_from(*most).ok(),
+        // More than there can be.
+        Atom::Grounded(Grounded::Number(most @ Number::Big(_))) => {
+            (most.compare(&Number::Int(0)) == Some(Ordering::Greater)).then_some(usize::MAX)
+        }
+        _ => None,
+    }
+}
 
 /// The Rust side of a native function.
 pub type Native = fn(&mut Call<'_>) -> Outcome;

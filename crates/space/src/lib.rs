@@ -50,7 +50,9 @@ pub use contents::{Candidate, Multiplicity, TooMany};
 pub use grounded::{Grounded, HostValue, SharedState};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
-pub use query::{Answers, Cursor, NO_TERM, PatternPart, Plan, ShouldStop, conjunction};
+pub use query::{
+    Answers, Cursor, ExplainedStep, NO_TERM, PatternPart, Plan, QueryExplanation, QueryWay, ShouldStop, conjunction,
+};
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};
 pub use row::Row;

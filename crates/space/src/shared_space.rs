@@ -8,7 +8,7 @@ use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
 use crate::change::{ANY_CLASS, ChangeLog};
 use crate::contents::Contents;
-use crate::query::{Queried, ShouldStop, View};
+use crate::query::{Queried, QueryExplanation, ShouldStop, View, explain};
 use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::solve::complete;
@@ -460,6 +460,11 @@ impl SharedSpace {
         let old = std::mem::replace(&mut *content, empty);
         drop(content);
         drop(old);
+    }
+
+    /// Answers a query as [`SharedSpace::query`] does, and says in which way, and how many answers there were so far after each step.
+    pub fn explain(&self, query: &Atom, source: &mut VariableSource) -> QueryExplanation {
+        explain(self, query, source)
     }
 
     /// The solutions of a query: a pattern, or a conjunction `(, p1 p2 …)` whose patterns must all match.

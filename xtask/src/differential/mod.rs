@@ -72,6 +72,7 @@ const NOT_HYPERONS: &[Feature] = &[
     Feature::Tables,
     Feature::Siblings,
     Feature::Patterns,
+    Feature::SomeResults,
 ];
 /// What brings files and modules into a program.
 const REACHES_OUT: &[&str] =

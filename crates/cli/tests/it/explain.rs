@@ -35,6 +35,11 @@ fn the_document_of_the_machine_shows_what_is_printed() {
 }
 
 #[test]
+fn the_document_of_queries_shows_what_is_printed() {
+    assert!(type_commands("queries.md") >= 1);
+}
+
+#[test]
 fn the_document_of_tabling_shows_what_is_printed() {
     assert!(type_commands("tabling.md") >= 3);
 }

@@ -403,9 +403,11 @@ fn what_does_not_answer_says_why() {
     let base = new_base();
     run(&base, "(= (loop $x) (loop (+ $x 1)))");
     let view = base.view();
-    assert!(matches!(view.query("(a", "b"), Err(ViewError::NotParsed(_))));
+    let error = view.query("\n (a (b)", "c").expect_err("it does not parse");
+    assert!(matches!(error, ViewError::NotParsed { .. }));
+    assert!(error.to_string().starts_with("the text does not parse at line 2, column 2: "), "{error}");
     assert!(matches!(view.query("(a) (b)", "b"), Err(ViewError::NotOneAtom { .. })));
-    assert!(matches!(view.evaluate("! (a"), Err(ViewError::NotParsed(_))));
+    assert!(matches!(view.evaluate("! (a"), Err(ViewError::NotParsed { .. })));
     let mut reader = view.reader();
     reader.limits_mut().steps_max = Some(1_000);
     match reader.evaluate("! 1 ! (loop 1)") {

@@ -8,6 +8,7 @@
 //! | `(unify a p t e)` | `t` for each way in which `a` and `p` match, else `e` |
 //! | `(cons-atom h t)`, `(decons-atom e)` | an expression put together, taken apart |
 //! | `(collapse-bind a)`, `(superpose-bind ps)` | all results of `a` with their bindings; the inverse |
+//! | `(collapse-bind a n)` | the first `n` results, errors only if there is nothing else; `a` is not evaluated further |
 //! | `(metta a type space)` | `a` evaluated as MeTTa |
 //! | `(context-space)` | the space of the evaluation |
 //!
@@ -18,7 +19,7 @@ use super::{Alternative, BarrierKind, Evaluation, Work};
 use crate::instructions::{MinimalInstruction, function_body, has_variable_head, instruction_of, is_instruction};
 use crate::lowering::Lowering;
 use crate::names::{self, error, error_text};
-use crate::operation::{Operation, Outcome};
+use crate::operation::{Operation, Outcome, results_wanted};
 use space::{
     Atom, Bindings, Grounded, SharedSpace, Solution, Unifier, Variable, VariableSource, substitute, variables,
 };
@@ -254,8 +255,17 @@ impl Evaluation<'_> {
     }
 
     fn collapse_bind(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
-        let [nested] = arguments else { return malformed(instruction, "(collapse-bind <atom>)") };
-        self.raise_barrier(BarrierKind::Collapse);
+        let expected = "(collapse-bind <atom>)";
+        let (nested, kind) = match arguments {
+            [nested] => (nested, BarrierKind::Collapse),
+            [nested, most] => match results_wanted(&self.store.resolve(most)) {
+                Some(0) => return Some(Work::Return(Atom::unit())),
+                Some(left) => (nested, BarrierKind::First { left }),
+                None => return malformed(instruction, expected),
+            },
+            _ => return malformed(instruction, expected),
+        };
+        self.raise_barrier(kind);
         Some(Work::Minimal(nested.clone()))
     }
 

@@ -83,8 +83,13 @@ pub(crate) struct TaskOutcome {
     pub(crate) depth_max: usize,
 }
 
-/// Does a part of an evaluation, in so many steps.
-pub(crate) fn solve(session: &mut Session, space: &SharedSpace, task: Task, steps_max: Option<u64>) -> TaskOutcome {
+/// Does a part of an evaluation, in so many steps; `most` is how many of its results are wanted, if not all are.
+pub(crate) fn solve(
+    session: &mut Session,
+    space: &SharedSpace,
+    (task, most): (Task, Option<usize>),
+    steps_max: Option<u64>,
+) -> TaskOutcome {
     let watch = Watch::of_part(&session.limits, steps_max);
     let mut evaluation = Evaluation::new(session, space.clone());
     let is_minimal = matches!(task, Task::Minimal(_) | Task::Function(..));
@@ -102,8 +107,12 @@ pub(crate) fn solve(session: &mut Session, space: &SharedSpace, task: Task, step
             Work::Minimal(body)
         }
     };
-    let answer = evaluation.run_to_end(work, waiting, watch);
-    let collected = std::mem::take(&mut evaluation.barriers[0].results);
+    let kind = most.filter(|_| !is_minimal).map_or(BarrierKind::Top, |left| BarrierKind::First { left });
+    let answer = evaluation.run_to_end(work, waiting, kind, watch);
+    let mut collected = std::mem::take(&mut evaluation.barriers[0].results);
+    if let BarrierKind::First { left } = evaluation.barriers[0].kind {
+        collected = first_results(collected, left);
+    }
     let results = collected.into_iter().filter(|found| is_minimal || !found.atom.is_symbol(names::EMPTY));
     TaskOutcome {
         results: results.map(|Collected { solution, atom, .. }| (solution, atom)).collect(),
@@ -170,6 +179,8 @@ enum BarrierKind {
     Top,
     /// `collapse-bind`: all results, as a tuple of pairs.
     Collapse,
+    /// `collapse-bind` with a number: the first results, of which so many are still to be found.
+    First { left: usize },
     /// The evaluation of an expression: errors only if there is nothing else.
     Expression,
     /// A round of a tabled call.
@@ -228,13 +239,13 @@ impl<'r> Evaluation<'r> {
 
     fn run(mut self, work: Work) -> Answer {
         let watch = Watch::begin(&self.session.limits);
-        let answer = self.run_to_end(work, None, watch);
+        let answer = self.run_to_end(work, None, BarrierKind::Top, watch);
         Answer { results: self.results_so_far(), ..answer }
     }
 
-    /// Runs until nothing is left; the results are in the first barrier. A frame may wait for them above it.
-    fn run_to_end(&mut self, work: Work, waiting: Option<Waiting>, mut watch: Watch) -> Answer {
-        self.raise_barrier(BarrierKind::Top);
+    /// Runs until nothing is left; the results are in the first barrier, which is of this kind. A frame may wait for them above it.
+    fn run_to_end(&mut self, work: Work, waiting: Option<Waiting>, kind: BarrierKind, mut watch: Watch) -> Answer {
+        self.raise_barrier(kind);
         waiting.into_iter().for_each(|waiting| self.push(waiting));
         let mut next = Some(work);
         let mut limit = None;
@@ -266,15 +277,15 @@ impl<'r> Evaluation<'r> {
                 next => next,
             },
             Work::Call(atom, changed, target) => {
-                self.raise_barrier(BarrierKind::Expression);
+                self.raise_expression_barrier();
                 self.metta_call(frame::Call { atom, changed, is_reduct: false }, target)
             }
             Work::Untabled(atom, target) => {
-                self.raise_barrier(BarrierKind::Expression);
+                self.raise_expression_barrier();
                 self.untabled_call(frame::Call { atom, changed: true, is_reduct: false }, target)
             }
             Work::Code(call, code, changed, target) => {
-                self.raise_barrier(BarrierKind::Expression);
+                self.raise_expression_barrier();
                 let waiting = frame::Call { atom: call.clone(), changed, is_reduct: false };
                 self.push(Waiting::Reduct { call: waiting, target });
                 self.push(Waiting::Function { call });
@@ -374,7 +385,8 @@ impl<'r> Evaluation<'r> {
     fn raise_expression_barrier(&mut self) -> bool {
         let is_tail = self.frame.as_ref().is_some_and(|frame| matches!(frame.waiting, Waiting::Barrier));
         let innermost = self.barriers.last().expect("the barrier of the whole evaluation is there");
-        let is_shared = is_tail && matches!(innermost.kind, BarrierKind::Expression | BarrierKind::Table);
+        // The others take each result as it is found: an expression that ends a barrier of theirs needs none of its own.
+        let is_shared = is_tail && !matches!(innermost.kind, BarrierKind::Top | BarrierKind::Collapse);
         if !is_shared {
             self.raise_barrier(BarrierKind::Expression);
         }
@@ -392,6 +404,15 @@ impl<'r> Evaluation<'r> {
         if barrier.kind == BarrierKind::Table && !names::is_error(&atom) {
             return self.add_answer(&solution, atom);
         }
+        if let BarrierKind::First { left } = &mut barrier.kind
+            && is_certain(&atom)
+        {
+            *left -= 1;
+            if *left == 0 {
+                // Nobody asks for another: the alternatives that are left are not tried.
+                self.choices.truncate(barrier.choices);
+            }
+        }
         barrier.results.push(Collected { solution, atom, itself });
     }
 
@@ -405,6 +426,9 @@ impl<'r> Evaluation<'r> {
         self.frame = barrier.parent;
         if barrier.kind == BarrierKind::Collapse {
             return Some(Work::Return(pairs(barrier.results)));
+        }
+        if let BarrierKind::First { left } = barrier.kind {
+            return Some(Work::Return(pairs(first_results(barrier.results, left))));
         }
         if barrier.kind == BarrierKind::Table {
             return self.end_round(barrier.results);
@@ -467,6 +491,18 @@ fn without_needless_errors(mut results: Vec<Collected>) -> Vec<Collected> {
     if results.iter().any(|collected| !names::is_error(&collected.atom)) {
         results.retain(|collected| is_certain(&collected.atom));
     }
+    results
+}
+
+/// The results of a barrier that asks for the first, of which so many were not found. If all were found, no error among them
+/// counts that a result might hide.
+fn first_results(mut results: Vec<Collected>, left: usize) -> Vec<Collected> {
+    let most = left + results.iter().filter(|collected| is_certain(&collected.atom)).count();
+    if left == 0 {
+        results.retain(|collected| is_certain(&collected.atom));
+    }
+    let mut results = without_needless_errors(results);
+    results.truncate(most);
     results
 }
 

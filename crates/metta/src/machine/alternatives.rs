@@ -291,7 +291,7 @@ impl Running<'_> {
     }
 
     /// Adds a result to a collector.
-    fn keep(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
+    pub(super) fn keep(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
         let Choice { trail, kind: ChoiceKind::Collector(collector), .. } = &self.m.choices.stack[level] else {
             unreachable!("it is a collector")
         };
@@ -332,6 +332,9 @@ impl Running<'_> {
             }
             CollectorPurpose::Table(function) => self.end_round(function, results)?,
             CollectorPurpose::Subjects if results.is_empty() => self.resume_raw(return_point, EMPTY),
+            CollectorPurpose::Some { wanted, found, most } => {
+                return self.end_some(wanted, [found, most], results, return_point);
+            }
             CollectorPurpose::Transaction(depth) => return self.close_transaction(depth, results, return_point),
             CollectorPurpose::Expression if results.is_empty() => return Ok(false),
             CollectorPurpose::Subjects => self.deliver_all(results, Destination::Slot(return_point))?,
@@ -403,15 +406,17 @@ impl Running<'_> {
         let ChoiceKind::Collector(collector) = &self.m.choices.stack[level].kind else {
             unreachable!("it is a collector")
         };
-        if is_last && collector.results.is_empty() && collector.purpose == CollectorPurpose::Subjects {
-            // The only one: what it has bound stays bound.
-            let return_point = collector.return_point;
-            self.m.pop_choice();
-            self.resume_raw(return_point, value);
-            return Ok(());
-        }
-        if matches!(collector.purpose, CollectorPurpose::Table(_)) && !self.m.is_error(value) {
-            return self.found_answer(value);
+        match collector.purpose {
+            CollectorPurpose::Subjects if is_last && collector.results.is_empty() => {
+                // The only one: what it has bound stays bound.
+                let return_point = collector.return_point;
+                self.m.pop_choice();
+                self.resume_raw(return_point, value);
+                return Ok(());
+            }
+            CollectorPurpose::Table(_) if !self.m.is_error(value) => return self.found_answer(value),
+            CollectorPurpose::Some { .. } => return self.found_one(value, level),
+            _ => {}
         }
         self.keep(value, level)?;
         self.fail()

@@ -4,6 +4,7 @@ use super::candidate_code::CandidateTries;
 use super::code::Pc;
 use super::noted_states::ChangedStates;
 use super::values::Scope;
+use crate::lowering::Wanted;
 use region::{Mark, Ref};
 use space::{Term, Variable};
 
@@ -109,6 +110,8 @@ pub(super) enum CollectorPurpose {
     Subjects,
     /// The evaluation goes on with each when the transaction of this depth is closed.
     Transaction(usize),
+    /// Some of them are wanted. So many were found, and so many are asked for.
+    Some { wanted: Wanted, found: usize, most: usize },
     /// They are errors of a call of this function, whose other results are answers already.
     Table(u32),
 }

@@ -7,7 +7,7 @@
 
 use super::candidate_code::CandidateCache;
 use super::pieces::Pieces;
-use crate::lowering::{Arithmetic, Comparison, Logic, Loop};
+use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
 use space::{Atom, ChangeCounts, Plan, SharedSpace, Symbol, Variable};
@@ -68,6 +68,8 @@ pub(super) enum Guard {
     Answer,
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
+    /// A whole number that is not negative.
+    Count,
 }
 
 /// Where a value stands, which says what becomes of `Empty` and of errors as they stand.
@@ -199,7 +201,10 @@ pub(super) enum Instruction {
     Collect { slot: Slot, return_point: u32, subjects: bool },
     /// Begins a transaction. All results up to `Collected` are alternatives when it is closed.
     Transact { slot: Slot, return_point: u32 },
-    /// A result inside `Collect` or `Transact`.
+    /// Results up to `Collected`, as far as they are wanted: the first of them, whether there is one, or how many. Nothing is
+    /// evaluated after the last of them. The number of the first is in a slot.
+    CollectSome { slot: Slot, most: Slot, wanted: Wanted, return_point: u32 },
+    /// A result inside `Collect`, `Transact` or `CollectSome`.
     Collected { begun: Slot, slot: Slot },
     /// The error in the accumulator into a slot.
     Take { dst: Slot },
@@ -257,6 +262,8 @@ pub(super) enum Instruction {
     AddAtom { space: Slot, value: Slot, return_point: u32 },
     /// What the space in a slot knows of a pattern: each answer is an alternative.
     Query { query: u32, space: Slot, return_point: u32 },
+    /// The same where only some answers are wanted: no others are found, if each comes to one result.
+    QuerySome { query: u32, space: Slot, return_point: u32 },
 }
 
 impl Instruction {
@@ -436,6 +443,16 @@ pub(super) struct Query {
     pub(super) replans: u8,
     /// The code for the atoms that it finds, where they are not all rows or plans do not serve again.
     pub(super) candidates: CandidateCache,
+    /// What its template is made of, if only some of its answers are wanted and each may come to one result.
+    pub(super) template_data: Option<TemplateData>,
+}
+
+/// What a template is made of that is data around the values of slots.
+pub(super) struct TemplateData {
+    /// Its heads, with the number of their arguments.
+    pub(super) heads: Box<[(Ref, usize)]>,
+    /// The slots of its variables, with the number of arguments where one is a head.
+    pub(super) slots: Box<[(Slot, Option<usize>)]>,
 }
 
 /// What is known of an argument of a rule before it is matched.
@@ -666,6 +683,10 @@ pub(super) enum SyntheticBody {
     Body(Atom),
     /// This is evaluated in a transaction.
     Transaction(Atom),
+    /// This is evaluated for some of its results; the argument says how many, if there is one.
+    Some { wanted: Wanted, goal: Atom, has_most: bool },
+    /// The expression is evaluated as such a goal.
+    Goal,
     /// The template is run for each element of a list; the arguments go on with the list, a position and what was found.
     Loop { kind: Loop, item: Variable, found: Option<Variable>, template: Atom },
     /// The same where variables and template are arguments, too.

@@ -487,7 +487,8 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
-        let found = self.hand_over(task(atom));
+        let most = if to == Destination::Frame { self.wanted_of_frame() } else { None };
+        let found = self.hand_over(task(atom), most);
         let mut results = Vec::new();
         for (solution, atom) in self.accept_found(found)? {
             results.push(self.load_result(solution, &atom, &mut scope)?);

@@ -12,7 +12,7 @@ use super::code::{
 };
 use super::types::HeadKind;
 use super::{Machine, MachineEvaluator, Running};
-use crate::lowering::{Logic, Lowering};
+use crate::lowering::{Logic, Lowering, Wanted};
 use crate::names;
 use crate::session::Session;
 use crate::stdlib;
@@ -436,6 +436,7 @@ impl<'a> Listing<'a> {
             Guard::Type(type_id) | Guard::TypeInside(type_id) => {
                 format!("is of type {}", self.m.code.types[usize::from(type_id)])
             }
+            Guard::Count => "is a whole number, 0 or more".to_owned(),
             Guard::Ground => "has no unbound variable".to_owned(),
             Guard::Unbound => "is an unbound variable".to_owned(),
             Guard::Space => "is a space".to_owned(),
@@ -560,6 +561,13 @@ impl<'a> Listing<'a> {
             Instruction::Superpose { slot: list, return_point } => {
                 format!("{} {}{}", word(Lowering::Superpose), slot(list), self.return_point(return_point))
             }
+            _ => return self.collecting(instruction),
+        })
+    }
+
+    fn collecting(&self, instruction: Instruction) -> Option<String> {
+        let slot = |slot| self.slot(slot);
+        Some(match instruction {
             Instruction::Transact { slot: begun, return_point } => {
                 format!("transact {}{}", slot(begun), self.return_point(return_point))
             }
@@ -567,6 +575,13 @@ impl<'a> Listing<'a> {
                 let word = if subjects { "collect-subjects" } else { "collect" };
                 format!("{word} {}{}", slot(begun), self.return_point(return_point))
             }
+            Instruction::CollectSome { slot: begun, most, wanted, return_point } => match wanted {
+                Wanted::First => {
+                    format!("collect-first {}, {}{}", slot(most), slot(begun), self.return_point(return_point))
+                }
+                Wanted::Whether => format!("collect-whether {}{}", slot(begun), self.return_point(return_point)),
+                Wanted::Number => format!("collect-number {}{}", slot(begun), self.return_point(return_point)),
+            },
             Instruction::Collected { begun, slot: value } => format!("collected {}, {}", slot(begun), slot(value)),
             _ => return self.marking(instruction),
         })
@@ -691,6 +706,9 @@ impl<'a> Listing<'a> {
             Instruction::Query { space, return_point, .. } => {
                 format!("{} {}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
             }
+            Instruction::QuerySome { space, return_point, .. } => {
+                format!("{}-some {}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
+            }
             _ => return None,
         })
     }
@@ -786,6 +804,8 @@ fn return_point_named_by(instruction: Instruction) -> Option<u32> {
         | Instruction::Interpret { return_point, .. }
         | Instruction::Superpose { return_point, .. }
         | Instruction::Transact { return_point, .. }
+        | Instruction::CollectSome { return_point, .. }
+        | Instruction::QuerySome { return_point, .. }
         | Instruction::Collect { return_point, .. } => Some(return_point),
         _ => None,
     }

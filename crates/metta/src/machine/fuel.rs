@@ -86,10 +86,10 @@ impl Running<'_> {
     }
 
     /// Lets the interpreter do a part of the evaluation.
-    pub(super) fn hand_over(&mut self, task: Task) -> TaskOutcome {
+    pub(super) fn hand_over(&mut self, task: Task, most: Option<usize>) -> TaskOutcome {
         self.settle_fuel();
         self.evaluator.interpreted.borrow_mut().note(&task);
-        let mut found = interpreter::solve(self.session, &self.space, task, self.watch.steps_left());
+        let mut found = interpreter::solve(self.session, &self.space, (task, most), self.watch.steps_left());
         self.watch.count(found.steps);
         if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.session.limits.steps_max) {
             found.limit = Some(LimitReached::Steps(most));

@@ -70,6 +70,7 @@ mod typed;
 mod types;
 mod unify;
 mod values;
+mod wanted;
 mod well_typed;
 mod words;
 

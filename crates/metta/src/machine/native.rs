@@ -145,7 +145,7 @@ impl Running<'_> {
                 _ => names::undefined(),
             };
         let call = with_bound(call, &bound);
-        let found = self.hand_over(Task::Code { call, code: body, type_atom, changed: false });
+        let found = self.hand_over(Task::Code { call, code: body, type_atom, changed: false }, None);
         for (mut solution, atom) in self.accept_found(found)? {
             solution.extend(bound.iter().cloned());
             loaded.push(self.load_result(solution, &atom, scope)?);

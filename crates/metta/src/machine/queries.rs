@@ -45,6 +45,31 @@ impl QueryRoom {
     fn new(dictionary: SharedTerms) -> Self {
         Self { dictionary, answers: Answers::default(), parameters: Vec::new(), outer: Vec::new() }
     }
+
+    /// Whether the search was given up.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.answers.is_stopped()
+    }
+
+    /// The answers one after the other.
+    pub(super) fn terms(&mut self) -> &[Term] {
+        self.answers.terms()
+    }
+
+    /// The variables from outside, whose values are the last of each answer.
+    pub(super) fn outer(&self) -> &[Ref] {
+        &self.outer
+    }
+}
+
+/// Which answers are searched for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    All,
+    /// So many.
+    First(usize),
+    /// None: only their number is wanted.
+    Number,
 }
 
 impl Running<'_> {
@@ -64,18 +89,33 @@ impl Running<'_> {
         if *replans >= REPLANS_MIN && self.query_compiled(query, space, return_point)? {
             return Ok(());
         }
-        let kept = self.m.rooms.query_room.take();
-        let mut room = kept.unwrap_or_else(|| Box::new(QueryRoom::new(self.m.values.terms.clone())));
-        let done = match self.m.ask(query, space, &mut room) {
+        let mut room = self.m.take_query_room();
+        let done = match self.m.ask(query, space, &mut room, Asked::All) {
             Some(_) if room.answers.is_stopped() => return Err(self.m.values.ceiling.passed()),
             None => {
                 self.m.code.queries[query as usize].leaps = LEAPS;
                 self.m.rooms.query_room = Some(room);
                 return self.query_open(query, space, return_point);
             }
-            Some(0) => self.fail(),
-            Some(1) => self.m.take_answer(query, room.answers.terms(), &room.outer, return_point),
-            Some(_) => {
+            Some(count) => self.go_through(query, count, &mut room, return_point),
+        };
+        self.m.rooms.query_room = Some(room);
+        done
+    }
+
+    /// Goes on with each of so many answers that were found.
+    #[inline]
+    pub(super) fn go_through(
+        &mut self,
+        query: u32,
+        count: usize,
+        room: &mut QueryRoom,
+        return_point: u32,
+    ) -> Result<(), Halt> {
+        match count {
+            0 => self.fail(),
+            1 => self.m.take_answer(query, room.answers.terms(), &room.outer, return_point),
+            _ => {
                 let (answers, outer) = (std::mem::take(room.answers.terms()), std::mem::take(&mut room.outer));
                 let rows = Rows { answers, next: 0, query, outer, return_point };
                 let base = self.m.frames.base;
@@ -83,9 +123,7 @@ impl Running<'_> {
                 self.m.push_choice(base, top, ChoiceKind::Rows(Box::new(rows)));
                 self.m.next_row()
             }
-        };
-        self.m.rooms.query_room = Some(room);
-        done
+        }
     }
 
     /// Asks a space whose answers are not all rows.
@@ -146,8 +184,16 @@ impl Machine {
         cache.valid(values.space_of(space)?)
     }
 
-    /// Finds the answers, if they are all rows, and gives how many there are.
-    fn ask(&mut self, query: u32, space: Ref, room: &mut QueryRoom) -> Option<usize> {
+    /// Room for a query.
+    #[inline]
+    pub(super) fn take_query_room(&mut self) -> Box<QueryRoom> {
+        let kept = self.rooms.query_room.take();
+        kept.unwrap_or_else(|| Box::new(QueryRoom::new(self.values.terms.clone())))
+    }
+
+    /// Finds the answers that are asked for, if they are all rows, and gives how many there are.
+    #[inline]
+    pub(super) fn ask(&mut self, query: u32, space: Ref, room: &mut QueryRoom, asked: Asked) -> Option<usize> {
         let QueryRoom { dictionary, answers, parameters, outer } = room;
         let mut dictionary = DictionaryReader::new(dictionary);
         let mut cached = self.code.queries[query as usize].cached.take().unwrap_or_default();
@@ -160,7 +206,12 @@ impl Machine {
         let ceiling = &self.values.ceiling;
         let space = self.values.space_of(space).filter(|_| is_row_shaped);
         let count = space.and_then(|space| {
-            space.execute(&mut cached.plan, parameters, &mut dictionary, answers, &|| ceiling.is_passed())
+            let (plan, stop) = (&mut cached.plan, &|| ceiling.is_passed());
+            match asked {
+                Asked::All => space.execute(plan, parameters, &mut dictionary, answers, stop),
+                Asked::First(most) => space.execute_first(most, plan, parameters, &mut dictionary, answers, stop),
+                Asked::Number => space.count_answers(plan, parameters, &mut dictionary, answers, stop),
+            }
         });
         self.code.queries[query as usize].cached = Some(cached);
         count

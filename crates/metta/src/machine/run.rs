@@ -277,6 +277,9 @@ impl Running<'_> {
             Instruction::Superpose { slot, return_point } => self.superpose(slot, return_point),
             Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
             Instruction::Collect { slot, return_point, subjects } => self.collect(slot, return_point, subjects),
+            Instruction::CollectSome { slot, most, wanted, return_point } => {
+                self.collect_some(slot, most, wanted, return_point)
+            }
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
             Instruction::Apply { head, count, type_id, return_point, tail, same } => {
                 self.apply(head, count, (type_id, same), return_point, tail)
@@ -310,6 +313,7 @@ impl Running<'_> {
                 self.add_atom(space, value, return_point)
             }
             Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
+            Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
             other => self.minimal_instruction(other),
         }
     }
@@ -567,6 +571,7 @@ impl Running<'_> {
             Guard::Reducible => value != NOT_REDUCIBLE && !self.m.is_error(value),
             Guard::Answer => value != NOT_REDUCIBLE && !self.m.is_error(value) && !self.m.values.is_function(value),
             Guard::Unbound => value.tag() == tag::VARIABLE,
+            Guard::Count => self.m.count_of(value).is_some(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::effects::Effects;
 use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
-use space::{Atom, Grounded, Solution, alpha_equivalent, make_fresh, variables};
+use space::{Atom, Grounded, Number, Solution, alpha_equivalent, make_fresh, variables};
 use std::sync::Arc;
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -81,6 +81,14 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "The same, or one result Empty",
         )
         .compared(Compatibility::MetroonOnly("called by `case`")),
+    Spec::typed("_counted-results", "(-> Expression Number)", counted_results)
+        .with(Effects::NONE)
+        .documented(
+            "How many results collapse-bind gathered, for count-results and has-result.",
+            &["Raw: the results with their bindings, as collapse-bind gives them"],
+            "The number, or the first error among them",
+        )
+        .compared(Compatibility::MetroonOnly("called by `count-results` and `has-result`")),
     Spec::typed("capture", "(-> Atom Atom)", capture)
         .with(Effects::READS)
         .lowered(Lowering::Capture)
@@ -149,6 +157,18 @@ fn case_subjects(call: &mut Call<'_>) -> Outcome {
         }
         Some(results) => Outcome::one(results.clone()),
         None => Outcome::failure("the results of a subject are expected as the argument"),
+    }
+}
+
+/// How many results there are. An error among them counts for itself: no other result hides it.
+fn counted_results(call: &mut Call<'_>) -> Outcome {
+    let Some(results) = call.children(0) else {
+        return Outcome::failure("the results of a goal are expected as the argument");
+    };
+    let mut atoms = results.iter().filter_map(|result| result.children().and_then(<[Atom]>::first));
+    match atoms.find(|atom| names::is_error(atom)) {
+        Some(error) => Outcome::one(error.clone()),
+        None => Outcome::one(Number::from(results.len())),
     }
 }
 

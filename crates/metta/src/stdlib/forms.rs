@@ -1,10 +1,10 @@
 //! The special forms: words of the library that are no native functions and that the machine has code for. Their types and rules
 //! are in `prelude.metta`, their words in `documentation.metta`.
 
-use crate::lowering::{Form, Loop, SpecialForm};
+use crate::lowering::{Form, Loop, SpecialForm, Wanted};
 
 /// All of them.
-pub(crate) const FORMS: [SpecialForm; 39] = [
+pub(crate) const FORMS: [SpecialForm; 43] = [
     SpecialForm::new("if", 3, Form::If),
     SpecialForm::new("id", 1, Form::Identity),
     SpecialForm::new("atom-subst", 3, Form::Substitute),
@@ -33,6 +33,10 @@ pub(crate) const FORMS: [SpecialForm; 39] = [
     SpecialForm::new("intersection", 2, Form::Inline),
     SpecialForm::new("subtraction", 2, Form::Inline),
     SpecialForm::new("transaction", 1, Form::Transaction),
+    SpecialForm::new("once", 1, Form::Some(Wanted::First)),
+    SpecialForm::new("limit", 2, Form::Some(Wanted::First)),
+    SpecialForm::new("has-result", 1, Form::Some(Wanted::Whether)),
+    SpecialForm::new("count-results", 1, Form::Some(Wanted::Number)),
     SpecialForm::new("return-on-error", 2, Form::Inline),
     SpecialForm::new("assert", 1, Form::Inline),
     SpecialForm::new("assertEqual", 2, Form::Inline),

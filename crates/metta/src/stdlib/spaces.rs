@@ -6,7 +6,10 @@ use crate::lowering::Lowering;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::types;
-use space::{Atom, Multiplicity, Number, Rewrite, SharedSpace, Solution, Space, VariableSource, canonical, rewrite};
+use space::{
+    Atom, ExplainedStep, Multiplicity, Number, QueryWay, Rewrite, SharedSpace, Solution, Space, VariableSource,
+    canonical, rewrite,
+};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("match", "(-> SpaceType Atom Atom %Undefined%)", matches)
@@ -141,6 +144,17 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "(child count) for each different child, not evaluated; copies are counted",
         )
         .compared(Compatibility::MetroonOnly("`(child count)` for each child that comes next after a prefix")),
+    Spec::typed("explain-match", "(-> SpaceType Atom Atom)", explain_match)
+        .with(Effects::READS)
+        .documented(
+            "How match answers a pattern, or a conjunction of patterns, in a space: in which order, and how many answers there are so \
+             far after each step. It is answered to find that out.",
+            &["The space", "Raw: the pattern, or the conjunction (, …)"],
+            "(query-plan WAY (answers N) (step OF (expected N) (found N)) …); WAY is loops-as-written, loops-reordered, join or \
+             unification; OF is a pattern, or the variable that a join binds; what is expected is left out where few rows were \
+             looked at",
+        )
+        .compared(Compatibility::MetroonOnly("how a query is answered, with expected and real numbers of answers")),
     Spec::typed("new-state", "(-> $t (StateMonad $t))", new_state).with(Effects::READS.and(Effects::MAKES)).documented(
         "Makes a state: a place for a value that can be changed. The type of the first value is the type of all.",
         &["Evaluated: the first value"],
@@ -306,6 +320,30 @@ fn match_prefix(call: &mut Call<'_>) -> Outcome {
     let found = space.children_after(prefix, call.environment.variables());
     let pair = |(child, count): (Atom, usize)| Atom::expression([child, Number::from(count).into()]);
     Outcome::Results(found.into_iter().map(pair).collect())
+}
+
+/// The plan of a query with what it came to.
+fn explain_match(call: &mut Call<'_>) -> Outcome {
+    let (Some(space), Some(pattern)) = (call.space(0), call.argument(1)) else {
+        return Outcome::failure("explain-match expects a space as the first argument and a pattern as the second");
+    };
+    let explained = space.explain(pattern, call.environment.variables());
+    let way = match explained.way {
+        QueryWay::LoopsAsWritten => "loops-as-written",
+        QueryWay::LoopsReordered => "loops-reordered",
+        QueryWay::Join => "join",
+        QueryWay::Unification => "unification",
+    };
+    let counted = |name: &str, count: usize| Atom::expression([Atom::symbol(name), Number::from(count).into()]);
+    let step = |step: ExplainedStep| {
+        let expected = step.estimated.map(|estimated| counted("expected", estimated.round() as usize));
+        let parts = [Atom::symbol("step"), step.of].into_iter().chain(expected).chain([counted("found", step.found)]);
+        Atom::expression(parts.collect::<Vec<Atom>>())
+    };
+    let parts = [Atom::symbol("query-plan"), Atom::symbol(way), counted("answers", explained.answers)];
+    Outcome::one(Atom::expression(
+        parts.into_iter().chain(explained.steps.into_iter().map(step)).collect::<Vec<Atom>>(),
+    ))
 }
 
 fn state_of(call: &mut Call<'_>, value: &Atom, type_atom: Atom) -> Outcome {

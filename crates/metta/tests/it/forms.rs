@@ -6,7 +6,7 @@ use metta::Evaluator;
 
 /// The last answer of each program is this in both evaluators, and the machine leaves nothing to the interpreter.
 #[track_caller]
-fn check_without_interpreter(definitions: &str, programs: &[(&str, &str)]) {
+pub(crate) fn check_without_interpreter(definitions: &str, programs: &[(&str, &str)]) {
     let mut failures = Vec::new();
     for (form, expected) in programs {
         for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {

@@ -28,6 +28,7 @@ mod rollback;
 mod scale;
 mod scopes;
 mod settings;
+mod some_results;
 mod spaces;
 mod stored;
 mod stored_patterns;

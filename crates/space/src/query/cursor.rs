@@ -48,7 +48,7 @@ impl Snapshot {
         let (snapshot, mut plan) = (self.clone(), Plan::default());
         let names = snapshot.with_view(|view| {
             let mut variables = Variables::default();
-            let is_put = plan.patterns.put(query, &mut variables, view.terms);
+            let is_put = plan.loops.patterns.put(query, &mut variables, view.terms);
             let are_rows = is_put && plan.make() && !view.may_match_others(&plan, None);
             are_rows.then(|| variables.into_iter().flatten().cloned().collect())
         });
@@ -71,7 +71,7 @@ impl Rows {
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
         while let Some([from, rows]) = self.batch {
             let Self { plan, answers, .. } = self;
-            let batch = snapshot.with_view(|view| Some(view.find_batch([from, rows], plan, answers, &|| false)));
+            let batch = snapshot.with_view(|view| view.find_batch([from, rows], &plan.loops, &[], answers, &|| false));
             let (count, may_go_on) = batch.expect("a view of a snapshot stays one");
             (self.count, self.next) = (count, 0);
             self.batch = may_go_on.then_some([from + rows, (rows * 2).min(ROWS_MAX)]);

@@ -1,9 +1,12 @@
 //! Executing a plan over a view: patterns one after the other, each for all answers so far.
 
+use super::join::{Chosen, Ended};
+use super::loops::{Known, Loops, Step};
+use super::matching::{Match, matches};
 use super::pattern::{NO_TERM, PatternPart};
-use super::plan::{Known, Plan, Step};
+use super::plan::Plan;
 use super::project::Projection;
-use crate::contents::Contents;
+use super::view::View;
 use crate::relation::{Path, Relation, RowSelection};
 use crate::term::{Term, Terms};
 use std::ops::Range;
@@ -13,27 +16,6 @@ pub type ShouldStop<'a> = &'a dyn Fn() -> bool;
 
 /// So many partial answers are extended before it is called.
 pub(super) const ANSWERS_BETWEEN_LOOKS: usize = 16;
-
-/// What a query reads: a space and those that it imports, live and locked or as they were once, and their dictionary.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(crate) spaces: &'a [&'a Contents],
-    pub(crate) terms: &'a Terms,
-}
-
-/// Spaces with more imports are asked by unification: the spaces that may answer a pattern are bits of a word.
-const SPACES_MAX: usize = 64;
-
-/// Hands on what a space holds, which comes first, and what its imports hold; `None` if there are too many.
-pub(crate) fn with_imports<'a, T>(
-    own: &'a Contents,
-    imports: impl ExactSizeIterator<Item = &'a Contents>,
-    work: impl FnOnce(&[&'a Contents]) -> Option<T>,
-) -> Option<T> {
-    let (mut room, count) = ([own; SPACES_MAX], imports.len());
-    room.iter_mut().skip(1).zip(imports).for_each(|(place, import)| *place = import);
-    work(room.get(..=count)?)
-}
 
 /// The answers of a query, a term for each variable, and room for finding them.
 #[derive(Debug, Default)]
@@ -47,6 +29,10 @@ pub struct Answers {
     row: Vec<Term>,
     width: usize,
     is_stopped: bool,
+    /// How many rows may be looked at before it is chosen how to go on.
+    rows_left: Option<usize>,
+    /// How many answers there were so far after each pattern, or each variable of a join.
+    after_each: Vec<usize>,
 }
 
 /// Some of the rows that are listed for the first pattern of a plan, in their order.
@@ -68,6 +54,9 @@ impl Window {
     }
 }
 
+/// So many rows are looked at in the order in which patterns are written before another order is thought of.
+pub(super) const ROWS_BEFORE_CHOICE: usize = 1_000;
+
 /// Room for more terms than this is given back.
 const ROOM_TERMS_MAX: usize = 1 << 12;
 
@@ -80,6 +69,21 @@ impl Answers {
     /// Whether the search was given up before all answers were found: those that there are mean nothing.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
+    }
+
+    /// Puts other answers into their place.
+    pub(super) fn replace(&mut self, found: Vec<Term>) {
+        self.found = found;
+    }
+
+    /// Says how many rows may be looked at.
+    pub(super) fn limit_rows(&mut self, rows: Option<usize>) {
+        self.rows_left = rows;
+    }
+
+    /// How many answers there were so far after each pattern, or each variable of a join.
+    pub(super) fn after_each(&self) -> &[usize] {
+        &self.after_each
     }
 
     /// An answer by its place.
@@ -105,7 +109,7 @@ impl View<'_> {
         let mut trees = self.spaces.iter().map(|contents| contents.patterns()).filter(|tree| !tree.is_empty());
         let mut room = Vec::new();
         trees.any(|tree| {
-            plan.each_pattern().any(|parts| match parameters {
+            plan.loops.each_pattern().any(|parts| match parameters {
                 Some(parameters) if parts.iter().any(|part| matches!(part, PatternPart::Parameter(_))) => {
                     room.clear();
                     room.extend(parts.iter().map(|&part| match part {
@@ -122,11 +126,17 @@ impl View<'_> {
     /// Whether a space has rows that may answer one of the patterns of a plan, whatever its parameters are.
     pub(super) fn may_answer(self, plan: &Plan) -> bool {
         self.spaces.iter().any(|contents| {
-            plan.steps.iter().any(|step| {
+            plan.loops.steps.iter().any(|step| {
                 let relation = contents.relation_of_length(step.length);
-                step.may_answer(&plan.known, None, relation, self.terms)
+                step.may_answer(&plan.loops.known, None, relation, self.terms)
             })
         })
+    }
+
+    /// Whether rows alone answer a plan, whose steps are made then.
+    #[inline]
+    pub(super) fn is_answered(self, plan: &mut Plan, parameters: &[Term]) -> bool {
+        plan.make() && !self.may_match_others(plan, Some(parameters))
     }
 
     /// Finds the answers of a plan; `None` if they are not all rows.
@@ -137,53 +147,118 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        if !plan.make() || self.may_match_others(plan, Some(parameters)) {
-            return None;
-        }
-        Some(self.find_rows(plan, parameters, answers, should_stop))
+        self.is_answered(plan, parameters).then(|| self.find_rows(plan, parameters, answers, should_stop))
     }
 
     /// Finds the rows that answer a plan whose steps are made; gives how many answers there are.
     pub(super) fn find_rows(
         self,
-        plan: &Plan,
+        plan: &mut Plan,
         parameters: &[Term],
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
-        if let ([step], [contents]) = (plan.steps.as_slice(), self.spaces)
-            && step.taken > 0
-        {
-            return answers.take_only(step, plan, parameters, contents.relation_of_length(step.length), self.terms);
+        let loops = &plan.loops;
+        match (loops.steps.as_slice(), self.spaces) {
+            ([step], [contents]) if step.taken > 0 => {
+                let relation = contents.relation_of_length(step.length);
+                answers.take_only(step, loops, parameters, relation, self.terms)
+            }
+            ([_], _) => self.find_within(None, loops, parameters, answers, should_stop).unwrap_or_default(),
+            _ => self.find_joined(plan, parameters, answers, should_stop),
         }
-        self.find_within(None, plan, parameters, answers, should_stop)
+    }
+
+    /// The same for several patterns. The first rows are looked at in the order in which the patterns are written; if there are more, it
+    /// is chosen how to go on.
+    fn find_joined(
+        self,
+        plan: &mut Plan,
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> usize {
+        if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self)) {
+            answers.rows_left = Some(ROWS_BEFORE_CHOICE);
+            let found = self.find_within(None, &plan.loops, parameters, answers, should_stop);
+            answers.rows_left = None;
+            if let Some(count) = found {
+                return count;
+            }
+        }
+        let found = self.find_chosen(plan, parameters, answers, should_stop);
+        let as_written = || self.find_within(None, &plan.loops, parameters, answers, should_stop).unwrap_or_default();
+        found.unwrap_or_else(as_written)
+    }
+
+    /// Finds the answers in the way that is chosen; `None` if that is to loop over the patterns as they are written.
+    pub(super) fn find_chosen(
+        self,
+        plan: &mut Plan,
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        let mut chosen = self.chosen(plan);
+        let ended = chosen.execute(self, parameters, answers.found_for(plan.variables()), should_stop);
+        plan.chosen = Some(chosen);
+        Some(match ended? {
+            Ended::Answers(count) => answers.complete(count),
+            Ended::Stopped => answers.stop(),
+        })
+    }
+
+    /// The same, but the answers are only counted where that is possible.
+    pub(super) fn count_chosen(
+        self,
+        plan: &mut Plan,
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        let mut chosen = self.chosen(plan);
+        let ended = chosen.count(self, parameters, answers.found_for(plan.variables()), should_stop);
+        plan.chosen = Some(chosen);
+        Some(match ended? {
+            Ended::Answers(count) => count,
+            Ended::Stopped => answers.stop(),
+        })
+    }
+
+    /// How several patterns are answered, taken out of their plan if that was chosen for about as many rows as there are.
+    fn chosen(self, plan: &mut Plan) -> Box<Chosen> {
+        let chosen = plan.chosen.take().filter(|chosen| chosen.is_for(self));
+        chosen.unwrap_or_else(|| Box::new(Chosen::new(&plan.loops, self, plan.forgets_sorted)))
     }
 
     /// Finds those answers that begin with some of the rows that are listed for the first pattern: so many, from a place on. Gives how
-    /// many answers there are, and whether rows may be left. Only a snapshot lists the same rows each time.
+    /// many answers there are, and whether rows may be left. Only what does not change meanwhile lists the same rows each time.
+    /// `None` if more rows were to be looked at than are left.
     pub(super) fn find_batch(
         self,
         [from, rows]: [usize; 2],
-        plan: &Plan,
-        answers: &mut Answers,
-        should_stop: ShouldStop<'_>,
-    ) -> (usize, bool) {
-        let mut window = Window { skipped: from, taken: rows };
-        let count = self.find_within(Some(&mut window), plan, &[], answers, should_stop);
-        (count, window.taken == 0)
-    }
-
-    fn find_within(
-        self,
-        mut window: Option<&mut Window>,
-        plan: &Plan,
+        loops: &Loops,
         parameters: &[Term],
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
-    ) -> usize {
-        answers.begin(plan.variables());
+    ) -> Option<(usize, bool)> {
+        let mut window = Window { skipped: from, taken: rows };
+        let count = self.find_within(Some(&mut window), loops, parameters, answers, should_stop)?;
+        Some((count, window.taken == 0))
+    }
+
+    /// `None` if more rows were to be looked at than are left.
+    pub(super) fn find_within(
+        self,
+        mut window: Option<&mut Window>,
+        loops: &Loops,
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        answers.begin(loops.variables());
         let mut count = 1;
-        for step in &plan.steps {
+        for step in &loops.steps {
             let (mut made, mut window) = (0, window.take());
             answers.next.clear();
             // A space without such rows is passed over, whatever was found so far. One answer and one space are as soon asked.
@@ -192,37 +267,61 @@ impl View<'_> {
                 spaces => {
                     let relations = spaces.iter().map(|contents| contents.relation_of_length(step.length)).enumerate();
                     let asked = relations
-                        .filter(|(_, relation)| step.may_answer(&plan.known, Some(parameters), relation, self.terms));
+                        .filter(|(_, relation)| step.may_answer(&loops.known, Some(parameters), relation, self.terms));
                     asked.fold(0_u64, |asked, (place, _)| asked | 1 << place)
                 }
             };
             for place in 0..count {
                 if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
-                    answers.is_stopped = true;
-                    answers.found.clear();
-                    return 0;
+                    return Some(answers.stop());
                 }
                 answers.take_up(place);
                 for (_, contents) in self.spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
                     let relation = contents.relation_of_length(step.length);
-                    made += answers.extend((step, window.as_deref_mut()), plan, parameters, relation, self.terms);
+                    made += answers.extend((step, window.as_deref_mut()), loops, parameters, relation, self.terms);
+                }
+                if answers.rows_left.is_some_and(|left| made > left) {
+                    return None;
                 }
             }
             std::mem::swap(&mut answers.found, &mut answers.next);
             count = made;
+            answers.after_each.push(made);
+            answers.rows_left = answers.rows_left.map(|left| left - made);
         }
-        if answers.width == 0 {
-            answers.found.resize(count, NO_TERM);
-        }
-        count
+        Some(answers.complete(count))
     }
 }
 
 impl Answers {
+    /// Notes how many answers there are.
+    fn complete(&mut self, count: usize) -> usize {
+        if self.width == 0 {
+            self.found.clear();
+            self.found.resize(count, NO_TERM);
+        }
+        count
+    }
+
+    /// The caller has given up.
+    fn stop(&mut self) -> usize {
+        self.is_stopped = true;
+        self.found.clear();
+        0
+    }
+
+    /// Room for answers of so many terms.
+    fn found_for(&mut self, width: usize) -> (&mut Vec<Term>, &mut Vec<usize>) {
+        self.begin(width);
+        self.found.clear();
+        (&mut self.found, &mut self.after_each)
+    }
+
     /// One answer, in which nothing is bound yet.
-    fn begin(&mut self, width: usize) {
+    pub(super) fn begin(&mut self, width: usize) {
         self.is_stopped = false;
         self.width = width;
+        self.after_each.clear();
         self.found.clear();
         self.found.resize(width, NO_TERM);
     }
@@ -231,25 +330,25 @@ impl Answers {
     fn take_only(
         &mut self,
         step: &Step,
-        plan: &Plan,
+        loops: &Loops,
         parameters: &[Term],
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
         let Self { found, current, rows, keys, is_stopped, width, .. } = self;
-        (*is_stopped, *width) = (false, plan.variables());
+        (*is_stopped, *width) = (false, loops.variables());
         found.clear();
         current.clear();
         current.resize(*width, NO_TERM);
         keys.clear();
-        for &(path, known) in &plan.known[step.known[0]..step.known[1]] {
+        for &(path, known) in &loops.known[step.known[0]..step.known[1]] {
             let key = known.key(parameters, current, terms);
             if key == NO_TERM {
                 return 0;
             }
             keys.push((path, key));
         }
-        let parts = &plan.patterns.parts[step.parts[0]..step.parts[1]];
+        let parts = &loops.patterns.parts[step.parts[0]..step.parts[1]];
         let projection = Projection { parts, count: step.taken, keys, current, terms };
         let mut made = 0;
         relation.walk(keys, terms, rows, &mut |selected| made += projection.take(&selected, found));
@@ -267,14 +366,14 @@ impl Answers {
     fn extend(
         &mut self,
         (step, mut window): (&Step, Option<&mut Window>),
-        plan: &Plan,
+        loops: &Loops,
         parameters: &[Term],
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
         let Self { next, current, rows, keys, row, .. } = self;
-        let parts = &plan.patterns.parts[step.parts[0]..step.parts[1]];
-        let known = &plan.known[step.known[0]..step.known[1]];
+        let parts = &loops.patterns.parts[step.parts[0]..step.parts[1]];
+        let known = &loops.known[step.known[0]..step.known[1]];
         let key_of = |known: Known| known.key(parameters, current, terms);
         rows.clear();
         if step.is_known {
@@ -324,7 +423,7 @@ fn match_all(
         let start = next.len();
         next.extend_from_slice(current);
         if row.len() != step.length
-            || !matches(step, parts, row, &mut Match { answer: &mut next[start..], parameters, terms })
+            || !matches(step.is_flat, parts, row, &mut Match { answer: &mut next[start..], parameters, terms })
         {
             return next.truncate(start);
         }
@@ -332,64 +431,4 @@ fn match_all(
         (1..copies).for_each(|_| next.extend_from_within(start..start + current.len()));
     });
     made
-}
-
-/// An answer while a row is matched against a pattern.
-struct Match<'a> {
-    answer: &'a mut [Term],
-    parameters: &'a [Term],
-    terms: &'a Terms,
-}
-
-/// Whether a row matches a pattern; what its variables are is put into the answer.
-#[inline]
-fn matches(step: &Step, parts: &[PatternPart], row: &[Term], found: &mut Match<'_>) -> bool {
-    if step.is_flat {
-        return parts.iter().zip(row).all(|(&part, &term)| found.leaf(part, term));
-    }
-    found.compound(parts, row)
-}
-
-impl Match<'_> {
-    #[inline(always)]
-    fn leaf(&mut self, part: PatternPart, term: Term) -> bool {
-        let terms = self.terms;
-        let has_key = |key: Term| term == key || terms.key(term) == key;
-        match part {
-            PatternPart::Key(key) => has_key(key),
-            PatternPart::Parameter(parameter) => has_key(self.parameters[parameter as usize]),
-            PatternPart::Variable(variable) => {
-                let known = &mut self.answer[variable as usize];
-                if *known == NO_TERM {
-                    *known = term;
-                    return true;
-                }
-                *known == term || terms.key(*known) == terms.key(term)
-            }
-            PatternPart::Any => true,
-            PatternPart::Open(_) => false,
-        }
-    }
-
-    fn compound(&mut self, parts: &[PatternPart], row: &[Term]) -> bool {
-        let mut open = vec![row.iter()];
-        for &part in parts {
-            let term = loop {
-                let siblings = open.last_mut().expect("a pattern has as many parts as it opens");
-                match siblings.next() {
-                    Some(&term) => break term,
-                    None => drop(open.pop()),
-                }
-            };
-            match part {
-                PatternPart::Open(length) => match self.terms.children(term) {
-                    Some(children) if children.len() == length as usize => open.push(children.iter()),
-                    _ => return false,
-                },
-                part if !self.leaf(part, term) => return false,
-                _ => {}
-            }
-        }
-        true
-    }
 }

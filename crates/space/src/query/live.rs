@@ -1,7 +1,8 @@
 //! Executing a plan in a live space: it and its imports are locked, unless nothing but its own rows can answer.
 
-use super::execute::{Answers, ShouldStop, View, with_imports};
+use super::execute::{Answers, ShouldStop};
 use super::plan::{NextLook, OnlyOwnRows, Plan};
+use super::view::{View, with_imports};
 use crate::contents::Contents;
 use crate::space::Space;
 use crate::space_handle::SharedSpace;
@@ -30,7 +31,8 @@ impl Plan {
     /// Whether rows of these contents are compared with its patterns as they lie.
     #[inline]
     fn needs_no_dictionary(&self, contents: &Contents) -> bool {
-        self.is_flat && self.steps.iter().all(|step| contents.relation_of_length(step.length).is_without_keys())
+        self.loops.is_flat
+            && self.loops.steps.iter().all(|step| contents.relation_of_length(step.length).is_without_keys())
     }
 }
 
@@ -48,6 +50,47 @@ impl SharedSpace {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
+        self.execute_by(plan, parameters, dictionary, |view, plan| {
+            view.find_rows(plan, parameters, answers, should_stop)
+        })
+    }
+
+    /// The same, but for the answers after so many: the search ends with the last that is wanted.
+    pub fn execute_first(
+        &self,
+        most: usize,
+        plan: &mut Plan,
+        parameters: &[Term],
+        dictionary: &mut DictionaryReader<'_>,
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        self.execute_by(plan, parameters, dictionary, |view, plan| {
+            view.find_first(most, plan, parameters, answers, should_stop)
+        })
+    }
+
+    /// How many answers [`SharedSpace::execute`] finds. They are not kept: `answers` is room for some of them.
+    pub fn count_answers(
+        &self,
+        plan: &mut Plan,
+        parameters: &[Term],
+        dictionary: &mut DictionaryReader<'_>,
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        self.execute_by(plan, parameters, dictionary, |view, plan| view.count(plan, parameters, answers, should_stop))
+    }
+
+    /// Hands on what a plan is executed over, if rows alone answer it; gives how many answers were found.
+    #[inline]
+    fn execute_by(
+        &self,
+        plan: &mut Plan,
+        parameters: &[Term],
+        dictionary: &mut DictionaryReader<'_>,
+        find: impl FnOnce(View<'_>, &mut Plan) -> usize,
+    ) -> Option<usize> {
         // No space is waited for while a lock is held, and a dictionary is locked after spaces.
         let own = self.try_guard()?;
         if !dictionary.is_of(own.terms()) {
@@ -55,14 +98,17 @@ impl SharedSpace {
         }
         if plan.only_own_rows.as_ref().is_some_and(|only| only.holds(self, &own)) {
             let terms = if plan.needs_no_dictionary(own.contents()) { &WITHOUT_KEYS } else { dictionary.terms() };
-            return Some(View { spaces: &[own.contents()], terms }.find_rows(plan, parameters, answers, should_stop));
+            return Some(find(View { spaces: &[own.contents()], terms }, plan));
         }
         let terms = dictionary.terms();
         let imports = self.imports_guard();
         let guards = Self::guards_of(&own, &imports)?;
         with_imports(own.contents(), guards.iter().map(|import| import.contents()), |spaces| {
             let view = View { spaces, terms };
-            let count = view.execute(plan, parameters, answers, should_stop)?;
+            if !view.is_answered(plan, parameters) {
+                return None;
+            }
+            let count = find(view, plan);
             // What held until now may hold again.
             if plan.only_own_rows.take().is_some() || plan.next_look == NextLook::Now {
                 let others = View { spaces: &spaces[1..], terms };

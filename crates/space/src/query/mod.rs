@@ -7,7 +7,9 @@
 //! 3. It is [executed](execute) over a view: a space and its imports, [live](live) and locked, or a snapshot. The patterns of a
 //!    conjunction are answered one after the other, each for all answers so far: this is the order of [`crate::SharedSpace::query`].
 //!    For each answer the shortest index among the paths whose keys are known is walked, as in [`crate::Relation`].
+//!    Where rows are many it is [chosen](join) how to go on: in another order, or by a join. The order of the answers stays.
 //! 4. Where each column is known or the place of a variable of its own, columns are taken [as they lie](project).
+//!    If only the [first](first) answers are wanted, the rows of the first pattern are gone through in batches; what is only counted is not made.
 //! 5. If an atom that is not a row may match, in the space or in one that it imports, rows do not answer the query: the patterns from the
 //!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows. Queries that are
 //!    [atoms](solutions) put both together.
@@ -16,17 +18,25 @@
 
 mod cursor;
 mod execute;
+mod explain;
+mod first;
+mod join;
 mod live;
+mod loops;
+mod matching;
 mod pattern;
 mod plan;
 mod project;
 mod solutions;
+mod view;
 
 pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
-pub(crate) use execute::{View, with_imports};
+pub(crate) use explain::explain;
+pub use explain::{ExplainedStep, QueryExplanation, QueryWay};
+pub(crate) use loops::known_keys;
 pub(crate) use pattern::extent;
 pub use pattern::{NO_TERM, PatternPart, conjunction};
 pub use plan::Plan;
-pub(crate) use plan::known_keys;
 pub(crate) use solutions::Queried;
+pub(crate) use view::{View, with_imports};

@@ -1,7 +1,7 @@
 //! Patterns as sequences of parts, in the order in which they are written.
 
 use crate::atom::{Atom, Expression, Variable};
-use crate::relation::COLUMNS_INDEXED_MAX;
+use crate::relation::{COLUMNS_INDEXED_MAX, Path};
 use crate::term::{Term, Terms};
 
 /// A part of a pattern.
@@ -150,6 +150,37 @@ pub(crate) fn extent(parts: &[PatternPart]) -> usize {
         at += 1;
     }
     at
+}
+
+/// The parts of the columns of a pattern, and of those that are not openings where an index sees them: their column, or their column and
+/// their place in what is opened there. `None` for what lies deeper or further to the right.
+pub(crate) fn leaves(columns: &[PatternPart]) -> Vec<(PatternPart, Option<Path>)> {
+    let mut found = Vec::with_capacity(columns.len());
+    // For each open expression, how many parts are left and which comes next.
+    let mut open: Vec<[u32; 2]> = Vec::new();
+    let mut column = 0;
+    for &part in columns {
+        while open.last().is_some_and(|[left, _]| *left == 0) {
+            open.pop();
+        }
+        let path = match open.as_slice() {
+            [] => Some((column, None)),
+            [[_, child]] => Some((column - 1, Some(*child))),
+            _ => None,
+        };
+        match open.last_mut() {
+            None => column += 1,
+            Some([left, child]) => (*left, *child) = (*left - 1, *child + 1),
+        }
+        if let PatternPart::Open(length) = part {
+            open.push([length, 0]);
+        }
+        let is_seen = |(column, child): &Path| {
+            (*column as usize) < COLUMNS_INDEXED_MAX && child.is_none_or(|child| (child as usize) < COLUMNS_INDEXED_MAX)
+        };
+        found.push((part, path.filter(is_seen)));
+    }
+    found
 }
 
 /// The patterns of a conjunction `(, p1 p2 …)`.

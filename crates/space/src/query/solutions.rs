@@ -5,9 +5,10 @@
 //! 2. Otherwise rows answer the patterns of a conjunction that stand before the first that other atoms may match.
 //! 3. Each pattern that is left is unified with the atoms that may match it: those of the space, then those of each import.
 
-use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop, View};
+use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop};
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
+use super::view::View;
 use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
 use crate::rewrite::variables;
@@ -110,7 +111,7 @@ impl View<'_> {
         let mut room = ROOM.take().unwrap_or_default();
         let plan = &mut room.0;
         plan.clear();
-        let is_put = plan.patterns.put(pattern, &mut Variables::default(), self.terms);
+        let is_put = plan.loops.patterns.put(pattern, &mut Variables::default(), self.terms);
         let are_rows = is_put && plan.make() && !self.may_match_others(plan, None);
         ROOM.set(Some(room));
         are_rows
@@ -123,7 +124,7 @@ impl View<'_> {
         let (plan, answers) = &mut *room;
         plan.clear();
         let mut variables = Variables::default();
-        let is_put = plan.patterns.put(query, &mut variables, self.terms);
+        let is_put = plan.loops.patterns.put(query, &mut variables, self.terms);
         let count = if is_put { self.execute(plan, &[], answers, should_stop) } else { None };
         let solutions = count.map(|count| {
             let solution = |place: usize| {

@@ -28,6 +28,26 @@ pub(super) struct Index {
     free: Vec<u32>,
 }
 
+/// How many rows have a key at a path, and how they spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spread {
+    /// How many rows reach that far.
+    pub(crate) rows: f64,
+    /// How many different keys they have.
+    pub(crate) keys: f64,
+    /// The sum of the squares of the numbers of rows of each key: divided by the rows, it is how many rows a key has that is taken from
+    /// a row by chance.
+    pub(crate) squares: f64,
+}
+
+impl Spread {
+    /// The same with one more key, which has so many rows.
+    pub(super) fn with_key(self, rows: usize) -> Self {
+        let rows = rows as f64;
+        Self { rows: self.rows + rows, keys: self.keys + 1.0, squares: self.squares + rows * rows }
+    }
+}
+
 /// How the place of a key is found.
 #[derive(Clone)]
 enum KeyTable {
@@ -77,6 +97,15 @@ impl RowList<'_> {
             Self::Each(rows) => rows[place],
         };
         (0..self.len()).step_by((self.len() / count).max(1)).map(row)
+    }
+
+    /// How many of them are not holes.
+    pub(super) fn count_live(&self, copies: &Copies) -> usize {
+        let is_live = |row: &u32| copies.get(*row) > 0;
+        match self {
+            Self::Run(rows) => rows.clone().filter(is_live).count(),
+            Self::Each(rows) => rows.iter().copied().filter(is_live).count(),
+        }
     }
 
     /// Adds those that are wanted, counted from a start.
@@ -199,6 +228,18 @@ impl Index {
             index.places = hashed(direct);
         }
         index
+    }
+
+    /// How its rows spread over its keys, holes counted.
+    pub(super) fn spread(&self) -> Spread {
+        let keys = match &self.places {
+            KeyTable::Hashed(table) => table.len(),
+            KeyTable::Direct(direct) => direct.all().count(),
+        };
+        let lists = self.lists.iter().map(|list| list.rows().len()).filter(|&length| length > 0);
+        let listed = lists.fold(Spread::default(), Spread::with_key);
+        let alone = keys as f64 - listed.keys;
+        Spread { rows: listed.rows + alone, keys: keys as f64, squares: listed.squares + alone }
     }
 
     /// The rows with this key.

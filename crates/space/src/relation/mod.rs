@@ -28,16 +28,21 @@ mod direct;
 mod index;
 mod indexes;
 mod segment;
+mod spread;
+mod trie;
 mod walk;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
 pub(crate) use index::RowList;
+pub(crate) use index::Spread;
 use index::{IndexedBy, Key, key_at};
 pub(crate) use segment::hash_of;
 use segment::{ROWS_MAX, Segment, TermReader, hash_keys, hash_keys_noting};
 use std::ops::Deref;
 use std::sync::Arc;
+use trie::Tries;
+pub(crate) use trie::{Stamp, Trie};
 pub(crate) use walk::{RowBatch, RowSelection};
 
 /// Where in a row an index looks: a column, and maybe a child of the term there.
@@ -66,6 +71,8 @@ pub struct Relation {
     head: CountedSegment<Segment>,
     /// Whether a row was ever added that has a term with another match key than itself.
     has_keys: bool,
+    /// What joins have made of the rows.
+    tries: Tries,
 }
 
 /// A segment and what is said of its rows beside it.
@@ -247,7 +254,28 @@ impl Relation {
             start: part.start,
         };
         let head = CountedSegment { start: self.head.start, ..CountedSegment::default() };
-        Self { sealed: self.sealed.iter().map(share).collect(), head, has_keys: self.has_keys }
+        let sealed = self.sealed.iter().map(share).collect();
+        Self { sealed, head, has_keys: self.has_keys, tries: Tries::default() }
+    }
+
+    /// Which rows it has: as long as the stamp is the same, they are.
+    pub(crate) fn stamp(&self) -> Stamp {
+        self.tries.stamp(self.len())
+    }
+
+    /// The trie of this shape that a join has kept beside it, if it is of rows with these stamps.
+    pub(crate) fn trie(&self, shape: &[u32], stamps: &[Stamp]) -> Option<Arc<Trie>> {
+        self.tries.get(shape, stamps)
+    }
+
+    /// Keeps a trie for later joins.
+    pub(crate) fn keep_trie(&self, shape: &[u32], stamps: &[Stamp], trie: &Arc<Trie>) {
+        self.tries.keep(shape, stamps, Arc::clone(trie));
+    }
+
+    /// Whether each row has one copy and there are no holes.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.any(|part| !part.copies.are_plain())
     }
 
     /// Makes room for so many more rows of this length.
@@ -308,6 +336,7 @@ impl Relation {
         if self.head.segment.len() > 0 {
             return;
         }
+        self.tries.begin_epoch();
         while let [.., older, younger] = self.sealed.as_slice()
             && older.segment.len() <= younger.segment.len().saturating_mul(2)
         {
@@ -349,6 +378,7 @@ impl Relation {
         if let Some(row) = row.checked_sub(self.head.start) {
             let CountedSegment { segment, copies, .. } = &mut self.head;
             if copies.remove(row) == 0 {
+                self.tries.begin_epoch();
                 segment.forget(row, copies, dictionary);
                 if copies.holes() > segment.len() / 2 {
                     self.head = self.head_view().packed(dictionary);
@@ -358,7 +388,9 @@ impl Relation {
         }
         let place = self.sealed.partition_point(|part| part.start <= row) - 1;
         let part = &mut self.sealed[place];
-        part.copies.remove(row - part.start);
+        if part.copies.remove(row - part.start) == 0 {
+            self.tries.begin_epoch();
+        }
         if part.copies.holes() > part.segment.len() / 2 {
             let CountedSegment { segment, copies, start } = part.view().packed(dictionary);
             self.sealed[place] = CountedSegment { segment: Arc::new(segment), copies, start };

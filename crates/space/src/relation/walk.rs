@@ -62,6 +62,31 @@ impl RowSelection<'_> {
         self.rows.len()
     }
 
+    /// How many copies there are of the rows that have these keys.
+    pub(crate) fn count_with(&self, keys: &[(Path, Term)], dictionary: &Terms) -> usize {
+        let mut count = 0;
+        if self.is_sure {
+            self.each(|batch| {
+                count += match batch {
+                    RowBatch::Rows(cells, width) => cells.len() / width,
+                    RowBatch::Each(rows) => rows.rows.len(),
+                    RowBatch::Row(_, copies) => copies as usize,
+                }
+            });
+            return count;
+        }
+        let has_key = |row: &[Term], ((column, _), key): (Path, Term)| {
+            let term = row[column as usize];
+            term == key || dictionary.key(term) == key
+        };
+        self.each_row(|row, copies| {
+            if keys.iter().all(|&known| has_key(row, known)) {
+                count += copies as usize;
+            }
+        });
+        count
+    }
+
     /// Goes through its rows in their order.
     #[inline]
     pub(crate) fn each(&self, mut visit: impl FnMut(RowBatch<'_>)) {
@@ -96,6 +121,21 @@ impl RowSelection<'_> {
             RowBatch::Each(rows) => rows.terms().for_each(|row| visit(row, 1)),
             RowBatch::Row(row, copies) => visit(row, copies),
         });
+    }
+
+    /// The same with the number of each row in its relation.
+    pub(crate) fn each_numbered(&self, mut visit: impl FnMut(u32, &[Term], u32)) {
+        let SegmentView { segment, copies, start, .. } = self.part;
+        let mut take = |row: u32| {
+            let count = copies.get(row);
+            if count > 0 {
+                visit(start + row, segment.terms(row), count);
+            }
+        };
+        match &self.rows {
+            RowList::Run(rows) => rows.clone().for_each(take),
+            RowList::Each(rows) => rows.iter().for_each(|&row| take(row)),
+        }
     }
 
     /// Adds the numbers of its rows, holes left out.
@@ -217,7 +257,7 @@ impl Relation {
 
     /// Whether all rows lie in insertion order.
     #[inline]
-    fn is_ordered(&self) -> bool {
+    pub(crate) fn is_ordered(&self) -> bool {
         let (mut last, mut is_ordered) = (0, true);
         self.each(|part| {
             if part.segment.len() > 0 {

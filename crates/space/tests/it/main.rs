@@ -4,7 +4,7 @@
 //! 2. [`numbers`] and [`canonical`] compare with big-integer arithmetic.
 //! 3. [`defects`] has one test for each known defect of another engine, under the name the facts give it;
 //!    [`regressions`] one for each of our own.
-//! 4. [`rows`] compares the answers of rows with those of atoms, [`plans`] those of plans that are kept, [`bulk`] and [`batch`] many at once with one by one.
+//! 4. [`rows`] compares the answers of rows with those of atoms, [`plans`] those of plans that are kept, [`joins`] those of several patterns at once, [`bulk`] and [`batch`] many at once with one by one.
 //!    [`prefix`] walks what stands behind a prefix, [`heads`] asks for one head among others, [`scans`] asks for many
 //!    rows, [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts what a fact takes.
 //! 5. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
@@ -19,6 +19,7 @@ mod defects;
 mod depth;
 mod generated;
 mod heads;
+mod joins;
 mod laws;
 mod measure;
 mod memory;

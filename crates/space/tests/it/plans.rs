@@ -61,6 +61,56 @@ impl Planned {
         Some(answers.terms().chunks(width.max(1)).map(solution).collect())
     }
 
+    /// Asserts that the first of these solutions are found without the others, and that they are counted.
+    pub(crate) fn check_first(&mut self, space: &SharedSpace, terms: &SharedTerms, all: &[Solution], most: usize) {
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let Self { plan, parameters, names } = self;
+        let counted = space.count_answers(plan, parameters, &mut dictionary, &mut answers, &|| false);
+        assert_eq!(counted, Some(all.len()));
+        let found = space.execute_first(most, plan, parameters, &mut dictionary, &mut answers, &|| false);
+        assert_eq!(found, Some(all.len().min(most)));
+        let (guard, width) = (dictionary.terms(), names.len().max(1));
+        assert_eq!(answers.terms().len(), all.len().min(most) * width);
+        for (answer, solution) in answers.terms().chunks(width).zip(all) {
+            let values = solution.iter().map(|(_, value)| value.clone());
+            let found: Vec<Atom> = answer.iter().take(names.len()).map(|&term| guard.atom(term).clone()).collect();
+            assert_eq!(found, values.collect::<Vec<_>>());
+        }
+    }
+
+    /// How many solutions there are, and how often the search asked whether to go on.
+    pub(crate) fn execute_counting_looks(&mut self, space: &SharedSpace, terms: &SharedTerms) -> (usize, usize) {
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let looks = std::cell::Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        let count = space.execute(&mut self.plan, &self.parameters, &mut dictionary, &mut answers, &look);
+        (count.expect("rows answer"), looks.get())
+    }
+
+    /// How many of the first solutions there are, or of all if they are only counted, and how often the search asked whether to go on.
+    pub(crate) fn find_some_counting_looks(
+        &mut self,
+        most: Option<usize>,
+        space: &SharedSpace,
+        terms: &SharedTerms,
+    ) -> (usize, usize) {
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let looks = std::cell::Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            false
+        };
+        let (plan, parameters) = (&mut self.plan, &self.parameters);
+        let count = match most {
+            Some(most) => space.execute_first(most, plan, parameters, &mut dictionary, &mut answers, &look),
+            None => space.count_answers(plan, parameters, &mut dictionary, &mut answers, &look),
+        };
+        (count.expect("rows answer"), looks.get())
+    }
+
     /// The same plan with the parameters of another query of its form.
     fn with_parameters_of(&mut self, query: &Atom, terms: &SharedTerms) {
         let Self { parameters, names, .. } = Self::new(query, terms);
@@ -70,10 +120,10 @@ impl Planned {
 }
 
 /// Random numbers (SplitMix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -169,6 +219,7 @@ fn plans_that_are_kept_find_what_atoms_find_whatever_happens_to_the_space() {
                 match plans[form].execute(&space, &terms) {
                     Some(found) => {
                         assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{query}, seed {seed}");
+                        plans[form].check_first(&space, &terms, &found, random.below(2 * names));
                         by_rows += 1;
                     }
                     None => by_atoms += 1,
@@ -251,4 +302,32 @@ fn a_kept_plan_compares_numbers_of_both_kinds_as_soon_as_rows_have_them() {
     }
     assert!(space.remove(&atom("(edge a7 7)")));
     check();
+}
+
+/// The first answers of a query, and their number, take as many allocations whatever the number of rows is.
+#[test]
+fn first_answers_take_no_room_for_the_others() {
+    let counts = |rows: usize| {
+        let terms = Terms::shared();
+        let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+        space.add_many(&(0..rows).map(|number| atom(&format!("(edge a{number} a{})", number + 1))).collect::<Vec<_>>());
+        let queries = ["(edge $x $y)", "(, (edge $x $y) (edge $y $z))", "(edge a5 $x)"];
+        queries.map(|query| {
+            let mut planned = Planned::new(&atom(query), &terms);
+            let mut ask = || {
+                let Planned { plan, parameters, .. } = &mut planned;
+                let mut answers = Answers::default();
+                let dictionary = &mut DictionaryReader::new(&terms);
+                let found = space.execute_first(3, plan, parameters, dictionary, &mut answers, &|| false);
+                let counted = space.count_answers(plan, parameters, dictionary, &mut Answers::default(), &|| false);
+                (found, counted.is_some_and(|counted| counted > 0))
+            };
+            // The first time makes the indexes.
+            assert!(ask().1);
+            let (info, found) = allocations(ask);
+            (info.bytes_max, found)
+        })
+    };
+    let (few, many) = (counts(10_000), counts(100_000));
+    assert_eq!(few, many);
 }

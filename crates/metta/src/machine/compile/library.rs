@@ -100,7 +100,7 @@ impl Compiler<'_, '_> {
     /// Code in front of the only rule of a function of the library, which is used where the arguments are not what the code
     /// expects.
     pub(super) fn library_code(&mut self, count: usize, type_id: TypeId) {
-        if self.is_form || ![1, 3, 5].contains(&count) {
+        if self.is_form || ![1, 2, 3, 5].contains(&count) {
             return;
         }
         let function = &self.run.m.code.functions[usize::try_from(self.function).expect("it fits")];
@@ -116,6 +116,7 @@ impl Compiler<'_, '_> {
         let otherwise = self.label();
         match form {
             Form::Transaction => self.transaction_of_argument(type_id),
+            Form::Some(wanted) => self.some_of_arguments(wanted, count, type_id),
             Form::Substitute => self.substitute_in_template(type_id, otherwise),
             Form::Loop(kind) => self.begin_open_loop(kind, type_id, otherwise),
             other => unreachable!("{other:?} has no code for arguments that are values"),
@@ -134,7 +135,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The result of a function of the library.
-    fn leave_library(&mut self, slot: Slot, type_id: TypeId, count: usize) {
+    pub(super) fn leave_library(&mut self, slot: Slot, type_id: TypeId, count: usize) {
         if type_id == REDUCE {
             self.emit(Instruction::Return { slot });
             return;

@@ -35,6 +35,8 @@ impl Compiler<'_, '_> {
             (Form::Loop(kind), _) => self.loop_form(kind, atom, type_id, dest),
             (Form::IfDecons, _) => self.decons_form(atom, type_id, dest),
             (Form::Transaction, [goal]) => self.transaction(atom, goal, type_id, dest),
+            (Form::Some(wanted), [goal]) => self.some_results(atom, (wanted, goal), type_id, dest),
+            (Form::Some(_), [most, goal]) => self.limited(atom, [most, goal], type_id, dest),
             (Form::Switch, [subject, branches]) => self.switch(atom, [subject, branches], type_id, dest),
             _ => self.inline(atom, type_id, dest),
         };
@@ -148,6 +150,8 @@ impl Compiler<'_, '_> {
             }
             SyntheticBody::Body(body) => self.value(body, made.type_id, Dest::Tail),
             SyntheticBody::Transaction(goal) => self.transaction_code(made, goal),
+            SyntheticBody::Some { wanted, goal, has_most } => self.some_code(made, (*wanted, goal), *has_most),
+            SyntheticBody::Goal => self.goal_code(&made.call),
             SyntheticBody::Loop { kind, item, found, template } => {
                 let first = made.captured.len() as Slot;
                 self.loop_code(made, (*kind, item, found.as_ref(), template), first);
@@ -186,14 +190,17 @@ impl Running<'_> {
         let further = match made.what {
             SyntheticBody::Loop { .. } => LOOP_SLOTS,
             SyntheticBody::OpenLoop(kind) => super::library::open_loop_slots(kind),
+            SyntheticBody::Some { has_most, .. } => usize::from(has_most),
             _ => 0,
         };
         let count = made.captured.len() + further;
         let whole = match &made.what {
-            SyntheticBody::Minimal(code) | SyntheticBody::Body(code) | SyntheticBody::Transaction(code) => {
-                Atom::expression([code.clone(), made.call.clone()])
-            }
+            SyntheticBody::Minimal(code)
+            | SyntheticBody::Body(code)
+            | SyntheticBody::Transaction(code)
+            | SyntheticBody::Some { goal: code, .. } => Atom::expression([code.clone(), made.call.clone()]),
             SyntheticBody::Loop { template, .. } => template.clone(),
+            SyntheticBody::Goal => made.call.clone(),
             SyntheticBody::OpenLoop(_) => Atom::unit(),
         };
         let pc = self.m.code.instructions.len() as u32;

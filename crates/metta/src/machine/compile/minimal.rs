@@ -268,7 +268,7 @@ impl Compiler<'_, '_> {
     }
 
     /// A return point whose errors are values; code goes on at the label behind it with them, too.
-    fn raw_return_point(&mut self, dst: Slot, at: Option<Slot>) -> (u32, Label) {
+    pub(super) fn raw_return_point(&mut self, dst: Slot, at: Option<Slot>) -> (u32, Label) {
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let return_point = self.return_point(dst, at);

@@ -25,6 +25,7 @@ mod minimal;
 mod origins;
 mod parametric;
 mod spaces;
+mod wanted;
 
 use super::code::{
     ESCAPE, HEADER, Instruction, Key, Kind, Part, Pc, REDUCE, ReturnPoint, RuleCode, Slot, TypeId, WELL_TYPED,
@@ -180,6 +181,8 @@ pub(super) struct Compiler<'c, 'r> {
     barrier: Option<Dest>,
     /// Whether it is a form of the program, whose variables keep their names.
     is_form: bool,
+    /// Whether it is a query of whose results only some are wanted.
+    is_goal: bool,
     /// Whether what is being compiled is well typed, so that no types are checked.
     is_well_typed: bool,
     /// The return points from here on are its own.
@@ -395,6 +398,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             is_too_large: false,
             barrier: None,
             is_form: false,
+            is_goal: false,
             is_well_typed: false,
             first_return_point,
             function: 0,

@@ -76,16 +76,18 @@ impl Compiler<'_, '_> {
         let (state, errors) = (self.state.clone(), self.errors);
         self.later.push(Later::Called { label, call: rest.clone(), dest, state, join, errors });
         let asked = variables(pattern);
+        let is_goal = std::mem::take(&mut self.is_goal) && dest == Dest::Tail;
         for variable in variables(template).iter().filter(|variable| !asked.contains(variable)) {
             self.slot_of(variable);
         }
         self.within_barrier(dest, |compiler, dest| {
-            compiler.ask(space, pattern, &asked);
+            compiler.ask(space, pattern, &asked, is_goal.then_some(template));
             compiler.answer(template, 0, dest, |_| OddAnswer::Enters(rest));
         });
     }
 
-    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable]) {
+    /// The instruction that asks. `wanted` is the template if only some answers are wanted.
+    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable], wanted: Option<&Atom>) {
         let new: Vec<&Variable> = asked.iter().filter(|asked| !self.state.variables.contains_key(asked)).collect();
         let patterns = conjunction(pattern).unwrap_or(std::slice::from_ref(pattern));
         let patterns: Vec<Box<[QueryPart]>> = patterns.iter().map(|pattern| self.query_parts(pattern, &new)).collect();
@@ -113,16 +115,32 @@ impl Compiler<'_, '_> {
             parts.filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }).collect();
         let (patterns, fresh) = (patterns.into(), fresh.into());
         let atoms = self.return_point(dst, None);
-        let (cached, leaps, replans, candidates) = Default::default();
+        let template_data = wanted.and_then(|template| self.template_data(template));
+        let is_some = template_data.is_some();
         let is_form = self.is_form;
-        let asked =
-            Query { patterns, slots, cached, fresh, is_form, may_join, template, atoms, leaps, replans, candidates };
+        let asked = Query {
+            patterns,
+            slots,
+            cached: None,
+            fresh,
+            is_form,
+            may_join,
+            template,
+            atoms,
+            leaps: 0,
+            replans: 0,
+            candidates: Default::default(),
+            template_data,
+        };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
         for return_point in [return_point, atoms] {
             self.run.m.code.return_points[return_point as usize].pc = self.here() + 1;
         }
-        self.emit(Instruction::Query { query, space, return_point });
+        self.emit(match is_some {
+            true => Instruction::QuerySome { query, space, return_point },
+            false => Instruction::Query { query, space, return_point },
+        });
         self.state.is_stale = true;
     }
 

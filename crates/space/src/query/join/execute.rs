@@ -1,0 +1,163 @@
+//! Executing a join, on several threads where that pays.
+//!
+//! The values of the first variable are cut into ranges that have about as many nodes below them. Threads take the next range when they
+//! are done with one. What they found is put together in the order of the ranges and then sorted like the answers of one thread, so the
+//! number of threads changes nothing but the time.
+
+use super::super::view::View;
+use super::leapfrog::{Inputs, Part, run};
+use super::pattern::{JoinPattern, Sources};
+use super::prepared::{Ended, Join};
+use crate::relation::Trie;
+use crate::term::Term;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// A join that is estimated to cost less is not worth a second thread.
+const COST_OF_THREADS_MIN_NS: f64 = 5_000_000.0;
+/// So many ranges are made for each thread: they take different times.
+const RANGES_PER_THREAD: usize = 16;
+
+impl Join {
+    /// Adds its answers, in order; `None` if rows are not to be joined any more.
+    pub(in crate::query) fn execute(
+        &self,
+        view: View<'_>,
+        parameters: &[Term],
+        answers: (&mut Vec<Term>, &mut Vec<usize>),
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Ended> {
+        self.execute_on(self.threads(), view, parameters, answers, should_stop)
+    }
+
+    /// How many answers it has; `None` if rows are not to be joined any more.
+    pub(in crate::query) fn count(
+        &self,
+        view: View<'_>,
+        parameters: &[Term],
+        after_each: &mut Vec<usize>,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Ended> {
+        let Some(found) = self.find(self.threads(), view, (parameters, true), should_stop)? else {
+            return Some(Ended::Stopped);
+        };
+        *after_each = found.after_each;
+        Some(Ended::Answers(found.made))
+    }
+
+    /// How many threads pay.
+    fn threads(&self) -> usize {
+        let pays = self.cost_ns >= COST_OF_THREADS_MIN_NS;
+        if pays { thread::available_parallelism().map_or(1, usize::from) } else { 1 }
+    }
+
+    /// The same on so many threads.
+    pub(super) fn execute_on(
+        &self,
+        threads: usize,
+        view: View<'_>,
+        parameters: &[Term],
+        (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Ended> {
+        let Some(found) = self.find(threads, view, (parameters, false), should_stop)? else {
+            return Some(Ended::Stopped);
+        };
+        let Part { answers: mut found, order, made, after_each: counted } = found;
+        order.sort(self.variables as usize, &mut found);
+        if answers.is_empty() {
+            *answers = found
+        } else {
+            answers.extend(found)
+        }
+        *after_each = counted;
+        Some(Ended::Answers(made))
+    }
+
+    /// What it finds, or counts, before that is put into order; nothing inside if the caller has given up.
+    fn find(
+        &self,
+        threads: usize,
+        view: View<'_>,
+        (parameters, counts): (&[Term], bool),
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Option<Part>> {
+        let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
+        if !sources.iter().all(Sources::can_be_joined) {
+            return None;
+        }
+        let patterns = self.patterns.iter().zip(&self.columns).zip(&sources);
+        let trie = |((pattern, columns), sources): ((&JoinPattern, &Vec<usize>), &Sources<'_>)| {
+            (!should_stop()).then(|| pattern.trie(columns, sources, view.terms))
+        };
+        let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else { return Some(None) };
+        let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
+        let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, parameters, counts };
+        if tries.iter().any(|trie| trie.len() == 0) {
+            return Some(Some(Part { after_each: Vec::new(), ..inputs.nothing() }));
+        }
+        let ranges = if threads > 1 { inputs.ranges(threads * RANGES_PER_THREAD) } else { Vec::new() };
+        Some(match ranges.len() {
+            0 | 1 => run(&inputs, None, should_stop),
+            _ => run_on_threads(threads, &inputs, &ranges, should_stop),
+        })
+    }
+}
+
+impl Inputs<'_> {
+    /// Ranges of values of the first variable, all together; none if it is not the first of its patterns.
+    fn ranges(&self, count: usize) -> Vec<[Term; 2]> {
+        let parameters = self.join.order.iter().take_while(|&&variable| variable >= self.join.variables).count();
+        match self.join.steps.get(parameters).map(Vec::as_slice) {
+            Some([(pattern, 0), rest @ ..]) if rest.iter().all(|(_, level)| *level == 0) => {
+                let bounds = self.tries[*pattern].level(0).bounds(count);
+                bounds.windows(2).map(|bounds| [bounds[0], bounds[1]]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Finds what a join finds in each of some ranges; `None` if the caller has given up.
+fn run_on_threads(
+    threads: usize,
+    inputs: &Inputs<'_>,
+    ranges: &[[Term; 2]],
+    should_stop: &dyn Fn() -> bool,
+) -> Option<Part> {
+    let (next, is_stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let parts: Mutex<Vec<Option<Part>>> = Mutex::new(ranges.iter().map(|_| None).collect());
+    let work = |should_stop: &dyn Fn() -> bool| {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&range) = ranges.get(place) else { return };
+            match run(inputs, Some(range), should_stop) {
+                Some(part) => parts.lock().expect(UNHARMED)[place] = Some(part),
+                None => return is_stopped.store(true, Ordering::Relaxed),
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|| work(&|| is_stopped.load(Ordering::Relaxed)));
+        }
+        // Only this thread may ask the caller.
+        work(&|| should_stop() || is_stopped.load(Ordering::Relaxed));
+    });
+    let parts = parts.into_inner().expect(UNHARMED);
+    parts.into_iter().reduce(joined).flatten()
+}
+
+/// Why the lock is never poisoned.
+const UNHARMED: &str = "nothing panics while the parts of a join are locked";
+
+/// Two parts, of which the second follows the first.
+fn joined(first: Option<Part>, second: Option<Part>) -> Option<Part> {
+    let (mut first, second) = (first?, second?);
+    first.answers.extend(second.answers);
+    first.order.append(second.order);
+    first.made += second.made;
+    first.after_each.iter_mut().zip(second.after_each).for_each(|(sum, more)| *sum += more);
+    Some(first)
+}

@@ -1,0 +1,78 @@
+//! Joins made ready: which variable is bound when, and where each pattern has it.
+
+use super::super::pattern::Patterns;
+use super::super::view::View;
+use super::house_order::{HouseOrder, deciding};
+use super::pattern::{JoinPattern, Sources};
+
+/// A join of several patterns, made ready.
+pub(in crate::query) struct Join {
+    pub(super) patterns: Vec<JoinPattern>,
+    /// The variables of the query, and its parameters after them, as many as there are.
+    pub(super) variables: u32,
+    /// The variables and parameters in the order in which they are bound.
+    pub(super) order: Vec<u32>,
+    /// For each pattern its own variables in that order.
+    pub(super) columns: Vec<Vec<usize>>,
+    /// For each variable in order the patterns that have it, and the level in the trie of each.
+    pub(super) steps: Vec<Vec<(usize, usize)>>,
+    /// The patterns whose rows decide where an answer comes.
+    pub(super) deciding: Vec<usize>,
+    /// What it is estimated to cost.
+    pub(super) cost_ns: f64,
+}
+
+impl Join {
+    /// A join that binds variables in this order.
+    pub(super) fn new(query: &Patterns, patterns: Vec<JoinPattern>, order: Vec<u32>, cost_ns: f64) -> Self {
+        let place = |variable: u32| order.iter().position(|ordered| *ordered == variable).expect("all are ordered");
+        let columns: Vec<Vec<usize>> = patterns
+            .iter()
+            .map(|pattern| {
+                let mut own: Vec<usize> = (0..pattern.variables.len()).collect();
+                own.sort_by_key(|&number| place(pattern.variables[number].0));
+                own
+            })
+            .collect();
+        let level_of = |pattern: usize, variable: u32| {
+            columns[pattern].iter().position(|&own| patterns[pattern].variables[own].0 == variable)
+        };
+        let steps = order.iter().map(|&variable| {
+            (0..patterns.len()).filter_map(|pattern| Some((pattern, level_of(pattern, variable)?))).collect()
+        });
+        let steps = steps.collect();
+        let variables = query.variables as u32;
+        Self { variables, columns, steps, deciding: deciding(query), patterns, order, cost_ns }
+    }
+
+    /// How many terms of rows are to be sorted before it can begin; all of them if what was sorted before is forgotten.
+    pub(super) fn terms_to_sort(&self, view: View<'_>, forgets_sorted: bool) -> f64 {
+        let patterns = self.patterns.iter().zip(&self.columns);
+        let missing = patterns.map(|(pattern, columns)| {
+            let sources = pattern.sources(view);
+            if !forgets_sorted && pattern.has_trie(columns, &sources) {
+                0.0
+            } else {
+                f64::from(sources.rows) * columns.len() as f64
+            }
+        });
+        missing.sum()
+    }
+
+    /// What puts its answers into order. Where rows have copies, each copy of each row makes answers that come before those of the next.
+    pub(super) fn order_of(&self, sources: &[Sources<'_>], are_plain: bool) -> HouseOrder {
+        if are_plain {
+            return HouseOrder::new(self.deciding.iter().map(|&pattern| sources[pattern].rows));
+        }
+        HouseOrder::new(sources.iter().flat_map(|sources| [sources.rows, u32::MAX]))
+    }
+}
+
+/// How a join ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::query) enum Ended {
+    /// With so many answers.
+    Answers(usize),
+    /// The caller gave up.
+    Stopped,
+}
