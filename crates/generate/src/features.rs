@@ -60,6 +60,7 @@ features! {
     Nested "nested" "`collapse` and `superpose` inside each other, in rules and expressions.",
     SomeResults "some-results" "`once`, `limit`, `has-result`, `count-results`.",
     Texts "texts" "Strings, `format-args`, `sort-strings`.",
+    Patterns "patterns" "Atoms with variables as data, matched again and again, with changes between and from within.",
 }
 
 /// A set of features.
@@ -115,8 +116,9 @@ impl Features {
     pub(crate) fn some(self, dice: &mut Dice) -> Self {
         // These decide by dice of their own.
         let is_left_out = |feature: &Feature| {
-            !matches!(feature, Feature::Tables | Feature::Siblings | Feature::Shapes | Feature::SomeResults)
-                && dice.below(5) < 2
+            let own_dice =
+                [Feature::Tables, Feature::Siblings, Feature::Shapes, Feature::SomeResults, Feature::Patterns];
+            !own_dice.contains(feature) && dice.below(5) < 2
         };
         let left_out: Vec<Feature> = FEATURES.iter().map(|(feature, _)| *feature).filter(is_left_out).collect();
         self.without(&left_out)

@@ -5,7 +5,7 @@
 use crate::append::Appender;
 use crate::atom::{Atom, VariableSource};
 use crate::canonical;
-use crate::contents::{Contents, Multiplicity};
+use crate::contents::{Candidate, Contents, Multiplicity, TooMany};
 use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::stored::Match;
@@ -263,5 +263,17 @@ impl Space {
     /// The atoms that match a query, in insertion order.
     pub fn matches(&self, query: &Atom, source: &mut VariableSource) -> Vec<Match> {
         self.contents.matches(query, &read(&self.terms), source)
+    }
+
+    /// Adds the atoms that may match a pattern to those that were found in other spaces; see [`SharedSpace::candidates`].
+    ///
+    /// [`SharedSpace::candidates`]: crate::SharedSpace::candidates
+    pub(crate) fn add_candidates(
+        &self,
+        pattern: &Atom,
+        most: usize,
+        found: &mut Vec<Candidate>,
+    ) -> Result<(), TooMany> {
+        self.contents.add_candidates(pattern, most, &read(&self.terms), found)
     }
 }

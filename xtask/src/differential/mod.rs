@@ -71,6 +71,7 @@ const NOT_HYPERONS: &[Feature] = &[
     Feature::UntypedStates,
     Feature::Tables,
     Feature::Siblings,
+    Feature::Patterns,
     Feature::SomeResults,
 ];
 /// What brings files and modules into a program.

@@ -51,7 +51,7 @@ impl Machine {
         self.push_made(choice);
     }
 
-    fn push_made(&mut self, mut choice: Choice) {
+    pub(super) fn push_made(&mut self, mut choice: Choice) {
         choice.top = choice.top.max(self.choices.protected);
         self.choices.protected = choice.top;
         self.choices.stack.push(choice);
@@ -106,6 +106,7 @@ impl Machine {
             }
             | ChoiceKind::Children { return_point, .. } => *return_point,
             ChoiceKind::Rows(rows) => rows.return_point,
+            ChoiceKind::Candidates(tries) => tries.return_point,
             ChoiceKind::Answers(followed) => followed.return_point,
             ChoiceKind::Collector(collector) => collector.return_point,
         };
@@ -193,6 +194,11 @@ impl Running<'_> {
                     return Ok(());
                 }
                 ChoiceKind::Rows(_) => return self.m.next_row(),
+                ChoiceKind::Candidates(_) => {
+                    if self.next_candidate()? {
+                        return Ok(());
+                    }
+                }
                 ChoiceKind::Answers(_) => {
                     if self.next_answer()? {
                         return Ok(());

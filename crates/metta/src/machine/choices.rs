@@ -1,5 +1,6 @@
 //! The choices of the machine: what each keeps to return to.
 
+use super::candidate_code::CandidateTries;
 use super::code::Pc;
 use super::noted_states::ChangedStates;
 use super::values::Scope;
@@ -69,6 +70,8 @@ pub(super) enum ChoiceKind {
     Children { list: Ref, next: usize, return_point: u32 },
     /// Answers of a space.
     Rows(Box<Rows>),
+    /// Atoms of a space that may match.
+    Candidates(Box<CandidateTries>),
     /// Answers of a table that is not complete.
     Answers(Box<Followed>),
     /// The end of an expression's alternatives.

@@ -5,6 +5,7 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
+use super::candidate_code::CandidateCache;
 use super::pieces::Pieces;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
@@ -438,6 +439,10 @@ pub(super) struct Query {
     pub(super) atoms: u32,
     /// So many times it is not asked whether all answers are rows: the last time they were not.
     pub(super) leaps: u8,
+    /// How often in a row a plan was made that did not serve again.
+    pub(super) replans: u8,
+    /// The code for the atoms that it finds, where they are not all rows or plans do not serve again.
+    pub(super) candidates: CandidateCache,
     /// What its template is made of, if only some of its answers are wanted and each may come to one result.
     pub(super) template_data: Option<TemplateData>,
 }

@@ -149,6 +149,7 @@ impl Needed<'_> {
                 self.return_point(*return_point);
             }
             ChoiceKind::Rows(rows) => self.return_point(rows.return_point),
+            ChoiceKind::Candidates(tries) => self.return_point(tries.return_point),
             ChoiceKind::Answers(followed) => self.return_point(followed.return_point),
             ChoiceKind::Collector(collector) => self.return_point(collector.return_point),
         }

@@ -399,6 +399,15 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                 }
                 self.resumed(base, rows.return_point)?;
             }
+            ChoiceKind::Candidates(tries) => {
+                self.resumed(base, tries.return_point)?;
+                self.callers(base)?;
+                self.copying.scan()?;
+                // The new variables among them are younger than what the frames hold.
+                for input in &mut tries.inputs {
+                    input.value = self.copying.root(input.value)?;
+                }
+            }
             ChoiceKind::Answers(followed) => {
                 for variable in &mut followed.caller.cells {
                     *variable = self.copying.root(*variable)?;

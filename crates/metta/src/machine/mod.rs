@@ -17,6 +17,9 @@
 mod alternatives;
 mod applicable;
 mod arithmetic;
+mod candidate_code;
+mod candidate_compiler;
+mod candidate_matching;
 mod changed_states;
 mod changing;
 mod choices;
@@ -118,6 +121,7 @@ struct Rooms {
     row: Vec<space::Term>,
     query_room: Option<Box<queries::QueryRoom>>,
     pairs: Vec<unify::Pair>,
+    matching: candidate_matching::MatchRoom,
     work: Vec<Ref>,
     found_same: normal_calls::SameTerms,
 }
@@ -207,6 +211,7 @@ impl Machine {
             row: Vec::new(),
             query_room: None,
             pairs: Vec::new(),
+            matching: Default::default(),
             work: Vec::new(),
             found_same: normal_calls::SameTerms::new(),
         };

@@ -4,13 +4,16 @@
 //!    with the code. It is made anew if a slot holds a variable where it held data, or the other way round.
 //! 2. If all answers are rows ([`space::Plan`]) they are kept as terms. The code goes on with each in turn:
 //!    new variables of the pattern are slots and take the terms as they are, variables from outside are bound.
-//! 3. Otherwise the space is asked with the pattern as an atom; new variables are made in the heap first.
+//! 3. Otherwise, or if plans do not serve again, the pattern is matched with the code of the atoms that may match it
+//!    (`candidate_matching.rs`), which is made when it pays and holds until the space changes.
+//! 4. If there is no such code the space is asked with the pattern as an atom; new variables are made in the heap first.
 //!
-//! All answers are found before the first is used: what the code after it adds is not seen.
+//! What the code after it adds is not seen: all answers are found, or all that may match are known, before the first is used.
 
+use super::candidate_code::Candidates;
 use super::choices::Choices;
 use super::choices::{Choice, ChoiceKind, CollectedResult, Destination, Rows};
-use super::code::{CachedPlan, HEADER, QueryPart, Slot};
+use super::code::{CachedPlan, HEADER, Query, QueryPart, Slot};
 use super::frames::Frames;
 use super::terms::Keyed;
 use super::values::Scope;
@@ -18,9 +21,13 @@ use super::words::{TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
 use space::{Answers, DictionaryReader, NO_TERM, PatternPart, SharedTerms, Term, Terms};
+use std::rc::Rc;
 
 /// Where atoms with variables answer a query, they mostly do so again.
 const LEAPS: u8 = 15;
+
+/// After so many plans in a row that did not serve again the atoms themselves are compiled.
+const REPLANS_MIN: u8 = 2;
 
 /// What makes a pattern unfit to be asked for as rows.
 struct NotRowShaped;
@@ -69,17 +76,26 @@ impl Running<'_> {
     /// Asks a space and goes on with each answer.
     pub(super) fn query(&mut self, query: u32, space: Slot, return_point: u32) -> Result<(), Halt> {
         let space = self.m.read(space);
-        let leaps = &mut self.m.code.queries[query as usize].leaps;
+        if let Some(candidates) = self.m.known_candidates(query, space)
+            && self.query_candidates(candidates, query, return_point)?
+        {
+            return Ok(());
+        }
+        let Query { leaps, replans, .. } = &mut self.m.code.queries[query as usize];
         if *leaps > 0 {
             *leaps -= 1;
-            return self.query_atoms(query, space);
+            return self.query_open(query, space, return_point);
+        }
+        if *replans >= REPLANS_MIN && self.query_compiled(query, space, return_point)? {
+            return Ok(());
         }
         let mut room = self.m.take_query_room();
         let done = match self.m.ask(query, space, &mut room, Asked::All) {
             Some(_) if room.answers.is_stopped() => return Err(self.m.values.ceiling.passed()),
             None => {
                 self.m.code.queries[query as usize].leaps = LEAPS;
-                self.query_atoms(query, space)
+                self.m.rooms.query_room = Some(room);
+                return self.query_open(query, space, return_point);
             }
             Some(count) => self.go_through(query, count, &mut room, return_point),
         };
@@ -108,6 +124,22 @@ impl Running<'_> {
                 self.m.next_row()
             }
         }
+    }
+
+    /// Asks a space whose answers are not all rows.
+    fn query_open(&mut self, query: u32, space: Ref, return_point: u32) -> Result<(), Halt> {
+        if self.query_compiled(query, space, return_point)? { Ok(()) } else { self.query_atoms(query, space) }
+    }
+
+    /// Makes code for the atoms that a query finds and goes on with each; `false` if that is not worth it now, or not how it is done.
+    fn query_compiled(&mut self, query: u32, space: Ref, return_point: u32) -> Result<bool, Halt> {
+        if let Some(asked) = self.m.values.space_of(space).cloned()
+            && self.m.code.queries[query as usize].candidates.made.is_none()
+            && let Some(made) = self.m.make_candidates(query, &asked)?
+        {
+            return self.query_candidates(made, query, return_point);
+        }
+        Ok(false)
     }
 
     /// Asks with an atom.
@@ -143,6 +175,15 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// The code for the atoms that a query finds in a space, if it was made and still holds.
+    #[inline]
+    fn known_candidates(&mut self, query: u32, space: Ref) -> Option<Rc<Candidates>> {
+        let Self { values, code, .. } = self;
+        let cache = &mut code.queries[query as usize].candidates;
+        cache.made.as_ref()?;
+        cache.valid(values.space_of(space)?)
+    }
+
     /// Room for a query.
     #[inline]
     pub(super) fn take_query_room(&mut self) -> Box<QueryRoom> {
@@ -158,6 +199,8 @@ impl Machine {
         let mut cached = self.code.queries[query as usize].cached.take().unwrap_or_default();
         let is_planned =
             cached.is_valid && self.read_parameters(query, &cached, (&mut *parameters, &mut *outer), &mut dictionary);
+        let replans = &mut self.code.queries[query as usize].replans;
+        *replans = if is_planned { 0 } else { replans.saturating_add(1) };
         let is_row_shaped =
             is_planned || self.plan(query, &mut cached, (&mut *parameters, &mut *outer), dictionary.terms()).is_ok();
         let ceiling = &self.values.ceiling;

@@ -31,6 +31,7 @@ mod settings;
 mod some_results;
 mod spaces;
 mod stored;
+mod stored_patterns;
 mod tabling;
 mod transactions;
 mod typed_data;

@@ -5,9 +5,11 @@
 //! carries the insertion number it had when its first copy was added, and answers come in that order.
 
 mod algebra;
+mod candidates;
 mod prefix;
 
 pub use algebra::Multiplicity;
+pub use candidates::{Candidate, TooMany};
 
 use crate::atom::{Atom, Expression, Symbol, VariableSource};
 use crate::bindings::Bindings;
@@ -496,12 +498,14 @@ impl<'a> RowPattern<'a> {
         keys.map(|keys| Self { query, keys })
     }
 
-    fn match_row(&self, row: &FoundRow<'_>, terms: &Terms, source: &mut VariableSource) -> Option<Match> {
-        if row.terms.len() != self.query.len() {
-            return None;
-        }
+    /// Whether a row has the length of the query and agrees with it in the columns that are rigid.
+    fn may_match(&self, row: &[Term], terms: &Terms) -> bool {
         let agrees = |(&key, &term): (&Option<Term>, &Term)| key.is_none_or(|key| terms.key(term) == key);
-        if !self.keys.iter().zip(row.terms).all(agrees) {
+        row.len() == self.query.len() && self.keys.iter().zip(row).all(agrees)
+    }
+
+    fn match_row(&self, row: &FoundRow<'_>, terms: &Terms, source: &mut VariableSource) -> Option<Match> {
+        if !self.may_match(row.terms, terms) {
             return None;
         }
         let mut unifier = Unifier::new(0, source);

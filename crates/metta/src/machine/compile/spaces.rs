@@ -118,8 +118,20 @@ impl Compiler<'_, '_> {
         let template_data = wanted.and_then(|template| self.template_data(template));
         let is_some = template_data.is_some();
         let is_form = self.is_form;
-        let asked =
-            Query { patterns, slots, cached: None, fresh, is_form, may_join, template, atoms, leaps: 0, template_data };
+        let asked = Query {
+            patterns,
+            slots,
+            cached: None,
+            fresh,
+            is_form,
+            may_join,
+            template,
+            atoms,
+            leaps: 0,
+            replans: 0,
+            candidates: Default::default(),
+            template_data,
+        };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
         for return_point in [return_point, atoms] {

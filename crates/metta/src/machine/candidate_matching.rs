@@ -1,0 +1,479 @@
+//! Matching the pattern of a `match` with the atoms that were compiled for it.
+//!
+//! 1. What the slots of the pattern hold is read, with a key for each: its word, or its length and head. By the keys a list of atoms is
+//!    chosen, and most of those that do not match are passed over.
+//! 2. The steps of an atom bind variables of the machine, as the head of a rule does. If a later atom of the list may match too,
+//!    that becomes a choice.
+//! 3. The atoms are those of the space when the query began: a choice keeps the code, and the values that the slots held.
+//!
+//! If a slot holds a state or a space, there is more to matching than this: such a query is asked with an atom.
+
+use super::candidate_code::{
+    CandidateSwitch, CandidateTries, Candidates, Input, List, NO_KEY, NewVariable, Part, Step, word_key,
+};
+use super::choices::{Choice, ChoiceKind};
+use super::code::HEADER;
+use super::unify::Unified;
+use super::values::Values;
+use super::words::{EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_plain_word, plain, shape_key, term_of};
+use super::{Halt, Machine, Running};
+use region::{Full, Ref, tag};
+use space::{Atom, Grounded, Term};
+use std::rc::Rc;
+
+/// A list of so many atoms is not made shorter.
+const SHORT_ENOUGH: u32 = 2;
+
+/// So many choices that were used up are kept for the next ones.
+const SPARE_MAX: usize = 64;
+
+/// An expression of the heap whose children come next, from one of them on.
+struct Siblings {
+    expression: Ref,
+    next: usize,
+    length: usize,
+}
+
+/// Room for matching an atom.
+#[derive(Default)]
+pub(super) struct MatchRoom {
+    /// What the variables of the atom stand for.
+    own: Vec<Ref>,
+    /// The expressions that are being compared, and those that are being built.
+    open: Vec<Siblings>,
+    built: Vec<Siblings>,
+    /// Room for inputs.
+    spare: Vec<Vec<Input>>,
+}
+
+/// A match that is being tried.
+struct Try<'a> {
+    candidates: &'a Candidates,
+    inputs: &'a [Input],
+    room: &'a mut MatchRoom,
+}
+
+impl Running<'_> {
+    /// Goes on with each atom that matches; `false` if the query is to be asked with an atom.
+    pub(super) fn query_candidates(
+        &mut self,
+        candidates: Rc<Candidates>,
+        query: u32,
+        return_point: u32,
+    ) -> Result<bool, Halt> {
+        let Some(mut inputs) = self.m.read_inputs(query) else { return Ok(false) };
+        self.m.make_new_variables(&candidates, &mut inputs)?;
+        let (from, end) = self.m.list_of(&candidates, &inputs);
+        let mut next = following(&candidates, &inputs, from, end);
+        let trail = self.m.choices.trail.len();
+        let (heap, foreign) = (self.m.values.heap.mark(&self.m.values.region), self.m.values.foreign.len());
+        while next < end {
+            let atom = candidates.listed[next as usize];
+            next = following(&candidates, &inputs, next + 1, end);
+            if !self.try_candidate(&candidates, atom, &inputs)? {
+                continue;
+            }
+            if next < end {
+                let base = self.m.frames.base;
+                let top = base + HEADER + usize::from(self.m.return_point(return_point).at);
+                let kind =
+                    ChoiceKind::Candidates(Box::new(CandidateTries { candidates, next, end, inputs, return_point }));
+                self.m.push_made(Choice { frame_base: base, end: top, top, trail, heap, foreign, kind });
+            } else {
+                self.m.spare_inputs(inputs);
+            }
+            self.m.frames.pc = self.m.code.return_points[return_point as usize].pc;
+            return Ok(true);
+        }
+        self.m.spare_inputs(inputs);
+        self.fail()?;
+        Ok(true)
+    }
+
+    /// Goes on with the next atom that matches, of the choice on top; `false` if there is none, and the choice is gone.
+    pub(super) fn next_candidate(&mut self) -> Result<bool, Halt> {
+        let last = self.m.choices.stack.last_mut().expect("there is a choice");
+        let ChoiceKind::Candidates(tries) = &mut last.kind else { unreachable!("it is a choice of candidates") };
+        let (candidates, return_point) = (Rc::clone(&tries.candidates), tries.return_point);
+        // They are lent out while the atoms are tried.
+        let inputs = std::mem::take(&mut tries.inputs);
+        let (mut next, end) = (tries.next, tries.end);
+        while next < end {
+            let atom = candidates.listed[next as usize];
+            next = following(&candidates, &inputs, next + 1, end);
+            if next == end {
+                self.m.pop_choice();
+            }
+            if !self.try_candidate(&candidates, atom, &inputs)? {
+                continue;
+            }
+            match self.m.choices.stack.last_mut().map(|choice| &mut choice.kind) {
+                Some(ChoiceKind::Candidates(tries)) if next < end => (tries.inputs, tries.next) = (inputs, next),
+                _ => self.m.spare_inputs(inputs),
+            }
+            self.m.frames.pc = self.m.code.return_points[return_point as usize].pc;
+            return Ok(true);
+        }
+        self.m.spare_inputs(inputs);
+        Ok(false)
+    }
+
+    /// Matches an atom. If it does not match, nothing is bound, and the memory that it took is given back: nobody has seen that yet.
+    fn try_candidate(&mut self, candidates: &Candidates, atom: u32, inputs: &[Input]) -> Result<bool, Halt> {
+        let trail = self.m.choices.trail.len();
+        let (heap, foreign) = (self.m.values.heap.mark(&self.m.values.region), self.m.values.foreign.len());
+        let mut room = std::mem::take(&mut self.m.rooms.matching);
+        room.own.resize(candidates.variables, Ref::from_bits(0));
+        let matches = self.steps(atom, &mut Try { candidates, inputs, room: &mut room });
+        self.m.rooms.matching = room;
+        if let Ok(false) = matches {
+            self.m.undo_to(trail);
+            self.m.values.heap.rewind(&mut self.m.values.region, heap);
+            self.m.values.foreign.truncate(foreign);
+        }
+        matches
+    }
+
+    fn steps(&mut self, atom: u32, tried: &mut Try<'_>) -> Result<bool, Halt> {
+        let code = &tried.candidates.atoms[atom as usize];
+        for step in &tried.candidates.steps[code.steps.start as usize..code.steps.end as usize] {
+            let matches = match *step {
+                Step::SetShared { slot, input } => {
+                    self.m.set_slot(slot, tried.inputs[usize::from(input)].value);
+                    true
+                }
+                Step::MatchInput { input, at } => {
+                    self.match_parts(tried.inputs[usize::from(input)].value, at as usize, tried)?
+                }
+                Step::MatchNew { slot, at } => self.match_parts(self.m.slot(slot), at as usize, tried)?,
+                Step::SetNew { slot, at } => {
+                    let (value, _) = self.m.build_parts(at as usize, tried)?;
+                    self.m.set_slot(slot, value);
+                    true
+                }
+                Step::MatchOwn { own, at, is_first } => {
+                    let (value, _) = self.m.build_parts(at as usize, tried)?;
+                    if is_first {
+                        tried.room.own[usize::from(own)] = value;
+                        true
+                    } else {
+                        self.become_equal(value, tried.room.own[usize::from(own)])?
+                    }
+                }
+            };
+            if !matches {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn become_equal(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
+        let unified = self.unify(left, right)?;
+        debug_assert!(unified != Unified::Custom, "no space is in what the slots hold, and none in the atom");
+        Ok(unified == Unified::Yes)
+    }
+
+    /// Compares a value with the parts from a place on.
+    fn match_parts(&mut self, value: Ref, mut at: usize, tried: &mut Try<'_>) -> Result<bool, Halt> {
+        let mut value = value;
+        tried.room.open.clear();
+        loop {
+            value = self.m.values.heap.walk(value);
+            at = match tried.candidates.parts[at] {
+                Part::First { own, .. } => {
+                    tried.room.own[usize::from(own)] = value;
+                    at + 1
+                }
+                Part::Word(word) if value == word => at + 1,
+                Part::Open { .. } | Part::Term { .. } if value.tag() == tag::VARIABLE => {
+                    match self.m.bind_parts(value, at, tried)? {
+                        Some(after) => after,
+                        None => return Ok(false),
+                    }
+                }
+                Part::Open { length, .. } => {
+                    let Some(expression) = self.m.expression_of_length(value, length as usize)? else {
+                        return Ok(false);
+                    };
+                    tried.room.open.push(Siblings { expression, next: 0, length: length as usize });
+                    at + 1
+                }
+                Part::Term { term, extent } if plain(value) == term => at + extent as usize,
+                Part::Term { .. } => {
+                    at += 1;
+                    continue;
+                }
+                part if self.match_leaf_part(value, part, tried)? => at + 1,
+                _ => return Ok(false),
+            };
+            loop {
+                let Some(siblings) = tried.room.open.last_mut() else { return Ok(true) };
+                if siblings.next < siblings.length {
+                    value = self.m.values.heap.child(siblings.expression, siblings.next);
+                    siblings.next += 1;
+                    break;
+                }
+                tried.room.open.pop();
+            }
+        }
+    }
+
+    /// Compares a value with a part that is no expression.
+    fn match_leaf_part(&mut self, value: Ref, part: Part, tried: &Try<'_>) -> Result<bool, Halt> {
+        match part {
+            Part::Word(word) if value.tag() == tag::VARIABLE => {
+                self.m.bind(value, word);
+                Ok(true)
+            }
+            Part::Word(word) => Ok(self.m.values.equal_leaves(value, word)),
+            Part::Value(place) => {
+                let known = &tried.candidates.values[place as usize];
+                if value.tag() == tag::VARIABLE {
+                    let made = self.m.values.grounded(known)?;
+                    self.m.bind(value, made);
+                    return Ok(true);
+                }
+                Ok(self.m.values.is_grounded(value, known))
+            }
+            Part::Again(own) => self.become_equal(value, tried.room.own[usize::from(own)]),
+            _ => unreachable!("what the pattern holds is built, and the rest was looked at before"),
+        }
+    }
+}
+
+impl Machine {
+    /// What the slots of a pattern hold; `None` if a state or a space is in it.
+    fn read_inputs(&mut self, query: u32) -> Option<Vec<Input>> {
+        let mut inputs = self.rooms.matching.spare.pop().unwrap_or_default();
+        for place in 0..self.code.queries[query as usize].slots.len() {
+            let slot = self.code.queries[query as usize].slots[place];
+            let value = self.read(slot);
+            if !self.holds_no_state(value) {
+                self.spare_inputs(inputs);
+                return None;
+            }
+            inputs.push(Input { value, key: self.values.candidate_key(value) });
+        }
+        Some(inputs)
+    }
+
+    fn spare_inputs(&mut self, mut inputs: Vec<Input>) {
+        if self.rooms.matching.spare.len() < SPARE_MAX {
+            inputs.clear();
+            self.rooms.matching.spare.push(inputs);
+        }
+    }
+
+    /// Whether no state and no space is in a value.
+    fn holds_no_state(&mut self, value: Ref) -> bool {
+        let is_plain = |values: &Values, leaf: Ref| {
+            let is_other = |value: &Atom| {
+                matches!(value, Atom::Grounded(Grounded::State(_) | Grounded::Space(_) | Grounded::Bindings(_)))
+            };
+            leaf.tag() != FOREIGN || !is_other(values.foreign_of(leaf))
+        };
+        if !value.is_expression() {
+            return is_plain(&self.values, value);
+        }
+        let mut work = std::mem::take(&mut self.rooms.work);
+        work.clear();
+        work.push(value);
+        let mut holds_none = true;
+        while let Some(expression) = work.pop() {
+            for &child in self.values.heap.children(expression) {
+                let child = self.values.heap.walk(child);
+                if child.is_expression() {
+                    work.push(child);
+                } else {
+                    holds_none &= is_plain(&self.values, child);
+                }
+            }
+        }
+        self.rooms.work = work;
+        holds_none
+    }
+
+    /// The shortest list of atoms that has all those which may match.
+    fn list_of(&self, candidates: &Candidates, inputs: &[Input]) -> List {
+        let mut best = candidates.all;
+        for CandidateSwitch { path, cases, otherwise } in &candidates.switches {
+            let Input { value, key } = inputs[usize::from(path.input)];
+            let key = if path.children().is_empty() { key } else { self.values.key_at(value, path.children()) };
+            if key != NO_KEY {
+                let (from, end) = cases.get(&key).copied().unwrap_or(*otherwise);
+                if end - from < best.1 - best.0 {
+                    best = (from, end);
+                }
+            }
+            if best.1 - best.0 <= SHORT_ENOUGH {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Makes the new variables of the pattern that answers share.
+    fn make_new_variables(&mut self, candidates: &Candidates, inputs: &mut Vec<Input>) -> Result<(), Full> {
+        inputs.resize(inputs.len() + candidates.cells.len(), Input { value: EMPTY, key: NO_KEY });
+        for &NewVariable { name, input, .. } in &candidates.cells {
+            inputs[usize::from(input)].value = match candidates.is_form {
+                true => self.values.make_form_variable(name)?,
+                false => self.values.heap.variable(&mut self.values.region, name)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// A value as an expression of the heap, if it is one of so many children.
+    fn expression_of_length(&mut self, value: Ref, length: usize) -> Result<Option<Ref>, Full> {
+        match value.tag() {
+            tag::EXPRESSION | tag::MARKED => Ok((self.values.heap.length(value) == length).then_some(value)),
+            TERM if self.values.term_shape(value, length as u32, None) => self.values.open_term(value).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Binds an unbound variable to the expression that begins at a part; gives the place after it, or `None` if the variable is inside of it.
+    fn bind_parts(&mut self, variable: Ref, at: usize, tried: &mut Try<'_>) -> Result<Option<usize>, Full> {
+        let (Part::Open { extent, .. } | Part::Term { extent, .. }) = tried.candidates.parts[at] else {
+            unreachable!("an expression begins there")
+        };
+        let (value, is_open) = self.build_parts(at, tried)?;
+        if is_open && self.occurs(variable, value) {
+            return Ok(None);
+        }
+        self.bind(variable, value);
+        Ok(Some(at + extent as usize))
+    }
+
+    /// Builds what begins at a part; says too whether there is anything in it that was not made for it.
+    fn build_parts(&mut self, mut at: usize, tried: &mut Try<'_>) -> Result<(Ref, bool), Full> {
+        let mut is_open = false;
+        tried.room.built.clear();
+        loop {
+            let mut made = match tried.candidates.parts[at] {
+                Part::Word(word) => word,
+                Part::Value(place) => self.values.grounded(&tried.candidates.values[place as usize])?,
+                Part::First { own, name } => {
+                    let variable = self.values.variable(name)?;
+                    tried.room.own[usize::from(own)] = variable;
+                    variable
+                }
+                Part::Term { term, extent } => {
+                    at += extent as usize - 1;
+                    term
+                }
+                Part::Open { length, .. } => {
+                    let length = length as usize;
+                    let expression = self.values.heap.reserve(&mut self.values.region, length)?;
+                    if length > 0 {
+                        tried.room.built.push(Siblings { expression, next: 0, length });
+                        at += 1;
+                        continue;
+                    }
+                    expression
+                }
+                Part::Again(own) => tried.room.own[usize::from(own)],
+                Part::Input(input) => tried.inputs[usize::from(input)].value,
+                Part::New(slot) => self.slot(slot),
+            };
+            is_open |= matches!(tried.candidates.parts[at], Part::Again(_) | Part::Input(_) | Part::New(_));
+            at += 1;
+            loop {
+                let Some(siblings) = tried.room.built.last_mut() else { return Ok((made, is_open)) };
+                self.values.heap.set_child(siblings.expression, siblings.next, made);
+                siblings.next += 1;
+                if siblings.next < siblings.length {
+                    break;
+                }
+                made = siblings.expression;
+                tried.room.built.pop();
+            }
+        }
+    }
+}
+
+impl Values {
+    /// The key by which atoms for a value are looked up: that of a word that equals nothing else with a key, or of the
+    /// length and the head of an expression.
+    fn candidate_key(&self, value: Ref) -> u64 {
+        let shape = |length: usize, head: Ref| {
+            if length > 0 && is_plain_word(head) { shape_key(length as u32, head) } else { NO_KEY }
+        };
+        match value.tag() {
+            SYMBOL | INTEGER => word_key(value),
+            FOREIGN if value == TRUE || value == FALSE => word_key(value),
+            tag::EXPRESSION | tag::MARKED => {
+                let (length, head) = self.heap.shape(value);
+                shape(length, if length > 0 { self.heap.walk(head) } else { head })
+            }
+            TERM => self.shape_of_term(value).map_or(NO_KEY, |(head, length)| shape(length, head)),
+            _ => NO_KEY,
+        }
+    }
+
+    /// The key of what is at a path of a value, if there is something.
+    fn key_at(&self, value: Ref, children: &[u8]) -> u64 {
+        let mut value = value;
+        for (depth, &child) in children.iter().enumerate() {
+            match value.tag() {
+                tag::EXPRESSION | tag::MARKED if self.heap.length(value) > usize::from(child) => {
+                    value = self.heap.walk(self.heap.child(value, usize::from(child)));
+                }
+                TERM => return self.key_inside(value, &children[depth..]),
+                _ => return NO_KEY,
+            }
+        }
+        self.candidate_key(value)
+    }
+
+    /// The same of an interned compound.
+    fn key_inside(&self, term: Ref, children: &[u8]) -> u64 {
+        let terms = self.terms.read().expect("no panic while terms are locked");
+        let inner = children.iter().try_fold(term_of(term), |term, &child| {
+            let inside = terms.children(term)?;
+            inside.get(usize::from(child)).copied()
+        });
+        let key = |term: Term| match terms.children(term) {
+            Some(inside @ [head, ..]) => {
+                let head = self.known_term(*head).filter(|&head| is_plain_word(head))?;
+                Some(shape_key(inside.len() as u32, head))
+            }
+            _ => {
+                let word = self.known_term(term)?;
+                (is_plain_word(word) || word.tag() == INTEGER).then(|| word_key(word))
+            }
+        };
+        inner.and_then(key).unwrap_or(NO_KEY)
+    }
+
+    /// A grounded value of an atom, in the heap.
+    fn grounded(&mut self, value: &Atom) -> Result<Ref, Full> {
+        match value {
+            Atom::Grounded(Grounded::Number(number)) => self.number(number),
+            value => Ok(self.foreign(value.clone())),
+        }
+    }
+
+    /// Whether a value equals a grounded one, numbers by value.
+    fn is_grounded(&self, value: Ref, known: &Atom) -> bool {
+        match known {
+            Atom::Grounded(Grounded::Number(known)) => self.number_of(value).is_some_and(|number| number == *known),
+            known => value.tag() == FOREIGN && self.foreign_of(value) == known,
+        }
+    }
+}
+
+/// The next place of a list, up to its end, whose atom the keys of the inputs do not rule out.
+#[inline]
+fn following(candidates: &Candidates, inputs: &[Input], from: u32, end: u32) -> u32 {
+    let fits = |&place: &u32| {
+        let atom = &candidates.atoms[candidates.listed[place as usize] as usize];
+        candidates.filters[atom.filters.start as usize..atom.filters.end as usize].iter().all(|filter| {
+            let key = inputs[usize::from(filter.input)].key;
+            key == NO_KEY || key == filter.key
+        })
+    };
+    (from..end).find(fits).unwrap_or(end)
+}
