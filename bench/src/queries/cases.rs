@@ -1,4 +1,4 @@
-//! What is asked about which graph, beside whom.
+//! The questions of the suite: each has a graph, patterns and peers.
 
 use super::graphs::Shape;
 use super::rivals::{Answer, Rival};
@@ -11,7 +11,7 @@ pub(super) struct Graph {
     pub(super) queries: &'static [Query],
 }
 
-/// What the ratio to a peer must be at least, where the issue says so.
+/// The least ratio to a peer that is a target, if there is one.
 type Must = Option<f64>;
 
 pub(super) struct Query {
@@ -161,7 +161,7 @@ impl Query {
         }
     }
 
-    /// What ours does with the answers, for a note.
+    /// How our program uses the answers, for a note.
     pub(super) fn note(&self) -> &'static str {
         match (self.answer, self.is_first) {
             (Answer::Tuple, false) => "ours gathers them",

@@ -52,7 +52,7 @@ impl Shape {
         }
     }
 
-    /// What it is, for a note, with how many edges it has.
+    /// Its description for a note, with the number of its edges.
     pub(super) fn note(self, edges: usize) -> String {
         match self {
             Self::Ordered { nodes, .. } => {

@@ -1,8 +1,8 @@
-//! Who is compared with ours, and what each does with its answers.
+//! The peers of a question, and how each uses its answers.
 
 use super::graphs::Form;
 
-/// What ours makes of each answer.
+/// The use that our program makes of each answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The values of all variables.
