@@ -7,6 +7,7 @@ mod determinism;
 mod differential;
 mod evaluation;
 mod evaluators;
+mod filters;
 mod forms;
 mod frozen;
 mod garbage;
