@@ -34,6 +34,7 @@ mod forget;
 mod frames;
 mod frozen;
 mod fuel;
+mod fused;
 mod garbage;
 mod halt;
 mod held;

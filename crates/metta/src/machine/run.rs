@@ -313,6 +313,7 @@ impl Running<'_> {
                 self.add_atom(space, value, return_point)
             }
             Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
+            Instruction::QueryFused { query, space, return_point } => self.query_fused(query, space, return_point),
             Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
             other => self.minimal_instruction(other),
         }
