@@ -62,7 +62,7 @@ const GATES: &[Gate] = &[
     gate("stored", "2500", "2500", [2505, 13753, 0, 2393]),
     gate("branches", "10", "3070", [2050, 35302, 0, 5681]),
     gate("permutations", "6", "720", [1965, 17801, 0, 14488]),
-    gate("proofs", "5", "50", [962, 36185, 0, 13187]),
+    gate("proofs", "5", "50", [652, 14910, 0, 8533]),
 ];
 
 fn file(path: &str) -> String {
