@@ -36,6 +36,13 @@ const SUITES: &[(&str, &str)] = &[
          are counted by `--stats`.",
     ),
     (
+        "reactive",
+        "Reactive state: pages of 1 KiB that follow from others, beside libraries for incremental computation, which keep values in memory and \
+         no log, and beside what the system takes for as many bytes. Both sides write the same images in turn, copy them from page to page, and \
+         look at the last page after each write. Beside the report ours runs its workloads as its code has them; its figures are as \
+         published, of another machine.",
+    ),
+    (
         "recall",
         "What users do with the command, as whole processes: run, record, keep, load, reopen. The peer is SQLite or Hyperon where these \
          do the same, else the same run without what the row is about.",
