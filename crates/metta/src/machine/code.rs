@@ -5,6 +5,7 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
+use super::assumptions::WrongAssumptions;
 use super::candidate_code::CandidateCache;
 use super::pieces::Pieces;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
@@ -693,6 +694,7 @@ pub(super) struct Code {
     pub(super) links: u32,
     /// How often atoms of each class were added to what is watched, or removed.
     pub(super) class_counts: [u64; space::CLASSES],
+    pub(super) wrong_assumptions: WrongAssumptions,
     /// The version of the names of tabled functions that code was made for.
     pub(super) tabling: u32,
     /// The spaces whose rules code was made of.

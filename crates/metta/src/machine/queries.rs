@@ -171,6 +171,7 @@ impl Running<'_> {
         let template = self.m.code.queries[query as usize].template;
         let pattern = self.build(template)?;
         let mut scope = Scope::default();
+        self.m.values.name_by_age(pattern, self.session.variables());
         let atom = self.m.values.store(pattern, &mut scope, self.session.variables())?;
         let space = self.m.values.space_of(space).cloned().expect("a guard stands before a query");
         let ceiling = &self.m.values.ceiling;

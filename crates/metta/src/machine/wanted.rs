@@ -35,6 +35,7 @@ impl Machine {
     /// Takes the choices from a level on away: their alternatives are not tried.
     fn cut(&mut self, level: usize) {
         self.choices.stack.truncate(level);
+        self.end_backtracking();
         self.choices.protected = self.choices.stack.last().map_or(0, |choice| choice.top);
         self.choices.floor.choices = self.choices.floor.choices.min(level);
     }
@@ -67,7 +68,12 @@ impl Running<'_> {
         }
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
-        self.begin_collecting(CollectorPurpose::Some { wanted, found: 0, most }, return_point)
+        self.begin_collecting(CollectorPurpose::Some { wanted, found: 0, most }, return_point)?;
+        // Otherwise the rest is not evaluated, and nobody knows which effects it has.
+        if wanted == Wanted::Number {
+            self.m.begin_backtracking();
+        }
+        Ok(())
     }
 
     /// A result of a goal of which some are wanted.

@@ -1,6 +1,7 @@
 //! Tests of the language: what programs mean, seen from outside.
 #![forbid(unsafe_code)]
 
+mod backtracking;
 mod bundled;
 mod choosing;
 mod determinism;

@@ -1,5 +1,6 @@
 //! Executing a plan over a view: patterns one after the other, each for all answers so far.
 
+use super::counted::{self, Counted};
 use super::filter::{Filter, Filters, Given};
 use super::join::{Chosen, Ended};
 use super::loops::{Known, Loops, Step};
@@ -34,6 +35,8 @@ pub struct Answers {
     rows_left: Option<usize>,
     /// Whether answers are counted: what the last pattern makes of those so far is not kept then, where that need not be looked at.
     counts_only: bool,
+    /// What was counted before of the last pattern.
+    counted: Counted,
     /// How many answers there were so far after each pattern, or each variable of a join.
     after_each: Vec<usize>,
     /// How many answers were made by all patterns, those that filters dropped included.
@@ -278,11 +281,9 @@ impl View<'_> {
         let mut count = 1;
         for (number, step) in loops.steps.iter().enumerate() {
             let is_tested = filters.has(number);
-            let is_counted = answers.counts_only
-                && number + 1 == loops.steps.len()
-                && number > 0
-                && step.is_countable()
-                && !is_tested;
+            let is_last = number > 0 && number + 1 == loops.steps.len();
+            let is_counted = answers.counts_only && is_last && step.is_countable() && !is_tested;
+            let by = if is_counted && count >= counted::ANSWERS_MIN { step.counted_by(&loops.known) } else { None };
             let (mut made, mut window) = (0, window.take());
             answers.next.clear();
             // A space without such rows is passed over, whatever was found so far. One answer and one space are as soon asked.
@@ -301,6 +302,12 @@ impl View<'_> {
                 if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
                     return Some(answers.stop());
                 }
+                let value = by.map(|variable| answers.get(place)[variable as usize]);
+                if let Some(known) = value.and_then(|value| answers.counted.get(value)) {
+                    made += known;
+                    continue;
+                }
+                let before = made;
                 answers.take_up(place);
                 for (_, contents) in spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
                     let relation = contents.relation_of_length(step.length);
@@ -309,6 +316,9 @@ impl View<'_> {
                     } else {
                         answers.extend((step, window.as_deref_mut()), loops, given.parameters, relation, self.terms)
                     };
+                }
+                if let Some(value) = value {
+                    answers.counted.put(value, made - before);
                 }
                 if !is_counted && answers.rows_left.is_some_and(|left| made > left) {
                     return None;
@@ -403,6 +413,7 @@ impl Answers {
     /// Lets answers be counted only, or made again.
     pub(super) fn count_only(&mut self, counts_only: bool) {
         self.counts_only = counts_only;
+        self.counted.clear();
     }
 
     /// How many answers the rows of a relation make of the current one, for a step that [can be counted](Step::is_countable).

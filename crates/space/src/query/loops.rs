@@ -160,6 +160,16 @@ impl Step {
         self.is_known || self.taken > 0
     }
 
+    /// The only variable that its number of rows depends on, if there is one.
+    pub(super) fn counted_by(&self, known: &[(Path, Known)]) -> Option<u32> {
+        let mut variables = known[self.known[0]..self.known[1]].iter().filter_map(|&(_, known)| match known {
+            Known::Variable(variable) => Some(variable),
+            Known::Key(_) | Known::Parameter(_) => None,
+        });
+        let first = variables.next()?;
+        variables.all(|other| other == first).then_some(first)
+    }
+
     /// Whether a relation may have a row for it, going by the key of its head; without `parameters` the answer holds whatever
     /// they are.
     pub(super) fn may_answer(

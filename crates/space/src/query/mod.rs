@@ -16,6 +16,7 @@
 //!
 //! What was found out about the imports and about atoms that are not rows is kept with the plan, and holds until they change.
 
+mod counted;
 mod cursor;
 mod execute;
 mod explain;

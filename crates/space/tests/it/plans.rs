@@ -348,3 +348,36 @@ fn first_answers_take_no_room_for_the_others() {
     let (few, many) = (counts(10_000), counts(100_000));
     assert_eq!(few, many);
 }
+
+/// Many answers so far lead to one value, which is counted once: copies, other spaces and changes are counted all the same.
+#[test]
+fn what_many_answers_lead_to_is_counted_as_it_is_found() {
+    let random = &mut Random(21);
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let library = SharedSpace::new(2, "library", SharedTerms::clone(&terms));
+    space.import(&library);
+    let queries = [
+        "(, (edge $x $y) (edge $y $z))",
+        "(, (edge $x $y) (edge $y $y))",
+        "(, (edge $x $y) (edge $y $z) (edge $z n3))",
+    ];
+    let mut plans = queries.map(|query| (atom(query), Planned::new(&atom(query), &terms)));
+    for round in 0..4 {
+        let mut edges = |count| -> Vec<Atom> {
+            (0..count).map(|_| atom(&format!("(edge n{} n{})", random.below(60), random.below(60)))).collect()
+        };
+        // Of so many pairs among so few nodes some come twice.
+        space.add_many(&edges(1_500));
+        match round {
+            1 => drop(space.remove_many(&edges(800))),
+            2 => library.add_many(&edges(500)),
+            _ => {}
+        }
+        for (query, planned) in &mut plans {
+            let expected = space.query(query, &mut VariableSource::default()).len();
+            assert!(expected > 1_000, "{query}: {expected}");
+            assert_eq!(planned.find_some_counting_looks(None, &space, &terms).0, expected, "{query}, round {round}");
+        }
+    }
+}
