@@ -25,7 +25,7 @@ pub(crate) struct Deriving<'a> {
     pub(crate) saved: &'a mut Saved,
     pub(crate) statistics: &'a mut Statistics,
     pub(crate) epoch: Epoch,
-    pub(crate) threads: usize,
+    pub(crate) threads: Option<usize>,
     pub(crate) is_checked: bool,
 }
 
@@ -33,7 +33,7 @@ impl Run for Deriving<'_> {
     type Error = CommitError;
 
     fn run(&mut self, nodes: &[NodeNumber], changed: &mut Vec<NodeNumber>) -> Result<(), CommitError> {
-        if nodes.len() > 1 && self.threads > 1 && self.bytes_of(nodes) >= PARALLEL_BYTES_MIN {
+        if nodes.len() > 1 && self.threads != Some(1) && self.bytes_of(nodes) >= PARALLEL_BYTES_MIN {
             return self.run_shared(nodes, changed);
         }
         for &slot in nodes {
@@ -69,7 +69,8 @@ impl Deriving<'_> {
     fn run_shared(&mut self, nodes: &[NodeNumber], changed: &mut Vec<NodeNumber>) -> Result<(), CommitError> {
         let buffers: Vec<_> = nodes.iter().map(|&slot| self.buffer_for(slot)).collect();
         let mut jobs: Vec<_> = nodes.iter().map(|&slot| self.job(slot)).zip(buffers).collect();
-        let share = jobs.len().div_ceil(self.threads);
+        let threads = self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let share = jobs.len().div_ceil(threads);
         let is_checked = self.is_checked;
         let run = |jobs: Vec<(Job<'_>, Arc<[u8]>)>| -> Vec<_> {
             jobs.into_iter().map(|(job, buffer)| job.run(buffer, is_checked)).collect()

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// A name and a version. Another version is another function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,19 +128,25 @@ impl Error for UndeclaredRead {}
 /// The functions that a program has, by name and version.
 #[derive(Clone)]
 pub struct Functions {
-    by_name: BTreeMap<FunctionName, Arc<dyn Function>>,
+    /// Shared until one is added.
+    by_name: Arc<BTreeMap<FunctionName, Arc<dyn Function>>>,
 }
+
+/// What every program has, made once.
+static LIBRARY: LazyLock<Functions> = LazyLock::new(|| {
+    let mut functions = Functions { by_name: Arc::default() };
+    functions.add(Functions::passthrough(), |inputs: &Inputs<'_>, page: &mut [u8]| {
+        let shared = page.len().min(inputs.get(0).len());
+        page[..shared].copy_from_slice(&inputs.get(0)[..shared]);
+        Ok(())
+    });
+    functions
+});
 
 impl Functions {
     /// [`Functions::passthrough`] alone.
     pub fn new() -> Self {
-        let mut functions = Self { by_name: BTreeMap::new() };
-        functions.add(Self::passthrough(), |inputs: &Inputs<'_>, page: &mut [u8]| {
-            let shared = page.len().min(inputs.get(0).len());
-            page[..shared].copy_from_slice(&inputs.get(0)[..shared]);
-            Ok(())
-        });
-        functions
+        LIBRARY.clone()
     }
 
     /// The function that copies the first page it depends on, as far as both go.
@@ -150,7 +156,7 @@ impl Functions {
 
     /// Adds a function, in place of one that has this name and version.
     pub fn add(&mut self, name: FunctionName, function: impl Function + 'static) {
-        self.by_name.insert(name, Arc::new(function));
+        Arc::make_mut(&mut self.by_name).insert(name, Arc::new(function));
     }
 
     /// The function of this name and version.

@@ -11,7 +11,8 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 #[derive(Clone)]
 pub struct Options {
     pub(crate) durability: Durability,
-    pub(crate) threads: usize,
+    /// None: as many as the machine has, which is asked for when it matters, since that costs more than making a state.
+    pub(crate) threads: Option<usize>,
     pub(crate) is_checked: bool,
     pub(crate) is_hashed: bool,
     pub(crate) clock: Option<Clock>,
@@ -22,7 +23,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             durability: Durability::Os,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: None,
             is_checked: false,
             is_hashed: false,
             clock: None,
@@ -44,7 +45,7 @@ impl Options {
     /// for any number.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
+        self.threads = Some(threads.max(1));
         self
     }
 

@@ -177,7 +177,7 @@ impl Buffers {
                 return buffer;
             }
         }
-        Arc::from(vec![0; length])
+        std::iter::repeat_n(0, length).collect()
     }
 
     /// Bytes of this length that a function fills: zeros.

@@ -8,6 +8,7 @@ use crate::record::{CommitWriter, add_hash};
 use crate::state::State;
 use crate::statistics::Statistics;
 use journal::Durability;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl State {
@@ -61,10 +62,10 @@ impl State {
             if node.derivation.is_some() {
                 continue;
             }
-            let zeros = is_new.then(|| self.buffers.take_zeroed(now.len()));
-            let old = zeros.as_ref().or(before.bytes.as_ref()).expect("a page that is not new held something");
-            let bytes = diff(old, now, &mut work.runs);
-            zeros.into_iter().for_each(|zeros| self.buffers.give(zeros));
+            let bytes = match &before.bytes {
+                Some(old) if !is_new => diff(old, now, &mut work.runs),
+                _ => written(now, &mut work.runs),
+            };
             statistics.bytes_compared += now.len() as u64;
             if bytes == 0 && !is_new {
                 statistics.unchanged += 1;
@@ -121,4 +122,14 @@ impl State {
         statistics.bytes_logged = self.work.frame.len() as u64;
         self.log.append(&self.work.frame, durability).map_err(CommitError::Log)
     }
+}
+
+/// The run of a page that is new, which began as zeros: from the first byte that is not zero to the last one. How many bytes it has.
+fn written(page: &[u8], runs: &mut Vec<Range<usize>>) -> u64 {
+    runs.clear();
+    let is_set = |byte: &u8| *byte != 0;
+    let Some(first) = page.iter().position(is_set) else { return 0 };
+    let end = page.iter().rposition(is_set).map_or(first, |last| last + 1);
+    runs.push(first..end);
+    (end - first) as u64
 }

@@ -10,7 +10,7 @@
 use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
 use super::code::{HEADER, Instruction, OPEN, Slot};
 use super::normal_terms::Makes;
-use super::queries::{Asked, QueryRoom};
+use super::queries::QueryRoom;
 use super::values::Values;
 use super::words::{EMPTY, ERROR, FALSE, NOT_REDUCIBLE, TERM, TRUE, is_small, raw, word};
 use super::{Halt, Machine, Running};
@@ -18,7 +18,7 @@ use crate::lowering::Wanted;
 use crate::names;
 use crate::operation::results_wanted;
 use region::{Ref, tag};
-use space::{NO_TERM, Term};
+use space::{Asked, NO_TERM, Term};
 
 impl Machine {
     /// How many results a value asks for, if it is a whole number that is not negative.
@@ -184,6 +184,8 @@ impl Running<'_> {
             return Err(self.m.values.ceiling.passed());
         }
         let count = match count {
+            // What no test has decided about is tested in the template.
+            Some(_) if room.was_undecided() => None,
             Some(count) if asked == Asked::Number || self.are_their_own_results(query, &mut room)? => Some(count),
             _ => None,
         };

@@ -8,6 +8,7 @@ mod determinism;
 mod differential;
 mod evaluation;
 mod evaluators;
+mod filters;
 mod forms;
 mod frozen;
 mod garbage;
