@@ -488,7 +488,7 @@ impl Running<'_> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
         let most = if to == Destination::Frame { self.m.results_left() } else { None };
-        let found = self.hand_over(task(atom), most);
+        let found = self.hand_over(task(atom), most)?;
         let mut results = Vec::new();
         for (solution, atom) in self.accept_found(found)? {
             results.push(self.load_result(solution, &atom, &mut scope)?);

@@ -703,14 +703,24 @@ impl<'a> Listing<'a> {
                     self.return_point(return_point)
                 )
             }
-            Instruction::Query { space, return_point, .. } => {
-                format!("{} {}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
+            Instruction::Query { query, space, return_point } => {
+                let filters = self.filters(query);
+                format!("{} {}{filters}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
             }
-            Instruction::QuerySome { space, return_point, .. } => {
-                format!("{}-some {}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
+            Instruction::QuerySome { query, space, return_point } => {
+                let filters = self.filters(query);
+                format!("{}-some {}{filters}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
             }
             _ => return None,
         })
+    }
+
+    /// How many tests a query makes of its answers, if any.
+    fn filters(&self, query: u32) -> String {
+        match self.m.code.queries[query as usize].filters.filters.len() {
+            0 => String::new(),
+            count => format!(", filters {count}"),
+        }
     }
 
     /// Minimal MeTTa.

@@ -13,14 +13,15 @@
 use super::candidate_code::Candidates;
 use super::choices::Choices;
 use super::choices::{Choice, ChoiceKind, CollectedResult, Destination, Rows};
-use super::code::{CachedPlan, HEADER, Query, QueryPart, Slot};
+use super::code::{CachedPlan, HEADER, Query, QueryPart, Slot, TestedValue};
 use super::frames::Frames;
 use super::terms::Keyed;
 use super::values::Scope;
-use super::words::{TERM, TRUE, term_of};
+use super::words::{EMPTY, ERROR, FALSE, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
-use space::{Answers, DictionaryReader, NO_TERM, PatternPart, SharedTerms, Term, Terms};
+use space::{Answers, Asked, DictionaryReader, FilterInputs, FilterValue, Given, NO_TERM, PatternPart, Question};
+use space::{SharedTerms, Term, Terms};
 use std::rc::Rc;
 
 /// Where atoms with variables answer a query, they mostly do so again.
@@ -28,6 +29,9 @@ const LEAPS: u8 = 15;
 
 /// After so many plans in a row that did not serve again the atoms themselves are compiled.
 const REPLANS_MIN: u8 = 2;
+
+/// Symbols that are no values of their own where they are arguments.
+const RESERVED: [Ref; 3] = [EMPTY, ERROR, NOT_REDUCIBLE];
 
 /// What makes a pattern unfit to be asked for as rows.
 struct NotRowShaped;
@@ -39,16 +43,32 @@ pub(super) struct QueryRoom {
     parameters: Vec<Term>,
     /// The variables from outside, in the order in which they are met.
     outer: Vec<Ref>,
+    /// The values in tests that the query does not bind.
+    tested: Vec<FilterValue>,
+    /// Whether a test was undecided about an answer.
+    was_undecided: bool,
 }
 
 impl QueryRoom {
     fn new(dictionary: SharedTerms) -> Self {
-        Self { dictionary, answers: Answers::default(), parameters: Vec::new(), outer: Vec::new() }
+        Self {
+            dictionary,
+            answers: Answers::default(),
+            parameters: Vec::new(),
+            outer: Vec::new(),
+            tested: Vec::new(),
+            was_undecided: false,
+        }
     }
 
     /// Whether the search was given up.
     pub(super) fn is_stopped(&self) -> bool {
         self.answers.is_stopped()
+    }
+
+    /// Whether a test was undecided about an answer, which has passed it.
+    pub(super) fn was_undecided(&self) -> bool {
+        self.was_undecided
     }
 
     /// The answers one after the other.
@@ -60,16 +80,6 @@ impl QueryRoom {
     pub(super) fn outer(&self) -> &[Ref] {
         &self.outer
     }
-}
-
-/// Which answers are searched for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    All,
-    /// So many.
-    First(usize),
-    /// None: only their number is wanted.
-    Number,
 }
 
 impl Running<'_> {
@@ -88,6 +98,9 @@ impl Running<'_> {
         }
         if *replans >= REPLANS_MIN && self.query_compiled(query, space, return_point)? {
             return Ok(());
+        }
+        if !self.m.code.queries[query as usize].filters.filters.is_empty() {
+            self.refresh();
         }
         let mut room = self.m.take_query_room();
         let done = match self.m.ask(query, space, &mut room, Asked::All) {
@@ -155,6 +168,7 @@ impl Running<'_> {
         let template = self.m.code.queries[query as usize].template;
         let pattern = self.build(template)?;
         let mut scope = Scope::default();
+        self.m.values.name_by_age(pattern, self.session.variables());
         let atom = self.m.values.store(pattern, &mut scope, self.session.variables())?;
         let space = self.m.values.space_of(space).cloned().expect("a guard stands before a query");
         let ceiling = &self.m.values.ceiling;
@@ -194,7 +208,7 @@ impl Machine {
     /// Finds the answers that are asked for, if they are all rows, and gives how many there are.
     #[inline]
     pub(super) fn ask(&mut self, query: u32, space: Ref, room: &mut QueryRoom, asked: Asked) -> Option<usize> {
-        let QueryRoom { dictionary, answers, parameters, outer } = room;
+        let QueryRoom { dictionary, answers, parameters, outer, tested, was_undecided } = room;
         let mut dictionary = DictionaryReader::new(dictionary);
         let mut cached = self.code.queries[query as usize].cached.take().unwrap_or_default();
         let is_planned =
@@ -203,18 +217,58 @@ impl Machine {
         *replans = if is_planned { 0 } else { replans.saturating_add(1) };
         let is_row_shaped =
             is_planned || self.plan(query, &mut cached, (&mut *parameters, &mut *outer), dictionary.terms()).is_ok();
+        let reserved = self.tested_values(query, &mut dictionary, tested);
+        let inputs = FilterInputs::new(tested, &reserved, !self.type_cache.has_types);
+        let given = Given { parameters, filters: &inputs };
         let ceiling = &self.values.ceiling;
+        let question = Question { asked, given, others: &[], should_stop: &|| ceiling.is_passed() };
         let space = self.values.space_of(space).filter(|_| is_row_shaped);
-        let count = space.and_then(|space| {
-            let (plan, stop) = (&mut cached.plan, &|| ceiling.is_passed());
-            match asked {
-                Asked::All => space.execute(plan, parameters, &mut dictionary, answers, stop),
-                Asked::First(most) => space.execute_first(most, plan, parameters, &mut dictionary, answers, stop),
-                Asked::Number => space.count_answers(plan, parameters, &mut dictionary, answers, stop),
-            }
-        });
+        let count = space.and_then(|space| space.execute(&mut cached.plan, &question, &mut dictionary, answers));
+        *was_undecided = inputs.was_undecided();
         self.code.queries[query as usize].cached = Some(cached);
         count
+    }
+
+    /// Reads the values in the tests of a query that it does not bind; gives the keys of symbols that no test decides about.
+    #[inline]
+    fn tested_values(
+        &mut self,
+        query: u32,
+        dictionary: &mut DictionaryReader<'_>,
+        tested: &mut Vec<FilterValue>,
+    ) -> [Term; RESERVED.len()] {
+        if self.code.queries[query as usize].filters.filters.is_empty() {
+            return [NO_TERM; RESERVED.len()];
+        }
+        tested.clear();
+        for place in 0..self.code.queries[query as usize].filters.values.len() {
+            let value = match self.code.queries[query as usize].filters.values[place] {
+                TestedValue::Slot(slot) => self.values.heap.walk(self.read(slot)),
+                TestedValue::Leaf(leaf) => leaf,
+            };
+            tested.push(self.tested_value(value, dictionary.terms()));
+        }
+        RESERVED.map(|name| match self.values.key_of(name, dictionary.terms()) {
+            Keyed::Key(key) => key,
+            _ => NO_TERM,
+        })
+    }
+
+    /// A value as tests see it. What is to be evaluated first is not decided about.
+    fn tested_value(&mut self, value: Ref, terms: &Terms) -> FilterValue {
+        if let Some(number) = self.values.number_of(value) {
+            return FilterValue::Number(number);
+        }
+        match value {
+            TRUE => FilterValue::Truth(true),
+            FALSE => FilterValue::Truth(false),
+            value if RESERVED.contains(&value) => FilterValue::Undecided,
+            value if value.tag() == SYMBOL => match self.values.key_of(value, terms) {
+                Keyed::Key(key) if key != NO_TERM => FilterValue::Symbol(key),
+                _ => FilterValue::Undecided,
+            },
+            _ => FilterValue::Undecided,
+        }
     }
 
     /// Reads the keys that the slots hold for a plan that was made; `false` if one holds a variable where it held data then, or the other
@@ -271,7 +325,10 @@ impl Machine {
             }
             planner.cached.plan.end_pattern();
         }
-        let head = planner.cached.plan.head();
+        for filter in &self.code.queries[query as usize].filters.filters {
+            cached.plan.filter(filter.clone());
+        }
+        let head = cached.plan.head();
         let is_join = self.code.queries[query as usize].may_join
             && head.is_none_or(|head| head != NO_TERM && terms.atom(head).is_symbol(","));
         cached.is_valid &= !is_join;

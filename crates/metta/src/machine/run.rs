@@ -196,7 +196,9 @@ impl Running<'_> {
                 }
                 other => self.rarely(other),
             };
-            if let Err(halt) = done {
+            if let Err(halt) = done
+                && let Err(halt) = self.gather_if_asked(halt)
+            {
                 return halt;
             }
         }
@@ -507,6 +509,7 @@ impl Running<'_> {
         let ReturnPoint { pc, dst, error, .. } = self.m.code.return_points[return_point as usize];
         // What is marked as evaluated is no error.
         if matches!(value.tag(), tag::EXPRESSION | TERM) && self.m.is_error(value) {
+            self.must_gather()?;
             self.m.frames.acc = value;
             self.m.frames.pc = error;
             return Ok(());

@@ -313,6 +313,8 @@ impl Running<'_> {
             self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
             return Ok(true);
         }
+        // Choices that are left may be of alternatives that come to nothing.
+        self.must_gather()?;
         // One of several alternatives cannot be evaluated again alone. It is taken for what no type was said of on the way, as
         // what a `let` comes to.
         if self.m.choices.stack.len() as u32 != self.m.frames.stack[self.m.frames.base + 2] {

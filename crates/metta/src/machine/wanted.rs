@@ -10,7 +10,7 @@
 use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
 use super::code::{HEADER, Instruction, OPEN, Slot};
 use super::normal_terms::Makes;
-use super::queries::{Asked, QueryRoom};
+use super::queries::QueryRoom;
 use super::values::Values;
 use super::words::{EMPTY, ERROR, FALSE, NOT_REDUCIBLE, TERM, TRUE, is_small, raw, word};
 use super::{Halt, Machine, Running};
@@ -18,7 +18,7 @@ use crate::lowering::Wanted;
 use crate::names;
 use crate::operation::results_wanted;
 use region::{Ref, tag};
-use space::{NO_TERM, Term};
+use space::{Asked, NO_TERM, Term};
 
 impl Machine {
     /// How many results a value asks for, if it is a whole number that is not negative.
@@ -35,6 +35,7 @@ impl Machine {
     /// Takes the choices from a level on away: their alternatives are not tried.
     fn cut(&mut self, level: usize) {
         self.choices.stack.truncate(level);
+        self.end_backtracking();
         self.choices.protected = self.choices.stack.last().map_or(0, |choice| choice.top);
         self.choices.floor.choices = self.choices.floor.choices.min(level);
     }
@@ -67,7 +68,12 @@ impl Running<'_> {
         }
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
-        self.begin_collecting(CollectorPurpose::Some { wanted, found: 0, most }, return_point)
+        self.begin_collecting(CollectorPurpose::Some { wanted, found: 0, most }, return_point)?;
+        // Otherwise the rest is not evaluated, and nobody knows which effects it has.
+        if wanted == Wanted::Number {
+            self.m.begin_backtracking();
+        }
+        Ok(())
     }
 
     /// A result of a goal of which some are wanted.
@@ -178,6 +184,8 @@ impl Running<'_> {
             return Err(self.m.values.ceiling.passed());
         }
         let count = match count {
+            // What no test has decided about is tested in the template.
+            Some(_) if room.was_undecided() => None,
             Some(count) if asked == Asked::Number || self.are_their_own_results(query, &mut room)? => Some(count),
             _ => None,
         };

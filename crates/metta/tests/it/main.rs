@@ -1,12 +1,14 @@
 //! Tests of the language: what programs mean, seen from outside.
 #![forbid(unsafe_code)]
 
+mod backtracking;
 mod bundled;
 mod choosing;
 mod determinism;
 mod differential;
 mod evaluation;
 mod evaluators;
+mod filters;
 mod forms;
 mod frozen;
 mod garbage;

@@ -14,6 +14,7 @@ mod answers;
 mod body;
 mod changing;
 mod data;
+mod filters;
 mod forms;
 mod groups;
 mod head;

@@ -1,6 +1,7 @@
 //! Native functions of states and spaces that have instructions of their own.
 
 use super::answers::OddAnswer;
+use super::filters::Tests;
 use super::{Compiler, Dest, Later};
 use crate::lowering::Lowering;
 use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
@@ -81,15 +82,18 @@ impl Compiler<'_, '_> {
             self.slot_of(variable);
         }
         self.within_barrier(dest, |compiler, dest| {
-            compiler.ask(space, pattern, &asked, is_goal.then_some(template));
+            compiler.ask(space, pattern, &asked, (template, is_goal));
             compiler.answer(template, 0, dest, |_| OddAnswer::Enters(rest));
         });
     }
 
-    /// The instruction that asks. `wanted` is the template if only some answers are wanted.
-    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable], wanted: Option<&Atom>) {
+    /// The instruction that asks. Only some answers may be wanted.
+    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable], (answer, is_goal): (&Atom, bool)) {
         let new: Vec<&Variable> = asked.iter().filter(|asked| !self.state.variables.contains_key(asked)).collect();
         let patterns = conjunction(pattern).unwrap_or(std::slice::from_ref(pattern));
+        let mut tests = Tests::new(&new);
+        let answer = self.tests_of(answer, &mut tests);
+        let filters = tests.done();
         let patterns: Vec<Box<[QueryPart]>> = patterns.iter().map(|pattern| self.query_parts(pattern, &new)).collect();
         // Answers that are rows come before the new variables hold anything.
         let dst = self.slot();
@@ -115,7 +119,7 @@ impl Compiler<'_, '_> {
             parts.filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }).collect();
         let (patterns, fresh) = (patterns.into(), fresh.into());
         let atoms = self.return_point(dst, None);
-        let template_data = wanted.and_then(|template| self.template_data(template));
+        let template_data = if is_goal { self.template_data(answer) } else { None };
         let is_some = template_data.is_some();
         let is_form = self.is_form;
         let asked = Query {
@@ -130,6 +134,7 @@ impl Compiler<'_, '_> {
             leaps: 0,
             replans: 0,
             candidates: Default::default(),
+            filters,
             template_data,
         };
         self.run.m.code.queries.push(asked);
