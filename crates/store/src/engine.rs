@@ -16,7 +16,7 @@
 
 use crate::batch::{Batch, changes};
 use crate::compaction::{PartsWriter, Plan};
-use crate::error::{Damage, KeyError, OpenError, ReadError, WriteError};
+use crate::error::{Damage, IngestError, KeyError, OpenError, ReadError, WriteError};
 use crate::footer::Header;
 use crate::keyspace::{Keyspace, NamedKeyspace, check_new};
 use crate::levels::View;
@@ -332,42 +332,28 @@ impl Engine {
     }
 
     /// Writes sorted records as runs, as one batch; nothing of them is in the log.
-    pub(crate) fn ingest<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+    pub(crate) fn ingest<K: AsRef<[u8]>, V: AsRef<[u8]>, E>(
         &self,
         keyspace: Keyspace,
-        records: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<u64, WriteError> {
+        records: impl Iterator<Item = Result<(K, V), E>>,
+    ) -> Result<u64, IngestError<E>> {
         check_keyspace(&self.keyspaces(), keyspace)?;
-        self.note(self.try_ingest(keyspace, records.into_iter()))
-    }
-
-    fn try_ingest<K: AsRef<[u8]>, V: AsRef<[u8]>>(
-        &self,
-        keyspace: Keyspace,
-        records: impl Iterator<Item = (K, V)>,
-    ) -> Result<u64, WriteError> {
         let mut writer = self.writer.lock().expect(UNHARMED);
         self.check_failure()?;
         // What is in memory is older than what comes.
-        self.seal(&mut writer)?;
-        while self.flush_one()? {}
+        self.note(self.seal(&mut writer).and_then(|()| {
+            while self.flush_one()? {}
+            Ok(())
+        }))?;
         let _flushing = self.flushing.lock().expect(UNHARMED);
         let manifest = self.manifest.lock().expect(UNHARMED).clone();
         let sequence = writer.sequence + 1;
         let stem = format!("k{}-f{}", keyspace.id, manifest.flushes);
-        let mut out = self.parts_writer(&manifest, keyspace.id, stem, sequence);
-        let mut before: Option<Vec<u8>> = None;
-        for (key, value) in records {
-            let (key, value) = (key.as_ref(), value.as_ref());
-            Batch::check_record(keyspace, key, value)?;
-            if before.as_ref().is_some_and(|before| before[..] >= *key) {
-                return Err(KeyError::NotAscending.into());
-            }
-            before.get_or_insert_default().clear();
-            before.get_or_insert_default().extend_from_slice(key);
-            out.push(key, Some(value))?;
-        }
-        let parts = out.finish()?;
+        let out = self.parts_writer(&manifest, keyspace.id, stem, sequence);
+        let parts = match write_ascending(out, keyspace, records) {
+            Err(IngestError::Write(error)) => self.note(Err(error))?,
+            parts => parts?,
+        };
         if parts.is_empty() {
             return Ok(writer.sequence);
         }
@@ -377,7 +363,7 @@ impl Engine {
             manifest.flushed = sequence;
         };
         writer.sequence = sequence;
-        self.edit(change, |_| self.visible.store(sequence, Ordering::Release))?;
+        self.note(self.edit(change, |_| self.visible.store(sequence, Ordering::Release)))?;
         Ok(sequence)
     }
 
@@ -442,6 +428,27 @@ impl Engine {
     pub(crate) fn merge_step(&self) -> Result<bool, WriteError> {
         self.merge_one(self.options.first_level_runs)
     }
+}
+
+/// Writes records, which ascend, as a run in parts.
+fn write_ascending<K: AsRef<[u8]>, V: AsRef<[u8]>, E>(
+    mut out: PartsWriter<'_>,
+    keyspace: Keyspace,
+    records: impl Iterator<Item = Result<(K, V), E>>,
+) -> Result<Vec<RunName>, IngestError<E>> {
+    let mut before: Option<Vec<u8>> = None;
+    for record in records {
+        let (key, value) = record.map_err(IngestError::Source)?;
+        let (key, value) = (key.as_ref(), value.as_ref());
+        Batch::check_record(keyspace, key, value)?;
+        if before.as_ref().is_some_and(|before| before[..] >= *key) {
+            return Err(KeyError::NotAscending.into());
+        }
+        before.get_or_insert_default().clear();
+        before.get_or_insert_default().extend_from_slice(key);
+        out.push(key, Some(value))?;
+    }
+    Ok(out.finish()?)
 }
 
 /// Why a run that was just written cannot be opened.

@@ -119,7 +119,8 @@ impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Width { wanted, found } => {
-                write!(f, "the key has {found} bytes: the keys of this keyspace have {wanted} bytes each")
+                let bytes = if *found == 1 { "byte" } else { "bytes" };
+                write!(f, "the key has {found} {bytes}: the keys of this keyspace have {wanted} bytes each")
             }
             Self::KeyTooLong { bytes } => {
                 write!(f, "a key of {bytes} bytes is too long: {} is the most", KEY_BYTES_MAX)
@@ -148,6 +149,8 @@ pub enum OpenError {
     Occupied,
     /// There is no store.
     Absent,
+    /// What is there under the name of a store's manifest is something else, such as a knowledge base's.
+    Foreign,
     /// Another process has it open for writing.
     Lock(LockError),
     /// The disk failed. Nothing was lost; try again when it works.
@@ -172,6 +175,7 @@ impl fmt::Display for OpenError {
         match self {
             Self::Occupied => f.write_str("the folder is not empty: name one that is empty or does not exist yet"),
             Self::Absent => f.write_str("there is no store here: create one first"),
+            Self::Foreign => f.write_str("its file MANIFEST is not that of a store: name another folder"),
             Self::Lock(error) => {
                 write!(f, "the store cannot be locked: {error}; it can be opened for reading meanwhile")
             }
@@ -257,6 +261,32 @@ impl fmt::Display for WriteError {
 }
 
 impl Error for WriteError {}
+
+/// Why sorted records were not ingested.
+#[derive(Clone, Debug)]
+pub enum IngestError<E> {
+    /// The store did not take them.
+    Write(WriteError),
+    /// Whatever gives the records failed. Nothing was written.
+    Source(E),
+}
+
+impl<E: fmt::Display> fmt::Display for IngestError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Write(error) => error.fmt(f),
+            Self::Source(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> Error for IngestError<E> {}
+
+impl<E, T: Into<WriteError>> From<T> for IngestError<E> {
+    fn from(error: T) -> Self {
+        Self::Write(error.into())
+    }
+}
 
 /// Errors that causes become of themselves.
 macro_rules! becomes {

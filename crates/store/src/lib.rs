@@ -52,7 +52,7 @@ mod value;
 
 pub use backup::BackupError;
 pub use batch::Batch;
-pub use error::{Damage, Failure, KeyError, OpenError, ReadError, WriteError};
+pub use error::{Damage, Failure, IngestError, KeyError, OpenError, ReadError, WriteError};
 pub use journal::Durability;
 pub use keyspace::{Keyspace, NamedKeyspace, signed_key, signed_number};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, KEYSPACES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX, VERSION, WIDTH_MAX};

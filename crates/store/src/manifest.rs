@@ -107,7 +107,7 @@ impl Manifest {
         let damaged = |what: &str| OpenError::from(Damage::new(NAME, 0, what));
         let Some((fields, sum)) = bytes.split_last_chunk::<4>() else { return Err(damaged("the manifest is cut")) };
         if !fields.starts_with(&MAGIC) {
-            return Err(damaged("this is not the manifest of a store"));
+            return Err(OpenError::Foreign);
         }
         if crc32c(fields) != u32::from_le_bytes(*sum) {
             return Err(damaged("the manifest is damaged"));

@@ -33,7 +33,7 @@ const PIECE_BYTES: usize = 24;
 /// A model may take this share of what the heads take.
 const BYTES_SHARE: usize = 2;
 /// What the lines may fall short of a whole place because numbers have limited digits.
-const ROUNDING: f64 = 1.0 / 1024.0;
+const ROUNDING: f64 = 1.0 / (1_u32 << 20) as f64;
 /// What evaluating a model costs, in comparisons.
 const EVALUATION: u64 = 1;
 

@@ -2,15 +2,16 @@
 
 use crate::batch::Batch;
 use crate::engine::{Engine, named, replay};
-use crate::error::{Failure, OpenError, ReadError, WriteError};
+use crate::error::{Failure, IngestError, OpenError, ReadError, WriteError};
 use crate::keyspace::{Keyspace, NamedKeyspace};
 use crate::levels::View;
-use crate::manifest::{self, Manifest};
+use crate::manifest::Manifest;
 use crate::options::{Maintenance, Options};
 use crate::shape::KeyShape;
 use crate::snapshot::{Inner, Snapshot};
 use crate::value::Value;
 use journal::{Directory, Disk, Durability, FolderLock, Warning};
+use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -179,7 +180,23 @@ impl Store {
         keyspace: Keyspace,
         records: impl IntoIterator<Item = (K, V)>,
     ) -> Result<u64, WriteError> {
-        self.engine.ingest(keyspace, records)
+        let records = records.into_iter().map(Ok::<_, Infallible>);
+        self.engine.ingest(keyspace, records).map_err(|error| match error {
+            IngestError::Write(error) => error,
+            IngestError::Source(never) => match never {},
+        })
+    }
+
+    /// As [`Store::ingest`], of records that may fail to come.
+    ///
+    /// # Errors
+    /// As [`Store::ingest`]; or a record did not come, and nothing was written.
+    pub fn try_ingest<K: AsRef<[u8]>, V: AsRef<[u8]>, E>(
+        &self,
+        keyspace: Keyspace,
+        records: impl IntoIterator<Item = Result<(K, V), E>>,
+    ) -> Result<u64, IngestError<E>> {
+        self.engine.ingest(keyspace, records.into_iter())
     }
 
     /// The value of a key, as the newest batch left it.
@@ -246,9 +263,9 @@ fn folder(path: &Path) -> Result<Directory, OpenError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(OpenError::Absent),
         directory => directory.map_err(Failure::of("open", ""))?,
     };
-    // Looked for before the lock leaves its file in a folder of somebody else's.
-    let names = directory.list().map_err(Failure::of("list", ""))?;
-    if names.iter().any(|name| name == manifest::NAME) { Ok(directory) } else { Err(OpenError::Absent) }
+    // Looked at before the lock leaves its file in a folder of somebody else's.
+    Manifest::read(&directory)?;
+    Ok(directory)
 }
 
 /// An error if there is something that a creation that did not end cannot have left.

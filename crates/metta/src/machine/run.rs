@@ -604,7 +604,13 @@ impl Running<'_> {
                 let error = self.resolve(value)?;
                 self.resume(return_point, error)
             }
-            None => self.evaluate_value(value, type_id, return_point),
+            None => match self.inert_value(value)? {
+                Some(value) => {
+                    self.m.set_slot(dst, value);
+                    Ok(())
+                }
+                None => self.evaluate_value(value, type_id, return_point),
+            },
         }
     }
 

@@ -69,9 +69,9 @@ impl Running<'_> {
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
         self.begin_collecting(CollectorPurpose::Some { wanted, found: 0, most }, return_point)?;
-        // Otherwise the rest is not evaluated, and nobody knows which effects it has.
-        if wanted == Wanted::Number {
-            self.m.begin_backtracking();
+        match wanted {
+            Wanted::Number => self.m.begin_backtracking(),
+            Wanted::First | Wanted::Whether => self.m.pause_backtracking(),
         }
         Ok(())
     }

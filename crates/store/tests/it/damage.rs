@@ -57,7 +57,7 @@ fn look(disk: &SimulatedDisk, maps: &[Map; 2], context: &str) -> bool {
             assert!(is_found || !is_told, "{context}: reading meets damage that verifying does not find");
             is_found
         }
-        Err(OpenError::Damaged(_) | OpenError::ReadLog(_) | OpenError::Version { .. }) => true,
+        Err(OpenError::Damaged(_) | OpenError::ReadLog(_) | OpenError::Foreign | OpenError::Version { .. }) => true,
         Err(error) => panic!("{context}: {error}"),
     }
 }

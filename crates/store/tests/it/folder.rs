@@ -65,7 +65,10 @@ fn what_is_no_store_is_not_opened_and_not_overwritten() {
     std::fs::write(folder.path().join("letter.txt"), "dear all").unwrap();
     assert!(matches!(Store::open(folder.path(), small()), Err(OpenError::Absent)));
     assert!(matches!(Store::create(folder.path(), small()), Err(OpenError::Occupied)));
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was left there");
+    std::fs::write(folder.path().join("MANIFEST"), "metroon base\nformat 1\n").unwrap();
+    assert!(matches!(Store::open(folder.path(), small()), Err(OpenError::Foreign)));
+    assert!(matches!(Store::open_read_only(folder.path()), Err(OpenError::Foreign)));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing was left there");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! 1. [`model`] compares any sequence of calls with a map; [`regressions`] has each defect of earlier systems by name.
 //! 2. [`crash`] lets the power fail at every operation and every operation fail; [`kill`] ends a real process.
-//! 3. [`damage`] flips every byte.
+//! 3. [`damage`] flips every byte; [`fixture`] reads what version 1 wrote;
+//!    [`fuzzed`] changes files and puts their checksums right.
 //! 4. [`threads`] has many at work, and [`folder`] is on real files.
 //!
 //! [`history`] makes batches and reads everything back.
@@ -10,7 +11,9 @@
 
 mod crash;
 mod damage;
+mod fixture;
 mod folder;
+mod fuzzed;
 mod history;
 mod kill;
 mod model;
