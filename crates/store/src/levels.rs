@@ -7,6 +7,7 @@
 
 use crate::error::{Damage, ReadError};
 use crate::filter;
+use crate::keyspace::NamedKeyspace;
 use crate::memtable::Memtable;
 use crate::run::{Found, Run, SortedRun};
 use crate::value::Value;
@@ -30,6 +31,7 @@ impl Level {
 /// What a store consists of.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
+    pub(crate) keyspaces: Arc<Vec<NamedKeyspace>>,
     pub(crate) active: Arc<Memtable>,
     /// Newest first.
     pub(crate) sealed: Vec<Arc<Memtable>>,
