@@ -40,12 +40,12 @@ pub(crate) struct Engine {
     writer: Mutex<Writer>,
     /// The log of the active memtable. It changes under the lock of the writer.
     log: RwLock<Arc<Journal>>,
-    /// Held by whoever writes a memtable as runs.
+    /// Held while a memtable is written as runs.
     flushing: Mutex<()>,
-    /// Held by whoever merges runs.
+    /// Held while runs are merged.
     merging: Mutex<()>,
     manifest: Mutex<Manifest>,
-    /// Replaced as a whole; nobody holds the lock while reading.
+    /// Replaced as a whole. A reader takes the view, and does not hold the lock while it reads.
     view: RwLock<Arc<View>>,
     registry: Arc<Registry>,
     /// The newest batch that readers see.

@@ -2,7 +2,7 @@
 //!
 //! 1. What is newer hides what is older: the active memtable, sealed ones, first-level runs from the newest to the oldest, the base.
 //! 2. Runs of the first level overlap each other; the base is one run in parts that do not.
-//! 3. All of it is immutable but the active memtable. A change of the levels makes another [`View`], and whoever has an older one
+//! 3. All of it is immutable but the active memtable. A change of the levels makes another [`View`], and a reader that has an older one
 //!    keeps it, and the files of its runs, until it is dropped.
 
 use crate::error::{Damage, ReadError};

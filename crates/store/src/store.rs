@@ -161,7 +161,7 @@ impl Store {
         self.engine.keyspace(name, shape)
     }
 
-    /// Commits a batch, and returns its number when it is as durable as asked. Who reads sees all of it or nothing, from some
+    /// Commits a batch, and returns its number when it is as durable as asked. A reader sees all of it or nothing, from some
     /// moment before this returns on.
     ///
     /// # Errors
