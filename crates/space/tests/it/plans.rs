@@ -357,6 +357,7 @@ fn what_many_answers_lead_to_is_counted_as_it_is_found() {
     let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
     let library = SharedSpace::new(2, "library", SharedTerms::clone(&terms));
     space.import(&library);
+    ["edge", "n3"].iter().for_each(|name| space.add(&atom(name)));
     let queries = [
         "(, (edge $x $y) (edge $y $z))",
         "(, (edge $x $y) (edge $y $y))",
@@ -371,12 +372,12 @@ fn what_many_answers_lead_to_is_counted_as_it_is_found() {
         space.add_many(&edges(1_500));
         match round {
             1 => drop(space.remove_many(&edges(800))),
-            2 => library.add_many(&edges(500)),
+            2 => drop(library.add_many(&edges(500))),
             _ => {}
         }
         for (query, planned) in &mut plans {
             let expected = space.query(query, &mut VariableSource::default()).len();
-            assert!(expected > 1_000, "{query}: {expected}");
+            assert!(expected > 500, "{query}: {expected}");
             assert_eq!(planned.find_some_counting_looks(None, &space, &terms).0, expected, "{query}, round {round}");
         }
     }
