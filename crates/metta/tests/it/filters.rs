@@ -125,3 +125,31 @@ fn code_says_how_many_tests_are_filters() {
     ];
     assert_eq!(cases.map(|(template, _)| filters(template)), cases.map(|(_, count)| count));
 }
+
+#[test]
+fn what_is_counted_or_dropped_is_not_made() {
+    let asked = |rows: usize, form: &str| {
+        let facts: String = (0..rows).map(|row| format!("(v k{row} {row}) (w k{row} {})\n", row % 7)).collect();
+        let ran = Program::new(format!("{facts}(= (ask $m) {form})\n!(ask 3)")).run();
+        (ran.answers.last().expect("it answers").clone(), ran.statistics.cells)
+    };
+    let cases = [
+        ("(count-results (match &self (v $k $n) (if (> $n $m) found (empty))))", "[1996]", "[3996]"),
+        ("(match &self (v $k $n) (if (< $n $m) $k (empty)))", "[k0, k1, k2]", "[k0, k1, k2]"),
+        (
+            "(count-results (match &self (v $k $n) (match &self (w $k $o) (if (> $n (+ $o $m)) found (empty)))))",
+            "[1993]",
+            "[3993]",
+        ),
+        (
+            "(match &self (v $k $n) (if (has-result (match &self (w $k $m) yes)) (if (< $n 4) $k (empty)) (empty)))",
+            "[k3]",
+            "[k3]",
+        ),
+    ];
+    for (form, few, many) in cases {
+        let [(first, less), (second, more)] = [asked(2_000, form), asked(4_000, form)];
+        assert_eq!((first.as_str(), second.as_str()), (few, many), "{form}");
+        assert_eq!(less, more, "{form}: the cells do not grow with what is counted or dropped");
+    }
+}

@@ -144,11 +144,15 @@ impl View<'_> {
 
     /// Whether a space has rows that may answer one of the patterns of a plan, whatever its parameters are.
     pub(super) fn may_answer(self, plan: &Plan) -> bool {
-        let mut steps = plan.loops.steps.iter();
-        steps.any(|step| {
+        let mut subqueries = plan.filters.all().iter().filter_map(Filter::subquery);
+        self.may_answer_loops(&plan.loops) || subqueries.any(|subquery| self.may_answer_loops(subquery.loops()))
+    }
+
+    fn may_answer_loops(self, loops: &Loops) -> bool {
+        loops.steps.iter().any(|step| {
             self.of(step.place).iter().any(|contents| {
                 let relation = contents.relation_of_length(step.length);
-                step.may_answer(&plan.loops.known, None, relation, self.terms)
+                step.may_answer(&loops.known, None, relation, self.terms)
             })
         })
     }
@@ -212,7 +216,7 @@ impl View<'_> {
         found.unwrap_or_else(as_written)
     }
 
-    /// Finds the answers in the way that is chosen; `None` if that is to loop over the patterns as they are written.
+    /// Finds the answers in the way that is chosen, or counts them if that is asked; `None` if that is to loop over the patterns as they are written.
     pub(super) fn find_chosen(
         self,
         plan: &mut Plan,
@@ -220,28 +224,16 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        let mut chosen = self.chosen(plan);
-        let ended = chosen.execute(self, given, answers.found_for(plan.variables()), should_stop);
+        let (mut chosen, counts) = (self.chosen(plan), answers.counts_only);
+        let room = answers.found_for(plan.variables());
+        let ended = match counts {
+            true => chosen.count(self, given, room, should_stop),
+            false => chosen.execute(self, given, room, should_stop),
+        };
         plan.chosen = Some(chosen);
         Some(match ended? {
+            Ended::Answers(count) if counts => count,
             Ended::Answers(count) => answers.complete(count),
-            Ended::Stopped => answers.stop(),
-        })
-    }
-
-    /// The same, but the answers are only counted where that is possible.
-    pub(super) fn count_chosen(
-        self,
-        plan: &mut Plan,
-        given: Given<'_>,
-        answers: &mut Answers,
-        should_stop: ShouldStop<'_>,
-    ) -> Option<usize> {
-        let mut chosen = self.chosen(plan);
-        let ended = chosen.count(self, given, answers.found_for(plan.variables()), should_stop);
-        plan.chosen = Some(chosen);
-        Some(match ended? {
-            Ended::Answers(count) => count,
             Ended::Stopped => answers.stop(),
         })
     }

@@ -129,7 +129,7 @@ impl View<'_> {
             found = self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop);
             answers.limit_rows(None);
         }
-        let found = found.or_else(|| self.count_chosen(plan, given, answers, should_stop));
+        let found = found.or_else(|| self.find_chosen(plan, given, answers, should_stop));
         found.unwrap_or_else(|| self.count_in_batches((&plan.loops, &plan.filters), given, answers, should_stop))
     }
 

@@ -266,6 +266,33 @@ fn what_asks_for_more_than_rows_has_no_answers_from_a_plan() {
     assert!(Planned::new(&atom("(, (edge $x $y) $z)"), &terms).execute(&space, &terms).is_none());
 }
 
+#[test]
+fn what_a_filter_looks_for_is_found_in_imports_too() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let library = SharedSpace::new(2, "library", SharedTerms::clone(&terms));
+    space.add_many(&[atom("(person a)"), atom("(person b)")]);
+    library.add(&atom("(likes b tea)"));
+    space.import(&library);
+    let key =
+        |name: &str| PatternPart::Key(terms.read().expect("nobody panics").find_symbol(name).expect("it is there"));
+    let (mut plan, mut looked_for) = (Plan::default(), Plan::default());
+    [PatternPart::Open(2), key("person"), PatternPart::Variable(0)].into_iter().for_each(|part| plan.push(part));
+    plan.end_pattern();
+    let parts = [PatternPart::Open(3), key("likes"), PatternPart::Variable(0), PatternPart::Variable(1)];
+    parts.into_iter().for_each(|part| looked_for.push(part));
+    looked_for.end_pattern();
+    assert!(plan.filter_by(&looked_for, 1, true));
+    let a = terms.read().expect("nobody panics").find_symbol("a").expect("it is there");
+    // Later executions know what cannot be found in the library.
+    for _ in 0..4 {
+        let mut answers = Answers::default();
+        let question = Question::new(&[], &|| false);
+        let count = space.execute(&mut plan, &question, &mut DictionaryReader::new(&terms), &mut answers);
+        assert_eq!((count, answers.terms().as_slice()), (Some(1), &[a][..]));
+    }
+}
+
 /// A point query whose plan is kept allocates nothing but its answers, for which there is room from the last time.
 #[test]
 fn a_plan_that_is_kept_takes_no_allocation() {

@@ -90,7 +90,7 @@ impl Join {
         }
         let patterns = self.patterns.iter().zip(&self.columns).zip(&sources);
         let trie = |((pattern, columns), sources): ((&JoinPattern, &Vec<usize>), &Sources<'_>)| {
-            (!should_stop()).then(|| pattern.trie(columns, sources, view.terms))
+            if should_stop() { None } else { pattern.trie(columns, sources, view.terms, should_stop) }
         };
         let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else { return Some(None) };
         let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());

@@ -90,12 +90,20 @@ impl JoinPattern {
         Sources { relations, rows: first }
     }
 
-    /// The trie of its rows, sorted by its own variables in this order.
-    pub(super) fn trie(&self, columns: &[usize], sources: &Sources<'_>, terms: &Terms) -> Arc<Trie> {
+    /// The trie of its rows, sorted by its own variables in this order; `None` if the caller has given up.
+    pub(super) fn trie(
+        &self,
+        columns: &[usize],
+        sources: &Sources<'_>,
+        terms: &Terms,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Arc<Trie>> {
         let (shape, stamps) = (self.shape(columns), sources.stamps());
-        let Some((keeper, _)) = sources.relations.first() else { return Arc::new(Trie::new(columns.len(), &[], &[])) };
+        let Some((keeper, _)) = sources.relations.first() else {
+            return Trie::new(columns.len(), &[], &[], should_stop).map(Arc::new);
+        };
         if let Some(trie) = keeper.trie(&shape, &stamps) {
-            return trie;
+            return Some(trie);
         }
         let (mut cells, mut ordinals) = (Vec::new(), Vec::new());
         let mut answer = vec![NO_TERM; self.variables.len()];
@@ -117,9 +125,9 @@ impl JoinPattern {
                 });
             });
         }
-        let trie = Arc::new(Trie::new(columns.len(), &cells, &ordinals));
+        let trie = Arc::new(Trie::new(columns.len(), &cells, &ordinals, should_stop)?);
         keeper.keep_trie(&shape, &stamps, &trie);
-        trie
+        Some(trie)
     }
 
     /// Whether its trie is there.

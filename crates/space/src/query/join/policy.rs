@@ -6,7 +6,7 @@
 //!    change. If sorting alone makes it too expensive, what joins would have saved is added up from one execution to the next, and it is
 //!    sorted as soon as that would have paid for it: never more than twice the cost of the better choice is paid.
 
-use super::super::filter::{Filters, Given};
+use super::super::filter::{Filter, Filters, Given};
 use super::super::loops::Loops;
 use super::super::view::View;
 use super::estimate::{self, PatternRows, SORT_TERM_NS};
@@ -86,16 +86,17 @@ impl Chosen {
         parameters.retain(|&variable| variable >= variables);
         parameters.sort_unstable();
         parameters.dedup();
+        let tested: Vec<Vec<u32>> = filters.all().iter().map(Filter::variables).collect();
         let written: Vec<usize> = (0..patterns.len()).collect();
-        let mut loops = estimate::loops(&rows, &written, variables);
+        let mut loops = estimate::loops(&rows, &tested, &written, variables);
         let mut loops_ns = loops.cost_ns;
-        let (order, best) = estimate::best_loops(&rows, variables);
+        let (order, best) = estimate::best_loops(&rows, &tested, variables);
         let reordered_ns = best.cost_ns + best.order_ns();
         let reordered = (order != written && reordered_ns < REORDERED_COST_MAX * loops_ns).then(|| {
             (loops_ns, loops) = (reordered_ns, best);
             Reordered::new(query, filters.all(), &order)
         });
-        let (order, joined) = estimate::best_join(&rows, variables, &parameters);
+        let (order, joined) = estimate::best_join(&rows, &tested, variables, &parameters);
         let join_ns = joined.cost_ns + joined.order_ns();
         let join =
             (join_ns < JOIN_COST_MAX * loops_ns).then(|| Join::new((query, filters.all()), patterns, order, join_ns));

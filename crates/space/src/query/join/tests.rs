@@ -424,5 +424,8 @@ fn check_filters(
             (join.execute_on(threads, view, given, (&mut found, &mut Vec::new()), &|| false), found)
         });
     }
+    let inputs = inputs();
+    let counted = join.count(view, Given { parameters, filters: &inputs }, &mut Vec::new(), &|| false);
+    assert_eq!(counted, Some(Ended::Answers(expected.0)), "{parts:?}, counted");
     [all - expected.0, undecided]
 }
