@@ -260,7 +260,7 @@ impl Running<'_> {
             _ => {}
         }
         let level = level as usize;
-        if level > self.m.choices.backtracking.level {
+        if self.m.backtracks_into(level) {
             return self.resume_backtracking(return_point, value, base);
         }
         if !matches!(self.m.choices.stack.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {

@@ -11,6 +11,9 @@ const DOUBLINGS_MAX: u32 = 20;
 pub(super) struct Backtracking {
     /// The place of the collector among the choices: expressions that begin above it are not gathered.
     pub(super) level: usize,
+    /// The place of the outermost collector above it that wants some results only, if there is one: what begins above that is gathered, since
+    /// what is left when the results are there would never be evaluated, and its effects would be missing.
+    pub(super) until: usize,
     /// The number of the instruction that made the collector.
     pub(super) site: u32,
 }
@@ -20,7 +23,7 @@ pub(super) const NOWHERE: usize = usize::MAX;
 
 impl Default for Backtracking {
     fn default() -> Self {
-        Self { level: NOWHERE, site: 0 }
+        Self { level: NOWHERE, until: NOWHERE, site: 0 }
     }
 }
 

@@ -25,14 +25,31 @@ impl Machine {
     pub(super) fn begin_backtracking(&mut self) {
         let site = self.frames.pc - 1;
         if self.choices.backtracking.level == NOWHERE && self.code.wrong_assumptions.may_assume(site) {
-            self.choices.backtracking = Backtracking { level: self.choices.stack.len() - 1, site };
+            self.choices.backtracking = Backtracking { level: self.choices.stack.len() - 1, until: NOWHERE, site };
         }
+    }
+
+    /// The collector on top wants some results only: what is evaluated for it is gathered.
+    pub(super) fn pause_backtracking(&mut self) {
+        let place = self.choices.stack.len() - 1;
+        if self.is_backtracking() {
+            self.choices.backtracking.until = self.choices.backtracking.until.min(place);
+        }
+    }
+
+    /// Whether the results of an expression that begins at a level are used as they are found.
+    #[inline]
+    pub(super) fn backtracks_into(&self, level: usize) -> bool {
+        level > self.choices.backtracking.level && level <= self.choices.backtracking.until
     }
 
     /// To be called when choices were taken away: if the collector is among them, its results are all there.
     #[inline]
     pub(super) fn end_backtracking(&mut self) {
-        let Backtracking { level, site } = self.choices.backtracking;
+        let Backtracking { level, until, site } = self.choices.backtracking;
+        if until >= self.choices.stack.len() {
+            self.choices.backtracking.until = NOWHERE;
+        }
         if level != NOWHERE && level >= self.choices.stack.len() {
             self.choices.backtracking.level = NOWHERE;
             self.code.wrong_assumptions.was_right(site);
@@ -78,7 +95,7 @@ impl Running<'_> {
         if !matches!(*halt.0, Reason::Gather) {
             return Err(halt);
         }
-        let Backtracking { level, site } = std::mem::take(&mut self.m.choices.backtracking);
+        let Backtracking { level, site, .. } = std::mem::take(&mut self.m.choices.backtracking);
         self.m.code.wrong_assumptions.was_wrong(site);
         self.m.choices.stack.truncate(level + 1);
         let Some(Choice { top, kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.last_mut() else {

@@ -263,6 +263,8 @@ pub(super) enum Instruction {
     AddAtom { space: Slot, value: Slot, return_point: u32 },
     /// What the space in a slot knows of a pattern: each answer is an alternative.
     Query { query: u32, space: Slot, return_point: u32 },
+    /// Goes on behind the next instruction with each answer, or with the next if it cannot be answered so.
+    QueryFused { query: u32, space: Slot, return_point: u32 },
     /// The same where only some answers are wanted: no others are found, if each comes to one result.
     QuerySome { query: u32, space: Slot, return_point: u32 },
 }
@@ -446,6 +448,8 @@ pub(super) struct Query {
     pub(super) candidates: CandidateCache,
     /// What its answers are tested for while they are found.
     pub(super) filters: QueryFilters,
+    /// What there is beside if it asks several spaces, or whether others have answers.
+    pub(super) fused: Option<Box<FusedQuery>>,
     /// What its template is made of, if only some of its answers are wanted and each may come to one result.
     pub(super) template_data: Option<TemplateData>,
 }
@@ -453,8 +457,29 @@ pub(super) struct Query {
 /// Tests of the answers of a query, in their order, and the values in them that the query does not bind.
 #[derive(Default)]
 pub(super) struct QueryFilters {
-    pub(super) filters: Box<[Filter]>,
+    pub(super) filters: Box<[QueryFilter]>,
     pub(super) values: Box<[TestedValue]>,
+}
+
+/// What drops answers of a query.
+pub(super) enum QueryFilter {
+    Test(Filter),
+    /// Whether patterns have an answer, and which of that drops. Each asks one of the spaces; variables that the query does not bind are
+    /// numbered after those that it binds.
+    Absence {
+        patterns: Box<[(u8, Box<[QueryPart]>)]>,
+        drops: bool,
+    },
+}
+
+/// What stands beside a query that asks what several of a program ask.
+pub(super) struct FusedQuery {
+    /// Which of the spaces each pattern asks.
+    pub(super) places: Box<[u8]>,
+    /// The spaces beside the first.
+    pub(super) others: Box<[Slot]>,
+    /// Whether only some of its answers may be wanted.
+    pub(super) is_goal: bool,
 }
 
 /// Where a value in a test comes from.

@@ -36,6 +36,7 @@ mod forget;
 mod frames;
 mod frozen;
 mod fuel;
+mod fused;
 mod garbage;
 mod halt;
 mod held;

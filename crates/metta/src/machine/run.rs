@@ -315,6 +315,7 @@ impl Running<'_> {
                 self.add_atom(space, value, return_point)
             }
             Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
+            Instruction::QueryFused { query, space, return_point } => self.query_fused(query, space, return_point),
             Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
             other => self.minimal_instruction(other),
         }
@@ -603,7 +604,13 @@ impl Running<'_> {
                 let error = self.resolve(value)?;
                 self.resume(return_point, error)
             }
-            None => self.evaluate_value(value, type_id, return_point),
+            None => match self.inert_value(value)? {
+                Some(value) => {
+                    self.m.set_slot(dst, value);
+                    Ok(())
+                }
+                None => self.evaluate_value(value, type_id, return_point),
+            },
         }
     }
 

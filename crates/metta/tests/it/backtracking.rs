@@ -89,6 +89,8 @@ fn choices_that_come_to_nothing_take_no_memory() {
 fn what_a_first_result_was_chosen_from_has_its_effects() {
     let text = "(= (said) 1) (= (said) (let $told (println! second) 2)) (= (same $x) $x)
          !(once (same (said)))
-         !(has-result (same (said)))";
-    check_lines(text, &["second", "[1]", "second", "[True]"]);
+         !(has-result (same (said)))
+         !(collapse (once (same (said))))
+         !(collapse (same (has-result (once (same (said))))))";
+    check_lines(text, &["second", "[1]", "second", "[True]", "second", "[(1)]", "second", "[(True)]"]);
 }

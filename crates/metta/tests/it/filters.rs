@@ -8,7 +8,7 @@ const FACTS: &str = "(v a 1) (v b 5) (v c 7) (v b 5) (v d 2.5) (v e x) (v f \"t\
      (v j 99999999999999999999) (v k Empty) (w 5) (w x) (w b) (likes b b) (likes b c) (likes c c)\n";
 
 /// The last answer in both evaluators.
-fn last_answers(program: &str) -> [String; 2] {
+pub(crate) fn last_answers(program: &str) -> [String; 2] {
     [Evaluator::Interpreter, Evaluator::Machine].map(|evaluator| {
         let ran = Program::new(program).with_evaluator(evaluator).run();
         unnumbered(ran.answers.last().expect("there is an answer"))

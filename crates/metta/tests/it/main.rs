@@ -11,6 +11,7 @@ mod evaluators;
 mod filters;
 mod forms;
 mod frozen;
+mod fused;
 mod garbage;
 mod gates;
 mod generated;

@@ -41,6 +41,8 @@ pub enum FilterPart {
     Compare(fn(Ordering) -> bool),
     /// Whether the two values before it are equal.
     Equal,
+    /// Whether tests decide about the value before it: that is so, or undecided.
+    IsDecided,
     /// Whether the truth value before it is false.
     Not,
     /// A truth value made of the two before it.
@@ -146,7 +148,7 @@ impl Filter {
         for part in &parts {
             held = match part {
                 FilterPart::Variable(_) | FilterPart::Given(_) => held + 1,
-                FilterPart::Not => held,
+                FilterPart::Not | FilterPart::IsDecided => held,
                 _ => held.checked_sub(1)?,
             };
             if !(1..=VALUES_MAX).contains(&held) {
@@ -309,6 +311,10 @@ fn value_of_parts(parts: &[FilterPart], answer: &[Term], inputs: &FilterInputs<'
             (None, FilterPart::Not) => {
                 let value = truth(&values[held - 1]);
                 values[held - 1] = value.map_or(FilterValue::Undecided, |value| FilterValue::Truth(!value));
+            }
+            (None, FilterPart::IsDecided) => {
+                let is_decided = !matches!(values[held - 1], FilterValue::Undecided);
+                values[held - 1] = if is_decided { FilterValue::Truth(true) } else { FilterValue::Undecided };
             }
             (None, made) => {
                 let value = combine(made, &values[held - 2], &values[held - 1], inputs);

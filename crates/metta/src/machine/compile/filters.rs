@@ -7,7 +7,7 @@
 
 use super::Compiler;
 use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
-use crate::machine::code::{QueryFilters, Slot, TestedValue};
+use crate::machine::code::{QueryFilter, QueryFilters, Slot, TestedValue};
 use crate::machine::types::{Formal, HeadKind};
 use crate::names;
 use crate::operation::lowering_of;
@@ -18,21 +18,11 @@ use std::cmp::Ordering;
 const TEST_PARTS_MAX: usize = 64;
 
 /// Where the values of tests come from.
-pub(super) struct Tests<'a> {
+#[derive(Default)]
+pub(super) struct Tests {
     /// The variables that the query binds, in the order of their numbers.
-    pub(super) new: &'a [&'a Variable],
-    pub(super) filters: Vec<Filter>,
+    pub(super) new: Vec<Variable>,
     pub(super) values: Vec<TestedValue>,
-}
-
-impl<'a> Tests<'a> {
-    pub(super) fn new(new: &'a [&'a Variable]) -> Self {
-        Self { new, filters: Vec::new(), values: Vec::new() }
-    }
-
-    pub(super) fn done(self) -> QueryFilters {
-        QueryFilters { filters: self.filters.into(), values: self.values.into() }
-    }
 }
 
 /// What stands behind the test of a conditional that drops an answer, and what drops it.
@@ -69,23 +59,32 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Adds the tests that a template begins with, and gives what is left of it.
-    pub(super) fn tests_of<'t>(&mut self, template: &'t Atom, tests: &mut Tests<'_>) -> &'t Atom {
-        let mut rest = template;
+    /// The tests that a template begins with, and what is left of it.
+    pub(super) fn tests_of<'t>(&mut self, template: &'t Atom, new: &[&Variable]) -> (QueryFilters, &'t Atom) {
+        let (mut rest, mut filters, mut tests) = (template, Vec::new(), Tests::default());
         while let Some(Tested { condition, drops, body }) = self.tested(rest) {
-            let mut parts = Vec::new();
-            if !self.put_truth(condition, &mut parts, tests) {
-                break;
+            if tests.new.is_empty() {
+                tests.new = new.iter().map(|&variable| variable.clone()).collect();
             }
-            let Some(filter) = Filter::of_parts(parts, drops) else { break };
-            tests.filters.push(filter);
+            let Some(filter) = self.test(condition, drops, &mut tests) else { break };
+            filters.push(QueryFilter::Test(filter));
             rest = body;
         }
-        rest
+        (QueryFilters { filters: filters.into(), values: tests.values.into() }, rest)
+    }
+
+    /// A condition as a filter, if it can be one.
+    pub(super) fn test(&mut self, condition: &Atom, drops: bool, tests: &mut Tests) -> Option<Filter> {
+        let (mut parts, before) = (Vec::new(), tests.values.len());
+        let filter = if self.put_truth(condition, &mut parts, tests) { Filter::of_parts(parts, drops) } else { None };
+        if filter.is_none() {
+            tests.values.truncate(before);
+        }
+        filter
     }
 
     /// Puts down what comes to a truth value; `false` if it cannot be put down.
-    fn put_truth(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests<'_>) -> bool {
+    fn put_truth(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests) -> bool {
         if parts.len() > TEST_PARTS_MAX {
             return false;
         }
@@ -118,7 +117,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Puts down a side of `==`.
-    fn put_side(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests<'_>) -> bool {
+    fn put_side(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests) -> bool {
         match atom.children() {
             Some(_) => self.put_number(atom, parts, tests),
             None => self.put_value(atom, parts, tests),
@@ -126,7 +125,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Puts down what comes to a number.
-    fn put_number(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests<'_>) -> bool {
+    fn put_number(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests) -> bool {
         let Some(children) = atom.children() else { return self.put_value(atom, parts, tests) };
         let [head, left, right] = children else { return false };
         let Some(Lowering::Arithmetic(arithmetic)) = lowering_of(head) else { return false };
@@ -146,10 +145,10 @@ impl Compiler<'_, '_> {
     }
 
     /// Puts down a variable or a constant.
-    fn put_value(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests<'_>) -> bool {
+    fn put_value(&mut self, atom: &Atom, parts: &mut Vec<FilterPart>, tests: &mut Tests) -> bool {
         let value = match atom {
             Atom::Variable(variable) => {
-                if let Some(number) = tests.new.iter().position(|new| *new == variable) {
+                if let Some(number) = tests.new.iter().position(|new| new == variable) {
                     parts.push(FilterPart::Variable(number as u32));
                     return true;
                 }
