@@ -66,7 +66,7 @@ impl Snapshot {
     /// Makes a store of its own of what the snapshot sees, in a folder that is empty or does not exist yet. Commits go on meanwhile.
     ///
     /// # Errors
-    /// The folder is not empty, the disk refuses, or the store is damaged. What was written is no store then.
+    /// The folder is not empty, the disk refuses, or the store is damaged. What was written is not a store then.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<(), BackupError> {
         let directory = Directory::create(path.as_ref()).map_err(Failure::of("create", ""))?;
         self.backup_to(&directory)

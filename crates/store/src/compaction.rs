@@ -22,6 +22,8 @@ use journal::Disk;
 use std::ops::Bound;
 use std::sync::Arc;
 
+/// After so many records a merge looks whether it is told to end.
+const RECORDS_BETWEEN_LOOKS: u64 = 4096;
 /// A part shorter than this share of the longest is merged with its neighbours.
 const SMALL_SHARE: u64 = 4;
 
@@ -116,8 +118,13 @@ impl Plan {
         plan
     }
 
-    /// Writes what is merged, through a writer of parts; the parts of the new base, in order.
-    pub(crate) fn carry_out(&self, mut out: PartsWriter<'_>) -> Result<Vec<RunName>, WriteError> {
+    /// Writes what is merged, through a writer of parts; the parts of the new base, in order. `None` if it was told to end before:
+    /// what it wrote by then goes when the store is opened again.
+    pub(crate) fn carry_out(
+        &self,
+        mut out: PartsWriter<'_>,
+        is_ending: impl Fn() -> bool,
+    ) -> Result<Option<Vec<RunName>>, WriteError> {
         let everything = (Bound::Unbounded, Bound::Unbounded);
         let cursors: Result<Vec<Cursor>, _> = self
             .merged
@@ -126,7 +133,12 @@ impl Plan {
             .collect();
         let mut merge = Merge::new(cursors?, Direction::Forward, Bound::Unbounded);
         let mut borders = self.kept.iter().map(|run| run.first_key()).peekable();
+        let mut count = 0_u64;
         while merge.advance()? {
+            count += 1;
+            if count.is_multiple_of(RECORDS_BETWEEN_LOOKS) && is_ending() {
+                return Ok(None);
+            }
             let Some((key, value)) = merge.entry() else { break };
             // No part may reach around one that stays.
             while borders.next_if(|border| *border < key).is_some() {
@@ -137,7 +149,7 @@ impl Plan {
         let mut parts = out.finish()?;
         parts.extend(self.kept.iter().map(|run| name_of(run)));
         parts.sort_by(|one, other| one.first_key.cmp(&other.first_key));
-        Ok(parts)
+        Ok(Some(parts))
     }
 
     /// The newest batch that the output has something of.

@@ -64,7 +64,7 @@ pub(crate) struct MemoryCursor {
     keyspace: u32,
     sequence: u64,
     direction: Direction,
-    /// What is left behind the entries that were copied.
+    /// What is left after the entries that were copied.
     rest: Bounds,
     entries: VecDeque<(Arc<[u8]>, Written)>,
     count: usize,

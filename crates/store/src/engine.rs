@@ -10,9 +10,9 @@
 //! Invariants:
 //!
 //! 1. Nothing is acknowledged after a failure: the first one is kept, and every later commit gets it.
-//! 2. At most one memtable is sealed and not written yet, and the first level has at most
+//! 2. Commits are slowed down when the first level is two thirds full. At most one memtable is sealed and not written yet, and the first level has at most
 //!    [`Options::first_level_runs`](crate::Options::first_level_runs) runs: if more would come, commits wait.
-//! 3. Locks are taken in the order `writer`, `flushing`, `merging`, `manifest`, `view`, `snapshots`.
+//! 3. Locks are taken in the order `writer`, `flushing`, `merging`, `manifest`, `view`, `snapshots`, `work`.
 
 use crate::batch::{Batch, changes};
 use crate::compaction::{PartsWriter, Plan};
@@ -29,32 +29,50 @@ use crate::snapshot::{Inner, Registered, Registry, Snapshot, UNHARMED, check_key
 use crate::value::Value;
 use journal::{Disk, Durability, Journal, Warning};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, RwLock};
+use std::time::Duration;
 
 /// A store that is open for writing.
 pub(crate) struct Engine {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: Options,
     writer: Mutex<Writer>,
-    /// Held by whoever writes a memtable as runs.
+    /// The log of the active memtable. It changes under the lock of the writer.
+    log: RwLock<Arc<Journal>>,
+    /// Held while a memtable is written as runs.
     flushing: Mutex<()>,
-    /// Held by whoever merges runs.
+    /// Held while runs are merged.
     merging: Mutex<()>,
     manifest: Mutex<Manifest>,
-    view: RwLock<View>,
-    keyspaces: RwLock<Arc<Vec<NamedKeyspace>>>,
+    /// Replaced as a whole. A reader takes the view, and does not hold the lock while it reads.
+    view: RwLock<Arc<View>>,
     registry: Arc<Registry>,
     /// The newest batch that readers see.
     visible: AtomicU64,
+    /// How many bytes went into the log since a background thread last synced it.
+    unsynced_bytes: AtomicU64,
+    /// How many runs the fullest first level has.
+    first_level: AtomicUsize,
+    /// How long commits should have waited for merges, and did not yet, in nanoseconds.
+    delay: AtomicU64,
     failure: Mutex<Option<Arc<WriteError>>>,
     /// What threads wait for: work, or its end.
     work: Mutex<Work>,
     changed: Condvar,
 }
 
+/// How much may gather in the log before a background thread syncs it, in bytes.
+const LOG_SYNC_BYTES: u64 = 8 << 20;
+
+/// What a byte waits when the first level is full, in nanoseconds: about what merging it takes.
+const DELAY_NANOSECONDS_PER_BYTE: u64 = 16;
+/// Shorter delays are put together, since the system sleeps no shorter.
+const DELAY_NANOSECONDS_MIN: u64 = 1_000_000;
+/// The longest delay of one commit.
+const DELAY_NANOSECONDS_MAX: u64 = 20_000_000;
+
 struct Writer {
-    log: Arc<Journal>,
     log_number: u64,
     sequence: u64,
 }
@@ -78,18 +96,21 @@ impl Engine {
         let (log, warnings) = log::open(&disk, manifest.identity, last)?;
         let options = options.identity(manifest.identity);
         let keyspaces = Arc::new(named(&manifest));
-        let view = View { active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
+        let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
         let engine = Self {
             disk,
             options,
-            writer: Mutex::new(Writer { log: Arc::new(log), log_number: last, sequence }),
+            writer: Mutex::new(Writer { log_number: last, sequence }),
+            log: RwLock::new(Arc::new(log)),
             flushing: Mutex::new(()),
             merging: Mutex::new(()),
             manifest: Mutex::new(manifest),
-            view: RwLock::new(view),
-            keyspaces: RwLock::new(keyspaces),
+            view: RwLock::new(Arc::new(view)),
             registry: Arc::new(Registry::default()),
             visible: AtomicU64::new(sequence),
+            unsynced_bytes: AtomicU64::new(0),
+            first_level: AtomicUsize::new(0),
+            delay: AtomicU64::new(0),
             failure: Mutex::new(None),
             work: Mutex::new(Work::default()),
             changed: Condvar::new(),
@@ -128,7 +149,7 @@ impl Engine {
         loop {
             let seen = self.work.lock().expect(UNHARMED).changes;
             self.check_failure()?;
-            if is_so(&self.view.read().expect(UNHARMED)) {
+            if is_so(&self.view()) {
                 return Ok(());
             }
             let mut work = self.work.lock().expect(UNHARMED);
@@ -138,8 +159,22 @@ impl Engine {
         }
     }
 
+    fn log(&self) -> Arc<Journal> {
+        self.log.read().expect(UNHARMED).clone()
+    }
+
+    fn view(&self) -> Arc<View> {
+        self.view.read().expect(UNHARMED).clone()
+    }
+
+    /// Replaces the view by a changed one.
+    fn change_view(&self, change: impl FnOnce(&mut View)) {
+        let mut view = self.view.write().expect(UNHARMED);
+        change(Arc::make_mut(&mut view));
+    }
+
     pub(crate) fn keyspaces(&self) -> Arc<Vec<NamedKeyspace>> {
-        self.keyspaces.read().expect(UNHARMED).clone()
+        self.view().keyspaces.clone()
     }
 
     /// The keyspace of a name, made if there is none.
@@ -168,17 +203,19 @@ impl Engine {
         let mut next = manifest.clone();
         change(&mut next);
         // Opened before the manifest speaks of them: what cannot be read is not relied on.
-        let before = self.view.read().expect(UNHARMED).levels.clone();
+        let before = self.view().levels.clone();
         let levels = next.open_levels(&*self.disk, &before).map_err(not_opened)?;
         next.write(&*self.disk)?;
-        *self.keyspaces.write().expect(UNHARMED) = Arc::new(named(&next));
-        let mut view = self.view.write().expect(UNHARMED);
-        let old = std::mem::replace(&mut view.levels, Arc::new(levels));
-        and_view(&mut view);
-        drop(view);
+        let fullest = levels.iter().map(|level| level.first.len()).max().unwrap_or(0);
+        self.first_level.store(fullest, Ordering::Relaxed);
+        self.change_view(|view| {
+            view.keyspaces = Arc::new(named(&next));
+            view.levels = Arc::new(levels);
+            and_view(view);
+        });
         *manifest = next;
         // A file that cannot be removed now goes when the store is opened again.
-        for run in old.iter().flat_map(|level| level.runs()).filter(|run| manifest.is_left_over(run.name())) {
+        for run in before.iter().flat_map(|level| level.runs()).filter(|run| manifest.is_left_over(run.name())) {
             let _ = self.disk.remove(run.name());
         }
         let _ = log::remove_below(&self.disk, manifest.log);
@@ -192,6 +229,7 @@ impl Engine {
         let encoded = batch.encoded()?;
         let keyspaces = self.keyspaces();
         batch.keyspaces().iter().try_for_each(|keyspace| check_keyspace(&keyspaces, *keyspace))?;
+        self.pace(encoded.len());
         let (log, sequence) = self.note(self.append(encoded))?;
         if durability > Durability::None {
             self.note(log.sync(durability).map_err(WriteError::from))?;
@@ -199,27 +237,47 @@ impl Engine {
         Ok(sequence)
     }
 
+    /// Slows commits down while the first level fills, the more the fuller it is, so that they need not wait for a whole merge at once.
+    fn pace(&self, bytes: usize) {
+        let most = self.options.first_level_runs_max;
+        let from = most * 2 / 3;
+        let over = self.first_level.load(Ordering::Relaxed).saturating_sub(from) as u64;
+        if over == 0 || self.options.maintenance == Maintenance::Inline {
+            return;
+        }
+        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * over / (most - from) as u64;
+        if self.delay.fetch_add(nanoseconds, Ordering::Relaxed) + nanoseconds >= DELAY_NANOSECONDS_MIN {
+            let due = self.delay.swap(0, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_nanos(due.min(DELAY_NANOSECONDS_MAX)));
+        }
+    }
+
     fn append(&self, encoded: &[u8]) -> Result<(Arc<Journal>, u64), WriteError> {
         let mut writer = self.writer.lock().expect(UNHARMED);
         self.check_failure()?;
         if encoded.is_empty() {
-            return Ok((writer.log.clone(), writer.sequence));
+            return Ok((self.log(), writer.sequence));
         }
         self.make_room(&mut writer)?;
         let sequence = writer.sequence + 1;
-        log::append(&writer.log, sequence, encoded)?;
+        let log = self.log();
+        log::append(&log, sequence, encoded)?;
         writer.sequence = sequence;
-        let active = self.view.read().expect(UNHARMED).active.clone();
+        let active = self.view().active.clone();
         let snapshots = self.registry.snapshots.lock().expect(UNHARMED);
         active.apply(sequence, changes(encoded).map_while(|change| change), &snapshots);
         self.visible.store(sequence, Ordering::Release);
         drop(snapshots);
-        Ok((writer.log.clone(), sequence))
+        let before = self.unsynced_bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
+        if before < LOG_SYNC_BYTES && before + encoded.len() as u64 >= LOG_SYNC_BYTES {
+            self.tell();
+        }
+        Ok((log, sequence))
     }
 
     /// Begins another memtable if this one is full.
     fn make_room(&self, writer: &mut Writer) -> Result<(), WriteError> {
-        if self.view.read().expect(UNHARMED).active.bytes() < self.options.memtable_bytes {
+        if self.view().active.bytes() < self.options.memtable_bytes {
             return Ok(());
         }
         self.seal(writer)?;
@@ -231,22 +289,23 @@ impl Engine {
 
     /// Begins another memtable, and another log with it.
     fn seal(&self, writer: &mut Writer) -> Result<(), WriteError> {
-        if self.view.read().expect(UNHARMED).active.is_empty() {
+        if self.view().active.is_empty() {
             return Ok(());
         }
         let most = self.options.first_level_runs_max;
         if self.options.maintenance == Maintenance::Background {
             self.wait_until(|view| view.sealed.is_empty() && view.levels.iter().all(|level| level.first.len() < most))?;
         }
-        writer.log.sync(Durability::Fsync)?;
+        self.log().sync(Durability::Fsync)?;
         let (log, _) = log::open(&self.disk, self.options.identity, writer.log_number + 1)?;
         let end = End { sequence: writer.sequence, log: writer.log_number };
-        (writer.log, writer.log_number) = (Arc::new(log), writer.log_number + 1);
-        let mut view = self.view.write().expect(UNHARMED);
-        let sealed = std::mem::take(&mut view.active);
-        sealed.seal(end);
-        view.sealed.insert(0, sealed);
-        drop(view);
+        *self.log.write().expect(UNHARMED) = Arc::new(log);
+        writer.log_number += 1;
+        self.change_view(|view| {
+            let sealed = std::mem::take(&mut view.active);
+            sealed.seal(end);
+            view.sealed.insert(0, sealed);
+        });
         self.tell();
         Ok(())
     }
@@ -261,7 +320,7 @@ impl Engine {
     /// Writes the oldest sealed memtable as runs of the first level; whether there was one.
     fn flush_one(&self) -> Result<bool, WriteError> {
         let _flushing = self.flushing.lock().expect(UNHARMED);
-        let Some(memtable) = self.view.read().expect(UNHARMED).sealed.last().cloned() else { return Ok(false) };
+        let Some(memtable) = self.view().sealed.last().cloned() else { return Ok(false) };
         let manifest = self.manifest.lock().expect(UNHARMED).clone();
         let End { sequence, log } = memtable.end();
         let mut runs: BTreeMap<u32, Vec<RunName>> = BTreeMap::new();
@@ -292,14 +351,16 @@ impl Engine {
     /// Merges the oldest runs of a first level that has at least so many into its base; whether there was one.
     fn merge_one(&self, least: usize) -> Result<bool, WriteError> {
         let _merging = self.merging.lock().expect(UNHARMED);
-        let levels = self.view.read().expect(UNHARMED).levels.clone();
+        let levels = self.view().levels.clone();
         let Some(keyspace) = levels.iter().position(|level| level.first.len() >= least) else { return Ok(false) };
         let level = &levels[keyspace];
         let count = if least < self.options.first_level_runs { level.first.len() } else { least };
         let plan = Plan::new(level, count, self.options.part_bytes);
         let manifest = self.manifest.lock().expect(UNHARMED).clone();
         let stem = format!("k{keyspace}-c{}", manifest.spaces[keyspace].compactions);
-        let base = plan.carry_out(self.parts_writer(&manifest, keyspace as u32, stem, plan.last_sequence()))?;
+        let out = self.parts_writer(&manifest, keyspace as u32, stem, plan.last_sequence());
+        let is_ending = || self.work.lock().expect(UNHARMED).is_ending;
+        let Some(base) = plan.carry_out(out, is_ending)? else { return Ok(false) };
         let change = |manifest: &mut Manifest| {
             let space = &mut manifest.spaces[keyspace];
             // Others may have come meanwhile, in front.
@@ -368,30 +429,29 @@ impl Engine {
     }
 
     pub(crate) fn get(&self, keyspace: Keyspace, key: &[u8]) -> Result<Option<Value>, ReadError> {
-        check_keyspace(&self.keyspaces.read().expect(UNHARMED), keyspace)?;
+        let view = self.view();
+        check_keyspace(&view.keyspaces, keyspace)?;
         keyspace.shape.check(key)?;
-        self.view.read().expect(UNHARMED).get(keyspace.id, key, u64::MAX)
+        view.get(keyspace.id, key, u64::MAX)
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let keyspaces = self.keyspaces();
+        // Under the first lock no memtable is sealed, and under the second no batch drops a version that this snapshot sees.
         let view = self.view.read().expect(UNHARMED);
-        // Under the lock, no batch drops a version that this snapshot sees.
         let mut snapshots = self.registry.snapshots.lock().expect(UNHARMED);
         let sequence = self.visible.load(Ordering::Acquire);
         *snapshots.entry(sequence).or_insert(0) += 1;
         drop(snapshots);
         let registered = Some(Registered { registry: self.registry.clone(), sequence });
         let identity = self.options.identity;
-        let inner = Inner { identity, view: view.clone(), sequence, keyspaces, _registered: registered };
+        let inner = Inner { identity, view: view.clone(), sequence, _registered: registered };
         Snapshot { inner: Arc::new(inner) }
     }
 
     /// Writes everything as runs and makes it durable.
     pub(crate) fn finish(&self) -> Result<(), WriteError> {
         self.flush()?;
-        let log = self.writer.lock().expect(UNHARMED).log.clone();
-        self.note(log.sync(Durability::Fsync).map_err(WriteError::from))
+        self.note(self.log().sync(Durability::Fsync).map_err(WriteError::from))
     }
 
     /// Tells background threads to end.
@@ -421,7 +481,12 @@ impl Engine {
         }
     }
 
+    /// Syncs the log from time to time, so that sealing a memtable has little left to sync, and writes what is sealed.
     pub(crate) fn flush_step(&self) -> Result<bool, WriteError> {
+        if self.unsynced_bytes.load(Ordering::Relaxed) >= LOG_SYNC_BYTES {
+            self.unsynced_bytes.store(0, Ordering::Relaxed);
+            self.log().sync(Durability::Fsync)?;
+        }
         self.flush_one()
     }
 

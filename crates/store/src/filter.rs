@@ -13,8 +13,8 @@ pub(crate) fn hash(key: &[u8]) -> u64 {
     XxHash3_64::oneshot(key)
 }
 
-/// The bytes of a filter for keys of these hashes; none if there is nothing to filter, or if no filter was found, which is so rare that
-/// nobody has seen it.
+/// The bytes of a filter for keys of these hashes; none if there is nothing to filter, or if no filter was found, which
+/// happens with a probability that is negligible.
 pub(crate) fn build(mut hashes: Vec<u64>) -> Vec<u8> {
     hashes.sort_unstable();
     hashes.dedup();

@@ -2,11 +2,12 @@
 //!
 //! 1. What is newer hides what is older: the active memtable, sealed ones, first-level runs from the newest to the oldest, the base.
 //! 2. Runs of the first level overlap each other; the base is one run in parts that do not.
-//! 3. All of it is immutable but the active memtable. A change of the levels makes another [`View`], and whoever has an older one
+//! 3. All of it is immutable but the active memtable. A change of the levels makes another [`View`], and a reader that has an older one
 //!    keeps it, and the files of its runs, until it is dropped.
 
 use crate::error::{Damage, ReadError};
 use crate::filter;
+use crate::keyspace::NamedKeyspace;
 use crate::memtable::Memtable;
 use crate::run::{Found, Run, SortedRun};
 use crate::value::Value;
@@ -30,6 +31,7 @@ impl Level {
 /// What a store consists of.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
+    pub(crate) keyspaces: Arc<Vec<NamedKeyspace>>,
     pub(crate) active: Arc<Memtable>,
     /// Newest first.
     pub(crate) sealed: Vec<Arc<Memtable>>,

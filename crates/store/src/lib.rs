@@ -6,8 +6,8 @@
 //! # What is promised
 //!
 //! 1. **All or nothing.** What opens after a crash is a prefix of the batches, each whole, and holds every one that was acknowledged
-//!    with [`Durability::Fsync`](journal::Durability::Fsync); after the death of the program alone also every one with
-//!    [`Durability::Os`](journal::Durability::Os). No reader sees half a batch.
+//!    with [`Durability::Fsync`]; after the death of the program alone also every one with
+//!    [`Durability::Os`]. No reader sees half a batch.
 //! 2. **No silent damage.** Every page has a checksum, which is compared before anything in it is used for the first time. Bytes that
 //!    have changed are an error that names file and offset.
 //! 3. **No second try.** After a failed write or sync nothing is acknowledged any more.

@@ -1,7 +1,7 @@
 //! What was committed and is not in a run yet: an ordered map in memory.
 //!
 //! 1. Each key has its newest version in place, and older ones beside it as long as a snapshot may read them.
-//! 2. A batch is applied under one lock, so that whoever reads sees all of it or nothing.
+//! 2. A batch is applied under one lock, so that a reader sees all of it or nothing.
 //! 3. Iterators copy a few entries at a time ([`Memtable::chunk`]), so that they hold no lock while their caller works.
 //!
 //! It is the map of the standard library under a lock. There is one writer, so a lock-free map would spare readers only the

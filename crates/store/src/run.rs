@@ -4,7 +4,7 @@
 //!
 //! 1. The filter is asked, unless the page is known to be in memory: then looking is as cheap as asking.
 //! 2. The [model](crate::model) says which block the key lies in, if it is there. Where heads are equal, fences decide.
-//! 3. The block's pages are checked if nobody did so before, and the key is searched among its keys, compared as a whole.
+//! 3. The block's pages are checked if they were not checked before, and the key is searched among its keys, compared as a whole.
 //!
 //! A key that is not in memory costs one page of the disk, or the pages of one large record; the index (8 bytes for each block, and
 //! the filter, 1.13 bytes a key) stays in memory. Opening reads the footer only; the index is checked when a run is first asked.
@@ -242,7 +242,7 @@ impl Run {
         }
     }
 
-    /// What to say of bytes whose checksum is right, and which are no block all the same.
+    /// What to say of bytes whose checksum is right and that are not a block.
     pub(crate) fn impossible(&self, from: usize) -> Damage {
         self.damage(from as u64, "a block of the run has impossible fields")
     }

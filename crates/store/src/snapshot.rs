@@ -50,9 +50,8 @@ pub struct Snapshot {
 
 pub(crate) struct Inner {
     pub(crate) identity: Identity,
-    pub(crate) view: View,
+    pub(crate) view: Arc<View>,
     pub(crate) sequence: u64,
-    pub(crate) keyspaces: Arc<Vec<NamedKeyspace>>,
     /// `None` if nobody writes in this process.
     pub(crate) _registered: Option<Registered>,
 }
@@ -79,7 +78,7 @@ impl Snapshot {
 
     /// The keyspaces, in the order in which they were made.
     pub fn keyspaces(&self) -> &[NamedKeyspace] {
-        &self.inner.keyspaces
+        &self.inner.view.keyspaces
     }
 
     /// The keyspace of this name.

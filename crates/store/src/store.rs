@@ -161,7 +161,7 @@ impl Store {
         self.engine.keyspace(name, shape)
     }
 
-    /// Commits a batch, and returns its number when it is as durable as asked. Who reads sees all of it or nothing, from some
+    /// Commits a batch, and returns its number when it is as durable as asked. A reader sees all of it or nothing, from some
     /// moment before this returns on.
     ///
     /// # Errors
@@ -279,8 +279,8 @@ fn check_empty(disk: &dyn Disk) -> Result<(), OpenError> {
 fn read_only(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Snapshot, OpenError> {
     let levels = manifest.open_levels(&**disk, &[])?;
     let (memtable, sequence, _) = replay(disk, manifest)?;
-    let view = View { active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
     let keyspaces = Arc::new(named(manifest));
-    let inner = Inner { identity: manifest.identity, view, sequence, keyspaces, _registered: None };
+    let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
+    let inner = Inner { identity: manifest.identity, view: Arc::new(view), sequence, _registered: None };
     Ok(Snapshot { inner: Arc::new(inner) })
 }

@@ -4,7 +4,7 @@
 use crate::history::{Map, numbers, read, shared, small, words};
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use std::collections::BTreeMap;
-use store::{Batch, Durability, KeyShape, Keyspace, Store, WriteError};
+use store::{Batch, Durability, KeyShape, Keyspace, Maintenance, Options, Store, WriteError};
 
 const BATCHES: u64 = 70;
 const SEEDS: u64 = 2;
@@ -44,14 +44,18 @@ fn states() -> Vec<State> {
 
 /// Runs the script until something fails; how many batches were acknowledged as durable.
 fn script(disk: &SimulatedDisk) -> u64 {
+    script_with(disk, small())
+}
+
+fn script_with(disk: &SimulatedDisk, options: Options) -> u64 {
     let mut acknowledged = 0;
     // Whatever fails, the count is what matters.
-    let _ = run(disk, &mut acknowledged);
+    let _ = run(disk, options, &mut acknowledged);
     acknowledged
 }
 
-fn run(disk: &SimulatedDisk, acknowledged: &mut u64) -> Result<(), WriteError> {
-    let Ok(store) = Store::create_on(shared(disk), small()) else { return Ok(()) };
+fn run(disk: &SimulatedDisk, options: Options, acknowledged: &mut u64) -> Result<(), WriteError> {
+    let Ok(store) = Store::create_on(shared(disk), options) else { return Ok(()) };
     let words = store.keyspace("words", KeyShape::Bytes)?;
     let numbers = store.keyspace("numbers", KeyShape::Fixed(8))?;
     for number in 1..=BATCHES {
@@ -155,6 +159,22 @@ fn a_failing_operation_poisons_and_loses_nothing() {
         let lost = disk.power_loss(Fate::Drop, operation);
         check(&lost, acknowledged, &states, &context);
         check(&disk, acknowledged, &states, &context);
+    }
+}
+
+/// With threads the operations come in another order each time, and what is promised is the same.
+#[test]
+fn whatever_fails_in_a_thread_loses_nothing() {
+    let states = states();
+    let threads = small().maintenance(Maintenance::Background);
+    for operation in (0..operations()).step_by(3) {
+        for fault in [Fault::Broken, Fault::Full, Fault::PowerLoss] {
+            let disk = SimulatedDisk::new();
+            disk.schedule(operation, fault);
+            let acknowledged = script_with(&disk, threads.clone());
+            let survivor = disk.power_loss(Fate::Reordered, operation);
+            check(&survivor, acknowledged, &states, &format!("operation {operation}, {fault:?}, threads"));
+        }
     }
 }
 

@@ -8,7 +8,7 @@ fn busy() -> Options {
     Options::default().memtable_bytes(20_000).part_bytes(30_000).first_level_runs(2, 4)
 }
 
-/// Every batch writes its number under all keys; whoever reads finds one number.
+/// Every batch writes its number under all keys; a reader finds one number.
 #[test]
 fn no_reader_sees_half_a_batch() {
     let (_, store) = create(&busy());
