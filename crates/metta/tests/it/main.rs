@@ -3,6 +3,7 @@
 
 mod bundled;
 mod choosing;
+mod datalog;
 mod determinism;
 mod differential;
 mod evaluation;
