@@ -52,6 +52,19 @@ pub(crate) fn compare(case: Case, ours: Side<'_>, peer: Side<'_>) -> Result<Row,
     Ok(row(case, times))
 }
 
+/// The same, with a note that says what the ratio must be, and whether it is.
+pub(crate) fn contest(
+    mut case: Case,
+    must: Option<(f64, &str)>,
+    ours: Side<'_>,
+    peer: Side<'_>,
+) -> Result<Row, Box<dyn Error>> {
+    let note = std::mem::take(&mut case.note);
+    let mut row = compare(case, ours, peer)?;
+    row.note = judged(&note, must, row.ratio.map(|ratio| ratio.median));
+    Ok(row)
+}
+
 /// The row of what both sides took in each round; it is also shown.
 pub(crate) fn row(case: Case, (ours, theirs): (Vec<f64>, Vec<f64>)) -> Row {
     let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| theirs / ours).collect();

@@ -13,6 +13,7 @@ mod metta;
 mod peers;
 mod proxy;
 mod queries;
+mod reactive;
 mod recall;
 mod region;
 mod row;
@@ -83,6 +84,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "metta", has_programs: true, run: metta::run },
     Suite { name: "proxy", has_programs: true, run: proxy::run },
     Suite { name: "queries", has_programs: true, run: queries::run },
+    Suite { name: "reactive", has_programs: true, run: reactive::run },
     Suite { name: "recall", has_programs: true, run: recall::run },
     Suite { name: "region", has_programs: true, run: region::run },
     Suite { name: "space", has_programs: true, run: space::run },

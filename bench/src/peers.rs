@@ -1,7 +1,7 @@
 //! Where SWI-Prolog and the wheels of PyPI are, and how they come into the target folder.
 //!
 //! SWI-Prolog is the one the system has. If there is none, Debian's packages are downloaded and unpacked below the target folder,
-//! which needs no rights and installs nothing. `hyperon`, `duckdb`, `vcrpy`, `cassetter`, `mitmproxy`,
+//! which needs no rights and installs nothing. `hyperon`, `pymetta`, `duckdb`, `vcrpy`, `cassetter`, `mitmproxy`,
 //! `requests`, `ladybug`, `egglog` and `clingo` are wheels of PyPI, in virtual environments below the target folder. Nothing is fetched unless asked for.
 
 use crate::command::target;
@@ -13,24 +13,47 @@ use std::process::{Command, Stdio};
 /// Wheels of PyPI, with the folder that their environment lies in.
 struct Wheel {
     folder: &'static str,
+    python: &'static str,
     requirements: &'static [&'static str],
     missing: &'static str,
 }
 
-const HYPERON: Wheel = Wheel { folder: "hyperon", requirements: &["hyperon==0.2.6"], missing: WITHOUT_HYPERON };
-const DUCKDB: Wheel = Wheel { folder: "duckdb", requirements: &["duckdb==1.4.1"], missing: WITHOUT_DUCKDB };
-const CASSETTES: Wheel =
-    Wheel { folder: "cassettes", requirements: &["vcrpy==9.4.2", "cassetter==0.16.1"], missing: WITHOUT_CASSETTES };
+/// The Python that makes an environment, where any recent one will do.
+const PYTHON: &str = "python3";
+const HYPERON: Wheel =
+    Wheel { folder: "hyperon", python: PYTHON, requirements: &["hyperon==0.2.6"], missing: WITHOUT_HYPERON };
+const DUCKDB: Wheel =
+    Wheel { folder: "duckdb", python: PYTHON, requirements: &["duckdb==1.4.1"], missing: WITHOUT_DUCKDB };
+const CASSETTES: Wheel = Wheel {
+    folder: "cassettes",
+    python: PYTHON,
+    requirements: &["vcrpy==9.4.2", "cassetter==0.16.1"],
+    missing: WITHOUT_CASSETTES,
+};
 const MITMPROXY: Wheel =
-    Wheel { folder: "mitmproxy", requirements: &["mitmproxy==11.0.2"], missing: WITHOUT_MITMPROXY };
-const REQUESTS: Wheel =
-    Wheel { folder: "requests", requirements: &["vcrpy==9.4.2", "requests==2.34.2"], missing: WITHOUT_REQUESTS };
+    Wheel { folder: "mitmproxy", python: PYTHON, requirements: &["mitmproxy==11.0.2"], missing: WITHOUT_MITMPROXY };
+const REQUESTS: Wheel = Wheel {
+    folder: "requests",
+    python: PYTHON,
+    requirements: &["vcrpy==9.4.2", "requests==2.34.2"],
+    missing: WITHOUT_REQUESTS,
+};
 /// Of DuckDB a newer release than that of the suite `space`, whose figures are of the older one.
 const QUERY_ENGINES: Wheel = Wheel {
     folder: "queries",
+    python: PYTHON,
     requirements: &["duckdb==2.0.0", "ladybug==0.22.0", "egglog==13.2.0", "clingo==5.8.3"],
     missing: WITHOUT_QUERY_ENGINES,
 };
+const HYPERON_LATER: Wheel = Wheel {
+    folder: "hyperon-0.2.10",
+    python: PYTHON,
+    requirements: &["hyperon==0.2.10"],
+    missing: WITHOUT_HYPERON_LATER,
+};
+/// It needs Python 3.12 or a later one.
+const PYMETTA: Wheel =
+    Wheel { folder: "pymetta", python: "python3.12", requirements: &["pymetta==0.9.4"], missing: WITHOUT_PYMETTA };
 /// All that `swipl` needs and a small Debian does not have.
 const DEBIAN_PACKAGES: [&str; 2] = ["swi-prolog-core", "libtcmalloc-minimal4"];
 
@@ -49,6 +72,13 @@ const WITHOUT_REQUESTS: &str = "the Python wheels vcrpy 9.4.2 and requests 2.34.
     proxy --install` puts them into a virtual environment below the target folder (needs python3 with venv)";
 const WITHOUT_QUERY_ENGINES: &str = "the Python wheels duckdb 2.0.0, ladybug 0.22.0, egglog 13.2.0 and clingo 5.8.3 are missing. To get \
     them: `cargo xtask bench queries --install` puts them into a virtual environment below the target folder (needs python3 with venv)";
+
+const WITHOUT_HYPERON_LATER: &str = "the Python wheel hyperon 0.2.10 is missing. To get it: `cargo xtask bench queries --install` \
+    puts it into a virtual environment below the target folder (needs python3 with venv, up to Python 3.12 or so)";
+const WITHOUT_PYMETTA: &str = "the Python wheel pymetta 0.9.4 is missing. To get it: `cargo xtask bench queries --install` \
+    puts it into a virtual environment below the target folder (needs python3.12 with venv)";
+const WITHOUT_WORDNET: &str = "there is no data/wordnet.metta: make it with `cargo xtask wordnet --install`, or let \
+    `cargo xtask bench queries --install` do that";
 
 /// SWI-Prolog.
 ///
@@ -74,6 +104,33 @@ pub(crate) fn hyperon(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
 pub(crate) fn python_with_hyperon(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
     HYPERON.find(may_install, "metta-py")?;
     HYPERON.find(may_install, "python")
+}
+
+/// The Python that has `hyperon` in a later release.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn python_with_hyperon_later(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    HYPERON_LATER.find(may_install, "python")
+}
+
+/// The Python that has `pymetta`.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn python_with_pymetta(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    PYMETTA.find(may_install, "python")
+}
+
+/// WordNet as MeTTa facts.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn wordnet(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
+    let file = PathBuf::from("data/wordnet.metta");
+    let cargo = || Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let find = || file.is_file().then(|| file.clone());
+    found(WITHOUT_WORDNET, may_install, find, || checked(cargo().args(["xtask", "wordnet", "--install"])))
 }
 
 /// The Python that has `duckdb`.
@@ -137,7 +194,12 @@ impl Wheel {
     }
 
     fn install(&self, environment: &Path) -> Result<(), Box<dyn Error>> {
-        checked(Command::new("python3").args(["-m", "venv"]).arg(environment))?;
+        let mut python = Command::new(self.python);
+        // Where pyenv chooses among several Pythons, it is told which one is meant.
+        if let Some(version) = self.python.strip_prefix("python").filter(|version| version.contains('.')) {
+            python.env("PYENV_VERSION", version);
+        }
+        checked(python.args(["-m", "venv"]).arg(environment))?;
         let pip = environment.join("bin").join("pip");
         let words = ["install", "--quiet", "--disable-pip-version-check"];
         checked(Command::new(pip).args(words).args(self.requirements))

@@ -12,10 +12,15 @@ main :-
         main
     ).
 
-% Loads a file of facts edge/2 as a program that does not change.
-load(Path, Nanoseconds, Count) :-
+% Loads a file of facts as a program that does not change; those of one predicate are counted.
+load(Path, Name/Arity, Nanoseconds, Count) :-
     timed(load_files(Path, [silent(true)]), Nanoseconds),
-    predicate_property(edge(_, _), number_of_clauses(Count)).
+    functor(Fact, Name, Arity),
+    predicate_property(Fact, number_of_clauses(Count)).
+
+% The program of a file is asked from now on: a number is its answer.
+state(Path, 0, 1) :-
+    load_files(Path, [silent(true)]).
 
 :- dynamic found/1.
 
@@ -34,6 +39,9 @@ ask(gather, Nanoseconds, Count) :-
     length(Answers, Count).
 ask(count, Nanoseconds, Count) :-
     timed(aggregate_all(count, found(_), Count), Nanoseconds).
+ask(program, Nanoseconds, Number) :-
+    abolish_all_tables,
+    timed(answers(Number), Nanoseconds).
 
 timed(Goal, Nanoseconds) :-
     get_time(Began),

@@ -27,7 +27,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
 }
 
 /// The payload of a number: words that follow from it.
-fn payload(number: u64, bytes: usize) -> Vec<u8> {
+pub(crate) fn payload(number: u64, bytes: usize) -> Vec<u8> {
     let mut word = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut payload = Vec::with_capacity(bytes);
     while payload.len() < bytes {

@@ -42,6 +42,18 @@ const ALL: &[(Rival, Must)] = &[
     (Rival::Swipl, Some(1.0)),
 ];
 
+/// The same, and another implementation of MeTTa.
+const ALL_OF_CLIQUES: &[(Rival, Must)] = &[
+    (Rival::DuckdbOneThread, Some(1.0)),
+    (Rival::Duckdb, Some(1.0)),
+    (Rival::DuckdbTable, Some(1.0)),
+    (Rival::Ladybug, Some(1.0)),
+    (Rival::Egglog, Some(1.0)),
+    (Rival::Clingo, Some(1.0)),
+    (Rival::Swipl, Some(1.0)),
+    (Rival::Pymetta, Some(1.0)),
+];
+
 /// The same, with what the issue says of 5-cliques.
 const ALL_OF_CLIQUE_5: &[(Rival, Must)] = &[
     (Rival::DuckdbOneThread, Some(1.0)),
@@ -51,7 +63,12 @@ const ALL_OF_CLIQUE_5: &[(Rival, Must)] = &[
     (Rival::Egglog, Some(4.0)),
     (Rival::Clingo, Some(1.0)),
     (Rival::Swipl, Some(1.0)),
+    (Rival::Pymetta, Some(1.0)),
 ];
+
+/// The implementations of MeTTa.
+const METTA: &[(Rival, Must)] =
+    &[(Rival::Hyperon, Some(1.0)), (Rival::HyperonLater, Some(1.0)), (Rival::Pymetta, Some(1.0))];
 
 /// Those whose first question is compared.
 const FIRST: &[(Rival, Must)] = &[(Rival::DuckdbOneThread, None), (Rival::Egglog, None)];
@@ -70,11 +87,18 @@ pub(super) const CLIQUES: Graph = Graph {
     full: Shape::Ordered { nodes: 200, edges: 3_600 },
     quick: Shape::Ordered { nodes: 60, edges: 1_000 },
     queries: &[
-        gathered("3-cliques", CLIQUE_3, CLIQUE_3, ALL),
-        gathered("4-cliques", CLIQUE_4, CLIQUE_4, ALL),
+        gathered("3-cliques", CLIQUE_3, CLIQUE_3, ALL_OF_CLIQUES),
+        gathered("4-cliques", CLIQUE_4, CLIQUE_4, ALL_OF_CLIQUES),
         gathered("5-cliques", CLIQUE_5, CLIQUE_5, ALL_OF_CLIQUE_5),
         Query { is_first: true, ..gathered("5-cliques, the first question", CLIQUE_5, CLIQUE_5, FIRST) },
     ],
+};
+
+/// So small that hyperon answers in a second.
+pub(super) const SMALL: Graph = Graph {
+    full: Shape::Ordered { nodes: 40, edges: 300 },
+    quick: Shape::Ordered { nodes: 40, edges: 100 },
+    queries: &[gathered("3-cliques, a small graph", CLIQUE_3, CLIQUE_3, METTA)],
 };
 
 pub(super) const HUB: Graph = Graph {
@@ -127,7 +151,7 @@ pub(super) const HOPS: Graph = Graph {
 /// Every query of every graph.
 #[cfg(test)]
 pub(super) fn queries() -> impl Iterator<Item = &'static Query> {
-    const GRAPHS: &[Graph] = &[CLIQUES, HUB, ATTACHMENT, HOPS];
+    const GRAPHS: &[Graph] = &[CLIQUES, SMALL, HUB, ATTACHMENT, HOPS];
     GRAPHS.iter().flat_map(|graph| graph.queries)
 }
 

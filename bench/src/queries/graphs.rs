@@ -17,6 +17,8 @@ pub(super) enum Shape {
     Hub { spokes: u32 },
     /// Each node has an edge from so many older ones, which are drawn by how many edges they have (Barabási and Albert).
     Attachment { nodes: u32, edges_each: u32 },
+    /// So many generations of so many persons, of whom each but the first ones has so many parents in the generation before.
+    Generations { generations: u32, persons: u32, parents: usize },
 }
 
 /// Draws numbers by a linear congruential generator (Knuth's MMIX), whose high bits are good enough for this.
@@ -49,6 +51,10 @@ impl Shape {
             }
             Self::Hub { spokes } => (1..=spokes).flat_map(edges_of_spoke).collect(),
             Self::Attachment { nodes, edges_each } => attachment(nodes, edges_each, &mut random),
+            Self::Generations { generations, persons, parents } => {
+                let children = persons..generations * persons;
+                children.flat_map(|child| edges_of_child(child, persons, parents, &mut random)).collect()
+            }
         }
     }
 
@@ -65,6 +71,9 @@ impl Shape {
             }
             Self::Attachment { nodes, .. } => format!(
                 "{nodes} nodes and {edges} edges by preferential attachment, each from the older to the newer node"
+            ),
+            Self::Generations { generations, persons, parents } => format!(
+                "{generations} generations of {persons} persons and {edges} edges, each person with {parents} parents in the generation before"
             ),
         }
     }
@@ -85,6 +94,12 @@ fn drawn(edges: usize, mut draw: impl FnMut() -> Edge, directed: impl Fn(Edge) -
 fn edges_of_spoke(spoke: u32) -> Vec<Edge> {
     let both_ways = [(0, spoke), (spoke, 0)].into_iter();
     both_ways.chain(spoke.is_multiple_of(64).then_some((spoke - 1, spoke))).collect()
+}
+
+/// From different parents of the generation before.
+fn edges_of_child(child: u32, persons: u32, parents: usize, random: &mut Random) -> Vec<Edge> {
+    let first = (child / persons - 1) * persons;
+    drawn(parents, || (first + random.below(persons as usize) as u32, child), |edge| edge)
 }
 
 fn attachment(nodes: u32, edges_each: u32, random: &mut Random) -> Vec<Edge> {
@@ -158,7 +173,10 @@ mod tests {
         assert!(Shape::Hub { spokes: 128 }.note(hub.len()).ends_with("and 2 edges between these"));
         let attachment = Shape::Attachment { nodes: 100, edges_each: 5 }.edges();
         assert_eq!(attachment.len(), 15 + 94 * 5);
-        [ordered, random, hub, attachment].iter().for_each(|edges| assert_plain(edges));
+        let generations = Shape::Generations { generations: 4, persons: 10, parents: 2 }.edges();
+        assert_eq!(generations.len(), 3 * 10 * 2);
+        assert!(generations.iter().all(|(parent, child)| parent / 10 + 1 == child / 10));
+        [ordered, random, hub, attachment, generations].iter().for_each(|edges| assert_plain(edges));
     }
 
     #[test]

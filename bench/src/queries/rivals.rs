@@ -21,11 +21,15 @@ pub(super) enum Rival {
     Egglog,
     Clingo,
     Swipl,
+    Hyperon,
+    /// A later release, which is faster and gives wrong answers above 1,024 symbols.
+    HyperonLater,
+    Pymetta,
 }
 
 impl Rival {
     /// All of them in the order of their rows.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::DuckdbOneThread,
         Self::Duckdb,
         Self::DuckdbTable,
@@ -33,6 +37,9 @@ impl Rival {
         Self::Egglog,
         Self::Clingo,
         Self::Swipl,
+        Self::Hyperon,
+        Self::HyperonLater,
+        Self::Pymetta,
     ];
 
     /// Its name in the rows.
@@ -45,6 +52,9 @@ impl Rival {
             Self::Egglog => "egglog 13.2.0",
             Self::Clingo => "clingo 5.8.3",
             Self::Swipl => "swipl -O",
+            Self::Hyperon => "hyperon 0.2.6",
+            Self::HyperonLater => "hyperon 0.2.10",
+            Self::Pymetta => "PyMeTTa 0.9.4",
         }
     }
 
@@ -58,6 +68,31 @@ impl Rival {
             (Self::Clingo, _) => "clingo makes an atom of each",
             (Self::Swipl, Answer::Tuple) => "SWI-Prolog gathers them with findall/3",
             (Self::Swipl, Answer::Count) => "SWI-Prolog counts them with aggregate_all/3",
+            (Self::Hyperon | Self::HyperonLater | Self::Pymetta, _) => "the peer runs the same text",
+        }
+    }
+
+    /// What it does with a program of its own, for a note.
+    pub(super) fn note_of_program(self) -> &'static str {
+        match self {
+            Self::DuckdbOneThread | Self::Duckdb => "ours tables a function, DuckDB counts the rows of WITH RECURSIVE",
+            Self::DuckdbTable | Self::Ladybug => "the peer counts rows",
+            Self::Egglog => "ours tables a function, egglog runs rules until nothing is new",
+            Self::Clingo => "ours tables a function, clingo grounds rules",
+            Self::Swipl => "SWI-Prolog counts with aggregate_all/3; both table where the program says so",
+            Self::Hyperon | Self::HyperonLater | Self::Pymetta => "the peer runs the same text",
+        }
+    }
+
+    /// The ending of the name of a file with a program for it.
+    pub(super) fn language(self) -> &'static str {
+        match self {
+            Self::DuckdbOneThread | Self::Duckdb | Self::DuckdbTable => "sql",
+            Self::Ladybug => "cypher",
+            Self::Egglog => "egg",
+            Self::Clingo => "lp",
+            Self::Swipl => "pl",
+            Self::Hyperon | Self::HyperonLater | Self::Pymetta => "metta",
         }
     }
 
@@ -68,6 +103,10 @@ impl Rival {
 
     /// The form that it reads.
     pub(super) fn form(self) -> Form {
-        if self == Self::Swipl { Form::Prolog } else { Form::Csv }
+        match self {
+            Self::Swipl => Form::Prolog,
+            Self::Hyperon | Self::HyperonLater | Self::Pymetta => Form::Metta,
+            _ => Form::Csv,
+        }
     }
 }

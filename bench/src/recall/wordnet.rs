@@ -3,18 +3,14 @@
 
 use super::{Contest, process, remove, text};
 use crate::{Plan, Rows, command};
-use std::path::Path;
 
 const PROGRAM: &str = "examples/wordnet.metta";
-const DATA: &str = "data/wordnet.metta";
 const ROUNDS: usize = 7;
 /// The target of the recording is near to 1, so it takes more rounds to tell.
 const ROUNDS_RECORDED: usize = 15;
 
 pub(super) fn rows(plan: &Plan) -> Rows {
-    if !Path::new(DATA).is_file() {
-        return Err(format!("there is no {DATA}: make it with `cargo xtask wordnet`").into());
-    }
+    crate::peers::wordnet(plan.may_install)?;
     let metroon = command::build("release")?;
     let scratch = plan.scratch.canonicalize()?;
     let [tape, base, kept_tape, kept_base] =

@@ -21,7 +21,7 @@ mod modelled;
 mod objects;
 mod tethers;
 
-use crate::compare::{Case, Clock, Side, compare, judged};
+use crate::compare::{Case, Clock, Side, contest};
 use crate::row::{Ratio, Row};
 use crate::{Part, Plan, Rows, Suite};
 use std::error::Error;
@@ -77,10 +77,8 @@ impl Contest<'_> {
     fn run(self, plan: &Plan, ours: Side<'_>, peer: Side<'_>) -> Result<Row, Failure> {
         let Contest { name, n, peer: named, must, note } = self;
         let rounds = plan.rounds(ROUNDS);
-        let case = Case { suite: SUITE, name: name.to_owned(), n, peer: named, rounds, note: String::new() };
-        let mut row = compare(case, ours, peer)?;
-        row.note = judged(note, must, row.ratio.map(|ratio| ratio.median));
-        Ok(row)
+        let case = Case { suite: SUITE, name: name.to_owned(), n, peer: named, rounds, note: note.to_owned() };
+        contest(case, must, ours, peer)
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Why(crate::kb::WhyArguments),
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
+    /// Keep keys and values in order in a folder: write, look up, scan, check, copy
+    Store(crate::store::StoreArguments),
     /// Look at a cassette of network traffic, check it, convert, compare, merge, take secrets out
     #[command(visible_alias = "tape")]
     Cassette(crate::cassette::CassetteArguments),

@@ -20,6 +20,7 @@ mod render;
 mod replay;
 mod run;
 mod run_arguments;
+mod store;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Kb(arguments) => kb::run(&arguments).into(),
         Command::Why(arguments) => kb::why(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
+        Command::Store(arguments) => store::run(&arguments).into(),
         Command::Cassette(arguments) => cassette::run(&arguments).into(),
     }
 }

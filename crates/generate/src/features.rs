@@ -61,6 +61,7 @@ features! {
     SomeResults "some-results" "`once`, `limit`, `has-result`, `count-results`.",
     Texts "texts" "Strings, `format-args`, `sort-strings`.",
     Patterns "patterns" "Atoms with variables as data, matched again and again, with changes between and from within.",
+    Queries "queries" "Conjunctions, tests of answers, absence and several spaces, with changes between.",
 }
 
 /// A set of features.
@@ -116,8 +117,14 @@ impl Features {
     pub(crate) fn some(self, dice: &mut Dice) -> Self {
         // These decide by dice of their own.
         let is_left_out = |feature: &Feature| {
-            let own_dice =
-                [Feature::Tables, Feature::Siblings, Feature::Shapes, Feature::SomeResults, Feature::Patterns];
+            let own_dice = [
+                Feature::Tables,
+                Feature::Siblings,
+                Feature::Shapes,
+                Feature::SomeResults,
+                Feature::Patterns,
+                Feature::Queries,
+            ];
             !own_dice.contains(feature) && dice.below(5) < 2
         };
         let left_out: Vec<Feature> = FEATURES.iter().map(|(feature, _)| *feature).filter(is_left_out).collect();

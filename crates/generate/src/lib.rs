@@ -21,6 +21,7 @@ mod kinds;
 mod mutants;
 mod nested;
 mod patterns;
+mod queries;
 mod shapes;
 mod shrink;
 mod siblings;
@@ -53,6 +54,7 @@ pub fn program(seed: u64, features: Features, size: usize) -> String {
     let program = if features.has(Feature::SomeResults) { some_results::woven(&program, seed) } else { program };
     let program = if features.has(Feature::Shapes) { program + &shapes::lines(seed) } else { program };
     let program = if features.has(Feature::Patterns) { program + &patterns::lines(seed) } else { program };
+    let program = if features.has(Feature::Queries) { program + &queries::lines(seed) } else { program };
     if features.has(Feature::Siblings) { program + &siblings::lines(seed) } else { program }
 }
 

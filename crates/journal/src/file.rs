@@ -1,6 +1,7 @@
 //! Disks and files that say, when they fail, what was asked of them and where.
 
-use crate::disk::{Access, Disk, DiskFile};
+use crate::access::Access;
+use crate::disk::{Disk, DiskFile};
 use crate::error::{Action, Failure};
 use std::io;
 use std::sync::Arc;

@@ -16,6 +16,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// The place that was noted elsewhere. Whether a frame begins there is found out by whoever looks.
+    pub fn new(number: u64, segment: u64, offset: u64) -> Self {
+        Self { number, segment, offset }
+    }
+
     pub(crate) fn of(mark: &Mark) -> Self {
         Self { number: mark.frames, segment: mark.segment, offset: mark.offset }
     }

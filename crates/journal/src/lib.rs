@@ -54,6 +54,7 @@
 //! `segment`; opening through `recovery`; reading up through `scan` and `reader`. `format` alone knows the bytes, which
 //! `docs/formats.md` draws. All of it stands on the trait [`Disk`].
 
+mod access;
 mod chain;
 mod disk;
 mod error;
@@ -75,8 +76,9 @@ mod survey;
 mod verify;
 mod writer;
 
+pub use access::Access;
 pub use chain::Chain;
-pub use disk::{Access, Directory, Disk, DiskFile, MemoryDisk, SingleFile, simulated};
+pub use disk::{Directory, Disk, DiskFile, MemoryDisk, SingleFile, simulated};
 pub use error::{
     Action, AppendError, Damage, Failure, OpenError, ReadError, SalvageError, SyncError, VerifyError, Warning,
 };

@@ -175,5 +175,5 @@ fn holder(path: &Path) -> Option<u32> {
 }
 
 fn open_there(path: &Path) -> Option<File> {
-    regular::open_regular(path, crate::disk::Access::Read).ok()
+    regular::open_regular(path, crate::access::Access::Read).ok()
 }

@@ -2,7 +2,7 @@
 //!
 //! Opening costs the same however long the file is, and bytes come into memory when they are first read.
 
-use crate::disk::Access;
+use crate::access::Access;
 use crate::regular::{self, open_regular};
 use std::fs::File;
 use std::io;
@@ -19,8 +19,14 @@ use std::path::Path;
 /// has more of this.
 #[derive(Debug)]
 pub struct Mapping {
-    /// `None` for an empty file, which cannot be mapped.
-    map: Option<memmap2::Mmap>,
+    bytes: Bytes,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped(memmap2::Mmap),
+    /// Read from a disk that has no mappings, or of an empty file, which cannot be mapped.
+    Held(Vec<u8>),
 }
 
 impl Mapping {
@@ -39,8 +45,13 @@ impl Mapping {
     pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
         regular::check(&found)?;
-        let map = if found.len() == 0 { None } else { Some(map(file)?) };
-        Ok(Self { map })
+        let bytes = if found.len() == 0 { Bytes::Held(Vec::new()) } else { Bytes::Mapped(map(file)?) };
+        Ok(Self { bytes })
+    }
+
+    /// The bytes of a file that were read because its disk has no mappings.
+    pub fn held(bytes: Vec<u8>) -> Self {
+        Self { bytes: Bytes::Held(bytes) }
     }
 }
 
@@ -55,6 +66,9 @@ impl Deref for Mapping {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or_default()
+        match &self.bytes {
+            Bytes::Mapped(map) => map,
+            Bytes::Held(bytes) => bytes,
+        }
     }
 }

@@ -14,8 +14,9 @@
 //! is not synced yet is: after a power loss it may be gone, so a program that derives durable things from frames should stop
 //! at [`Journal::progress`](crate::Journal::progress).
 
+use crate::access::Access;
 use crate::chain::Chain;
-use crate::disk::{Access, Disk};
+use crate::disk::Disk;
 use crate::error::{Damage, ReadError};
 use crate::file::Folder;
 use crate::format::{FRAMES_AT, Flaw, Mark, SLOTS_AT};

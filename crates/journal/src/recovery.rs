@@ -12,8 +12,8 @@
 //! Invariants: a journal that opens holds every acknowledged frame; what it holds is durable when opening returns; opening
 //! again finds the same. A crash at any point leaves something that opens to the same frames.
 
+use crate::access::Access;
 use crate::chain::Chain;
-use crate::disk::Access;
 use crate::error::{Damage, Failure, OpenError, Warning};
 use crate::file::{Folder, NamedFile};
 use crate::format::{FRAMES_AT, Flaw, Header, Identity, Mark, SLOTS_AT, Slot};

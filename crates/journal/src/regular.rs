@@ -8,7 +8,7 @@
 //! 2. It is opened without waiting, and looked at once more: it may have been exchanged in between.
 //! 3. The caller that reads a whole file says how long it may be. More than that is an error, whatever length the file claims.
 
-use crate::disk::Access;
+use crate::access::Access;
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};

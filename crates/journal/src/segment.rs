@@ -9,8 +9,8 @@
 //!    it is continued.
 //! 3. What a slot says has been true since before it was written.
 
+use crate::access::Access;
 use crate::chain::Chain;
-use crate::disk::Access;
 use crate::error::{Damage, Failure};
 use crate::file::{Folder, NamedFile};
 use crate::format::{

@@ -53,7 +53,8 @@ pub use grounded::{Grounded, HostValue, SharedState};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use query::{
-    Answers, Cursor, ExplainedStep, NO_TERM, PatternPart, Plan, QueryExplanation, QueryWay, ShouldStop, conjunction,
+    Answers, Asked, Cursor, ExplainedStep, Filter, FilterInputs, FilterPart, FilterValue, Given, NO_TERM, PatternPart,
+    Plan, QueryExplanation, QueryWay, Question, ShouldStop, conjunction,
 };
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};

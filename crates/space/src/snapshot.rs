@@ -138,7 +138,11 @@ impl Queried for Snapshot {
         let is_within = |import: &Self| import.terms.is_of_one_dictionary(terms) && import.terms.len() <= terms.len();
         let is_shared = self.imports.iter().all(is_within);
         let imports = self.imports.iter().map(|import| &*import.contents);
-        if is_shared { with_imports(&self.contents, imports, |spaces| work(View { spaces, terms })) } else { None }
+        if is_shared {
+            with_imports(&self.contents, imports, |spaces| work(View { spaces, others: &[], terms }))
+        } else {
+            None
+        }
     }
 
     fn query_one(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {

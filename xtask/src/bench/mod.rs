@@ -31,8 +31,8 @@ use crate::{Outcome, process, repository};
 #[command(
     after_help = "Without a suite the pages are rendered anew. A full run is kept in bench/runs and changes docs/benchmarks.md, the \
                         pages in docs/benchmarks and the README; commit all. Run it on a machine that does nothing else. The peers, \
-                        SWI-Prolog, sqlite3 and the Python wheels hyperon, duckdb, ladybug, egglog, clingo, vcrpy, cassetter, \
-                        mitmproxy and requests, must be there; --install gets all but sqlite3."
+                        SWI-Prolog, sqlite3 and the Python wheels hyperon, pymetta, duckdb, ladybug, egglog, clingo, vcrpy, \
+                        cassetter, mitmproxy and requests, must be there; --install gets all but sqlite3."
 )]
 pub(crate) struct Flags {
     /// A suite of the workspace bench/, such as journal; without one the pages are rendered anew

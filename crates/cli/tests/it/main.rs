@@ -22,4 +22,5 @@ mod reading;
 mod recall;
 mod replay;
 mod sources;
+mod store_verbs;
 mod tutorial;

@@ -3,7 +3,9 @@
 //! Renaming and removing become durable by syncing the folder itself, creating it by syncing the one around it.
 //! Reads and writes are positioned, so that a file can be read while it is written.
 
-use super::{Access, Disk, DiskFile};
+use super::{Disk, DiskFile};
+use crate::access::Access;
+use crate::mapping::Mapping;
 use crate::regular::open_regular;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
@@ -113,6 +115,10 @@ impl Disk for Directory {
 
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
         Ok(Box::new(open_regular(self.path.join(name), access)?))
+    }
+
+    fn map(&self, name: &str) -> io::Result<Mapping> {
+        Mapping::open(self.path.join(name))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

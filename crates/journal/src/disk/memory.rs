@@ -3,7 +3,8 @@
 //! Cost: the bytes themselves. For power losses and failures there is [`simulated`](crate::simulated), which remembers every
 //! version of every sector and is for small journals only.
 
-use super::{Access, Disk, DiskFile};
+use super::{Disk, DiskFile};
+use crate::access::Access;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};

@@ -20,6 +20,8 @@ pub use directory::Directory;
 pub use memory::MemoryDisk;
 pub use single_file::SingleFile;
 
+use crate::access::Access;
+use crate::mapping::Mapping;
 use std::io;
 
 /// One folder of files.
@@ -68,6 +70,19 @@ pub trait Disk: Send + Sync {
     /// # Errors
     /// The disk cannot say that they are.
     fn sync_names(&self) -> io::Result<()>;
+
+    /// The whole of a file that never changes again, as bytes. [`Directory`] maps it; others read it.
+    ///
+    /// # Errors
+    /// There is no such file, or the disk cannot read it.
+    fn map(&self, name: &str) -> io::Result<Mapping> {
+        let file = self.open(name, Access::Read)?;
+        let length = usize::try_from(file.length()?).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let mut bytes = vec![0; length];
+        let count = file.read_full(0, &mut bytes)?;
+        bytes.truncate(count);
+        Ok(Mapping::held(bytes))
+    }
 
     /// If there is room for one file only, what people know it by. A journal on such a disk has one segment.
     fn only_file(&self) -> Option<&str> {
@@ -150,13 +165,4 @@ pub trait DiskFile: Send + Sync {
         }
         Ok(())
     }
-}
-
-/// What a file is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Reading only; the file may lie where nothing can be written.
-    Read,
-    /// Reading and writing.
-    Write,
 }

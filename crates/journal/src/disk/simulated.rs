@@ -30,7 +30,8 @@
 //! # std::io::Result::Ok(())
 //! ```
 
-use super::{Access, Disk, DiskFile};
+use super::{Disk, DiskFile};
+use crate::access::Access;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};

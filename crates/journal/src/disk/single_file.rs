@@ -9,7 +9,8 @@
 //! 6. A file that another process makes meanwhile is never taken for the one that is being made.
 
 use super::directory::{MODE_PRIVATE, folder_around, sync_folder};
-use super::{Access, Disk, DiskFile};
+use super::{Disk, DiskFile};
+use crate::access::Access;
 use crate::regular;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};

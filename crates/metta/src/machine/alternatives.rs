@@ -72,7 +72,7 @@ impl Machine {
     }
 
     /// Returns to what was when the last choice was made. If one below it needs what is above its frame, that moves up.
-    fn restore(&mut self) -> Result<(), Halt> {
+    pub(super) fn restore(&mut self) -> Result<(), Halt> {
         let last = self.choices.stack.len() - 1;
         let choice = &self.choices.stack[last];
         let (base, trail, heap, foreign) = (choice.frame_base, choice.trail, choice.heap, choice.foreign);
@@ -261,6 +261,9 @@ impl Running<'_> {
             _ => {}
         }
         let level = level as usize;
+        if self.m.backtracks_into(level) {
+            return self.resume_backtracking(return_point, value, base);
+        }
         if !matches!(self.m.choices.stack.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
             let oldest = &self.m.choices.stack[level];
             let (trail, heap, foreign) = (oldest.trail, oldest.heap, oldest.foreign);
@@ -296,9 +299,12 @@ impl Running<'_> {
         let Choice { trail, kind: ChoiceKind::Collector(collector), .. } = &self.m.choices.stack[level] else {
             unreachable!("it is a collector")
         };
-        let (trail, begun) = (*trail, collector.begun);
+        let end = self.m.choices.trail.len();
+        // Nobody looks at what the children of a list have bound.
+        let trail = if collector.purpose == CollectorPurpose::List { end } else { *trail };
+        let begun = collector.begun;
         let mut bound = Vec::new();
-        for place in trail..self.m.choices.trail.len() {
+        for place in trail..end {
             let variable = self.m.choices.trail[place];
             if self.m.values.heap.precedes(variable, &self.m.values.region, begun) {
                 let value = self.m.values.heap.walk(variable);
@@ -319,6 +325,7 @@ impl Running<'_> {
     /// Completes the collector on top; says whether the evaluation goes on from it.
     fn complete(&mut self) -> Result<bool, Halt> {
         let choice = self.m.choices.stack.pop().expect("a collector is on top");
+        self.m.end_backtracking();
         self.m.choices.protected = self.m.choices.stack.last().map_or(0, |choice| choice.top);
         let ChoiceKind::Collector(collector) = choice.kind else { unreachable!("it is a collector") };
         let Collector { purpose, return_point, mut results, floor, .. } = *collector;
@@ -384,7 +391,11 @@ impl Running<'_> {
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
         let purpose = if subjects { CollectorPurpose::Subjects } else { CollectorPurpose::List };
-        self.begin_collecting(purpose, return_point)
+        self.begin_collecting(purpose, return_point)?;
+        if !subjects {
+            self.m.begin_backtracking();
+        }
+        Ok(())
     }
 
     /// Collects the results of what follows, for a return point of the frame at hand.

@@ -15,10 +15,12 @@ use super::choices::{Choice, ChoiceKind};
 use super::code::HEADER;
 use super::unify::Unified;
 use super::values::Values;
-use super::words::{EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_plain_word, plain, shape_key, term_of};
+use super::words::{
+    EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_plain_word, plain, shape_key, small, term_of,
+};
 use super::{Halt, Machine, Running};
 use region::{Full, Ref, tag};
-use space::{Atom, Grounded, Term};
+use space::{Atom, Grounded, Number, Term};
 use std::rc::Rc;
 
 /// A list of so many atoms is not made shorter.
@@ -441,7 +443,7 @@ impl Values {
                 Some(shape_key(inside.len() as u32, head))
             }
             _ => {
-                let word = self.known_term(term)?;
+                let word = self.known_term(term).or_else(|| small_integer(terms.atom(term)))?;
                 (is_plain_word(word) || word.tag() == INTEGER).then(|| word_key(word))
             }
         };
@@ -462,6 +464,14 @@ impl Values {
             Atom::Grounded(Grounded::Number(known)) => self.number_of(value).is_some_and(|number| number == *known),
             known => value.tag() == FOREIGN && self.foreign_of(value) == known,
         }
+    }
+}
+
+/// A number that is one word.
+fn small_integer(atom: &Atom) -> Option<Ref> {
+    match atom {
+        Atom::Grounded(Grounded::Number(Number::Int(word))) => small(*word),
+        _ => None,
     }
 }
 

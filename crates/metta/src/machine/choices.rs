@@ -1,5 +1,6 @@
 //! The choices of the machine: what each keeps to return to.
 
+use super::assumptions::Backtracking;
 use super::candidate_code::CandidateTries;
 use super::code::Pc;
 use super::noted_states::ChangedStates;
@@ -19,6 +20,7 @@ pub(super) struct Choices {
     pub(super) protected: usize,
     pub(super) floor: MemoryFloor,
     pub(super) trying: Trying,
+    pub(super) backtracking: Backtracking,
     /// The variables of the tabled calls that are being evaluated.
     pub(super) filling: Vec<Caller>,
     pub(super) changed_states: ChangedStates,
@@ -33,6 +35,7 @@ impl Choices {
             protected: 0,
             floor: MemoryFloor::at(heap),
             trying: Trying::nothing(heap),
+            backtracking: Backtracking::default(),
             filling: Vec::new(),
             changed_states: ChangedStates::default(),
         }
@@ -46,6 +49,7 @@ impl Choices {
         self.changed_states.clear();
         self.protected = 0;
         self.floor = MemoryFloor::at(heap);
+        self.backtracking = Backtracking::default();
     }
 }
 

@@ -5,12 +5,13 @@
 //! of choices when its expression began, the data that its result goes into) and its slots: the arguments, then one slot for each value on the way. A slot is
 //! assigned once on each path, so that an alternative taken up later finds what it left.
 
+use super::assumptions::WrongAssumptions;
 use super::candidate_code::CandidateCache;
 use super::pieces::Pieces;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
-use space::{Atom, ChangeCounts, Plan, SharedSpace, Symbol, Variable};
+use space::{Atom, ChangeCounts, Filter, Plan, SharedSpace, Symbol, Variable};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -262,6 +263,8 @@ pub(super) enum Instruction {
     AddAtom { space: Slot, value: Slot, return_point: u32 },
     /// What the space in a slot knows of a pattern: each answer is an alternative.
     Query { query: u32, space: Slot, return_point: u32 },
+    /// Goes on behind the next instruction with each answer, or with the next if it cannot be answered so.
+    QueryFused { query: u32, space: Slot, return_point: u32 },
     /// The same where only some answers are wanted: no others are found, if each comes to one result.
     QuerySome { query: u32, space: Slot, return_point: u32 },
 }
@@ -443,8 +446,47 @@ pub(super) struct Query {
     pub(super) replans: u8,
     /// The code for the atoms that it finds, where they are not all rows or plans do not serve again.
     pub(super) candidates: CandidateCache,
+    /// What its answers are tested for while they are found.
+    pub(super) filters: QueryFilters,
+    /// What there is beside if it asks several spaces, or whether others have answers.
+    pub(super) fused: Option<Box<FusedQuery>>,
     /// What its template is made of, if only some of its answers are wanted and each may come to one result.
     pub(super) template_data: Option<TemplateData>,
+}
+
+/// Tests of the answers of a query, in their order, and the values in them that the query does not bind.
+#[derive(Default)]
+pub(super) struct QueryFilters {
+    pub(super) filters: Box<[QueryFilter]>,
+    pub(super) values: Box<[TestedValue]>,
+}
+
+/// What drops answers of a query.
+pub(super) enum QueryFilter {
+    Test(Filter),
+    /// Whether patterns have an answer, and which of that drops. Each asks one of the spaces; variables that the query does not bind are
+    /// numbered after those that it binds.
+    Absence {
+        patterns: Box<[(u8, Box<[QueryPart]>)]>,
+        drops: bool,
+    },
+}
+
+/// What stands beside a query that asks what several of a program ask.
+pub(super) struct FusedQuery {
+    /// Which of the spaces each pattern asks.
+    pub(super) places: Box<[u8]>,
+    /// The spaces beside the first.
+    pub(super) others: Box<[Slot]>,
+    /// Whether only some of its answers may be wanted.
+    pub(super) is_goal: bool,
+}
+
+/// Where a value in a test comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TestedValue {
+    Slot(Slot),
+    Leaf(Ref),
 }
 
 /// What a template is made of that is data around the values of slots.
@@ -652,6 +694,7 @@ pub(super) struct Code {
     pub(super) links: u32,
     /// How often atoms of each class were added to what is watched, or removed.
     pub(super) class_counts: [u64; space::CLASSES],
+    pub(super) wrong_assumptions: WrongAssumptions,
     /// The version of the names of tabled functions that code was made for.
     pub(super) tabling: u32,
     /// The spaces whose rules code was made of.

@@ -15,10 +15,10 @@ use super::types::{HeadKind, Signature};
 use super::values::Scope;
 use super::words::raw;
 use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, evaluated_term};
-use super::{Halt, Running};
+use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::operation::Operation;
-use region::{Ref, tag};
+use region::{Full, Ref, tag};
 use space::Atom;
 
 /// Slots of the frame of a tuple that is evaluated child by child.
@@ -64,6 +64,19 @@ impl Code {
             self.end_piece();
         }
         self.child_return_points[index]
+    }
+}
+
+impl Machine {
+    /// The expression of a head and of so many arguments that lie in the frame that would be called.
+    fn applied(&mut self, head: Ref, block: Slot, count: Slot) -> Result<Ref, Full> {
+        let call = self.values.heap.reserve(&mut self.values.region, usize::from(count) + 1)?;
+        self.values.heap.set_child(call, 0, head);
+        for index in 0..count {
+            let argument = self.read(block + HEADER as Slot + index);
+            self.values.heap.set_child(call, usize::from(index) + 1, argument);
+        }
+        Ok(call)
     }
 }
 
@@ -318,20 +331,22 @@ impl Running<'_> {
         if let (Some(function), false, SYMBOL) = (function, is_data, head.tag()) {
             return if tail { self.tail_call(function, block) } else { self.call(function, return_point, true) };
         }
-        let mut children = vec![head];
-        children.extend((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
-        if !is_data && !tail {
-            // Its results are results of the call's frame, which knows when the expression began.
-            self.enter_plain(return_point)?;
-        }
         if !is_data && self.m.is_operation(head) {
-            return self.operate_on(head, &children[1..], !same, type_id);
+            let arguments: Vec<Ref> = (0..count).map(|index| self.m.read(block + HEADER as Slot + index)).collect();
+            if !tail {
+                self.enter_plain(return_point)?;
+            }
+            return self.operate_on(head, &arguments, !same, type_id);
         }
-        let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-        if !is_data && function.is_some() {
-            return self.reduce_compound(call, !same, type_id);
-        }
+        let call = self.m.applied(head, block, count)?;
         if !is_data {
+            if !tail {
+                // Its results are results of the call's frame, which knows when the expression began.
+                self.enter_plain(return_point)?;
+            }
+            if function.is_some() {
+                return self.reduce_compound(call, !same, type_id);
+            }
             let type_atom = self.type_atom(type_id);
             return self.interpret(call, Destination::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
@@ -488,7 +503,7 @@ impl Running<'_> {
         let mut scope = Scope::default();
         let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
         let most = if to == Destination::Frame { self.m.results_left() } else { None };
-        let found = self.hand_over(task(atom), most);
+        let found = self.hand_over(task(atom), most)?;
         let mut results = Vec::new();
         for (solution, atom) in self.accept_found(found)? {
             results.push(self.load_result(solution, &atom, &mut scope)?);

@@ -708,14 +708,32 @@ impl<'a> Listing<'a> {
                     self.return_point(return_point)
                 )
             }
-            Instruction::Query { space, return_point, .. } => {
-                format!("{} {}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
+            Instruction::Query { query, space, return_point } => {
+                let filters = self.filters(query);
+                format!("{} {}{filters}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
             }
-            Instruction::QuerySome { space, return_point, .. } => {
-                format!("{}-some {}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
+            Instruction::QueryFused { query, space, return_point } => {
+                let asked = &self.m.code.queries[query as usize];
+                let others = asked.fused.iter().flat_map(|fused| fused.others.iter());
+                let others: String = others.map(|&other| format!(" {}", slot(other))).collect();
+                let (patterns, filters) = (asked.patterns.len(), self.filters(query));
+                let to = self.return_point(return_point);
+                format!("{}-fused {}{others}, patterns {patterns}{filters}{to}", word(Lowering::Query), slot(space))
+            }
+            Instruction::QuerySome { query, space, return_point } => {
+                let filters = self.filters(query);
+                format!("{}-some {}{filters}{}", word(Lowering::Query), slot(space), self.return_point(return_point))
             }
             _ => return None,
         })
+    }
+
+    /// How many tests a query makes of its answers, if any.
+    fn filters(&self, query: u32) -> String {
+        match self.m.code.queries[query as usize].filters.filters.len() {
+            0 => String::new(),
+            count => format!(", filters {count}"),
+        }
     }
 
     /// Minimal MeTTa.
@@ -810,6 +828,7 @@ fn return_point_named_by(instruction: Instruction) -> Option<u32> {
         | Instruction::Superpose { return_point, .. }
         | Instruction::Transact { return_point, .. }
         | Instruction::CollectSome { return_point, .. }
+        | Instruction::QueryFused { return_point, .. }
         | Instruction::QuerySome { return_point, .. }
         | Instruction::Collect { return_point, .. } => Some(return_point),
         _ => None,

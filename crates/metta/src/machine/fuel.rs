@@ -76,6 +76,7 @@ impl Running<'_> {
     /// Counts a change that is no call of a native function, unless the recorded run did not come to it.
     #[inline]
     pub(super) fn act(&mut self) -> Result<(), Halt> {
+        self.must_gather()?;
         if self.session.form_steps.halted().is_some() {
             self.settle_fuel();
         }
@@ -86,7 +87,11 @@ impl Running<'_> {
     }
 
     /// Lets the interpreter do a part of the evaluation.
-    pub(super) fn hand_over(&mut self, task: Task, most: Option<usize>) -> TaskOutcome {
+    ///
+    /// # Errors
+    /// Nobody knows which effects that has, and results are not gathered.
+    pub(super) fn hand_over(&mut self, task: Task, most: Option<usize>) -> Result<TaskOutcome, Halt> {
+        self.must_gather()?;
         self.settle_fuel();
         self.evaluator.interpreted.borrow_mut().note(&task);
         let mut found = interpreter::solve(self.session, &self.space, (task, most), self.watch.steps_left());
@@ -96,6 +101,6 @@ impl Running<'_> {
         }
         let fuel = self.watch.steps_until_look(&self.session.form_steps).min(self.m.counters.fuel);
         (self.m.counters.fuel, self.m.counters.fuel_given) = (fuel, fuel);
-        found
+        Ok(found)
     }
 }

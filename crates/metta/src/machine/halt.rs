@@ -15,6 +15,8 @@ pub(super) enum Reason {
     Limit(LimitReached),
     /// The run ends.
     Stop(Stop),
+    /// Results are to be gathered from where they began to be collected: see [`super::backtracking`].
+    Gather,
 }
 
 impl From<Reason> for Halt {

@@ -5,13 +5,28 @@
 //! for it, and none for its parts. What it comes to is made anew, each part marked as evaluated as if it had been evaluated alone: the
 //! expression itself may be used elsewhere as one that was not evaluated.
 
+use super::evaluate::LONG;
 use super::normal_terms::Makes;
+use super::type_cache::TypeCache;
 use super::words::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
-use super::{Halt, Running};
+use super::{Halt, Machine, Running};
 use region::{Full, Ref, tag};
 
 /// How many parts are looked at.
 const PARTS_MAX: usize = 64;
+
+/// An expression of so many parts at most that are no such expressions themselves is looked at and made in one go.
+const FLAT_MAX: usize = 6;
+
+/// What a look at the parts of a small expression tells.
+enum Flat {
+    /// It is data, and comes to this.
+    Inert(Ref),
+    /// It is to be evaluated.
+    Other,
+    /// It has expressions inside that are to be looked into.
+    Nested,
+}
 
 /// An expression that is made anew.
 struct Rebuilt {
@@ -23,8 +38,34 @@ struct Rebuilt {
 }
 
 impl Running<'_> {
+    /// What a value of a slot comes to, if it is an expression of that kind: no frame is made to evaluate it.
+    #[inline(never)]
+    pub(super) fn inert_value(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
+        if value.tag() != tag::EXPRESSION || self.m.code.is_exact {
+            return Ok(None);
+        }
+        let (length, head) = self.m.values.heap.shape(value);
+        if !(1..=LONG).contains(&length) {
+            return Ok(None);
+        }
+        let head = self.m.values.heap.walk(head);
+        if head.tag() != SYMBOL || head == ERROR {
+            return Ok(None);
+        }
+        let found = self.inert(value)?;
+        if found.is_some() {
+            self.count_step()?;
+        }
+        Ok(found)
+    }
+
     /// What an expression comes to, if it is data with variables or parts in normal form only.
     pub(super) fn inert(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
+        match self.inert_if_flat(value)? {
+            Flat::Inert(made) => return Ok(Some(made)),
+            Flat::Other => return Ok(None),
+            Flat::Nested => {}
+        }
         let mut work = std::mem::take(&mut self.m.rooms.work);
         work.clear();
         work.push(value);
@@ -33,11 +74,44 @@ impl Running<'_> {
         if is_inert? { Ok(Some(self.made_anew(value)?)) } else { Ok(None) }
     }
 
+    fn inert_if_flat(&mut self, value: Ref) -> Result<Flat, Halt> {
+        let Machine { values, type_cache: TypeCache { notes, .. }, .. } = &mut self.m;
+        let length = values.heap.length(value);
+        if length > FLAT_MAX {
+            return Ok(Flat::Nested);
+        }
+        let (mut parts, mut is_ground) = ([EMPTY; FLAT_MAX], true);
+        for (index, part) in parts[..length].iter_mut().enumerate() {
+            let child = values.heap.walk(values.heap.child(value, index));
+            *part = match child.tag() {
+                SYMBOL if index == 0 || child != EMPTY && child != ERROR => child,
+                _ if index == 0 => return Ok(Flat::Other),
+                tag::VARIABLE => {
+                    is_ground = false;
+                    child
+                }
+                TERM if values.is_normal_term(child) => evaluated_term(child),
+                tag::EXPRESSION if notes.hold(values.heap.note(child)) => child.marked(),
+                tag::EXPRESSION if values.heap.length(child) == 0 => child,
+                tag::EXPRESSION => return Ok(Flat::Nested),
+                _ if is_always_normal(child) => child,
+                _ => return Ok(Flat::Other),
+            };
+        }
+        if self.makes(parts[0], length - 1)? != Makes::Data {
+            return Ok(Flat::Other);
+        }
+        let Machine { values, type_cache: TypeCache { notes, .. }, .. } = &mut self.m;
+        let made = values.heap.expression(&mut values.region, &parts[..length])?;
+        values.heap.set_note(made, if is_ground { notes.normal() } else { EVALUATED_OPEN });
+        Ok(Flat::Inert(if is_ground { made.marked() } else { made }))
+    }
+
     fn are_inert(&mut self, work: &mut Vec<Ref>) -> Result<bool, Halt> {
         let mut left = PARTS_MAX;
         while let Some(expression) = work.pop() {
             let length = self.m.values.heap.length(expression);
-            let head = self.m.values.heap.child(expression, 0);
+            let head = self.m.values.heap.walk(self.m.values.heap.child(expression, 0));
             if length > left || head.tag() != SYMBOL || self.makes(head, length - 1)? != Makes::Data {
                 return Ok(false);
             }

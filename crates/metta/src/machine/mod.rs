@@ -17,6 +17,8 @@
 mod alternatives;
 mod applicable;
 mod arithmetic;
+mod assumptions;
+mod backtracking;
 mod candidate_code;
 mod candidate_compiler;
 mod candidate_matching;
@@ -34,6 +36,7 @@ mod forget;
 mod frames;
 mod frozen;
 mod fuel;
+mod fused;
 mod garbage;
 mod halt;
 mod held;
@@ -350,6 +353,7 @@ impl<'r> Running<'r> {
             Reason::Limit(reached) => limit = Some(reached),
             Reason::Stop(Stop::Limit(inside)) => limit = Some(inside),
             Reason::Stop(reason) => stop = Some(reason),
+            Reason::Gather => unreachable!("the machine goes on from there"),
         }
         if limit.is_some() {
             self.add_results_so_far();

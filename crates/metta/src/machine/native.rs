@@ -110,7 +110,7 @@ impl Running<'_> {
     /// Calls the Rust side of a native function: the call as an atom, and what came of it.
     ///
     /// # Errors
-    /// Its arguments are too much for the limits.
+    /// Its arguments are too much for the limits, or it has effects and results are not gathered.
     pub(super) fn outcome_of(
         &mut self,
         head: &Atom,
@@ -123,6 +123,7 @@ impl Running<'_> {
             children.push(self.m.values.store(argument, scope, self.session.variables())?);
         }
         let operation = Operation::of(head).expect("it is a native function");
+        self.must_gather_unless_read(operation.spec().effects)?;
         self.settle_fuel();
         let outcome = operation.call(self.session, head, &children[1..], &self.space);
         self.refresh();
@@ -145,7 +146,7 @@ impl Running<'_> {
                 _ => names::undefined(),
             };
         let call = with_bound(call, &bound);
-        let found = self.hand_over(Task::Code { call, code: body, type_atom, changed: false }, None);
+        let found = self.hand_over(Task::Code { call, code: body, type_atom, changed: false }, None)?;
         for (mut solution, atom) in self.accept_found(found)? {
             solution.extend(bound.iter().cloned());
             loaded.push(self.load_result(solution, &atom, scope)?);

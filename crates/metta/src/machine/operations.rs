@@ -138,7 +138,7 @@ impl Running<'_> {
             } else {
                 let atom = native::with_bound(&atom, &solution);
                 let type_atom = self.type_atom(type_id);
-                let found = self.hand_over(Task::Metta(atom, type_atom), None);
+                let found = self.hand_over(Task::Metta(atom, type_atom), None)?;
                 for (mut further, atom) in self.accept_found(found)? {
                     further.extend(solution.iter().cloned());
                     loaded.push(self.load_result(further, &atom, scope)?);

@@ -13,21 +13,25 @@
 use super::candidate_code::Candidates;
 use super::choices::Choices;
 use super::choices::{Choice, ChoiceKind, CollectedResult, Destination, Rows};
-use super::code::{CachedPlan, HEADER, Query, QueryPart, Slot};
+use super::code::{CachedPlan, HEADER, Query, QueryFilter, QueryPart, Slot, TestedValue};
 use super::frames::Frames;
 use super::terms::Keyed;
 use super::values::Scope;
-use super::words::{TERM, TRUE, term_of};
+use super::words::{EMPTY, ERROR, FALSE, NOT_REDUCIBLE, SYMBOL, TERM, TRUE, term_of};
 use super::{Halt, Machine, Running};
 use region::Ref;
-use space::{Answers, DictionaryReader, NO_TERM, PatternPart, SharedTerms, Term, Terms};
+use space::{Answers, Asked, DictionaryReader, FilterInputs, FilterValue, Given, NO_TERM, PatternPart, Question};
+use space::{SharedSpace, SharedTerms, Term, Terms};
 use std::rc::Rc;
 
 /// Where atoms with variables answer a query, they mostly do so again.
-const LEAPS: u8 = 15;
+pub(super) const LEAPS: u8 = 15;
 
 /// After so many plans in a row that did not serve again the atoms themselves are compiled.
 const REPLANS_MIN: u8 = 2;
+
+/// Symbols that are no values of their own where they are arguments.
+const RESERVED: [Ref; 3] = [EMPTY, ERROR, NOT_REDUCIBLE];
 
 /// What makes a pattern unfit to be asked for as rows.
 struct NotRowShaped;
@@ -39,16 +43,35 @@ pub(super) struct QueryRoom {
     parameters: Vec<Term>,
     /// The variables from outside, in the order in which they are met.
     outer: Vec<Ref>,
+    /// The values in tests that the query does not bind.
+    tested: Vec<FilterValue>,
+    /// Whether a test was undecided about an answer.
+    was_undecided: bool,
+    /// The spaces that are asked beside the first.
+    others: Vec<SharedSpace>,
 }
 
 impl QueryRoom {
     fn new(dictionary: SharedTerms) -> Self {
-        Self { dictionary, answers: Answers::default(), parameters: Vec::new(), outer: Vec::new() }
+        Self {
+            dictionary,
+            answers: Answers::default(),
+            parameters: Vec::new(),
+            outer: Vec::new(),
+            tested: Vec::new(),
+            was_undecided: false,
+            others: Vec::new(),
+        }
     }
 
     /// Whether the search was given up.
     pub(super) fn is_stopped(&self) -> bool {
         self.answers.is_stopped()
+    }
+
+    /// Whether a test was undecided about an answer, which has passed it.
+    pub(super) fn was_undecided(&self) -> bool {
+        self.was_undecided
     }
 
     /// The answers one after the other.
@@ -60,16 +83,6 @@ impl QueryRoom {
     pub(super) fn outer(&self) -> &[Ref] {
         &self.outer
     }
-}
-
-/// Which answers are searched for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    All,
-    /// So many.
-    First(usize),
-    /// None: only their number is wanted.
-    Number,
 }
 
 impl Running<'_> {
@@ -88,6 +101,9 @@ impl Running<'_> {
         }
         if *replans >= REPLANS_MIN && self.query_compiled(query, space, return_point)? {
             return Ok(());
+        }
+        if !self.m.code.queries[query as usize].filters.filters.is_empty() {
+            self.refresh();
         }
         let mut room = self.m.take_query_room();
         let done = match self.m.ask(query, space, &mut room, Asked::All) {
@@ -155,6 +171,7 @@ impl Running<'_> {
         let template = self.m.code.queries[query as usize].template;
         let pattern = self.build(template)?;
         let mut scope = Scope::default();
+        self.m.values.name_by_age(pattern, self.session.variables());
         let atom = self.m.values.store(pattern, &mut scope, self.session.variables())?;
         let space = self.m.values.space_of(space).cloned().expect("a guard stands before a query");
         let ceiling = &self.m.values.ceiling;
@@ -194,7 +211,7 @@ impl Machine {
     /// Finds the answers that are asked for, if they are all rows, and gives how many there are.
     #[inline]
     pub(super) fn ask(&mut self, query: u32, space: Ref, room: &mut QueryRoom, asked: Asked) -> Option<usize> {
-        let QueryRoom { dictionary, answers, parameters, outer } = room;
+        let QueryRoom { dictionary, answers, parameters, outer, tested, was_undecided, others } = room;
         let mut dictionary = DictionaryReader::new(dictionary);
         let mut cached = self.code.queries[query as usize].cached.take().unwrap_or_default();
         let is_planned =
@@ -203,18 +220,68 @@ impl Machine {
         *replans = if is_planned { 0 } else { replans.saturating_add(1) };
         let is_row_shaped =
             is_planned || self.plan(query, &mut cached, (&mut *parameters, &mut *outer), dictionary.terms()).is_ok();
+        let reserved = self.tested_values(query, &mut dictionary, tested);
+        let is_row_shaped = is_row_shaped && self.other_spaces(query, others);
+        let inputs = FilterInputs::new(tested, &reserved, !self.type_cache.has_types);
+        let given = Given { parameters, filters: &inputs };
         let ceiling = &self.values.ceiling;
+        let question = Question { asked, given, others, should_stop: &|| ceiling.is_passed() };
         let space = self.values.space_of(space).filter(|_| is_row_shaped);
-        let count = space.and_then(|space| {
-            let (plan, stop) = (&mut cached.plan, &|| ceiling.is_passed());
-            match asked {
-                Asked::All => space.execute(plan, parameters, &mut dictionary, answers, stop),
-                Asked::First(most) => space.execute_first(most, plan, parameters, &mut dictionary, answers, stop),
-                Asked::Number => space.count_answers(plan, parameters, &mut dictionary, answers, stop),
-            }
-        });
+        let count = space.and_then(|space| space.execute(&mut cached.plan, &question, &mut dictionary, answers));
+        *was_undecided = inputs.was_undecided();
         self.code.queries[query as usize].cached = Some(cached);
         count
+    }
+
+    /// Reads the spaces that a query asks beside the first; `false` if something else is there.
+    #[inline]
+    fn other_spaces(&self, query: u32, others: &mut Vec<SharedSpace>) -> bool {
+        others.clear();
+        let Some(fused) = &self.code.queries[query as usize].fused else { return true };
+        others.extend(fused.others.iter().filter_map(|&slot| self.values.space_of(self.read(slot)).cloned()));
+        others.len() == fused.others.len()
+    }
+
+    /// Reads the values in the tests of a query that it does not bind; gives the keys of symbols that no test decides about.
+    #[inline]
+    fn tested_values(
+        &mut self,
+        query: u32,
+        dictionary: &mut DictionaryReader<'_>,
+        tested: &mut Vec<FilterValue>,
+    ) -> [Term; RESERVED.len()] {
+        if self.code.queries[query as usize].filters.filters.is_empty() {
+            return [NO_TERM; RESERVED.len()];
+        }
+        tested.clear();
+        for place in 0..self.code.queries[query as usize].filters.values.len() {
+            let value = match self.code.queries[query as usize].filters.values[place] {
+                TestedValue::Slot(slot) => self.values.heap.walk(self.read(slot)),
+                TestedValue::Leaf(leaf) => leaf,
+            };
+            tested.push(self.tested_value(value, dictionary.terms()));
+        }
+        RESERVED.map(|name| match self.values.key_of(name, dictionary.terms()) {
+            Keyed::Key(key) => key,
+            _ => NO_TERM,
+        })
+    }
+
+    /// A value as tests see it. What is to be evaluated first is not decided about.
+    fn tested_value(&mut self, value: Ref, terms: &Terms) -> FilterValue {
+        if let Some(number) = self.values.number_of(value) {
+            return FilterValue::Number(number);
+        }
+        match value {
+            TRUE => FilterValue::Truth(true),
+            FALSE => FilterValue::Truth(false),
+            value if RESERVED.contains(&value) => FilterValue::Undecided,
+            value if value.tag() == SYMBOL => match self.values.key_of(value, terms) {
+                Keyed::Key(key) if key != NO_TERM => FilterValue::Symbol(key),
+                _ => FilterValue::Undecided,
+            },
+            _ => FilterValue::Undecided,
+        }
     }
 
     /// Reads the keys that the slots hold for a plan that was made; `false` if one holds a variable where it held data then, or the other
@@ -256,26 +323,53 @@ impl Machine {
         parameters.clear();
         outer.clear();
         cached.is_valid = true;
-        let mut planner =
-            Planner { cached, parameters, outer, first_outer: self.code.queries[query as usize].fresh.len(), terms };
+        let first_outer = self.code.queries[query as usize].fresh.len();
+        let mut planner = Planner { cached, parameters, outer, first_outer, own_after: 0, terms };
         for pattern in 0..self.code.queries[query as usize].patterns.len() {
             let length = self.code.queries[query as usize].patterns[pattern].len();
             for part in 0..length {
-                match self.code.queries[query as usize].patterns[pattern][part] {
-                    QueryPart::Open(length) => planner.cached.plan.push(PatternPart::Open(length)),
-                    QueryPart::New(variable) => planner.cached.plan.push(PatternPart::Variable(variable)),
-                    QueryPart::Leaf(leaf) => planner.leaf(leaf, self)?,
-                    QueryPart::Slot(slot) if length == 1 => planner.whole(self.read(slot), self)?,
-                    QueryPart::Slot(slot) => planner.slot(self.read(slot), self)?,
-                }
+                let part = self.code.queries[query as usize].patterns[pattern][part];
+                planner.part(part, length == 1, self)?;
             }
-            planner.cached.plan.end_pattern();
+            let fused = self.code.queries[query as usize].fused.as_ref();
+            planner.cached.plan.end_pattern_in(fused.map_or(0, |fused| fused.places[pattern]));
         }
-        let head = planner.cached.plan.head();
+        if self.plan_filters(query, &mut planner).is_err() {
+            cached.is_valid = false;
+            return Err(NotRowShaped);
+        }
+        let head = cached.plan.head();
         let is_join = self.code.queries[query as usize].may_join
             && head.is_none_or(|head| head != NO_TERM && terms.atom(head).is_symbol(","));
         cached.is_valid &= !is_join;
         if is_join { Err(NotRowShaped) } else { Ok(()) }
+    }
+
+    /// Plans the filters, of which those that look for answers have patterns.
+    fn plan_filters(&mut self, query: u32, planner: &mut Planner<'_>) -> Result<(), NotRowShaped> {
+        let outer = planner.outer.len();
+        planner.own_after = (planner.first_outer + outer) as u32;
+        for filter in 0..self.code.queries[query as usize].filters.filters.len() {
+            let (patterns, drops) = match &self.code.queries[query as usize].filters.filters[filter] {
+                QueryFilter::Test(test) => {
+                    planner.cached.plan.filter(test.clone());
+                    continue;
+                }
+                QueryFilter::Absence { patterns, drops } => (patterns.clone(), *drops),
+            };
+            let plan = std::mem::take(&mut planner.cached.plan);
+            for (place, parts) in &patterns {
+                parts.iter().try_for_each(|&part| planner.part(part, false, self))?;
+                planner.cached.plan.end_pattern_in(*place);
+            }
+            let looked_for = std::mem::replace(&mut planner.cached.plan, plan);
+            let is_planned = planner.cached.plan.filter_by(&looked_for, planner.own_after, drops);
+            // What a variable from outside stands for is found by the patterns of the query, or not at all.
+            if !is_planned || planner.outer.len() > outer {
+                return Err(NotRowShaped);
+            }
+        }
+        Ok(())
     }
 
     /// Goes on with the next answer of the choice on top.
@@ -328,10 +422,28 @@ struct Planner<'a> {
     parameters: &'a mut Vec<Term>,
     outer: &'a mut Vec<Ref>,
     first_outer: usize,
+    /// The first number of what only the patterns of a filter bind.
+    own_after: u32,
     terms: &'a Terms,
 }
 
 impl Planner<'_> {
+    /// A part of a pattern.
+    fn part(&mut self, part: QueryPart, is_whole: bool, machine: &mut Machine) -> Result<(), NotRowShaped> {
+        match part {
+            QueryPart::Open(length) => self.cached.plan.push(PatternPart::Open(length)),
+            QueryPart::New(variable) => {
+                let own = (variable as usize).checked_sub(self.first_outer);
+                let number = own.map_or(variable, |own| self.own_after + own as u32);
+                self.cached.plan.push(PatternPart::Variable(number));
+            }
+            QueryPart::Leaf(leaf) => self.leaf(leaf, machine)?,
+            QueryPart::Slot(slot) if is_whole => self.whole(machine.read(slot), machine)?,
+            QueryPart::Slot(slot) => self.slot(machine.read(slot), machine)?,
+        }
+        Ok(())
+    }
+
     /// A leaf of the code. One that was never interned may be later, so the plan serves once.
     fn leaf(&mut self, leaf: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
         match machine.values.key_of(leaf, self.terms) {

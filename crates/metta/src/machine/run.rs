@@ -196,7 +196,9 @@ impl Running<'_> {
                 }
                 other => self.rarely(other),
             };
-            if let Err(halt) = done {
+            if let Err(halt) = done
+                && let Err(halt) = self.gather_if_asked(halt)
+            {
                 return halt;
             }
         }
@@ -313,6 +315,7 @@ impl Running<'_> {
                 self.add_atom(space, value, return_point)
             }
             Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
+            Instruction::QueryFused { query, space, return_point } => self.query_fused(query, space, return_point),
             Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
             other => self.minimal_instruction(other),
         }
@@ -507,6 +510,7 @@ impl Running<'_> {
         let ReturnPoint { pc, dst, error, .. } = self.m.code.return_points[return_point as usize];
         // What is marked as evaluated is no error.
         if matches!(value.tag(), tag::EXPRESSION | TERM) && self.m.is_error(value) {
+            self.must_gather()?;
             self.m.frames.acc = value;
             self.m.frames.pc = error;
             return Ok(());
@@ -600,7 +604,13 @@ impl Running<'_> {
                 let error = self.resolve(value)?;
                 self.resume(return_point, error)
             }
-            None => self.evaluate_value(value, type_id, return_point),
+            None => match self.inert_value(value)? {
+                Some(value) => {
+                    self.m.set_slot(dst, value);
+                    Ok(())
+                }
+                None => self.evaluate_value(value, type_id, return_point),
+            },
         }
     }
 

@@ -102,7 +102,7 @@ impl Running<'_> {
             }
             () => Task::Metta(body, self.type_atom(type_id)),
         };
-        let found = self.hand_over(task, None);
+        let found = self.hand_over(task, None)?;
         let mut results = Vec::new();
         for (further, atom) in self.accept_found(found)? {
             let whole = solution.iter().cloned().chain(further).collect();

@@ -61,6 +61,7 @@ impl Running<'_> {
 
     /// Enters a tabled function, its frame made.
     pub(super) fn enter_tabled(&mut self, function: u32) -> Result<(), Halt> {
+        self.must_gather()?;
         let mut scope = Scope::default();
         let call = self.call_of(function)?;
         let call = self.m.values.store(call, &mut scope, self.session.variables())?;

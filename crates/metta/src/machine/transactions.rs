@@ -13,6 +13,7 @@ use region::Ref;
 
 impl Running<'_> {
     pub(super) fn transact(&mut self, slot: Slot, return_point: u32) -> Result<(), Halt> {
+        self.must_gather()?;
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
         let depth = self.session.open_transaction();

@@ -5,7 +5,7 @@
 //! 3. Terms of the dictionary never change: what is found out about them is kept until types change.
 //! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
 
-use super::code::{Slot, TypeId};
+use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
@@ -285,7 +285,7 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let length = self.m.values.heap.length(value);
         let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
-        self.m.own_frame(usize::from(CHILDREN) + 2 * length + super::code::HEADER)?;
+        self.m.own_frame(usize::from(CHILDREN) + 2 * length + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
         // What an argument before it has bound is evaluated like any other argument: none is held.
@@ -310,9 +310,12 @@ impl Running<'_> {
         let says_type: Vec<bool> = (1..length).map(|index| self.may_say_type(index)).collect();
         if let Some(result) = self.result_of_values(values[0], &values[1..], &says_type, type_id)? {
             let result = self.m.evaluated_as(result);
+            self.own_typed(length)?;
             self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
             return Ok(true);
         }
+        // Choices that are left may be of alternatives that come to nothing.
+        self.must_gather()?;
         // One of several alternatives cannot be evaluated again alone. It is taken for what no type was said of on the way, as
         // what a `let` comes to.
         if self.m.choices.stack.len() as u32 != self.m.frames.stack[self.m.frames.base + 2] {
@@ -321,6 +324,15 @@ impl Running<'_> {
         let call = self.m.slot(EXPRESSION);
         self.interpret_here(call, type_id)?;
         Ok(false)
+    }
+
+    /// Makes the frame of a typed call the own one of an alternative: another one goes on with what was there before.
+    fn own_typed(&mut self, length: usize) -> Result<(), Halt> {
+        if self.m.frames.base >= self.m.choices.protected {
+            return Ok(());
+        }
+        let slots = usize::from(CHILDREN) + 2 * length;
+        self.m.move_up(self.m.frames.base + HEADER + slots, slots + HEADER)
     }
 
     /// Whether the evaluation of a child may have said of which type it is: it has not if its function is declared to give
@@ -364,7 +376,7 @@ impl Running<'_> {
         if self.is_constructor(function)? {
             return self.give_typed(length);
         }
-        let from = self.m.frames.base + super::code::HEADER + usize::from(CHILDREN) + 1;
+        let from = self.m.frames.base + HEADER + usize::from(CHILDREN) + 1;
         self.m.frames.pc = self.how_children_came(length)?;
         self.tail_with(function, from, length - 1)
     }

@@ -438,6 +438,22 @@ impl Values {
         variable
     }
 
+    /// Names the unbound variables of a value that have no names yet, the oldest first: of two that become one outside of the
+    /// machine, the one that was named first stays, as the older one does here.
+    pub(super) fn name_by_age(&mut self, value: Ref, source: &mut VariableSource) {
+        let (mut nameless, mut work) = (Vec::new(), vec![value]);
+        while let Some(value) = work.pop() {
+            let value = self.heap.walk(value);
+            match value.tag() {
+                tag::VARIABLE if self.heap.label(value) < NAMED => nameless.push(value),
+                tag::EXPRESSION => work.extend(self.heap.children(value)),
+                _ => {}
+            }
+        }
+        nameless.sort_unstable_by_key(|variable| variable.payload());
+        nameless.into_iter().for_each(|variable| drop(self.name_variable(variable, source)));
+    }
+
     fn set_name(&mut self, reference: Ref, variable: Variable) {
         let index = u32::try_from(self.named.len()).expect("fewer than 2^31 variables");
         self.beside += size_of::<Variable>();

@@ -10,7 +10,7 @@
 use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
 use super::code::{HEADER, Instruction, OPEN, Slot};
 use super::normal_terms::Makes;
-use super::queries::{Asked, QueryRoom};
+use super::queries::QueryRoom;
 use super::values::Values;
 use super::words::{EMPTY, ERROR, FALSE, NOT_REDUCIBLE, TERM, TRUE, is_small, raw, word};
 use super::{Halt, Machine, Running};
@@ -18,7 +18,7 @@ use crate::lowering::Wanted;
 use crate::names;
 use crate::operation::results_wanted;
 use region::{Ref, tag};
-use space::{NO_TERM, Term};
+use space::{Asked, NO_TERM, Term};
 
 impl Machine {
     /// How many results a value asks for, if it is a whole number that is not negative.
@@ -35,13 +35,14 @@ impl Machine {
     /// Takes the choices from a level on away: their alternatives are not tried.
     fn cut(&mut self, level: usize) {
         self.choices.stack.truncate(level);
+        self.end_backtracking();
         self.choices.protected = self.choices.stack.last().map_or(0, |choice| choice.top);
         self.choices.floor.choices = self.choices.floor.choices.min(level);
     }
 
     /// What is wanted of the results that are collected next, and how many answers of a query that is, if no choice was made since that was
     /// asked.
-    fn wanted_next(&self) -> Option<(Wanted, usize)> {
+    pub(super) fn wanted_next(&self) -> Option<(Wanted, usize)> {
         match &self.choices.stack.last()?.kind {
             ChoiceKind::Collector(collector) => match collector.purpose {
                 CollectorPurpose::Some { wanted, found: 0, most } => Some((wanted, most)),
@@ -67,7 +68,12 @@ impl Running<'_> {
         }
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
-        self.begin_collecting(CollectorPurpose::Some { wanted, found: 0, most }, return_point)
+        self.begin_collecting(CollectorPurpose::Some { wanted, found: 0, most }, return_point)?;
+        match wanted {
+            Wanted::Number => self.m.begin_backtracking(),
+            Wanted::First | Wanted::Whether => self.m.pause_backtracking(),
+        }
+        Ok(())
     }
 
     /// A result of a goal of which some are wanted.
@@ -163,34 +169,52 @@ impl Running<'_> {
     /// Asks a space for as many answers as results are wanted, if each answer comes to one.
     pub(super) fn query_some(&mut self, query: u32, space: Slot, return_point: u32) -> Result<(), Halt> {
         let may_ask = self.m.code.queries[query as usize].leaps == 0 && self.is_template_data(query)?;
-        let Some((wanted, most)) = self.m.wanted_next().filter(|_| may_ask) else {
-            return self.query(query, space, return_point);
-        };
-        let space_asked = self.m.read(space);
+        let wanted = self.m.wanted_next().filter(|_| may_ask);
+        if wanted.is_some() && self.ask_some(query, space, return_point, wanted)? {
+            return Ok(());
+        }
+        self.query(query, space, return_point)
+    }
+
+    /// Asks a space for as many answers as results are wanted, or for all; `false` if what was found may not come to one result for each
+    /// answer.
+    pub(super) fn ask_some(
+        &mut self,
+        query: u32,
+        space: Slot,
+        return_point: u32,
+        wanted: Option<(Wanted, usize)>,
+    ) -> Result<bool, Halt> {
+        if !self.m.code.queries[query as usize].filters.filters.is_empty() {
+            self.refresh();
+        }
+        let space = self.m.read(space);
         let mut room = self.m.take_query_room();
         let asked = match wanted {
-            Wanted::First | Wanted::Whether => Asked::First(most),
-            Wanted::Number if self.has_no_variables(query) => Asked::Number,
-            Wanted::Number => Asked::All,
+            Some((Wanted::First | Wanted::Whether, most)) => Asked::First(most),
+            Some((Wanted::Number, _)) if self.has_no_variables(query) => Asked::Number,
+            Some((Wanted::Number, _)) | None => Asked::All,
         };
-        let count = self.m.ask(query, space_asked, &mut room, asked);
+        let count = self.m.ask(query, space, &mut room, asked);
         if count.is_some() && room.is_stopped() {
             return Err(self.m.values.ceiling.passed());
         }
         let count = match count {
+            // What no test has decided about is tested in the template.
+            Some(_) if room.was_undecided() => None,
             Some(count) if asked == Asked::Number || self.are_their_own_results(query, &mut room)? => Some(count),
             _ => None,
         };
         let done = match (count, wanted) {
-            (None, _) => None,
-            (Some(count), Wanted::Number) => {
+            (None, _) => Ok(()),
+            (Some(count), Some((Wanted::Number, _))) => {
                 self.m.count_found(count);
-                Some(self.fail())
+                self.fail()
             }
-            (Some(count), _) => Some(self.go_through(query, count, &mut room, return_point)),
+            (Some(count), _) => self.go_through(query, count, &mut room, return_point),
         };
         self.m.rooms.query_room = Some(room);
-        done.unwrap_or_else(|| self.query(query, space, return_point))
+        done.map(|()| count.is_some())
     }
 
     fn has_no_variables(&self, query: u32) -> bool {
@@ -199,7 +223,7 @@ impl Running<'_> {
     }
 
     /// Whether what a template is made of beside its variables is data as rules stand.
-    fn is_template_data(&mut self, query: u32) -> Result<bool, Halt> {
+    pub(super) fn is_template_data(&mut self, query: u32) -> Result<bool, Halt> {
         let Some(template) = &self.m.code.queries[query as usize].template_data else { return Ok(false) };
         let count = template.heads.len();
         for place in 0..count {

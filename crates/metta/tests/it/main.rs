@@ -1,6 +1,7 @@
 //! Tests of the language: what programs mean, seen from outside.
 #![forbid(unsafe_code)]
 
+mod backtracking;
 mod bundled;
 mod choosing;
 mod datalog;
@@ -8,8 +9,10 @@ mod determinism;
 mod differential;
 mod evaluation;
 mod evaluators;
+mod filters;
 mod forms;
 mod frozen;
+mod fused;
 mod garbage;
 mod gates;
 mod generated;

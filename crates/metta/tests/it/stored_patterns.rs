@@ -53,6 +53,15 @@ fn facts_and_atoms_with_variables_answer_in_the_order_in_which_they_were_added()
     );
 }
 
+/// A conjunction is asked as an atom, and each variable in it gets its number there.
+#[test]
+fn variables_of_a_conjunction_that_become_one_have_the_name_of_the_older() {
+    let lines = space_of("&b", "$any\n(: $x $x)\n(: a b)")
+        + "(= (ask $t) (match &b (, (: $n $t) c) ($n $t)))
+         (: from (-> Atom %Undefined%)) (= (from $end) (collapse (ask $w)))";
+    check_asked(&lines, &[("(from here)", "[(($n# $w#) ($w# $w#) (a b))]")]);
+}
+
 /// Of variables that become one, that of the call is left, then that of the pattern, then that of the atom.
 #[test]
 fn variables_of_an_answer_have_the_names_that_the_interpreter_gives_them() {

@@ -1,6 +1,6 @@
 //! Types: what is declared, what follows, and the texts of type errors.
 
-use crate::harness::{answers, check};
+use crate::harness::{answers, check, check_both};
 use metta::types::SUPERTYPE_LEVELS_MAX;
 
 #[test]
@@ -119,4 +119,13 @@ fn dependent_types_are_computed_from_arguments() {
          ! (get-type (cons 1 (cons 2 nil))) ! (head (cons 1 nil)) ! (head nil)",
         &["[(Vec (S (S Z)))]", "[1]", "[(Error (head nil) (BadArgType 1 (Vec (S $n#)) (Vec Z)))]"],
     )]);
+}
+
+/// The type of a variable is what one result says, not what the result before it said.
+#[test]
+fn each_result_of_an_argument_has_a_type_of_its_own() {
+    let definitions = "(: red Color) (= ($f Key) $f) (= (first $x $y) $x)";
+    let program = |results: &str| format!("{definitions} !(id (first (superpose {results}) part))");
+    let (one, other) = (program("(red 2 red)"), program("(2 red)"));
+    check_both(&[(&one, "[red, 2, red]"), (&other, "[2, red]")]);
 }

@@ -4,7 +4,7 @@ use super::columns::Keys;
 use super::program::Refused;
 use super::values::Values;
 use crate::atom::{Atom, Variable};
-use crate::query::{Answers, NO_TERM, PatternPart, Plan, ShouldStop, conjunction};
+use crate::query::{Answers, NO_TERM, PatternPart, Plan, Question, ShouldStop, conjunction};
 use crate::space_handle::SharedSpace;
 use crate::term::{DictionaryReader, Term, Terms};
 use rustc_hash::FxHashMap;
@@ -164,7 +164,8 @@ impl Matched {
         self.parameters.extend(key.iter().map(|&number| values.term(number)));
         let shared = values.dictionary().clone();
         let mut dictionary = DictionaryReader::new(&shared);
-        let count = self.space.execute(&mut self.plan, &self.parameters, &mut dictionary, &mut self.answers, stop);
+        let question = Question::new(&self.parameters, stop);
+        let count = self.space.execute(&mut self.plan, &question, &mut dictionary, &mut self.answers);
         let count = count.ok_or(Refused::NotRows("atoms with variables may match a pattern"))?;
         if self.answers.is_stopped() {
             return Err(Refused::Stopped);

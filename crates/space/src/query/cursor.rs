@@ -7,6 +7,7 @@
 //! The order is that of [`Snapshot::query`]. A snapshot does not change, so a cursor may be kept as long as is wanted.
 
 use super::execute::Answers;
+use super::filter::Given;
 use super::pattern::Variables;
 use super::plan::Plan;
 use super::solutions::Queried;
@@ -71,7 +72,9 @@ impl Rows {
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
         while let Some([from, rows]) = self.batch {
             let Self { plan, answers, .. } = self;
-            let batch = snapshot.with_view(|view| view.find_batch([from, rows], &plan.loops, &[], answers, &|| false));
+            let made = (&plan.loops, &plan.filters);
+            let batch =
+                snapshot.with_view(|view| view.find_batch([from, rows], made, Given::nothing(), answers, &|| false));
             let (count, may_go_on) = batch.expect("a view of a snapshot stays one");
             (self.count, self.next) = (count, 0);
             self.batch = may_go_on.then_some([from + rows, (rows * 2).min(ROWS_MAX)]);

@@ -1,5 +1,7 @@
 //! Executing a plan over a view: patterns one after the other, each for all answers so far.
 
+use super::counted::{self, Counted};
+use super::filter::{Filter, Filters, Given};
 use super::join::{Chosen, Ended};
 use super::loops::{Known, Loops, Step};
 use super::matching::{Match, matches};
@@ -33,8 +35,12 @@ pub struct Answers {
     rows_left: Option<usize>,
     /// Whether answers are counted: what the last pattern makes of those so far is not kept then, where that need not be looked at.
     counts_only: bool,
+    /// What was counted before of the last pattern.
+    counted: Counted,
     /// How many answers there were so far after each pattern, or each variable of a join.
     after_each: Vec<usize>,
+    /// How many answers were made by all patterns, those that filters dropped included.
+    looked_at: usize,
 }
 
 /// Some of the rows that are listed for the first pattern of a plan, in their order.
@@ -88,6 +94,11 @@ impl Answers {
         &self.after_each
     }
 
+    /// How many answers were made by all patterns, those that filters dropped included.
+    pub(super) fn looked_at(&self) -> usize {
+        self.looked_at
+    }
+
     /// An answer by its place.
     pub(super) fn get(&self, place: usize) -> &[Term] {
         &self.found[place * self.width..][..self.width]
@@ -108,10 +119,16 @@ impl View<'_> {
     /// Whether an atom that is not a row may match one of the patterns of a plan; without `parameters` the
     /// answer holds whatever they are.
     pub(super) fn may_match_others(self, plan: &Plan, parameters: Option<&[Term]>) -> bool {
-        let mut trees = self.spaces.iter().map(|contents| contents.patterns()).filter(|tree| !tree.is_empty());
+        let subqueries = plan.filters.all().iter().filter_map(Filter::subquery);
+        self.may_match_others_of(&plan.loops, parameters)
+            || subqueries.into_iter().any(|subquery| self.may_match_others_of(subquery.loops(), None))
+    }
+
+    fn may_match_others_of(self, loops: &Loops, parameters: Option<&[Term]>) -> bool {
         let mut room = Vec::new();
-        trees.any(|tree| {
-            plan.loops.each_pattern().any(|parts| match parameters {
+        loops.each_pattern().any(|(place, parts)| {
+            let mut trees = self.of(place).iter().map(|contents| contents.patterns()).filter(|tree| !tree.is_empty());
+            trees.any(|tree| match parameters {
                 Some(parameters) if parts.iter().any(|part| matches!(part, PatternPart::Parameter(_))) => {
                     room.clear();
                     room.extend(parts.iter().map(|&part| match part {
@@ -127,10 +144,15 @@ impl View<'_> {
 
     /// Whether a space has rows that may answer one of the patterns of a plan, whatever its parameters are.
     pub(super) fn may_answer(self, plan: &Plan) -> bool {
-        self.spaces.iter().any(|contents| {
-            plan.loops.steps.iter().any(|step| {
+        let mut subqueries = plan.filters.all().iter().filter_map(Filter::subquery);
+        self.may_answer_loops(&plan.loops) || subqueries.any(|subquery| self.may_answer_loops(subquery.loops()))
+    }
+
+    fn may_answer_loops(self, loops: &Loops) -> bool {
+        loops.steps.iter().any(|step| {
+            self.of(step.place).iter().any(|contents| {
                 let relation = contents.relation_of_length(step.length);
-                step.may_answer(&plan.loops.known, None, relation, self.terms)
+                step.may_answer(&loops.known, None, relation, self.terms)
             })
         })
     }
@@ -145,29 +167,29 @@ impl View<'_> {
     pub(super) fn execute(
         self,
         plan: &mut Plan,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        self.is_answered(plan, parameters).then(|| self.find_rows(plan, parameters, answers, should_stop))
+        self.is_answered(plan, given.parameters).then(|| self.find_rows(plan, given, answers, should_stop))
     }
 
     /// Finds the rows that answer a plan whose steps are made; gives how many answers there are.
     pub(super) fn find_rows(
         self,
         plan: &mut Plan,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
-        let loops = &plan.loops;
+        let Plan { loops, filters, .. } = &*plan;
         match (loops.steps.as_slice(), self.spaces) {
-            ([step], [contents]) if step.taken > 0 => {
+            ([step], [contents]) if step.taken > 0 && plan.filters.is_empty() => {
                 let relation = contents.relation_of_length(step.length);
-                answers.take_only(step, loops, parameters, relation, self.terms)
+                answers.take_only(step, loops, given.parameters, relation, self.terms)
             }
-            ([_], _) => self.find_within(None, loops, parameters, answers, should_stop).unwrap_or_default(),
-            _ => self.find_joined(plan, parameters, answers, should_stop),
+            ([_], _) => self.find_within(None, (loops, filters), given, answers, should_stop).unwrap_or_default(),
+            _ => self.find_joined(plan, given, answers, should_stop),
         }
     }
 
@@ -176,53 +198,42 @@ impl View<'_> {
     fn find_joined(
         self,
         plan: &mut Plan,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
         if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self)) {
             answers.rows_left = Some(ROWS_BEFORE_CHOICE);
-            let found = self.find_within(None, &plan.loops, parameters, answers, should_stop);
+            let found = self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop);
             answers.rows_left = None;
             if let Some(count) = found {
                 return count;
             }
         }
-        let found = self.find_chosen(plan, parameters, answers, should_stop);
-        let as_written = || self.find_within(None, &plan.loops, parameters, answers, should_stop).unwrap_or_default();
+        let found = self.find_chosen(plan, given, answers, should_stop);
+        let as_written =
+            || self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop).unwrap_or_default();
         found.unwrap_or_else(as_written)
     }
 
-    /// Finds the answers in the way that is chosen; `None` if that is to loop over the patterns as they are written.
+    /// Finds the answers in the way that is chosen, or counts them if that is asked; `None` if that is to loop over the patterns as they are written.
     pub(super) fn find_chosen(
         self,
         plan: &mut Plan,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        let mut chosen = self.chosen(plan);
-        let ended = chosen.execute(self, parameters, answers.found_for(plan.variables()), should_stop);
+        let (mut chosen, counts) = (self.chosen(plan), answers.counts_only);
+        let room = answers.found_for(plan.variables());
+        let ended = match counts {
+            true => chosen.count(self, given, room, should_stop),
+            false => chosen.execute(self, given, room, should_stop),
+        };
         plan.chosen = Some(chosen);
         Some(match ended? {
+            Ended::Answers(count) if counts => count,
             Ended::Answers(count) => answers.complete(count),
-            Ended::Stopped => answers.stop(),
-        })
-    }
-
-    /// The same, but the answers are only counted where that is possible.
-    pub(super) fn count_chosen(
-        self,
-        plan: &mut Plan,
-        parameters: &[Term],
-        answers: &mut Answers,
-        should_stop: ShouldStop<'_>,
-    ) -> Option<usize> {
-        let mut chosen = self.chosen(plan);
-        let ended = chosen.count(self, parameters, answers.found_for(plan.variables()), should_stop);
-        plan.chosen = Some(chosen);
-        Some(match ended? {
-            Ended::Answers(count) => count,
             Ended::Stopped => answers.stop(),
         })
     }
@@ -230,7 +241,7 @@ impl View<'_> {
     /// How several patterns are answered, taken out of their plan if that was chosen for about as many rows as there are.
     fn chosen(self, plan: &mut Plan) -> Box<Chosen> {
         let chosen = plan.chosen.take().filter(|chosen| chosen.is_for(self));
-        chosen.unwrap_or_else(|| Box::new(Chosen::new(&plan.loops, self, plan.forgets_sorted)))
+        chosen.unwrap_or_else(|| Box::new(Chosen::new((&plan.loops, &plan.filters), self, plan.forgets_sorted)))
     }
 
     /// Finds those answers that begin with some of the rows that are listed for the first pattern: so many, from a place on. Gives how
@@ -239,13 +250,13 @@ impl View<'_> {
     pub(super) fn find_batch(
         self,
         [from, rows]: [usize; 2],
-        loops: &Loops,
-        parameters: &[Term],
+        made: (&Loops, &Filters),
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<(usize, bool)> {
         let mut window = Window { skipped: from, taken: rows };
-        let count = self.find_within(Some(&mut window), loops, parameters, answers, should_stop)?;
+        let count = self.find_within(Some(&mut window), made, given, answers, should_stop)?;
         Some((count, window.taken == 0))
     }
 
@@ -253,25 +264,29 @@ impl View<'_> {
     pub(super) fn find_within(
         self,
         mut window: Option<&mut Window>,
-        loops: &Loops,
-        parameters: &[Term],
+        (loops, filters): (&Loops, &Filters),
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
         answers.begin(loops.variables());
         let mut count = 1;
         for (number, step) in loops.steps.iter().enumerate() {
-            let is_counted =
-                answers.counts_only && number + 1 == loops.steps.len() && number > 0 && step.is_countable();
+            let is_tested = filters.has(number);
+            let is_last = number > 0 && number + 1 == loops.steps.len();
+            let is_counted = answers.counts_only && is_last && step.is_countable() && !is_tested;
+            let by = if is_counted && count >= counted::ANSWERS_MIN { step.counted_by(&loops.known) } else { None };
             let (mut made, mut window) = (0, window.take());
             answers.next.clear();
             // A space without such rows is passed over, whatever was found so far. One answer and one space are as soon asked.
-            let asked = match self.spaces {
+            let spaces = self.of(step.place);
+            let asked = match spaces {
                 [_] if count == 1 => 1,
                 spaces => {
                     let relations = spaces.iter().map(|contents| contents.relation_of_length(step.length)).enumerate();
-                    let asked = relations
-                        .filter(|(_, relation)| step.may_answer(&loops.known, Some(parameters), relation, self.terms));
+                    let asked = relations.filter(|(_, relation)| {
+                        step.may_answer(&loops.known, Some(given.parameters), relation, self.terms)
+                    });
                     asked.fold(0_u64, |asked, (place, _)| asked | 1 << place)
                 }
             };
@@ -279,23 +294,40 @@ impl View<'_> {
                 if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
                     return Some(answers.stop());
                 }
+                let value = by.map(|variable| answers.get(place)[variable as usize]);
+                if let Some(known) = value.and_then(|value| answers.counted.get(value)) {
+                    made += known;
+                    continue;
+                }
+                let before = made;
                 answers.take_up(place);
-                for (_, contents) in self.spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
+                for (_, contents) in spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
                     let relation = contents.relation_of_length(step.length);
                     made += if is_counted {
-                        answers.count(step, loops, parameters, relation, self.terms)
+                        answers.count(step, loops, given.parameters, relation, self.terms)
                     } else {
-                        answers.extend((step, window.as_deref_mut()), loops, parameters, relation, self.terms)
+                        answers.extend((step, window.as_deref_mut()), loops, given.parameters, relation, self.terms)
                     };
+                }
+                if let Some(value) = value {
+                    answers.counted.put(value, made - before);
                 }
                 if !is_counted && answers.rows_left.is_some_and(|left| made > left) {
                     return None;
                 }
             }
+            answers.rows_left = answers.rows_left.map(|left| left.saturating_sub(made));
+            answers.looked_at += made;
+            if is_tested {
+                let widths = [answers.width; 2];
+                match filters.keep(number, &mut answers.next, widths, (given, self), should_stop) {
+                    Some(kept) => made = kept,
+                    None => return Some(answers.stop()),
+                }
+            }
             std::mem::swap(&mut answers.found, &mut answers.next);
             count = made;
             answers.after_each.push(made);
-            answers.rows_left = answers.rows_left.map(|left| left.saturating_sub(made));
         }
         Some(answers.complete(count))
     }
@@ -329,6 +361,7 @@ impl Answers {
     pub(super) fn begin(&mut self, width: usize) {
         self.is_stopped = false;
         self.width = width;
+        self.looked_at = 0;
         self.after_each.clear();
         self.found.clear();
         self.found.resize(width, NO_TERM);
@@ -372,6 +405,7 @@ impl Answers {
     /// Lets answers be counted only, or made again.
     pub(super) fn count_only(&mut self, counts_only: bool) {
         self.counts_only = counts_only;
+        self.counted.clear();
     }
 
     /// How many answers the rows of a relation make of the current one, for a step that [can be counted](Step::is_countable).

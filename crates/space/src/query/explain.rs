@@ -1,6 +1,7 @@
 //! How a query is answered, for people: in which way, and how many answers there were so far after each step.
 
 use super::execute::Answers;
+use super::filter::Given;
 use super::join::Way;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
@@ -60,7 +61,7 @@ impl View<'_> {
             return None;
         }
         plan.forgets_sorted = true;
-        let count = self.execute(&mut plan, &[], &mut answers, &|| false)?;
+        let count = self.execute(&mut plan, Given::nothing(), &mut answers, &|| false)?;
         let patterns = conjunction(query).unwrap_or(std::slice::from_ref(query));
         let variable = |number: &u32| variables[*number as usize].cloned().map(Atom::Variable);
         let (way, of, estimates): (_, Vec<Atom>, &[f64]) = match plan.chosen.as_ref().map(|chosen| chosen.last_way()) {

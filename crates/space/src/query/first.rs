@@ -9,6 +9,7 @@
 //! 4. What is read must not change between two batches: a space is locked meanwhile.
 
 use super::execute::{Answers, ROWS_BEFORE_CHOICE, ShouldStop};
+use super::filter::{Filters, Given};
 use super::loops::{Loops, Step};
 use super::pattern::NO_TERM;
 use super::plan::Plan;
@@ -44,7 +45,7 @@ impl View<'_> {
         self,
         most: usize,
         plan: &mut Plan,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
@@ -55,11 +56,12 @@ impl View<'_> {
         loop {
             let left = ROWS_FOR_AN_ANSWER_MAX.saturating_mul(count + 1).saturating_sub(seen);
             answers.limit_rows(may_choose.then_some(left));
-            let found = self.find_batch([batch.from, batch.rows], &plan.loops, parameters, answers, should_stop);
+            let found =
+                self.find_batch([batch.from, batch.rows], (&plan.loops, &plan.filters), given, answers, should_stop);
             answers.limit_rows(None);
             let Some((made, may_go_on)) = found else {
                 may_choose = false;
-                match self.find_chosen(plan, parameters, answers, should_stop) {
+                match self.find_chosen(plan, given, answers, should_stop) {
                     Some(all) => {
                         answers.terms().truncate(most.saturating_mul(width));
                         return all.min(most);
@@ -71,7 +73,7 @@ impl View<'_> {
                 return 0;
             }
             count += made;
-            seen += answers.after_each().iter().sum::<usize>();
+            seen += answers.looked_at();
             if kept.is_empty() {
                 std::mem::swap(&mut kept, answers.terms());
             } else {
@@ -92,19 +94,19 @@ impl View<'_> {
     pub(super) fn count(
         self,
         plan: &mut Plan,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
         let count = match plan.loops.steps.as_slice() {
-            [step] if step.taken > 0 => {
+            [step] if step.taken > 0 && plan.filters.is_empty() => {
                 answers.begin(0);
-                self.count_rows(step, &plan.loops, parameters)
+                self.count_rows(step, &plan.loops, given.parameters)
             }
-            [_] => self.count_in_batches(&plan.loops, parameters, answers, should_stop),
+            [_] => self.count_in_batches((&plan.loops, &plan.filters), given, answers, should_stop),
             _ => {
                 answers.count_only(true);
-                let count = self.count_joined(plan, parameters, answers, should_stop);
+                let count = self.count_joined(plan, given, answers, should_stop);
                 answers.count_only(false);
                 count
             }
@@ -117,41 +119,41 @@ impl View<'_> {
     fn count_joined(
         self,
         plan: &mut Plan,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
         let mut found = None;
         if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self)) {
             answers.limit_rows(Some(ROWS_BEFORE_CHOICE));
-            found = self.find_within(None, &plan.loops, parameters, answers, should_stop);
+            found = self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop);
             answers.limit_rows(None);
         }
-        let found = found.or_else(|| self.count_chosen(plan, parameters, answers, should_stop));
-        found.unwrap_or_else(|| self.count_in_batches(&plan.loops, parameters, answers, should_stop))
+        let found = found.or_else(|| self.find_chosen(plan, given, answers, should_stop));
+        found.unwrap_or_else(|| self.count_in_batches((&plan.loops, &plan.filters), given, answers, should_stop))
     }
 
     /// Counts the answers of patterns as they are written. No more of them are kept at a time than a batch has.
     fn count_in_batches(
         self,
-        loops: &Loops,
-        parameters: &[Term],
+        made: (&Loops, &Filters),
+        given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
         let mut count = 0;
         let mut batch = Batch { from: 0, rows: ROWS_MAX };
         loop {
-            let found = self.find_batch([batch.from, batch.rows], loops, parameters, answers, should_stop);
-            let (made, may_go_on) = found.expect("any number of rows may be looked at");
+            let found = self.find_batch([batch.from, batch.rows], made, given, answers, should_stop);
+            let (answered, may_go_on) = found.expect("any number of rows may be looked at");
             if answers.is_stopped() {
                 return 0;
             }
-            count += made;
+            count += answered;
             if !may_go_on {
                 return count;
             }
-            batch = batch.next(made);
+            batch = batch.next(answered);
         }
     }
 
@@ -163,7 +165,7 @@ impl View<'_> {
             return 0;
         }
         let (mut count, mut rows) = (0, Vec::new());
-        for contents in self.spaces {
+        for contents in self.of(step.place) {
             let relation = contents.relation_of_length(step.length);
             relation.walk(&keys, self.terms, &mut rows, &mut |selected| {
                 count += selected.count_with(&keys, self.terms);

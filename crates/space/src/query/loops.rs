@@ -58,6 +58,8 @@ pub(super) struct Step {
     pub(super) is_known: bool,
     /// How many variables it binds, if each column is known or the place of one of them: then columns are taken as they lie.
     pub(super) taken: usize,
+    /// Which of the spaces it asks.
+    pub(super) place: u8,
 }
 
 impl Loops {
@@ -68,14 +70,16 @@ impl Loops {
 
     /// Makes the steps; `false` if rows cannot answer the patterns.
     pub(super) fn make(&mut self) -> bool {
-        let Self { patterns: Patterns { parts, ends, variables }, steps, known, bound, .. } = self;
+        let Self { patterns, steps, known, bound, .. } = self;
+        let Patterns { parts, ends, variables, .. } = &*patterns;
         steps.clear();
         known.clear();
         bound.clear();
         bound.resize(*variables, false);
         let mut start = 0;
-        for &end in ends.iter() {
+        for (number, &end) in ends.iter().enumerate() {
             let Some(mut step) = Step::new(start, end, parts, bound, known) else { return false };
+            step.place = patterns.place(number);
             step.bind(&parts[start + 1..end], bound);
             steps.push(step);
             start = end;
@@ -84,9 +88,9 @@ impl Loops {
         !steps.is_empty()
     }
 
-    /// The parts of each pattern, what opens it included.
-    pub(super) fn each_pattern(&self) -> impl Iterator<Item = &[PatternPart]> {
-        self.steps.iter().map(|step| &self.patterns.parts[step.parts[0] - 1..step.parts[1]])
+    /// The parts of each pattern, what opens it included, and which of the spaces it asks.
+    pub(super) fn each_pattern(&self) -> impl Iterator<Item = (u8, &[PatternPart])> {
+        self.steps.iter().map(|step| (step.place, &self.patterns.parts[step.parts[0] - 1..step.parts[1]]))
     }
 }
 
@@ -126,7 +130,15 @@ impl Step {
         if !is_known && own.first().is_some_and(|&(path, _)| path == (0, None)) {
             own.rotate_left(1);
         }
-        Some(Self { length, parts: [start + 1, end], known: [from, known.len()], is_flat, is_known, taken: 0 })
+        Some(Self {
+            length,
+            parts: [start + 1, end],
+            known: [from, known.len()],
+            is_flat,
+            is_known,
+            taken: 0,
+            place: 0,
+        })
     }
 
     /// Binds its variables.
@@ -146,6 +158,16 @@ impl Step {
     /// Whether it is known of each of its columns what it is, or that it may be anything: then its rows need not be looked at to be counted.
     pub(super) fn is_countable(&self) -> bool {
         self.is_known || self.taken > 0
+    }
+
+    /// The only variable that its number of rows depends on, if there is one.
+    pub(super) fn counted_by(&self, known: &[(Path, Known)]) -> Option<u32> {
+        let mut variables = known[self.known[0]..self.known[1]].iter().filter_map(|&(_, known)| match known {
+            Known::Variable(variable) => Some(variable),
+            Known::Key(_) | Known::Parameter(_) => None,
+        });
+        let first = variables.next()?;
+        variables.all(|other| other == first).then_some(first)
     }
 
     /// Whether a relation may have a row for it, going by the key of its head; without `parameters` the answer holds whatever

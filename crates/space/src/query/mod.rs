@@ -16,9 +16,11 @@
 //!
 //! What was found out about the imports and about atoms that are not rows is kept with the plan, and holds until they change.
 
+mod counted;
 mod cursor;
 mod execute;
 mod explain;
+mod filter;
 mod first;
 mod join;
 mod live;
@@ -28,12 +30,15 @@ mod pattern;
 mod plan;
 mod project;
 mod solutions;
+mod subquery;
 mod view;
 
 pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
 pub(crate) use explain::explain;
 pub use explain::{ExplainedStep, QueryExplanation, QueryWay};
+pub use filter::{Filter, FilterInputs, FilterPart, FilterValue, Given};
+pub use live::{Asked, Question};
 pub(crate) use loops::known_keys;
 pub(crate) use pattern::extent;
 pub use pattern::{NO_TERM, PatternPart, conjunction};

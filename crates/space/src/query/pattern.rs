@@ -37,6 +37,8 @@ pub(super) struct Patterns {
     pub(super) parts: Vec<PatternPart>,
     /// Where each pattern ends in `parts`.
     pub(super) ends: Vec<usize>,
+    /// Which of the spaces that are asked each pattern asks, by its number; those that are left out ask the first.
+    pub(super) places: Vec<u8>,
     /// How many variables they have.
     pub(super) variables: usize,
 }
@@ -45,6 +47,7 @@ impl Patterns {
     pub(super) fn clear(&mut self) {
         self.parts.clear();
         self.ends.clear();
+        self.places.clear();
         self.variables = 0;
     }
 
@@ -56,7 +59,21 @@ impl Patterns {
     }
 
     pub(super) fn end_pattern(&mut self) {
+        self.end_pattern_in(0);
+    }
+
+    /// Ends a pattern that asks one of several spaces.
+    pub(super) fn end_pattern_in(&mut self, place: u8) {
+        if place > 0 {
+            self.places.resize(self.ends.len(), 0);
+            self.places.push(place);
+        }
         self.ends.push(self.parts.len());
+    }
+
+    /// Which of the spaces a pattern asks.
+    pub(super) fn place(&self, pattern: usize) -> u8 {
+        self.places.get(pattern).copied().unwrap_or_default()
     }
 
     /// Writes down a pattern, or a conjunction of patterns; `false` if rows cannot answer them.

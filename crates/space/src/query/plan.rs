@@ -3,9 +3,11 @@
 //! A plan depends on the query alone, so it is made once and kept as long as it is used: match keys that differ from one
 //! execution to the next are its *parameters*. How several patterns are answered is [chosen](super::join) where rows are many.
 
+use super::filter::{Filter, Filters};
 use super::join::Chosen;
 use super::loops::Loops;
 use super::pattern::PatternPart;
+use super::subquery::Subquery;
 use crate::space_handle::{ChangeCounter, SharedSpace};
 use crate::term::Term;
 use std::sync::Arc;
@@ -15,6 +17,9 @@ use std::sync::Arc;
 pub struct Plan {
     /// The patterns in the order in which they are written.
     pub(super) loops: Loops,
+    /// What answers are tested for, and after which patterns.
+    pub(super) filters: Filters,
+    unmade_filters: Vec<Filter>,
     /// How they are answered, as far as that was asked.
     pub(super) chosen: Option<Box<Chosen>>,
     /// Whether it is chosen as if nothing had been sorted yet: what was, depends on other queries.
@@ -59,6 +64,8 @@ impl Plan {
     /// Takes everything out.
     pub fn clear(&mut self) {
         self.loops.patterns.clear();
+        self.filters = Filters::default();
+        self.unmade_filters.clear();
         self.state = State::New;
         self.next_look = NextLook::default();
         self.only_own_rows = None;
@@ -73,6 +80,26 @@ impl Plan {
     /// Ends a pattern.
     pub fn end_pattern(&mut self) {
         self.loops.patterns.end_pattern();
+    }
+
+    /// Ends a pattern that asks another space than the first, by its number, which begins at one.
+    pub fn end_pattern_in(&mut self, place: u8) {
+        self.loops.patterns.end_pattern_in(place);
+    }
+
+    /// Tests answers, after the filters that were added before. Its variables are those of the patterns.
+    pub fn filter(&mut self, filter: Filter) {
+        self.unmade_filters.push(filter);
+    }
+
+    /// Drops answers for which the patterns of another plan have an answer, or those for which they have none. Its variables are those of
+    /// this plan, as many as there are `outer`, and more of its own. `false` if rows cannot answer them.
+    pub fn filter_by(&mut self, patterns: &Self, outer: u32, drops: bool) -> bool {
+        let subquery = Subquery::new(&patterns.loops.patterns, outer);
+        let filter = subquery.map(|subquery| Filter::of_subquery(subquery, drops));
+        let is_made = filter.is_some();
+        self.unmade_filters.extend(filter);
+        is_made
     }
 
     /// The key that stands first in the first pattern, if that begins with one.
@@ -92,6 +119,7 @@ impl Plan {
     pub(super) fn make(&mut self) -> bool {
         if self.state == State::New {
             self.state = if self.loops.make() { State::Made } else { State::NotRows };
+            self.filters = Filters::of_loops(&self.unmade_filters, &self.loops);
         }
         self.state == State::Made
     }

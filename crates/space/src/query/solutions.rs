@@ -6,6 +6,7 @@
 //! 3. Each pattern that is left is unified with the atoms that may match it: those of the space, then those of each import.
 
 use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop};
+use super::filter::Given;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
 use super::view::View;
@@ -125,7 +126,7 @@ impl View<'_> {
         plan.clear();
         let mut variables = Variables::default();
         let is_put = plan.loops.patterns.put(query, &mut variables, self.terms);
-        let count = if is_put { self.execute(plan, &[], answers, should_stop) } else { None };
+        let count = if is_put { self.execute(plan, Given::nothing(), answers, should_stop) } else { None };
         let solutions = count.map(|count| {
             let solution = |place: usize| {
                 let answer = answers.get(place);

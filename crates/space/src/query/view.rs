@@ -7,11 +7,24 @@ use crate::term::Terms;
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) spaces: &'a [&'a Contents],
+    /// If the patterns of a query ask several spaces: the others, each with those that it imports.
+    pub(crate) others: &'a [Vec<&'a Contents>],
     pub(crate) terms: &'a Terms,
 }
 
+impl<'a> View<'a> {
+    /// One of the spaces that are asked, with those that it imports.
+    #[inline]
+    pub(super) fn of(self, place: u8) -> &'a [&'a Contents] {
+        match usize::from(place).checked_sub(1) {
+            None => self.spaces,
+            Some(other) => &self.others[other],
+        }
+    }
+}
+
 /// Spaces with more imports are asked by unification: the spaces that may answer a pattern are bits of a word.
-const SPACES_MAX: usize = 64;
+pub(super) const SPACES_MAX: usize = 64;
 
 /// Hands on what a space holds, which comes first, and what its imports hold; `None` if there are too many.
 pub(crate) fn with_imports<'a, T>(

@@ -122,9 +122,9 @@ impl Level {
 
 impl Trie {
     /// A trie of rows, of each of which so many terms are given; `ordinals` ascend.
-    pub(crate) fn new(width: usize, cells: &[Term], ordinals: &[u32]) -> Self {
+    pub(crate) fn new(width: usize, cells: &[Term], ordinals: &[u32], should_stop: &dyn Fn() -> bool) -> Option<Self> {
         debug_assert_eq!(cells.len(), width * ordinals.len(), "so many terms for each row");
-        let sorted = sorted(width, cells, ordinals.len());
+        let sorted = sorted(width, cells, ordinals.len(), should_stop)?;
         let mut trie = Self {
             levels: (0..width).map(|_| Level::default()).collect(),
             ordinals: Vec::with_capacity(ordinals.len()),
@@ -151,7 +151,7 @@ impl Trie {
         if let Some(first) = trie.levels.first_mut() {
             first.make_direct();
         }
-        trie
+        Some(trie)
     }
 
     #[inline(always)]
@@ -180,13 +180,13 @@ impl Trie {
     }
 }
 
-/// The numbers of rows in the order of their terms; of rows with the same terms in their own order.
-fn sorted(width: usize, cells: &[Term], rows: usize) -> Vec<u32> {
+/// The numbers of rows in the order of their terms; of rows with the same terms in their own order. `None` if the caller has given up.
+fn sorted(width: usize, cells: &[Term], rows: usize, should_stop: &dyn Fn() -> bool) -> Option<Vec<u32>> {
     let mut order: Vec<u32> = (0..rows as u32).collect();
     if rows < SORTED_BY_DIGITS_MIN {
         let terms = |row: u32| &cells[row as usize * width..][..width];
         order.sort_by(|&left, &right| terms(left).cmp(terms(right)));
-        return order;
+        return Some(order);
     }
     let mut other = vec![0; rows];
     for column in (0..width).rev() {
@@ -194,12 +194,15 @@ fn sorted(width: usize, cells: &[Term], rows: usize) -> Vec<u32> {
         let highest = (0..rows as u32).map(key).max().unwrap_or_default();
         let mut shift = 0;
         while shift < u32::BITS && highest >> shift > 0 {
+            if should_stop() {
+                return None;
+            }
             sort_by_digit(&order, &mut other, |row| key(row) >> shift & ((1 << DIGIT_BITS) - 1));
             std::mem::swap(&mut order, &mut other);
             shift += DIGIT_BITS;
         }
     }
-    order
+    Some(order)
 }
 
 /// Puts rows into the order of a digit; those with the same digit keep theirs.

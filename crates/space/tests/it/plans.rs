@@ -4,9 +4,15 @@
 use crate::atoms::atom;
 use crate::measure::allocations;
 use space::{
-    Answers, Atom, DictionaryReader, NO_TERM, PatternPart, Plan, SharedSpace, SharedTerms, Solution, Term, Terms,
+    Answers, Asked, Atom, DictionaryReader, NO_TERM, PatternPart, Plan, Question, SharedSpace, SharedTerms, ShouldStop,
+    Solution, Term, Terms,
 };
 use space::{Variable, VariableSource, conjunction, variables};
+
+/// A question for some of the answers of a plan.
+fn asking<'a>(asked: Asked, parameters: &'a [Term], should_stop: ShouldStop<'a>) -> Question<'a> {
+    Question { asked, ..Question::new(parameters, should_stop) }
+}
 
 /// A query as a plan: its variables are numbered as they first occur; what is ground but not the head is a parameter.
 pub(crate) struct Planned {
@@ -51,7 +57,12 @@ impl Planned {
     /// The solutions, or `None` if rows do not answer.
     pub(crate) fn execute(&mut self, space: &SharedSpace, terms: &SharedTerms) -> Option<Vec<Solution>> {
         let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
-        let count = space.execute(&mut self.plan, &self.parameters, &mut dictionary, &mut answers, &|| false)?;
+        let count = space.execute(
+            &mut self.plan,
+            &Question::new(&self.parameters, &|| false),
+            &mut dictionary,
+            &mut answers,
+        )?;
         let guard = dictionary.terms();
         let width = self.names.len();
         assert_eq!(answers.terms().len(), count * width.max(1), "a term for each variable");
@@ -65,9 +76,10 @@ impl Planned {
     pub(crate) fn check_first(&mut self, space: &SharedSpace, terms: &SharedTerms, all: &[Solution], most: usize) {
         let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
         let Self { plan, parameters, names } = self;
-        let counted = space.count_answers(plan, parameters, &mut dictionary, &mut answers, &|| false);
+        let counted = space.execute(plan, &asking(Asked::Number, parameters, &|| false), &mut dictionary, &mut answers);
         assert_eq!(counted, Some(all.len()));
-        let found = space.execute_first(most, plan, parameters, &mut dictionary, &mut answers, &|| false);
+        let found =
+            space.execute(plan, &asking(Asked::First(most), parameters, &|| false), &mut dictionary, &mut answers);
         assert_eq!(found, Some(all.len().min(most)));
         let (guard, width) = (dictionary.terms(), names.len().max(1));
         assert_eq!(answers.terms().len(), all.len().min(most) * width);
@@ -86,7 +98,8 @@ impl Planned {
             looks.set(looks.get() + 1);
             false
         };
-        let count = space.execute(&mut self.plan, &self.parameters, &mut dictionary, &mut answers, &look);
+        let count =
+            space.execute(&mut self.plan, &Question::new(&self.parameters, &look), &mut dictionary, &mut answers);
         (count.expect("rows answer"), looks.get())
     }
 
@@ -104,10 +117,8 @@ impl Planned {
             false
         };
         let (plan, parameters) = (&mut self.plan, &self.parameters);
-        let count = match most {
-            Some(most) => space.execute_first(most, plan, parameters, &mut dictionary, &mut answers, &look),
-            None => space.count_answers(plan, parameters, &mut dictionary, &mut answers, &look),
-        };
+        let question = asking(most.map_or(Asked::Number, Asked::First), parameters, &look);
+        let count = space.execute(plan, &question, &mut dictionary, &mut answers);
         (count.expect("rows answer"), looks.get())
     }
 
@@ -255,6 +266,33 @@ fn what_asks_for_more_than_rows_has_no_answers_from_a_plan() {
     assert!(Planned::new(&atom("(, (edge $x $y) $z)"), &terms).execute(&space, &terms).is_none());
 }
 
+#[test]
+fn what_a_filter_looks_for_is_found_in_imports_too() {
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let library = SharedSpace::new(2, "library", SharedTerms::clone(&terms));
+    space.add_many(&[atom("(person a)"), atom("(person b)")]);
+    library.add(&atom("(likes b tea)"));
+    space.import(&library);
+    let key =
+        |name: &str| PatternPart::Key(terms.read().expect("nobody panics").find_symbol(name).expect("it is there"));
+    let (mut plan, mut looked_for) = (Plan::default(), Plan::default());
+    [PatternPart::Open(2), key("person"), PatternPart::Variable(0)].into_iter().for_each(|part| plan.push(part));
+    plan.end_pattern();
+    let parts = [PatternPart::Open(3), key("likes"), PatternPart::Variable(0), PatternPart::Variable(1)];
+    parts.into_iter().for_each(|part| looked_for.push(part));
+    looked_for.end_pattern();
+    assert!(plan.filter_by(&looked_for, 1, true));
+    let a = terms.read().expect("nobody panics").find_symbol("a").expect("it is there");
+    // Later executions know what cannot be found in the library.
+    for _ in 0..4 {
+        let mut answers = Answers::default();
+        let question = Question::new(&[], &|| false);
+        let count = space.execute(&mut plan, &question, &mut DictionaryReader::new(&terms), &mut answers);
+        assert_eq!((count, answers.terms().as_slice()), (Some(1), &[a][..]));
+    }
+}
+
 /// A point query whose plan is kept allocates nothing but its answers, for which there is room from the last time.
 #[test]
 fn a_plan_that_is_kept_takes_no_allocation() {
@@ -269,7 +307,7 @@ fn a_plan_that_is_kept_takes_no_allocation() {
     let mut answers = Answers::default();
     let mut ask = || {
         let Planned { plan, parameters, .. } = &mut planned;
-        space.execute(plan, parameters, &mut DictionaryReader::new(&terms), &mut answers, &|| false)
+        space.execute(plan, &Question::new(parameters, &|| false), &mut DictionaryReader::new(&terms), &mut answers)
     };
     // The first time makes the index, the second finds out that the library has nothing to say.
     assert_eq!([ask(), ask()], [Some(1); 2]);
@@ -318,8 +356,14 @@ fn first_answers_take_no_room_for_the_others() {
                 let Planned { plan, parameters, .. } = &mut planned;
                 let mut answers = Answers::default();
                 let dictionary = &mut DictionaryReader::new(&terms);
-                let found = space.execute_first(3, plan, parameters, dictionary, &mut answers, &|| false);
-                let counted = space.count_answers(plan, parameters, dictionary, &mut Answers::default(), &|| false);
+                let found =
+                    space.execute(plan, &asking(Asked::First(3), parameters, &|| false), dictionary, &mut answers);
+                let counted = space.execute(
+                    plan,
+                    &asking(Asked::Number, parameters, &|| false),
+                    dictionary,
+                    &mut Answers::default(),
+                );
                 (found, counted.is_some_and(|counted| counted > 0))
             };
             // The first time makes the indexes.
@@ -330,4 +374,38 @@ fn first_answers_take_no_room_for_the_others() {
     };
     let (few, many) = (counts(10_000), counts(100_000));
     assert_eq!(few, many);
+}
+
+/// Many answers so far lead to one value, which is counted once: copies, other spaces and changes are counted all the same.
+#[test]
+fn what_many_answers_lead_to_is_counted_as_it_is_found() {
+    let random = &mut Random(21);
+    let terms = Terms::shared();
+    let space = SharedSpace::new(1, "s", SharedTerms::clone(&terms));
+    let library = SharedSpace::new(2, "library", SharedTerms::clone(&terms));
+    space.import(&library);
+    ["edge", "n3"].iter().for_each(|name| space.add(&atom(name)));
+    let queries = [
+        "(, (edge $x $y) (edge $y $z))",
+        "(, (edge $x $y) (edge $y $y))",
+        "(, (edge $x $y) (edge $y $z) (edge $z n3))",
+    ];
+    let mut plans = queries.map(|query| (atom(query), Planned::new(&atom(query), &terms)));
+    for round in 0..4 {
+        let mut edges = |count| -> Vec<Atom> {
+            (0..count).map(|_| atom(&format!("(edge n{} n{})", random.below(60), random.below(60)))).collect()
+        };
+        // Of so many pairs among so few nodes some come twice.
+        space.add_many(&edges(1_500));
+        match round {
+            1 => drop(space.remove_many(&edges(800))),
+            2 => drop(library.add_many(&edges(500))),
+            _ => {}
+        }
+        for (query, planned) in &mut plans {
+            let expected = space.query(query, &mut VariableSource::default()).len();
+            assert!(expected > 500, "{query}: {expected}");
+            assert_eq!(planned.find_some_counting_looks(None, &space, &terms).0, expected, "{query}, round {round}");
+        }
+    }
 }

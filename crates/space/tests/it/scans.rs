@@ -6,8 +6,8 @@ use crate::generated::config;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use space::{
-    Answers, Atom, ChangeDetail, ChangeLog, DictionaryReader, PatternPart, Plan, SharedSpace, SharedTerms, Snapshot,
-    Terms, VariableSource, conjunction, variables,
+    Answers, Atom, ChangeDetail, ChangeLog, DictionaryReader, PatternPart, Plan, Question, SharedSpace, SharedTerms,
+    Snapshot, Terms, VariableSource, conjunction, variables,
 };
 
 #[derive(Clone, Debug)]
@@ -268,7 +268,8 @@ fn room_for_many_answers_is_made_once() {
         let parts = [PatternPart::Open(3), PatternPart::Key(edge)];
         parts.into_iter().chain((0..2).map(PatternPart::Variable)).for_each(|part| plan.push(part));
         plan.end_pattern();
-        let count = space.execute(&mut plan, &[], &mut DictionaryReader::new(&terms), &mut answers, &|| false);
+        let count =
+            space.execute(&mut plan, &Question::new(&[], &|| false), &mut DictionaryReader::new(&terms), &mut answers);
         (count, answers.terms().capacity())
     };
     // The first question makes the index.

@@ -14,7 +14,9 @@ mod answers;
 mod body;
 mod changing;
 mod data;
+mod filters;
 mod forms;
+mod fused;
 mod groups;
 mod head;
 mod held;
@@ -138,6 +140,8 @@ enum Later {
     },
     /// A form whose rules may have changed while its arguments were evaluated.
     Called { label: Label, call: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
+    /// A `match` whose template asks again, as it is written.
+    Unfused(Box<fused::Unfused>),
     /// The same of the rest of a `case`, for one of its subjects.
     Subject { label: Label, chosen: Atom, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The answer of a form that is `NotReducible` or code; without a call there is no result.
@@ -699,6 +703,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
+            Later::Unfused(unfused) => self.write_unfused(*unfused),
             Later::Subject { label, chosen, atom, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
                 self.place(label);

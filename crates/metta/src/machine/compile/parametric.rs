@@ -4,16 +4,17 @@
 //!    formal type are.
 //! 2. Of a variable in a slot nothing is known: where that leaves a variable open, a number or the state of one is guessed,
 //!    and a guard sees to it that the guess holds.
-//! 3. Data of no type agrees with every type and comes to no other; variables that only such arguments have stay open, and
+//! 3. A variable that occurs once in the function type asks for nothing: what a slot holds is of that type, unless it has a type error.
+//! 4. Data of no type agrees with every type and comes to no other; variables that only such arguments have stay open, and
 //!    the result then is of whatever type is expected.
-//! 4. Where other variables stay open, the call is evaluated as it stands.
+//! 5. Where other variables stay open, the call is evaluated as it stands.
 
 use super::{Compiler, Fact};
 use crate::machine::code::{Guard, Instruction, Slot};
 use crate::machine::types::{HeadKind, Signature};
 use crate::names;
 use crate::types;
-use space::{Atom, Bindings, Grounded};
+use space::{Atom, Bindings, Grounded, variables};
 
 impl Compiler<'_, '_> {
     /// The signature that a function type has for these arguments, if the guards hold.
@@ -30,7 +31,10 @@ impl Compiler<'_, '_> {
         let mut guards = Vec::new();
         for (formal, argument) in formals.iter().zip(arguments) {
             let formal = bindings.resolve(formal);
-            if formal.is_ground() || self.is_untyped_data(argument) {
+            if formal.is_ground()
+                || self.is_untyped_data(argument)
+                || self.asks_for_nothing(function, &formal, argument)
+            {
                 continue;
             }
             let actual = match self.only_type(argument) {
@@ -49,6 +53,16 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// Whether a formal type is a variable that occurs nowhere else in the function type, and the argument one of which nothing is known.
+    fn asks_for_nothing(&self, function: &Atom, formal: &Atom, argument: &Atom) -> bool {
+        let (Atom::Variable(only), Atom::Variable(argument)) = (formal, argument) else { return false };
+        let Some(slot) = self.state.variables.get(argument) else { return false };
+        let (formals, result) = types::function_parts(function);
+        let mut others = formals.iter().chain([result]).filter(|part| *part != formal);
+        let times = formals.iter().chain([result]).filter(|part| *part == formal).count();
+        times == 1 && !self.state.facts.contains_key(slot) && others.all(|part| !variables(part).contains(only))
+    }
+
     /// A function type where nothing is known of arguments that are data of no type, if what is open else is the result.
     fn left_open(&mut self, function: &Atom, arguments: &[Atom]) -> Option<Atom> {
         let (formals, result) = types::function_parts(function);
@@ -56,7 +70,9 @@ impl Compiler<'_, '_> {
         for (formal, argument) in formals.iter().zip(arguments) {
             match formal.is_ground() {
                 true => parts.push(formal.clone()),
-                false if self.is_untyped_data(argument) => parts.push(names::undefined()),
+                false if self.is_untyped_data(argument) || self.asks_for_nothing(function, formal, argument) => {
+                    parts.push(names::undefined());
+                }
                 false => return None,
             }
         }

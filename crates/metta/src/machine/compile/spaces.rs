@@ -47,8 +47,8 @@ impl Compiler<'_, '_> {
                 if !crate::instructions::is_function(template) =>
             {
                 self.make_ahead_of(space, Some(pattern), [template]);
-                let space = self.native_operand(space, formal);
-                self.query(space, pattern, template, dest);
+                let slot = self.native_operand(space, formal);
+                self.query((space, slot), pattern, template, dest);
             }
             _ => return false,
         }
@@ -65,7 +65,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Each answer of a space is an alternative, for which the template is evaluated.
-    fn query(&mut self, space: Slot, pattern: &Atom, template: &Atom, dest: Dest) {
+    fn query(&mut self, (written, space): (&Atom, Slot), pattern: &Atom, template: &Atom, dest: Dest) {
         let head = stdlib::operation_atom(stdlib::lowered(Lowering::Query), ModuleId::LIBRARY);
         let stand_in = self.stand_in(space);
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
@@ -75,36 +75,33 @@ impl Compiler<'_, '_> {
         self.emit_to(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, label);
         let (state, errors) = (self.state.clone(), self.errors);
         self.later.push(Later::Called { label, call: rest.clone(), dest, state, join, errors });
-        let asked = variables(pattern);
         let is_goal = std::mem::take(&mut self.is_goal) && dest == Dest::Tail;
+        match self.fusion(written, pattern, template) {
+            Some(fusion) => self.fused(fusion, (space, &rest), is_goal, dest),
+            None => self.unfused(space, rest.clone(), is_goal, dest),
+        }
+    }
+
+    /// The same for one `match`, whatever its template asks.
+    pub(super) fn unfused(&mut self, space: Slot, rest: Atom, is_goal: bool, dest: Dest) {
+        let [_, _, pattern, template] = rest.children().expect("it is a call") else { unreachable!("it is a match") };
+        let asked = variables(pattern);
         for variable in variables(template).iter().filter(|variable| !asked.contains(variable)) {
             self.slot_of(variable);
         }
         self.within_barrier(dest, |compiler, dest| {
-            compiler.ask(space, pattern, &asked, is_goal.then_some(template));
-            compiler.answer(template, 0, dest, |_| OddAnswer::Enters(rest));
+            compiler.ask(space, pattern, &asked, (template, is_goal));
+            compiler.answer(template, 0, dest, |_| OddAnswer::Enters(rest.clone()));
         });
     }
 
-    /// The instruction that asks. `wanted` is the template if only some answers are wanted.
-    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable], wanted: Option<&Atom>) {
+    /// The instruction that asks. Only some answers may be wanted.
+    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable], (answer, is_goal): (&Atom, bool)) {
         let new: Vec<&Variable> = asked.iter().filter(|asked| !self.state.variables.contains_key(asked)).collect();
         let patterns = conjunction(pattern).unwrap_or(std::slice::from_ref(pattern));
+        let (filters, answer) = self.tests_of(answer, &new);
         let patterns: Vec<Box<[QueryPart]>> = patterns.iter().map(|pattern| self.query_parts(pattern, &new)).collect();
-        // Answers that are rows come before the new variables hold anything.
-        let dst = self.slot();
-        let first = self.slots(new.len());
-        let return_point = self.return_point(dst, None);
-        let mut fresh = Vec::new();
-        for (slot, variable) in (first..).zip(new) {
-            let name = match self.is_form {
-                true => self.run.m.values.form_variable(variable),
-                false => self.run.m.values.symbol(variable.name()).payload(),
-            };
-            fresh.push((slot, name));
-            self.state.variables.insert(variable.clone(), slot);
-            self.mark_live(slot);
-        }
+        let (dst, fresh, return_point) = self.fresh_slots(&new);
         let mut parts: Vec<Part> = Vec::new();
         self.parts(pattern, &mut parts);
         let template = self.add_template(parts);
@@ -113,9 +110,9 @@ impl Compiler<'_, '_> {
         let parts = patterns.iter().flat_map(|parts| parts.iter());
         let slots =
             parts.filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }).collect();
-        let (patterns, fresh) = (patterns.into(), fresh.into());
+        let patterns = patterns.into();
         let atoms = self.return_point(dst, None);
-        let template_data = wanted.and_then(|template| self.template_data(template));
+        let template_data = if is_goal { self.template_data(answer) } else { None };
         let is_some = template_data.is_some();
         let is_form = self.is_form;
         let asked = Query {
@@ -130,6 +127,8 @@ impl Compiler<'_, '_> {
             leaps: 0,
             replans: 0,
             candidates: Default::default(),
+            filters,
+            fused: None,
             template_data,
         };
         self.run.m.code.queries.push(asked);
@@ -144,7 +143,26 @@ impl Compiler<'_, '_> {
         self.state.is_stale = true;
     }
 
-    fn query_parts(&mut self, pattern: &Atom, new: &[&Variable]) -> Box<[QueryPart]> {
+    /// Slots for the variables that a query binds, with their names; the slot of a result, and where the code goes on with an answer.
+    pub(super) fn fresh_slots(&mut self, new: &[&Variable]) -> (Slot, Box<[(Slot, u32)]>, u32) {
+        // Answers that are rows come before the new variables hold anything.
+        let dst = self.slot();
+        let first = self.slots(new.len());
+        let return_point = self.return_point(dst, None);
+        let mut fresh = Vec::new();
+        for (slot, &variable) in (first..).zip(new) {
+            let name = match self.is_form {
+                true => self.run.m.values.form_variable(variable),
+                false => self.run.m.values.symbol(variable.name()).payload(),
+            };
+            fresh.push((slot, name));
+            self.state.variables.insert(variable.clone(), slot);
+            self.mark_live(slot);
+        }
+        (dst, fresh.into(), return_point)
+    }
+
+    pub(super) fn query_parts(&mut self, pattern: &Atom, new: &[&Variable]) -> Box<[QueryPart]> {
         let mut parts = Vec::new();
         let mut work = vec![pattern];
         while let Some(atom) = work.pop() {

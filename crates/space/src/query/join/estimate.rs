@@ -36,6 +36,17 @@ struct ColumnRows {
     rows_of_key: f64,
 }
 
+/// A filter is taken to leave so many of the answers that it tests.
+const LEFT_BY_FILTER: f64 = 0.5;
+
+/// What is left by the filters all of whose variables are bound now, but were not before; they are given by their variables.
+fn left_by_filters(filters: &[Vec<u32>], was_bound: impl Fn(u32) -> bool, is_bound: impl Fn(u32) -> bool) -> f64 {
+    let is_made = |filter: &&Vec<u32>| {
+        filter.iter().all(|&variable| is_bound(variable)) && !filter.iter().all(|&variable| was_bound(variable))
+    };
+    LEFT_BY_FILTER.powi(filters.iter().filter(is_made).count() as i32)
+}
+
 /// What an order of patterns or variables comes to.
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
@@ -119,22 +130,28 @@ impl PatternRows {
 }
 
 /// What loops over the patterns in an order cost; variables below `first_parameter` are not bound at the beginning.
-pub(super) fn loops(patterns: &[PatternRows], order: &[usize], first_parameter: u32) -> Estimate {
+pub(super) fn loops(patterns: &[PatternRows], filters: &[Vec<u32>], order: &[usize], first_parameter: u32) -> Estimate {
     let mut bound: Vec<u32> = Vec::new();
     let (mut cost_ns, mut answers, mut after_each) = (0.0, 1.0, Vec::new());
     for &number in order {
         let [looked_at, matching] =
             patterns[number].fan_out(|variable| variable >= first_parameter || bound.contains(&variable));
         cost_ns += answers * (LOOK_UP_NS + looked_at * ROW_NS);
-        answers *= matching;
-        after_each.push(answers);
+        let before = bound.len();
         bound.extend(patterns[number].columns.iter().map(|column| column.variable));
+        let was_bound = |variable: u32| bound[..before].contains(&variable);
+        answers *= matching * left_by_filters(filters, was_bound, |variable| bound.contains(&variable));
+        after_each.push(answers);
     }
     Estimate { cost_ns: cost_ns + answers * ROW_NS, after_each }
 }
 
 /// The cheapest order of loops among those that begin with some pattern and go on with what matches least.
-pub(super) fn best_loops(patterns: &[PatternRows], first_parameter: u32) -> (Vec<usize>, Estimate) {
+pub(super) fn best_loops(
+    patterns: &[PatternRows],
+    filters: &[Vec<u32>],
+    first_parameter: u32,
+) -> (Vec<usize>, Estimate) {
     let orders = (0..patterns.len()).map(|first| {
         let mut order = vec![first];
         while order.len() < patterns.len() {
@@ -148,14 +165,14 @@ pub(super) fn best_loops(patterns: &[PatternRows], first_parameter: u32) -> (Vec
             let next = rest.min_by(|left, right| cost(left).total_cmp(&cost(right))).expect("patterns are left");
             order.push(next);
         }
-        let estimate = loops(patterns, &order, first_parameter);
+        let estimate = loops(patterns, filters, &order, first_parameter);
         (order, estimate)
     });
     orders.min_by(|(_, left), (_, right)| left.cost_ns.total_cmp(&right.cost_ns)).expect("there are patterns")
 }
 
 /// What a join that binds variables in an order costs.
-fn join(patterns: &[PatternRows], order: &[u32], first_parameter: u32) -> Estimate {
+fn join(patterns: &[PatternRows], filters: &[Vec<u32>], order: &[u32], first_parameter: u32) -> Estimate {
     let (mut cost_ns, mut answers, mut after_each) = (0.0, 1.0, Vec::new());
     for (place, &variable) in order.iter().enumerate() {
         let is_bound = |other: u32| order[..place].contains(&other);
@@ -174,6 +191,7 @@ fn join(patterns: &[PatternRows], order: &[u32], first_parameter: u32) -> Estima
             cost_ns += answers * having * (SEEK_NS + walked * SEEK_NS);
             answers *= (product / most.powf(having - 1.0)).min(fewest);
         }
+        answers *= left_by_filters(filters, is_bound, |other| order[..=place].contains(&other));
         after_each.push(answers);
     }
     Estimate { cost_ns: cost_ns + answers * ROW_NS, after_each }
@@ -181,7 +199,12 @@ fn join(patterns: &[PatternRows], order: &[u32], first_parameter: u32) -> Estima
 
 /// The cheapest order of variables among those that begin with some variable and go on with what has the fewest values; the parameters
 /// come first.
-pub(super) fn best_join(patterns: &[PatternRows], variables: u32, parameters: &[u32]) -> (Vec<u32>, Estimate) {
+pub(super) fn best_join(
+    patterns: &[PatternRows],
+    filters: &[Vec<u32>],
+    variables: u32,
+    parameters: &[u32],
+) -> (Vec<u32>, Estimate) {
     let orders = (0..variables).map(|first| {
         let mut order = parameters.to_vec();
         order.push(first);
@@ -195,9 +218,9 @@ pub(super) fn best_join(patterns: &[PatternRows], variables: u32, parameters: &[
             let next = rest.min_by(|left, right| values(left).total_cmp(&values(right))).expect("variables are left");
             order.push(next);
         }
-        let estimate = join(patterns, &order, variables);
+        let estimate = join(patterns, filters, &order, variables);
         (order, estimate)
     });
     let best = orders.min_by(|(_, left), (_, right)| left.cost_ns.total_cmp(&right.cost_ns));
-    best.unwrap_or_else(|| (parameters.to_vec(), join(patterns, parameters, variables)))
+    best.unwrap_or_else(|| (parameters.to_vec(), join(patterns, filters, parameters, variables)))
 }

@@ -4,6 +4,7 @@
 //! are done with one. What they found is put together in the order of the ranges and then sorted like the answers of one thread, so the
 //! number of threads changes nothing but the time.
 
+use super::super::filter::Given;
 use super::super::view::View;
 use super::leapfrog::{Inputs, Part, run};
 use super::pattern::{JoinPattern, Sources};
@@ -24,22 +25,22 @@ impl Join {
     pub(in crate::query) fn execute(
         &self,
         view: View<'_>,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        self.execute_on(self.threads(), view, parameters, answers, should_stop)
+        self.execute_on(self.threads(), view, given, answers, should_stop)
     }
 
     /// How many answers it has; `None` if rows are not to be joined any more.
     pub(in crate::query) fn count(
         &self,
         view: View<'_>,
-        parameters: &[Term],
+        given: Given<'_>,
         after_each: &mut Vec<usize>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        let Some(found) = self.find(self.threads(), view, (parameters, true), should_stop)? else {
+        let Some(found) = self.find(self.threads(), view, (given, true), should_stop)? else {
             return Some(Ended::Stopped);
         };
         *after_each = found.after_each;
@@ -57,11 +58,11 @@ impl Join {
         &self,
         threads: usize,
         view: View<'_>,
-        parameters: &[Term],
+        given: Given<'_>,
         (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        let Some(found) = self.find(threads, view, (parameters, false), should_stop)? else {
+        let Some(found) = self.find(threads, view, (given, false), should_stop)? else {
             return Some(Ended::Stopped);
         };
         let Part { answers: mut found, order, made, after_each: counted } = found;
@@ -80,7 +81,7 @@ impl Join {
         &self,
         threads: usize,
         view: View<'_>,
-        (parameters, counts): (&[Term], bool),
+        (given, counts): (Given<'_>, bool),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Option<Part>> {
         let sources: Vec<Sources<'_>> = self.patterns.iter().map(|pattern| pattern.sources(view)).collect();
@@ -89,11 +90,11 @@ impl Join {
         }
         let patterns = self.patterns.iter().zip(&self.columns).zip(&sources);
         let trie = |((pattern, columns), sources): ((&JoinPattern, &Vec<usize>), &Sources<'_>)| {
-            (!should_stop()).then(|| pattern.trie(columns, sources, view.terms))
+            if should_stop() { None } else { pattern.trie(columns, sources, view.terms, should_stop) }
         };
         let Some(tries) = patterns.map(trie).collect::<Option<Vec<Arc<Trie>>>>() else { return Some(None) };
         let are_plain = sources.iter().all(Sources::are_plain) && tries.iter().all(|trie| trie.are_leaves_single());
-        let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, parameters, counts };
+        let inputs = Inputs { join: self, tries: &tries, sources: &sources, are_plain, given, view, counts };
         if tries.iter().any(|trie| trie.len() == 0) {
             return Some(Some(Part { after_each: Vec::new(), ..inputs.nothing() }));
         }

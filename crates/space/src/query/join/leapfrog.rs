@@ -8,7 +8,9 @@
 //!
 //! Source: T. Veldhuizen, Leapfrog Triejoin (ICDT 2014); H. Ngo, C. Ré, A. Rudra, Skew strikes back (SIGMOD Record 2013).
 
+use super::super::filter::Given;
 use super::super::pattern::NO_TERM;
+use super::super::view::View;
 use super::house_order::HouseOrder;
 use super::pattern::Sources;
 use super::prepared::Join;
@@ -27,7 +29,8 @@ pub(super) struct Inputs<'a> {
     pub(super) sources: &'a [Sources<'a>],
     /// Whether each binding has one row in each pattern, and one copy of it.
     pub(super) are_plain: bool,
-    pub(super) parameters: &'a [Term],
+    pub(super) given: Given<'a>,
+    pub(super) view: View<'a>,
     /// Whether answers are only counted.
     pub(super) counts: bool,
 }
@@ -74,7 +77,7 @@ impl Inputs<'_> {
 /// Binds all variables in turn, the first of them from one value on and below another if that is said; `None` if the caller has given
 /// up.
 pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &dyn Fn() -> bool) -> Option<Part> {
-    let Inputs { join, tries, parameters, .. } = *inputs;
+    let Inputs { join, tries, given: Given { parameters, .. }, .. } = *inputs;
     let mut nodes: Vec<Vec<Range<u32>>> = join.columns.iter().map(|own| vec![0..0; own.len() + 1]).collect();
     nodes.iter_mut().zip(tries).for_each(|(nodes, trie)| nodes[0] = trie.root());
     let width = join.variables as usize;
@@ -100,6 +103,9 @@ impl Running<'_> {
     /// Binds the variables from a place in the order on; `false` if the caller has given up.
     fn bind(&mut self, place: usize) -> bool {
         let join = self.join;
+        if join.filters.has(place) && !self.passes(place) {
+            return true;
+        }
         let Some(step) = join.steps.get(place) else { return self.take() };
         let variable = join.order[place] as usize;
         if variable >= join.variables as usize {
@@ -125,6 +131,12 @@ impl Running<'_> {
             &[first, second] => self.bind_both(place, variable, first, second),
             _ => self.bind_all(place, variable),
         }
+    }
+
+    /// Whether what is bound before a place passes the filters that are made there.
+    fn passes(&self, place: usize) -> bool {
+        let Inputs { given, view, .. } = *self.inputs;
+        self.join.filters.passes(place, &self.bound, given, view)
     }
 
     /// Keeps of the nodes for a variable those from one value on and below another.

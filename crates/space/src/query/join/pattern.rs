@@ -10,6 +10,8 @@ use std::sync::Arc;
 /// A pattern of a join. Parameters of the query are variables of the join that are bound from the beginning.
 pub(in crate::query) struct JoinPattern {
     pub(super) length: usize,
+    /// Which of the spaces it asks.
+    place: u8,
     is_flat: bool,
     /// Its parts, what opens it left out; its variables and parameters have numbers of its own, as they first occur.
     parts: Vec<PatternPart>,
@@ -26,19 +28,20 @@ impl JoinPattern {
     /// The patterns of a query; `None` if rows are not joined for it.
     pub(super) fn all(patterns: &Patterns) -> Option<Vec<Self>> {
         let mut start = 0;
-        let of = |&end: &usize| {
+        let of = |(number, &end): (usize, &usize)| {
             let from = std::mem::replace(&mut start, end);
-            Self::new(&patterns.parts[from..end], patterns.variables as u32)
+            Self::new(&patterns.parts[from..end], patterns.place(number), patterns.variables as u32)
         };
-        patterns.ends.iter().map(of).collect()
+        patterns.ends.iter().enumerate().map(of).collect()
     }
 
     /// Parameters are numbered after so many variables.
-    fn new(parts: &[PatternPart], query_variables: u32) -> Option<Self> {
+    fn new(parts: &[PatternPart], place: u8, query_variables: u32) -> Option<Self> {
         let [PatternPart::Open(length), columns @ ..] = parts else { return None };
         let length = *length as usize;
         let mut pattern = Self {
             length,
+            place,
             is_flat: columns.len() == length,
             parts: Vec::with_capacity(columns.len()),
             variables: Vec::new(),
@@ -76,7 +79,7 @@ impl JoinPattern {
     pub(super) fn sources<'a>(&self, view: View<'a>) -> Sources<'a> {
         let mut first = 0;
         let mut relations = Vec::new();
-        for contents in view.spaces {
+        for contents in view.of(self.place) {
             let relation = contents.relation_of_length(self.length);
             let may_have = |&(path, key): &(Path, Term)| relation.has(path, key, view.terms);
             if !relation.is_empty() && self.constants.iter().all(may_have) {
@@ -87,12 +90,20 @@ impl JoinPattern {
         Sources { relations, rows: first }
     }
 
-    /// The trie of its rows, sorted by its own variables in this order.
-    pub(super) fn trie(&self, columns: &[usize], sources: &Sources<'_>, terms: &Terms) -> Arc<Trie> {
+    /// The trie of its rows, sorted by its own variables in this order; `None` if the caller has given up.
+    pub(super) fn trie(
+        &self,
+        columns: &[usize],
+        sources: &Sources<'_>,
+        terms: &Terms,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Arc<Trie>> {
         let (shape, stamps) = (self.shape(columns), sources.stamps());
-        let Some((keeper, _)) = sources.relations.first() else { return Arc::new(Trie::new(columns.len(), &[], &[])) };
+        let Some((keeper, _)) = sources.relations.first() else {
+            return Trie::new(columns.len(), &[], &[], should_stop).map(Arc::new);
+        };
         if let Some(trie) = keeper.trie(&shape, &stamps) {
-            return trie;
+            return Some(trie);
         }
         let (mut cells, mut ordinals) = (Vec::new(), Vec::new());
         let mut answer = vec![NO_TERM; self.variables.len()];
@@ -114,9 +125,9 @@ impl JoinPattern {
                 });
             });
         }
-        let trie = Arc::new(Trie::new(columns.len(), &cells, &ordinals));
+        let trie = Arc::new(Trie::new(columns.len(), &cells, &ordinals, should_stop)?);
         keeper.keep_trie(&shape, &stamps, &trie);
-        trie
+        Some(trie)
     }
 
     /// Whether its trie is there.

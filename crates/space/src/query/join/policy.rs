@@ -6,6 +6,7 @@
 //!    change. If sorting alone makes it too expensive, what joins would have saved is added up from one execution to the next, and it is
 //!    sorted as soon as that would have paid for it: never more than twice the cost of the better choice is paid.
 
+use super::super::filter::{Filter, Filters, Given};
 use super::super::loops::Loops;
 use super::super::view::View;
 use super::estimate::{self, PatternRows, SORT_TERM_NS};
@@ -23,8 +24,8 @@ const ROWS_SLACK: u32 = 64;
 
 /// How several patterns are answered.
 pub(in crate::query) struct Chosen {
-    /// For each pattern its length, and how many rows the relations of that length had.
-    sizes: Vec<(usize, u32)>,
+    /// For each pattern its length, which of the spaces it asks, and how many rows the relations of that length had.
+    sizes: Vec<(usize, u8, u32)>,
     /// Loops in another order; `None` for the patterns as written.
     reordered: Option<Reordered>,
     join: Option<Join>,
@@ -48,16 +49,20 @@ pub(in crate::query) enum Way<'a> {
     Join { order: &'a [u32], estimates: &'a [f64] },
 }
 
-/// How many rows of a length there are.
-fn rows_of_length(length: usize, view: View<'_>) -> u32 {
-    view.spaces.iter().map(|contents| contents.relation_of_length(length).len()).sum()
+/// How many rows of a length there are in one of the spaces.
+fn rows_of_length(length: usize, place: u8, view: View<'_>) -> u32 {
+    view.of(place).iter().map(|contents| contents.relation_of_length(length).len()).sum()
 }
 
 impl Chosen {
     /// Chooses for the rows that there are.
-    pub(in crate::query) fn new(loops: &Loops, view: View<'_>, forgets_sorted: bool) -> Self {
+    pub(in crate::query) fn new((loops, filters): (&Loops, &Filters), view: View<'_>, forgets_sorted: bool) -> Self {
         let as_written = Self {
-            sizes: loops.steps.iter().map(|step| (step.length, rows_of_length(step.length, view))).collect(),
+            sizes: loops
+                .steps
+                .iter()
+                .map(|step| (step.length, step.place, rows_of_length(step.length, step.place, view)))
+                .collect(),
             reordered: None,
             join: None,
             estimates: [Vec::new(), Vec::new()],
@@ -81,26 +86,28 @@ impl Chosen {
         parameters.retain(|&variable| variable >= variables);
         parameters.sort_unstable();
         parameters.dedup();
+        let tested: Vec<Vec<u32>> = filters.all().iter().map(Filter::variables).collect();
         let written: Vec<usize> = (0..patterns.len()).collect();
-        let mut loops = estimate::loops(&rows, &written, variables);
+        let mut loops = estimate::loops(&rows, &tested, &written, variables);
         let mut loops_ns = loops.cost_ns;
-        let (order, best) = estimate::best_loops(&rows, variables);
+        let (order, best) = estimate::best_loops(&rows, &tested, variables);
         let reordered_ns = best.cost_ns + best.order_ns();
         let reordered = (order != written && reordered_ns < REORDERED_COST_MAX * loops_ns).then(|| {
             (loops_ns, loops) = (reordered_ns, best);
-            Reordered::new(query, &order)
+            Reordered::new(query, filters.all(), &order)
         });
-        let (order, joined) = estimate::best_join(&rows, variables, &parameters);
+        let (order, joined) = estimate::best_join(&rows, &tested, variables, &parameters);
         let join_ns = joined.cost_ns + joined.order_ns();
-        let join = (join_ns < JOIN_COST_MAX * loops_ns).then(|| Join::new(query, patterns, order, join_ns));
+        let join =
+            (join_ns < JOIN_COST_MAX * loops_ns).then(|| Join::new((query, filters.all()), patterns, order, join_ns));
         let estimates = [loops.after_each, joined.after_each];
         Self { reordered, join, estimates, saved_ns: loops_ns - join_ns, ..as_written }
     }
 
     /// Whether it was chosen for about as many rows as there are.
     pub(in crate::query) fn is_for(&self, view: View<'_>) -> bool {
-        self.sizes.iter().all(|&(length, before)| {
-            let now = rows_of_length(length, view);
+        self.sizes.iter().all(|&(length, place, before)| {
+            let now = rows_of_length(length, place, view);
             now / 2 <= before.saturating_add(ROWS_SLACK) && before / 2 <= now.saturating_add(ROWS_SLACK)
         })
     }
@@ -109,7 +116,7 @@ impl Chosen {
     pub(in crate::query) fn execute(
         &mut self,
         view: View<'_>,
-        parameters: &[Term],
+        given: Given<'_>,
         answers: (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
@@ -117,16 +124,16 @@ impl Chosen {
         if self.has_joined
             && let Some(join) = &self.join
         {
-            return join.execute(view, parameters, answers, should_stop);
+            return join.execute(view, given, answers, should_stop);
         }
-        self.reordered.as_ref()?.execute(view, parameters, answers, should_stop)
+        self.reordered.as_ref()?.execute(view, given, answers, should_stop)
     }
 
     /// How many answers there are; `None` if the patterns are to be looped over as written. Loops in another order find them.
     pub(in crate::query) fn count(
         &mut self,
         view: View<'_>,
-        parameters: &[Term],
+        given: Given<'_>,
         (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
@@ -134,9 +141,9 @@ impl Chosen {
         if self.has_joined
             && let Some(join) = &self.join
         {
-            return join.count(view, parameters, after_each, should_stop);
+            return join.count(view, given, after_each, should_stop);
         }
-        self.reordered.as_ref()?.execute(view, parameters, (answers, after_each), should_stop)
+        self.reordered.as_ref()?.execute(view, given, (answers, after_each), should_stop)
     }
 
     /// The way that was taken last.

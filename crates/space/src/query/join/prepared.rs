@@ -1,5 +1,6 @@
 //! Joins made ready: which variable is bound when, and where each pattern has it.
 
+use super::super::filter::{Filter, Filters};
 use super::super::pattern::Patterns;
 use super::super::view::View;
 use super::house_order::{HouseOrder, deciding};
@@ -18,13 +19,20 @@ pub(in crate::query) struct Join {
     pub(super) steps: Vec<Vec<(usize, usize)>>,
     /// The patterns whose rows decide where an answer comes.
     pub(super) deciding: Vec<usize>,
+    /// What answers are tested for: the tests of each place are made before the variable there is bound, or after the last.
+    pub(super) filters: Filters,
     /// What it is estimated to cost.
     pub(super) cost_ns: f64,
 }
 
 impl Join {
     /// A join that binds variables in this order.
-    pub(super) fn new(query: &Patterns, patterns: Vec<JoinPattern>, order: Vec<u32>, cost_ns: f64) -> Self {
+    pub(super) fn new(
+        (query, filters): (&Patterns, &[Filter]),
+        patterns: Vec<JoinPattern>,
+        order: Vec<u32>,
+        cost_ns: f64,
+    ) -> Self {
         let place = |variable: u32| order.iter().position(|ordered| *ordered == variable).expect("all are ordered");
         let columns: Vec<Vec<usize>> = patterns
             .iter()
@@ -42,7 +50,9 @@ impl Join {
         });
         let steps = steps.collect();
         let variables = query.variables as u32;
-        Self { variables, columns, steps, deciding: deciding(query), patterns, order, cost_ns }
+        let bound_before = std::iter::once(Vec::new()).chain(order.iter().map(|&variable| vec![variable]));
+        let filters = Filters::after(filters, bound_before);
+        Self { filters, variables, columns, steps, deciding: deciding(query), patterns, order, cost_ns }
     }
 
     /// How many terms of rows are to be sorted before it can begin; all of them if what was sorted before is forgotten.

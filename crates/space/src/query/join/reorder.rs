@@ -1,5 +1,6 @@
 //! Loops over the patterns in another order than they are written in.
 
+use super::super::filter::{Filter, Filters, Given};
 use super::super::loops::{Loops, Step};
 use super::super::matching::{Match, matches};
 use super::super::pattern::{NO_TERM, Patterns};
@@ -15,6 +16,7 @@ const ANSWERS_BETWEEN_LOOKS: usize = 256;
 /// Patterns in another order, with what puts the answers back into the order of the patterns as written.
 pub(super) struct Reordered {
     loops: Loops,
+    filters: Filters,
     /// For each step, the pattern that it answers, by its number.
     pub(super) order: Vec<usize>,
     /// The patterns whose rows decide where an answer comes.
@@ -33,29 +35,30 @@ struct Partial {
 
 impl Reordered {
     /// The patterns in this order.
-    pub(super) fn new(patterns: &Patterns, order: &[usize]) -> Self {
+    pub(super) fn new(patterns: &Patterns, filters: &[Filter], order: &[usize]) -> Self {
         let mut reordered = Patterns { variables: patterns.variables, ..Patterns::default() };
         for &number in order {
             let start = number.checked_sub(1).map_or(0, |before| patterns.ends[before]);
             reordered.parts.extend_from_slice(&patterns.parts[start..patterns.ends[number]]);
-            reordered.end_pattern();
+            reordered.end_pattern_in(patterns.place(number));
         }
         let mut loops = Loops::default();
         loops.patterns = reordered;
         loops.make();
-        Self { loops, order: order.to_vec(), deciding: deciding(patterns) }
+        let filters = Filters::of_loops(filters, &loops);
+        Self { loops, filters, order: order.to_vec(), deciding: deciding(patterns) }
     }
 
     /// Adds the answers, in the order of the patterns as written; `None` if rows are not to be taken in another order any more.
     pub(super) fn execute(
         &self,
         view: View<'_>,
-        parameters: &[Term],
+        given: Given<'_>,
         (answers, after_each): (&mut Vec<Term>, &mut Vec<usize>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
         let asked: Vec<(Asked<'_>, u32)> =
-            self.loops.steps.iter().map(|step| self.asked(step, view, parameters)).collect::<Option<_>>()?;
+            self.loops.steps.iter().map(|step| self.asked(step, view, given.parameters)).collect::<Option<_>>()?;
         let are_plain =
             asked.iter().all(|(asked, _)| asked.len() < 2 && asked.iter().all(|(relation, _)| relation.is_plain()));
         let rows_of = |pattern: usize| asked[self.order.iter().position(|&number| number == pattern).unwrap_or(0)].1;
@@ -66,16 +69,24 @@ impl Reordered {
         let variables = self.loops.variables();
         let width = variables + rows.len();
         let mut found = Partial { cells: vec![NO_TERM; width], count: 1 };
-        for ((step, &pattern), (asked, _)) in self.loops.steps.iter().zip(&self.order).zip(&asked) {
+        let steps = self.loops.steps.iter().zip(&self.order).zip(&asked).enumerate();
+        for (number, ((step, &pattern), (asked, _))) in steps {
             let place = match are_plain {
                 true => self.deciding.iter().position(|&deciding| deciding == pattern),
                 false => Some(2 * pattern),
             };
             let place = Place { variables, width, ordinal: place.map(|place| variables + place), are_plain };
-            found = match self.extend(&found, (step, asked), place, (parameters, view.terms), should_stop) {
+            found = match self.extend(&found, (step, asked), place, (given.parameters, view.terms), should_stop) {
                 Some(next) => next,
                 None => return Some(Ended::Stopped),
             };
+            if self.filters.has(number) {
+                let widths = [width, variables];
+                match self.filters.keep(number, &mut found.cells, widths, (given, view), should_stop) {
+                    Some(kept) => found.count = kept,
+                    None => return Some(Ended::Stopped),
+                }
+            }
             after_each.push(found.count);
         }
         let mut order = HouseOrder::new(rows.into_iter());
@@ -91,7 +102,7 @@ impl Reordered {
     /// lie out of order.
     fn asked<'a>(&self, step: &Step, view: View<'a>, parameters: &[Term]) -> Option<(Asked<'a>, u32)> {
         let (mut asked, mut first) = (Vec::new(), 0);
-        for contents in view.spaces {
+        for contents in view.of(step.place) {
             let relation = contents.relation_of_length(step.length);
             if !relation.is_ordered() || !relation.is_without_keys() {
                 return None;

@@ -1,15 +1,19 @@
 //! Joins and reordered loops find what loops in the order as written find, in the same order.
 
 use super::super::execute::Answers;
+use super::super::filter::{Filter, FilterInputs, FilterPart, FilterValue, Filters, Given};
 use super::super::loops::Loops;
 use super::super::pattern::{PatternPart, Patterns};
+use super::super::subquery::Subquery;
 use super::super::view::View;
 use super::pattern::JoinPattern;
 use super::prepared::{Ended, Join};
 use super::reorder::Reordered;
 use crate::atom::Atom;
 use crate::contents::Contents;
+use crate::number::Number;
 use crate::term::{Term, Terms};
+use std::cmp::Ordering;
 
 /// Random numbers (SplitMix64).
 struct Random(u64);
@@ -29,12 +33,13 @@ impl Random {
     }
 }
 
-/// A name; the first of them is a hub.
+/// A name, of which the first is a hub, or a number.
 fn any_name(random: &mut Random, names: usize) -> Atom {
-    Atom::symbol(&match random.below(3) {
-        0 => "n0".to_owned(),
-        _ => format!("n{}", random.below(names)),
-    })
+    match random.below(6) {
+        0 | 1 => Atom::symbol("n0"),
+        2 => Number::from(random.below(names) as i64).into(),
+        _ => Atom::symbol(&format!("n{}", random.below(names))),
+    }
 }
 
 fn any_fact(random: &mut Random, names: usize) -> Atom {
@@ -80,7 +85,7 @@ fn any_query(random: &mut Random, terms: &Terms) -> (Patterns, Vec<Term>) {
             }
         }
         parts.into_iter().for_each(|part| patterns.push(part));
-        patterns.end_pattern();
+        patterns.end_pattern_in(u8::from(random.below(4) == 0));
     }
     // Variables that occur nowhere are none of the query's.
     (patterns, parameters)
@@ -98,6 +103,24 @@ fn occurring(patterns: &Patterns) -> Vec<u32> {
     occurring
 }
 
+/// Two spaces, whose facts have copies and lie in several segments.
+fn any_spaces(random: &mut Random, names: usize, terms: &mut Terms, row: &mut Vec<Term>) -> [Contents; 2] {
+    let mut spaces = [Contents::default(), Contents::default()];
+    for _ in 0..random.below(120) {
+        let fact = any_fact(random, names);
+        let space = &mut spaces[usize::from(random.below(4) == 0)];
+        if random.below(6) == 0 {
+            space.take_row(&fact, terms, |_, _| ());
+        } else if random.below(20) == 0 {
+            // Its rows are sealed, and the next begins a new segment.
+            drop(space.share());
+        } else {
+            space.add(&fact, None, terms, row);
+        }
+    }
+    spaces
+}
+
 /// Compares answers with those of loops; says where the first difference is.
 fn compare(ended: Option<Ended>, found: &[Term], expected: &(usize, Vec<Term>), what: &dyn Fn() -> String) {
     assert_eq!(ended, Some(Ended::Answers(expected.0)), "{}", what());
@@ -113,35 +136,25 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
         let mut random = Random(seed);
         let (mut terms, mut row) = (Terms::default(), Vec::new());
         let names = 3 + random.below(12);
-        let mut spaces = [Contents::default(), Contents::default()];
-        for _ in 0..random.below(120) {
-            let fact = any_fact(&mut random, names);
-            let space = &mut spaces[usize::from(random.below(4) == 0)];
-            if random.below(6) == 0 {
-                space.take_row(&fact, &terms, |_, _| ());
-            } else if random.below(20) == 0 {
-                // Its rows are sealed, and the next begins a new segment.
-                drop(space.share());
-            } else {
-                space.add(&fact, None, &mut terms, &mut row);
-            }
-        }
+        let spaces = any_spaces(&mut random, names, &mut terms, &mut row);
         let few = [&spaces[0]];
         let both = [&spaces[0], &spaces[1]];
         for _ in 0..6 {
-            let view = View { spaces: if random.below(2) == 0 { &few } else { &both }, terms: &terms };
+            let others = [vec![&spaces[random.below(2)]]];
+            let view = View { spaces: if random.below(2) == 0 { &few } else { &both }, others: &others, terms: &terms };
             let (patterns, parameters) = any_query(&mut random, &terms);
             if occurring(&patterns).len() != patterns.variables {
                 continue;
             }
             let order = random.shuffled(patterns.ends.len());
-            let reordered = Reordered::new(&patterns, &order);
+            let reordered = Reordered::new(&patterns, &[], &order);
             let mut loops = Loops::default();
             loops.patterns = patterns;
             assert!(loops.make());
             let mut expected = Answers::default();
-            let count =
-                view.find_within(None, &loops, &parameters, &mut expected, &|| false).expect("there is no budget");
+            let count = view
+                .find_within(None, (&loops, &Filters::default()), parameters[..].into(), &mut expected, &|| false)
+                .expect("there is no budget");
             let mut terms_expected = std::mem::take(expected.terms());
             if loops.patterns.variables == 0 {
                 terms_expected.clear();
@@ -152,19 +165,19 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
             several_rows += usize::from(count > 20);
 
             let mut found = Vec::new();
-            let ended = reordered.execute(view, &parameters, (&mut found, &mut Vec::new()), &|| false);
+            let ended = reordered.execute(view, parameters[..].into(), (&mut found, &mut Vec::new()), &|| false);
             compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} in the order {order:?}"));
 
             let Some(join_patterns) = JoinPattern::all(&loops.patterns) else { continue };
             let variables = loops.patterns.variables;
             let given = variables..variables + parameters.len();
             let order: Vec<u32> = given.chain(random.shuffled(variables)).map(|variable| variable as u32).collect();
-            let join = Join::new(&loops.patterns, join_patterns, order.clone(), 0.0);
+            let join = Join::new((&loops.patterns, &[]), join_patterns, order.clone(), 0.0);
             // The second time its tries are there.
             for threads in [1, 1, 2, 8] {
                 let mut found = Vec::new();
                 let room = (&mut found, &mut Vec::new());
-                let ended = join.execute_on(threads, view, &parameters, room, &|| false);
+                let ended = join.execute_on(threads, view, parameters[..].into(), room, &|| false);
                 compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} by {order:?} on {threads}"));
             }
             joined += 1;
@@ -187,11 +200,232 @@ fn a_join_that_is_given_up_has_no_answers() {
         variables.into_iter().for_each(|variable| patterns.push(PatternPart::Variable(variable)));
         patterns.end_pattern();
     }
-    let join = Join::new(&patterns, JoinPattern::all(&patterns).expect("they are joined"), vec![0, 1, 2], 0.0);
-    let (view, mut found) = (View { spaces: &[&contents], terms: &terms }, Vec::new());
-    assert_eq!(join.execute(view, &[], (&mut found, &mut Vec::new()), &|| true), Some(Ended::Stopped));
+    let join = Join::new((&patterns, &[]), JoinPattern::all(&patterns).expect("they are joined"), vec![0, 1, 2], 0.0);
+    let (view, mut found) = (View { spaces: &[&contents], others: &[], terms: &terms }, Vec::new());
+    assert_eq!(join.execute(view, Given::nothing(), (&mut found, &mut Vec::new()), &|| true), Some(Ended::Stopped));
     assert!(found.is_empty());
-    let stopped = join.execute_on(8, view, &[], (&mut found, &mut Vec::new()), &|| true);
+    let stopped = join.execute_on(8, view, Given::nothing(), (&mut found, &mut Vec::new()), &|| true);
     assert_eq!((stopped, found.len()), (Some(Ended::Stopped), 0));
-    assert_eq!(join.execute(view, &[], (&mut found, &mut Vec::new()), &|| false), Some(Ended::Answers(1_000_000)));
+    assert_eq!(
+        join.execute(view, Given::nothing(), (&mut found, &mut Vec::new()), &|| false),
+        Some(Ended::Answers(1_000_000))
+    );
+}
+
+/// A test as a tree, and what drops an answer.
+enum Tree {
+    Variable(u32),
+    Two,
+    Sum(Box<[Tree; 2]>),
+    Less(Box<[Tree; 2]>),
+    Same(Box<[Tree; 2]>),
+    Not(Box<Tree>),
+    Both(Box<[Tree; 2]>),
+}
+
+fn any_truth(random: &mut Random, variables: usize) -> Tree {
+    let value = |random: &mut Random| match random.below(6) {
+        0 => Tree::Two,
+        1 => Tree::Sum(Box::new([Tree::Variable(random.below(variables) as u32), Tree::Two])),
+        _ => Tree::Variable(random.below(variables) as u32),
+    };
+    match random.below(6) {
+        0 => Tree::Not(Box::new(any_truth(random, variables))),
+        1 => Tree::Both(Box::new([any_truth(random, variables), any_truth(random, variables)])),
+        2 | 3 => Tree::Less(Box::new([value(random), value(random)])),
+        _ => Tree::Same(Box::new([value(random), value(random)])),
+    }
+}
+
+impl Tree {
+    fn put(&self, parts: &mut Vec<FilterPart>) {
+        let mut two = |both: &[Tree; 2], part| {
+            both.iter().for_each(|tree| tree.put(parts));
+            parts.push(part);
+        };
+        match self {
+            Self::Variable(variable) => parts.push(FilterPart::Variable(*variable)),
+            Self::Two => parts.push(FilterPart::Given(0)),
+            Self::Sum(both) => two(both, FilterPart::Arithmetic(Number::add)),
+            Self::Less(both) => two(both, FilterPart::Compare(Ordering::is_lt)),
+            Self::Same(both) => two(both, FilterPart::Equal),
+            Self::Both(both) => two(both, FilterPart::Logic(|left, right| left && right)),
+            Self::Not(only) => {
+                only.put(parts);
+                parts.push(FilterPart::Not);
+            }
+        }
+    }
+
+    fn number(&self, answer: &[Atom]) -> Option<i64> {
+        match self {
+            Self::Variable(variable) => answer[*variable as usize].to_string().parse().ok(),
+            Self::Two => Some(2),
+            Self::Sum(both) => Some(both[0].number(answer)? + both[1].number(answer)?),
+            _ => None,
+        }
+    }
+
+    fn symbol<'a>(&self, answer: &'a [Atom]) -> Option<&'a Atom> {
+        let Self::Variable(variable) = self else { return None };
+        Some(&answer[*variable as usize]).filter(|atom| matches!(atom, Atom::Symbol(_)))
+    }
+
+    /// What it certainly comes to.
+    fn truth(&self, answer: &[Atom], symbols_differ: bool) -> Option<bool> {
+        match self {
+            Self::Less(both) => Some(both[0].number(answer)? < both[1].number(answer)?),
+            Self::Same(both) => match (both[0].symbol(answer), both[1].symbol(answer)) {
+                (Some(left), Some(right)) => (left == right || symbols_differ).then_some(left == right),
+                _ => Some(both[0].number(answer)? == both[1].number(answer)?),
+            },
+            Self::Not(only) => Some(!only.truth(answer, symbols_differ)?),
+            Self::Both(both) => {
+                let [left, right] = both.each_ref().map(|tree| tree.truth(answer, symbols_differ));
+                Some(left? & right?)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A filter, with what says for itself whether it drops an answer, if that is certain.
+type Oracle<'a> = Box<dyn Fn(&[Atom], &[Term]) -> Option<bool> + 'a>;
+
+/// A test of values, or of the answers of other patterns.
+fn any_filter<'a>(
+    random: &mut Random,
+    (view, parameters, symbols_differ): (View<'a>, &'a [Term], bool),
+    outer: &'a Patterns,
+) -> Option<(Filter, Oracle<'a>)> {
+    let drops = random.below(2) == 0;
+    if random.below(3) > 0 {
+        let (tree, mut parts) = (any_truth(random, outer.variables), Vec::new());
+        tree.put(&mut parts);
+        let filter = Filter::of_parts(parts, drops)?;
+        return Some((filter, Box::new(move |answer, _| Some(tree.truth(answer, symbols_differ)? == drops))));
+    }
+    let (inner, more) = any_query(random, view.terms);
+    let has_parameter = |part: &PatternPart| matches!(part, PatternPart::Parameter(_));
+    let filter = Filter::of_subquery(Subquery::new(&inner, outer.variables as u32)?, drops);
+    if !more.is_empty() || inner.parts.iter().any(has_parameter) || filter.variables().is_empty() {
+        return None;
+    }
+    // The conjunction of both has the answer, or has not.
+    let has_answer = move |_: &[Atom], answer: &[Term]| {
+        let mut loops = Loops::default();
+        let mut start = 0;
+        for (number, &end) in inner.ends.iter().enumerate() {
+            for &part in &inner.parts[start..end] {
+                loops.patterns.push(match part {
+                    PatternPart::Variable(variable) if (variable as usize) < answer.len() => {
+                        PatternPart::Key(view.terms.key(answer[variable as usize]))
+                    }
+                    part => part,
+                });
+            }
+            loops.patterns.end_pattern_in(inner.place(number));
+            start = end;
+        }
+        assert!(loops.make());
+        let found =
+            view.find_within(None, (&loops, &Filters::default()), parameters.into(), &mut Answers::default(), &|| {
+                false
+            });
+        Some((found.expect("there is no budget") > 0) == drops)
+    };
+    Some((filter, Box::new(has_answer)))
+}
+
+#[test]
+fn filters_drop_what_is_certainly_dropped_wherever_they_are_made() {
+    let (mut dropped, mut undecided, mut subqueries) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut random = Random(seed);
+        let (mut terms, mut row) = (Terms::default(), Vec::new());
+        let names = 3 + random.below(12);
+        let spaces = any_spaces(&mut random, names, &mut terms, &mut row);
+        for _ in 0..6 {
+            let (own, others) = ([&spaces[0]], [vec![&spaces[1]]]);
+            let view = View { spaces: &own, others: &others, terms: &terms };
+            let (patterns, parameters) = any_query(&mut random, &terms);
+            if occurring(&patterns).len() != patterns.variables || patterns.variables == 0 {
+                continue;
+            }
+            let differ = random.below(2) == 0;
+            let made = (0..1 + random.below(3))
+                .filter_map(|_| any_filter(&mut random, (view, &parameters, differ), &patterns));
+            let (filters, oracles): (Vec<Filter>, Vec<Oracle<'_>>) = made.collect();
+            subqueries += filters.iter().filter(|filter| filter.subquery().is_some()).count();
+            let counts = check_filters(&mut random, (view, &parameters, differ), &patterns, (filters, &oracles));
+            (dropped, undecided) = (dropped + counts[0], undecided + counts[1]);
+        }
+    }
+    assert!(dropped > 1_000 && undecided > 100 && subqueries > 100, "{dropped} {undecided} {subqueries}");
+}
+
+/// Finds answers in some way.
+type Find<'a> = &'a dyn Fn(Given<'_>) -> (Option<Ended>, Vec<Term>);
+
+/// Compares what each way finds with filters with what the oracles leave; how many answers are dropped, and how many are undecided.
+fn check_filters(
+    random: &mut Random,
+    (view, parameters, symbols_differ): (View<'_>, &[Term], bool),
+    patterns: &Patterns,
+    (filters, oracles): (Vec<Filter>, &[Oracle<'_>]),
+) -> [usize; 2] {
+    let mut loops = Loops::default();
+    loops.patterns = patterns.clone();
+    assert!(loops.make());
+    let mut answers = Answers::default();
+    let all = view
+        .find_within(None, (&loops, &Filters::default()), parameters.into(), &mut answers, &|| false)
+        .expect("there is no budget");
+    let (mut expected, mut undecided) = (Vec::new(), 0);
+    for answer in answers.terms().chunks_exact(patterns.variables) {
+        let atoms: Vec<Atom> = answer.iter().map(|&term| view.terms.atom(term).clone()).collect();
+        let decided = oracles.iter().map(|oracle| oracle(&atoms, answer)).find(|decided| *decided != Some(false));
+        undecided += usize::from(decided == Some(None));
+        if decided != Some(Some(true)) {
+            expected.extend_from_slice(answer);
+        }
+    }
+    let expected = (expected.len() / patterns.variables, expected);
+    let values = [FilterValue::Number(Number::from(2_i64))];
+    let inputs = || FilterInputs::new(&values, &[], symbols_differ);
+    let of_loops = Filters::of_loops(&filters, &loops);
+    let parts = loops.patterns.parts.clone();
+    let check = |name: &str, find: Find<'_>| {
+        let inputs = inputs();
+        let (ended, found) = find(Given { parameters, filters: &inputs });
+        compare(ended, &found, &expected, &|| format!("{parts:?}, {name}, {:?}", filters));
+        // A filter may be undecided about what no other pattern has a row for.
+        assert!(inputs.was_undecided() || undecided == 0, "{parts:?}, {name}");
+    };
+    check("as written", &|given| {
+        let mut answers = Answers::default();
+        let count =
+            view.find_within(None, (&loops, &of_loops), given, &mut answers, &|| false).expect("there is no budget");
+        (Some(Ended::Answers(count)), std::mem::take(answers.terms()))
+    });
+    let reordered = Reordered::new(&loops.patterns, &filters, &random.shuffled(patterns.ends.len()));
+    check("reordered", &|given| {
+        let mut found = Vec::new();
+        (reordered.execute(view, given, (&mut found, &mut Vec::new()), &|| false), found)
+    });
+    let variables = patterns.variables;
+    let parameters_of_join = variables..variables + parameters.len();
+    let order = parameters_of_join.chain(random.shuffled(variables)).map(|variable| variable as u32).collect();
+    let Some(join_patterns) = JoinPattern::all(&loops.patterns) else { return [all - expected.0, undecided] };
+    let join = Join::new((&loops.patterns, &filters), join_patterns, order, 0.0);
+    for threads in [1, 2, 8] {
+        check("joined", &|given| {
+            let mut found = Vec::new();
+            (join.execute_on(threads, view, given, (&mut found, &mut Vec::new()), &|| false), found)
+        });
+    }
+    let inputs = inputs();
+    let counted = join.count(view, Given { parameters, filters: &inputs }, &mut Vec::new(), &|| false);
+    assert_eq!(counted, Some(Ended::Answers(expected.0)), "{parts:?}, counted");
+    [all - expected.0, undecided]
 }

@@ -1,0 +1,82 @@
+//! What does not depend on the machine: what ran, and what was written. Another count than expected ends the suite.
+
+use super::sheets::{Ours, Shape, Sheet, functions};
+use super::waves::plain;
+use super::{Failure, PAGE_BYTES, SUITE, images};
+use crate::row::{Ratio, Row};
+use crate::{Plan, Rows};
+use journal::MemoryDisk;
+use reactive::{Options, State, Statistics, Transaction};
+use std::error::Error;
+use std::sync::Arc;
+
+pub(super) fn rows(_: &Plan) -> Rows {
+    let ran = |shape, image: &[u8]| last(shape, image).map(|statistics| statistics.ran);
+    let image = &images(PAGE_BYTES)[0];
+    let even: Vec<u8> = image.iter().map(|byte| byte & !1).collect();
+    let rows = [
+        exact("functions run, chain of 1,000", ran(Shape::Chain(1_000), image), 999, "functions"),
+        exact("functions run, fan-out of 1,000", ran(Shape::Fan(1_000), image), 1_000, "functions"),
+        exact("functions run, 32 diamonds", ran(Shape::Diamonds(32), image), 96, "functions"),
+        exact("functions run, cut off before a chain of 1,000", ran(Shape::CutOff(1_000), &even), 1, "functions"),
+        exact("functions run, bytes that are there already", again().map(|statistics| statistics.ran), 0, "functions"),
+        exact(
+            "bytes logged, bytes that are there already",
+            again().map(|statistics| statistics.bytes_logged),
+            0,
+            "bytes",
+        ),
+        exact("bytes logged, ten bytes in the first of 1,000 pages", sparse(), 52, "bytes"),
+    ];
+    rows.into_iter().collect()
+}
+
+fn exact(name: &str, counted: Result<u64, Failure>, expected: u64, unit: &'static str) -> Result<Row, Box<dyn Error>> {
+    let counted = counted.map_err(plain)?;
+    if counted != expected {
+        return Err(format!("{name}: {counted}, but {expected} is the promise").into());
+    }
+    let same = Ratio { median: 1.0, min: 1.0, max: 1.0 };
+    Ok(Row {
+        suite: SUITE,
+        case: name.to_owned(),
+        n: 1,
+        ours: Some(counted as f64),
+        peer: "what there is to do",
+        peer_figure: Some(expected as f64),
+        ratio: (expected > 0).then_some(same),
+        rounds: 1,
+        unit: Some(unit),
+        note: "an exact count, the same on every machine".to_owned(),
+    })
+}
+
+/// What a write to a sheet comes to.
+fn last(shape: Shape, image: &[u8]) -> Result<Statistics, Failure> {
+    let mut sheet = Ours::new(shape)?;
+    let before = sheet.state.statistics().ran;
+    sheet.write(image)?;
+    let mut statistics = sheet.state.statistics();
+    statistics.ran -= before;
+    Ok(statistics)
+}
+
+/// A write of what is there.
+fn again() -> Result<Statistics, Failure> {
+    let disk = Arc::new(MemoryDisk::new());
+    let mut sheet = Ours::of(State::create(disk, functions(), Options::default()), Shape::Chain(10))?;
+    let image = &images(PAGE_BYTES)[0];
+    sheet.write(image)?;
+    let mut transaction = Transaction::new();
+    transaction.write(sheet.first, 0, image);
+    Ok(sheet.state.commit(&transaction)?.statistics)
+}
+
+/// The bytes that a small write logs.
+fn sparse() -> Result<u64, Failure> {
+    let disk = Arc::new(MemoryDisk::new());
+    let mut sheet = Ours::of(State::create(disk, functions(), Options::default()), Shape::Chain(1_000))?;
+    let mut transaction = Transaction::new();
+    transaction.write(sheet.first, 0, &[1; 10]);
+    Ok(sheet.state.commit(&transaction)?.statistics.bytes_logged)
+}

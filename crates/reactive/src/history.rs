@@ -1,0 +1,210 @@
+//! What a state was: its log, made to happen again.
+
+use crate::checkpoint;
+use crate::error::{CommitError, OpenError};
+use crate::function::Functions;
+use crate::log::{CommitReader, Log};
+use crate::page::{PageId, Snapshot};
+use crate::record::{CommitRecord, Malformed, PageDelta, Structural};
+use crate::state::State;
+use crate::warning::StateWarning;
+use crate::{Epoch, Options};
+use journal::Disk;
+use std::sync::Arc;
+
+impl State {
+    /// The state that a disk holds, to be continued: its newest checkpoint, and the commits after it made again. A disk that holds nothing gives
+    /// a state without pages.
+    ///
+    /// # Errors
+    /// The log is damaged, belongs to something else, or its functions are not all there.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        functions: Functions,
+        options: Options,
+    ) -> Result<(Self, Vec<StateWarning>), OpenError> {
+        let (log, warnings) = Log::open(disk.clone(), &options)?;
+        let mut warnings: Vec<StateWarning> = warnings.into_iter().map(StateWarning::Journal).collect();
+        let mut state = Self::at_epoch(&disk, functions, options, Epoch::MAX, &mut warnings)?;
+        let last = std::mem::replace(&mut state.log, log).last;
+        state.log.last = last;
+        Ok((state, warnings))
+    }
+
+    /// The state as it was after a commit.
+    ///
+    /// # Errors
+    /// There is no such commit, the state keeps no log, or the log cannot be read.
+    pub fn at(&self, epoch: Epoch) -> Result<Snapshot, OpenError> {
+        if epoch == self.epoch {
+            return Ok(self.snapshot());
+        }
+        Ok(self.past(epoch)?.snapshot())
+    }
+
+    /// Another state that is as this one was after a commit, and keeps no log. What is done to one of them does not change the other.
+    ///
+    /// # Errors
+    /// As [`State::at`].
+    pub fn fork(&self, epoch: Epoch) -> Result<Self, OpenError> {
+        self.past(epoch)
+    }
+
+    /// What a page held after each commit that changed it, from its creation on.
+    ///
+    /// # Errors
+    /// The state keeps no log, or the log cannot be read.
+    pub fn history(&self, page: PageId) -> Result<Vec<(Epoch, Vec<u8>)>, OpenError> {
+        let disk = self.kept()?;
+        self.log.sync(journal::Durability::Os).map_err(OpenError::Journal)?;
+        let mut commits = CommitReader::new(disk.clone())?;
+        let (functions, options) = (self.functions.clone(), self.options.clone());
+        let mut state = Self::at_epoch(disk, functions, options, commits.base, &mut Vec::new())?;
+        let mut history = Vec::new();
+        while let Some(commit) = commits.next()? {
+            state.replay(commit)?;
+            if let Some(held) = state.pages.get(page).filter(|page| page.changed == state.epoch) {
+                history.push((state.epoch, held.bytes.as_deref().unwrap_or_default().to_vec()));
+            }
+        }
+        Ok(history)
+    }
+
+    fn kept(&self) -> Result<&Arc<dyn Disk>, OpenError> {
+        self.log.disk().ok_or(OpenError::NoLog)
+    }
+
+    fn past(&self, epoch: Epoch) -> Result<Self, OpenError> {
+        let disk = self.kept()?;
+        if epoch > self.epoch {
+            return Err(OpenError::NoSuchEpoch { epoch, last: self.epoch });
+        }
+        self.log.sync(journal::Durability::Os).map_err(OpenError::Journal)?;
+        Self::at_epoch(disk, self.functions.clone(), self.options.clone(), epoch, &mut Vec::new())
+    }
+
+    /// What a disk holds, up to a commit; everything if there are fewer.
+    fn at_epoch(
+        disk: &Arc<dyn Disk>,
+        functions: Functions,
+        options: Options,
+        last: Epoch,
+        warnings: &mut Vec<StateWarning>,
+    ) -> Result<Self, OpenError> {
+        let mut state = Self::new(functions, options);
+        let mut commits = match CommitReader::new(disk.clone()) {
+            Ok(commits) => commits,
+            Err(OpenError::NoLog) => return Ok(state),
+            Err(error) => return Err(error),
+        };
+        let base = commits.base;
+        if let Some(frame) = checkpoint::load_newest(&mut state, disk, last, warnings)? {
+            commits = commits.after(disk.clone(), &frame, state.epoch)?;
+        }
+        if state.epoch < base {
+            return Err(OpenError::NoCheckpoint { base });
+        }
+        while state.epoch < last {
+            let Some(commit) = commits.next()? else { break };
+            state.replay(commit)?;
+        }
+        state.log.last = Some(commits.last);
+        Ok(state)
+    }
+
+    /// Makes a commit of the log happen again.
+    pub(crate) fn replay(&mut self, commit: CommitRecord) -> Result<(), OpenError> {
+        let CommitRecord { epoch, source, state_hash, structure, deltas } = commit;
+        let replay = |reason| match reason {
+            CommitError::UnknownFunction { function, .. } => OpenError::UnknownFunction { function, epoch },
+            reason => OpenError::Replay { epoch, reason },
+        };
+        if let Err(error) = self.apply_record(structure, &deltas) {
+            self.refuse();
+            return Err(match error {
+                ReplayError::Refused(reason) => replay(reason),
+                ReplayError::Malformed(reason) => OpenError::MalformedCommit { epoch, reason },
+            });
+        }
+        let outcome = self.settle(&source, None);
+        self.end(outcome).map_err(replay)?;
+        if self.epoch != epoch {
+            return Err(OpenError::MalformedCommit { epoch, reason: Malformed("it changes nothing".into()) });
+        }
+        match state_hash {
+            Some(logged) if self.state_hash() != logged => {
+                Err(OpenError::StateHash { epoch, logged, found: self.state_hash() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn apply_record(&mut self, structure: Vec<Structural>, deltas: &[PageDelta]) -> Result<(), ReplayError> {
+        for (step, change) in structure.into_iter().enumerate() {
+            let (logged, made) = match change {
+                Structural::Create { page, length } => (page, self.make_page(step, length)?),
+                Structural::Derive { page, length, function, dependencies } => {
+                    self.check_there(&dependencies)?;
+                    (page, self.make_derived(step, length, &function, dependencies)?)
+                }
+                Structural::Rederive { page, function, dependencies } => {
+                    self.check_there(&[page])?;
+                    self.check_there(&dependencies)?;
+                    self.rederive(step, page, &function, dependencies)?;
+                    (page, page)
+                }
+                Structural::Delete { page } => {
+                    self.check_there(&[page])?;
+                    self.delete(step, page)?;
+                    (page, page)
+                }
+            };
+            if logged != made {
+                return Err(ReplayError::Malformed(Malformed(format!("it makes {made} and calls it {logged}"))));
+            }
+        }
+        deltas.iter().try_for_each(|delta| self.apply_delta(delta))
+    }
+
+    fn check_there(&self, pages: &[PageId]) -> Result<(), ReplayError> {
+        match pages.iter().find(|&&page| self.pages.get(page).is_none()) {
+            Some(page) => Err(ReplayError::Malformed(Malformed(format!("it names {page}, which is not there")))),
+            None => Ok(()),
+        }
+    }
+
+    fn apply_delta(&mut self, delta: &PageDelta) -> Result<(), ReplayError> {
+        let PageDelta { page, runs, bytes } = delta;
+        self.check_there(&[*page])?;
+        if self.nodes[page.slot as usize].derivation.is_some() {
+            return Err(ReplayError::Malformed(Malformed(format!("it writes to {page}, which is derived"))));
+        }
+        let held = self.written(*page);
+        let mut bytes = &bytes[..];
+        for run in runs {
+            let (part, rest) = bytes.split_at(run.len());
+            let past_end = || Malformed(format!("it writes past the end of {page}"));
+            held.get_mut(run.clone()).ok_or_else(past_end)?.copy_from_slice(part);
+            bytes = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Why a commit of a log cannot be made again.
+enum ReplayError {
+    Refused(CommitError),
+    Malformed(Malformed),
+}
+
+impl From<CommitError> for ReplayError {
+    fn from(error: CommitError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<Malformed> for ReplayError {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}

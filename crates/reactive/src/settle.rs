@@ -1,0 +1,135 @@
+//! What follows from the steps of a transaction: deltas, derived pages, the log, notices; or everything as it was.
+
+use crate::derive::Deriving;
+use crate::diff::diff;
+use crate::error::CommitError;
+use crate::page::PageId;
+use crate::record::{CommitWriter, add_hash};
+use crate::state::State;
+use crate::statistics::Statistics;
+use journal::Durability;
+use std::ops::Range;
+use std::sync::Arc;
+
+impl State {
+    /// Finds out what the steps have changed, derives what follows, and logs it as durably as asked, or not; none if nothing has
+    /// changed.
+    pub(crate) fn settle(
+        &mut self,
+        source: &str,
+        logged: Option<Durability>,
+    ) -> Result<Option<Statistics>, CommitError> {
+        let mut statistics = Statistics { commits: 1, ..Statistics::default() };
+        statistics.stages.apply = self.work.applied;
+        let begun = self.now();
+        self.find_changes(source, &mut statistics);
+        if self.work.changed.is_empty() && self.work.structure.is_empty() {
+            return Ok(None);
+        }
+        let found = self.now();
+        self.propagate(&mut statistics)?;
+        let derived = self.now();
+        if let Some(durability) = logged {
+            self.append(durability, &mut statistics)?;
+        }
+        let ended = self.now();
+        statistics.stages.diff = found - begun;
+        statistics.stages.run = derived - found;
+        statistics.stages.log = ended - derived;
+        Ok(Some(statistics))
+    }
+
+    /// Compares each page that was written with what it was, and writes the commit's bytes.
+    fn find_changes(&mut self, source: &str, statistics: &mut Statistics) {
+        let epoch = self.epoch + 1;
+        let work = &mut self.work;
+        work.saved.sort();
+        let is_logged = self.log.is_kept();
+        let mut commit = CommitWriter::new(&mut work.frame, epoch, source, &work.structure);
+        let source: Option<Arc<str>> = (!source.is_empty()).then(|| source.into());
+        for (slot, before) in &work.saved.pages {
+            let entry = self.pages.at_mut(*slot);
+            let page = PageId { slot: *slot, generation: entry.generation };
+            let is_new = before.bytes.is_none() || before.generation != entry.generation;
+            let node = &mut self.nodes[*slot as usize];
+            let Some(now) = &entry.bytes else {
+                entry.changed = epoch;
+                continue;
+            };
+            if is_new {
+                entry.changed = epoch;
+            }
+            if node.derivation.is_some() {
+                continue;
+            }
+            let bytes = match &before.bytes {
+                Some(old) if !is_new => diff(old, now, &mut work.runs),
+                _ => written(now, &mut work.runs),
+            };
+            statistics.bytes_compared += now.len() as u64;
+            if bytes == 0 && !is_new {
+                statistics.unchanged += 1;
+                continue;
+            }
+            statistics.written += 1;
+            entry.changed = epoch;
+            node.source.clone_from(&source);
+            work.changed.push(*slot);
+            work.written.push((page, bytes));
+            if is_logged && bytes > 0 {
+                commit.delta(page, &work.runs, now);
+            }
+        }
+        commit.end();
+    }
+
+    fn propagate(&mut self, statistics: &mut Statistics) -> Result<(), CommitError> {
+        let work = &mut self.work;
+        for slot in work.to_derive.drain(..) {
+            let is_derived = self.nodes[slot as usize].derivation.is_some();
+            if is_derived {
+                self.schedule.queue(slot);
+            }
+        }
+        let mut deriving = Deriving {
+            pages: &mut self.pages,
+            nodes: &mut self.nodes,
+            buffers: &mut self.buffers,
+            saved: &mut work.saved,
+            statistics,
+            epoch: self.epoch + 1,
+            threads: self.options.threads,
+            is_checked: self.options.is_checked,
+        };
+        let wave = self.schedule.propagate(&mut work.changed, &mut deriving)?;
+        statistics.ran = wave.ran;
+        statistics.cut_off = wave.cut_off;
+        statistics.heights = wave.heights;
+        Ok(())
+    }
+
+    fn append(&mut self, durability: Durability, statistics: &mut Statistics) -> Result<(), CommitError> {
+        if !self.log.is_kept() {
+            return Ok(());
+        }
+        if self.options.is_hashed {
+            for (slot, _) in &self.work.saved.pages {
+                self.hash.note(*slot);
+            }
+            let hash = self.hash.get(&self.pages, &self.nodes);
+            add_hash(&mut self.work.frame, hash);
+        }
+        statistics.bytes_logged = self.work.frame.len() as u64;
+        self.log.append(&self.work.frame, durability).map_err(CommitError::Log)
+    }
+}
+
+/// The run of a page that is new, which began as zeros: from the first byte that is not zero to the last one. How many bytes it has.
+fn written(page: &[u8], runs: &mut Vec<Range<usize>>) -> u64 {
+    runs.clear();
+    let is_set = |byte: &u8| *byte != 0;
+    let Some(first) = page.iter().position(is_set) else { return 0 };
+    let end = page.iter().rposition(is_set).map_or(first, |last| last + 1);
+    runs.push(first..end);
+    (end - first) as u64
+}

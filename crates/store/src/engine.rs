@@ -1,0 +1,583 @@
+//! What a store does: batches go into the log and the memtable, memtables become runs, runs are merged.
+//!
+//! 1. A commit appends to the log and applies to the active memtable under one lock, which fixes the order of batches; waiting for
+//!    the disk comes after, so that commits of many threads share a sync.
+//! 2. If the memtable is full, the commit that comes next seals it and begins another, with a log of its own. The log before is
+//!    synced first: a batch is durable only if all before it are.
+//! 3. Sealed memtables are written as runs of the first level; of those, the oldest few are merged into the base. Each ends with
+//!    another manifest, and only then are files removed that no manifest speaks of.
+//!
+//! Invariants:
+//!
+//! 1. Nothing is acknowledged after a failure: the first one is kept, and every later commit gets it.
+//! 2. Commits are slowed down when the first level is two thirds full. At most one memtable is sealed and not written yet, and the first level has at most
+//!    [`Options::first_level_runs`](crate::Options::first_level_runs) runs: if more would come, commits wait.
+//! 3. Locks are taken in the order `writer`, `flushing`, `merging`, `manifest`, `view`, `snapshots`, `work`.
+
+use crate::batch::{Batch, changes};
+use crate::compaction::{PartsWriter, Plan};
+use crate::error::{Damage, IngestError, KeyError, OpenError, ReadError, WriteError};
+use crate::footer::Header;
+use crate::keyspace::{Keyspace, NamedKeyspace, check_new};
+use crate::levels::View;
+use crate::log;
+use crate::manifest::{Manifest, RunName, Space};
+use crate::memtable::{End, Memtable};
+use crate::options::{Maintenance, Options};
+use crate::shape::KeyShape;
+use crate::snapshot::{Inner, Registered, Registry, Snapshot, UNHARMED, check_keyspace};
+use crate::value::Value;
+use journal::{Disk, Durability, Journal, Warning};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, RwLock};
+use std::time::Duration;
+
+/// A store that is open for writing.
+pub(crate) struct Engine {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) options: Options,
+    writer: Mutex<Writer>,
+    /// The log of the active memtable. It changes under the lock of the writer.
+    log: RwLock<Arc<Journal>>,
+    /// Held while a memtable is written as runs.
+    flushing: Mutex<()>,
+    /// Held while runs are merged.
+    merging: Mutex<()>,
+    manifest: Mutex<Manifest>,
+    /// Replaced as a whole. A reader takes the view, and does not hold the lock while it reads.
+    view: RwLock<Arc<View>>,
+    registry: Arc<Registry>,
+    /// The newest batch that readers see.
+    visible: AtomicU64,
+    /// How many bytes went into the log since a background thread last synced it.
+    unsynced_bytes: AtomicU64,
+    /// How many runs the fullest first level has.
+    first_level: AtomicUsize,
+    /// How long commits should have waited for merges, and did not yet, in nanoseconds.
+    delay: AtomicU64,
+    failure: Mutex<Option<Arc<WriteError>>>,
+    /// What threads wait for: work, or its end.
+    work: Mutex<Work>,
+    changed: Condvar,
+}
+
+/// How much may gather in the log before a background thread syncs it, in bytes.
+const LOG_SYNC_BYTES: u64 = 8 << 20;
+
+/// What a byte waits when the first level is full, in nanoseconds: about what merging it takes.
+const DELAY_NANOSECONDS_PER_BYTE: u64 = 16;
+/// Shorter delays are put together, since the system sleeps no shorter.
+const DELAY_NANOSECONDS_MIN: u64 = 1_000_000;
+/// The longest delay of one commit.
+const DELAY_NANOSECONDS_MAX: u64 = 20_000_000;
+
+struct Writer {
+    log_number: u64,
+    sequence: u64,
+}
+
+/// What background threads are told.
+#[derive(Default)]
+struct Work {
+    is_ending: bool,
+    /// Counts changes, so that none is missed.
+    changes: u64,
+}
+
+impl Engine {
+    /// Opens what a manifest speaks of, and reads the batches back that are in no run.
+    pub(crate) fn open(disk: Arc<dyn Disk>, options: Options) -> Result<(Self, Vec<Warning>), OpenError> {
+        let manifest = Manifest::read(&*disk)?;
+        let levels = manifest.open_levels(&*disk, &[])?;
+        remove_left_over(&disk, &manifest)?;
+        let (memtable, sequence, last) = replay(&disk, &manifest)?;
+        // Reading stopped where a log is torn; opening it cuts what is left there.
+        let (log, warnings) = log::open(&disk, manifest.identity, last)?;
+        let options = options.identity(manifest.identity);
+        let keyspaces = Arc::new(named(&manifest));
+        let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
+        let engine = Self {
+            disk,
+            options,
+            writer: Mutex::new(Writer { log_number: last, sequence }),
+            log: RwLock::new(Arc::new(log)),
+            flushing: Mutex::new(()),
+            merging: Mutex::new(()),
+            manifest: Mutex::new(manifest),
+            view: RwLock::new(Arc::new(view)),
+            registry: Arc::new(Registry::default()),
+            visible: AtomicU64::new(sequence),
+            unsynced_bytes: AtomicU64::new(0),
+            first_level: AtomicUsize::new(0),
+            delay: AtomicU64::new(0),
+            failure: Mutex::new(None),
+            work: Mutex::new(Work::default()),
+            changed: Condvar::new(),
+        };
+        Ok((engine, warnings))
+    }
+
+    fn check_failure(&self) -> Result<(), WriteError> {
+        match &*self.failure.lock().expect(UNHARMED) {
+            Some(cause) => Err(WriteError::Refused(cause.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the first failure; the store takes no more then.
+    fn note<T>(&self, outcome: Result<T, WriteError>) -> Result<T, WriteError> {
+        if let Err(error) = &outcome
+            && !error.is_callers()
+        {
+            let mut failure = self.failure.lock().expect(UNHARMED);
+            failure.get_or_insert_with(|| Arc::new(error.clone()));
+            drop(failure);
+            self.tell();
+        }
+        outcome
+    }
+
+    /// Wakes threads that wait for a change.
+    fn tell(&self) {
+        self.work.lock().expect(UNHARMED).changes += 1;
+        self.changed.notify_all();
+    }
+
+    /// Waits until something is so, or the store fails.
+    fn wait_until(&self, is_so: impl Fn(&View) -> bool) -> Result<(), WriteError> {
+        loop {
+            let seen = self.work.lock().expect(UNHARMED).changes;
+            self.check_failure()?;
+            if is_so(&self.view()) {
+                return Ok(());
+            }
+            let mut work = self.work.lock().expect(UNHARMED);
+            while work.changes == seen {
+                work = self.changed.wait(work).expect(UNHARMED);
+            }
+        }
+    }
+
+    fn log(&self) -> Arc<Journal> {
+        self.log.read().expect(UNHARMED).clone()
+    }
+
+    fn view(&self) -> Arc<View> {
+        self.view.read().expect(UNHARMED).clone()
+    }
+
+    /// Replaces the view by a changed one.
+    fn change_view(&self, change: impl FnOnce(&mut View)) {
+        let mut view = self.view.write().expect(UNHARMED);
+        change(Arc::make_mut(&mut view));
+    }
+
+    pub(crate) fn keyspaces(&self) -> Arc<Vec<NamedKeyspace>> {
+        self.view().keyspaces.clone()
+    }
+
+    /// The keyspace of a name, made if there is none.
+    pub(crate) fn keyspace(&self, name: &str, shape: KeyShape) -> Result<Keyspace, WriteError> {
+        self.check_failure()?;
+        let known = |list: &[NamedKeyspace]| list.iter().find(|known| known.name == name).map(|known| known.keyspace);
+        if let Some(found) = known(&self.keyspaces()) {
+            return if found.shape == shape { Ok(found) } else { Err(KeyError::Shape { found: found.shape }.into()) };
+        }
+        check_new(name, shape, self.keyspaces().len())?;
+        self.note(self.edit(
+            |manifest| {
+                let space = Space { name: name.to_owned(), shape, compactions: 0, first: Vec::new(), base: Vec::new() };
+                if manifest.spaces.iter().all(|space| space.name != name) {
+                    manifest.spaces.push(space);
+                }
+            },
+            |_| {},
+        ))?;
+        Ok(known(&self.keyspaces()).expect("it was just made"))
+    }
+
+    /// Replaces the manifest and then the levels of the view, in one step for readers.
+    fn edit(&self, change: impl FnOnce(&mut Manifest), and_view: impl FnOnce(&mut View)) -> Result<(), WriteError> {
+        let mut manifest = self.manifest.lock().expect(UNHARMED);
+        let mut next = manifest.clone();
+        change(&mut next);
+        // Opened before the manifest speaks of them: what cannot be read is not relied on.
+        let before = self.view().levels.clone();
+        let levels = next.open_levels(&*self.disk, &before).map_err(not_opened)?;
+        next.write(&*self.disk)?;
+        let fullest = levels.iter().map(|level| level.first.len()).max().unwrap_or(0);
+        self.first_level.store(fullest, Ordering::Relaxed);
+        self.change_view(|view| {
+            view.keyspaces = Arc::new(named(&next));
+            view.levels = Arc::new(levels);
+            and_view(view);
+        });
+        *manifest = next;
+        // A file that cannot be removed now goes when the store is opened again.
+        for run in before.iter().flat_map(|level| level.runs()).filter(|run| manifest.is_left_over(run.name())) {
+            let _ = self.disk.remove(run.name());
+        }
+        let _ = log::remove_below(&self.disk, manifest.log);
+        drop(manifest);
+        self.tell();
+        Ok(())
+    }
+
+    /// Commits a batch; its number.
+    pub(crate) fn commit(&self, batch: &Batch, durability: Durability) -> Result<u64, WriteError> {
+        let encoded = batch.encoded()?;
+        let keyspaces = self.keyspaces();
+        batch.keyspaces().iter().try_for_each(|keyspace| check_keyspace(&keyspaces, *keyspace))?;
+        self.pace(encoded.len());
+        let (log, sequence) = self.note(self.append(encoded))?;
+        if durability > Durability::None {
+            self.note(log.sync(durability).map_err(WriteError::from))?;
+        }
+        Ok(sequence)
+    }
+
+    /// Slows commits down while the first level fills, the more the fuller it is, so that they need not wait for a whole merge at once.
+    fn pace(&self, bytes: usize) {
+        let most = self.options.first_level_runs_max;
+        let from = most * 2 / 3;
+        let over = self.first_level.load(Ordering::Relaxed).saturating_sub(from) as u64;
+        if over == 0 || self.options.maintenance == Maintenance::Inline {
+            return;
+        }
+        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * over / (most - from) as u64;
+        if self.delay.fetch_add(nanoseconds, Ordering::Relaxed) + nanoseconds >= DELAY_NANOSECONDS_MIN {
+            let due = self.delay.swap(0, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_nanos(due.min(DELAY_NANOSECONDS_MAX)));
+        }
+    }
+
+    fn append(&self, encoded: &[u8]) -> Result<(Arc<Journal>, u64), WriteError> {
+        let mut writer = self.writer.lock().expect(UNHARMED);
+        self.check_failure()?;
+        if encoded.is_empty() {
+            return Ok((self.log(), writer.sequence));
+        }
+        self.make_room(&mut writer)?;
+        let sequence = writer.sequence + 1;
+        let log = self.log();
+        log::append(&log, sequence, encoded)?;
+        writer.sequence = sequence;
+        let active = self.view().active.clone();
+        let snapshots = self.registry.snapshots.lock().expect(UNHARMED);
+        active.apply(sequence, changes(encoded).map_while(|change| change), &snapshots);
+        self.visible.store(sequence, Ordering::Release);
+        drop(snapshots);
+        let before = self.unsynced_bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
+        if before < LOG_SYNC_BYTES && before + encoded.len() as u64 >= LOG_SYNC_BYTES {
+            self.tell();
+        }
+        Ok((log, sequence))
+    }
+
+    /// Begins another memtable if this one is full.
+    fn make_room(&self, writer: &mut Writer) -> Result<(), WriteError> {
+        if self.view().active.bytes() < self.options.memtable_bytes {
+            return Ok(());
+        }
+        self.seal(writer)?;
+        match self.options.maintenance {
+            Maintenance::Background => Ok(()),
+            Maintenance::Inline => self.maintain(),
+        }
+    }
+
+    /// Begins another memtable, and another log with it.
+    fn seal(&self, writer: &mut Writer) -> Result<(), WriteError> {
+        if self.view().active.is_empty() {
+            return Ok(());
+        }
+        let most = self.options.first_level_runs_max;
+        if self.options.maintenance == Maintenance::Background {
+            self.wait_until(|view| view.sealed.is_empty() && view.levels.iter().all(|level| level.first.len() < most))?;
+        }
+        self.log().sync(Durability::Fsync)?;
+        let (log, _) = log::open(&self.disk, self.options.identity, writer.log_number + 1)?;
+        let end = End { sequence: writer.sequence, log: writer.log_number };
+        *self.log.write().expect(UNHARMED) = Arc::new(log);
+        writer.log_number += 1;
+        self.change_view(|view| {
+            let sealed = std::mem::take(&mut view.active);
+            sealed.seal(end);
+            view.sealed.insert(0, sealed);
+        });
+        self.tell();
+        Ok(())
+    }
+
+    /// Writes what is sealed, and merges as long as there is something to merge.
+    fn maintain(&self) -> Result<(), WriteError> {
+        while self.flush_one()? {}
+        while self.merge_one(self.options.first_level_runs)? {}
+        Ok(())
+    }
+
+    /// Writes the oldest sealed memtable as runs of the first level; whether there was one.
+    fn flush_one(&self) -> Result<bool, WriteError> {
+        let _flushing = self.flushing.lock().expect(UNHARMED);
+        let Some(memtable) = self.view().sealed.last().cloned() else { return Ok(false) };
+        let manifest = self.manifest.lock().expect(UNHARMED).clone();
+        let End { sequence, log } = memtable.end();
+        let mut runs: BTreeMap<u32, Vec<RunName>> = BTreeMap::new();
+        for keyspace in memtable.keyspaces() {
+            let stem = format!("k{keyspace}-f{}", manifest.flushes);
+            let mut out = self.parts_writer(&manifest, keyspace, stem, sequence);
+            memtable.for_each(keyspace, |key, value| out.push(key, value))?;
+            runs.insert(keyspace, out.finish()?);
+        }
+        let change = |manifest: &mut Manifest| {
+            for (keyspace, parts) in runs {
+                manifest.spaces[keyspace as usize].first.insert(0, parts);
+            }
+            manifest.flushes += 1;
+            manifest.flushed = sequence;
+            manifest.log = log + 1;
+        };
+        self.edit(change, |view| drop(view.sealed.pop()))?;
+        Ok(true)
+    }
+
+    fn parts_writer(&self, manifest: &Manifest, keyspace: u32, stem: String, sequence: u64) -> PartsWriter<'_> {
+        let shape = manifest.spaces[keyspace as usize].shape;
+        let header = Header { identity: manifest.identity, keyspace, shape };
+        PartsWriter::new(&*self.disk, header, stem, self.options.part_bytes, sequence)
+    }
+
+    /// Merges the oldest runs of a first level that has at least so many into its base; whether there was one.
+    fn merge_one(&self, least: usize) -> Result<bool, WriteError> {
+        let _merging = self.merging.lock().expect(UNHARMED);
+        let levels = self.view().levels.clone();
+        let Some(keyspace) = levels.iter().position(|level| level.first.len() >= least) else { return Ok(false) };
+        let level = &levels[keyspace];
+        let count = if least < self.options.first_level_runs { level.first.len() } else { least };
+        let plan = Plan::new(level, count, self.options.part_bytes);
+        let manifest = self.manifest.lock().expect(UNHARMED).clone();
+        let stem = format!("k{keyspace}-c{}", manifest.spaces[keyspace].compactions);
+        let out = self.parts_writer(&manifest, keyspace as u32, stem, plan.last_sequence());
+        let is_ending = || self.work.lock().expect(UNHARMED).is_ending;
+        let Some(base) = plan.carry_out(out, is_ending)? else { return Ok(false) };
+        let change = |manifest: &mut Manifest| {
+            let space = &mut manifest.spaces[keyspace];
+            // Others may have come meanwhile, in front.
+            space.first.truncate(space.first.len() - count);
+            space.base = base;
+            space.compactions += 1;
+        };
+        self.edit(change, |_| {})?;
+        Ok(true)
+    }
+
+    /// Writes everything that is in memory as runs.
+    pub(crate) fn flush(&self) -> Result<(), WriteError> {
+        self.note(self.try_flush())
+    }
+
+    fn try_flush(&self) -> Result<(), WriteError> {
+        self.check_failure()?;
+        self.seal(&mut self.writer.lock().expect(UNHARMED))?;
+        while self.flush_one()? {}
+        Ok(())
+    }
+
+    /// Merges everything into the base.
+    pub(crate) fn compact(&self) -> Result<(), WriteError> {
+        self.note(self.try_flush().and_then(|()| {
+            while self.merge_one(1)? {}
+            Ok(())
+        }))
+    }
+
+    /// Writes sorted records as runs, as one batch; nothing of them is in the log.
+    pub(crate) fn ingest<K: AsRef<[u8]>, V: AsRef<[u8]>, E>(
+        &self,
+        keyspace: Keyspace,
+        records: impl Iterator<Item = Result<(K, V), E>>,
+    ) -> Result<u64, IngestError<E>> {
+        check_keyspace(&self.keyspaces(), keyspace)?;
+        let mut writer = self.writer.lock().expect(UNHARMED);
+        self.check_failure()?;
+        // What is in memory is older than what comes.
+        self.note(self.seal(&mut writer).and_then(|()| {
+            while self.flush_one()? {}
+            Ok(())
+        }))?;
+        let _flushing = self.flushing.lock().expect(UNHARMED);
+        let manifest = self.manifest.lock().expect(UNHARMED).clone();
+        let sequence = writer.sequence + 1;
+        let stem = format!("k{}-f{}", keyspace.id, manifest.flushes);
+        let out = self.parts_writer(&manifest, keyspace.id, stem, sequence);
+        let parts = match write_ascending(out, keyspace, records) {
+            Err(IngestError::Write(error)) => self.note(Err(error))?,
+            parts => parts?,
+        };
+        if parts.is_empty() {
+            return Ok(writer.sequence);
+        }
+        let change = |manifest: &mut Manifest| {
+            manifest.spaces[keyspace.id as usize].first.insert(0, parts);
+            manifest.flushes += 1;
+            manifest.flushed = sequence;
+        };
+        writer.sequence = sequence;
+        self.note(self.edit(change, |_| self.visible.store(sequence, Ordering::Release)))?;
+        Ok(sequence)
+    }
+
+    pub(crate) fn get(&self, keyspace: Keyspace, key: &[u8]) -> Result<Option<Value>, ReadError> {
+        let view = self.view();
+        check_keyspace(&view.keyspaces, keyspace)?;
+        keyspace.shape.check(key)?;
+        view.get(keyspace.id, key, u64::MAX)
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        // Under the first lock no memtable is sealed, and under the second no batch drops a version that this snapshot sees.
+        let view = self.view.read().expect(UNHARMED);
+        let mut snapshots = self.registry.snapshots.lock().expect(UNHARMED);
+        let sequence = self.visible.load(Ordering::Acquire);
+        *snapshots.entry(sequence).or_insert(0) += 1;
+        drop(snapshots);
+        let registered = Some(Registered { registry: self.registry.clone(), sequence });
+        let identity = self.options.identity;
+        let inner = Inner { identity, view: view.clone(), sequence, _registered: registered };
+        Snapshot { inner: Arc::new(inner) }
+    }
+
+    /// Writes everything as runs and makes it durable.
+    pub(crate) fn finish(&self) -> Result<(), WriteError> {
+        self.flush()?;
+        self.note(self.log().sync(Durability::Fsync).map_err(WriteError::from))
+    }
+
+    /// Tells background threads to end.
+    pub(crate) fn end(&self) {
+        self.work.lock().expect(UNHARMED).is_ending = true;
+        self.tell();
+    }
+
+    /// Does one kind of work whenever there is some, until the store ends or fails.
+    pub(crate) fn work(&self, step: impl Fn(&Self) -> Result<bool, WriteError>) {
+        let mut seen = None;
+        loop {
+            let mut work = self.work.lock().expect(UNHARMED);
+            while !work.is_ending && seen == Some(work.changes) {
+                work = self.changed.wait(work).expect(UNHARMED);
+            }
+            if work.is_ending {
+                return;
+            }
+            let changes = work.changes;
+            drop(work);
+            match self.note(step(self)) {
+                Ok(true) => {}
+                Ok(false) => seen = Some(changes),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Syncs the log from time to time, so that sealing a memtable has little left to sync, and writes what is sealed.
+    pub(crate) fn flush_step(&self) -> Result<bool, WriteError> {
+        if self.unsynced_bytes.load(Ordering::Relaxed) >= LOG_SYNC_BYTES {
+            self.unsynced_bytes.store(0, Ordering::Relaxed);
+            self.log().sync(Durability::Fsync)?;
+        }
+        self.flush_one()
+    }
+
+    pub(crate) fn merge_step(&self) -> Result<bool, WriteError> {
+        self.merge_one(self.options.first_level_runs)
+    }
+}
+
+/// Writes records, which ascend, as a run in parts.
+fn write_ascending<K: AsRef<[u8]>, V: AsRef<[u8]>, E>(
+    mut out: PartsWriter<'_>,
+    keyspace: Keyspace,
+    records: impl Iterator<Item = Result<(K, V), E>>,
+) -> Result<Vec<RunName>, IngestError<E>> {
+    let mut before: Option<Vec<u8>> = None;
+    for record in records {
+        let (key, value) = record.map_err(IngestError::Source)?;
+        let (key, value) = (key.as_ref(), value.as_ref());
+        Batch::check_record(keyspace, key, value)?;
+        if before.as_ref().is_some_and(|before| before[..] >= *key) {
+            return Err(KeyError::NotAscending.into());
+        }
+        before.get_or_insert_default().clear();
+        before.get_or_insert_default().extend_from_slice(key);
+        out.push(key, Some(value))?;
+    }
+    Ok(out.finish()?)
+}
+
+/// Why a run that was just written cannot be opened.
+fn not_opened(error: OpenError) -> WriteError {
+    match error {
+        OpenError::Disk(failure) => failure.into(),
+        OpenError::Damaged(damage) => damage.into(),
+        other => Damage::new("", 0, other.to_string()).into(),
+    }
+}
+
+/// The keyspaces of a manifest.
+pub(crate) fn named(manifest: &Manifest) -> Vec<NamedKeyspace> {
+    let spaces = manifest.spaces.iter().enumerate();
+    spaces
+        .map(|(id, space)| NamedKeyspace {
+            name: space.name.clone(),
+            keyspace: Keyspace { id: id as u32, shape: space.shape },
+        })
+        .collect()
+}
+
+/// Removes files that no manifest speaks of: a crash left them.
+fn remove_left_over(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), OpenError> {
+    let failed = crate::error::Failure::of;
+    for name in disk.list().map_err(failed("list", ""))? {
+        if manifest.is_left_over(&name) {
+            disk.remove(&name).map_err(failed("remove", &name))?;
+        }
+    }
+    log::remove_below(disk, manifest.log).map_err(failed("remove", "a log"))?;
+    Ok(())
+}
+
+/// A memtable of the batches that are in no run, the newest of them, and the number of the last log.
+pub(crate) fn replay(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(Memtable, u64, u64), OpenError> {
+    let names = disk.list().map_err(crate::error::Failure::of("list", ""))?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| log::number_of(name)).collect();
+    numbers.retain(|number| *number >= manifest.log);
+    numbers.sort_unstable();
+    numbers.dedup();
+    let memtable = Memtable::default();
+    let mut sequence = manifest.flushed;
+    let none = BTreeMap::new();
+    for &number in &numbers {
+        log::read(disk, number, |found, batch| {
+            if found <= manifest.flushed {
+                return Ok(());
+            }
+            let damaged = |what: String| OpenError::from(Damage::new(&format!("log {number}"), 0, what));
+            if found != sequence + 1 {
+                return Err(damaged(format!("batch {} is missing before batch {found}", sequence + 1)));
+            }
+            let known = |change: &crate::batch::Change<'_>| {
+                let space = manifest.spaces.get(change.keyspace as usize);
+                space.is_some_and(|space| space.shape.check(change.key).is_ok())
+            };
+            if !changes(batch).all(|change| change.as_ref().is_some_and(known)) {
+                return Err(damaged(format!("batch {found} is not one of this store")));
+            }
+            memtable.apply(found, changes(batch).map_while(|change| change), &none);
+            sequence = found;
+            Ok(())
+        })?;
+    }
+    Ok((memtable, sequence, numbers.last().copied().unwrap_or(manifest.log)))
+}

@@ -1,0 +1,70 @@
+//! Looking at a store: figures, and whether everything is as it was written.
+
+use crate::error::Damage;
+use crate::keyspace::Keyspace;
+use crate::levels::View;
+use crate::run::{RunStats, SortedRun};
+use crate::shape::KeyShape;
+use crate::snapshot::Snapshot;
+
+/// A store, in figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// How many batches were ever committed.
+    pub batches: u64,
+    /// Its keyspaces.
+    pub keyspaces: Vec<KeyspaceStats>,
+}
+
+/// A keyspace, in figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyspaceStats {
+    /// Its name.
+    pub name: String,
+    /// What its keys look like.
+    pub shape: KeyShape,
+    /// How many keys were written and are in no run yet, deleted ones as well.
+    pub memory_keys: u64,
+    /// First-level runs, newest first, each in parts.
+    pub first: Vec<Vec<RunStats>>,
+    /// The parts of the base, in the order of their keys.
+    pub base: Vec<RunStats>,
+}
+
+impl KeyspaceStats {
+    /// The parts of all runs.
+    pub fn runs(&self) -> impl Iterator<Item = &RunStats> {
+        self.first.iter().flatten().chain(&self.base)
+    }
+}
+
+impl Snapshot {
+    /// The store in figures. The index of every run is read.
+    ///
+    /// # Errors
+    /// The index of a run is damaged.
+    pub fn stats(&self) -> Result<Stats, Damage> {
+        let view = &self.inner.view;
+        let of = |name: &str, keyspace: Keyspace| stats_of(view, name, keyspace);
+        let keyspaces: Result<Vec<_>, _> =
+            self.keyspaces().iter().map(|known| of(&known.name, known.keyspace)).collect();
+        Ok(Stats { batches: self.sequence(), keyspaces: keyspaces? })
+    }
+
+    /// Reads every page of every run and compares it with its checksum, and looks whether each key is where it is searched. What is
+    /// damaged, with files and places; batches that are in no run were checked when the store was opened.
+    pub fn verify(&self) -> Vec<Damage> {
+        self.inner.view.levels.iter().flat_map(|level| level.runs()).flat_map(|run| run.verify()).collect()
+    }
+}
+
+fn stats_of(view: &View, name: &str, keyspace: Keyspace) -> Result<KeyspaceStats, Damage> {
+    let memory_keys = view.memtables().map(|memtable| memtable.keys(keyspace.id) as u64).sum();
+    let parts = |run: &SortedRun| run.parts.iter().map(|part| part.stats()).collect::<Result<Vec<_>, _>>();
+    let level = view.levels.get(keyspace.id as usize).cloned().unwrap_or_default();
+    let first: Result<Vec<_>, _> = level.first.iter().map(parts).collect();
+    let (name, shape) = (name.to_owned(), keyspace.shape);
+    Ok(KeyspaceStats { name, shape, memory_keys, first: first?, base: parts(&level.base)? })
+}

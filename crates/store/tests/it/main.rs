@@ -1,0 +1,21 @@
+//! Tests of the store: against the map of the standard library, against crashes, against damage, against other threads.
+//!
+//! 1. [`model`] compares any sequence of calls with a map; [`regressions`] has each defect of earlier systems by name.
+//! 2. [`crash`] lets the power fail at every operation and every operation fail; [`kill`] ends a real process.
+//! 3. [`damage`] flips every byte; [`fixture`] reads what version 1 wrote;
+//!    [`fuzzed`] changes files and puts their checksums right.
+//! 4. [`threads`] has many at work, and [`folder`] is on real files.
+//!
+//! [`history`] makes batches and reads everything back.
+#![forbid(unsafe_code)]
+
+mod crash;
+mod damage;
+mod fixture;
+mod folder;
+mod fuzzed;
+mod history;
+mod kill;
+mod model;
+mod regressions;
+mod threads;
