@@ -266,6 +266,10 @@ fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
         render::say(&format!("tabled       {}  (evaluations of calls that fill tables)", counts.tabled));
         render::say(&format!("answers      {}  (put into tables)", counts.answers));
     }
+    if counts.row_rounds > 0 {
+        render::say(&format!("rounds       {}  (that answer calls over rows)", counts.row_rounds));
+        render::say(&format!("rows         {}  (found in them)", counts.rows_found));
+    }
     render::say(&format!("depth        {}", counts.depth_max));
     render::say(&format!("atoms        {}", engine.atom_count()));
     let remembered = [("commits", engine.commits()), ("epoch", engine.epoch())];

@@ -10,6 +10,7 @@
 
 mod bundled;
 mod commit;
+mod datalog;
 mod documentation;
 mod effects;
 mod environment;

@@ -152,7 +152,8 @@ impl Runner {
     /// Counts of what was done so far.
     pub fn statistics(&self) -> Statistics {
         let (tabled, answers) = self.session.tables.counts();
-        Statistics { tabled, answers, ..self.session.statistics }
+        let [row_rounds, rows_found] = self.session.tables.goals.counts();
+        Statistics { tabled, answers, row_rounds, rows_found, ..self.session.statistics }
     }
 
     /// What the machine has left to the interpreter so far: the name of its head, or what it is without one, and how often.

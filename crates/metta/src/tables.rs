@@ -8,7 +8,7 @@
 //! 2. If its table is complete and nothing has changed since, its answers are the results. If it is being filled, the
 //!    answers found so far are; where the call is the only alternative of its expression, the reader stays on: it goes on
 //!    with each answer as it is found.
-//! 3. Otherwise the evaluator *begins* to fill it: it evaluates the call as it would without tables, adds each result as an
+//! 3. If rows answer it ([`crate::datalog`]), its table is complete at once. Otherwise the evaluator *begins* to fill it: it evaluates the call as it would without tables, adds each result as an
 //!    answer when it is found, errors at the end, and *ends the round*.
 //! 4. A call that has read a table below it in the stack of calls in progress depends on it: it is part of the *component*
 //!    of the lowest such call, its *leader*, and ends with the answers that it has. The leader goes through another
@@ -20,11 +20,13 @@
 //! Tables in progress lie on two stacks, as in Tarjan's algorithm for strongly connected components: the calls in
 //! progress, and the members of components that are not complete.
 
+use crate::datalog::{Goals, RowAnswers};
 use crate::limits::LimitReached;
 use crate::names;
 use crate::program::history::PAST_SERIALS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite};
+use std::rc::Rc;
 
 /// The setting that names the tabled functions.
 pub(crate) const SETTING: &str = "table";
@@ -48,6 +50,8 @@ pub(crate) struct Tables {
     bytes: usize,
     rounds: u64,
     found: u64,
+    /// Calls that are answered over rows.
+    pub(crate) goals: Goals,
 }
 
 /// How much had changed when a table was filled.
@@ -60,6 +64,8 @@ pub(crate) struct Stamp {
 /// The table of a call.
 struct Table {
     answers: Vec<Answer>,
+    /// Its answers, if they were found over rows.
+    rows: Option<Rc<RowAnswers>>,
     known: FxHashSet<Box<[u8]>>,
     /// Whether an answer is no error.
     has_result: bool,
@@ -106,8 +112,8 @@ pub(crate) enum CallState {
     Read(usize),
     /// These are its answers so far.
     Follow(usize),
-    /// It is to be evaluated.
-    Fill,
+    /// It is to be evaluated: nothing is known of it that holds now.
+    Fill(usize),
 }
 
 /// How a round ends.
@@ -235,8 +241,37 @@ impl Tables {
             }
         }
         self.check_bytes(bytes_max)?;
-        self.begin(table, stamp);
-        Ok(CallState::Fill)
+        Ok(CallState::Fill(table))
+    }
+
+    /// Begins to evaluate a call, after so many changes of spaces and states.
+    pub(crate) fn fill(&mut self, table: usize, changes: u64) {
+        self.begin(table, Stamp { changes, resets: self.resets });
+    }
+
+    /// A call has these answers.
+    ///
+    /// # Errors
+    /// Tables take more bytes than they may.
+    pub(crate) fn complete_with(
+        &mut self,
+        table: usize,
+        rows: RowAnswers,
+        changes: u64,
+        bytes_max: Option<usize>,
+    ) -> Result<(), LimitReached> {
+        self.rounds += 1;
+        self.found += rows.len() as u64;
+        self.bytes += rows.bytes();
+        let stamp = Stamp { changes, resets: self.resets };
+        let table = &mut self.tables[table];
+        (table.rows, table.state) = (Some(Rc::new(rows)), State::Complete(stamp));
+        self.check_bytes(bytes_max)
+    }
+
+    /// The answers of a table that were found over rows.
+    pub(crate) fn rows(&self, table: usize) -> Option<&Rc<RowAnswers>> {
+        self.tables[table].rows.as_ref()
     }
 
     fn check_bytes(&self, bytes_max: Option<usize>) -> Result<(), LimitReached> {
@@ -251,6 +286,7 @@ impl Tables {
         self.index.insert(key.into(), self.tables.len());
         self.tables.push(Table {
             answers: Vec::new(),
+            rows: None,
             known: FxHashSet::default(),
             has_result: false,
             state: State::Open,
@@ -355,7 +391,8 @@ impl Tables {
 
     /// How many answers a table has.
     pub(crate) fn len(&self, table: usize) -> usize {
-        self.tables[table].answers.len()
+        let table = &self.tables[table];
+        table.rows.as_ref().map_or(table.answers.len(), |rows| rows.len())
     }
 
     /// An answer, for a call with these variables: what it binds, and the result. `None` for an error that does not count
@@ -367,6 +404,9 @@ impl Tables {
         source: &mut VariableSource,
     ) -> Option<(Solution, Atom)> {
         let table = &self.tables[table];
+        if let Some(rows) = &table.rows {
+            return Some(rows.answer(number, variables));
+        }
         let answer = &table.answers[number];
         if table.has_result && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
             return None;
@@ -393,7 +433,7 @@ impl Tables {
     fn empty(&mut self, table: usize) {
         let table = &mut self.tables[table];
         let bytes: usize = table.known.iter().map(|key| 2 * key.len() + BYTES_EACH).sum();
-        self.bytes -= bytes;
+        self.bytes -= bytes + table.rows.take().map_or(0, |rows| rows.bytes());
         table.answers.clear();
         table.known.clear();
         table.has_result = false;
@@ -405,6 +445,7 @@ impl Tables {
         self.tables.clear();
         self.members.clear();
         self.bytes = 0;
+        self.goals.forget();
     }
 }
 

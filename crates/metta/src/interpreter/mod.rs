@@ -41,7 +41,8 @@ pub(crate) struct Interpreter;
 impl Evaluate<Session> for Interpreter {
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
         let target = Target { type_atom: names::undefined(), space: space.clone() };
-        Evaluation::new(session, space.clone()).run(Work::Metta(atom.clone(), target))
+        let evaluation = Evaluation { is_reference: true, ..Evaluation::new(session, space.clone()) };
+        evaluation.run(Work::Metta(atom.clone(), target))
     }
 
     fn state_changes(&self, _: &SharedState) {}
@@ -220,6 +221,8 @@ struct Evaluation<'r> {
     frame: FrameRef,
     depth_max: usize,
     stop: Option<Stop>,
+    /// Whether all is evaluated here, so that rows are found by the definition of their order.
+    is_reference: bool,
 }
 
 impl<'r> Evaluation<'r> {
@@ -234,6 +237,7 @@ impl<'r> Evaluation<'r> {
             frame: None,
             depth_max: 0,
             stop: None,
+            is_reference: false,
         }
     }
 

@@ -8,6 +8,7 @@
 
 use super::frame::{Call, Target, Waiting};
 use super::{Alternative, BarrierKind, Choice, Collected, Evaluation, Rest, Work};
+use crate::datalog::Asked;
 use crate::environment::Stop;
 use crate::names;
 use crate::tables::{CallKey, CallState, RoundEnd};
@@ -51,7 +52,9 @@ impl Evaluation<'_> {
         let Some(asking) = CallKey::new(&call.atom, &type_atom, &target.space) else {
             return self.untabled_call(call, target);
         };
-        let asked = match self.session.ask_table(&asking) {
+        let is_reference = self.is_reference;
+        let wanted = Asked { call: &call.atom, type_atom: &type_atom, space: &target.space, is_reference };
+        let asked = match self.session.ask_table(&asking, &wanted) {
             Ok(asked) => asked,
             Err(limit) => {
                 self.stop = Some(Stop::Limit(limit));
@@ -71,7 +74,7 @@ impl Evaluation<'_> {
                 self.session.tables.leave(table);
                 self.give_answers(table, &asking.variables)
             }
-            CallState::Fill => {
+            CallState::Fill(_) => {
                 let call = Call { changed: true, is_reduct: false, ..call };
                 self.filling.push(Filling { call, target, variables: asking.variables });
                 self.begin_round()

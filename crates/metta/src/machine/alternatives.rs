@@ -99,7 +99,7 @@ impl Machine {
     fn slots_of(&self, kind: &ChoiceKind) -> usize {
         let return_point = match kind {
             ChoiceKind::Rules { group, .. } => return self.code.groups[*group as usize].slots,
-            ChoiceKind::Results { to: Destination::Frame, .. } => return 0,
+            ChoiceKind::Results { to: Destination::Frame, .. } | ChoiceKind::TableRows(_) => return 0,
             ChoiceKind::Results {
                 to: Destination::ReturnPoint(return_point) | Destination::Slot(return_point),
                 ..
@@ -204,6 +204,7 @@ impl Running<'_> {
                         return Ok(());
                     }
                 }
+                ChoiceKind::TableRows(_) => return self.next_table_row(),
                 ChoiceKind::Collector(_) => {
                     if self.complete()? {
                         return Ok(());

@@ -5,9 +5,11 @@ use super::candidate_code::CandidateTries;
 use super::code::Pc;
 use super::noted_states::ChangedStates;
 use super::values::Scope;
+use crate::datalog::RowAnswers;
 use crate::lowering::Wanted;
 use region::{Mark, Ref};
 use space::{Term, Variable};
+use std::rc::Rc;
 
 /// The alternatives that are left, and what is needed to go back to them.
 pub(super) struct Choices {
@@ -78,6 +80,8 @@ pub(super) enum ChoiceKind {
     Candidates(Box<CandidateTries>),
     /// Answers of a table that is not complete.
     Answers(Box<Followed>),
+    /// Answers of a table that are rows: results of the frame at hand.
+    TableRows(Box<TableRows>),
     /// The end of an expression's alternatives.
     Collector(Box<Collector>),
 }
@@ -158,6 +162,14 @@ pub(super) struct Followed {
     pub(super) next: usize,
     pub(super) caller: Caller,
     pub(super) return_point: u32,
+}
+
+/// Answers of a table that are rows, while they are gone through.
+pub(super) struct TableRows {
+    pub(super) answers: Rc<RowAnswers>,
+    pub(super) next: usize,
+    /// The variables of the call.
+    pub(super) cells: Vec<Ref>,
 }
 
 /// The variables of a call, and where they are.

@@ -151,6 +151,11 @@ impl Running<'_> {
         };
         if self.session.tables.is_tabled(self.m.values.symbol_of(head)) {
             text.insert_str(text.len() - 1, ", tabled");
+            let (name, space) = (self.m.values.symbol_of(head).clone(), self.space.clone());
+            text += &match self.session.refused_as_rows(&name, usize::from(count), &space) {
+                None => "  its calls are answered over rows\n".to_owned(),
+                Some(why) => format!("  its calls are evaluated, not answered over rows: {why}\n"),
+            };
         }
         let rules = self.named_rules(head, count, named);
         let kind = match rules.is_empty() {

@@ -140,7 +140,7 @@ impl Needed<'_> {
     fn choice(&mut self, kind: &ChoiceKind) {
         match kind {
             ChoiceKind::Rules { group, .. } => self.group(*group),
-            ChoiceKind::Results { to: Destination::Frame, .. } => {}
+            ChoiceKind::Results { to: Destination::Frame, .. } | ChoiceKind::TableRows(_) => {}
             ChoiceKind::Results {
                 to: Destination::ReturnPoint(return_point) | Destination::Slot(return_point),
                 ..

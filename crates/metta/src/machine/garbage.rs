@@ -414,6 +414,11 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                 }
                 self.resumed(base, followed.return_point)?;
             }
+            ChoiceKind::TableRows(rows) => {
+                for variable in &mut rows.cells {
+                    *variable = self.copying.root(*variable)?;
+                }
+            }
             ChoiceKind::Collector(collector) => {
                 self.resumed(base, collector.return_point)?;
                 self.callers(base)?;

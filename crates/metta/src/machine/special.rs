@@ -2,10 +2,7 @@
 
 use super::Running;
 use crate::lowering::Form;
-use crate::names;
-use crate::stdlib::forms::special_form;
-use crate::types;
-use space::{Atom, Symbol};
+use crate::stdlib::forms::{self, special_form};
 
 impl Running<'_> {
     /// The special form that a call is, if it means what the library says.
@@ -32,17 +29,6 @@ impl Running<'_> {
     fn means_what_the_library_says(&mut self, form: &str, arity: usize) -> bool {
         let library = self.session.program.library_space();
         let source = self.session.variables();
-        let arguments = (0..arity).map(|_| Atom::Variable(source.fresh(&Symbol::new("a"))));
-        let call = Atom::expression(std::iter::once(Atom::symbol(form)).chain(arguments).collect::<Vec<_>>());
-        let body = Atom::Variable(source.fresh(names::asked()));
-        let rule = Atom::expression([names::equal(), call, body]);
-        let head = Atom::symbol(form);
-        let rules = library.query(&rule, source).len();
-        let types = types::types_of(&library, &head, source);
-        // A library may lack it.
-        let is_there = rules > 0 || types.iter().any(|found| !found.atom.is_symbol(names::UNDEFINED));
-        is_there
-            && self.space.query(&rule, source).len() == rules
-            && types::types_of(&self.space, &head, source).len() == types.len()
+        forms::means_what_the_library_says((&self.space, &library), source, form, arity)
     }
 }

@@ -7,13 +7,17 @@
 //!    that becomes an answer; only errors are collected.
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{Caller, Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination, Followed};
-use super::code::{CHANGED, Code, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot, Tabled};
+use super::choices::{Caller, Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination, Followed, TableRows};
+use super::code::{
+    CHANGED, Code, ESCAPE, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot, Tabled,
+};
 use super::values::Scope;
 use super::words::raw;
 use super::{Halt, Reason, Running};
+use crate::datalog::{Asked, RowAnswers, RowValue};
 use crate::tables::{CallKey, CallState, RoundEnd};
 use region::Ref;
+use std::rc::Rc;
 
 impl Code {
     /// Makes the entry of a tabled function, whose code this is.
@@ -62,12 +66,13 @@ impl Running<'_> {
         let call = self.call_of(function)?;
         let call = self.m.values.store(call, &mut scope, self.session.variables())?;
         let type_id = self.m.code.functions[function as usize].type_id;
-        let asking = CallKey::new(&call, &self.m.code.types[usize::from(type_id)], &self.space);
-        let Some(asking) = asking else { return self.enter_body(function) };
-        match self.session.ask_table(&asking).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
+        let type_atom = &self.m.code.types[usize::from(type_id)];
+        let Some(asking) = CallKey::new(&call, type_atom, &self.space) else { return self.enter_body(function) };
+        let wanted = Asked { call: &call, type_atom, space: &self.space, is_reference: false };
+        match self.session.ask_table(&asking, &wanted).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
             CallState::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
             CallState::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
-            CallState::Fill => {
+            CallState::Fill(_) => {
                 self.m.choices.filling.push(Caller::new(asking.variables, &scope));
                 self.begin_round(function)?;
                 self.enter_body(function)
@@ -195,6 +200,9 @@ impl Running<'_> {
 
     /// The answers of a table are the results of the frame at hand.
     fn give_answers(&mut self, table: usize, caller: &Caller) -> Result<(), Halt> {
+        if let Some(answers) = self.session.row_answers(table) {
+            return self.give_rows(answers, caller.cells.clone());
+        }
         let answers = self.session.answers(table, &caller.variables);
         let mut scope = caller.scope();
         let mut results = Vec::with_capacity(answers.len());
@@ -202,5 +210,49 @@ impl Running<'_> {
             results.push(self.load_result(solution, &atom, &mut scope)?);
         }
         self.deliver_all(results, Destination::Frame)
+    }
+
+    /// Answers that are rows are the results of the frame at hand, one after the other.
+    fn give_rows(&mut self, answers: Rc<RowAnswers>, cells: Vec<Ref>) -> Result<(), Halt> {
+        let has_hole = Ref::from_bits(self.m.frames.stack[self.m.frames.base + HOLE]).is_expression();
+        if answers.len() == 0 || (!has_hole && self.m.count_all_of_frame(answers.len())) {
+            return self.fail();
+        }
+        let base = self.m.frames.base;
+        let rows = TableRows { answers, next: 0, cells };
+        self.m.push_choice(base, base + HEADER, ChoiceKind::TableRows(Box::new(rows)));
+        self.next_table_row()
+    }
+
+    /// The next answer for the choice on top, whose answers are rows.
+    pub(super) fn next_table_row(&mut self) -> Result<(), Halt> {
+        self.count_step()?;
+        let Some(Choice { kind: ChoiceKind::TableRows(rows), .. }) = self.m.choices.stack.last_mut() else {
+            unreachable!("the choice on top has answers that are rows")
+        };
+        let (answers, place, cells) = (Rc::clone(&rows.answers), rows.next, std::mem::take(&mut rows.cells));
+        rows.next += 1;
+        if rows.next == answers.len() {
+            self.m.pop_choice();
+        }
+        for (column, &cell) in cells.iter().enumerate() {
+            let value = self.load_row_value(answers.value(place, column))?;
+            self.m.bind_again(cell, value);
+        }
+        let result = self.load_row_value(answers.value(place, cells.len()))?;
+        (self.m.frames.acc, self.m.frames.pc) = (result, ESCAPE);
+        if place + 1 < answers.len()
+            && let Some(Choice { kind: ChoiceKind::TableRows(rows), .. }) = self.m.choices.stack.last_mut()
+        {
+            rows.cells = cells;
+        }
+        Ok(())
+    }
+
+    fn load_row_value(&mut self, value: RowValue) -> Result<Ref, Halt> {
+        Ok(match value {
+            RowValue::Term(term) => self.m.values.load_term(term)?,
+            RowValue::Atom(atom) => self.m.values.load(&atom, &mut Scope::default())?,
+        })
     }
 }

@@ -309,6 +309,17 @@ impl Running<'_> {
 impl Machine {
     /// What is wanted of the results of the frame at hand, if it is that of such a goal: how many were found, and how many are asked for.
     fn wanted_of_frame(&self) -> Option<(Wanted, [usize; 2])> {
+        match &self.choices.stack.get(self.level_of_goal()?)?.kind {
+            ChoiceKind::Collector(collector) => match collector.purpose {
+                CollectorPurpose::Some { wanted, found, most } => Some((wanted, [found, most])),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The place of the choice that collects the results of the frame at hand, if it is that of such a goal.
+    fn level_of_goal(&self) -> Option<usize> {
         let base = self.frames.base;
         let (return_point, caller) = (self.frames.stack[base], self.frames.stack[base + 1] as usize);
         if self.frames.stack[base + 2] != OPEN {
@@ -316,14 +327,7 @@ impl Machine {
         }
         let place = self.return_point(return_point).pc;
         let Instruction::Collected { begun, .. } = self.code.instructions[place as usize] else { return None };
-        let level = Ref::from_bits(self.frames.stack[caller + HEADER + usize::from(begun)]).payload() as usize;
-        match &self.choices.stack.get(level)?.kind {
-            ChoiceKind::Collector(collector) => match collector.purpose {
-                CollectorPurpose::Some { wanted, found, most } => Some((wanted, [found, most])),
-                _ => None,
-            },
-            _ => None,
-        }
+        Some(Ref::from_bits(self.frames.stack[caller + HEADER + usize::from(begun)]).payload() as usize)
     }
 
     /// What the frame at hand comes to goes into data: all results of that child are found before the first is wanted.
@@ -345,6 +349,20 @@ impl Machine {
 }
 
 impl Machine {
+    /// Counts so many results of the frame at hand, none of them an error, if only their number is wanted; says whether it is.
+    pub(super) fn count_all_of_frame(&mut self, count: usize) -> bool {
+        if !matches!(self.wanted_of_frame(), Some((Wanted::Number, _))) {
+            return false;
+        }
+        let level = self.level_of_goal().expect("something is wanted");
+        if let ChoiceKind::Collector(collector) = &mut self.choices.stack[level].kind
+            && let CollectorPurpose::Some { found, .. } = &mut collector.purpose
+        {
+            *found += count;
+        }
+        true
+    }
+
     /// Counts results that are not looked at.
     fn count_found(&mut self, count: usize) {
         if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.choices.stack.last_mut()

@@ -62,6 +62,10 @@ pub struct Statistics {
     pub tabled: u64,
     /// How many answers were put into tables.
     pub answers: u64,
+    /// How many rounds answered calls of tabled functions over rows.
+    pub row_rounds: u64,
+    /// How many rows they found.
+    pub rows_found: u64,
 }
 
 /// A run of a program, as evaluators see it.

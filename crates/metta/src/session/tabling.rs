@@ -1,17 +1,67 @@
 //! Tables of calls, as evaluators ask for them: see [`crate::tables`].
 
 use super::Session;
+use crate::datalog::{Asked, Goals, Grounds, RowAnswers};
 use crate::limits::LimitReached;
 use crate::tables::{CallKey, CallState, RoundEnd, SETTING};
-use space::{Atom, Solution, Symbol, Variable};
+use space::{Atom, SharedSpace, Solution, Symbol, Variable};
+use std::rc::Rc;
 
 impl Session {
-    /// Says what is known of a call of a tabled function.
+    /// Says what is known of a call of a tabled function. If nothing is, and rows answer it, it is answered.
     ///
     /// # Errors
-    /// Tables take more bytes than the heap may.
-    pub(crate) fn ask_table(&mut self, asking: &CallKey) -> Result<CallState, LimitReached> {
-        self.tables.ask(asking, self.program.log().stamp(), self.limits.heap_bytes_max)
+    /// Tables take more bytes than the heap may, or a limit was reached.
+    pub(crate) fn ask_table(&mut self, asking: &CallKey, asked: &Asked<'_>) -> Result<CallState, LimitReached> {
+        let (changes, most) = (self.program.log().stamp(), self.limits.heap_bytes_max);
+        let state = self.tables.ask(asking, changes, most)?;
+        let CallState::Fill(table) = state else { return Ok(state) };
+        let answered = self.with_goals(|goals, grounds| goals.answer(asked, grounds))?;
+        match answered {
+            Some(rows) => {
+                self.tables.complete_with(table, rows, changes, most)?;
+                Ok(CallState::Read(table))
+            }
+            None => {
+                self.tables.fill(table, changes);
+                Ok(state)
+            }
+        }
+    }
+
+    /// Why calls of a tabled function are not answered over rows, if they are not.
+    pub(crate) fn refused_as_rows(
+        &mut self,
+        name: &Symbol,
+        arguments: usize,
+        space: &SharedSpace,
+    ) -> Option<&'static str> {
+        self.with_goals(|goals, grounds| goals.refusal((name, arguments), space, grounds))
+    }
+
+    fn with_goals<T>(&mut self, work: impl FnOnce(&mut Goals, &mut Grounds<'_>) -> T) -> T {
+        // They are lent out: what they ask of tables is which functions have one.
+        let mut goals = std::mem::take(&mut self.tables.goals);
+        let (library, dictionary) = (self.program.library_space(), self.program.terms());
+        let tables = &self.tables;
+        let is_tabled = |name: &Symbol| tables.is_tabled(name);
+        let mut grounds = Grounds {
+            library,
+            dictionary,
+            source: self.program.variables(),
+            limits: &self.limits,
+            form: &self.form_steps,
+            is_tabled: &is_tabled,
+            tabled: tables.version(),
+        };
+        let done = work(&mut goals, &mut grounds);
+        self.tables.goals = goals;
+        done
+    }
+
+    /// The answers of a table that were found over rows.
+    pub(crate) fn row_answers(&self, table: usize) -> Option<Rc<RowAnswers>> {
+        self.tables.rows(table).cloned()
     }
 
     /// Adds an answer to the table of the call in progress: a result and what the variables of the call are with it.

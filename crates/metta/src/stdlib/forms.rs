@@ -2,6 +2,9 @@
 //! are in `prelude.metta`, their words in `documentation.metta`.
 
 use crate::lowering::{Form, Loop, SpecialForm, Wanted};
+use crate::names;
+use crate::types;
+use space::{Atom, SharedSpace, Symbol, VariableSource};
 
 /// All of them.
 pub(crate) const FORMS: [SpecialForm; 43] = [
@@ -58,4 +61,23 @@ pub(crate) fn special_form(name: &str) -> Option<&'static SpecialForm> {
 /// Whether a rule for this name changes a special form.
 pub(crate) fn is_special(name: &str) -> bool {
     FORMS.iter().any(|form| form.name == name || form.parts.iter().any(|(part, _)| *part == name))
+}
+
+/// Whether a call of a form, or of one of its parts, means in a space what it means in the library.
+pub(crate) fn means_what_the_library_says(
+    (space, library): (&SharedSpace, &SharedSpace),
+    source: &mut VariableSource,
+    form: &str,
+    arguments: usize,
+) -> bool {
+    let variables = (0..arguments).map(|_| Atom::Variable(source.fresh(&Symbol::new("a"))));
+    let call = Atom::expression(std::iter::once(Atom::symbol(form)).chain(variables).collect::<Vec<_>>());
+    let body = Atom::Variable(source.fresh(names::asked()));
+    let rule = Atom::expression([names::equal(), call, body]);
+    let head = Atom::symbol(form);
+    let rules = library.query(&rule, source).len();
+    let types = types::types_of(library, &head, source);
+    // A library may lack it.
+    let is_there = rules > 0 || types.iter().any(|found| !found.atom.is_symbol(names::UNDEFINED));
+    is_there && space.query(&rule, source).len() == rules && types::types_of(space, &head, source).len() == types.len()
 }

@@ -4,6 +4,7 @@
 mod backtracking;
 mod bundled;
 mod choosing;
+mod datalog;
 mod determinism;
 mod differential;
 mod evaluation;
