@@ -247,14 +247,17 @@ fn with_heap(text: &str, bytes: usize) -> Ran {
 /// There was no room for the copy of a collection, and what it had moved so far was read as if nothing had been moved.
 #[test]
 fn a_limit_in_the_middle_of_a_collection_is_a_limit() {
-    let text = "$old (= (join () $ys) ((join $xs $ys))) ! (assertEqual ((join () $rest)) a)";
-    for bytes in [4 * MEBIBYTE, 16 * MEBIBYTE] {
-        let ran = with_heap(text, bytes);
+    let rule = "$old (= (join () $ys) ((join $xs $ys)))";
+    let runs = [
+        ("((join () $rest))", 4 * MEBIBYTE),
+        ("((join () $rest))", 16 * MEBIBYTE),
+        // Results that are compared are found one after the other, each of them deeper.
+        ("(assertEqual ((join () $rest)) a)", MEBIBYTE / 4),
+    ];
+    for (form, bytes) in runs {
+        let ran = with_heap(&format!("{rule} ! {form}"), bytes);
         let [answer] = ran.answers.as_slice() else { panic!("{:?}", ran.answers) };
-        assert!(
-            answer.ends_with(&format!("(Error (assertEqual ((join () $rest)) a) (HeapLimit {bytes}))]")),
-            "{answer}"
-        );
+        assert!(answer.ends_with(&format!("(Error {form} (HeapLimit {bytes}))]")), "{answer}");
         assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Heap(_))), "{:?}", ran.end);
     }
 }
