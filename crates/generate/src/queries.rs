@@ -7,11 +7,11 @@
 use crate::Dice;
 
 const PROLOGUE: &[&str] = &[
-    "!(bind! &q1 (new-space))",
-    "!(bind! &q2 (new-space))",
+    "!(bind! &asked1 (new-space))",
+    "!(bind! &asked2 (new-space))",
     "(= (marked $x) (mark $x))",
     "(= (twice $x) (superpose ($x $x)))",
-    "(= (noted $x) (let $w1 (add-atom &q1 (row $x 3)) $x))",
+    "(= (noted $x) (let $w1 (add-atom &asked1 (row $x 3)) $x))",
 ];
 
 const VALUES: &[&str] = &[
@@ -36,7 +36,7 @@ const VALUES: &[&str] = &[
     "99999999999999999999",
 ];
 
-const SPACES: &[&str] = &["&q1", "&q1", "&q2", "&self"];
+const SPACES: &[&str] = &["&asked1", "&asked1", "&asked2", "&self"];
 
 /// Patterns, with `_` in the place of each variable or value.
 const PATTERNS: &[&str] =
