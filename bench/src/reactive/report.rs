@@ -16,13 +16,16 @@ use std::time::Instant;
 
 const REPORT: &str = "the report (published)";
 
+/// Takes when an execution of a workload began, at its end.
+type Took<'a> = &'a mut dyn FnMut(Instant);
+
 /// A workload: its name, what the report says in nanoseconds, what must be, and what is done.
 struct Workload {
     name: &'static str,
     published: f64,
     must: Option<f64>,
     note: &'static str,
-    run: fn(&Path, &mut dyn FnMut(Instant)) -> Result<(), Failure>,
+    run: fn(&Path, Took<'_>) -> Result<(), Failure>,
 }
 
 const WORKLOADS: &[Workload] = &[
@@ -115,7 +118,7 @@ fn fresh(folder: &Path) -> Result<Arc<Directory>, Failure> {
     Ok(Arc::new(Directory::create(&folder)?))
 }
 
-fn state_and_page(_: &Path, took: &mut dyn FnMut(Instant)) -> Result<(), Failure> {
+fn state_and_page(_: &Path, took: Took<'_>) -> Result<(), Failure> {
     let image = images(PAGE_BYTES).swap_remove(0);
     let (mut state, mut transaction) = (State::new(functions(), options()), Transaction::new());
     for _ in 0..TIMES {
@@ -131,13 +134,7 @@ fn state_and_page(_: &Path, took: &mut dyn FnMut(Instant)) -> Result<(), Failure
 }
 
 /// Writes to the first page of a chain so many times in a transaction, so many bytes, and lets the chain follow.
-fn batch(
-    folder: &Path,
-    pages: usize,
-    deltas: usize,
-    bytes: usize,
-    took: &mut dyn FnMut(Instant),
-) -> Result<(), Failure> {
+fn batch(folder: &Path, pages: usize, deltas: usize, bytes: usize, took: Took<'_>) -> Result<(), Failure> {
     let Ours { mut state, first, .. } =
         Ours::of(State::create(fresh(folder)?, functions(), options()), Shape::Chain(pages))?;
     let images = images(bytes);
@@ -152,7 +149,7 @@ fn batch(
     Ok(())
 }
 
-fn pipeline(folder: &Path, took: &mut dyn FnMut(Instant)) -> Result<(), Failure> {
+fn pipeline(folder: &Path, took: Took<'_>) -> Result<(), Failure> {
     let images = images(PAGE_BYTES);
     for _ in 0..3 {
         let disk = fresh(folder)?;
