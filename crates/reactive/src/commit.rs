@@ -20,7 +20,7 @@ use crate::events::Change;
 use crate::function::FunctionName;
 use crate::node::{Derivation, Node};
 use crate::page::{PAGE_BYTES_MAX, Page, PageId, contents};
-use crate::record::Structural;
+use crate::record::{Origin, Structural};
 use crate::schedule::Cycle;
 use crate::state::State;
 use crate::statistics::Statistics;
@@ -57,7 +57,8 @@ impl State {
         transaction: &Transaction,
         durability: Durability,
     ) -> Result<Commit, CommitError> {
-        let outcome = self.apply_all(transaction).and_then(|()| self.settle(&transaction.source, Some(durability)));
+        let origin = Origin::new(&transaction.source, transaction.cause);
+        let outcome = self.apply_all(transaction).and_then(|()| self.settle(&origin, Some(durability)));
         self.end(outcome)
     }
 
@@ -160,6 +161,9 @@ impl State {
     }
 
     fn apply_all(&mut self, transaction: &Transaction) -> Result<(), CommitError> {
+        if let Some(cause) = transaction.cause.filter(|cause| !(1..=self.epoch).contains(cause)) {
+            return Err(CommitError::UnknownCause { cause, last: self.epoch });
+        }
         let begun = self.now();
         for (number, step) in transaction.steps.iter().enumerate() {
             self.apply(number, step, &transaction.bytes)?;
@@ -360,8 +364,10 @@ impl State {
             let named = |slot| PageId { slot, generation: self.pages.at(slot).map_or(0, |page| page.generation) };
             CommitError::Cycle { pages: slots.into_iter().map(named).collect() }
         })?;
-        let node =
-            std::mem::replace(&mut self.nodes[page.slot as usize], Node { derivation: Some(derivation), source: None });
+        let node = std::mem::replace(
+            &mut self.nodes[page.slot as usize],
+            Node { derivation: Some(derivation), ..Node::default() },
+        );
         self.work.saved.nodes.push((page.slot, node));
         self.work.to_derive.push(page.slot);
         Ok(())

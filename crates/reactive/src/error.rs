@@ -5,13 +5,22 @@ use crate::function::FunctionName;
 use crate::page::{PAGE_BYTES_MAX, PageId};
 use crate::record::Malformed;
 use crate::transaction::NewPage;
+use journal::LockError;
 use std::error::Error;
 use std::fmt;
+use std::path::PathBuf;
 
 /// Why a transaction was refused. The state, and its log, are as they were before, but for [`CommitError::Log`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CommitError {
+    /// The transaction says that it follows from a commit that there is not.
+    UnknownCause {
+        /// The commit.
+        cause: Epoch,
+        /// The last one that there is.
+        last: Epoch,
+    },
     /// A step names a page that is not there, or was deleted in an earlier step.
     UnknownPage {
         /// The page.
@@ -149,6 +158,12 @@ pub enum CommitError {
 impl fmt::Display for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::UnknownCause { cause, last } => {
+                write!(
+                    f,
+                    "the transaction says that it follows from commit {cause}, and the last one is {last}; name a commit that there is"
+                )
+            }
             Self::UnknownPage { page, step } => {
                 write!(f, "step {step}: there is no {page}; it was deleted, or belongs to another state")
             }
@@ -285,6 +300,15 @@ pub enum OpenError {
     NoLog,
     /// The place for a new state is not empty.
     NotEmpty,
+    /// The folder of a state cannot be made or opened.
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The folder of a state cannot be locked.
+    Lock(LockError),
 }
 
 impl fmt::Display for OpenError {
@@ -320,6 +344,8 @@ impl fmt::Display for OpenError {
                 f.write_str("the state has no log, so what it was is not kept; give it a disk when it is made")
             }
             Self::NotEmpty => f.write_str("the place holds a state already; open it, or choose an empty one"),
+            Self::Folder { folder, error } => write!(f, "the folder {} cannot be used: {error}", folder.display()),
+            Self::Lock(error) => write!(f, "the folder of the state is not free: {error}"),
         }
     }
 }
@@ -330,6 +356,8 @@ impl Error for OpenError {
             Self::Journal(error) => Some(&**error),
             Self::Malformed { reason, .. } | Self::MalformedCommit { reason, .. } => Some(reason),
             Self::Replay { reason, .. } => Some(reason),
+            Self::Folder { error, .. } => Some(error),
+            Self::Lock(error) => Some(error),
             _ => None,
         }
     }

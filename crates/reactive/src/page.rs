@@ -194,6 +194,11 @@ impl Buffers {
         buffer
     }
 
+    /// How many bytes are kept to be used again.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes bytes back that the state does not need. Those that a snapshot still has are noticed when they are wanted.
     pub(crate) fn give(&mut self, buffer: Arc<[u8]>) {
         let length = buffer.len();

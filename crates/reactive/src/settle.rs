@@ -4,25 +4,24 @@ use crate::derive::Deriving;
 use crate::diff::diff;
 use crate::error::CommitError;
 use crate::page::PageId;
-use crate::record::{CommitWriter, add_hash};
+use crate::record::{CommitWriter, Origin, add_hash};
 use crate::state::State;
 use crate::statistics::Statistics;
 use journal::Durability;
 use std::ops::Range;
-use std::sync::Arc;
 
 impl State {
     /// Finds out what the steps have changed, derives what follows, and logs it as durably as asked, or not; none if nothing has
     /// changed.
     pub(crate) fn settle(
         &mut self,
-        source: &str,
+        origin: &Origin,
         logged: Option<Durability>,
     ) -> Result<Option<Statistics>, CommitError> {
         let mut statistics = Statistics { commits: 1, ..Statistics::default() };
         statistics.stages.apply = self.work.applied;
         let begun = self.now();
-        self.find_changes(source, &mut statistics);
+        self.find_changes(origin, &mut statistics);
         if self.work.changed.is_empty() && self.work.structure.is_empty() {
             return Ok(None);
         }
@@ -40,13 +39,12 @@ impl State {
     }
 
     /// Compares each page that was written with what it was, and writes the commit's bytes.
-    fn find_changes(&mut self, source: &str, statistics: &mut Statistics) {
+    fn find_changes(&mut self, origin: &Origin, statistics: &mut Statistics) {
         let epoch = self.epoch + 1;
         let work = &mut self.work;
         work.saved.sort();
         let is_logged = self.log.is_kept();
-        let mut commit = CommitWriter::new(&mut work.frame, epoch, source, &work.structure);
-        let source: Option<Arc<str>> = (!source.is_empty()).then(|| source.into());
+        let mut commit = CommitWriter::new(&mut work.frame, epoch, origin, &work.structure);
         for (slot, before) in &work.saved.pages {
             let entry = self.pages.at_mut(*slot);
             let page = PageId { slot: *slot, generation: entry.generation };
@@ -73,7 +71,7 @@ impl State {
             }
             statistics.written += 1;
             entry.changed = epoch;
-            node.source.clone_from(&source);
+            node.origin.clone_from(origin);
             work.changed.push(*slot);
             work.written.push((page, bytes));
             if is_logged && bytes > 0 {

@@ -193,7 +193,7 @@ fn provenance_is_dag_and_fresh() {
     let top = transaction.derive(1, sum(), [left, right]);
     let pages = state.commit(&transaction).unwrap().created;
     let [one, other, left, right, top] = [one, other, left, right, top].map(|page| pages[page.index()]);
-    let mut transaction = Transaction::new().source("by hand");
+    let mut transaction = Transaction::new().source("by hand").caused_by(1);
     transaction.write(other, 0, &[4]);
     state.commit(&transaction).unwrap();
     let why = state.why(top).unwrap();
@@ -206,8 +206,8 @@ fn provenance_is_dag_and_fresh() {
         derived(FunctionName::new("lowest-bit", 2), 2, vec![other]),
         "it ran, and did not change"
     );
-    assert_eq!(why[3].reason, Reason::Written { source: Some("sensor 7".into()) });
-    assert_eq!(why[4].reason, Reason::Written { source: Some("by hand".into()) });
+    assert_eq!(why[3].reason, Reason::Written { source: Some("sensor 7".into()), cause: None });
+    assert_eq!(why[4].reason, Reason::Written { source: Some("by hand".into()), cause: Some(1) });
 }
 
 #[test]
