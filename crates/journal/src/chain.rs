@@ -17,6 +17,7 @@
 
 use crate::format::Mark;
 use std::fmt;
+use std::sync::LazyLock;
 
 /// The length in its file with which a block ends.
 pub const BLOCK_BYTES: u64 = 64 << 10;
@@ -34,7 +35,8 @@ impl Chain {
 
     /// The chain of no frames.
     pub fn genesis() -> Self {
-        Self(*blake3::hash(b"metroon journal").as_bytes())
+        static GENESIS: LazyLock<Chain> = LazyLock::new(|| Chain(*blake3::hash(b"metroon journal").as_bytes()));
+        *GENESIS
     }
 
     /// The value that [`Chain::as_bytes`] gave.

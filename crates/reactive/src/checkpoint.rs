@@ -66,7 +66,8 @@ impl State {
     }
 }
 
-fn name_of(epoch: Epoch) -> String {
+/// The file of the checkpoint of a commit.
+pub(crate) fn name_of(epoch: Epoch) -> String {
     format!("{epoch:0EPOCH_DIGITS$}{SUFFIX}")
 }
 
@@ -75,6 +76,17 @@ fn epoch_of(name: &str) -> Option<Epoch> {
     let digits = name.strip_suffix(SUFFIX)?;
     let is_number = digits.len() == EPOCH_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { digits.parse().ok() } else { None }
+}
+
+/// The commits of which there are checkpoints, in order.
+///
+/// # Errors
+/// The disk cannot be read.
+pub(crate) fn epochs(disk: &Arc<dyn Disk>) -> Result<Vec<Epoch>, OpenError> {
+    let names = disk.list().map_err(|error| OpenError::Journal(Box::new(error)))?;
+    let mut epochs: Vec<Epoch> = names.iter().filter_map(|name| epoch_of(name)).collect();
+    epochs.sort_unstable();
+    Ok(epochs)
 }
 
 /// Makes a state that of the newest checkpoint that is not after `last` and can be used; says where in the log that was.
@@ -87,11 +99,7 @@ pub(crate) fn load_newest(
     last: Epoch,
     warnings: &mut Vec<StateWarning>,
 ) -> Result<Option<Position>, OpenError> {
-    let names = disk.list().map_err(|error| OpenError::Journal(Box::new(error)))?;
-    let mut epochs: Vec<Epoch> =
-        names.iter().filter_map(|name| epoch_of(name)).filter(|&epoch| epoch <= last).collect();
-    epochs.sort_unstable_by(|one, other| other.cmp(one));
-    for epoch in epochs {
+    for epoch in epochs(disk)?.into_iter().rev().filter(|&epoch| epoch <= last) {
         match load(state, disk, epoch) {
             Ok(position) => return Ok(Some(position)),
             Err(LoadError::Function(error)) => return Err(error),
@@ -104,7 +112,8 @@ pub(crate) fn load_newest(
     Ok(None)
 }
 
-enum LoadError {
+/// Why a checkpoint is not loaded.
+pub(crate) enum LoadError {
     /// The checkpoint is not what was written, or belongs to another log.
     Unusable(String),
     /// It is, and a function is not there: the log will not do either.
@@ -123,7 +132,8 @@ impl From<std::io::Error> for LoadError {
     }
 }
 
-fn load(state: &mut State, disk: &Arc<dyn Disk>, epoch: Epoch) -> Result<Position, LoadError> {
+/// Makes a state without pages that of the checkpoint of a commit; says where in the log that was.
+pub(crate) fn load(state: &mut State, disk: &Arc<dyn Disk>, epoch: Epoch) -> Result<Position, LoadError> {
     let file = disk.open(&name_of(epoch), Access::Read)?;
     let length = usize::try_from(file.length()?).map_err(|_| Malformed("it is too long".into()))?;
     let mut bytes = vec![0; length];

@@ -289,6 +289,13 @@ pub enum OpenError {
         /// The hash now.
         found: u128,
     },
+    /// A derived page holds something else than when the commit was made.
+    Derived {
+        /// The commit.
+        epoch: Epoch,
+        /// The page.
+        page: PageId,
+    },
     /// There is no such commit.
     NoSuchEpoch {
         /// The commit that was asked for.
@@ -338,6 +345,10 @@ impl fmt::Display for OpenError {
                 f,
                 "after commit {epoch} the state has hash {found:032x}, and {logged:032x} was logged; \
                  a function has changed without another version, or is not pure"
+            ),
+            Self::Derived { epoch, page } => write!(
+                f,
+                "after commit {epoch} {page} holds something else than was logged; its function has changed without another version, or is not pure"
             ),
             Self::NoSuchEpoch { epoch, last } => write!(f, "there is no commit {epoch}; the last one is {last}"),
             Self::NoLog => {

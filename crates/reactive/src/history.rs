@@ -112,7 +112,7 @@ impl State {
 
     /// Makes a commit of the log happen again.
     pub(crate) fn replay(&mut self, commit: CommitRecord) -> Result<(), OpenError> {
-        let CommitRecord { epoch, origin, state_hash, structure, deltas } = commit;
+        let CommitRecord { epoch, origin, state_hash, structure, deltas, derived } = commit;
         let replay = |reason| match reason {
             CommitError::UnknownFunction { function, .. } => OpenError::UnknownFunction { function, epoch },
             reason => OpenError::Replay { epoch, reason },
@@ -129,12 +129,27 @@ impl State {
         if self.epoch != epoch {
             return Err(OpenError::MalformedCommit { epoch, reason: Malformed("it changes nothing".into()) });
         }
+        if let Some(page) = derived.iter().find(|delta| !self.holds(delta)).map(|delta| delta.page) {
+            return Err(OpenError::Derived { epoch, page });
+        }
         match state_hash {
             Some(logged) if self.state_hash() != logged => {
                 Err(OpenError::StateHash { epoch, logged, found: self.state_hash() })
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a page holds what a delta says.
+    fn holds(&self, delta: &PageDelta) -> bool {
+        let PageDelta { page, runs, bytes } = delta;
+        let Some(held) = self.pages.bytes(*page) else { return false };
+        let mut bytes = &bytes[..];
+        runs.iter().all(|run| {
+            let (part, rest) = bytes.split_at(run.len());
+            bytes = rest;
+            held.get(run.clone()) == Some(part)
+        })
     }
 
     fn apply_record(&mut self, structure: Vec<Structural>, deltas: &[PageDelta]) -> Result<(), ReplayError> {

@@ -23,6 +23,7 @@ const PART: u8 = 3;
 const LAST_PART: u8 = 4;
 const HAS_HASH: u8 = 1;
 const HAS_CAUSE: u8 = 2;
+const HAS_DERIVED: u8 = 4;
 
 /// A change of which pages there are, or of how one is derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub(crate) struct CommitRecord {
     pub(crate) state_hash: Option<u128>,
     pub(crate) structure: Vec<Structural>,
     pub(crate) deltas: Vec<PageDelta>,
+    /// What derived pages came to hold, if that was logged.
+    pub(crate) derived: Vec<PageDelta>,
 }
 
 /// Where the changes of a commit come from.
@@ -127,6 +130,17 @@ impl<'a> CommitWriter<'a> {
         for change in structure {
             put_structural(bytes, change);
         }
+        Self::deltas(bytes)
+    }
+
+    /// Goes on with what derived pages came to hold, after a commit was ended.
+    pub(crate) fn derived(bytes: &'a mut Vec<u8>) -> Self {
+        bytes[1] |= HAS_DERIVED;
+        Self::deltas(bytes)
+    }
+
+    /// Begins a list of deltas.
+    fn deltas(bytes: &'a mut Vec<u8>) -> Self {
         let deltas_at = bytes.len();
         put_u32(bytes, 0);
         Self { bytes, deltas_at, deltas: 0 }
@@ -221,9 +235,10 @@ pub(crate) fn read_commit(frame: &[u8]) -> Result<CommitRecord, Malformed> {
     let origin = Origin::new(&source, cause);
     let structure = decoder.list(1, Decoder::structural)?;
     let deltas = decoder.list(12, Decoder::delta)?;
+    let derived = if flags & HAS_DERIVED == 0 { Vec::new() } else { decoder.list(12, Decoder::delta)? };
     let state_hash = if flags & HAS_HASH == 0 { None } else { Some(decoder.u128()?) };
     decoder.end()?;
-    Ok(CommitRecord { epoch, origin, state_hash, structure, deltas })
+    Ok(CommitRecord { epoch, origin, state_hash, structure, deltas, derived })
 }
 
 const CREATE: u8 = 0;

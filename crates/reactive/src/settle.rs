@@ -25,6 +25,7 @@ impl State {
         if self.work.changed.is_empty() && self.work.structure.is_empty() {
             return Ok(None);
         }
+        statistics.unchanged += self.work.equal_pages();
         let found = self.now();
         self.propagate(&mut statistics)?;
         let derived = self.now();
@@ -110,6 +111,9 @@ impl State {
         if !self.log.is_kept() {
             return Ok(());
         }
+        if self.options.logs_derived {
+            self.add_derived();
+        }
         if self.options.is_hashed {
             for (slot, _) in &self.work.saved.pages {
                 self.hash.note(*slot);
@@ -122,12 +126,44 @@ impl State {
     }
 }
 
+impl State {
+    /// Adds what derived pages have come to hold to the commit's bytes.
+    fn add_derived(&mut self) {
+        let work = &mut self.work;
+        work.saved.sort();
+        let mut commit = CommitWriter::derived(&mut work.frame);
+        for (slot, before) in &work.saved.pages {
+            let Some((entry, now)) = self.pages.at(*slot).and_then(|entry| Some((entry, entry.bytes.as_ref()?))) else {
+                continue;
+            };
+            if self.nodes[*slot as usize].derivation.is_none() {
+                continue;
+            }
+            let is_new = before.bytes.is_none() || before.generation != entry.generation;
+            let bytes = match &before.bytes {
+                Some(old) if !is_new => diff(old, now, &mut work.runs),
+                _ => written(now, &mut work.runs),
+            };
+            if bytes > 0 {
+                commit.delta(PageId { slot: *slot, generation: entry.generation }, &work.runs, now);
+            }
+        }
+        commit.end();
+    }
+}
+
 /// The run of a page that is new, which began as zeros: from the first byte that is not zero to the last one. How many bytes it has.
 fn written(page: &[u8], runs: &mut Vec<Range<usize>>) -> u64 {
     runs.clear();
     let is_set = |byte: &u8| *byte != 0;
-    let Some(first) = page.iter().position(is_set) else { return 0 };
-    let end = page.iter().rposition(is_set).map_or(first, |last| last + 1);
+    // Whole blocks of zeros first: these are compared many bytes at a time.
+    let is_block_set = |block: &[u8; 64]| *block != [0; 64];
+    let (blocks, rest) = page.as_chunks::<64>();
+    let zeros = 64 * blocks.iter().position(is_block_set).unwrap_or(blocks.len());
+    let Some(first) = page[zeros..].iter().position(is_set).map(|place| zeros + place) else { return 0 };
+    let blocks_end = 64 * blocks.iter().rposition(is_block_set).map_or(0, |last| last + 1);
+    let end = if rest.iter().any(is_set) { page.len() } else { blocks_end };
+    let end = page[..end].iter().rposition(is_set).map_or(first, |last| last + 1);
     runs.push(first..end);
     (end - first) as u64
 }
