@@ -59,6 +59,7 @@
 //! `docs/formats.md` draws. All of it stands on the trait [`Disk`].
 
 mod access;
+mod block;
 mod chain;
 mod disk;
 mod error;
@@ -82,7 +83,8 @@ mod verify;
 mod writer;
 
 pub use access::Access;
-pub use chain::{BLOCK_BYTES, Chain};
+pub use block::BLOCK_BYTES;
+pub use chain::Chain;
 pub use disk::{Directory, Disk, DiskFile, MemoryDisk, SingleFile, simulated};
 pub use error::{
     Action, AppendError, Damage, Failure, OpenError, ReadError, SalvageError, SyncError, VerifyError, Warning,

@@ -3,7 +3,8 @@
 //! A segment ends with the frame with which it reaches the limit, and a block with it, or with the one with which the block is long
 //! enough. So where a frame lies and whether it ends a block depends only on the frames before it, never on when they were written.
 
-use crate::chain::{Block, Chain};
+use crate::block::Block;
+use crate::chain::Chain;
 use crate::format::{FRAMES_AT, Identity, KIND_DATA, Mark, Salt, encode_frame, frame_bytes};
 use crate::frame::Place;
 
@@ -111,7 +112,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chain::BLOCK_BYTES;
+    use crate::block::BLOCK_BYTES;
 
     fn pending(segment_bytes: u64) -> Pending {
         let end = Mark::beginning(0);

@@ -1,6 +1,7 @@
 //! A point between two frames that can be recognised later: where it lies, and the history up to it.
 
-use crate::chain::{Block, Chain};
+use crate::block::Block;
+use crate::chain::Chain;
 use crate::format::Mark;
 use crate::frame::Place;
 

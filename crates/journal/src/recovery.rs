@@ -13,7 +13,8 @@
 //! again finds the same. A crash at any point leaves something that opens to the same frames.
 
 use crate::access::Access;
-use crate::chain::{Block, Chain};
+use crate::block::Block;
+use crate::chain::Chain;
 use crate::error::{Damage, Failure, OpenError, Warning};
 use crate::file::{Folder, NamedFile};
 use crate::format::{FRAMES_AT, Flaw, Header, Identity, Mark, SLOTS_AT, Slot};

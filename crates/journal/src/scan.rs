@@ -11,7 +11,8 @@
 //!
 //! Cost: a pass of CRC-32C and one of BLAKE3 over all frames, a copy for the second; searching, one pass for the kind, at the speed of memory.
 
-use crate::chain::{Block, Chain};
+use crate::block::Block;
+use crate::chain::Chain;
 use crate::error::Failure;
 use crate::file::NamedFile;
 use crate::format::{

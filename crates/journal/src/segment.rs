@@ -10,7 +10,8 @@
 //! 3. What a slot says has been true since before it was written.
 
 use crate::access::Access;
-use crate::chain::{Block, Chain};
+use crate::block::Block;
+use crate::chain::Chain;
 use crate::error::{Damage, Failure};
 use crate::file::{Folder, NamedFile};
 use crate::format::{

@@ -11,7 +11,8 @@
 //! Nothing is written. Cost: a pass over all bytes, and another over those that are skipped, except holes of a file.
 
 use crate::access::Access;
-use crate::chain::{Block, Chain};
+use crate::block::Block;
+use crate::chain::Chain;
 use crate::error::{Damage, Failure, Warning};
 use crate::file::Folder;
 use crate::format::Flaw;

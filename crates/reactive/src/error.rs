@@ -207,13 +207,7 @@ impl fmt::Display for CommitError {
             Self::NameTooLong { step } => {
                 write!(f, "step {step}: the name of the function is longer than {} bytes", FunctionName::BYTES_MAX)
             }
-            Self::Cycle { pages } => {
-                f.write_str("pages would be derived from themselves: ")?;
-                for page in pages {
-                    write!(f, "{page} from ")?;
-                }
-                write!(f, "{}", pages[0])
-            }
+            Self::Cycle { pages } => fmt_cycle(pages, f),
             Self::InUse { page, by, step } => {
                 write!(f, "step {step}: {by} is derived from {page}; delete it first, or derive it from other pages")
             }
@@ -230,6 +224,14 @@ impl fmt::Display for CommitError {
             Self::Log(error) => write!(f, "the commit is not logged: {error}"),
         }
     }
+}
+
+fn fmt_cycle(pages: &[PageId], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("pages would be derived from themselves: ")?;
+    for page in pages {
+        write!(f, "{page} from ")?;
+    }
+    write!(f, "{}", pages[0])
 }
 
 impl Error for CommitError {
