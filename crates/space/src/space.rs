@@ -197,6 +197,11 @@ impl Space {
         &self.contents
     }
 
+    /// The same, to be changed.
+    pub(crate) fn contents_mut(&mut self) -> &mut Contents {
+        &mut self.contents
+    }
+
     /// The row of the atom that was added last.
     pub(crate) fn row_of<'a>(&'a self, added: &'a Atom) -> Row<'a> {
         Row::of(added, &self.row)
