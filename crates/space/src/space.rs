@@ -187,6 +187,14 @@ impl Space {
         Self::of(terms, combined)
     }
 
+    /// Whether another space, with a dictionary of its own, holds the same atoms in the same order, with as many copies.
+    ///
+    /// # Errors
+    /// How many of the first atoms agree, each counted once.
+    pub fn compare(&self, other: &Self) -> Result<(), usize> {
+        self.contents.compare(&read(&self.terms), &other.contents, &read(&other.terms))
+    }
+
     /// The dictionary.
     pub(crate) fn terms(&self) -> &SharedTerms {
         &self.terms

@@ -1,12 +1,13 @@
 //! Making a run again from the commits of its base.
 
+use super::checkpoint::{Checkpoint, CheckpointRefused, CheckpointReport, Outline};
 use super::error::KnowledgeBaseError;
 use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
-use super::{CommitJournal, Committed};
+use super::{CommitJournal, Commits, Committed};
 use metta::{Event, MemoryWorld, ModuleId, Program, ProgramSnapshot, Runner, SourceId};
-use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
+use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical, catching_damage};
 use std::collections::BTreeSet;
 
 /// The serial number of the library's space.
@@ -31,6 +32,10 @@ pub(crate) struct Loaded {
     is_outline: bool,
     /// Whether a program has changed the library.
     pub(crate) is_library_changed: bool,
+    /// What makes everything but the atoms of spaces.
+    pub(crate) outline: Outline,
+    /// The checkpoint that it was made of.
+    pub(crate) checkpoint: Option<CheckpointReport>,
 }
 
 /// A runner whose world is empty: what a base says is made to happen without asking anything of a world.
@@ -40,15 +45,88 @@ pub(crate) fn new_runner() -> Runner {
 
 impl CommitJournal {
     /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
-    pub(crate) fn snapshot_at(mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
+    pub(crate) fn snapshot_at(&mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
         self.end_at(last);
-        let mut runner = new_runner();
-        let loaded = Loaded::from_base(&self, &mut runner)?;
+        let (runner, loaded) = Loaded::open(self)?;
         Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
     }
 }
 
 impl Loaded {
+    /// What a base comes to: its newest checkpoint with the commits after it, or all of its commits. The world of the run is empty.
+    pub(crate) fn open(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
+        Self::of_checkpoint(base).map_or_else(
+            || {
+                let mut runner = new_runner();
+                let loaded = Self::from_base(base, &mut runner)?;
+                Ok((runner, loaded))
+            },
+            Ok,
+        )
+    }
+
+    /// The same, but if there is no checkpoint the spaces stay empty: enough to decode atoms.
+    pub(crate) fn open_outline(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
+        Self::of_checkpoint(base).map_or_else(
+            || {
+                let mut runner = new_runner();
+                let loaded = Self::outline(base, &mut runner)?;
+                Ok((runner, loaded))
+            },
+            Ok,
+        )
+    }
+
+    /// What the newest checkpoint comes to with the commits after it. If something is wrong with either, a warning says so, and what is
+    /// wrong with the commits is found when they are read from the first on.
+    fn of_checkpoint(base: &CommitJournal) -> Option<(Runner, Self)> {
+        if base.ignores_checkpoints {
+            return None;
+        }
+        let mut refused = Vec::new();
+        let checkpoint = Checkpoint::newest(&base.disk, base.last, &mut refused);
+        let made = checkpoint.and_then(|checkpoint| {
+            let made = catching_damage(|| Self::after(base, &checkpoint));
+            let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
+            made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
+        });
+        refused.iter().for_each(|refused| base.warn(refused.to_string()));
+        made
+    }
+
+    fn after(base: &CommitJournal, checkpoint: &Checkpoint) -> Result<(Runner, Self), String> {
+        let (mut runner, mut loaded) = checkpoint.make()?;
+        loaded.checkpoint = Some(checkpoint.report());
+        let mut commits = base.commits_from(checkpoint.reader(&base.disk)?, checkpoint.position());
+        let taken = loaded.take(base, &mut commits, &mut runner);
+        taken.map_err(|error| format!("the commits after it cannot be applied ({error})"))?;
+        Ok((runner, loaded))
+    }
+
+    /// Applies a record of a checkpoint.
+    pub(super) fn apply_outline(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
+        note_hash(&record, &mut self.hash);
+        self.outline.take(&record);
+        self.apply_record(record, runner)
+    }
+
+    /// All records of a checkpoint were applied, and its spaces filled.
+    pub(super) fn end_outline(
+        &mut self,
+        runner: &Runner,
+        epoch: u64,
+        others: u64,
+        atoms: i64,
+        is_library_changed: bool,
+    ) {
+        let program = runner.program();
+        let library = if is_library_changed { 0 } else { 1 };
+        let spaces = (library..program.space_count() as u64).filter_map(|serial| program.space(serial));
+        spaces.for_each(|space| note_space(&space, &mut self.hash));
+        (self.epoch, self.others, self.atoms) = (epoch, others, atoms);
+        self.is_library_changed = is_library_changed;
+    }
+
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
     pub(crate) fn from_base(base: &CommitJournal, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
         let mut loaded = Self::default();
@@ -68,12 +146,39 @@ impl Loaded {
         if !self.is_outline {
             runner.keep_hashes();
         }
+        self.take(base, &mut base.commits()?, runner)
+    }
+
+    /// Like [`Loaded::take_all`], and shows what there is after each commit.
+    pub(crate) fn take_showing(
+        &mut self,
+        base: &CommitJournal,
+        runner: &mut Runner,
+        mut show: impl FnMut(&Self, &Runner),
+    ) -> Result<(), KnowledgeBaseError> {
+        runner.keep_hashes();
         let mut commits = base.commits()?;
+        while let Some(committed) = commits.next()? {
+            self.apply(&committed, runner)?;
+            if committed.header.is_some() {
+                show(self, runner);
+            }
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        base: &CommitJournal,
+        commits: &mut Commits,
+        runner: &mut Runner,
+    ) -> Result<(), KnowledgeBaseError> {
         while let Some(committed) = commits.next()? {
             self.apply(&committed, runner)?;
             self.frames = commits.frames();
         }
         self.frames = commits.frames();
+        base.note_read(commits.position(), commits.bytes());
         Ok(())
     }
 
@@ -87,6 +192,7 @@ impl Loaded {
                 return Err(committed.damaged("a note says what only a commit can say"));
             }
             note_hash(&record, &mut self.hash);
+            self.outline.take(&record);
             if let Record::Count { space, copies, atom } = &record {
                 // Spaces that are filled keep their hashes themselves.
                 if self.is_outline {
@@ -128,6 +234,7 @@ impl Loaded {
     }
 
     fn apply_record(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
+        self.others += u64::from(is_other(&record));
         let event = match record {
             Record::Cause { .. } => return Ok(()),
             Record::Count { space, copies, atom: ref encoded } => {
@@ -189,7 +296,6 @@ impl Loaded {
                 Event::Set { key: key.to_owned(), value: decode(runner.program_mut(), &value)? }
             }
         };
-        self.others += 1;
         runner.restore(event).map_err(|error| error.to_string())
     }
 }
@@ -280,6 +386,28 @@ fn check_header(
         Ok(())
     } else {
         Err(KnowledgeBaseError::Differs { epoch, place: committed.place, recorded, found: hash })
+    }
+}
+
+/// Whether a record is of something else than atoms that the base was told to keep.
+pub(super) fn is_other(record: &Record<'_>) -> bool {
+    match record {
+        Record::SpaceMade { .. }
+        | Record::StateMade { .. }
+        | Record::ModuleMade { .. }
+        | Record::ModuleNamed { .. }
+        | Record::ModuleForgotten { .. }
+        | Record::Imported { .. }
+        | Record::Bound { .. }
+        | Record::Setting { .. }
+        | Record::WordsImported { .. }
+        | Record::GeneratorSet { .. } => true,
+        Record::Cause { .. }
+        | Record::Count { .. }
+        | Record::State { .. }
+        | Record::SourceBegun { .. }
+        | Record::SourceEnded { .. }
+        | Record::Unstated { .. } => false,
     }
 }
 

@@ -4,7 +4,8 @@
 //! tapes share the [`Ledger`] of the run.
 
 use super::CommitJournal;
-use super::load::{note_hash, note_space};
+use super::checkpoint::{Checkpointer, Outline};
+use super::load::{LIBRARY_SPACE, is_other, note_hash, note_space};
 use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::StateHash;
@@ -27,6 +28,10 @@ pub(crate) struct Ledger {
     pub(crate) sources: Sources,
     /// Whether a program has changed the library.
     pub(crate) is_library_changed: bool,
+    /// What makes everything but the atoms of spaces.
+    pub(crate) outline: Outline,
+    /// How many things other than atoms the base was told to keep.
+    pub(crate) others: u64,
 }
 
 pub(crate) type SharedLedger = Rc<RefCell<Ledger>>;
@@ -84,6 +89,7 @@ pub(crate) struct JournalSink {
     pub(crate) base: Rc<CommitJournal>,
     /// The tape of the run, if it is recorded.
     pub(crate) tape: Option<SharedTape>,
+    pub(crate) checkpoints: Rc<Checkpointer>,
 }
 
 impl CommitSink for JournalSink {
@@ -95,18 +101,21 @@ impl CommitSink for JournalSink {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, program: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         if commit.is_empty() {
             return Ok(());
         }
         let mut ledger = self.ledger.borrow_mut();
         let mut writer = CommitWriter::default();
-        write_records(commit, &mut ledger.sources, &mut writer);
+        write_records(commit, &mut ledger, &mut writer);
         let frames = self.tape.as_ref().and_then(|tape| tape.borrow_mut().as_mut().map(Tape::frames));
         let tape_frame = frames.transpose().map_err(failed)?;
         let (epoch, hash) = (ledger.epoch, ledger.hash.value().to_le_bytes());
         let header = CommitHeader { epoch, hash, parts: 0, variables: commit.variables, tape_frame };
-        self.base.append(writer.finish(header)).map_err(failed)
+        drop(ledger);
+        self.base.append(writer.finish(header)).map_err(failed)?;
+        self.checkpoints.after_commit(program);
+        Ok(())
     }
 }
 
@@ -120,14 +129,23 @@ pub(crate) fn states(commit: &Commit) -> Vec<&SharedState> {
 }
 
 /// Writes the records of a commit: its sources, its events, its signed rows with their causes, and the states that were set.
-fn write_records(commit: &Commit, sources: &mut Sources, writer: &mut CommitWriter) {
+fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter) {
+    let Ledger { sources, outline, others, .. } = ledger;
     write_sources(commit.causes.iter().map(|cause| cause.source), sources, writer);
     // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
     if !commit.events.is_empty() {
         write_cause(&commit.current, sources, writer);
     }
     for event in &commit.events {
-        with_event(event, |source| sources.number(source), |record| writer.push(record));
+        with_event(
+            event,
+            |source| sources.number(source),
+            |record| {
+                writer.push(record);
+                outline.take(record);
+                *others += u64::from(is_other(record));
+            },
+        );
     }
     let mut cause = None;
     let Ok(()) = commit.changes.each(|change| {
@@ -139,6 +157,10 @@ fn write_records(commit: &Commit, sources: &mut Sources, writer: &mut CommitWrit
         }
         if let Change::Row(delta) = change {
             writer.push_delta(&delta);
+            if delta.space.serial() == LIBRARY_SPACE {
+                let atom = delta.row.atom(delta.terms);
+                named(&atom, |atom| outline.take(&Record::Count { space: LIBRARY_SPACE, copies: delta.count, atom }));
+            }
         }
         Ok::<(), Infallible>(())
     });

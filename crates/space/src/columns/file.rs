@@ -129,6 +129,8 @@ pub enum ImageError {
     },
     /// This machine has another byte order.
     ByteOrder,
+    /// Its tables were made with other hash functions.
+    Hashes,
 }
 
 impl fmt::Display for ImageError {
@@ -139,6 +141,7 @@ impl fmt::Display for ImageError {
                 write!(formatter, "it has version {found}, and this program knows versions up to {known}")
             }
             Self::Damaged { reason } => formatter.write_str(reason),
+            Self::Hashes => formatter.write_str("its tables are those of a version that hashes otherwise"),
             Self::ByteOrder => formatter.write_str("its numbers are little-endian, and those of this machine are not"),
         }
     }

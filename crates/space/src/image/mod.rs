@@ -15,13 +15,15 @@ mod write;
 use crate::atom::Atom;
 use crate::columns::{Column, ColumnsReader, ImageDamage, ImageError, catching_damage};
 use crate::contents::Contents;
+use crate::relation::row_hashes;
 use crate::space::Space;
 use crate::stored::Stored;
-use crate::term::{MappedTerms, ResolveHost, SharedTerms, Terms};
+use crate::term::{MappedTerms, ResolveHost, SharedTerms, Terms, term_hashes};
 use crate::words::Words;
 use bytes::Bytes;
 use std::fmt;
 use std::sync::{Arc, RwLock};
+use twox_hash::XxHash3_64;
 pub use write::{ImageSource, write_image};
 
 /// An image that is open.
@@ -64,6 +66,9 @@ impl Image {
         let damaged = |_: ImageDamage| ImageError::Damaged { reason: "its description is damaged" };
         let opened = catching_damage(|| {
             let mut words = Words::new(description.slice(0..description.len()));
+            if words.next()? != hash_fingerprint() {
+                return Err(ImageError::Hashes);
+            }
             let terms = Arc::new(MappedTerms::open(&columns, &mut words, resolve)?);
             let owner = columns.column(words.next()?)?;
             let spaces = (0..words.next()?).map(|_| ImageSpace::open(&columns, &mut words));
@@ -126,6 +131,12 @@ impl Image {
     pub fn verify(&self) -> Result<(), ImageDamage> {
         catching_damage(|| self.columns.verify())
     }
+}
+
+/// A number that differs if the functions do by which tables are looked into.
+fn hash_fingerprint() -> u64 {
+    let hashes = term_hashes().into_iter().chain(row_hashes());
+    XxHash3_64::oneshot(&hashes.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())
 }
 
 impl fmt::Debug for Image {

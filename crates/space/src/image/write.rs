@@ -1,6 +1,6 @@
 //! Writing an image.
 
-use super::ImagePattern;
+use super::{ImagePattern, hash_fingerprint};
 use crate::canonical::encode;
 use crate::columns::{ColumnsWriter, NO_LIMIT};
 use crate::snapshot::Snapshot;
@@ -33,7 +33,7 @@ pub fn write_image(source: &ImageSource<'_>, out: &mut dyn Write) -> io::Result<
         }
     });
     let mut writer = ColumnsWriter::begin(out)?;
-    let mut words = Vec::new();
+    let mut words = vec![hash_fingerprint()];
     write_terms(terms, &live, &mut writer, &mut words)?;
     words.push(writer.bytes(|put| put(owner))?);
     words.push(spaces.len() as u64);

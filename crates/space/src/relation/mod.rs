@@ -48,7 +48,7 @@ use std::sync::Arc;
 use trie::Tries;
 pub(crate) use trie::{Stamp, Trie};
 pub(crate) use walk::{RowBatch, RowSelection};
-pub(crate) use write::write_relation;
+pub(crate) use write::{row_hashes, write_relation};
 
 /// Where in a row an index looks: a column, and maybe a child of the term there.
 pub(crate) type Path = (u32, Option<u32>);

@@ -770,6 +770,21 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
     }
 }
 
+/// How entries of each kind are hashed: if one of these differs, a table that was made before is not looked into.
+pub(crate) fn term_hashes() -> [u64; 7] {
+    let (float, text) = (Atom::from(1.5), Atom::Grounded(Grounded::Text("a text".into())));
+    let entries = [
+        Entry::Symbol("short"),
+        Entry::Symbol("a name that is not short"),
+        Entry::Integer(-42),
+        Entry::Integer(i64::MAX),
+        Entry::Compound(&[Term(1), Term(2)]),
+        Entry::Other(&float),
+        Entry::Other(&text),
+    ];
+    entries.map(Entry::hash)
+}
+
 /// Both halves of a product, so that each bit of a word reaches those by which a table goes: short names may differ in their
 /// last bytes only, which are the highest.
 #[inline]
