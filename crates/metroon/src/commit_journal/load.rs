@@ -1,20 +1,14 @@
 //! Making a run again from the commits of its base.
 
-use super::checkpoint::{Checkpoint, CheckpointRefused, CheckpointReport, Outline};
+use super::checkpoint::{CheckpointReport, Outline};
 use super::error::KnowledgeBaseError;
-use super::record::{AtomRecord, CommitHeader, Record};
+use super::record::{AtomRecord, CommitHeader, Record, TOP_SPACE};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
 use super::{CommitJournal, Commits, Committed};
-use metta::{Event, MemoryWorld, ModuleId, Program, ProgramSnapshot, Runner, SourceId};
-use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical, catching_damage};
+use metta::{Event, MemoryWorld, ModuleId, Program, Runner, SourceId};
+use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
-
-/// The serial number of the library's space.
-pub(crate) const LIBRARY_SPACE: u64 = 0;
-
-/// The serial number of the program's own space.
-pub(crate) const TOP_SPACE: u64 = 1;
 
 /// What a base comes to, beside what it makes of a runner.
 #[derive(Default)]
@@ -43,66 +37,7 @@ pub(crate) fn new_runner() -> Runner {
     Runner::new(Box::new(MemoryWorld::default()))
 }
 
-impl CommitJournal {
-    /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
-    pub(crate) fn snapshot_at(&mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
-        self.end_at(last);
-        let (runner, loaded) = Loaded::open(self)?;
-        Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
-    }
-}
-
 impl Loaded {
-    /// What a base comes to: its newest checkpoint with the commits after it, or all of its commits. The world of the run is empty.
-    pub(crate) fn open(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
-        Self::of_checkpoint(base).map_or_else(
-            || {
-                let mut runner = new_runner();
-                let loaded = Self::from_base(base, &mut runner)?;
-                Ok((runner, loaded))
-            },
-            Ok,
-        )
-    }
-
-    /// The same, but if there is no checkpoint the spaces stay empty: enough to decode atoms.
-    pub(crate) fn open_outline(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
-        Self::of_checkpoint(base).map_or_else(
-            || {
-                let mut runner = new_runner();
-                let loaded = Self::outline(base, &mut runner)?;
-                Ok((runner, loaded))
-            },
-            Ok,
-        )
-    }
-
-    /// What the newest checkpoint comes to with the commits after it. If something is wrong with either, a warning says so, and what is
-    /// wrong with the commits is found when they are read from the first on.
-    fn of_checkpoint(base: &CommitJournal) -> Option<(Runner, Self)> {
-        if base.ignores_checkpoints {
-            return None;
-        }
-        let mut refused = Vec::new();
-        let checkpoint = Checkpoint::newest(&base.disk, base.last, &mut refused);
-        let made = checkpoint.and_then(|checkpoint| {
-            let made = catching_damage(|| Self::after(base, &checkpoint));
-            let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
-            made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
-        });
-        refused.iter().for_each(|refused| base.warn(refused.to_string()));
-        made
-    }
-
-    fn after(base: &CommitJournal, checkpoint: &Checkpoint) -> Result<(Runner, Self), String> {
-        let (mut runner, mut loaded) = checkpoint.make()?;
-        loaded.checkpoint = Some(checkpoint.report());
-        let mut commits = base.commits_from(checkpoint.reader(&base.disk)?, checkpoint.position());
-        let taken = loaded.take(base, &mut commits, &mut runner);
-        taken.map_err(|error| format!("the commits after it cannot be applied ({error})"))?;
-        Ok((runner, loaded))
-    }
-
     /// Applies a record of a checkpoint.
     pub(super) fn apply_outline(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
         note_hash(&record, &mut self.hash);
@@ -167,7 +102,7 @@ impl Loaded {
         Ok(())
     }
 
-    fn take(
+    pub(super) fn take(
         &mut self,
         base: &CommitJournal,
         commits: &mut Commits,

@@ -12,6 +12,7 @@
 //! - `record` says what a commit is as bytes, and `pieces` how a long one is cut into frames.
 //! - `sinks` takes the commits of a run and writes them; `sources` knows which texts and files they came from.
 //! - `checkpoint` keeps what the commits came to, so that not all of them are read again.
+//! - `open` opens it from one; `verify` compares one with the journal; `ledger` is what a run has come to.
 //! - `load` makes a run again from its commits, and checks each against its `state_hash`; `report` counts what came of it.
 //! - `salvage` makes a base of a damaged one, `backup` a copy of a sound one.
 
@@ -19,7 +20,9 @@ mod backup;
 pub(crate) mod checkpoint;
 mod directory;
 pub(crate) mod error;
+pub(crate) mod ledger;
 pub(crate) mod load;
+mod open;
 pub(crate) mod pieces;
 pub(crate) mod record;
 mod report;
@@ -27,12 +30,14 @@ mod salvage;
 pub(crate) mod sinks;
 pub(crate) mod sources;
 mod state_hash;
+pub(crate) mod verify;
 
 pub use backup::BackedUp;
-pub use checkpoint::{CheckpointReport, CheckpointVerdict};
+pub use checkpoint::CheckpointReport;
 pub use error::KnowledgeBaseError;
 pub use report::KnowledgeBaseReport;
 pub use salvage::SalvagedKnowledgeBase;
+pub use verify::CheckpointVerdict;
 
 use checkpoint::Position;
 use directory::DirectoryState;

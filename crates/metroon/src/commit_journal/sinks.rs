@@ -4,45 +4,17 @@
 //! tapes share the [`Ledger`] of the run.
 
 use super::CommitJournal;
-use super::checkpoint::{Checkpointer, Outline};
-use super::load::{LIBRARY_SPACE, is_other, note_hash, note_space};
-use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
-use super::sources::{KnownSource, Sources};
-use super::state_hash::StateHash;
+use super::checkpoint::Checkpointer;
+use super::ledger::{Ledger, SharedLedger, begun_record};
+use super::load::{is_other, note_hash, note_space};
+use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, LIBRARY_SPACE, Record};
+use super::sources::Sources;
 use crate::tape::Tape;
 use crate::tape::recording::SharedTape;
 use metta::{Cause, CauseKind, Commit, CommitSink, CommitStamp, Event, Program, SinkError, SourceId};
 use space::{Atom, Change, ChangeDetail, Delta, SharedState, Variable, canonical};
-use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
-
-/// What a run has come to.
-#[derive(Default)]
-pub(crate) struct Ledger {
-    pub(crate) hash: StateHash,
-    /// The number of the last commit that changed something.
-    pub(crate) epoch: u64,
-    /// How many commits the run has made, those that changed nothing included.
-    pub(crate) commits: u64,
-    pub(crate) sources: Sources,
-    /// Whether a program has changed the library.
-    pub(crate) is_library_changed: bool,
-    /// What makes everything but the atoms of spaces.
-    pub(crate) outline: Outline,
-    /// How many things other than atoms the base was told to keep.
-    pub(crate) others: u64,
-}
-
-pub(crate) type SharedLedger = Rc<RefCell<Ledger>>;
-
-impl Ledger {
-    /// What the source of a form is called, and the line and column of the form.
-    pub(crate) fn place(&self, cause: Cause) -> (String, u32, u32) {
-        let (line, column) = self.sources.position(cause.source, cause.offset);
-        (self.sources.origin(cause.source).to_owned(), line, column)
-    }
-}
 
 pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> SinkError {
     SinkError::Failed(Box::new(error))
@@ -193,17 +165,6 @@ fn write_cause(cause: &Cause, sources: &mut Sources, writer: &mut CommitWriter) 
         CauseKind::Retraction => CauseRecord::Retraction,
     };
     writer.push_cause(sources.number(cause.source), kind, line, column);
-}
-
-/// The record that says that a source has begun.
-pub(crate) fn begun_record(number: u32, source: &KnownSource) -> Record<'_> {
-    Record::SourceBegun {
-        source: number,
-        module: source.module.number(),
-        origin: &source.origin,
-        file: source.file.as_deref(),
-        content: source.content,
-    }
 }
 
 /// Hands out an atom as records have it.

@@ -12,9 +12,9 @@ pub(crate) use past::{KeptHistory, statements};
 pub(crate) use written::plain;
 pub use written::{SourceWriter, Unwritten};
 
-use crate::commit_journal::checkpoint::verify_at;
-use crate::commit_journal::load::{Loaded, TOP_SPACE, decode, new_runner};
-use crate::commit_journal::record::Record;
+use crate::commit_journal::load::{Loaded, decode, new_runner};
+use crate::commit_journal::record::{Record, TOP_SPACE};
+use crate::commit_journal::verify::verify_at;
 use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};

@@ -1,8 +1,8 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
-use crate::commit_journal::load::{LIBRARY_SPACE, TOP_SPACE, decode};
-use crate::commit_journal::record::{AtomRecord, CauseRecord, Record};
-use crate::commit_journal::sinks::SharedLedger;
+use crate::commit_journal::ledger::SharedLedger;
+use crate::commit_journal::load::decode;
+use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Record, TOP_SPACE};
 use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError};
 use metta::{History, PAST_SERIALS, Program, Reason, RunRecordError};
 use rustc_hash::FxHashMap;

@@ -22,9 +22,10 @@ mod read_only;
 pub use error::{RecallError, find_error};
 
 use crate::commit_journal::checkpoint::{Checkpoint, Checkpointer};
+use crate::commit_journal::ledger::{Ledger, SharedLedger, begun_record};
 use crate::commit_journal::load::{Loaded, new_runner};
 use crate::commit_journal::record::{self, Record};
-use crate::commit_journal::sinks::{JournalSink, Ledger, SharedLedger, StateHashSink, begun_record};
+use crate::commit_journal::sinks::{JournalSink, StateHashSink};
 use crate::commit_journal::sources::SourceMatch;
 use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError, pieces};
 use crate::history::{KeptHistory, statements};

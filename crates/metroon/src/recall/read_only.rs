@@ -6,7 +6,7 @@
 //!    a space or a state of the base ends the run, with the place of the form and the first such change.
 
 use super::{Recall, RecallError, Remembered, TapeMode};
-use crate::commit_journal::sinks::SharedLedger;
+use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::history::plain;
 use metta::{Cause, Commit, CommitSink, CommitStamp, Program, SinkError, World};

@@ -7,7 +7,7 @@
 
 use super::copies::Copies;
 use super::direct::Direct;
-use super::mapped::MappedIndex;
+use super::mapped::{MappedIndex, MappedList};
 use super::{HEAD, Path, TermReader};
 use crate::prefetch::{LARGE_TABLE, read_slots};
 use crate::term::{Term, Terms};
@@ -246,7 +246,10 @@ impl Index {
         let keys = match &self.places {
             KeyTable::Hashed(table) => table.len(),
             KeyTable::Direct(direct) => direct.all().count(),
-            KeyTable::Mapped(mapped) => return mapped.spread,
+            KeyTable::Mapped(mapped) => {
+                let [rows, keys, squares] = mapped.spread;
+                return Spread { rows, keys, squares };
+            }
         };
         let lists = self.lists.iter().map(|list| list.rows().len()).filter(|&length| length > 0);
         let listed = lists.fold(Spread::default(), Spread::with_key);
@@ -260,7 +263,7 @@ impl Index {
         match &self.places {
             // Where a tag and its slot are is known from the hash: both are waited for at once.
             KeyTable::Hashed(table) if table.len() >= LARGE_TABLE => read_slots(table, std::iter::once(hash(key))),
-            KeyTable::Mapped(mapped) => return mapped.get(key, keys, hash),
+            KeyTable::Mapped(mapped) => return mapped_rows(mapped, key, keys),
             _ => {}
         }
         match self.place(key, keys) {
@@ -345,6 +348,14 @@ impl Index {
             self.lists[(place & !LIST) as usize] = List::of(ListedRows::Run(0..0));
             self.free.push(place & !LIST);
         }
+    }
+}
+
+/// The rows with a key, by an index in an image.
+fn mapped_rows<'a>(mapped: &'a MappedIndex, key: Key, keys: &KeyReader<'_>) -> RowList<'a> {
+    match mapped.get(key.0, || hash(key), |row| keys.at(row).map(|key| key.0)) {
+        MappedList::Run(rows) => RowList::Run(rows),
+        MappedList::Each(rows) => RowList::Each(rows),
     }
 }
 

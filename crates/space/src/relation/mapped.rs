@@ -1,18 +1,12 @@
-//! A segment that lies in an image: rows, their numbers and copies, the set of them, and indexes, read where they lie.
+//! What of a segment lies in an image: rows, their copies, and indexes, read where they lie.
 //!
 //! A relation is written as one segment without holes, with an index of each path that a query may ask for; see
 //! [`super::write`]. Rows that are removed later become holes beside it, as in any sealed segment.
 
-use super::copies::Copies;
-use super::index::{Index, IndexedBy, Key, KeyReader, RowList, Spread};
-use super::segment::Segment;
-use super::trie::Tries;
-use super::{CountedSegment, Relation};
 use crate::columns::{Column, ColumnsReader, ImageError, Table};
 use crate::term::Term;
 use crate::words::Words;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// A place that is a list and no row, as in [`super::index`]; and a list whose rows follow each other.
 pub(super) const LIST: u32 = 1 << 31;
@@ -47,7 +41,7 @@ impl MappedRows {
         (self.ends.is_none() && width > 0).then(|| (self.cells.slice(start * width..end * width), width))
     }
 
-    fn open(columns: &ColumnsReader, words: &mut Words<'_>, length: u32) -> Result<Self, ImageError> {
+    pub(super) fn open(columns: &ColumnsReader, words: &mut Words<'_>, length: u32) -> Result<Self, ImageError> {
         let width = words.small()? as usize;
         let cells: Column<Term> = columns.column(words.next()?)?;
         let ends: Option<Column<u64>> = words.option()?.map(|ends| columns.column(ends)).transpose()?;
@@ -77,7 +71,7 @@ impl MappedCopies {
         (place != NONE).then(|| self.counts.slice(place as usize * length..(place as usize + 1) * length))
     }
 
-    fn open(columns: &ColumnsReader, words: &mut Words<'_>) -> Result<Option<Self>, ImageError> {
+    pub(super) fn open(columns: &ColumnsReader, words: &mut Words<'_>) -> Result<Option<Self>, ImageError> {
         let Some(blocks) = words.option()? else { return Ok(None) };
         Ok(Some(Self { blocks: columns.column(blocks)?, counts: columns.column(words.next()?)? }))
     }
@@ -90,7 +84,14 @@ pub(super) struct MappedIndex {
     /// Where each list begins, or its first row, and how long it is.
     lists: Column<[u32; 2]>,
     rows: Column<u32>,
-    pub(super) spread: Spread,
+    /// How many rows have a key, how many keys there are, and the sum of the squares of the rows of each.
+    pub(super) spread: [f64; 3],
+}
+
+/// The rows of a key.
+pub(super) enum MappedList<'a> {
+    Run(Range<u32>),
+    Each(&'a [u32]),
 }
 
 #[derive(Clone)]
@@ -102,37 +103,43 @@ enum MappedPlaces {
 }
 
 impl MappedIndex {
+    /// The rows with a key, which has this hash; `key_of` says which key a row has.
     #[inline]
-    pub(super) fn get(&self, key: Key, keys: &KeyReader<'_>, hash: impl FnOnce(Key) -> u64) -> RowList<'_> {
+    pub(super) fn get(
+        &self,
+        key: u64,
+        hash: impl FnOnce() -> u64,
+        key_of: impl Fn(u32) -> Option<u64>,
+    ) -> MappedList<'_> {
         let place = match &self.places {
             MappedPlaces::Direct { first, places } => {
-                let at = key.0.wrapping_sub(*first);
+                let at = key.wrapping_sub(*first);
                 if at >= places.len() as u64 {
-                    return RowList::Each(&[]);
+                    return MappedList::Each(&[]);
                 }
                 &places.slice(at as usize..at as usize + 1)[0]
             }
             MappedPlaces::Hashed { table, places } => {
-                let is_it = |entry: u32| keys.at(self.first(places.get(entry as usize))) == Some(key);
-                match table.find(hash(key), is_it) {
-                    None => return RowList::Each(&[]),
+                let is_it = |entry: u32| key_of(self.first(places.get(entry as usize))) == Some(key);
+                match table.find(hash(), is_it) {
+                    None => return MappedList::Each(&[]),
                     Some(entry) => &places.slice(entry as usize..entry as usize + 1)[0],
                 }
             }
         };
         match *place {
-            NONE => RowList::Each(&[]),
-            row if row & LIST == 0 => RowList::Each(std::slice::from_ref(place)),
+            NONE => MappedList::Each(&[]),
+            row if row & LIST == 0 => MappedList::Each(std::slice::from_ref(place)),
             list => self.list((list & !LIST) as usize),
         }
     }
 
-    fn list(&self, list: usize) -> RowList<'_> {
+    fn list(&self, list: usize) -> MappedList<'_> {
         let [start, length] = self.lists.get(list);
         if length & RUN != 0 {
-            return RowList::Run(start..start.saturating_add(length & !RUN));
+            return MappedList::Run(start..start.saturating_add(length & !RUN));
         }
-        RowList::Each(self.rows.slice(start as usize..start as usize + length as usize))
+        MappedList::Each(self.rows.slice(start as usize..start as usize + length as usize))
     }
 
     /// The first row of a place.
@@ -141,12 +148,12 @@ impl MappedIndex {
             return place;
         }
         match self.list((place & !LIST) as usize) {
-            RowList::Run(rows) => rows.start,
-            RowList::Each(rows) => rows.first().copied().unwrap_or_else(|| self.lists.nowhere()),
+            MappedList::Run(rows) => rows.start,
+            MappedList::Each(rows) => rows.first().copied().unwrap_or_else(|| self.lists.nowhere()),
         }
     }
 
-    fn open(columns: &ColumnsReader, words: &mut Words<'_>) -> Result<Self, ImageError> {
+    pub(super) fn open(columns: &ColumnsReader, words: &mut Words<'_>) -> Result<Self, ImageError> {
         let form = words.next()?;
         let first = words.next()?;
         let places: Column<u32> = columns.column(words.next()?)?;
@@ -161,54 +168,7 @@ impl MappedIndex {
         };
         let (lists, rows) = (columns.column(words.next()?)?, columns.column(words.next()?)?);
         let mut number = || words.next().map(f64::from_bits);
-        let spread = Spread { rows: number()?, keys: number()?, squares: number()? };
+        let spread = [number()?, number()?, number()?];
         Ok(Self { places, lists, rows, spread })
-    }
-}
-
-impl Relation {
-    /// The rows that a description says.
-    pub(crate) fn open(columns: &ColumnsReader, words: &mut Words<'_>) -> Result<Self, ImageError> {
-        let length = words.small()?;
-        let has_keys = words.next()? != 0;
-        if length == 0 {
-            return Ok(Self { has_keys, ..Self::default() });
-        }
-        let rows = MappedRows::open(columns, words, length)?;
-        let (first, consecutive, descends) = (words.next()?, words.small()?, words.next()? != 0);
-        let others: Column<u64> = columns.column(words.next()?)?;
-        if consecutive as usize + others.len() != length as usize {
-            return Err(Words::IMPOSSIBLE);
-        }
-        let copies = MappedCopies::open(columns, words)?;
-        let set = Table::new(columns.column(words.next()?)?, length).ok_or(Words::IMPOSSIBLE)?;
-        let segment = Segment::of_image(length, rows, (first, consecutive, others, descends), set);
-        for _ in 0..words.next()? {
-            let place = place_of(words)?;
-            segment.add_index(place, Index::of_image(MappedIndex::open(columns, words)?));
-        }
-        let copies = copies.map_or_else(Copies::default, Copies::of_image);
-        let sealed = vec![CountedSegment { segment: Arc::new(segment), copies, start: 0 }];
-        let head = CountedSegment { start: length, ..CountedSegment::default() };
-        Ok(Self { sealed, head, has_keys, tries: Tries::default() })
-    }
-}
-
-/// How the place of an index is written: 0, or 1 if the head stands before it; the column; the child.
-pub(super) fn words_of(place: IndexedBy) -> [u64; 3] {
-    let (pair, (column, child)) = match place {
-        IndexedBy::Path(path) => (0, path),
-        IndexedBy::HeadAnd(path) => (1, path),
-    };
-    [pair, u64::from(column), crate::words::option_word(child.map(u64::from))]
-}
-
-fn place_of(words: &mut Words<'_>) -> Result<IndexedBy, ImageError> {
-    let (pair, column) = (words.next()?, words.small()?);
-    let child = words.option()?.map(u32::try_from).transpose().map_err(|_| Words::IMPOSSIBLE)?;
-    match pair {
-        0 => Ok(IndexedBy::Path((column, child))),
-        1 => Ok(IndexedBy::HeadAnd((column, child))),
-        _ => Err(Words::IMPOSSIBLE),
     }
 }

@@ -27,6 +27,7 @@
 mod copies;
 mod direct;
 mod group;
+mod image;
 mod index;
 mod indexes;
 mod mapped;

@@ -5,8 +5,9 @@
 
 use super::copies::BLOCK;
 use super::group::{Grouped, NO_KEY};
+use super::image::words_of;
 use super::index::{IndexedBy, Key, hash};
-use super::mapped::{LIST, NONE, RUN, words_of};
+use super::mapped::{LIST, NONE, RUN};
 use super::{COLUMNS_INDEXED_MAX, FoundRow, HEAD, LONG, Path, Relation, hash_of};
 use crate::columns::{ColumnsWriter, NO_LIMIT, table_of};
 use crate::term::{LiveTerms, Term, Terms};

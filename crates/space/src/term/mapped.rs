@@ -263,7 +263,9 @@ impl MappedPart {
 const BLOCKS: usize = 1 << 12;
 
 /// The atoms that were made of terms, in blocks that are made when they are needed.
-struct KeptAtoms(Box<[OnceLock<Box<[OnceLock<Block>]>>]>);
+struct KeptAtoms(Box<[OnceLock<Blocks>]>);
+
+type Blocks = Box<[OnceLock<Block>]>;
 
 impl KeptAtoms {
     fn new(terms: u32) -> Self {

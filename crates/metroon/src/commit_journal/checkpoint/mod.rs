@@ -11,20 +11,17 @@
 //! The journal is the base: a checkpoint that is lost or damaged costs time.
 //!
 //! - `outline` keeps the records that make everything but rows.
-//! - `read` opens a checkpoint and makes a run of it; `write` writes one; `policy` says when; `verify` compares one with the journal.
+//! - `read` opens a checkpoint; `write` writes one; `policy` says when.
 
 mod outline;
 mod policy;
 mod read;
-mod verify;
 mod write;
 
 pub(crate) use outline::Outline;
 pub(crate) use policy::Checkpointer;
 pub(crate) use read::Checkpoint;
 pub use read::CheckpointReport;
-pub use verify::CheckpointVerdict;
-pub(crate) use verify::verify_at;
 
 use journal::{Chain, Place};
 use serde::{Deserialize, Serialize};
@@ -49,28 +46,28 @@ fn epoch_of(name: &str) -> Option<u64> {
 
 /// What a checkpoint says beside its spaces, in the encoding of records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct CheckpointHeader<'a> {
+pub(crate) struct CheckpointHeader<'a> {
     /// The version of the language's semantics.
-    semantics: u32,
+    pub(crate) semantics: u32,
     /// The number of the commit.
-    epoch: u64,
+    pub(crate) epoch: u64,
     /// The state hash after it.
-    hash: [u8; 16],
+    pub(crate) hash: [u8; 16],
     /// The last frame of the journal that is in it, and the chain up to that.
-    last: FramePlace,
-    chain: [u8; Chain::BYTES],
+    pub(crate) last: FramePlace,
+    pub(crate) chain: [u8; Chain::BYTES],
     /// How many variables the run had numbered.
-    variables: u64,
+    pub(crate) variables: u64,
     /// How many things other than atoms the base was told to keep.
-    others: u64,
+    pub(crate) others: u64,
     /// How many atoms the program's space has, copies counted.
-    atoms: i64,
-    is_library_changed: bool,
+    pub(crate) atoms: i64,
+    pub(crate) is_library_changed: bool,
     /// How often each space was changed, by class.
-    changes: Vec<(u64, Vec<u64>)>,
+    pub(crate) changes: Vec<(u64, Vec<u64>)>,
     /// What makes everything but the atoms of spaces.
     #[serde(borrow, with = "serde_bytes")]
-    records: &'a [u8],
+    pub(crate) records: &'a [u8],
 }
 
 /// Where a frame lies in a journal.

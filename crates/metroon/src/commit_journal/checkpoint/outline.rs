@@ -4,8 +4,7 @@
 //! They are kept as the journal has them, in their order. Of settings and generators only the last of each counts, so it takes the place
 //! of the one before.
 
-use crate::commit_journal::load::LIBRARY_SPACE;
-use crate::commit_journal::record::Record;
+use crate::commit_journal::record::{LIBRARY_SPACE, Record};
 use rustc_hash::FxHashMap;
 
 /// Encoded records, in order.

@@ -4,7 +4,7 @@
 use super::write::CheckpointSource;
 use super::{CheckpointReport, Position};
 use crate::commit_journal::CommitJournal;
-use crate::commit_journal::sinks::SharedLedger;
+use crate::commit_journal::ledger::SharedLedger;
 use journal::Disk;
 use metta::Program;
 use std::cell::RefCell;

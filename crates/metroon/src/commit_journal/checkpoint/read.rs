@@ -1,12 +1,11 @@
 //! Opening a checkpoint, and making a run of it.
 
 use super::{CheckpointHeader, CheckpointRefused, Position, epoch_of};
-use crate::commit_journal::load::Loaded;
-use crate::commit_journal::record::{Records, SEMANTICS_VERSION, VARIABLES_MAX};
+use crate::commit_journal::record::{SEMANTICS_VERSION, VARIABLES_MAX};
 use bytes::Bytes;
 use journal::{Chain, Disk, Mapping, Reader};
-use metta::{MemoryWorld, Runner, resolve_host};
-use space::{CLASSES, Image, catching_damage};
+use metta::resolve_host;
+use space::{Image, catching_damage};
 use std::sync::Arc;
 
 /// A checkpoint that is open.
@@ -106,32 +105,14 @@ impl Checkpoint {
         self.image.verify().map_err(|damage| damage.to_string())
     }
 
-    /// A run that holds what was written, with what is to be known of it. Its world is empty.
-    pub(crate) fn make(&self) -> Result<(Runner, Loaded), String> {
-        let header = header_of(&self.image)?;
-        let terms = self.image.dictionary();
-        let mut runner = Runner::with_dictionary(Box::new(MemoryWorld::default()), Arc::clone(&terms));
-        runner.keep_hashes();
-        let mut loaded = Loaded::default();
-        let mut records = Records::new(header.records);
-        while let Some(record) = records.next().map_err(|error| error.to_string())? {
-            loaded.apply_outline(record, &mut runner)?;
-        }
-        for serial in self.image.spaces() {
-            let content = self.image.space(serial, &terms).ok_or("a space is missing")?;
-            let patterns = self.image.patterns(serial).map_err(|error| error.to_string())?;
-            let counts = header.changes.iter().find(|(of, _)| *of == serial).map(|(_, counts)| counts.as_slice());
-            let counts: [u64; CLASSES] =
-                counts.and_then(|counts| counts.try_into().ok()).ok_or("a count of changes is missing")?;
-            runner.restore_space(serial, content, &patterns, &counts)?;
-        }
-        loaded.end_outline(&runner, header.epoch, header.others, header.atoms, header.is_library_changed);
-        runner.program_mut().variables().advance_to(header.variables);
-        if loaded.hash.value() == self.hash {
-            Ok((runner, loaded))
-        } else {
-            Err("what it says does not come to the state that it names".to_owned())
-        }
+    /// What is in it.
+    pub(crate) fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// What it says beside its spaces.
+    pub(crate) fn header(&self) -> Result<CheckpointHeader<'_>, String> {
+        header_of(&self.image)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::outline::encode;
 use super::{CheckpointHeader, Position, UNFINISHED, epoch_of, name_of};
+use crate::commit_journal::ledger::{Ledger, begun_record};
 use crate::commit_journal::record::{AtomRecord, Record, SEMANTICS_VERSION};
-use crate::commit_journal::sinks::{Ledger, begun_record};
 use journal::{Disk, DiskFile};
 use metta::ProgramSnapshot;
 use space::{ImageSource, Snapshot, Variable, canonical, write_image};

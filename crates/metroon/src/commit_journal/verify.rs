@@ -1,7 +1,7 @@
 //! Comparing a checkpoint with what the journal comes to at its commit.
 
-use super::read::Checkpoint;
-use crate::commit_journal::CommitJournal;
+use super::CommitJournal;
+use super::checkpoint::{Checkpoint, CheckpointRefused};
 use metta::Runner;
 use space::catching_damage;
 
@@ -30,7 +30,7 @@ pub(crate) fn verify_at(base: &CommitJournal) -> (Option<Checkpoint>, Checkpoint
     let mut refused = Vec::new();
     let checkpoint = Checkpoint::newest(&base.disk, u64::MAX, &mut refused);
     if let Some(refused) = refused.into_iter().next() {
-        let super::CheckpointRefused { name, reason } = refused;
+        let CheckpointRefused { name, reason } = refused;
         return (None, CheckpointVerdict::Unsound { name, reason });
     }
     let Some(checkpoint) = checkpoint else { return (None, CheckpointVerdict::None) };
