@@ -1,13 +1,11 @@
 //! How a query is answered, for people: in which way, and how many answers there were so far after each step.
 
-use super::execute::Answers;
-use super::filter::Given;
+use super::execute::{Answers, ShouldStop};
 use super::join::Way;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
 use super::solutions::Queried;
-use super::view::View;
-use crate::atom::{Atom, VariableSource};
+use crate::atom::{Atom, Solution, VariableSource};
 
 /// How a query was answered; see [`SharedSpace::explain`](crate::SharedSpace::explain).
 #[derive(Clone, Debug, PartialEq)]
@@ -44,43 +42,92 @@ pub struct ExplainedStep {
     pub found: usize,
 }
 
+/// A step of a plan; see [`Plan::steps_taken`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanStep {
+    /// What it is about.
+    pub of: StepOf,
+    /// How many answers were expected so far after it, if that was estimated.
+    pub estimated: Option<f64>,
+    /// How many there were, if the steps were taken once for all answers.
+    pub found: Option<usize>,
+}
+
+/// What a step of a plan is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOf {
+    /// The rows of a pattern, by its number.
+    Pattern(usize),
+    /// The values of a variable, by its number; parameters are numbered after the variables.
+    Variable(u32),
+}
+
+impl Plan {
+    /// In which way its last execution was answered, and the steps that were taken.
+    pub fn steps_taken(&self, answers: &Answers) -> (QueryWay, Vec<PlanStep>) {
+        let patterns = self.loops.steps.len();
+        let written = || (0..patterns).map(StepOf::Pattern).collect();
+        let chosen = self.chosen.as_ref().filter(|_| answers.are_chosen()).map(|chosen| chosen.last_way());
+        let (way, of, estimates): (_, Vec<StepOf>, &[f64]) = match chosen {
+            Some(Way::Join { order, estimates }) => {
+                (QueryWay::Join, order.iter().map(|&variable| StepOf::Variable(variable)).collect(), estimates)
+            }
+            Some(Way::Loops { order: Some(order), estimates }) => {
+                (QueryWay::LoopsReordered, order.iter().map(|&number| StepOf::Pattern(number)).collect(), estimates)
+            }
+            Some(Way::Loops { order: None, estimates }) => (QueryWay::LoopsAsWritten, written(), estimates),
+            None => (QueryWay::LoopsAsWritten, written(), &[]),
+        };
+        let step = |(place, of): (usize, StepOf)| PlanStep {
+            of,
+            estimated: estimates.get(place).copied(),
+            found: answers.after_each().get(place).copied(),
+        };
+        (way, of.into_iter().enumerate().map(step).collect())
+    }
+
+    /// How many variables its patterns have.
+    pub fn count_variables(&self) -> usize {
+        self.variables()
+    }
+}
+
 /// Answers a query, and says how.
 pub(crate) fn explain(queried: &impl Queried, query: &Atom, source: &mut VariableSource) -> QueryExplanation {
-    let by_rows = queried.with_view(|view| view.explain(query));
+    let (_, explanation) = explained(queried, query, source, (true, &|| false)).expect("nobody gives up");
+    explanation
+}
+
+/// The solutions of a query, and how they were found, as if nothing had been sorted before if that is to be forgotten; `None` if the caller
+/// has given up.
+pub(crate) fn explained(
+    queried: &impl Queried,
+    query: &Atom,
+    source: &mut VariableSource,
+    (forgets_sorted, should_stop): (bool, ShouldStop<'_>),
+) -> Option<(Vec<Solution>, QueryExplanation)> {
+    let by_rows = queried.with_view(|view| view.solutions_explained(query, forgets_sorted, should_stop));
     by_rows.unwrap_or_else(|| {
-        let answers = queried.solutions(query, source, &|| false).map_or(0, |found| found.len());
-        QueryExplanation { way: QueryWay::Unification, steps: Vec::new(), answers }
+        let found = queried.solutions_in_part(query, source, should_stop)?;
+        let explanation = QueryExplanation { way: QueryWay::Unification, steps: Vec::new(), answers: found.len() };
+        Some((found, explanation))
     })
 }
 
-impl View<'_> {
-    /// `None` if rows do not answer the query.
-    fn explain(self, query: &Atom) -> Option<QueryExplanation> {
-        let (mut plan, mut answers, mut variables) = (Plan::default(), Answers::default(), Variables::default());
-        if !plan.loops.patterns.put(query, &mut variables, self.terms) {
-            return None;
-        }
-        plan.forgets_sorted = true;
-        let count = self.execute(&mut plan, Given::nothing(), &mut answers, &|| false)?;
-        let patterns = conjunction(query).unwrap_or(std::slice::from_ref(query));
-        let variable = |number: &u32| variables[*number as usize].cloned().map(Atom::Variable);
-        let (way, of, estimates): (_, Vec<Atom>, &[f64]) = match plan.chosen.as_ref().map(|chosen| chosen.last_way()) {
-            Some(Way::Join { order, estimates }) => {
-                (QueryWay::Join, order.iter().filter_map(variable).collect(), estimates)
-            }
-            Some(Way::Loops { order: Some(order), estimates }) => {
-                (QueryWay::LoopsReordered, order.iter().map(|&number| patterns[number].clone()).collect(), estimates)
-            }
-            Some(Way::Loops { order: None, estimates }) => (QueryWay::LoopsAsWritten, patterns.to_vec(), estimates),
-            None => (QueryWay::LoopsAsWritten, patterns.to_vec(), &[]),
-        };
-        let found = answers.after_each().iter().copied().chain(std::iter::repeat(count));
-        let steps = of.into_iter().zip(found).enumerate();
-        let step = |(place, (of, found)): (usize, (Atom, usize))| ExplainedStep {
-            of,
-            estimated: estimates.get(place).copied(),
-            found,
-        };
-        Some(QueryExplanation { way, steps: steps.map(step).collect(), answers: count })
-    }
+/// How a query that is an atom was answered.
+pub(super) fn explanation_of(
+    (plan, answers): (&Plan, &Answers),
+    (query, variables): (&Atom, &Variables<'_>),
+    count: usize,
+) -> QueryExplanation {
+    let patterns = conjunction(query).unwrap_or(std::slice::from_ref(query));
+    let (way, steps) = plan.steps_taken(answers);
+    let of = |of: StepOf| match of {
+        StepOf::Pattern(number) => patterns.get(number).cloned(),
+        StepOf::Variable(number) => variables.get(number as usize)?.cloned().map(Atom::Variable),
+    };
+    let step = |step: PlanStep| {
+        Some(ExplainedStep { of: of(step.of)?, estimated: step.estimated, found: step.found.unwrap_or(count) })
+    };
+    QueryExplanation { way, steps: steps.into_iter().filter_map(step).collect(), answers: count }
 }

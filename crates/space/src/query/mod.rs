@@ -35,8 +35,8 @@ mod view;
 
 pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
-pub(crate) use explain::explain;
-pub use explain::{ExplainedStep, QueryExplanation, QueryWay};
+pub use explain::{ExplainedStep, PlanStep, QueryExplanation, QueryWay, StepOf};
+pub(crate) use explain::{explain, explained};
 pub use filter::{Filter, FilterInputs, FilterPart, FilterValue, Given};
 pub use live::{Asked, Question};
 pub(crate) use loops::known_keys;

@@ -23,26 +23,27 @@
 //! Cost: adding, removing and finding a row take constant time for each segment; without snapshots there is one. A query
 //! walks the shortest list among its paths.
 
+mod bitmaps;
 mod copies;
 mod direct;
 mod index;
 mod indexes;
+mod sample;
 mod segment;
-mod spread;
 mod trie;
 mod walk;
 
 use crate::term::{Term, Terms};
+pub(crate) use bitmaps::Bitmap;
 use copies::Copies;
 pub(crate) use index::RowList;
-pub(crate) use index::Spread;
 use index::{IndexedBy, Key, key_at};
 pub(crate) use segment::hash_of;
 use segment::{ROWS_MAX, Segment, TermReader, hash_keys, hash_keys_noting};
 use std::ops::Deref;
 use std::sync::Arc;
 use trie::Tries;
-pub(crate) use trie::{Stamp, Trie};
+pub(crate) use trie::{Level, Stamp, Trie};
 pub(crate) use walk::{RowBatch, RowSelection};
 
 /// Where in a row an index looks: a column, and maybe a child of the term there.
