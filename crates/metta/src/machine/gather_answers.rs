@@ -3,13 +3,15 @@
 //!
 //! 1. The code of the query says which collector its results go to, with nothing to be done on the way ([`Gathering`]).
 //! 2. It is looked once whether a template of these values is its own result, as for `count-results`: then each answer is one result.
-//! 3. Each part of the template is a leaf, a value that the query does not bind, or a column.
+//! 3. Each part of the template is a leaf, a value that the query does not bind, or a column. What is made of them is marked as evaluated, as
+//!    are the compounds in columns: rules that are added later do not reduce it.
 //!
 //! Results with variables, or to be evaluated, come to the collector one by one, by the code as it is written.
 
 use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose};
 use super::code::Part;
 use super::queries::QueryRoom;
+use super::words::TERM;
 use super::{Halt, Running};
 use region::{Ref, tag};
 
@@ -76,13 +78,16 @@ impl Running<'_> {
             for &source in sources {
                 let part = match source {
                     Source::Value(value) => value,
-                    Source::Column(column) => values.load_term(room.terms()[answer * width + column])?,
+                    Source::Column(column) => {
+                        let value = values.load_term(room.terms()[answer * width + column])?;
+                        if value.tag() == TERM { values.normal_as(value, 0).unwrap_or(value) } else { value }
+                    }
                     Source::Expression(children) => {
                         let from = parts.len() - children;
                         let made = values.heap.expression(&mut values.region, &parts[from..])?;
                         values.heap.set_note(made, note);
                         parts.truncate(from);
-                        made
+                        made.marked()
                     }
                 };
                 parts.push(part);
@@ -101,7 +106,10 @@ impl Running<'_> {
             Part::Expression(children) => Source::Expression(children as usize),
             Part::Slot(slot) => match self.column_of(query, slot, room) {
                 Some(column) => Source::Column(column),
-                None => Source::Value(self.m.values.heap.walk(self.m.read(slot))),
+                None => {
+                    let value = self.m.values.heap.walk(self.m.read(slot));
+                    Source::Value(self.normal(value, 0).unwrap_or(value))
+                }
             },
         };
         gathering.parts.iter().map(source).collect()

@@ -6,7 +6,7 @@
 //! 3. Each pattern that is left is unified with the atoms that may match it: those of the space, then those of each import.
 
 use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop};
-use super::explain::{QueryExplanation, explanation_of};
+use super::explanation::{QueryExplanation, explanation_of};
 use super::filter::Given;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;

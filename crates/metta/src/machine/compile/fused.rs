@@ -12,8 +12,7 @@
 //! code goes on with the `match` as it is written.
 
 use super::filters::{Tested, Tests};
-use super::spaces::QueryGoal;
-use super::{Compiler, Dest, Errors, Label, Later, State};
+use super::{Compiler, Dest, Errors, Label, Later, QueryGoal, State};
 use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
 use crate::machine::code::{FusedQuery, Instruction, Query, QueryFilter, QueryFilters, QueryPart, Slot, WrittenQuery};
 use crate::names;

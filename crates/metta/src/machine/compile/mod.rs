@@ -165,6 +165,16 @@ enum Later {
     Caught { label: Label, begun: Slot, value: Slot },
 }
 
+/// What is known of the results of a query that is compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum QueryGoal {
+    Unknown,
+    /// Only some of them may be wanted, or their number.
+    Some,
+    /// They become the list of the collector that is noted in a slot.
+    List(Slot),
+}
+
 /// Writes the code of a function.
 pub(super) struct Compiler<'c, 'r> {
     run: &'c mut Running<'r>,

@@ -1,23 +1,13 @@
 //! Native functions of states and spaces that have instructions of their own.
 
 use super::answers::OddAnswer;
-use super::{Compiler, Dest, Later};
+use super::{Compiler, Dest, Later, QueryGoal};
 use crate::lowering::Lowering;
 use crate::machine::code::{Gathering, Guard, Instruction, Part, Query, QueryPart, Slot, TypeId, WrittenQuery};
 use crate::machine::types::{Formal, Signature};
 use crate::program::modules::ModuleId;
 use crate::stdlib;
 use space::{Atom, Variable, conjunction, variables};
-
-/// What is known of the results of a query that is compiled.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum QueryGoal {
-    Unknown,
-    /// Only some of them may be wanted, or their number.
-    Some,
-    /// They become the list of the collector that is noted in a slot.
-    List(Slot),
-}
 
 impl Compiler<'_, '_> {
     /// Compiles a call whose arguments agree with their types; says whether there was an instruction for it.

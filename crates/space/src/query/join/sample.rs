@@ -20,14 +20,16 @@ const ROWS_SAMPLED: usize = 128;
 /// So many rows that have the value of one of them.
 const ROWS_OF_KEY_SAMPLED: usize = 8;
 
-/// Rows of a pattern: for each the values of its own variables.
+/// Rows of a pattern.
 struct Sample<'a> {
     pattern: &'a JoinPattern,
     sources: &'a Sources<'a>,
     terms: &'a Terms,
     /// How many rows the pattern is taken to have.
     rows: f64,
-    values: Vec<Vec<Term>>,
+    /// For each row that was met the values of the variables of the pattern, and how many rows that were.
+    values: Vec<Term>,
+    met: usize,
     /// Whether each row of the relations is a row of the pattern, as far as its constants say.
     are_all: bool,
 }
@@ -54,36 +56,44 @@ impl<'a> Sample<'a> {
         let listed = pattern.constants.iter().map(|&constant| (sources.count_listed(constant, terms), constant));
         let best = listed.min_by_key(|&(count, _)| count);
         let count = best.map_or(all as usize, |(count, _)| count);
-        let mut sample = Self { pattern, sources, terms, rows: 0.0, values: Vec::new(), are_all: false };
-        let places = places(count, ROWS_SAMPLED);
-        sample.values = sample.rows_at(best.map(|(_, constant)| constant), &places);
-        let met = (sample.values.len() as f64).max(0.5);
+        let mut sample = Self { pattern, sources, terms, rows: 0.0, values: Vec::new(), met: 0, are_all: false };
+        let (places, mut values) = (places(count, ROWS_SAMPLED), Vec::new());
+        sample.met =
+            sample.rows_at(best.map(|(_, constant)| constant), &places, &mut |row| values.extend_from_slice(row));
+        sample.values = values;
+        let met = (sample.met as f64).max(0.5);
         sample.rows = if places.is_empty() { 0.0 } else { count as f64 * met / places.len() as f64 };
-        sample.are_all = count == all as usize && sample.values.len() == places.len();
+        sample.are_all = count == all as usize && sample.met == places.len();
         sample
     }
 
-    /// The rows of the pattern among those at some places of what is listed.
-    fn rows_at(&self, known: Option<(Path, Term)>, places: &[usize]) -> Vec<Vec<Term>> {
-        let (mut found, mut room) = (Vec::new(), Vec::new());
+    /// Hands on the values of the variables in the rows of the pattern at some places of what is listed; gives how many rows that are.
+    fn rows_at(&self, known: Option<(Path, Term)>, places: &[usize], visit: &mut dyn FnMut(&[Term])) -> usize {
+        let (mut met, mut room) = (0, Vec::with_capacity(self.pattern.variables.len()));
         self.sources.rows_at(known, places, self.terms, &mut |row| {
             if self.pattern.takes(row, &mut room, self.terms) {
-                found.push(room.clone());
+                met += 1;
+                visit(&room);
             }
         });
-        found
+        met
+    }
+
+    /// The keys that were met in a column.
+    fn keys(&self, column: usize) -> impl Iterator<Item = Term> {
+        let width = self.pattern.variables.len();
+        self.values.chunks_exact(width.max(1)).map(move |row| self.terms.key(row[column]))
     }
 
     /// How many rows a key has that is taken from a row by chance, and how many keys there are, where an index sees the column.
     fn spread_at(&self, number: usize, path: Path) -> [f64; 2] {
         let (mut sum, mut reciprocals) = (0.0, 0.0);
         let mut known: FxHashMap<Term, f64> = FxHashMap::default();
-        for values in &self.values {
-            let key = self.terms.key(values[number]);
+        for key in self.keys(number) {
             let rows = *known.entry(key).or_insert_with(|| self.rows_with((path, key)));
             (sum, reciprocals) = (sum + rows, reciprocals + 1.0 / rows);
         }
-        let met = (self.values.len() as f64).max(1.0);
+        let met = (self.met as f64).max(1.0);
         [sum / met, self.rows * reciprocals / met]
     }
 
@@ -94,15 +104,15 @@ impl<'a> Sample<'a> {
             return count as f64;
         }
         let places = places(count, ROWS_OF_KEY_SAMPLED);
-        let found = self.rows_at(Some(known), &places).len();
+        let found = self.rows_at(Some(known), &places, &mut |_| ());
         (count as f64 * found as f64 / places.len().max(1) as f64).max(1.0)
     }
 
     /// The same where no index sees it, from how often values were met twice.
     fn spread_of_met(&self, number: usize) -> [f64; 2] {
         let mut counts: FxHashMap<Term, f64> = FxHashMap::default();
-        self.values.iter().for_each(|values| *counts.entry(self.terms.key(values[number])).or_default() += 1.0);
-        let met = (self.values.len() as f64).max(1.0);
+        self.keys(number).for_each(|key| *counts.entry(key).or_default() += 1.0);
+        let met = (self.met as f64).max(1.0);
         if met >= self.rows {
             return [counts.values().map(|count| count * count).sum::<f64>() / met, counts.len() as f64];
         }
