@@ -16,6 +16,7 @@ mod load;
 mod output;
 mod permissions;
 mod proxy;
+mod query_plans;
 mod render;
 mod replay;
 mod run;

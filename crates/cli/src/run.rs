@@ -2,6 +2,7 @@
 
 use crate::end::End;
 use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
+use crate::query_plans;
 use crate::render;
 use crate::run_arguments::RunArguments;
 use metroon::syntax::Diagnostic;
@@ -42,6 +43,9 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     engine.limits_mut().memory_bytes_max =
         arguments.limits.memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     watch_for_interrupts(&mut engine, arguments.limits.timeout, &heard);
+    if arguments.explain_queries {
+        engine.log_queries();
+    }
     let mut terminal = Terminal { heard: heard.clone() };
     let end = match arguments.explain {
         true => engine.explain_program(&program, &mut terminal),
@@ -51,6 +55,9 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     let is_told = matches!(end, ProgramEnd::RunRecord(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));
     let end = explain(end, engine.epoch());
     heard.set();
+    if let Some(log) = engine.query_log() {
+        query_plans::print(log);
+    }
     if arguments.stats {
         print_statistics(&engine, started.elapsed(), program.evaluator);
     }

@@ -19,6 +19,9 @@ as spaces, states and words, lasts as long as the run. A form that changes the k
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
 
+With --explain-queries, each `match` of the program is named when the run ends, with the ways in which it was answered, the steps of
+each, and how many answers were expected and found after each step, of all times together; docs/queries.md explains the words.
+
 A program may read and write every file that you may, and read every environment variable; none reaches the network. With
 --deny-all, for a program that you did not write, it may only import files beside it and do what --allow names. What
 it may not do is an error atom that says which --allow would permit it.
@@ -67,6 +70,10 @@ pub(crate) struct RunArguments {
     /// Instead of evaluating, print the code of every function that the programs define
     #[arg(long, conflicts_with_all = ["interpreter", "kb", "record", "json"])]
     pub(crate) explain: bool,
+
+    /// Print on the standard error how each query was answered: its plan, and how many answers were expected and found
+    #[arg(long, conflicts_with = "explain")]
+    pub(crate) explain_queries: bool,
 
     /// Evaluate with the reference interpreter, which is slow, and not with the machine that is compared with it
     #[arg(long)]

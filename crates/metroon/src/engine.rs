@@ -7,8 +7,8 @@ use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use metta::{
-    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, OnAnswer, OnProgress, Run,
-    RunEnd, Runner, Source, Statistics, World, WorldError,
+    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, OnAnswer, OnProgress, QueryLog,
+    Run, RunEnd, Runner, Source, Statistics, World, WorldError,
 };
 use std::sync::Arc;
 
@@ -165,6 +165,16 @@ impl Engine {
     /// Counts of what was done so far.
     pub fn statistics(&self) -> Statistics {
         self.run.runner.statistics()
+    }
+
+    /// From now on it is noted how queries are answered.
+    pub fn log_queries(&mut self) {
+        self.run.runner.log_queries();
+    }
+
+    /// How the queries were answered since it is noted, if it is.
+    pub fn query_log(&self) -> Option<&QueryLog> {
+        self.run.runner.query_log()
     }
 
     /// What the machine has left to the interpreter, and how often: see [`Runner::interpreted_forms`].

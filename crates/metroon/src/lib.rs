@@ -58,10 +58,11 @@ pub use metta::{
 };
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
+pub use metta::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
 pub use permissions::{Permissions, PermittedWorld};
 pub use program::{ProgramEnd, Reporter, RunRequest};
 pub use recall::{RecallError, find_error};
-pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, Row};
+pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, QueryWay, Row};
 pub use system_world::SystemWorld;
 pub use tape::replaying::{Difference, ReplayEnd};
 pub use tape::{Tape, TapeError, TapeReader};

@@ -67,6 +67,6 @@ pub use record::{
 pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
 pub use runner::{FormAnswer, OnAnswer, Runner};
-pub use session::{Run, RunEnd, Source, Statistics};
+pub use session::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog, Run, RunEnd, Source, Statistics};
 pub use tokenizer::Tokenizer;
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

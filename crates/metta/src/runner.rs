@@ -13,7 +13,7 @@ use crate::program::{Program, ProgramSnapshot, RestoreError};
 use crate::random::Generator;
 use crate::record::RunRecord;
 use crate::refusal::{EffectRefused, Viewed};
-use crate::session::{FormOutcome, Run, RunEnd, Session, Source, Statistics};
+use crate::session::{FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics};
 use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
@@ -157,6 +157,16 @@ impl Runner {
     /// The same for each function that the program's own space has rules for, in the order of their first rules.
     pub fn explain_all(&mut self) -> Vec<String> {
         self.machine.explain_all(&mut self.session)
+    }
+
+    /// From now on it is noted how queries are answered.
+    pub fn log_queries(&mut self) {
+        self.session.query_log = Some(Box::default());
+    }
+
+    /// How the queries were answered since it is noted, if it is.
+    pub fn query_log(&self) -> Option<&QueryLog> {
+        self.session.query_log.as_deref()
     }
 
     /// Counts of what was done so far.

@@ -59,7 +59,7 @@ pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use query::{
     Answers, Asked, Cursor, ExplainedStep, Filter, FilterInputs, FilterPart, FilterValue, Given, NO_TERM, PatternPart,
-    Plan, QueryExplanation, QueryWay, Question, ShouldStop, conjunction,
+    Plan, PlanStep, QueryExplanation, QueryWay, Question, ShouldStop, StepOf, conjunction,
 };
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};

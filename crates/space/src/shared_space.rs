@@ -8,7 +8,7 @@ use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
 use crate::change::{ANY_CLASS, ChangeLog};
 use crate::contents::Contents;
-use crate::query::{Queried, QueryExplanation, ShouldStop, View, explain};
+use crate::query::{Queried, QueryExplanation, ShouldStop, View, explain, explained};
 use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::solve::complete;
@@ -489,6 +489,16 @@ impl SharedSpace {
         should_stop: ShouldStop<'_>,
     ) -> Option<Vec<Solution>> {
         self.solutions(query, source, should_stop)
+    }
+
+    /// The same, with how they were found.
+    pub fn query_explained(
+        &self,
+        query: &Atom,
+        source: &mut VariableSource,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<(Vec<Solution>, QueryExplanation)> {
+        explained(self, query, source, (false, should_stop))
     }
 
     /// The same, whatever the answers are: each pattern is unified with each atom that may match. Tests compare with it.

@@ -74,3 +74,29 @@ fn what_the_machine_leaves_to_the_interpreter_is_named() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
     assert!(ended.out.starts_with("color/1\n") && ended.out.contains("the interpreter evaluates"), "{}", ended.out);
 }
+
+#[test]
+fn how_queries_were_answered_is_told_beside_the_answers() {
+    let program = "(parent ann bob) (parent bob cid) (= (grand $a) (match &self (, (parent $a $y) (parent $y $z)) $z)) \
+                   ! (grand ann) ! (grand bob) ! (match &self (parent ann $x) $x)";
+    let ended = run(&["run", "--explain-queries", "-e", program]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "[cid]\n[]\n[bob]\n"));
+    let expected = "\
+queries      2  (asked 3 times)
+(, (parent $a $y) (parent $y $z))
+  loops-as-written, 2 times, 1 answer
+    (parent $a $y)                            found 2
+    (parent $y $z)                            found 1
+(parent ann $x)
+  loops-as-written, 1 time, 1 answer
+    (parent ann $x)                           found 1
+";
+    assert_eq!(ended.err, expected);
+    let ended = run(&["run", "--explain-queries", "-e", "! (+ 1 2)"]);
+    assert_eq!(
+        (ended.code, ended.out.as_str(), ended.err.as_str()),
+        (Some(0), "[3]\n", "queries      0  (asked 0 times)\n")
+    );
+    let ended = run(&["run", "--explain-queries", "--explain", "-e", "! (+ 1 2)"]);
+    assert_eq!(ended.code, Some(2));
+}

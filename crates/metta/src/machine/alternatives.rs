@@ -150,7 +150,7 @@ impl Machine {
     }
 
     /// Keeps all memory that is in use now.
-    fn raise_floor(&mut self) {
+    pub(super) fn raise_floor(&mut self) {
         let heap = self.values.heap.mark(&self.values.region);
         self.choices.floor =
             MemoryFloor { choices: self.choices.stack.len(), heap, foreign: self.values.foreign.len() };

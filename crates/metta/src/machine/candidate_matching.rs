@@ -64,6 +64,7 @@ impl Running<'_> {
         return_point: u32,
     ) -> Result<bool, Halt> {
         let Some(mut inputs) = self.m.read_inputs(query) else { return Ok(false) };
+        self.note_open(query, None);
         self.m.make_new_variables(&candidates, &mut inputs)?;
         let (from, end) = self.m.list_of(&candidates, &inputs);
         let mut next = following(&candidates, &inputs, from, end);

@@ -413,6 +413,8 @@ pub(super) struct CachedPlan {
     pub(super) slots: Vec<Option<u32>>,
     /// Whether the same plan serves again.
     pub(super) is_valid: bool,
+    /// Whether a leaf of a pattern was never interned.
+    pub(super) lacks_key: bool,
 }
 
 /// What stands beside the code of a tabled function.
@@ -450,8 +452,28 @@ pub(super) struct Query {
     pub(super) filters: QueryFilters,
     /// What there is beside if it asks several spaces, or whether others have answers.
     pub(super) fused: Option<Box<FusedQuery>>,
+    /// Where its results go, if that is to a collector and nothing is done on the way.
+    pub(super) gathering: Option<Box<Gathering>>,
+    /// What it asks, for people.
+    pub(super) written: WrittenQuery,
     /// What its template is made of, if only some of its answers are wanted and each may come to one result.
     pub(super) template_data: Option<TemplateData>,
+}
+
+/// The results of a query that go to a collector as they are.
+pub(super) struct Gathering {
+    /// The slot in which the collector is noted.
+    pub(super) begun: Slot,
+    /// The template.
+    pub(super) parts: Box<[Part]>,
+}
+
+/// What a query asks, as it is written.
+pub(super) struct WrittenQuery {
+    /// The pattern, or the patterns of a conjunction.
+    pub(super) query: Atom,
+    /// The new variables.
+    pub(super) variables: Box<[Variable]>,
 }
 
 /// Tests of the answers of a query, in their order, and the values in them that the query does not bind.

@@ -1,7 +1,6 @@
 //! A `match` inside the template of a `match`, answered as one query: see `compile/fused.rs`.
 
 use super::code::Slot;
-use super::queries::LEAPS;
 use super::{Halt, Running};
 
 impl Running<'_> {
@@ -13,10 +12,10 @@ impl Running<'_> {
             asked.leaps -= 1;
             return Ok(());
         }
-        let is_goal = asked.fused.as_ref().is_some_and(|fused| fused.is_goal);
-        let wanted = if is_goal { self.m.wanted_next() } else { None };
-        if !self.is_template_data(query)? || !self.ask_some(query, space, return_point, wanted)? {
-            self.m.code.queries[query as usize].leaps = LEAPS;
+        let is_goal = asked.gathering.is_some() || asked.fused.as_ref().is_some_and(|fused| fused.is_goal);
+        let goal = if is_goal { self.goal_of(query) } else { None };
+        if !self.is_template_data(query)? || !self.ask_some(query, space, return_point, goal)? {
+            self.m.leap(query);
         }
         Ok(())
     }

@@ -25,10 +25,10 @@ use space::{SharedSpace, SharedTerms, Term, Terms};
 use std::rc::Rc;
 
 /// Where atoms with variables answer a query, they mostly do so again.
-pub(super) const LEAPS: u8 = 15;
+const LEAPS: u8 = 15;
 
 /// After so many plans in a row that did not serve again the atoms themselves are compiled.
-const REPLANS_MIN: u8 = 2;
+pub(super) const REPLANS_MIN: u8 = 2;
 
 /// Symbols that are no values of their own where they are arguments.
 const RESERVED: [Ref; 3] = [EMPTY, ERROR, NOT_REDUCIBLE];
@@ -74,6 +74,11 @@ impl QueryRoom {
         self.was_undecided
     }
 
+    /// The answers, with how they were found.
+    pub(super) fn answers(&self) -> &Answers {
+        &self.answers
+    }
+
     /// The answers one after the other.
     pub(super) fn terms(&mut self) -> &[Term] {
         self.answers.terms()
@@ -109,11 +114,14 @@ impl Running<'_> {
         let done = match self.m.ask(query, space, &mut room, Asked::All) {
             Some(_) if room.answers.is_stopped() => return Err(self.m.values.ceiling.passed()),
             None => {
-                self.m.code.queries[query as usize].leaps = LEAPS;
+                self.m.leap(query);
                 self.m.rooms.query_room = Some(room);
                 return self.query_open(query, space, return_point);
             }
-            Some(count) => self.go_through(query, count, &mut room, return_point),
+            Some(count) => {
+                self.note_planned(query, Asked::All, count, &room);
+                self.go_through(query, count, &mut room, return_point)
+            }
         };
         self.m.rooms.query_room = Some(room);
         done
@@ -177,6 +185,7 @@ impl Running<'_> {
         let ceiling = &self.m.values.ceiling;
         let found = space.query_unless(&atom, self.session.variables(), &|| ceiling.is_passed());
         let Some(solutions) = found else { return Err(ceiling.passed()) };
+        self.note_open(query, Some(solutions.len()));
         let mut results = Vec::with_capacity(solutions.len());
         for solution in solutions {
             let mut bound = Vec::with_capacity(solution.len());
@@ -192,6 +201,15 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// A query was not answered by rows. Unless a leaf of it was never interned, which may change with the next fact, it is not asked again
+    /// for a while whether all answers are rows.
+    pub(super) fn leap(&mut self, query: u32) {
+        let asked = &mut self.code.queries[query as usize];
+        if !asked.cached.as_ref().is_some_and(|cached| cached.lacks_key) {
+            asked.leaps = LEAPS;
+        }
+    }
+
     /// The code for the atoms that a query finds in a space, if it was made and still holds.
     #[inline]
     fn known_candidates(&mut self, query: u32, space: Ref) -> Option<Rc<Candidates>> {
@@ -322,7 +340,7 @@ impl Machine {
         cached.slots.clear();
         parameters.clear();
         outer.clear();
-        cached.is_valid = true;
+        (cached.is_valid, cached.lacks_key) = (true, false);
         let first_outer = self.code.queries[query as usize].fresh.len();
         let mut planner = Planner { cached, parameters, outer, first_outer, own_after: 0, terms };
         for pattern in 0..self.code.queries[query as usize].patterns.len() {
@@ -448,6 +466,7 @@ impl Planner<'_> {
     fn leaf(&mut self, leaf: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
         match machine.values.key_of(leaf, self.terms) {
             Keyed::Key(key) => {
+                self.cached.lacks_key |= key == NO_TERM;
                 self.cached.is_valid &= key != NO_TERM;
                 self.cached.plan.push(PatternPart::Key(key));
                 Ok(())

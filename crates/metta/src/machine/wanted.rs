@@ -8,17 +8,26 @@
 //!    it does shows when answers are there: a template that is data around values in normal form is its own result.
 
 use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
-use super::code::{HEADER, Instruction, OPEN, Slot};
+use super::code::{HEADER, Instruction, OPEN, Query, Slot};
 use super::normal_terms::Makes;
-use super::queries::QueryRoom;
+use super::queries::{QueryRoom, REPLANS_MIN};
 use super::values::Values;
-use super::words::{EMPTY, ERROR, FALSE, NOT_REDUCIBLE, TERM, TRUE, is_small, raw, word};
+use super::words::{EMPTY, ERROR, FALSE, FOREIGN, NOT_REDUCIBLE, TERM, TRUE, is_small, raw, word};
 use super::{Halt, Machine, Running};
 use crate::lowering::Wanted;
 use crate::names;
 use crate::operation::results_wanted;
 use region::{Ref, tag};
 use space::{Asked, NO_TERM, Term};
+
+/// What is wanted of the answers of a query.
+#[derive(Clone, Copy)]
+pub(super) enum Goal {
+    /// Some of the results that are collected next, and so many.
+    Some(Wanted, usize),
+    /// All, in the list of the collector at a level.
+    List(usize),
+}
 
 impl Machine {
     /// How many results a value asks for, if it is a whole number that is not negative.
@@ -168,12 +177,22 @@ impl Running<'_> {
 
     /// Asks a space for as many answers as results are wanted, if each answer comes to one.
     pub(super) fn query_some(&mut self, query: u32, space: Slot, return_point: u32) -> Result<(), Halt> {
-        let may_ask = self.m.code.queries[query as usize].leaps == 0 && self.is_template_data(query)?;
-        let wanted = self.m.wanted_next().filter(|_| may_ask);
-        if wanted.is_some() && self.ask_some(query, space, return_point, wanted)? {
+        let Query { leaps, replans, candidates, .. } = &self.m.code.queries[query as usize];
+        let may_be_rows = *leaps == 0 && *replans < REPLANS_MIN && candidates.made.is_none();
+        let may_ask = may_be_rows && self.is_template_data(query)?;
+        let goal = self.goal_of(query).filter(|_| may_ask);
+        if goal.is_some() && self.ask_some(query, space, return_point, goal)? {
             return Ok(());
         }
         self.query(query, space, return_point)
+    }
+
+    /// What is wanted of the answers of a query, if that is known.
+    pub(super) fn goal_of(&self, query: u32) -> Option<Goal> {
+        match &self.m.code.queries[query as usize].gathering {
+            Some(_) => self.list_for_answers(query).map(Goal::List),
+            None => self.m.wanted_next().map(|(wanted, most)| Goal::Some(wanted, most)),
+        }
     }
 
     /// Asks a space for as many answers as results are wanted, or for all; `false` if what was found may not come to one result for each
@@ -183,38 +202,46 @@ impl Running<'_> {
         query: u32,
         space: Slot,
         return_point: u32,
-        wanted: Option<(Wanted, usize)>,
+        goal: Option<Goal>,
     ) -> Result<bool, Halt> {
         if !self.m.code.queries[query as usize].filters.filters.is_empty() {
             self.refresh();
         }
         let space = self.m.read(space);
         let mut room = self.m.take_query_room();
-        let asked = match wanted {
-            Some((Wanted::First | Wanted::Whether, most)) => Asked::First(most),
-            Some((Wanted::Number, _)) if self.has_no_variables(query) => Asked::Number,
-            Some((Wanted::Number, _)) | None => Asked::All,
+        let asked = match goal {
+            Some(Goal::Some(Wanted::First | Wanted::Whether, most)) => Asked::First(most),
+            Some(Goal::Some(Wanted::Number, _)) if self.has_no_variables(query) => Asked::Number,
+            Some(Goal::Some(Wanted::Number, _) | Goal::List(_)) | None => Asked::All,
         };
-        let count = self.m.ask(query, space, &mut room, asked);
-        if count.is_some() && room.is_stopped() {
+        let Some(count) = self.m.ask(query, space, &mut room, asked) else {
+            self.m.rooms.query_room = Some(room);
+            return Ok(false);
+        };
+        if room.is_stopped() {
             return Err(self.m.values.ceiling.passed());
         }
-        let count = match count {
-            // What no test has decided about is tested in the template.
-            Some(_) if room.was_undecided() => None,
-            Some(count) if asked == Asked::Number || self.are_their_own_results(query, &mut room)? => Some(count),
-            _ => None,
-        };
-        let done = match (count, wanted) {
-            (None, _) => Ok(()),
-            (Some(count), Some((Wanted::Number, _))) => {
+        // What no test has decided about is tested in the template.
+        let is_decided = !room.was_undecided();
+        let are_results = is_decided && (asked == Asked::Number || self.are_their_own_results(query, &mut room)?);
+        // All answers of one `match` are there: the template may as well be evaluated for each.
+        let are_all = matches!(goal, Some(Goal::List(_))) && self.m.code.queries[query as usize].fused.is_none();
+        if are_results || are_all {
+            self.note_planned(query, asked, count, &room);
+        }
+        let done = match goal {
+            Some(Goal::Some(Wanted::Number, _)) if are_results => {
                 self.m.count_found(count);
                 self.fail()
             }
-            (Some(count), _) => self.go_through(query, count, &mut room, return_point),
+            Some(Goal::List(level)) if are_results && self.is_bound_by_answers(query, &room) => {
+                self.gather_answers(query, count, &mut room, level)
+            }
+            _ if are_results || are_all => self.go_through(query, count, &mut room, return_point),
+            _ => Ok(()),
         };
         self.m.rooms.query_room = Some(room);
-        done.map(|()| count.is_some())
+        done.map(|()| are_results || are_all)
     }
 
     fn has_no_variables(&self, query: u32) -> bool {
@@ -244,24 +271,41 @@ impl Running<'_> {
         for place in 0..count {
             let template = self.m.code.queries[query as usize].template_data.as_ref();
             let (slot, arity) = template.expect("it is there").slots[place];
-            let Some(column) = self.column_of(query, slot, room) else {
-                if self.is_normal_value(slot, arity)? {
-                    continue;
-                }
-                return Ok(false);
+            let is_own = match self.column_of(query, slot, room) {
+                Some(column) => self.is_own_column(room.terms(), [column, width], arity)?,
+                None => self.is_normal_value(slot, arity)?,
             };
-            for answer in 0..room.terms().len() / width {
-                let term = room.terms()[answer * width + column];
-                if term == NO_TERM || !self.is_its_own_result(term, arity)? {
-                    return Ok(false);
-                }
+            if !is_own {
+                return Ok(false);
             }
         }
         Ok(true)
     }
 
+    /// Whether each term of a column of answers that are so wide comes to itself where it is a result.
+    fn is_own_column(
+        &mut self,
+        answers: &[Term],
+        [column, width]: [usize; 2],
+        arity: Option<usize>,
+    ) -> Result<bool, Halt> {
+        let mut last = NO_TERM;
+        for answer in answers.chunks_exact(width) {
+            // Sorted and grouped answers have long runs of one value.
+            let term = answer[column];
+            if term == last && term != NO_TERM {
+                continue;
+            }
+            if term == NO_TERM || !self.is_its_own_result(term, arity)? {
+                return Ok(false);
+            }
+            last = term;
+        }
+        Ok(true)
+    }
+
     /// Which term of each answer is the value of a slot, if one is.
-    fn column_of(&self, query: u32, slot: Slot, room: &QueryRoom) -> Option<usize> {
+    pub(super) fn column_of(&self, query: u32, slot: Slot, room: &QueryRoom) -> Option<usize> {
         let fresh = &self.m.code.queries[query as usize].fresh;
         let column = fresh.iter().position(|&(fresh, _)| fresh == slot);
         column.or_else(|| {
@@ -376,6 +420,9 @@ impl Machine {
 impl Values {
     /// Whether a term is a leaf that comes to itself where it is a result; `None` if it is a compound.
     fn is_own_leaf(&self, term: Term) -> Option<bool> {
+        if let Some(known) = self.known_term(term).filter(|known| ![TERM, FOREIGN].contains(&known.tag())) {
+            return Some(known != EMPTY && known != NOT_REDUCIBLE);
+        }
         let terms = self.terms.read().expect("no panic while terms are locked");
         if terms.children(term).is_some_and(|children| !children.is_empty()) {
             return None;

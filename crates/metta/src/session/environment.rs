@@ -52,7 +52,15 @@ impl Environment for Session {
             reached.set(limits.reached_inside(form, 0));
             reached.get().is_some()
         };
-        let found = space.query_unless(pattern, self.program.variables(), &is_over);
+        let found = match &mut self.query_log {
+            None => space.query_unless(pattern, self.program.variables(), &is_over),
+            Some(log) => {
+                space.query_explained(pattern, self.program.variables(), &is_over).map(|(found, explained)| {
+                    log.note(pattern, 0, explained.into());
+                    found
+                })
+            }
+        };
         found.ok_or_else(|| reached.get().expect("it was given up for a reason"))
     }
 

@@ -6,6 +6,7 @@
 
 mod environment;
 mod imports;
+mod query_log;
 mod sources;
 mod tabling;
 
@@ -21,6 +22,8 @@ use crate::refusal::Viewed;
 use crate::tables::Tables;
 use crate::transaction::Transactions;
 use crate::world::World;
+pub(crate) use query_log::Execution;
+pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
 pub(crate) use sources::FormOutcome;
 pub use sources::{Run, RunEnd, Source};
 use space::{Atom, VariableSource};
@@ -81,6 +84,8 @@ pub(crate) struct Session {
     /// What calls of tabled functions have come to.
     pub(crate) tables: Tables,
     pub(crate) statistics: Statistics,
+    /// What becomes of its queries, if that is asked for.
+    pub(crate) query_log: Option<Box<QueryLog>>,
     pub(crate) evaluators: Evaluators<Session>,
     /// Whether only those forms after `!` are evaluated that say what words and rules mean.
     pub(crate) only_defines: bool,
@@ -106,6 +111,7 @@ impl Session {
             counts_memory: region::memory::is_counted(),
             tables: Tables::default(),
             statistics: Statistics::default(),
+            query_log: None,
             evaluators,
             only_defines: false,
             formats: None,

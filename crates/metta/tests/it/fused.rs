@@ -121,9 +121,14 @@ fn facts_that_hold_variables_calls_or_odd_values_change_nothing() {
     let mut failures = Vec::new();
     for addition in additions {
         for body in bodies {
-            for (wrapped, argument) in
-                [("BODY", "tea"), ("(count-results BODY)", "tea"), ("(limit 2 BODY)", "$v"), ("BODY", "$v")]
-            {
+            for (wrapped, argument) in [
+                ("BODY", "tea"),
+                ("(count-results BODY)", "tea"),
+                ("(limit 2 BODY)", "$v"),
+                ("BODY", "$v"),
+                ("(collapse BODY)", "tea"),
+                ("(got $a (collapse BODY) (collapse BODY))", "$v"),
+            ] {
                 let wrapped = wrapped.replace("BODY", body);
                 let form = format!("!(collapse (ask {argument}))");
                 let program = format!(

@@ -25,6 +25,7 @@ mod measure;
 mod modules;
 mod places;
 mod printing;
+mod query_log;
 mod regressions;
 mod restoring;
 mod robustness;

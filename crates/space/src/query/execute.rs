@@ -41,6 +41,8 @@ pub struct Answers {
     after_each: Vec<usize>,
     /// How many answers were made by all patterns, those that filters dropped included.
     looked_at: usize,
+    /// Whether they were found in the way that was chosen for their plan.
+    are_chosen: bool,
 }
 
 /// Some of the rows that are listed for the first pattern of a plan, in their order.
@@ -79,6 +81,11 @@ impl Answers {
         self.is_stopped
     }
 
+    /// Says that they are about to be found by a first look.
+    pub(super) fn begin_first_look(&mut self) {
+        self.are_chosen = false;
+    }
+
     /// Puts other answers into their place.
     pub(super) fn replace(&mut self, found: Vec<Term>) {
         self.found = found;
@@ -92,6 +99,11 @@ impl Answers {
     /// How many answers there were so far after each pattern, or each variable of a join.
     pub(super) fn after_each(&self) -> &[usize] {
         &self.after_each
+    }
+
+    /// Whether they were found in the way that was chosen for their plan, and not by a first look.
+    pub(super) fn are_chosen(&self) -> bool {
+        self.are_chosen
     }
 
     /// How many answers were made by all patterns, those that filters dropped included.
@@ -183,6 +195,7 @@ impl View<'_> {
         should_stop: ShouldStop<'_>,
     ) -> usize {
         let Plan { loops, filters, .. } = &*plan;
+        answers.begin_first_look();
         match (loops.steps.as_slice(), self.spaces) {
             ([step], [contents]) if step.taken > 0 && plan.filters.is_empty() => {
                 let relation = contents.relation_of_length(step.length);
@@ -202,7 +215,7 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
-        if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self)) {
+        if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self, false)) {
             answers.rows_left = Some(ROWS_BEFORE_CHOICE);
             let found = self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop);
             answers.rows_left = None;
@@ -224,7 +237,9 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
-        let (mut chosen, counts) = (self.chosen(plan), answers.counts_only);
+        let counts = answers.counts_only;
+        let mut chosen = self.chosen(plan, counts);
+        answers.are_chosen = true;
         let room = answers.found_for(plan.variables());
         let ended = match counts {
             true => chosen.count(self, given, room, should_stop),
@@ -239,9 +254,10 @@ impl View<'_> {
     }
 
     /// How several patterns are answered, taken out of their plan if that was chosen for about as many rows as there are.
-    fn chosen(self, plan: &mut Plan) -> Box<Chosen> {
-        let chosen = plan.chosen.take().filter(|chosen| chosen.is_for(self));
-        chosen.unwrap_or_else(|| Box::new(Chosen::new((&plan.loops, &plan.filters), self, plan.forgets_sorted)))
+    fn chosen(self, plan: &mut Plan, counts: bool) -> Box<Chosen> {
+        let chosen = plan.chosen.take().filter(|chosen| chosen.is_for(self, counts));
+        chosen
+            .unwrap_or_else(|| Box::new(Chosen::new((&plan.loops, &plan.filters), self, (counts, plan.forgets_sorted))))
     }
 
     /// Finds those answers that begin with some of the rows that are listed for the first pattern: so many, from a place on. Gives how
@@ -376,8 +392,9 @@ impl Answers {
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
-        let Self { found, current, rows, keys, is_stopped, width, .. } = self;
+        let Self { found, current, rows, keys, is_stopped, width, after_each, .. } = self;
         (*is_stopped, *width) = (false, loops.variables());
+        after_each.clear();
         found.clear();
         current.clear();
         current.resize(*width, NO_TERM);
@@ -393,6 +410,7 @@ impl Answers {
         let projection = Projection { parts, count: step.taken, keys, current, terms };
         let mut made = 0;
         relation.walk(keys, terms, rows, &mut |selected| made += projection.take(&selected, found));
+        after_each.push(made);
         made
     }
 

@@ -50,6 +50,7 @@ impl View<'_> {
         should_stop: ShouldStop<'_>,
     ) -> usize {
         let width = plan.variables().max(1);
+        answers.begin_first_look();
         let (mut kept, mut count, mut seen) = (Vec::new(), 0, 0);
         let mut batch = Batch { from: 0, rows: most.clamp(1, ROWS_MAX) };
         let mut may_choose = plan.loops.steps.len() > 1;
@@ -98,6 +99,7 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
+        answers.begin_first_look();
         let count = match plan.loops.steps.as_slice() {
             [step] if step.taken > 0 && plan.filters.is_empty() => {
                 answers.begin(0);
@@ -124,7 +126,7 @@ impl View<'_> {
         should_stop: ShouldStop<'_>,
     ) -> usize {
         let mut found = None;
-        if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self)) {
+        if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self, true)) {
             answers.limit_rows(Some(ROWS_BEFORE_CHOICE));
             found = self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop);
             answers.limit_rows(None);

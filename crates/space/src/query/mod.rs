@@ -20,6 +20,7 @@ mod counted;
 mod cursor;
 mod execute;
 mod explain;
+mod explanation;
 mod filter;
 mod first;
 mod join;
@@ -35,8 +36,8 @@ mod view;
 
 pub use cursor::Cursor;
 pub use execute::{Answers, ShouldStop};
-pub(crate) use explain::explain;
-pub use explain::{ExplainedStep, QueryExplanation, QueryWay};
+pub(crate) use explain::{explain, explained};
+pub use explanation::{ExplainedStep, PlanStep, QueryExplanation, QueryWay, StepOf};
 pub use filter::{Filter, FilterInputs, FilterPart, FilterValue, Given};
 pub use live::{Asked, Question};
 pub(crate) use loops::known_keys;

@@ -70,6 +70,7 @@ impl Plan {
         self.next_look = NextLook::default();
         self.only_own_rows = None;
         self.chosen = None;
+        self.forgets_sorted = false;
     }
 
     /// Adds a part to the last pattern.

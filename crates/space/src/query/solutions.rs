@@ -6,6 +6,7 @@
 //! 3. Each pattern that is left is unified with the atoms that may match it: those of the space, then those of each import.
 
 use super::execute::{ANSWERS_BETWEEN_LOOKS, Answers, ShouldStop};
+use super::explanation::{QueryExplanation, explanation_of};
 use super::filter::Given;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
@@ -121,9 +122,32 @@ impl View<'_> {
     /// The solutions of a query that rows answer; `None` if rows do not answer it. There is nothing inside if the search was
     /// given up.
     fn solutions(self, query: &Atom, should_stop: ShouldStop<'_>) -> Option<Option<Vec<Solution>>> {
+        self.solutions_and(query, false, should_stop, |_, _, _| ()).map(|found| found.map(|(found, ())| found))
+    }
+
+    /// The same, with how they were found, as if nothing had been sorted before if that is to be forgotten.
+    pub(super) fn solutions_explained(
+        self,
+        query: &Atom,
+        forgets_sorted: bool,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<Option<(Vec<Solution>, QueryExplanation)>> {
+        let explain =
+            |made: (&Plan, &Answers), variables: &Variables<'_>, count| explanation_of(made, (query, variables), count);
+        self.solutions_and(query, forgets_sorted, should_stop, explain)
+    }
+
+    fn solutions_and<T>(
+        self,
+        query: &Atom,
+        forgets_sorted: bool,
+        should_stop: ShouldStop<'_>,
+        explain: impl FnOnce((&Plan, &Answers), &Variables<'_>, usize) -> T,
+    ) -> Option<Option<(Vec<Solution>, T)>> {
         let mut room = ROOM.take().unwrap_or_default();
         let (plan, answers) = &mut *room;
         plan.clear();
+        plan.forgets_sorted = forgets_sorted;
         let mut variables = Variables::default();
         let is_put = plan.loops.patterns.put(query, &mut variables, self.terms);
         let count = if is_put { self.execute(plan, Given::nothing(), answers, should_stop) } else { None };
@@ -140,7 +164,8 @@ impl View<'_> {
                 let goes_on = place % (64 * ANSWERS_BETWEEN_LOOKS) != 0 || place == 0 || !should_stop();
                 goes_on.then(|| solution(place))
             });
-            if answers.is_stopped() { None } else { all.collect() }
+            let found = if answers.is_stopped() { None } else { all.collect::<Option<Vec<Solution>>>() };
+            found.map(|found| (found, explain((plan, answers), &variables, count)))
         });
         answers.shrink();
         ROOM.set(Some(room));

@@ -72,14 +72,6 @@ impl Copies {
         self.holes
     }
 
-    /// Hands out the rows that have no copy.
-    pub(super) fn each_hole(&self, mut visit: impl FnMut(u32)) {
-        for (number, block) in (0..).zip(self.blocks.iter().flat_map(|blocks| blocks.iter())) {
-            let holes = block.iter().flat_map(|block| (0..).zip(block.iter())).filter(|(_, copies)| **copies == 0);
-            holes.for_each(|(place, _)| visit(number * BLOCK as u32 + place));
-        }
-    }
-
     /// Adds copies of a row that has some.
     ///
     /// # Panics

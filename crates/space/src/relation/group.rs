@@ -3,8 +3,6 @@
 //! Keys are numbers of terms, and rows are taken in order. Where the keys lie close together the rows are distributed by counting, which
 //! takes two walks; otherwise they are sorted.
 
-use super::index::Spread;
-
 /// What an index lists for a row that does not reach so far.
 pub(super) const NO_KEY: u64 = u64::MAX;
 
@@ -74,13 +72,6 @@ impl Grouped {
     pub(super) fn span(&self) -> Option<[u64; 2]> {
         Some([self.ends.first()?.0, self.ends.last()?.0])
     }
-
-    /// How the rows spread over the keys.
-    pub(super) fn spread(&self) -> Spread {
-        let mut spread = Spread::default();
-        self.groups().for_each(|(_, rows)| spread = spread.with_key(rows.len()));
-        spread
-    }
 }
 
 #[cfg(test)]
@@ -103,7 +94,8 @@ mod tests {
             let list = |grouped: &Grouped| grouped.groups().map(|(key, rows)| (key, rows.to_vec())).collect::<Vec<_>>();
             assert_eq!(list(&sorted), list(&counted));
             assert!(sorted.groups().all(|(key, rows)| rows.iter().all(|&row| keys[row as usize] == key)));
-            assert_eq!(sorted.spread().rows as usize, keys.iter().filter(|&&key| key != NO_KEY).count());
+            let grouped: usize = sorted.groups().map(|(_, rows)| rows.len()).sum();
+            assert_eq!(grouped, keys.iter().filter(|&&key| key != NO_KEY).count());
         }
     }
 }

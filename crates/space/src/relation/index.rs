@@ -32,26 +32,6 @@ pub(super) struct Index {
     free: Vec<u32>,
 }
 
-/// How many rows have a key at a path, and how they spread.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Spread {
-    /// How many rows reach that far.
-    pub(crate) rows: f64,
-    /// How many different keys they have.
-    pub(crate) keys: f64,
-    /// The sum of the squares of the numbers of rows of each key: divided by the rows, it is how many rows a key has that is taken from
-    /// a row by chance.
-    pub(crate) squares: f64,
-}
-
-impl Spread {
-    /// The same with one more key, which has so many rows.
-    pub(super) fn with_key(self, rows: usize) -> Self {
-        let rows = rows as f64;
-        Self { rows: self.rows + rows, keys: self.keys + 1.0, squares: self.squares + rows * rows }
-    }
-}
-
 /// How the place of a key is found.
 #[derive(Clone)]
 enum KeyTable {
@@ -98,11 +78,15 @@ impl RowList<'_> {
 
     /// Up to so many of them, as far from each other as may be.
     pub(super) fn sample(&self, count: usize) -> impl Iterator<Item = u32> {
-        let row = |place: usize| match self {
+        (0..self.len()).step_by((self.len() / count).max(1)).map(|place| self.at(place))
+    }
+
+    /// The row at a place of it.
+    pub(super) fn at(&self, place: usize) -> u32 {
+        match self {
             Self::Run(rows) => rows.start + place as u32,
             Self::Each(rows) => rows[place],
-        };
-        (0..self.len()).step_by((self.len() / count).max(1)).map(row)
+        }
     }
 
     /// How many of them are not holes.
@@ -239,22 +223,6 @@ impl Index {
     /// An index that lies in an image.
     pub(super) fn of_image(mapped: MappedIndex) -> Self {
         Self { places: KeyTable::Mapped(Box::new(mapped)), ..Self::default() }
-    }
-
-    /// How its rows spread over its keys, holes counted.
-    pub(super) fn spread(&self) -> Spread {
-        let keys = match &self.places {
-            KeyTable::Hashed(table) => table.len(),
-            KeyTable::Direct(direct) => direct.all().count(),
-            KeyTable::Mapped(mapped) => {
-                let [rows, keys, squares] = mapped.spread;
-                return Spread { rows, keys, squares };
-            }
-        };
-        let lists = self.lists.iter().map(|list| list.rows().len()).filter(|&length| length > 0);
-        let listed = lists.fold(Spread::default(), Spread::with_key);
-        let alone = keys as f64 - listed.keys;
-        Spread { rows: listed.rows + alone, keys: keys as f64, squares: listed.squares + alone }
     }
 
     /// The rows with this key.

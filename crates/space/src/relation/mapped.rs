@@ -84,8 +84,6 @@ pub(super) struct MappedIndex {
     /// Where each list begins, or its first row, and how long it is.
     lists: Column<[u32; 2]>,
     rows: Column<u32>,
-    /// How many rows have a key, how many keys there are, and the sum of the squares of the rows of each.
-    pub(super) spread: [f64; 3],
 }
 
 /// The rows of a key.
@@ -167,8 +165,6 @@ impl MappedIndex {
             _ => return Err(Words::IMPOSSIBLE),
         };
         let (lists, rows) = (columns.column(words.next()?)?, columns.column(words.next()?)?);
-        let mut number = || words.next().map(f64::from_bits);
-        let spread = [number()?, number()?, number()?];
-        Ok(Self { places, lists, rows, spread })
+        Ok(Self { places, lists, rows })
     }
 }

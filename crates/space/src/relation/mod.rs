@@ -24,6 +24,7 @@
 //! Cost: adding, removing and finding a row take constant time for each segment; without snapshots there is one. A query
 //! walks the shortest list among its paths.
 
+mod bitmaps;
 mod copies;
 mod direct;
 mod group;
@@ -31,23 +32,23 @@ mod image;
 mod index;
 mod indexes;
 mod mapped;
+mod sample;
 mod segment;
-mod spread;
 mod trie;
 mod walk;
 mod write;
 
 use crate::term::{Term, Terms};
+pub(crate) use bitmaps::Bitmap;
 use copies::Copies;
 pub(crate) use index::RowList;
-pub(crate) use index::Spread;
 use index::{IndexedBy, Key, key_at};
 pub(crate) use segment::hash_of;
 use segment::{ROWS_MAX, Segment, TermReader, hash_keys, hash_keys_noting};
 use std::ops::Deref;
 use std::sync::Arc;
 use trie::Tries;
-pub(crate) use trie::{Stamp, Trie};
+pub(crate) use trie::{Level, Stamp, Trie};
 pub(crate) use walk::{RowBatch, RowSelection};
 pub(crate) use write::{row_hashes, write_relation};
 

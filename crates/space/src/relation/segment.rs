@@ -169,11 +169,6 @@ impl Segment {
         self.indexes.add(place, index);
     }
 
-    /// The index of a place, if there is one.
-    pub(super) fn index(&self, place: IndexedBy) -> Option<&Index> {
-        self.indexes.get(place)
-    }
-
     /// How many rows it has, holes counted.
     #[inline]
     pub(super) fn len(&self) -> u32 {

@@ -3,6 +3,7 @@
 //! 1. A trie has a level for each column. A level holds, for each node of the level before, the different values of its column in
 //!    ascending order, one node after the other; of each value it says where its nodes begin in the next level. Below the last level
 //!    lie the *ordinals* of the rows: their places in the order in which answers come.
+//!    Values below a node that are dense are a [bitmap](super::bitmaps) as well.
 //! 2. It is made when a join first asks for it, and kept beside the relation. It serves as long as the relation has the same rows,
 //!    which a [`Stamp`] says: rows are only ever added at the end, or an epoch begins.
 //!
@@ -10,6 +11,7 @@
 //!
 //! Source: T. Veldhuizen, Leapfrog Triejoin (ICDT 2014), for what a join needs of a trie.
 
+use super::bitmaps::{Bitmap, Bitmaps};
 use crate::term::Term;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,6 +44,8 @@ pub(crate) struct Level {
     starts: Vec<u32>,
     /// Of the first level: the first value, and the place of each value from there on.
     direct: Option<(u32, Vec<u32>)>,
+    /// Of the others: the values below each node of the level before, where they are dense.
+    bitmaps: Option<Bitmaps>,
 }
 
 impl Level {
@@ -81,6 +85,18 @@ impl Level {
         }
         let place = self.seek(within.start, within.end, value);
         (place < within.end && self.values[place as usize] == value).then_some(place)
+    }
+
+    /// The bitmap of the values below a node of the level before, if they have one.
+    #[inline]
+    pub(crate) fn bitmap(&self, above: u32) -> Option<Bitmap<'_>> {
+        self.bitmaps.as_ref()?.get(above)
+    }
+
+    /// Where what lies below some of its nodes is in the next level.
+    #[inline]
+    pub(crate) fn all_below(&self, nodes: &Range<u32>) -> Range<u32> {
+        self.starts[nodes.start as usize]..self.starts[nodes.end as usize]
     }
 
     /// Whether any value is found in constant time.
@@ -151,7 +167,19 @@ impl Trie {
         if let Some(first) = trie.levels.first_mut() {
             first.make_direct();
         }
+        for level in 1..width {
+            let lists = trie.levels[level - 1].starts.windows(2).map(|bounds| bounds[0]..bounds[1]);
+            trie.levels[level].bitmaps = Bitmaps::new(&trie.levels[level].values, lists);
+        }
         Some(trie)
+    }
+
+    /// The ordinals of all rows below some nodes of a level, which is none of its own if they are rows.
+    #[inline]
+    pub(crate) fn ordinals_below(&self, level: usize, nodes: Range<u32>) -> &[u32] {
+        let leaves =
+            self.levels[level.min(self.levels.len())..].iter().fold(nodes, |nodes, level| level.all_below(&nodes));
+        self.ordinals(leaves)
     }
 
     #[inline(always)]

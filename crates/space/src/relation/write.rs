@@ -190,8 +190,6 @@ impl<'a> Written<'a> {
         let is_listed = |rows: &&[u32]| rows.len() > 1 && rows[rows.len() - 1] - rows[0] != rows.len() as u32 - 1;
         let listed = grouped.groups().map(|(_, rows)| rows).filter(is_listed).flatten().copied();
         words.push(writer.column(u64::from(self.length), listed)?);
-        let spread = grouped.spread();
-        words.extend([spread.rows, spread.keys, spread.squares].map(f64::to_bits));
         Ok(())
     }
 }

@@ -337,11 +337,22 @@ impl Compiler<'_, '_> {
 
     /// All results of a goal: as a list, or as the subjects of a `case`.
     pub(super) fn collected(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
-        self.collected_by(goal, dst, |slot, return_point| Instruction::Collect { slot, return_point, subjects });
+        self.collected_by(goal, dst, !subjects, |slot, return_point| Instruction::Collect {
+            slot,
+            return_point,
+            subjects,
+        });
     }
 
-    /// The same, with what begins to collect them: the slot that it is noted in, and the return point of what they become.
-    pub(super) fn collected_by(&mut self, goal: &Atom, dst: Slot, begin: impl FnOnce(Slot, u32) -> Instruction) {
+    /// The same, with what begins to collect them: the slot that it is noted in, and the return point of what they become. It is said
+    /// whether they become a list.
+    pub(super) fn collected_by(
+        &mut self,
+        goal: &Atom,
+        dst: Slot,
+        is_list: bool,
+        begin: impl FnOnce(Slot, u32) -> Instruction,
+    ) {
         let (begun, value) = (self.slot(), self.slot());
         self.make_shared(goal);
         let at = self.next as Slot;
@@ -350,7 +361,9 @@ impl Compiler<'_, '_> {
         let place = self.emit(Instruction::Fail);
         self.errors = Errors::Destination(label);
         let state = self.state.clone();
+        let gathers = std::mem::replace(&mut self.gathers, is_list.then_some([begun, value]));
         self.value(goal, 0, Dest::Slot(value));
+        self.gathers = gathers;
         self.emit(Instruction::Collected { begun, slot: value });
         self.later.push(Later::Caught { label, begun, value });
         self.state = state;

@@ -12,9 +12,9 @@
 //! code goes on with the `match` as it is written.
 
 use super::filters::{Tested, Tests};
-use super::{Compiler, Dest, Errors, Label, Later, State};
+use super::{Compiler, Dest, Errors, Label, Later, QueryGoal, State};
 use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
-use crate::machine::code::{FusedQuery, Instruction, Query, QueryFilter, QueryFilters, QueryPart, Slot};
+use crate::machine::code::{FusedQuery, Instruction, Query, QueryFilter, QueryFilters, QueryPart, Slot, WrittenQuery};
 use crate::names;
 use crate::operation::lowering_of;
 use crate::stdlib::forms::special_form;
@@ -43,7 +43,7 @@ pub(super) struct Unfused {
     label: Label,
     space: Slot,
     whole: Atom,
-    is_goal: bool,
+    goal: QueryGoal,
     dest: Dest,
     state: State,
     join: Option<Label>,
@@ -241,11 +241,11 @@ impl Compiler<'_, '_> {
     }
 
     /// One query for all, in front of the `match` as it is written.
-    pub(super) fn fused(&mut self, fusion: Fusion<'_>, (space, whole): (Slot, &Atom), is_goal: bool, dest: Dest) {
+    pub(super) fn fused(&mut self, fusion: Fusion<'_>, (space, whole): (Slot, &Atom), goal: QueryGoal, dest: Dest) {
         let label = self.label();
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        let unfused = Unfused { label, space, whole: whole.clone(), is_goal, dest, state, join, errors };
+        let unfused = Unfused { label, space, whole: whole.clone(), goal, dest, state, join, errors };
         self.later.push(Later::Unfused(Box::new(unfused)));
         let others: Vec<Slot> = fusion.spaces[1..].iter().map(|space| self.slot_of_space(space)).collect();
         for variable in variables(fusion.body).iter().filter(|variable| !fusion.tests.new.contains(variable)) {
@@ -253,7 +253,7 @@ impl Compiler<'_, '_> {
         }
         let body = fusion.body;
         self.within_barrier(dest, |compiler, dest| {
-            let (query, return_point) = compiler.fused_query(fusion, others, is_goal);
+            let (query, return_point) = compiler.fused_query(fusion, others, goal);
             compiler.emit(Instruction::QueryFused { query, space, return_point });
             compiler.emit_to(Instruction::Jump { to: 0 }, label);
             compiler.run.m.code.return_points[return_point as usize].pc = compiler.here();
@@ -263,10 +263,10 @@ impl Compiler<'_, '_> {
     }
 
     pub(super) fn write_unfused(&mut self, unfused: Unfused) {
-        let Unfused { label, space, whole, is_goal, dest, state, join, errors } = unfused;
+        let Unfused { label, space, whole, goal, dest, state, join, errors } = unfused;
         (self.state, self.errors) = (state, errors);
         self.place(label);
-        self.unfused(space, whole, is_goal, dest);
+        self.unfused(space, whole, goal, dest);
         if let Some(join) = join {
             self.emit_to(Instruction::Jump { to: 0 }, join);
         }
@@ -281,8 +281,10 @@ impl Compiler<'_, '_> {
         slot
     }
 
-    fn fused_query(&mut self, fusion: Fusion<'_>, others: Vec<Slot>, is_goal: bool) -> (u32, u32) {
+    fn fused_query(&mut self, fusion: Fusion<'_>, others: Vec<Slot>, goal: QueryGoal) -> (u32, u32) {
         let Fusion { patterns, filters, tests, body, .. } = fusion;
+        let asked = patterns.iter().map(|(_, pattern)| (*pattern).clone());
+        let asked = Atom::expression(std::iter::once(Atom::symbol(",")).chain(asked).collect::<Vec<_>>());
         let Tests { new, values } = tests;
         let mut all: Vec<&Variable> = new.iter().collect();
         let mut slots: Vec<Slot> = Vec::new();
@@ -313,6 +315,8 @@ impl Compiler<'_, '_> {
         }
         let (_, fresh, return_point) = self.fresh_slots(&new.iter().collect::<Vec<_>>());
         let template_data = self.template_data(body);
+        let gathering = if template_data.is_some() { self.gathering(body, goal) } else { None };
+        let is_goal = goal == QueryGoal::Some;
         self.run.m.code.queries.push(Query {
             patterns: made.into(),
             slots: slots.into(),
@@ -327,6 +331,8 @@ impl Compiler<'_, '_> {
             candidates: Default::default(),
             filters: QueryFilters { filters: made_filters.into(), values: values.into() },
             template_data,
+            gathering,
+            written: WrittenQuery::new(asked, &new.iter().collect::<Vec<_>>()),
             fused: Some(Box::new(FusedQuery { places: places.into(), others: others.into(), is_goal })),
         });
         ((self.run.m.code.queries.len() - 1) as u32, return_point)

@@ -67,7 +67,7 @@ impl Compiler<'_, '_> {
         let dst = self.slot();
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
-        self.collected_by(goal, dst, |slot, return_point| Instruction::Transact { slot, return_point });
+        self.collected_by(goal, dst, false, |slot, return_point| Instruction::Transact { slot, return_point });
         self.errors = outer;
         self.later.push(Later::Raw { label, dst, back });
         self.place(back);

@@ -165,6 +165,16 @@ enum Later {
     Caught { label: Label, begun: Slot, value: Slot },
 }
 
+/// What is known of the results of a query that is compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum QueryGoal {
+    Unknown,
+    /// Only some of them may be wanted, or their number.
+    Some,
+    /// They become the list of the collector that is noted in a slot.
+    List(Slot),
+}
+
 /// Writes the code of a function.
 pub(super) struct Compiler<'c, 'r> {
     run: &'c mut Running<'r>,
@@ -187,6 +197,8 @@ pub(super) struct Compiler<'c, 'r> {
     is_form: bool,
     /// Whether it is a query of whose results only some are wanted.
     is_goal: bool,
+    /// The slot in which a collector is noted, and that of each result for its list, if nothing else is done with it.
+    gathers: Option<[Slot; 2]>,
     /// Whether what is being compiled is well typed, so that no types are checked.
     is_well_typed: bool,
     /// The return points from here on are its own.
@@ -403,6 +415,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             barrier: None,
             is_form: false,
             is_goal: false,
+            gathers: None,
             is_well_typed: false,
             first_return_point,
             function: 0,

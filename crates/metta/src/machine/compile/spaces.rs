@@ -1,9 +1,9 @@
 //! Native functions of states and spaces that have instructions of their own.
 
 use super::answers::OddAnswer;
-use super::{Compiler, Dest, Later};
+use super::{Compiler, Dest, Later, QueryGoal};
 use crate::lowering::Lowering;
-use crate::machine::code::{Guard, Instruction, Part, Query, QueryPart, Slot, TypeId};
+use crate::machine::code::{Gathering, Guard, Instruction, Part, Query, QueryPart, Slot, TypeId, WrittenQuery};
 use crate::machine::types::{Formal, Signature};
 use crate::program::modules::ModuleId;
 use crate::stdlib;
@@ -76,27 +76,32 @@ impl Compiler<'_, '_> {
         let (state, errors) = (self.state.clone(), self.errors);
         self.later.push(Later::Called { label, call: rest.clone(), dest, state, join, errors });
         let is_goal = std::mem::take(&mut self.is_goal) && dest == Dest::Tail;
+        let goal = match self.gathers {
+            Some([begun, value]) if dest == Dest::Slot(value) => QueryGoal::List(begun),
+            _ if is_goal => QueryGoal::Some,
+            _ => QueryGoal::Unknown,
+        };
         match self.fusion(written, pattern, template) {
-            Some(fusion) => self.fused(fusion, (space, &rest), is_goal, dest),
-            None => self.unfused(space, rest.clone(), is_goal, dest),
+            Some(fusion) => self.fused(fusion, (space, &rest), goal, dest),
+            None => self.unfused(space, rest.clone(), goal, dest),
         }
     }
 
     /// The same for one `match`, whatever its template asks.
-    pub(super) fn unfused(&mut self, space: Slot, rest: Atom, is_goal: bool, dest: Dest) {
+    pub(super) fn unfused(&mut self, space: Slot, rest: Atom, goal: QueryGoal, dest: Dest) {
         let [_, _, pattern, template] = rest.children().expect("it is a call") else { unreachable!("it is a match") };
         let asked = variables(pattern);
         for variable in variables(template).iter().filter(|variable| !asked.contains(variable)) {
             self.slot_of(variable);
         }
         self.within_barrier(dest, |compiler, dest| {
-            compiler.ask(space, pattern, &asked, (template, is_goal));
+            compiler.ask(space, pattern, &asked, (template, goal));
             compiler.answer(template, 0, dest, |_| OddAnswer::Enters(rest.clone()));
         });
     }
 
     /// The instruction that asks. Only some answers may be wanted.
-    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable], (answer, is_goal): (&Atom, bool)) {
+    fn ask(&mut self, space: Slot, pattern: &Atom, asked: &[Variable], (answer, goal): (&Atom, QueryGoal)) {
         let new: Vec<&Variable> = asked.iter().filter(|asked| !self.state.variables.contains_key(asked)).collect();
         let patterns = conjunction(pattern).unwrap_or(std::slice::from_ref(pattern));
         let (filters, answer) = self.tests_of(answer, &new);
@@ -112,7 +117,8 @@ impl Compiler<'_, '_> {
             parts.filter_map(|part| if let QueryPart::Slot(slot) = part { Some(*slot) } else { None }).collect();
         let patterns = patterns.into();
         let atoms = self.return_point(dst, None);
-        let template_data = if is_goal { self.template_data(answer) } else { None };
+        let template_data = if goal == QueryGoal::Unknown { None } else { self.template_data(answer) };
+        let gathering = if template_data.is_some() { self.gathering(answer, goal) } else { None };
         let is_some = template_data.is_some();
         let is_form = self.is_form;
         let asked = Query {
@@ -128,8 +134,10 @@ impl Compiler<'_, '_> {
             replans: 0,
             candidates: Default::default(),
             filters,
+            written: WrittenQuery::new(pattern.clone(), &new),
             fused: None,
             template_data,
+            gathering,
         };
         self.run.m.code.queries.push(asked);
         let query = (self.run.m.code.queries.len() - 1) as u32;
@@ -141,6 +149,14 @@ impl Compiler<'_, '_> {
             false => Instruction::Query { query, space, return_point },
         });
         self.state.is_stale = true;
+    }
+
+    /// How the results of a template are gathered, if that is what is wanted of a query.
+    pub(super) fn gathering(&mut self, template: &Atom, goal: QueryGoal) -> Option<Box<Gathering>> {
+        let QueryGoal::List(begun) = goal else { return None };
+        let mut parts = Vec::new();
+        self.parts(template, &mut parts);
+        Some(Box::new(Gathering { begun, parts: parts.into() }))
     }
 
     /// Slots for the variables that a query binds, with their names; the slot of a result, and where the code goes on with an answer.

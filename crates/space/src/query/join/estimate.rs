@@ -1,14 +1,11 @@
-//! What loops and joins are estimated to cost, from how many rows the patterns have and how those spread over keys.
+//! What loops and joins are estimated to cost, from how many rows the patterns have and how those spread over keys, as a
+//! [sample](super::sample) shows.
 //!
 //! 1. Loops bind a key once for each of its rows, so it meets long lists more often than short ones: it is taken to have as many rows as
 //!    that of a row taken by chance, and a hub counts as often as it occurs. A join binds it once.
 //! 2. Columns are taken to be independent of each other.
 //!
 //! All costs are nanoseconds on a machine of 2020 or so: only their ratios matter.
-
-use super::pattern::{JoinPattern, Sources};
-use crate::relation::{Path, Spread};
-use crate::term::Terms;
 
 /// Finding the rows of a key.
 const LOOK_UP_NS: f64 = 60.0;
@@ -23,17 +20,17 @@ const ORDER_NS: f64 = 3.0;
 
 /// What is known of the rows of a pattern.
 pub(super) struct PatternRows {
-    rows: f64,
-    columns: Vec<ColumnRows>,
+    pub(super) rows: f64,
+    pub(super) columns: Vec<ColumnRows>,
 }
 
 /// What is known of a column with a variable.
-struct ColumnRows {
-    variable: u32,
+pub(super) struct ColumnRows {
+    pub(super) variable: u32,
     /// How many different keys there are.
-    keys: f64,
+    pub(super) keys: f64,
     /// How many rows a key has that is taken from a row by chance.
-    rows_of_key: f64,
+    pub(super) rows_of_key: f64,
 }
 
 /// A filter is taken to leave so many of the answers that it tests.
@@ -51,6 +48,8 @@ fn left_by_filters(filters: &[Vec<u32>], was_bound: impl Fn(u32) -> bool, is_bou
 #[derive(Clone, Debug)]
 pub(super) struct Estimate {
     pub(super) cost_ns: f64,
+    /// What it costs if answers are only counted.
+    pub(super) counted_ns: f64,
     /// How many answers there are so far after each pattern or variable.
     pub(super) after_each: Vec<f64>,
 }
@@ -64,36 +63,6 @@ impl Estimate {
 }
 
 impl PatternRows {
-    pub(super) fn of(pattern: &JoinPattern, sources: &Sources<'_>, terms: &Terms) -> Self {
-        let listed = |&(path, key)| {
-            let counts = sources.relations.iter().map(|(relation, _)| relation.count_listed(path, key, terms) as f64);
-            counts.sum::<f64>()
-        };
-        let all: u32 = sources.relations.iter().map(|(relation, _)| relation.count_rows()).sum();
-        let rows = pattern.constants.iter().map(listed).fold(f64::from(all), f64::min);
-        let column = |&(variable, path): &(u32, Option<Path>)| {
-            let Spread { rows: spread, keys, squares } = path.map_or_else(
-                || Spread { rows, keys: rows.sqrt(), squares: rows * rows.sqrt() },
-                |path| {
-                    sources.relations.iter().fold(Spread::default(), |sum, (relation, _)| {
-                        let of = relation.spread(path, terms);
-                        Spread {
-                            rows: sum.rows + of.rows,
-                            keys: sum.keys.max(of.keys),
-                            squares: sum.squares + of.squares,
-                        }
-                    })
-                },
-            );
-            let keys = keys.min(rows).max(1.0);
-            // Of the rows of a key those count that the constants leave.
-            let left = rows / spread.max(1.0);
-            let rows_of_key = (squares / spread.max(1.0) * left).max(rows / keys).min(rows);
-            ColumnRows { variable, keys, rows_of_key }
-        };
-        Self { rows, columns: pattern.variables.iter().map(column).collect() }
-    }
-
     fn has(&self, variable: u32) -> bool {
         self.columns.iter().any(|column| column.variable == variable)
     }
@@ -132,10 +101,12 @@ impl PatternRows {
 /// What loops over the patterns in an order cost; variables below `first_parameter` are not bound at the beginning.
 pub(super) fn loops(patterns: &[PatternRows], filters: &[Vec<u32>], order: &[usize], first_parameter: u32) -> Estimate {
     let mut bound: Vec<u32> = Vec::new();
-    let (mut cost_ns, mut answers, mut after_each) = (0.0, 1.0, Vec::new());
+    let (mut cost_ns, mut counted_ns, mut answers, mut after_each) = (0.0, 0.0, 1.0, Vec::new());
     for &number in order {
         let [looked_at, matching] =
             patterns[number].fan_out(|variable| variable >= first_parameter || bound.contains(&variable));
+        // The rows of the last pattern are only counted.
+        counted_ns = cost_ns + answers * LOOK_UP_NS;
         cost_ns += answers * (LOOK_UP_NS + looked_at * ROW_NS);
         let before = bound.len();
         bound.extend(patterns[number].columns.iter().map(|column| column.variable));
@@ -143,27 +114,35 @@ pub(super) fn loops(patterns: &[PatternRows], filters: &[Vec<u32>], order: &[usi
         answers *= matching * left_by_filters(filters, was_bound, |variable| bound.contains(&variable));
         after_each.push(answers);
     }
-    Estimate { cost_ns: cost_ns + answers * ROW_NS, after_each }
+    Estimate { cost_ns: cost_ns + answers * ROW_NS, counted_ns, after_each }
 }
 
-/// The cheapest order of loops among those that begin with some pattern and go on with what matches least.
+/// The cheapest order of loops among those that begin with some pattern and go on with what matches least: of all, or of what shares a
+/// variable with those before, as long as there is such a one.
 pub(super) fn best_loops(
     patterns: &[PatternRows],
     filters: &[Vec<u32>],
     first_parameter: u32,
 ) -> (Vec<usize>, Estimate) {
-    let orders = (0..patterns.len()).map(|first| {
+    let ways = (0..patterns.len()).flat_map(|first| [(first, true), (first, false)]);
+    let orders = ways.map(|(first, stays_connected)| {
         let mut order = vec![first];
         while order.len() < patterns.len() {
             let is_bound =
                 |variable: u32| variable >= first_parameter || order.iter().any(|&done| patterns[done].has(variable));
+            let is_apart = |number: usize| {
+                stays_connected && !patterns[number].columns.iter().any(|column| is_bound(column.variable))
+            };
             let rest = (0..patterns.len()).filter(|number| !order.contains(number));
             let cost = |&number: &usize| {
                 let [looked_at, matching] = patterns[number].fan_out(is_bound);
-                matching + looked_at * ROW_NS / LOOK_UP_NS
+                (is_apart(number), matching + looked_at * ROW_NS / LOOK_UP_NS)
             };
-            let next = rest.min_by(|left, right| cost(left).total_cmp(&cost(right))).expect("patterns are left");
-            order.push(next);
+            let is_less = |left: &usize, right: &usize| {
+                let ((left_apart, left), (right_apart, right)) = (cost(left), cost(right));
+                left_apart.cmp(&right_apart).then(left.total_cmp(&right))
+            };
+            order.push(rest.min_by(is_less).expect("patterns are left"));
         }
         let estimate = loops(patterns, filters, &order, first_parameter);
         (order, estimate)
@@ -174,7 +153,17 @@ pub(super) fn best_loops(
 /// What a join that binds variables in an order costs.
 fn join(patterns: &[PatternRows], filters: &[Vec<u32>], order: &[u32], first_parameter: u32) -> Estimate {
     let (mut cost_ns, mut answers, mut after_each) = (0.0, 1.0, Vec::new());
+    // Counting ends where variables are left that stand in one pattern each, and are not tested.
+    let is_private = |&variable: &u32| {
+        patterns.iter().filter(|pattern| pattern.has(variable)).count() <= 1
+            && !filters.iter().flatten().any(|tested| *tested == variable)
+    };
+    let counted = order.len() - order.iter().rev().take_while(|variable| is_private(variable)).count();
+    let mut counted_ns = None;
     for (place, &variable) in order.iter().enumerate() {
+        if place == counted {
+            counted_ns = Some(cost_ns + answers * SEEK_NS * patterns.len() as f64);
+        }
         let is_bound = |other: u32| order[..place].contains(&other);
         let (mut fewest, mut walked, mut most, mut product, mut having) = (f64::MAX, f64::MAX, 1.0_f64, 1.0, 0.0);
         for pattern in patterns.iter().filter(|pattern| pattern.has(variable)) {
@@ -194,7 +183,7 @@ fn join(patterns: &[PatternRows], filters: &[Vec<u32>], order: &[u32], first_par
         answers *= left_by_filters(filters, is_bound, |other| order[..=place].contains(&other));
         after_each.push(answers);
     }
-    Estimate { cost_ns: cost_ns + answers * ROW_NS, after_each }
+    Estimate { cost_ns: cost_ns + answers * ROW_NS, counted_ns: counted_ns.unwrap_or(cost_ns), after_each }
 }
 
 /// The cheapest order of variables among those that begin with some variable and go on with what has the fewest values; the parameters
@@ -203,7 +192,7 @@ pub(super) fn best_join(
     patterns: &[PatternRows],
     filters: &[Vec<u32>],
     variables: u32,
-    parameters: &[u32],
+    (parameters, counts): (&[u32], bool),
 ) -> (Vec<u32>, Estimate) {
     let orders = (0..variables).map(|first| {
         let mut order = parameters.to_vec();
@@ -221,6 +210,7 @@ pub(super) fn best_join(
         let estimate = join(patterns, filters, &order, variables);
         (order, estimate)
     });
-    let best = orders.min_by(|(_, left), (_, right)| left.cost_ns.total_cmp(&right.cost_ns));
+    let cost = |estimate: &Estimate| if counts { estimate.counted_ns } else { estimate.cost_ns };
+    let best = orders.min_by(|(_, left), (_, right)| cost(left).total_cmp(&cost(right)));
     best.unwrap_or_else(|| (parameters.to_vec(), join(patterns, filters, parameters, variables)))
 }

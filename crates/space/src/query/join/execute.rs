@@ -41,7 +41,19 @@ impl Join {
         after_each: &mut Vec<usize>,
         should_stop: &dyn Fn() -> bool,
     ) -> Option<Ended> {
-        let Some(found) = self.find(self.threads(), view, (given, true), should_stop)? else {
+        self.count_on(self.threads(), view, given, after_each, should_stop)
+    }
+
+    /// The same on so many threads.
+    pub(super) fn count_on(
+        &self,
+        threads: usize,
+        view: View<'_>,
+        given: Given<'_>,
+        after_each: &mut Vec<usize>,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Ended> {
+        let Some(found) = self.find(threads, view, (given, true), should_stop)? else {
             return Some(Ended::Stopped);
         };
         *after_each = found.after_each;
@@ -54,7 +66,7 @@ impl Join {
         if pays { thread::available_parallelism().map_or(1, usize::from) } else { 1 }
     }
 
-    /// The same on so many threads.
+    /// Adds its answers, in order, found by so many threads.
     pub(super) fn execute_on(
         &self,
         threads: usize,
@@ -108,9 +120,12 @@ impl Join {
 }
 
 impl Inputs<'_> {
-    /// Ranges of values of the first variable, all together; none if it is not the first of its patterns.
+    /// Ranges of values of the first variable, all together; none if it is not the first of its patterns, or is not bound.
     fn ranges(&self, count: usize) -> Vec<[Term; 2]> {
         let parameters = self.join.order.iter().take_while(|&&variable| variable >= self.join.variables).count();
+        if self.counts && self.join.private.from <= parameters {
+            return Vec::new();
+        }
         match self.join.steps.get(parameters).map(Vec::as_slice) {
             Some([(pattern, 0), rest @ ..]) if rest.iter().all(|(_, level)| *level == 0) => {
                 let bounds = self.tries[*pattern].level(0).bounds(count);

@@ -1,10 +1,13 @@
 //! Joining patterns one variable after the other, all patterns that have it at once.
 //!
 //! 1. The rows of each pattern are a trie whose levels are its variables in the order of the join. A variable is bound to each value
-//!    that all of its patterns have below what is bound already: the least of the next values is sought in the others, until all agree.
+//!    that all of its patterns have below what is bound already: those of the shortest list are sought in the others, and where one of
+//!    these has none for long, so much of it is passed over. Where all are bitmaps, 64 values are looked at at once.
 //! 2. A value that many rows of one pattern share costs as much as the pattern with the fewest has of it: the join never takes longer
 //!    than the largest number of answers that relations of these sizes may have.
 //! 3. An answer with its variables all bound has the rows below the last levels, whose ordinals say where it comes.
+//! 4. If answers are only counted, the join ends where each variable that is left stands in one pattern: the numbers of the rows there
+//!    are multiplied.
 //!
 //! Source: T. Veldhuizen, Leapfrog Triejoin (ICDT 2014); H. Ngo, C. Ré, A. Rudra, Skew strikes back (SIGMOD Record 2013).
 
@@ -14,7 +17,7 @@ use super::super::view::View;
 use super::house_order::HouseOrder;
 use super::pattern::Sources;
 use super::prepared::Join;
-use crate::relation::Trie;
+use crate::relation::{Bitmap, Level, Trie};
 use crate::term::Term;
 use std::ops::Range;
 use std::sync::Arc;
@@ -52,14 +55,70 @@ struct Running<'a> {
     within: Option<[Term; 2]>,
     /// For each pattern and each of its levels the nodes below what is bound; the last are rows.
     nodes: Vec<Vec<Range<u32>>>,
-    /// For each variable in order, where the patterns that have it are.
-    cursors: Vec<Vec<u32>>,
+    /// Of each of them, the node of the level before that they lie below.
+    above: Vec<Vec<u32>>,
+    /// For each variable in order, the lists of the patterns that have it.
+    lists: Vec<Vec<List<'a>>>,
     bound: Vec<Term>,
     /// Room for the ordinals of an answer, with the number of the copy of each row.
     ordinals: Vec<u32>,
     found: Part,
     values_left: u32,
     should_stop: &'a dyn Fn() -> bool,
+}
+
+/// The values that a pattern has for a variable, below what is bound.
+struct List<'a> {
+    pattern: usize,
+    level: usize,
+    values: &'a Level,
+    nodes: Range<u32>,
+    /// Where the values begin that were not looked at.
+    next: u32,
+    bitmap: Option<Bitmap<'a>>,
+}
+
+/// That a list does not have a value.
+enum Missing {
+    /// Nothing more is known.
+    Here,
+    /// Nor any before this one, which it has.
+    Until(Term),
+    /// Nor any after it.
+    Everywhere,
+}
+
+impl List<'_> {
+    /// Looks for a value, which is not less than those that were looked for before; `None` if it is there.
+    #[inline]
+    fn misses(&mut self, value: Term) -> Option<Missing> {
+        if let Some(bitmap) = &self.bitmap {
+            let Some(place) = bitmap.find(value) else { return Some(Missing::Here) };
+            self.next = self.nodes.start + place;
+            return None;
+        }
+        if self.values.is_direct() {
+            let Some(node) = self.values.find(&self.nodes, value) else { return Some(Missing::Here) };
+            self.next = node;
+            return None;
+        }
+        self.next = self.values.seek(self.next, self.nodes.end, value);
+        if self.next == self.nodes.end {
+            return Some(Missing::Everywhere);
+        }
+        let found = self.values.value(self.next);
+        (found != value).then_some(Missing::Until(found))
+    }
+}
+
+/// The numbers of the words that lists have in common whose values are bitmaps; `None` if those of one are not.
+fn words_in_common(lists: &[List<'_>]) -> Option<Range<u32>> {
+    let mut common = 0..u32::MAX;
+    for list in lists {
+        let own = list.bitmap.as_ref()?.numbers();
+        common = common.start.max(own.start)..common.end.min(own.end);
+    }
+    Some(common)
 }
 
 impl Inputs<'_> {
@@ -89,7 +148,8 @@ pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &
         tries,
         within,
         nodes,
-        cursors: join.steps.iter().map(|step| vec![0; step.len()]).collect(),
+        above: join.columns.iter().map(|own| vec![0; own.len() + 1]).collect(),
+        lists: join.steps.iter().map(|step| Vec::with_capacity(step.len())).collect(),
         bound,
         ordinals: vec![0; 2 * join.patterns.len()],
         found: inputs.nothing(),
@@ -99,12 +159,15 @@ pub(super) fn run(inputs: &Inputs<'_>, within: Option<[Term; 2]>, should_stop: &
     running.bind(0).then_some(running.found)
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
     /// Binds the variables from a place in the order on; `false` if the caller has given up.
     fn bind(&mut self, place: usize) -> bool {
         let join = self.join;
         if join.filters.has(place) && !self.passes(place) {
             return true;
+        }
+        if self.inputs.counts && place == join.private.from {
+            return self.count_private();
         }
         let Some(step) = join.steps.get(place) else { return self.take() };
         let variable = join.order[place] as usize;
@@ -117,19 +180,16 @@ impl Running<'_> {
         match step.as_slice() {
             [] => self.bind(place + 1),
             &[(pattern, level)] => {
-                let nodes = self.nodes[pattern][level].clone();
-                let trie = &self.tries[pattern];
-                for node in nodes {
-                    self.bound[variable] = trie.level(level).value(node);
-                    self.nodes[pattern][level + 1] = trie.level(level).below(node);
+                for node in self.nodes[pattern][level].clone() {
+                    self.bound[variable] = self.tries[pattern].level(level).value(node);
+                    self.enter(pattern, level, node);
                     if !(self.goes_on(place) && self.bind(place + 1)) {
                         return false;
                     }
                 }
                 true
             }
-            &[first, second] => self.bind_both(place, variable, first, second),
-            _ => self.bind_all(place, variable),
+            _ => self.bind_shared(place, variable),
         }
     }
 
@@ -164,101 +224,119 @@ impl Running<'_> {
         for &(pattern, level) in &join.steps[place] {
             let within = &self.nodes[pattern][level];
             let Some(node) = tries[pattern].level(level).find(within, self.bound[variable]) else { return true };
-            self.nodes[pattern][level + 1] = tries[pattern].level(level).below(node);
+            self.enter(pattern, level, node);
         }
         self.found.after_each[place] += 1;
         self.bind(place + 1)
     }
 
-    /// Binds a variable to what two patterns have in common.
-    fn bind_both(&mut self, place: usize, variable: usize, first: (usize, usize), second: (usize, usize)) -> bool {
-        let tries = self.tries;
-        let nodes_of = |this: &Self, (pattern, level): (usize, usize)| this.nodes[pattern][level].clone();
-        let (mut few, mut many) = (first, second);
-        if nodes_of(self, first).len() > nodes_of(self, second).len() {
-            (few, many) = (second, first);
+    /// Binds a variable to what several patterns have in common: each value of the shortest list is sought in the others.
+    fn bind_shared(&mut self, place: usize, variable: usize) -> bool {
+        let mut lists = std::mem::take(&mut self.lists[place]);
+        lists.clear();
+        for &(pattern, level) in &self.join.steps[place] {
+            let (nodes, values) = (self.nodes[pattern][level].clone(), self.tries[pattern].level(level));
+            let bitmap = if level == 0 { None } else { values.bitmap(self.above[pattern][level]) };
+            lists.push(List { pattern, level, values, next: nodes.start, nodes, bitmap });
         }
-        let (mut left, mut right) = (nodes_of(self, few), nodes_of(self, many));
-        let (few_level, many_level) = (tries[few.0].level(few.1), tries[many.0].level(many.1));
-        let is_direct = many_level.is_direct();
-        while left.start < left.end {
-            let value = few_level.value(left.start);
-            let node = if is_direct {
-                let Some(node) = many_level.find(&right, value) else {
-                    left.start += 1;
-                    continue;
-                };
-                node
-            } else {
-                right.start = many_level.seek(right.start, right.end, value);
-                if right.start == right.end {
-                    return true;
-                }
-                let found = many_level.value(right.start);
-                if found != value {
-                    left.start = few_level.seek(left.start, left.end, found);
-                    continue;
-                }
-                right.start
-            };
-            self.bound[variable] = value;
-            self.nodes[few.0][few.1 + 1] = few_level.below(left.start);
-            self.nodes[many.0][many.1 + 1] = many_level.below(node);
-            if !(self.goes_on(place) && self.bind(place + 1)) {
-                return false;
+        lists.sort_unstable_by_key(|list| list.nodes.len());
+        let goes_on = match words_in_common(&lists) {
+            Some(words) if words.len() <= lists[0].nodes.len() => self.bind_by_words(place, variable, &lists, words),
+            _ => self.bind_by_values(place, variable, &mut lists),
+        };
+        self.lists[place] = lists;
+        goes_on
+    }
+
+    /// The same where the values of each list are a bitmap.
+    fn bind_by_words(&mut self, place: usize, variable: usize, lists: &[List<'a>], words: Range<u32>) -> bool {
+        let is_counted = self.counts_values(place);
+        for number in words {
+            let word = |list: &List<'a>| list.bitmap.map_or(0, |bitmap| bitmap.word(number));
+            let mut common = lists.iter().fold(u64::MAX, |common, list| common & word(list));
+            if is_counted {
+                let count = common.count_ones() as usize;
+                self.found.made += count;
+                self.found.after_each[place] += count;
+                continue;
             }
-            left.start += 1;
+            while common != 0 {
+                let bit = common.trailing_zeros();
+                common &= common - 1;
+                for list in lists {
+                    let within = list.bitmap.map_or(0, |bitmap| bitmap.place_at(number, bit));
+                    self.enter(list.pattern, list.level, list.nodes.start + within);
+                }
+                self.bound[variable] = Term::new(number * u64::BITS + bit);
+                if !(self.goes_on(place) && self.bind(place + 1)) {
+                    return false;
+                }
+            }
         }
         true
     }
 
-    /// Binds a variable to what three patterns or more have in common.
-    fn bind_all(&mut self, place: usize, variable: usize) -> bool {
-        let (join, tries) = (self.join, self.tries);
-        let step = &join.steps[place];
-        let mut cursors = std::mem::take(&mut self.cursors[place]);
-        for (cursor, &(pattern, level)) in cursors.iter_mut().zip(step) {
-            *cursor = self.nodes[pattern][level].start;
-        }
-        let (mut agreed, mut at, mut value) = (0, 0, Term::new(0));
-        let mut goes_on = true;
-        loop {
-            let (pattern, level) = step[at];
-            let (nodes, end) = (tries[pattern].level(level), self.nodes[pattern][level].end);
-            cursors[at] = nodes.seek(cursors[at], end, value);
-            if cursors[at] == end {
-                break;
+    /// The same where the values of some are not.
+    fn bind_by_values(&mut self, place: usize, variable: usize, lists: &mut [List<'a>]) -> bool {
+        let is_counted = self.counts_values(place);
+        let Some((shortest, others)) = lists.split_first_mut() else { return true };
+        while shortest.next < shortest.nodes.end {
+            let value = shortest.values.value(shortest.next);
+            match others.iter_mut().find_map(|other| other.misses(value)) {
+                None if is_counted => {
+                    self.found.made += 1;
+                    self.found.after_each[place] += 1;
+                }
+                None => {
+                    self.enter(shortest.pattern, shortest.level, shortest.next);
+                    others.iter().for_each(|other| self.enter(other.pattern, other.level, other.next));
+                    self.bound[variable] = value;
+                    if !(self.goes_on(place) && self.bind(place + 1)) {
+                        return false;
+                    }
+                }
+                Some(Missing::Here) => {}
+                Some(Missing::Until(found)) => {
+                    let values = shortest.values;
+                    shortest.next = values.seek(shortest.next, shortest.nodes.end, found);
+                    continue;
+                }
+                Some(Missing::Everywhere) => return true,
             }
-            let found = nodes.value(cursors[at]);
-            agreed = if found == value { agreed + 1 } else { 1 };
-            value = found;
-            if agreed == step.len() {
-                self.bound[variable] = value;
-                for (&cursor, &(pattern, level)) in cursors.iter().zip(step) {
-                    self.nodes[pattern][level + 1] = tries[pattern].level(level).below(cursor);
-                }
-                goes_on = self.goes_on(place) && self.bind(place + 1);
-                if !goes_on {
-                    break;
-                }
-                cursors[at] += 1;
-                if cursors[at] == end {
-                    break;
-                }
-                (agreed, value) = (1, nodes.value(cursors[at]));
-            }
-            at = (at + 1) % step.len();
+            shortest.next += 1;
         }
-        self.cursors[place] = cursors;
-        goes_on
+        true
+    }
+
+    /// Goes below a node of a level.
+    #[inline(always)]
+    fn enter(&mut self, pattern: usize, level: usize, node: u32) {
+        self.nodes[pattern][level + 1] = self.tries[pattern].level(level).below(node);
+        self.above[pattern][level + 1] = node;
+    }
+
+    /// Whether each value of the variable at a place is an answer that is only counted.
+    fn counts_values(&self, place: usize) -> bool {
+        let is_last = place + 1 == self.join.steps.len() && !self.join.filters.has(place + 1);
+        is_last && self.inputs.counts && self.inputs.are_plain
+    }
+
+    /// Counts the answers that what is bound leads to, where each variable that is left stands in one pattern.
+    fn count_private(&mut self) -> bool {
+        let of = |(pattern, &level): (usize, &usize)| {
+            let rows = self.tries[pattern].ordinals_below(level, self.nodes[pattern][level].clone());
+            match self.inputs.are_plain {
+                true => rows.len(),
+                false => rows.iter().map(|&row| self.inputs.sources[pattern].copies(row) as usize).sum(),
+            }
+        };
+        let made: usize = self.join.private.levels.iter().enumerate().map(of).product();
+        self.found.made += made;
+        true
     }
 
     /// Takes what is bound for an answer.
     fn take(&mut self) -> bool {
-        if self.inputs.counts {
-            self.found.made += if self.inputs.are_plain { 1 } else { self.choices() };
-            return true;
-        }
         let width = self.join.variables as usize;
         if self.inputs.are_plain {
             self.found.made += 1;
@@ -275,15 +353,6 @@ impl Running<'_> {
         self.take_rows(0, &mut ordinals);
         self.ordinals = ordinals;
         true
-    }
-
-    /// How many choices of a copy of a row of each pattern what is bound has.
-    fn choices(&self) -> usize {
-        let copies = |(pattern, trie): (usize, &Arc<Trie>)| -> usize {
-            let leaf = self.nodes[pattern].last().expect("there is a last level").clone();
-            trie.ordinals(leaf).iter().map(|&ordinal| self.inputs.sources[pattern].copies(ordinal) as usize).sum()
-        };
-        self.tries.iter().enumerate().map(copies).product()
     }
 
     /// The same where a binding has several rows, or copies of them: an answer for each choice of a copy of a row of each pattern.

@@ -106,19 +106,11 @@ impl JoinPattern {
             return Some(trie);
         }
         let (mut cells, mut ordinals) = (Vec::new(), Vec::new());
-        let mut answer = vec![NO_TERM; self.variables.len()];
+        let mut answer = Vec::new();
         for &(relation, first) in &sources.relations {
             relation.walk(&self.constants, terms, &mut Vec::new(), &mut |selected| {
                 selected.each_numbered(|row, found, _| {
-                    answer.fill(NO_TERM);
-                    let is_it = found.len() == self.length
-                        && matches(
-                            self.is_flat,
-                            &self.parts,
-                            found,
-                            &mut Match { answer: &mut answer, parameters: &[], terms },
-                        );
-                    if is_it {
+                    if self.takes(found, &mut answer, terms) {
                         cells.extend(columns.iter().map(|&column| answer[column]));
                         ordinals.push(first + row);
                     }
@@ -128,6 +120,15 @@ impl JoinPattern {
         let trie = Arc::new(Trie::new(columns.len(), &cells, &ordinals, should_stop)?);
         keeper.keep_trie(&shape, &stamps, &trie);
         Some(trie)
+    }
+
+    /// Whether a row matches it; then the values of its own variables are put into the answer.
+    #[inline]
+    pub(super) fn takes(&self, row: &[Term], answer: &mut Vec<Term>, terms: &Terms) -> bool {
+        answer.clear();
+        answer.resize(self.variables.len(), NO_TERM);
+        row.len() == self.length
+            && matches(self.is_flat, &self.parts, row, &mut Match { answer, parameters: &[], terms })
     }
 
     /// Whether its trie is there.

@@ -33,6 +33,8 @@ pub(in crate::query) struct Chosen {
     estimates: [Vec<f64>; 2],
     /// Whether the last execution was a join.
     has_joined: bool,
+    /// Whether answers are only counted.
+    counts: bool,
     /// Whether a join is taken to sort all it needs each time.
     forgets_sorted: bool,
     /// What a join saves against the loops.
@@ -56,7 +58,11 @@ fn rows_of_length(length: usize, place: u8, view: View<'_>) -> u32 {
 
 impl Chosen {
     /// Chooses for the rows that there are.
-    pub(in crate::query) fn new((loops, filters): (&Loops, &Filters), view: View<'_>, forgets_sorted: bool) -> Self {
+    pub(in crate::query) fn new(
+        (loops, filters): (&Loops, &Filters),
+        view: View<'_>,
+        (counts, forgets_sorted): (bool, bool),
+    ) -> Self {
         let as_written = Self {
             sizes: loops
                 .steps
@@ -67,6 +73,7 @@ impl Chosen {
             join: None,
             estimates: [Vec::new(), Vec::new()],
             has_joined: false,
+            counts,
             forgets_sorted,
             saved_ns: 0.0,
             saved_sum_ns: 0.0,
@@ -89,27 +96,28 @@ impl Chosen {
         let tested: Vec<Vec<u32>> = filters.all().iter().map(Filter::variables).collect();
         let written: Vec<usize> = (0..patterns.len()).collect();
         let mut loops = estimate::loops(&rows, &tested, &written, variables);
-        let mut loops_ns = loops.cost_ns;
+        let mut loops_ns = if counts { loops.counted_ns } else { loops.cost_ns };
         let (order, best) = estimate::best_loops(&rows, &tested, variables);
         let reordered_ns = best.cost_ns + best.order_ns();
         let reordered = (order != written && reordered_ns < REORDERED_COST_MAX * loops_ns).then(|| {
             (loops_ns, loops) = (reordered_ns, best);
             Reordered::new(query, filters.all(), &order)
         });
-        let (order, joined) = estimate::best_join(&rows, &tested, variables, &parameters);
-        let join_ns = joined.cost_ns + joined.order_ns();
+        let (order, joined) = estimate::best_join(&rows, &tested, variables, (&parameters, counts));
+        let join_ns = if counts { joined.counted_ns } else { joined.cost_ns + joined.order_ns() };
         let join =
             (join_ns < JOIN_COST_MAX * loops_ns).then(|| Join::new((query, filters.all()), patterns, order, join_ns));
         let estimates = [loops.after_each, joined.after_each];
         Self { reordered, join, estimates, saved_ns: loops_ns - join_ns, ..as_written }
     }
 
-    /// Whether it was chosen for about as many rows as there are.
-    pub(in crate::query) fn is_for(&self, view: View<'_>) -> bool {
-        self.sizes.iter().all(|&(length, place, before)| {
-            let now = rows_of_length(length, place, view);
-            now / 2 <= before.saturating_add(ROWS_SLACK) && before / 2 <= now.saturating_add(ROWS_SLACK)
-        })
+    /// Whether it was chosen for about as many rows as there are, to be found or to be counted.
+    pub(in crate::query) fn is_for(&self, view: View<'_>, counts: bool) -> bool {
+        self.counts == counts
+            && self.sizes.iter().all(|&(length, place, before)| {
+                let now = rows_of_length(length, place, view);
+                now / 2 <= before.saturating_add(ROWS_SLACK) && before / 2 <= now.saturating_add(ROWS_SLACK)
+            })
     }
 
     /// Adds the answers, in the order of the patterns as written; `None` if those are to be looped over.

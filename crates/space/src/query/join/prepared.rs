@@ -21,8 +21,27 @@ pub(in crate::query) struct Join {
     pub(super) deciding: Vec<usize>,
     /// What answers are tested for: the tests of each place are made before the variable there is bound, or after the last.
     pub(super) filters: Filters,
+    /// Where only such variables are left that stand in one pattern.
+    pub(super) private: Private,
     /// What it is estimated to cost.
     pub(super) cost_ns: f64,
+}
+
+/// The end of an order of variables, from a place on: each of them stands in one pattern at most, and nothing is tested there.
+pub(super) struct Private {
+    pub(super) from: usize,
+    /// For each pattern, how many of its variables are bound before.
+    pub(super) levels: Vec<usize>,
+}
+
+impl Private {
+    fn new(steps: &[Vec<(usize, usize)>], filters: &Filters, given: usize, patterns: usize) -> Self {
+        // What is tested after a variable is bound is tested at the next place.
+        let is_private = |&place: &usize| steps[place].len() <= 1 && !filters.has(place + 1) && place >= given;
+        let from = steps.len() - (0..steps.len()).rev().take_while(is_private).count();
+        let bound = |pattern| steps[..from].iter().flatten().filter(|(own, _)| *own == pattern).count();
+        Self { from, levels: (0..patterns).map(bound).collect() }
+    }
 }
 
 impl Join {
@@ -48,11 +67,13 @@ impl Join {
         let steps = order.iter().map(|&variable| {
             (0..patterns.len()).filter_map(|pattern| Some((pattern, level_of(pattern, variable)?))).collect()
         });
-        let steps = steps.collect();
+        let steps: Vec<Vec<(usize, usize)>> = steps.collect();
         let variables = query.variables as u32;
         let bound_before = std::iter::once(Vec::new()).chain(order.iter().map(|&variable| vec![variable]));
         let filters = Filters::after(filters, bound_before);
-        Self { filters, variables, columns, steps, deciding: deciding(query), patterns, order, cost_ns }
+        let given = order.iter().filter(|&&variable| variable >= variables).count();
+        let private = Private::new(&steps, &filters, given, patterns.len());
+        Self { private, filters, variables, columns, steps, deciding: deciding(query), patterns, order, cost_ns }
     }
 
     /// How many terms of rows are to be sorted before it can begin; all of them if what was sorted before is forgotten.

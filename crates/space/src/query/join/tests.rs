@@ -179,6 +179,9 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
                 let room = (&mut found, &mut Vec::new());
                 let ended = join.execute_on(threads, view, parameters[..].into(), room, &|| false);
                 compare(ended, &found, &expected, &|| format!("seed {seed}: {parts:?} by {order:?} on {threads}"));
+                let counted = join.count_on(threads, view, parameters[..].into(), &mut Vec::new(), &|| false);
+                let expected = Some(Ended::Answers(expected.0));
+                assert_eq!(counted, expected, "seed {seed}: {parts:?} by {order:?} on {threads}, counted");
             }
             joined += 1;
         }
