@@ -1,7 +1,7 @@
 //! Half a million facts, `(edge a7 b7)`: run, recorded, kept, loaded, and asked for in a base that is opened for one question.
 //!
 //! SQLite is the program `sqlite3` of the system, which reads the same facts as CSV into a table with an index of the column that is
-//! asked about. It finds the answer on disk; ours reads the base into memory first, and that is what its row shows.
+//! asked about. Both find the answer on disk: a base that was loaded has a checkpoint.
 
 use super::{Contest, Failure, checksum, finished, process, remove, text};
 use crate::compare::Timed;
@@ -221,7 +221,7 @@ impl Sides {
         let of_sqlite = contest(
             SQLITE,
             ROUNDS,
-            "ours reads the base into memory first; SQLite finds the answer by an index on disk",
+            "both find the answer by an index on disk",
         );
         let of_hyperon = contest(
             HYPERON,
@@ -234,7 +234,7 @@ impl Sides {
             ..contest(
                 SQLITE,
                 ROUNDS,
-                "ours reads the base into memory first; SQLite finds the answer by an index on disk",
+                "both find the answer by an index on disk",
             )
         };
         let mut query = || self.metroon(&["kb", "query", text(&base), "(edge a7 $x)", "$x"]);

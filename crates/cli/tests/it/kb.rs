@@ -280,3 +280,72 @@ fn what_was_before_damage_can_still_be_seen() {
     assert_eq!(folder.good(&["kb", "at", "kb", "1"]), before);
     assert_eq!(folder.run(&["kb", "at", "kb", "2"]).code, Some(4));
 }
+
+fn checkpoint_of(folder: &Folder) -> std::path::PathBuf {
+    let entries = std::fs::read_dir(folder.path().join("kb/journal")).expect("it is listed");
+    let mut paths = entries.map(|entry| entry.expect("it is read").path());
+    paths.find(|path| path.extension().is_some_and(|ending| ending == "checkpoint")).expect("there is one")
+}
+
+#[test]
+fn a_compacted_base_says_so_and_is_what_its_journal_comes_to() {
+    let folder = family("kb-compact");
+    let dumped = folder.good(&["kb", "dump", "kb"]);
+    assert!(folder.good(&["kb", "stats", "kb"]).contains("checkpoint    none"));
+    assert_eq!(folder.good(&["kb", "compact", "kb"]), "kb: checkpoint after commit 5\n");
+    assert!(folder.good(&["kb", "stats", "kb"]).contains("checkpoint    after commit 5, "));
+    let stats: serde_json::Value = serde_json::from_str(&folder.good(&["kb", "stats", "kb", "--json"])).expect("JSON");
+    assert_eq!(stats["checkpoint"]["commit"], 5);
+    let verified = folder.good(&["kb", "verify", "kb"]);
+    assert!(verified.ends_with("the checkpoint after commit 5 is what the journal comes to\n"), "{verified}");
+    assert_eq!(folder.good(&["kb", "dump", "kb"]), dumped);
+    assert_eq!(folder.good(&["run", "--kb", "kb", "-e", "!(get-state &age) !(child Tom)"]), "[6]\n[Bob]\n");
+    assert_eq!(folder.good(&["kb", "query", "kb", "(parent $who Ann)", "$who"]), "Bob\n");
+    for path in ["missing", "."] {
+        assert_eq!(folder.run(&["kb", "compact", path]).code, Some(2), "{path}");
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_named_and_costs_no_answer() {
+    let folder = family("kb-compact-damage");
+    folder.good(&["kb", "compact", "kb"]);
+    let path = checkpoint_of(&folder);
+    let mut bytes = std::fs::read(&path).expect("it is read");
+    // The middle of the words of the library, and the end of the file.
+    for place in [bytes.len() / 3, bytes.len() - 5] {
+        bytes[place] ^= 1;
+        std::fs::write(&path, &bytes).expect("it is written");
+        let asked = folder.run(&["kb", "query", "kb", "(parent $who Ann)", "$who"]);
+        assert_eq!((asked.code, asked.out.as_str()), (Some(0), "Bob\n"), "{}", asked.err);
+        let verified = folder.run(&["kb", "verify", "kb"]);
+        assert_eq!(verified.code, Some(4), "{}", verified.out);
+        assert!(verified.out.contains("sound: 5 commits"), "{}", verified.out);
+        assert!(verified.err.contains(".checkpoint is not") && verified.err.contains("kb compact"), "{}", verified.err);
+    }
+    let asked = folder.run(&["kb", "query", "kb", "(parent $who Ann)", "$who"]);
+    assert!(asked.err.contains("warning: the checkpoint 00000000000000000005.checkpoint is not used"), "{}", asked.err);
+    folder.good(&["kb", "compact", "kb"]);
+    assert!(folder.good(&["kb", "verify", "kb"]).contains("is what the journal comes to"));
+}
+
+#[test]
+fn a_backup_is_the_base() {
+    let folder = family("kb-backup");
+    assert_eq!(folder.good(&["kb", "backup", "kb", "--to", "plain"]), "plain: 5 commits, without a checkpoint\n");
+    folder.good(&["kb", "compact", "kb"]);
+    let said = "copy: 5 commits, with the checkpoint after commit 5\n";
+    assert_eq!(folder.good(&["kb", "backup", "kb", "--to", "copy"]), said);
+    let rest = |name: &str| {
+        let dumped = folder.good(&["kb", "dump", name]);
+        dumped.split_once('\n').map(|(_, rest)| rest.to_owned()).expect("there is a first line")
+    };
+    for copy in ["plain", "copy"] {
+        assert_eq!(rest(copy), rest("kb"));
+        assert_eq!(folder.good(&["kb", "log", copy]), folder.good(&["kb", "log", "kb"]));
+    }
+    assert!(folder.good(&["kb", "verify", "copy"]).contains("the checkpoint after commit 5"));
+    assert_eq!(folder.run(&["kb", "backup", "kb", "--to", "copy"]).code, Some(2));
+    folder.good(&["run", "--kb", "copy", "-e", "(parent Ann Eve)"]);
+    assert_eq!(folder.run(&["kb", "query", "kb", "(parent Ann $x)"]).code, Some(1), "the base is another one");
+}

@@ -244,7 +244,7 @@ fn a_checkpoint_belongs_to_its_journal() {
     assert_eq!(view.query("(a $x)", "$x").expect("it answers").len(), 2);
     assert_eq!(view.query("(a 3)", "found").expect("it answers").len(), 0);
     let warnings = view.warnings();
-    assert!(warnings.len() == 1 && warnings[0].contains(&name) && warnings[0].contains("does not have the frame"));
+    assert!(warnings.len() == 1 && warnings[0].contains(&name) && warnings[0].contains("does not have the frames"));
     let (_, verdict) = History::verify_on_disk(&one, DIRECTORY).expect("the journal is sound");
     assert!(matches!(verdict, CheckpointVerdict::Unsound { .. }), "{verdict:?}");
 }

@@ -1,11 +1,11 @@
 //! When a checkpoint is written: when so much has been journalled since the last one that making it happen again would take longer than
 //! anybody wants to wait, and more than a part of what a checkpoint takes; and when the base is closed.
 
+use super::CheckpointReport;
 use super::write::CheckpointSource;
-use super::{CheckpointReport, Position};
 use crate::commit_journal::CommitJournal;
 use crate::commit_journal::ledger::SharedLedger;
-use journal::Disk;
+use journal::{Disk, Position};
 use metta::Program;
 use std::cell::RefCell;
 use std::io;
