@@ -14,11 +14,12 @@
 //! stored once and what is left is addressed by its end. Nothing here panics, whatever the bytes are: a checksum does not keep a
 //! stranger from making a file.
 
+use crate::pack::Compression;
 use crate::page::PAGE_BYTES;
 use crate::shape::KeyShape;
 use std::cmp::Ordering;
 
-/// How long a block of large records may get, in bytes.
+/// How long a block of large records may get, or one that is compressed, in bytes.
 const LARGE_BLOCK_BYTES: usize = 4 * PAGE_BYTES;
 /// From what length on the first record of a block counts as large.
 const LARGE_RECORD_BYTES: usize = PAGE_BYTES / 4;
@@ -45,11 +46,14 @@ pub(crate) struct BlockBuilder {
     deletions: Vec<u8>,
     has_deletion: bool,
     prefix_bytes: usize,
+    /// How long the block may get if its first record is small.
+    small_bytes: usize,
     target_bytes: usize,
 }
 
 impl BlockBuilder {
-    pub(crate) fn new(shape: KeyShape) -> Self {
+    pub(crate) fn new(shape: KeyShape, compression: Compression) -> Self {
+        let small_bytes = if compression == Compression::None { PAGE_BYTES } else { LARGE_BLOCK_BYTES };
         Self {
             shape,
             keys: Vec::new(),
@@ -59,7 +63,8 @@ impl BlockBuilder {
             deletions: Vec::new(),
             has_deletion: false,
             prefix_bytes: 0,
-            target_bytes: PAGE_BYTES,
+            small_bytes,
+            target_bytes: small_bytes,
         }
     }
 
@@ -109,7 +114,7 @@ impl BlockBuilder {
         self.prefix_bytes = self.prefix_with(key);
         if self.is_empty() {
             let bytes = key.len() + value.map_or(0, <[u8]>::len);
-            self.target_bytes = if bytes >= LARGE_RECORD_BYTES { LARGE_BLOCK_BYTES } else { PAGE_BYTES };
+            self.target_bytes = if bytes >= LARGE_RECORD_BYTES { LARGE_BLOCK_BYTES } else { self.small_bytes };
         }
         self.keys.extend_from_slice(key);
         self.key_ends.push(self.keys.len());
@@ -307,7 +312,7 @@ mod tests {
     use super::*;
 
     fn round_trip(shape: KeyShape, records: &[(&[u8], Option<&[u8]>)]) {
-        let mut builder = BlockBuilder::new(shape);
+        let mut builder = BlockBuilder::new(shape, Compression::None);
         records.iter().for_each(|(key, value)| builder.push(key, *value));
         let bytes = builder.take();
         let block = Block::parse(&bytes, shape).unwrap();
@@ -333,7 +338,7 @@ mod tests {
 
     #[test]
     fn no_bytes_make_it_panic() {
-        let mut builder = BlockBuilder::new(KeyShape::Bytes);
+        let mut builder = BlockBuilder::new(KeyShape::Bytes, Compression::None);
         [&b"aa"[..], b"ab", b"b"].iter().for_each(|key| builder.push(key, Some(b"value")));
         let sound = builder.take();
         for at in 0..sound.len() {

@@ -17,6 +17,7 @@ use crate::levels::Level;
 use crate::manifest::RunName;
 use crate::memtable::Direction;
 use crate::merge::Merge;
+use crate::pack::Compression;
 use crate::run::{Run, SortedRun};
 use journal::Disk;
 use std::ops::Bound;
@@ -31,6 +32,7 @@ const SMALL_SHARE: u64 = 4;
 pub(crate) struct PartsWriter<'a> {
     pub(crate) disk: &'a dyn Disk,
     pub(crate) header: Header,
+    pub(crate) compression: Compression,
     /// The names of the parts are this, a number and a suffix.
     pub(crate) stem: String,
     pub(crate) part_bytes: u64,
@@ -40,8 +42,14 @@ pub(crate) struct PartsWriter<'a> {
 }
 
 impl<'a> PartsWriter<'a> {
-    pub(crate) fn new(disk: &'a dyn Disk, header: Header, stem: String, part_bytes: u64, last_sequence: u64) -> Self {
-        Self { disk, header, stem, part_bytes, last_sequence, builder: None, written: Vec::new() }
+    pub(crate) fn new(
+        disk: &'a dyn Disk,
+        (header, compression): (Header, Compression),
+        stem: String,
+        part_bytes: u64,
+        last_sequence: u64,
+    ) -> Self {
+        Self { disk, header, compression, stem, part_bytes, last_sequence, builder: None, written: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Failure> {
@@ -52,7 +60,7 @@ impl<'a> PartsWriter<'a> {
             Some(builder) => builder,
             None => {
                 let name = format!("{}-{}.run", self.stem, self.written.len());
-                self.builder.insert(RunBuilder::create(self.disk, &name, self.header)?)
+                self.builder.insert(RunBuilder::create(self.disk, &name, self.header, self.compression)?)
             }
         };
         builder.push(key, value)

@@ -121,6 +121,8 @@ pub(crate) struct RunCursor {
     block: usize,
     slot: usize,
     placed: Placed,
+    /// The bytes of the block, if it was packed.
+    unpacked: Vec<u8>,
     key: Vec<u8>,
     /// Where the value lies in the block; `None` for a deletion.
     value: Option<(usize, usize)>,
@@ -136,6 +138,7 @@ impl RunCursor {
             block: 0,
             slot: 0,
             placed: Placed::default(),
+            unpacked: Vec::new(),
             key: Vec::new(),
             value: None,
             is_done: false,
@@ -152,7 +155,7 @@ impl RunCursor {
     }
 
     fn bytes(&self) -> &[u8] {
-        &self.part().bytes()[self.placed.from..self.placed.to]
+        self.part().bytes_of(&self.placed, &self.unpacked)
     }
 
     /// Goes to the first key that is not less than this one, or to the end.
@@ -162,7 +165,7 @@ impl RunCursor {
             self.is_done = true;
             return Ok(());
         };
-        let (block, slot) = part.seek(key)?;
+        let (block, slot) = part.seek(key, &mut self.unpacked)?;
         if block == part.blocks() { self.enter_part(self.part + 1) } else { self.enter(block, slot) }
     }
 
@@ -212,25 +215,25 @@ impl RunCursor {
     }
 
     fn enter_block_end(&mut self, block: usize) -> Result<(), Damage> {
-        self.placed = self.part().block(block)?;
+        self.placed = self.run.parts[self.part].block(block, &mut self.unpacked)?;
         self.block = block;
         self.slot = self.placed.block.count() - 1;
         self.read()
     }
 
     fn enter(&mut self, block: usize, slot: usize) -> Result<(), Damage> {
-        self.placed = self.part().block(block)?;
+        self.placed = self.run.parts[self.part].block(block, &mut self.unpacked)?;
         (self.block, self.slot) = (block, slot);
         self.read()
     }
 
     fn read(&mut self) -> Result<(), Damage> {
         let part = &self.run.parts[self.part];
-        let bytes = &part.bytes()[self.placed.from..self.placed.to];
+        let bytes = part.bytes_of(&self.placed, &self.unpacked);
         let key = self.placed.block.read_key(bytes, self.slot, &mut self.key);
         match (key, self.placed.block.value(bytes, self.slot)) {
             (Some(()), Some(value)) => self.value = value,
-            _ => return Err(part.impossible(self.placed.from)),
+            _ => return Err(part.impossible(&self.placed)),
         }
         Ok(())
     }
@@ -248,6 +251,7 @@ impl RunCursor {
             return self.read();
         }
         if self.block + 1 < self.part().blocks() {
+            self.part().read_ahead(self.block + 1);
             return self.enter(self.block + 1, 0);
         }
         self.enter_part(self.part + 1)
