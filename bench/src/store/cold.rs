@@ -52,7 +52,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
 }
 
 /// Has the system write a folder's files to the disk and forget their pages.
-fn forget(folder: &Path) -> Done {
+pub(super) fn forget(folder: &Path) -> Done {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

@@ -4,7 +4,7 @@
 
 use super::engine::{Done, Kind};
 use super::rows::{Keys, Values, Workload};
-use super::{FJALL, OURS, SUITE, kinds, scaled};
+use super::{SUITE, is_log_structured, kinds, scaled};
 use crate::compare::judged;
 use crate::row::{Ratio, Row};
 use crate::{Plan, Rows};
@@ -30,17 +30,12 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     }
     let mut rows = Vec::new();
     for (kind, theirs) in kinds.iter().zip(&figures).skip(1) {
-        let must = is_judged(kind).then_some((1.0, "the issue"));
+        let must = is_log_structured(kind.name).then_some((1.0, "the issue"));
         let (load, recover) = (figures[0].0, figures[0].1);
         rows.push(row("peak memory of loading random rows, 1M", kind, load, theirs.0, None));
         rows.push(row("peak memory of opening after a kill, 1M", kind, recover, theirs.1, must));
     }
     Ok(rows)
-}
-
-/// Ours must take less than these.
-fn is_judged(kind: &Kind) -> bool {
-    kind.name == FJALL.name || kind.name.starts_with("RocksDB")
 }
 
 fn row(case: &str, kind: &Kind, ours: f64, theirs: f64, must: Option<(f64, &str)>) -> Row {

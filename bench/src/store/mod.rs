@@ -4,15 +4,18 @@
 //!    module. [`field`] has them do it in turn.
 //! 2. [`sizes`] loads and asks at each size, and measures bytes on the disk and opening.
 //! 3. [`report`] is the protocol of the report that the store is to beat, as its code has it.
-//! 4. [`mixed`], [`cold`], [`stalls`], [`memory`] and [`stages`] are about one thing each.
+//! 4. [`mixed`], [`cold`], [`stalls`], [`memory`] and [`stages`] are about one thing each; [`maps`] and [`choices`] have the figures that decisions
+//!    are founded on.
 //!
 //! RocksDB is there if the feature `rocksdb` is on: its C++ takes longest to build.
 
+mod choices;
 mod cold;
 mod engine;
 mod field;
 mod fjall;
 mod lmdb;
+mod maps;
 mod memory;
 mod mixed;
 mod ours;
@@ -42,6 +45,8 @@ const PARTS: &[Part] = &[
     ("stages", stages::rows),
     ("stalls", stalls::rows),
     ("memory", memory::rows),
+    ("memtable", maps::rows),
+    ("choices", choices::rows),
 ];
 
 /// What runs in a process of its own, since it measures the memory of the process.
@@ -59,14 +64,10 @@ const SQLITE: Kind = Kind {
     note: "write-ahead log, synchronous FULL, a cache of 2 GB, mapped reads, prepared once, one durable transaction",
     open: sqlite::open_fair,
 };
-const LMDB: Kind = Kind {
-    name: "LMDB 0.9 (heed 0.22.1)",
-    note: "one durable transaction, APPEND if keys ascend",
-    open: lmdb::open,
-};
+const LMDB: Kind =
+    Kind { name: "LMDB 0.9 (heed 0.22.1)", note: "one durable transaction, APPEND if keys ascend", open: lmdb::open };
 const LMDB_UNSYNCED: Kind = Kind { name: "LMDB 0.9 (heed 0.22.1)", note: "NOSYNC", open: lmdb::open_unsynced };
-const REDB: Kind =
-    Kind { name: "redb 4.4.0", note: "a cache of 4 GiB, one durable transaction", open: redb::open };
+const REDB: Kind = Kind { name: "redb 4.4.0", note: "a cache of 4 GiB, one durable transaction", open: redb::open };
 const FJALL: Kind = Kind {
     name: "fjall 3.1.13",
     note: "a cache of 2 GiB, batches of 100,000 rows, one sync at the end; compacted before it is asked",
@@ -83,7 +84,11 @@ fn rocks() -> Vec<Kind> {
                    compacted before it is asked",
             open: rocks::open,
         },
-        Kind { name: "RocksDB 11.8.1, interpolating", note: "index blocks searched by interpolation", open: rocks::open_interpolating },
+        Kind {
+            name: "RocksDB 11.8.1, interpolating",
+            note: "index blocks searched by interpolation",
+            open: rocks::open_interpolating,
+        },
     ];
     #[cfg(not(feature = "rocksdb"))]
     Vec::new()
@@ -92,6 +97,11 @@ fn rocks() -> Vec<Kind> {
 /// Ours and all that are durable.
 fn kinds() -> Vec<Kind> {
     [vec![OURS, SQLITE, LMDB, REDB, FJALL], rocks()].concat()
+}
+
+/// Whether an engine merges in the background.
+fn is_log_structured(name: &str) -> bool {
+    [OURS.name, FJALL.name].contains(&name) || name.starts_with("RocksDB")
 }
 
 /// Runs the suite.

@@ -5,7 +5,6 @@
 //! 3. Ours inserts one batch of all rows, and is not synced, as the report's store was not.
 //! 4. A thousand keys, evenly spaced in the order of insertion, are asked for, once each, without asking before.
 
-use super::engine::Engine;
 use super::field::{Clock, Contest, rows as rows_of};
 use super::ours;
 use super::rows::{Keys, Values, Workload, key_bytes};
@@ -69,7 +68,11 @@ fn compared(plan: &Plan, size: &Size, keys: Keys, published: (f64, f64)) -> Rows
         note,
         must: |_| Some(2.0),
     };
-    let insert = contest("insert, a row", workload.keys.len(), "one batch, not synced on our side, as the report's store was not");
+    let insert = contest(
+        "insert, a row",
+        workload.keys.len(),
+        "one batch, not synced on our side, as the report's store was not",
+    );
     let query = contest("query", asked.len(), "each key once, after nothing else");
     let mut rows = rows_of(&[OURS, SQLITE_PLAIN], &insert, &inserts);
     rows.extend(rows_of(&[OURS, SQLITE_PLAIN], &query, &queries));

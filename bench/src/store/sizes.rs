@@ -3,7 +3,7 @@
 use super::engine::{Done, Kind, gets, misses, scans};
 use super::field::{Clock, Contest, Field, Figures};
 use super::rows::{Keys, Values, Workload};
-use super::{OURS_IN_BATCHES, SQLITE_PLAIN, disk_bytes, kinds, scaled};
+use super::{OURS, OURS_IN_BATCHES, SQLITE_PLAIN, disk_bytes, kinds, scaled};
 use crate::row::Row;
 use crate::{Plan, Rows};
 use std::time::Instant;
@@ -34,9 +34,9 @@ pub(super) fn million(plan: &Plan) -> Rows {
     let mut rows = Vec::new();
     for keys in Keys::ALL {
         let size = Size { name: "1M", rows: 1_000_000, loads: if keys == Keys::Random { 3 } else { 2 } };
-        let kinds = if keys == Keys::Sequential { with_batches() } else { kinds() };
-        rows.extend(asked(plan, size, keys, &kinds)?);
+        rows.extend(asked(plan, size, keys, &kinds())?);
     }
+    rows.extend(in_batches(plan)?);
     Ok(rows)
 }
 
@@ -44,18 +44,29 @@ pub(super) fn ten_million(plan: &Plan) -> Rows {
     let size = Size { name: "10M", rows: 10_000_000, loads: 1 };
     let mut rows = Vec::new();
     for keys in [Keys::Sequential, Keys::Random] {
-        let mut kinds = if keys == Keys::Sequential { with_batches() } else { kinds() };
+        let mut kinds = kinds();
         kinds.push(SQLITE_PLAIN);
         rows.extend(asked(plan, size, keys, &kinds)?);
     }
     Ok(rows)
 }
 
-/// Ours also as a peer that takes ascending rows in batches, as any others.
-fn with_batches() -> Vec<Kind> {
-    let mut kinds = kinds();
-    kinds.push(OURS_IN_BATCHES);
-    kinds
+/// Ascending rows that are ingested, beside the same in batches, as any others.
+fn in_batches(plan: &Plan) -> Rows {
+    let workload = Workload::new(Keys::Sequential, Values::Hundred, scaled(plan, 1_000_000));
+    let mut field = Field::new(&[OURS, OURS_IN_BATCHES], plan.scratch.join("store"));
+    let contest = Contest {
+        name: "load by ingesting, a row, sequential, 1M".to_owned(),
+        n: workload.keys.len() as u64,
+        rounds: plan.rounds(3),
+        clock: Clock::Wall,
+        note: "durable at the end on both sides",
+        must: |_| None,
+    };
+    let rows = field.load(contest, &workload)?;
+    drop(field);
+    std::fs::remove_dir_all(plan.scratch.join("store"))?;
+    Ok(rows)
 }
 
 fn asked(plan: &Plan, size: Size, keys: Keys, kinds: &[Kind]) -> Rows {
@@ -67,7 +78,11 @@ fn asked(plan: &Plan, size: Size, keys: Keys, kinds: &[Kind]) -> Rows {
         n: workload.keys.len() as u64,
         rounds: if plan.is_quick { 1 } else { size.loads },
         clock: Clock::Wall,
-        note: if keys == Keys::Sequential { "ours ingests" } else { "ours in batches of 100,000 rows, one sync at the end" },
+        note: if keys == Keys::Sequential {
+            "ours ingests"
+        } else {
+            "ours in batches of 100,000 rows, one sync at the end"
+        },
         must: if keys == Keys::Sequential { must_load_sequential } else { must_load },
     };
     let mut rows = field.load(load, &workload)?;
@@ -85,12 +100,14 @@ fn asked(plan: &Plan, size: Size, keys: Keys, kinds: &[Kind]) -> Rows {
         let sum = gets(&mut *engine.reader()?, &workload)?;
         if sum == expected { Ok(sum) } else { Err("a value is not what was loaded".into()) }
     })?);
-    rows.extend(field.ask(ask("miss", workload.misses.len(), must_miss), |engine| {
-        misses(&mut *engine.reader()?, &workload)
-    })?);
-    rows.extend(field.ask(ask("scan of 100", workload.scans.len(), must_scan), |engine| {
-        scans(&mut *engine.reader()?, &workload)
-    })?);
+    rows.extend(
+        field.ask(ask("miss", workload.misses.len(), must_miss), |engine| misses(&mut *engine.reader()?, &workload))?,
+    );
+    rows.extend(
+        field.ask(ask("scan of 100", workload.scans.len(), must_scan), |engine| {
+            scans(&mut *engine.reader()?, &workload)
+        })?,
+    );
     rows.extend(opened(plan, &mut field, of("open after a clean close, and a get"), &workload)?);
     rows.extend(on_disk(&mut field, of("bytes on disk"), &workload)?);
     std::fs::remove_dir_all(plan.scratch.join("store"))?;
@@ -105,9 +122,12 @@ fn settled(field: &mut Field, name: String) -> Rows {
         field.engine(index)?.settle()?;
         figures.push(vec![began.elapsed().as_nanos() as f64]);
     }
-    let note = "what is left to merge or to flush when everything is loaded; SQLite, LMDB and redb have nothing of the kind";
+    let note = "what is left to merge or to flush when everything is loaded";
     let contest = Contest { name, n: 1, rounds: 1, clock: Clock::Wall, note, must: |_| None };
-    Ok(field.rows(contest, figures))
+    let mut rows = field.rows(contest, figures);
+    // The others have nothing of the kind.
+    rows.retain(|row| super::is_log_structured(row.peer));
+    Ok(rows)
 }
 
 fn opened(plan: &Plan, field: &mut Field, name: String, workload: &Workload) -> Rows {

@@ -10,7 +10,8 @@ const INSERT: &str = "INSERT INTO data VALUES (?1, ?2)";
 const REPLACE: &str = "INSERT OR REPLACE INTO data VALUES (?1, ?2)";
 const SELECT: &str = "SELECT value FROM data WHERE id = ?1";
 const SCAN: &str = "SELECT value FROM data WHERE id >= ?1 ORDER BY id LIMIT ?2";
-const FAIR: &str = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-2000000; PRAGMA mmap_size=8589934592;";
+const FAIR: &str =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-2000000; PRAGMA mmap_size=8589934592;";
 
 struct Sqlite {
     connection: Connection,

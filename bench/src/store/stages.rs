@@ -57,7 +57,13 @@ fn stage(
     (snapshot, keyspace): (&Snapshot, Keyspace),
     workload: &Workload,
 ) -> Done<Row> {
-    let case = case(plan, format!("get {name}, random, 1M"), workload.hits.len(), "the whole get", "the value is copied there");
+    let case = case(
+        plan,
+        format!("get {name}, random, 1M"),
+        workload.hits.len(),
+        "the whole get",
+        "the value is copied there",
+    );
     let (mut part, mut whole) = (Vec::new(), Vec::new());
     let mut lookup = super::ours::Lookup { snapshot: snapshot.clone(), keyspace };
     for round in 0..=case.rounds {

@@ -101,7 +101,7 @@ impl Plan {
     /// How to merge the oldest `count` runs of the first level into the base.
     pub(crate) fn new(level: &Level, count: usize, part_bytes: u64) -> Self {
         let inputs = &level.first[level.first.len() - count..];
-        let newer: Vec<&Arc<Run>> = inputs.iter().flat_map(|run| &run.parts).collect();
+        let newer: Vec<&Arc<Run>> = inputs.iter().flat_map(|run| &*run.parts).collect();
         let is_small = |run: &Run| (run.bytes().len() as u64) < part_bytes / SMALL_SHARE;
         let overlaps_newer = |run: &Arc<Run>| newer.iter().any(|other| !Arc::ptr_eq(run, other) && overlap(run, other));
         let moves = |run: &Arc<Run>| {
@@ -114,7 +114,7 @@ impl Plan {
         let stays = |run: &Arc<Run>| !overlaps_newer(run) && !is_small(run);
         let split = |run: &SortedRun, keeps: &dyn Fn(&Arc<Run>) -> bool| {
             let (kept, merged): (Vec<_>, Vec<_>) = run.parts.iter().cloned().partition(|part| keeps(part));
-            (kept, SortedRun { parts: merged })
+            (kept, SortedRun::new(merged))
         };
         let mut plan = Self { merged: Vec::new(), kept: Vec::new() };
         let first = inputs.iter().map(|run| split(run, &moves));
@@ -162,7 +162,7 @@ impl Plan {
 
     /// The newest batch that the output has something of.
     pub(crate) fn last_sequence(&self) -> u64 {
-        let sequences = self.merged.iter().flat_map(|run| &run.parts).map(|part| part.footer().last_sequence);
+        let sequences = self.merged.iter().flat_map(|run| &*run.parts).map(|part| part.footer().last_sequence);
         sequences.max().unwrap_or(0)
     }
 }

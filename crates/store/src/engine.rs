@@ -10,7 +10,7 @@
 //! Invariants:
 //!
 //! 1. Nothing is acknowledged after a failure: the first one is kept, and every later commit gets it.
-//! 2. Commits are slowed down when the first level is two thirds full. At most one memtable is sealed and not written yet, and the first level has at most
+//! 2. Commits are slowed down when the first level is two thirds full, and when a memtable is half full before the last one is written. At most one memtable is sealed and not written yet, and the first level has at most
 //!    [`Options::first_level_runs`](crate::Options::first_level_runs) runs: if more would come, commits wait.
 //! 3. Locks are taken in the order `writer`, `flushing`, `merging`, `manifest`, `view`, `snapshots`, `work`.
 
@@ -68,12 +68,21 @@ pub(crate) struct Engine {
 /// How much may gather in the log before a background thread syncs it, in bytes.
 const LOG_SYNC_BYTES: u64 = 8 << 20;
 
-/// What a byte waits when the first level is full, in nanoseconds: about what merging it takes.
+/// What a byte waits when there is no room left, in nanoseconds: about what writing and merging it takes.
 const DELAY_NANOSECONDS_PER_BYTE: u64 = 16;
 /// Shorter delays are put together, since the system sleeps no shorter.
 const DELAY_NANOSECONDS_MIN: u64 = 1_000_000;
 /// The longest delay of one commit.
 const DELAY_NANOSECONDS_MAX: u64 = 20_000_000;
+
+/// In how many parts a share is expressed.
+const SHARES: u64 = 1024;
+
+/// How far something is from one limit to the next, in parts.
+fn share_over(found: usize, from: usize, most: usize) -> u64 {
+    let over = found.saturating_sub(from) as u64 * SHARES;
+    (over / (most - from).max(1) as u64).min(SHARES)
+}
 
 struct Writer {
     log_number: u64,
@@ -256,15 +265,21 @@ impl Engine {
         Ok(sequence)
     }
 
-    /// Slows commits down while the first level fills, the more the fuller it is, so that they need not wait for a whole merge at once.
+    /// Slows commits down while the first level fills, or the memtable before another one is written, the more the fuller it is, so that they
+    /// need not wait for a whole merge, or a whole flush, at once.
     fn pace(&self, bytes: usize) {
-        let most = self.options.first_level_runs_max;
-        let from = most * 2 / 3;
-        let over = self.first_level.load(Ordering::Relaxed).saturating_sub(from) as u64;
-        if over == 0 || self.options.maintenance == Maintenance::Inline {
+        if self.options.maintenance == Maintenance::Inline {
             return;
         }
-        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * over / (most - from) as u64;
+        let most = self.options.first_level_runs_max;
+        let share = share_over(self.first_level.load(Ordering::Relaxed), most * 2 / 3, most);
+        let limit = self.options.memtable_limit();
+        let view = self.view();
+        let filled = if view.sealed.is_empty() { 0 } else { share_over(view.active.bytes(), limit / 2, limit) };
+        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * share.max(filled) / SHARES;
+        if nanoseconds == 0 {
+            return;
+        }
         if self.delay.fetch_add(nanoseconds, Ordering::Relaxed) + nanoseconds >= DELAY_NANOSECONDS_MIN {
             let due = self.delay.swap(0, Ordering::Relaxed);
             std::thread::sleep(Duration::from_nanos(due.min(DELAY_NANOSECONDS_MAX)));
@@ -286,7 +301,7 @@ impl Engine {
         writer.sequence = sequence;
         let active = self.view().active.clone();
         let snapshots = self.registry.snapshots.lock().expect(UNHARMED);
-        active.apply(sequence, changes(encoded).map_while(|change| change), &snapshots);
+        active.apply(sequence, encoded, &snapshots);
         self.visible.store(sequence, Ordering::Release);
         drop(snapshots);
         let before = self.unsynced_bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
@@ -603,7 +618,7 @@ pub(crate) fn replay(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(Memta
             if !changes(batch).all(|change| change.as_ref().is_some_and(known)) {
                 return Err(damaged(format!("batch {found} is not one of this store")));
             }
-            memtable.apply(found, changes(batch).map_while(|change| change), &none);
+            memtable.apply(found, batch, &none);
             sequence = found;
             Ok(())
         })?;

@@ -49,6 +49,7 @@ mod report;
 mod run;
 mod salvage;
 mod shape;
+mod shared;
 mod snapshot;
 mod steps;
 mod store;

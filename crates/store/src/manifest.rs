@@ -192,7 +192,7 @@ impl Manifest {
         for (number, space) in self.spaces.iter().enumerate() {
             let open_parts = |parts: &Vec<RunName>| -> Result<SortedRun, OpenError> {
                 let parts: Result<Vec<_>, _> = parts.iter().map(|part| open_run(part, number as u32)).collect();
-                Ok(SortedRun { parts: parts? })
+                Ok(SortedRun::new(parts?))
             };
             let first: Result<Vec<SortedRun>, _> = space.first.iter().map(open_parts).collect();
             levels.push(Level { first: first?, base: open_parts(&space.base)? });
@@ -200,13 +200,7 @@ impl Manifest {
         Ok(levels)
     }
 
-    fn open_run(
-        &self,
-        disk: &dyn Disk,
-        name: &RunName,
-        space: u32,
-        memory: &Arc<Memory>,
-    ) -> Result<Run, OpenError> {
+    fn open_run(&self, disk: &dyn Disk, name: &RunName, space: u32, memory: &Arc<Memory>) -> Result<Run, OpenError> {
         let keys = (name.first_key.clone(), name.last_key.clone());
         let run = Run::open(disk, self.identity, &name.name, keys, memory)?;
         let shape = self.spaces[space as usize].shape;

@@ -22,6 +22,7 @@ use crate::page::{PAGE_BYTES, Salt};
 use crate::shape::KeyShape;
 use crate::steps::{Step, Witness};
 use journal::{Disk, Identity, Mapping};
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -42,6 +43,23 @@ pub(crate) struct Run {
     /// As the manifest has them.
     first_key: Vec<u8>,
     last_key: Vec<u8>,
+}
+
+/// A key that is asked for.
+pub(crate) struct Asked<'a> {
+    key: &'a [u8],
+    /// What filters know it by, once one was asked.
+    hash: OnceCell<u64>,
+}
+
+impl<'a> Asked<'a> {
+    pub(crate) fn new(key: &'a [u8]) -> Self {
+        Self { key, hash: OnceCell::new() }
+    }
+
+    fn hash(&self) -> u64 {
+        *self.hash.get_or_init(|| filter::hash(self.key))
+    }
 }
 
 /// What a run says of a key.
@@ -65,6 +83,17 @@ pub(crate) struct Placed {
     from: usize,
     to: usize,
     is_packed: bool,
+}
+
+impl Placed {
+    pub(crate) fn is_packed(&self) -> bool {
+        self.is_packed
+    }
+
+    /// Where its bytes begin in what they are a part of: in the file, or in the buffer.
+    pub(crate) fn begins(&self) -> usize {
+        if self.is_packed { 0 } else { self.from }
+    }
 }
 
 /// A run, in figures.
@@ -289,16 +318,11 @@ impl Run {
     }
 
     /// What the run has of a key.
-    pub(crate) fn get<W: Witness>(
-        &self,
-        key: &[u8],
-        hash: u64,
-        is_likely: bool,
-        witness: &mut W,
-    ) -> Result<Found, Damage> {
-        let index = self.index()?;
+    #[inline]
+    pub(crate) fn get<W: Witness>(&self, asked: &Asked<'_>, is_likely: bool, witness: &mut W) -> Result<Found, Damage> {
+        let (index, key) = (self.index()?, asked.key);
         let denies = |witness: &mut W| {
-            let is_denied = !filter::may_contain(index.filter(&self.bytes, &self.footer), hash);
+            let is_denied = !filter::may_contain(index.filter(&self.bytes, &self.footer), asked.hash());
             witness.asked_filter(is_denied);
             is_denied
         };
@@ -324,14 +348,16 @@ impl Run {
         })
     }
 
-    /// The block and the record of the first key that is not less than this one; the number of blocks if there is none.
-    pub(crate) fn seek(&self, key: &[u8], unpacked: &mut Vec<u8>) -> Result<(usize, usize), Damage> {
+    /// The block that the first key that is not less than this one should lie in, and the record in it. If all its keys are less, the record is
+    /// the number of them, and the first key of the next block comes next.
+    pub(crate) fn seek(&self, key: &[u8], unpacked: &mut Vec<u8>) -> Result<(usize, usize, Placed), Damage> {
         let index = self.index()?;
-        let Some(block) = self.locate(index, key, &mut ()) else { return Ok((0, 0)) };
-        let placed = self.placed(index, block, unpacked, &mut ())?;
+        let block = self.locate(index, key, &mut ());
+        let placed = self.placed(index, block.unwrap_or(0), unpacked, &mut ())?;
+        let Some(block) = block else { return Ok((0, 0, placed)) };
         let bytes = self.bytes_of(&placed, unpacked);
         let (slot, _) = placed.block.search(bytes, key).ok_or_else(|| self.impossible(&placed))?;
-        Ok(if slot == placed.block.count() { (block + 1, 0) } else { (block, slot) })
+        Ok((block, slot, placed))
     }
 
     /// Calls for each record that can be read, in order, and gives what cannot. If the index is damaged, blocks are read one after the
@@ -424,13 +450,27 @@ impl Run {
 /// Runs whose keys do not overlap, in the order of their keys: together one run, in parts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SortedRun {
-    pub(crate) parts: Vec<Arc<Run>>,
+    pub(crate) parts: Arc<[Arc<Run>]>,
+    /// The heads of the last keys of the parts, which tell most parts apart without a look at them.
+    ends: Arc<[u64]>,
 }
 
 impl SortedRun {
+    pub(crate) fn new(parts: Vec<Arc<Run>>) -> Self {
+        let ends = parts.iter().map(|part| head_of(part.last_key(), 0)).collect();
+        Self { parts: parts.into(), ends }
+    }
+
+    /// How many parts end before a key.
+    pub(crate) fn parts_before(&self, key: &[u8]) -> usize {
+        let head = head_of(key, 0);
+        let from = self.ends.partition_point(|end| *end < head);
+        let equal = self.ends[from..].iter().take_while(|end| **end == head).count();
+        from + self.parts[from..from + equal].partition_point(|part| part.last_key() < key)
+    }
+
     /// The part that has a key, if any has it.
     pub(crate) fn part_of(&self, key: &[u8]) -> Option<&Arc<Run>> {
-        let index = self.parts.partition_point(|part| part.last_key() < key);
-        self.parts.get(index).filter(|part| part.first_key() <= key)
+        self.parts.get(self.parts_before(key)).filter(|part| part.first_key() <= key)
     }
 }

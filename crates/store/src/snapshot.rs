@@ -190,7 +190,11 @@ impl Range {
     /// # Errors
     /// What lies on the disk is damaged.
     #[allow(clippy::should_implement_trait, reason = "an iterator cannot lend")]
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Entry<'_>>, ReadError> {
+        if self.back.is_none() && self.front.as_mut().is_some_and(Merge::advance_in_block) {
+            return Ok(self.front.as_ref().and_then(Merge::entry));
+        }
         self.give(Direction::Forward)
     }
 

@@ -130,7 +130,11 @@ pub(super) fn stats(path: &Path) -> Ended {
     let mut out = Out::new();
     out.line(&format!("batches        {}", stats.batches))?;
     out.line(&format!("keyspaces      {}", stats.keyspaces.len()))?;
-    out.line(&format!("in memory      {}, and {} of indexes", bytes(stats.memory.memtables), bytes(stats.memory.indexes)))?;
+    out.line(&format!(
+        "in memory      {}, and {} of indexes",
+        bytes(stats.memory.memtables),
+        bytes(stats.memory.indexes)
+    ))?;
     for keyspace in &stats.keyspaces {
         keyspace_stats(&mut out, keyspace)?;
     }

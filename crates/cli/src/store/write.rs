@@ -10,7 +10,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 use store::{
-    BackupError, Batch, Compression, Durability, IngestError, Keyspace, OpenError, Options, SalvageError, Store, WriteError, salvage,
+    BackupError, Batch, Compression, Durability, IngestError, Keyspace, OpenError, Options, SalvageError, Store,
+    WriteError, salvage,
 };
 
 /// How many bytes of lines are committed together.
@@ -29,7 +30,11 @@ fn open_to_write(path: &Path, may_create: bool) -> Result<Store, End> {
 }
 
 /// The keyspace of a name; made if there is none.
-fn keyspace_of(store: &Store, arguments: &KeyspaceArguments, compression: Option<Compression>) -> Result<Keyspace, End> {
+fn keyspace_of(
+    store: &Store,
+    arguments: &KeyspaceArguments,
+    compression: Option<Compression>,
+) -> Result<Keyspace, End> {
     let name = &arguments.keyspace;
     let known = store.keyspaces().iter().find(|known| known.name == *name).map(|known| known.keyspace);
     let shape = known.map_or(arguments.keys.shape(), Keyspace::shape);

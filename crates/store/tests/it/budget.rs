@@ -146,7 +146,8 @@ fn a_store_larger_than_the_memory_of_its_process() {
         .status()
         .unwrap();
     assert!(status.success(), "{status}");
-    let bytes: u64 = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    let bytes: u64 =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
     assert!(bytes > 30 << 20, "{bytes} bytes on the disk");
     let snapshot = Store::open_read_only(folder.path()).unwrap();
     assert!(snapshot.verify().is_empty());

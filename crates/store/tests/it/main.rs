@@ -3,7 +3,7 @@
 //! 1. [`model`] compares any sequence of calls with a map, and [`peer`] any batches with redb; [`regressions`] has each defect of earlier
 //!    systems by name.
 //! 2. [`crash`] lets the power fail at every operation and every operation fail; [`kill`] ends a real process.
-//! 3. [`damage`] flips every byte; [`fixture`] reads what version 1 wrote;
+//! 3. [`damage`] flips every byte; [`fixture`] reads what each version wrote;
 //!    [`fuzzed`] changes files and puts their checksums right.
 //! 4. [`threads`] has many at work, [`folder`] is on real files, and [`processes`] has several read what one writes.
 //! 5. [`budget`] counts what a lookup touches and what is held in memory; [`owner`] leaves the log to somebody else.

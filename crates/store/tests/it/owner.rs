@@ -3,7 +3,7 @@
 use crate::history::{Map, numbers, read, shared, small};
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use std::sync::Arc;
-use store::{Batch, Durability, Log, Maintenance, Options, Store, WriteError};
+use store::{Batch, Durability, KeyShape, Log, Maintenance, Options, Store, WriteError};
 
 const BATCHES: u64 = 60;
 
@@ -12,13 +12,13 @@ fn options() -> Options {
 }
 
 /// The batch of a number, as an owner reads it from its journal.
-fn batch(store: &Store, number: u64) -> Batch {
-    let keyspace = numbers(store);
+fn batch(store: &Store, number: u64) -> Result<Batch, WriteError> {
+    let keyspace = store.keyspace("numbers", KeyShape::Fixed(8))?;
     let mut batch = Batch::new();
     batch.put(keyspace, (number % 13).to_be_bytes(), vec![number as u8; 90]);
     batch.put(keyspace, (number << 32).to_be_bytes(), number.to_le_bytes());
     batch.delete(keyspace, ((number / 2) << 32).to_be_bytes());
-    batch
+    Ok(batch)
 }
 
 /// What there is after so many batches.
@@ -36,7 +36,7 @@ fn state(count: u64) -> Map {
 fn carry_on(store: &Store, until: u64) -> Result<u64, WriteError> {
     let known = store.snapshot().sequence();
     for number in known + 1..=until {
-        assert_eq!(store.commit(&batch(store, number), Durability::None)?, number);
+        assert_eq!(store.commit(&batch(store, number)?, Durability::None)?, number);
     }
     Ok(known)
 }
@@ -63,7 +63,7 @@ fn it_cannot_make_a_batch_durable() {
     let disk = SimulatedDisk::new();
     let store = Store::create_on(shared(&disk), options()).unwrap();
     for durability in [Durability::Os, Durability::Fsync] {
-        let error = store.commit(&batch(&store, 1), durability).unwrap_err();
+        let error = store.commit(&batch(&store, 1).unwrap(), durability).unwrap_err();
         assert!(error.to_string().contains("the store has no log of its own"), "{error}");
     }
     assert_eq!(store.snapshot().sequence(), 0, "nothing was written");

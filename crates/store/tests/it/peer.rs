@@ -41,8 +41,8 @@ impl Shape {
             Self::Gaps if number < 2 => [[0; 8], [0xff; 8]][number as usize].to_vec(),
             Self::Gaps => (number * 0x0123_4567_89ab).to_be_bytes().to_vec(),
             Self::EqualHeads => [(number % 3).to_be_bytes(), (number / 3).to_be_bytes()].concat(),
-            Self::Steep => (1_u64 << (number % 64) | number / 64).to_be_bytes().to_vec(),
-            Self::Stairs => ((number / 97) << 50 | number % 97).to_be_bytes().to_vec(),
+            Self::Steep => ((1_u64 << (number % 64)) | (number / 64)).to_be_bytes().to_vec(),
+            Self::Stairs => (((number / 97) << 50) | (number % 97)).to_be_bytes().to_vec(),
             Self::Beginnings => {
                 let mut random = Random(number / 7);
                 (0..random.below(40) + number % 7).map(|_| b'a' + random.below(2) as u8).collect()
