@@ -55,18 +55,21 @@ pub(crate) const ALONE: Suite = Suite { name: memory::NAME, has_programs: true, 
 const OURS: Kind = Kind { name: "ours", note: "", open: ours::open };
 const OURS_IN_BATCHES: Kind = Kind { name: "ours, in batches", note: "", open: ours::open_for_batches };
 const SQLITE_PLAIN: Kind = Kind {
-    name: "SQLite 3.51, as in the report",
+    name: "SQLite 3.54.1, as in the report",
     note: "no settings, statements prepared for every row, one durable transaction",
     open: sqlite::open_plain,
 };
 const SQLITE: Kind = Kind {
-    name: "SQLite 3.51, fair",
+    name: "SQLite 3.54.1, fair",
     note: "write-ahead log, synchronous FULL, a cache of 2 GB, mapped reads, prepared once, one durable transaction",
     open: sqlite::open_fair,
 };
-const LMDB: Kind =
-    Kind { name: "LMDB 0.9 (heed 0.22.1)", note: "one durable transaction, APPEND if keys ascend", open: lmdb::open };
-const LMDB_UNSYNCED: Kind = Kind { name: "LMDB 0.9 (heed 0.22.1)", note: "NOSYNC", open: lmdb::open_unsynced };
+const LMDB: Kind = Kind {
+    name: "LMDB 0.9.70 (heed 0.22.1)",
+    note: "one durable transaction, APPEND if keys ascend",
+    open: lmdb::open,
+};
+const LMDB_UNSYNCED: Kind = Kind { name: "LMDB 0.9.70 (heed 0.22.1)", note: "NOSYNC", open: lmdb::open_unsynced };
 const REDB: Kind = Kind { name: "redb 4.4.0", note: "a cache of 4 GiB, one durable transaction", open: redb::open };
 const FJALL: Kind = Kind {
     name: "fjall 3.1.13",
