@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-/// How many existing keys are asked for.
+/// How many existing keys are asked for, at most ten times as many as there are.
 const HITS: usize = 100_000;
 /// How many keys that are not there.
 const MISSES: usize = 10_000;
@@ -157,10 +157,11 @@ impl Workload {
         let mut pick = |count: usize| -> Vec<i64> {
             (0..count).map(|_| drawn[random.below(drawn.len() as u64) as usize]).collect()
         };
-        let (hits, scans) = (pick(HITS), pick(SCANS));
+        let (hits, scans) = (pick(HITS.min(10 * count as usize)), pick(SCANS.min(count as usize)));
+        let absent = MISSES.min(count as usize);
         let mut misses: Vec<i64> = match keys {
-            Keys::Sequential => (0..MISSES).map(|number| drawn.len() as i64 + 1 + number as i64).collect(),
-            _ => keys.draw(MISSES, &mut SplitMix(random.next())),
+            Keys::Sequential => (0..absent).map(|number| drawn.len() as i64 + 1 + number as i64).collect(),
+            _ => keys.draw(absent, &mut SplitMix(random.next())),
         };
         let there: HashSet<i64> = drawn.iter().copied().collect();
         misses.retain(|key| !there.contains(key));
@@ -194,7 +195,7 @@ mod tests {
             let there: HashSet<i64> = workload.keys.iter().copied().collect();
             assert_eq!(there.len(), 5000, "{keys:?}");
             assert!(workload.hits.iter().chain(&workload.scans).all(|key| there.contains(key)));
-            assert!(workload.misses.iter().all(|key| !there.contains(key)) && workload.misses.len() > MISSES / 2);
+            assert!(workload.misses.iter().all(|key| !there.contains(key)) && workload.misses.len() > 2500);
         }
     }
 
