@@ -3,7 +3,8 @@
 //! `metroon-bench SUITE --into FOLDER [--quick] [--only PROGRAM] [--install]` runs the cases of a suite and writes
 //! `FOLDER/SUITE.json`, and the list of its cases as `FOLDER/SUITE.txt`; `cargo xtask bench` calls it, keeps both and renders the pages. How times are taken is in
 //! [`compare`]; each suite is a module with a function from a [`Plan`] to rows, and its line in [`SUITES`].
-#![forbid(unsafe_code)]
+// Opening LMDB is a function that is unsafe; its module alone allows it.
+#![deny(unsafe_code)]
 
 mod cassette;
 mod command;
@@ -18,6 +19,7 @@ mod recall;
 mod region;
 mod row;
 mod space;
+mod store;
 mod worker;
 
 use row::Row;
@@ -88,10 +90,11 @@ const SUITES: &[Suite] = &[
     Suite { name: "recall", has_programs: true, run: recall::run },
     Suite { name: "region", has_programs: true, run: region::run },
     Suite { name: "space", has_programs: true, run: space::run },
+    Suite { name: "store", has_programs: true, run: store::run },
 ];
 
-/// The part of the suite `space` that runs in a process of its own, since it measures the memory of the process.
-const ALONE: &[Suite] = &[Suite { name: space::MEMORY, has_programs: false, run: space::alone }];
+/// The parts of the suites `space` and `store` that run in a process of their own, since they measure the memory of the process.
+const ALONE: &[Suite] = &[Suite { name: space::MEMORY, has_programs: false, run: space::alone }, store::ALONE];
 
 /// The part of the suite `region` that runs in a process with another allocator.
 const WITH_MIMALLOC: &[Suite] = &[Suite { name: region::MIMALLOC, has_programs: false, run: region::with_mimalloc }];
@@ -111,7 +114,7 @@ pub fn with_mimalloc() -> ExitCode {
 fn exit(suites: &[Suite]) -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     // A child that this process starts is told apart by its suite, which nobody else names.
-    let is_alone = words.first().is_some_and(|name| name == space::MEMORY);
+    let is_alone = words.first().is_some_and(|name| ALONE.iter().any(|suite| suite.name == name));
     match run(if is_alone { ALONE } else { suites }, &words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

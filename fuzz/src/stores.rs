@@ -10,7 +10,9 @@
 use crc32c::{crc32c, crc32c_append};
 use journal::{Access, Disk, DiskFile, MemoryDisk};
 use std::sync::{Arc, OnceLock};
-use store::{Batch, Durability, KeyShape, Keyspace, Maintenance, Options, ReadError, Snapshot, Store, salvage};
+use store::{
+    Batch, Compression, Durability, KeyShape, Keyspace, Maintenance, Options, ReadError, Snapshot, Store, salvage,
+};
 
 const PAGE_BYTES: usize = 4096;
 const FOOTER_BYTES: usize = 256;
@@ -74,10 +76,12 @@ fn good() -> &'static Vec<(String, Vec<u8>)> {
         let store = Store::create_on(disk.clone(), options).expect("memory has room");
         let numbers = store.keyspace("numbers", KeyShape::Fixed(8)).expect("memory has room");
         let words = store.keyspace("words", KeyShape::Bytes).expect("memory has room");
+        let packed = store.keyspace_with("packed", KeyShape::Fixed(8), Compression::Lz4).expect("memory has room");
         for round in 0..3_u64 {
             let mut batch = Batch::new();
             for key in 0..300 / (round + 1) {
                 batch.put(numbers, ((key * key) << 3).to_be_bytes(), [round as u8; 60]);
+                batch.put(packed, (key << 3).to_be_bytes(), [round as u8; 60]);
                 batch.put(words, format!("word {key} of round {round}"), [round as u8; 50]);
             }
             batch.put(words, "long", vec![7; 9000]);

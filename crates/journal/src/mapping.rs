@@ -49,6 +49,27 @@ impl Mapping {
         Ok(Self { bytes })
     }
 
+    /// Tells the system that pages will be read here and there: a page that is not in memory is read alone, without those that follow.
+    /// It is advice: a system that does not take it reads more.
+    pub fn expect_scattered_reads(&self) {
+        #[cfg(unix)]
+        if let Bytes::Mapped(map) = &self.bytes {
+            let _ = map.advise(memmap2::Advice::Random);
+        }
+    }
+
+    /// Tells the system that these bytes will be read soon, all of them. Advice, too.
+    pub fn expect_reads_of(&self, from: usize, bytes: usize) {
+        #[cfg(unix)]
+        if let Bytes::Mapped(map) = &self.bytes
+            && from < map.len()
+        {
+            let _ = map.advise_range(memmap2::Advice::WillNeed, from, bytes.min(map.len() - from));
+        }
+        #[cfg(not(unix))]
+        let _ = (from, bytes);
+    }
+
     /// The bytes of a file that were read because its disk has no mappings.
     pub fn held(bytes: Vec<u8>) -> Self {
         Self { bytes: Bytes::Held(bytes) }

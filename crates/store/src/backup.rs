@@ -98,8 +98,8 @@ impl Snapshot {
         if !memory.is_empty() {
             first.insert(0, memory);
         }
-        let (name, shape) = (known.name.clone(), known.keyspace.shape);
-        Ok(Space { name, shape, compactions: self.sequence(), first, base: names(&level.base) })
+        let (name, shape, compression) = (known.name.clone(), known.keyspace.shape, known.compression);
+        Ok(Space { name, shape, compression, compactions: self.sequence(), first, base: names(&level.base) })
     }
 
     /// Writes what is in no run yet.
@@ -107,7 +107,8 @@ impl Snapshot {
         let (keyspace, sequence) = (known.keyspace, self.sequence());
         let header = Header { identity: self.inner.identity, keyspace: keyspace.id, shape: keyspace.shape };
         let stem = format!("k{}-b{sequence}", keyspace.id);
-        let mut out = PartsWriter::new(disk, header, stem, crate::options::PART_BYTES_DEFAULT, sequence);
+        let mut out =
+            PartsWriter::new(disk, (header, known.compression), stem, crate::options::PART_BYTES_DEFAULT, sequence);
         let everything = (Bound::Unbounded, Bound::Unbounded);
         let cursor = |memtable| MemoryCursor::new(memtable, keyspace.id, sequence, Direction::Forward, &everything);
         let cursors = self.inner.view.memtables().map(|memtable| Cursor::Memory(cursor(memtable))).collect();

@@ -1,32 +1,45 @@
 //! A block: neighbouring records of a run, as they lie in its pages.
 //!
 //! ```text
-//! +0  count u16, flags u8, zero u8, prefix length u32
-//! +8  [prefix]        what all keys begin with; only if keys have no fixed length
+//! +0  count u16, flags u8, zero u8
+//! +4  prefix length u32, or the length of every value
+//! +8  [keys]          end to end; here if all keys of the run have one length
+//!     [prefix]        what all keys begin with; only if keys may have any length
 //!     [key ends]      u16 or u32 each, from the beginning of the keys; likewise
-//!     value ends      u16 or u32 each, from the beginning of the values
+//!     [value ends]    u16 or u32 each, from the beginning of the values; not if all values have one length
 //!     [kinds]         a byte each, 1 for a deletion; only if there is one in the block
-//!     keys            end to end, without the prefix
+//!     [keys]          without the prefix, end to end; here if keys may have any length
 //!     values          end to end
 //! ```
 //!
 //! Records are found by binary search over the keys; there is no walk from restart points, since the prefix that all share is
-//! stored once and what is left is addressed by its end. Nothing here panics, whatever the bytes are: a checksum does not keep a
+//! stored once and what is left is addressed by its end. Keys of one length lie first, and values of one length have no ends, so that
+//! a lookup waits for memory as seldom as possible: a processor that foresees how many keys there are loads them together with the
+//! header, and from a key's number follows where its value is.
+//!
+//! Version 1 had the keys before the values in any case, and an end for each value; flags say what a block has. Nothing here panics, whatever the bytes are: a checksum does not keep a
 //! stranger from making a file.
 
+use crate::pack::Compression;
 use crate::page::PAGE_BYTES;
 use crate::shape::KeyShape;
 use std::cmp::Ordering;
 
-/// How long a block of large records may get, in bytes.
+/// How long a block of large records may get, or one that is compressed, in bytes.
 const LARGE_BLOCK_BYTES: usize = 4 * PAGE_BYTES;
 /// From what length on the first record of a block counts as large.
 const LARGE_RECORD_BYTES: usize = PAGE_BYTES / 4;
 const HEADER_BYTES: usize = 8;
+/// How many keys are compared without a search.
+const COUNTED_MAX: usize = 48;
 /// Ends have four bytes each.
 const WIDE: u8 = 1;
 /// There are kinds.
 const KINDS: u8 = 2;
+/// Keys lie behind the header.
+const KEYS_FIRST: u8 = 8;
+/// All values have the length that the header says, and no ends.
+const EVEN: u8 = 16;
 const DELETION: u8 = 1;
 
 /// How many bytes two keys have in common at their beginnings.
@@ -44,12 +57,17 @@ pub(crate) struct BlockBuilder {
     value_ends: Vec<usize>,
     deletions: Vec<u8>,
     has_deletion: bool,
+    /// Whether all values have the length of the first one.
+    is_even: bool,
     prefix_bytes: usize,
+    /// How long the block may get if its first record is small.
+    small_bytes: usize,
     target_bytes: usize,
 }
 
 impl BlockBuilder {
-    pub(crate) fn new(shape: KeyShape) -> Self {
+    pub(crate) fn new(shape: KeyShape, compression: Compression) -> Self {
+        let small_bytes = if compression == Compression::None { PAGE_BYTES } else { LARGE_BLOCK_BYTES };
         Self {
             shape,
             keys: Vec::new(),
@@ -58,8 +76,10 @@ impl BlockBuilder {
             value_ends: Vec::new(),
             deletions: Vec::new(),
             has_deletion: false,
+            is_even: true,
             prefix_bytes: 0,
-            target_bytes: PAGE_BYTES,
+            small_bytes,
+            target_bytes: small_bytes,
         }
     }
 
@@ -109,7 +129,7 @@ impl BlockBuilder {
         self.prefix_bytes = self.prefix_with(key);
         if self.is_empty() {
             let bytes = key.len() + value.map_or(0, <[u8]>::len);
-            self.target_bytes = if bytes >= LARGE_RECORD_BYTES { LARGE_BLOCK_BYTES } else { PAGE_BYTES };
+            self.target_bytes = if bytes >= LARGE_RECORD_BYTES { LARGE_BLOCK_BYTES } else { self.small_bytes };
         }
         self.keys.extend_from_slice(key);
         self.key_ends.push(self.keys.len());
@@ -117,18 +137,31 @@ impl BlockBuilder {
         self.value_ends.push(self.values.len());
         self.deletions.push(if value.is_none() { DELETION } else { 0 });
         self.has_deletion |= value.is_none();
+        self.is_even &= value.is_some_and(|value| value.len() == self.value_ends[0]);
+    }
+
+    /// Whether values need no ends.
+    fn is_even(&self) -> bool {
+        self.is_even && self.shape.width().is_some()
     }
 
     /// The bytes of the block, which is empty then.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         let (count, prefix) = (self.key_ends.len(), self.prefix_bytes);
         let wide = is_wide(self.keys.len(), self.values.len());
-        let flags = if wide { WIDE } else { 0 } | if self.has_deletion { KINDS } else { 0 };
-        let length = self.bytes(count, prefix, self.keys.len(), self.values.len(), self.has_deletion);
-        let mut bytes = Vec::with_capacity(length);
+        let (is_even, is_fixed) = (self.is_even(), self.shape.width().is_some());
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let flags =
+            flag(wide, WIDE) | flag(self.has_deletion, KINDS) | flag(is_fixed, KEYS_FIRST) | flag(is_even, EVEN);
+        let mut bytes =
+            Vec::with_capacity(self.bytes(count, prefix, self.keys.len(), self.values.len(), self.has_deletion));
         bytes.extend_from_slice(&(count as u16).to_le_bytes());
         bytes.extend_from_slice(&[flags, 0]);
-        bytes.extend_from_slice(&(prefix as u32).to_le_bytes());
+        let second = if is_even { self.value_ends[0] } else { prefix };
+        bytes.extend_from_slice(&(second as u32).to_le_bytes());
+        if is_fixed {
+            bytes.extend_from_slice(&self.keys);
+        }
         let put_end = |bytes: &mut Vec<u8>, end: usize| {
             let end = (end as u32).to_le_bytes();
             bytes.extend_from_slice(if wide { &end } else { &end[..2] });
@@ -138,13 +171,16 @@ impl BlockBuilder {
             let ends = self.key_ends.iter().enumerate();
             ends.for_each(|(index, end)| put_end(&mut bytes, end - (index + 1) * prefix));
         }
-        self.value_ends.iter().for_each(|end| put_end(&mut bytes, *end));
+        if !is_even {
+            self.value_ends.iter().for_each(|end| put_end(&mut bytes, *end));
+        }
         if self.has_deletion {
             bytes.extend_from_slice(&self.deletions);
         }
-        (0..count).for_each(|index| bytes.extend_from_slice(&self.key(index)[prefix..]));
+        if !is_fixed {
+            (0..count).for_each(|index| bytes.extend_from_slice(&self.key(index)[prefix..]));
+        }
         bytes.extend_from_slice(&self.values);
-        debug_assert_eq!(bytes.len(), length);
         self.clear();
         bytes
     }
@@ -155,7 +191,7 @@ impl BlockBuilder {
         }
         self.key_ends.clear();
         self.value_ends.clear();
-        (self.has_deletion, self.prefix_bytes) = (false, 0);
+        (self.has_deletion, self.is_even, self.prefix_bytes) = (false, true, 0);
     }
 }
 
@@ -171,6 +207,8 @@ pub(crate) struct Block {
     /// The length of every key, or 0.
     width: usize,
     prefix_bytes: usize,
+    /// The length of every value, if they have no ends.
+    value_bytes: Option<usize>,
     key_ends_at: usize,
     value_ends_at: usize,
     /// 0 if there are none.
@@ -183,31 +221,51 @@ impl Block {
     /// Finds the parts; `None` if the bytes are not a block.
     #[inline]
     pub(crate) fn parse(bytes: &[u8], shape: KeyShape) -> Option<Self> {
-        let header = bytes.get(..HEADER_BYTES)?;
+        let header = bytes.first_chunk::<HEADER_BYTES>()?;
         let count = usize::from(u16::from_le_bytes([header[0], header[1]]));
-        let flags = header[2];
-        let prefix_bytes = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
-        let wide = flags & WIDE != 0;
-        let end_bytes = if wide { 4 } else { 2 };
-        let mut block = Self { count, wide, prefix_bytes, key_ends_at: HEADER_BYTES, ..Self::default() };
-        let keys = match shape {
-            KeyShape::Fixed(width) => {
-                block.width = usize::from(width);
-                block.value_ends_at = HEADER_BYTES;
-                count * block.width
-            }
-            KeyShape::Bytes => {
-                block.key_ends_at = HEADER_BYTES.checked_add(prefix_bytes)?;
-                block.value_ends_at = block.key_ends_at.checked_add(count * end_bytes)?;
-                block.end(bytes, block.key_ends_at, count.checked_sub(1)?)?
-            }
+        let second = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
+        let block = match shape {
+            KeyShape::Fixed(width) => Self::of_fixed(header[2], count, usize::from(width), second)?,
+            KeyShape::Bytes => Self::of_bytes(bytes, header[2], count, second)?,
         };
-        let ends_end = block.value_ends_at.checked_add(count * end_bytes)?;
+        (count > 0 && block.values_at <= bytes.len()).then_some(block)
+    }
+
+    /// A block of keys of one length.
+    fn of_fixed(flags: u8, count: usize, width: usize, second: usize) -> Option<Self> {
+        let (wide, is_even, is_first) = (flags & WIDE != 0, flags & EVEN != 0, flags & KEYS_FIRST != 0);
+        let keys = count * width;
+        let ends = if is_even { 0 } else { count * if wide { 4 } else { 2 } };
+        let kinds = if flags & KINDS != 0 { count } else { 0 };
+        let value_ends_at = HEADER_BYTES + if is_first { keys } else { 0 };
+        let is_sound = is_even || second == 0;
+        is_sound.then_some(Self {
+            count,
+            wide,
+            width,
+            prefix_bytes: 0,
+            value_bytes: is_even.then_some(second),
+            key_ends_at: HEADER_BYTES,
+            value_ends_at,
+            kinds_at: if kinds > 0 { value_ends_at + ends } else { 0 },
+            keys_at: if is_first { HEADER_BYTES } else { value_ends_at + ends + kinds },
+            values_at: HEADER_BYTES + keys + ends + kinds,
+        })
+    }
+
+    /// A block of keys of any length.
+    fn of_bytes(bytes: &[u8], flags: u8, count: usize, prefix_bytes: usize) -> Option<Self> {
+        let wide = flags & WIDE != 0;
+        let ends = count * if wide { 4 } else { 2 };
+        let mut block = Self { count, wide, prefix_bytes, key_ends_at: HEADER_BYTES, ..Self::default() };
+        block.key_ends_at = HEADER_BYTES.checked_add(prefix_bytes)?;
+        block.value_ends_at = block.key_ends_at.checked_add(ends)?;
+        let keys = block.end(bytes, block.key_ends_at, count.checked_sub(1)?)?;
+        let ends_end = block.value_ends_at.checked_add(ends)?;
         block.kinds_at = if flags & KINDS != 0 { ends_end } else { 0 };
         block.keys_at = ends_end + if flags & KINDS != 0 { count } else { 0 };
         block.values_at = block.keys_at.checked_add(keys)?;
-        let is_sound = count > 0 && block.values_at <= bytes.len() && (shape == KeyShape::Bytes || prefix_bytes == 0);
-        is_sound.then_some(block)
+        Some(block)
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -216,7 +274,7 @@ impl Block {
 
     /// How long it is, without what fills its last page.
     pub(crate) fn length(&self, bytes: &[u8]) -> Option<usize> {
-        let values = self.end(bytes, self.value_ends_at, self.count - 1)?;
+        let (_, values) = self.value_place(bytes, self.count - 1)?;
         self.values_at.checked_add(values).filter(|length| *length <= bytes.len())
     }
 
@@ -246,6 +304,18 @@ impl Block {
         bytes.get(self.keys_at.checked_add(from)?..self.keys_at.checked_add(to)?)
     }
 
+    /// Where a key lies, if it lies in one piece.
+    #[inline]
+    pub(crate) fn key_place(&self, index: usize) -> Option<(usize, usize)> {
+        let from = self.keys_at + index * self.width;
+        (self.width > 0).then_some((from, from + self.width))
+    }
+
+    /// How far apart keys and values lie, if that is always the same.
+    pub(crate) fn strides(&self) -> Option<(usize, usize)> {
+        self.value_bytes.filter(|_| self.kinds_at == 0).map(|value| (self.width, value))
+    }
+
     /// Puts a key where the caller wants it.
     pub(crate) fn read_key(&self, bytes: &[u8], index: usize, into: &mut Vec<u8>) -> Option<()> {
         into.clear();
@@ -262,10 +332,20 @@ impl Block {
         if self.kinds_at > 0 && *bytes.get(self.kinds_at + index)? == DELETION {
             return Some(None);
         }
-        let from = if index == 0 { 0 } else { self.end(bytes, self.value_ends_at, index - 1)? };
-        let to = self.end(bytes, self.value_ends_at, index)?;
+        let (from, to) = self.value_place(bytes, index)?;
         let (from, to) = (self.values_at.checked_add(from)?, self.values_at.checked_add(to)?);
         (from <= to && to <= bytes.len()).then_some(Some((from, to)))
+    }
+
+    /// Where a value lies among the values.
+    #[inline]
+    fn value_place(&self, bytes: &[u8], index: usize) -> Option<(usize, usize)> {
+        if let Some(length) = self.value_bytes {
+            let from = index.checked_mul(length)?;
+            return Some((from, from.checked_add(length)?));
+        }
+        let from = if index == 0 { 0 } else { self.end(bytes, self.value_ends_at, index - 1)? };
+        Some((from, self.end(bytes, self.value_ends_at, index)?))
     }
 
     /// The first record whose key is not less than this one, and whether it is equal.
@@ -282,9 +362,16 @@ impl Block {
         }
     }
 
+    /// Few keys are compared one and all: the processor fetches their lines at once then, and not one after the other.
     fn search_words(&self, bytes: &[u8], wanted: u64) -> Option<(usize, bool)> {
-        let (keys, _) = bytes.get(self.keys_at..self.values_at)?.as_chunks::<8>();
-        let at = keys.partition_point(|key| u64::from_be_bytes(*key) < wanted);
+        let (keys, _) = bytes.get(self.keys_at..self.keys_at + self.count * 8)?.as_chunks::<8>();
+        let is_less = |key: &[u8; 8]| u64::from_be_bytes(*key) < wanted;
+        let (mut from, mut to) = (0, keys.len());
+        while to - from > COUNTED_MAX {
+            let middle = from.midpoint(to);
+            if is_less(&keys[middle]) { from = middle + 1 } else { to = middle }
+        }
+        let at = from + keys[from..to].iter().filter(|key| is_less(key)).count();
         Some((at, keys.get(at).is_some_and(|key| u64::from_be_bytes(*key) == wanted)))
     }
 
@@ -307,7 +394,7 @@ mod tests {
     use super::*;
 
     fn round_trip(shape: KeyShape, records: &[(&[u8], Option<&[u8]>)]) {
-        let mut builder = BlockBuilder::new(shape);
+        let mut builder = BlockBuilder::new(shape, Compression::None);
         records.iter().for_each(|(key, value)| builder.push(key, *value));
         let bytes = builder.take();
         let block = Block::parse(&bytes, shape).unwrap();
@@ -329,24 +416,39 @@ mod tests {
         round_trip(KeyShape::Bytes, &[(b"a", None), (b"ab", Some(b"")), (b"abc", Some(&long)), (&long, Some(b"x"))]);
         round_trip(KeyShape::Fixed(2), &[(b"aa", Some(b"1")), (b"ab", None), (b"zz", Some(b"22"))]);
         round_trip(KeyShape::Fixed(8), &[(b"aaaaaaaa", Some(b"1")), (b"aaaaaaab", Some(b"22"))]);
+        round_trip(KeyShape::Fixed(8), &[(b"aaaaaaaa", Some(b"11")), (b"aaaaaaab", Some(b"22"))]);
+        round_trip(KeyShape::Fixed(8), &[(b"aaaaaaaa", Some(b"")), (b"aaaaaaab", None)]);
+        round_trip(KeyShape::Fixed(3), &[(b"aaa", Some(b"")), (b"aab", Some(b""))]);
     }
 
     #[test]
     fn no_bytes_make_it_panic() {
-        let mut builder = BlockBuilder::new(KeyShape::Bytes);
-        [&b"aa"[..], b"ab", b"b"].iter().for_each(|key| builder.push(key, Some(b"value")));
-        let sound = builder.take();
-        for at in 0..sound.len() {
-            for value in [0, 1, 3, 0x7f, 0xff] {
-                let mut bytes = sound.clone();
-                bytes[at] = value;
-                let Some(block) = Block::parse(&bytes, KeyShape::Bytes) else { continue };
-                let mut key = Vec::new();
-                for index in 0..block.count().min(10) {
-                    let _ = (block.read_key(&bytes, index, &mut key), block.value(&bytes, index));
-                }
-                let _ = block.search(&bytes, b"ab");
+        let keys = [&b"aaaaaaaa"[..], b"aaaaaaab", b"bbbbbbbb"];
+        for (shape, last) in [
+            (KeyShape::Bytes, Some(&b"value"[..])),
+            (KeyShape::Fixed(8), Some(b"value")),
+            (KeyShape::Fixed(8), Some(b"other")),
+            (KeyShape::Fixed(8), None),
+        ] {
+            let mut builder = BlockBuilder::new(shape, Compression::None);
+            keys[..2].iter().for_each(|key| builder.push(key, Some(b"value")));
+            builder.push(keys[2], last);
+            let sound = builder.take();
+            (0..sound.len()).for_each(|at| ask_changed(&sound, at, shape));
+        }
+    }
+
+    /// Asks a block in which a byte has changed.
+    fn ask_changed(sound: &[u8], at: usize, shape: KeyShape) {
+        for value in [0, 1, 3, 8, 16, 0x7f, 0xff] {
+            let mut bytes = sound.to_vec();
+            bytes[at] = value;
+            let Some(block) = Block::parse(&bytes, shape) else { continue };
+            let mut key = Vec::new();
+            for index in 0..block.count().min(10) {
+                let _ = (block.read_key(&bytes, index, &mut key), block.value(&bytes, index));
             }
+            let _ = (block.search(&bytes, b"aaaaaaab"), block.length(&bytes));
         }
     }
 }

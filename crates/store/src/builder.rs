@@ -1,6 +1,6 @@
 //! Writes a run: records in ascending order of keys, once, from the beginning of the file to its end.
 //!
-//! 1. Records go into a block until it is full; a block is written as whole pages.
+//! 1. Records go into a block until it is full; a block is written as whole pages, [packed](crate::pack) if its keyspace is compressed.
 //! 2. Of each block its fence is kept, the shortest bytes that are greater than the last key before it and not greater than its
 //!    first, and of each key a hash.
 //! 3. At the end the index is made of the fences, the filter of the hashes, and both are written, then the checksums of all
@@ -12,7 +12,8 @@ use crate::block::{BlockBuilder, common_prefix};
 use crate::error::Failure;
 use crate::filter;
 use crate::footer::{Extent, FOOTER_BYTES, Footer, Header};
-use crate::model::Model;
+use crate::model::{Head, Model};
+use crate::pack::{Compression, pack};
 use crate::page::{PAGE_BYTES, PageWriter, Salt};
 use crate::shape::KeyShape;
 use journal::Disk;
@@ -40,6 +41,7 @@ pub(crate) fn is_head_all(shape: KeyShape) -> bool {
 pub(crate) struct RunBuilder {
     out: PageWriter,
     header: Header,
+    compression: Compression,
     name: String,
     block: BlockBuilder,
     /// The last key of the block before this one.
@@ -61,14 +63,20 @@ pub(crate) struct Written {
 }
 
 impl RunBuilder {
-    pub(crate) fn create(disk: &dyn Disk, name: &str, header: Header) -> Result<Self, Failure> {
+    pub(crate) fn create(
+        disk: &dyn Disk,
+        name: &str,
+        header: Header,
+        compression: Compression,
+    ) -> Result<Self, Failure> {
         let mut out = PageWriter::create(disk, name, Salt::new(header.identity, name))?;
         out.push_pages(&header.encode())?;
         Ok(Self {
             out,
             header,
+            compression,
             name: name.to_owned(),
-            block: BlockBuilder::new(header.shape),
+            block: BlockBuilder::new(header.shape, compression),
             before: Vec::new(),
             fences: Vec::new(),
             fence_ends: Vec::new(),
@@ -117,7 +125,8 @@ impl RunBuilder {
         self.before.clear();
         self.before.extend_from_slice(self.block.last_key());
         let bytes = self.block.take();
-        self.out.push_pages(&bytes)
+        let packed = if self.compression == Compression::Lz4 { pack(&bytes) } else { None };
+        self.out.push_pages(packed.as_ref().unwrap_or(&bytes))
     }
 
     fn fence(&self, index: usize) -> &[u8] {
@@ -151,14 +160,15 @@ impl RunBuilder {
     fn index(&mut self, first_key: &[u8], last_key: &[u8], at: u64) -> Vec<u8> {
         let is_head_all = is_head_all(self.header.shape);
         let shared = if is_head_all { 0 } else { common_prefix(first_key, last_key) };
-        let heads: Vec<u64> = (0..self.starts.len()).map(|index| head_of(self.fence(index), shared)).collect();
+        let heads: Vec<Head> =
+            (0..self.starts.len()).map(|index| head_of(self.fence(index), shared).to_le_bytes()).collect();
         let mut index = Vec::new();
         let mut put = |part: &mut dyn Iterator<Item = u8>| {
             let from = index.len();
             index.extend(part);
             Extent { at: at + from as u64, bytes: (index.len() - from) as u64 }
         };
-        self.footer.heads = put(&mut heads.iter().flat_map(|head| head.to_le_bytes()));
+        self.footer.heads = put(&mut heads.iter().copied().flatten());
         let ends = self.fence_ends.iter().flat_map(|end| end.to_le_bytes());
         let mut fences = ends.chain(self.fences.iter().copied()).take(if is_head_all { 0 } else { usize::MAX });
         self.footer.fences = put(&mut fences);

@@ -17,6 +17,7 @@ use crate::levels::Level;
 use crate::manifest::RunName;
 use crate::memtable::Direction;
 use crate::merge::Merge;
+use crate::pack::Compression;
 use crate::run::{Run, SortedRun};
 use journal::Disk;
 use std::ops::Bound;
@@ -31,6 +32,7 @@ const SMALL_SHARE: u64 = 4;
 pub(crate) struct PartsWriter<'a> {
     pub(crate) disk: &'a dyn Disk,
     pub(crate) header: Header,
+    pub(crate) compression: Compression,
     /// The names of the parts are this, a number and a suffix.
     pub(crate) stem: String,
     pub(crate) part_bytes: u64,
@@ -40,8 +42,14 @@ pub(crate) struct PartsWriter<'a> {
 }
 
 impl<'a> PartsWriter<'a> {
-    pub(crate) fn new(disk: &'a dyn Disk, header: Header, stem: String, part_bytes: u64, last_sequence: u64) -> Self {
-        Self { disk, header, stem, part_bytes, last_sequence, builder: None, written: Vec::new() }
+    pub(crate) fn new(
+        disk: &'a dyn Disk,
+        (header, compression): (Header, Compression),
+        stem: String,
+        part_bytes: u64,
+        last_sequence: u64,
+    ) -> Self {
+        Self { disk, header, compression, stem, part_bytes, last_sequence, builder: None, written: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Failure> {
@@ -52,7 +60,7 @@ impl<'a> PartsWriter<'a> {
             Some(builder) => builder,
             None => {
                 let name = format!("{}-{}.run", self.stem, self.written.len());
-                self.builder.insert(RunBuilder::create(self.disk, &name, self.header)?)
+                self.builder.insert(RunBuilder::create(self.disk, &name, self.header, self.compression)?)
             }
         };
         builder.push(key, value)
@@ -93,7 +101,7 @@ impl Plan {
     /// How to merge the oldest `count` runs of the first level into the base.
     pub(crate) fn new(level: &Level, count: usize, part_bytes: u64) -> Self {
         let inputs = &level.first[level.first.len() - count..];
-        let newer: Vec<&Arc<Run>> = inputs.iter().flat_map(|run| &run.parts).collect();
+        let newer: Vec<&Arc<Run>> = inputs.iter().flat_map(|run| &*run.parts).collect();
         let is_small = |run: &Run| (run.bytes().len() as u64) < part_bytes / SMALL_SHARE;
         let overlaps_newer = |run: &Arc<Run>| newer.iter().any(|other| !Arc::ptr_eq(run, other) && overlap(run, other));
         let moves = |run: &Arc<Run>| {
@@ -106,7 +114,7 @@ impl Plan {
         let stays = |run: &Arc<Run>| !overlaps_newer(run) && !is_small(run);
         let split = |run: &SortedRun, keeps: &dyn Fn(&Arc<Run>) -> bool| {
             let (kept, merged): (Vec<_>, Vec<_>) = run.parts.iter().cloned().partition(|part| keeps(part));
-            (kept, SortedRun { parts: merged })
+            (kept, SortedRun::new(merged))
         };
         let mut plan = Self { merged: Vec::new(), kept: Vec::new() };
         let first = inputs.iter().map(|run| split(run, &moves));
@@ -154,7 +162,7 @@ impl Plan {
 
     /// The newest batch that the output has something of.
     pub(crate) fn last_sequence(&self) -> u64 {
-        let sequences = self.merged.iter().flat_map(|run| &run.parts).map(|part| part.footer().last_sequence);
+        let sequences = self.merged.iter().flat_map(|run| &*run.parts).map(|part| part.footer().last_sequence);
         sequences.max().unwrap_or(0)
     }
 }

@@ -4,7 +4,7 @@
 //! business of the [merge](crate::merge) above, which knows the other bound.
 
 use crate::error::Damage;
-use crate::memtable::{Direction, Memtable, Written};
+use crate::memtable::{Direction, Key, Memtable, Written};
 use crate::run::{Placed, Run, SortedRun};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -28,15 +28,52 @@ pub(crate) enum Cursor {
 }
 
 impl Cursor {
+    /// Whether it is at its end.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            Self::Memory(cursor) => cursor.entries.is_empty(),
+            Self::Run(cursor) => cursor.is_done,
+        }
+    }
+
+    /// Whether there is no value where it is, which is not the end.
+    #[inline]
+    pub(crate) fn is_deletion(&self) -> bool {
+        match self {
+            Self::Memory(cursor) => cursor.entries.front().is_some_and(|(_, value)| value.is_none()),
+            Self::Run(cursor) => cursor.value.is_none(),
+        }
+    }
+
+    /// Goes forward to the next record if it lies in the same block of a run, at a known distance; whether it does.
+    #[inline]
+    pub(crate) fn stride(&mut self) -> bool {
+        match self {
+            Self::Memory(_) => false,
+            Self::Run(cursor) => cursor.direction == Direction::Forward && cursor.stride(),
+        }
+    }
+
+    /// The last key of the block that it is in, if it is in one and the key lies in one piece.
+    pub(crate) fn last_key_of_block(&self) -> Option<&[u8]> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Run(cursor) => cursor.last_key_of_block(),
+        }
+    }
+
     /// The key where it is; `None` at the end.
+    #[inline]
     pub(crate) fn key(&self) -> Option<&[u8]> {
         match self {
-            Self::Memory(cursor) => cursor.entries.front().map(|(key, _)| &**key),
-            Self::Run(cursor) => (!cursor.is_done).then_some(&cursor.key[..]),
+            Self::Memory(cursor) => cursor.entries.front().map(|(key, _)| key.bytes()),
+            Self::Run(cursor) => (!cursor.is_done).then(|| cursor.key()),
         }
     }
 
     /// The value where it is; `None` for a deletion.
+    #[inline]
     pub(crate) fn value(&self) -> Option<&[u8]> {
         match self {
             Self::Memory(cursor) => cursor.entries.front()?.1.as_deref(),
@@ -47,6 +84,7 @@ impl Cursor {
         }
     }
 
+    #[inline]
     pub(crate) fn step(&mut self) -> Result<(), Damage> {
         match self {
             Self::Memory(cursor) => {
@@ -66,7 +104,7 @@ pub(crate) struct MemoryCursor {
     direction: Direction,
     /// What is left after the entries that were copied.
     rest: Bounds,
-    entries: VecDeque<(Arc<[u8]>, Written)>,
+    entries: VecDeque<(Key, Written)>,
     count: usize,
 }
 
@@ -95,7 +133,7 @@ impl MemoryCursor {
         let bounds = (borrowed(&self.rest.0), borrowed(&self.rest.1));
         let chunk = self.memtable.chunk(self.keyspace, bounds, self.sequence, self.direction, self.count);
         if let Some((last, _)) = chunk.last() {
-            let last = Bound::Excluded(last.to_vec());
+            let last = Bound::Excluded(last.bytes().to_vec());
             match self.direction {
                 Direction::Forward => self.rest.0 = last,
                 Direction::Backward => self.rest.1 = last,
@@ -121,9 +159,16 @@ pub(crate) struct RunCursor {
     block: usize,
     slot: usize,
     placed: Placed,
+    /// The bytes of the block, if it was packed.
+    unpacked: Vec<u8>,
+    /// Where the key lies, if it lies in one piece.
+    key_place: Option<(usize, usize)>,
+    /// The key, if it does not.
     key: Vec<u8>,
-    /// Where the value lies in the block; `None` for a deletion.
+    /// Where the value lies; `None` for a deletion.
     value: Option<(usize, usize)>,
+    /// How far the next key and the next value of the block are, if that is always the same.
+    strides: Option<(usize, usize)>,
     is_done: bool,
 }
 
@@ -136,8 +181,11 @@ impl RunCursor {
             block: 0,
             slot: 0,
             placed: Placed::default(),
+            unpacked: Vec::new(),
+            key_place: None,
             key: Vec::new(),
             value: None,
+            strides: None,
             is_done: false,
         };
         match direction {
@@ -151,19 +199,30 @@ impl RunCursor {
         &self.run.parts[self.part]
     }
 
+    fn key(&self) -> &[u8] {
+        match self.key_place {
+            Some((from, to)) => &self.bytes()[from..to],
+            None => &self.key,
+        }
+    }
+
+    /// What places are places in: the file, or the block that was unpacked.
     fn bytes(&self) -> &[u8] {
-        &self.part().bytes()[self.placed.from..self.placed.to]
+        if self.placed.is_packed() { &self.unpacked } else { self.run.parts[self.part].bytes() }
     }
 
     /// Goes to the first key that is not less than this one, or to the end.
     fn seek(&mut self, key: &[u8]) -> Result<(), Damage> {
-        self.part = self.run.parts.partition_point(|part| part.last_key() < key);
+        self.part = self.run.parts_before(key);
         let Some(part) = self.run.parts.get(self.part) else {
             self.is_done = true;
             return Ok(());
         };
-        let (block, slot) = part.seek(key)?;
-        if block == part.blocks() { self.enter_part(self.part + 1) } else { self.enter(block, slot) }
+        (self.block, self.slot, self.placed) = part.seek(key, &mut self.unpacked)?;
+        if self.slot < self.placed.block.count() {
+            return self.read();
+        }
+        if self.block + 1 < part.blocks() { self.enter(self.block + 1, 0) } else { self.enter_part(self.part + 1) }
     }
 
     fn begin(&mut self, from: &Bound<Vec<u8>>) -> Result<(), Damage> {
@@ -172,7 +231,7 @@ impl RunCursor {
             Bound::Included(key) => self.seek(key),
             Bound::Excluded(key) => {
                 self.seek(key)?;
-                if !self.is_done && self.key == *key { self.forward() } else { Ok(()) }
+                if !self.is_done && self.key() == key { self.forward() } else { Ok(()) }
             }
         }
     }
@@ -188,7 +247,7 @@ impl RunCursor {
             self.is_done = false;
             return self.enter_last(self.run.parts.len());
         }
-        if is_included && self.key == *key { Ok(()) } else { self.backward() }
+        if is_included && self.key() == key { Ok(()) } else { self.backward() }
     }
 
     /// Goes to the first record of a part, or to the end.
@@ -212,26 +271,32 @@ impl RunCursor {
     }
 
     fn enter_block_end(&mut self, block: usize) -> Result<(), Damage> {
-        self.placed = self.part().block(block)?;
+        self.placed = self.run.parts[self.part].block(block, &mut self.unpacked)?;
         self.block = block;
         self.slot = self.placed.block.count() - 1;
         self.read()
     }
 
     fn enter(&mut self, block: usize, slot: usize) -> Result<(), Damage> {
-        self.placed = self.part().block(block)?;
+        self.placed = self.run.parts[self.part].block(block, &mut self.unpacked)?;
         (self.block, self.slot) = (block, slot);
         self.read()
     }
 
+    /// Notes where the record lies.
     fn read(&mut self) -> Result<(), Damage> {
         let part = &self.run.parts[self.part];
-        let bytes = &part.bytes()[self.placed.from..self.placed.to];
-        let key = self.placed.block.read_key(bytes, self.slot, &mut self.key);
-        match (key, self.placed.block.value(bytes, self.slot)) {
-            (Some(()), Some(value)) => self.value = value,
-            _ => return Err(part.impossible(self.placed.from)),
-        }
+        let (block, begins) = (&self.placed.block, self.placed.begins());
+        let bytes = part.bytes_of(&self.placed, &self.unpacked);
+        let moved = |(from, to): (usize, usize)| (begins + from, begins + to);
+        let key_place = block.key_place(self.slot).filter(|(_, to)| *to <= bytes.len());
+        let is_read = key_place.is_some() || block.read_key(bytes, self.slot, &mut self.key).is_some();
+        let Some(value) = block.value(bytes, self.slot).filter(|_| is_read) else {
+            return Err(part.impossible(&self.placed));
+        };
+        (self.key_place, self.value) = (key_place.map(moved), value.map(moved));
+        // If the last one lies inside, all between do.
+        self.strides = block.strides().filter(|_| block.value(bytes, block.count() - 1).is_some());
         Ok(())
     }
 
@@ -243,11 +308,44 @@ impl RunCursor {
     }
 
     fn forward(&mut self) -> Result<(), Damage> {
-        if self.slot + 1 < self.placed.block.count() {
-            self.slot += 1;
-            return self.read();
+        if self.stride() {
+            return Ok(());
         }
+        if self.slot + 1 == self.placed.block.count() {
+            return self.forward_to_block();
+        }
+        self.slot += 1;
+        self.read()
+    }
+
+    /// Goes to the next record if it lies in the same block, a stride further; whether it does.
+    #[inline]
+    fn stride(&mut self) -> bool {
+        if self.slot + 1 >= self.placed.block.count() {
+            return false;
+        }
+        let (Some((key, value)), Some(key_place), Some(value_place)) =
+            (self.strides, &mut self.key_place, &mut self.value)
+        else {
+            return false;
+        };
+        self.slot += 1;
+        *key_place = (key_place.0 + key, key_place.1 + key);
+        *value_place = (value_place.0 + value, value_place.1 + value);
+        true
+    }
+
+    /// The last key of the block, if it lies in one piece.
+    fn last_key_of_block(&self) -> Option<&[u8]> {
+        let (from, to) = self.placed.block.key_place(self.placed.block.count() - 1)?;
+        let begins = self.placed.begins();
+        self.bytes().get(begins + from..begins + to)
+    }
+
+    /// Goes to the first record of the next block.
+    fn forward_to_block(&mut self) -> Result<(), Damage> {
         if self.block + 1 < self.part().blocks() {
+            self.part().read_ahead(self.block + 1);
             return self.enter(self.block + 1, 0);
         }
         self.enter_part(self.part + 1)

@@ -10,7 +10,7 @@
 //! Invariants:
 //!
 //! 1. Nothing is acknowledged after a failure: the first one is kept, and every later commit gets it.
-//! 2. Commits are slowed down when the first level is two thirds full. At most one memtable is sealed and not written yet, and the first level has at most
+//! 2. Commits are slowed down when the first level is two thirds full, and when a memtable is half full before the last one is written. At most one memtable is sealed and not written yet, and the first level has at most
 //!    [`Options::first_level_runs`](crate::Options::first_level_runs) runs: if more would come, commits wait.
 //! 3. Locks are taken in the order `writer`, `flushing`, `merging`, `manifest`, `view`, `snapshots`, `work`.
 
@@ -22,8 +22,10 @@ use crate::keyspace::{Keyspace, NamedKeyspace, check_new};
 use crate::levels::View;
 use crate::log;
 use crate::manifest::{Manifest, RunName, Space};
+use crate::memory::Memory;
 use crate::memtable::{End, Memtable};
-use crate::options::{Maintenance, Options};
+use crate::options::{Log, Maintenance, Options};
+use crate::pack::Compression;
 use crate::shape::KeyShape;
 use crate::snapshot::{Inner, Registered, Registry, Snapshot, UNHARMED, check_keyspace};
 use crate::value::Value;
@@ -38,8 +40,9 @@ pub(crate) struct Engine {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) options: Options,
     writer: Mutex<Writer>,
-    /// The log of the active memtable. It changes under the lock of the writer.
-    log: RwLock<Arc<Journal>>,
+    memory: Arc<Memory>,
+    /// The log of the active memtable, unless the owner keeps one. It changes under the lock of the writer.
+    log: RwLock<Option<Arc<Journal>>>,
     /// Held while a memtable is written as runs.
     flushing: Mutex<()>,
     /// Held while runs are merged.
@@ -65,12 +68,21 @@ pub(crate) struct Engine {
 /// How much may gather in the log before a background thread syncs it, in bytes.
 const LOG_SYNC_BYTES: u64 = 8 << 20;
 
-/// What a byte waits when the first level is full, in nanoseconds: about what merging it takes.
+/// What a byte waits when there is no room left, in nanoseconds: about what writing and merging it takes.
 const DELAY_NANOSECONDS_PER_BYTE: u64 = 16;
 /// Shorter delays are put together, since the system sleeps no shorter.
 const DELAY_NANOSECONDS_MIN: u64 = 1_000_000;
 /// The longest delay of one commit.
 const DELAY_NANOSECONDS_MAX: u64 = 20_000_000;
+
+/// In how many parts a share is expressed.
+const SHARES: u64 = 1024;
+
+/// How far something is from one limit to the next, in parts.
+fn share_over(found: usize, from: usize, most: usize) -> u64 {
+    let over = found.saturating_sub(from) as u64 * SHARES;
+    (over / (most - from).max(1) as u64).min(SHARES)
+}
 
 struct Writer {
     log_number: u64,
@@ -89,11 +101,18 @@ impl Engine {
     /// Opens what a manifest speaks of, and reads the batches back that are in no run.
     pub(crate) fn open(disk: Arc<dyn Disk>, options: Options) -> Result<(Self, Vec<Warning>), OpenError> {
         let manifest = Manifest::read(&*disk)?;
-        let levels = manifest.open_levels(&*disk, &[])?;
+        let memory = Memory::new(options.index_limit());
+        let levels = manifest.open_levels(&*disk, &[], &memory)?;
         remove_left_over(&disk, &manifest)?;
         let (memtable, sequence, last) = replay(&disk, &manifest)?;
-        // Reading stopped where a log is torn; opening it cuts what is left there.
-        let (log, warnings) = log::open(&disk, manifest.identity, last)?;
+        let (log, warnings) = match options.log {
+            // Reading stopped where a log is torn; opening it cuts what is left there.
+            Log::Own => {
+                let (log, warnings) = log::open(&disk, manifest.identity, last)?;
+                (Some(Arc::new(log)), warnings)
+            }
+            Log::Owners => (None, Vec::new()),
+        };
         let options = options.identity(manifest.identity);
         let keyspaces = Arc::new(named(&manifest));
         let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
@@ -101,7 +120,8 @@ impl Engine {
             disk,
             options,
             writer: Mutex::new(Writer { log_number: last, sequence }),
-            log: RwLock::new(Arc::new(log)),
+            memory,
+            log: RwLock::new(log),
             flushing: Mutex::new(()),
             merging: Mutex::new(()),
             manifest: Mutex::new(manifest),
@@ -159,7 +179,7 @@ impl Engine {
         }
     }
 
-    fn log(&self) -> Arc<Journal> {
+    fn log(&self) -> Option<Arc<Journal>> {
         self.log.read().expect(UNHARMED).clone()
     }
 
@@ -177,24 +197,29 @@ impl Engine {
         self.view().keyspaces.clone()
     }
 
-    /// The keyspace of a name, made if there is none.
-    pub(crate) fn keyspace(&self, name: &str, shape: KeyShape) -> Result<Keyspace, WriteError> {
+    /// The keyspace of a name, made if there is none. From now on it is compressed in this way; as before, if none is named.
+    pub(crate) fn keyspace(
+        &self,
+        name: &str,
+        shape: KeyShape,
+        compression: Option<Compression>,
+    ) -> Result<Keyspace, WriteError> {
         self.check_failure()?;
-        let known = |list: &[NamedKeyspace]| list.iter().find(|known| known.name == name).map(|known| known.keyspace);
-        if let Some(found) = known(&self.keyspaces()) {
-            return if found.shape == shape { Ok(found) } else { Err(KeyError::Shape { found: found.shape }.into()) };
+        let known = |list: &[NamedKeyspace]| list.iter().find(|known| known.name == name).cloned();
+        match known(&self.keyspaces()) {
+            Some(found) if found.keyspace.shape != shape => {
+                return Err(KeyError::Shape { found: found.keyspace.shape }.into());
+            }
+            Some(found) if compression.is_none_or(|wanted| wanted == found.compression) => return Ok(found.keyspace),
+            Some(_) => {}
+            None => check_new(name, shape, self.keyspaces().len())?,
         }
-        check_new(name, shape, self.keyspaces().len())?;
-        self.note(self.edit(
-            |manifest| {
-                let space = Space { name: name.to_owned(), shape, compactions: 0, first: Vec::new(), base: Vec::new() };
-                if manifest.spaces.iter().all(|space| space.name != name) {
-                    manifest.spaces.push(space);
-                }
-            },
-            |_| {},
-        ))?;
-        Ok(known(&self.keyspaces()).expect("it was just made"))
+        let change = |manifest: &mut Manifest| match manifest.spaces.iter_mut().find(|space| space.name == name) {
+            Some(space) => space.compression = compression.unwrap_or(space.compression),
+            None => manifest.spaces.push(Space::new(name, shape, compression.unwrap_or_default())),
+        };
+        self.note(self.edit(change, |_| {}))?;
+        Ok(known(&self.keyspaces()).expect("it was just made").keyspace)
     }
 
     /// Replaces the manifest and then the levels of the view, in one step for readers.
@@ -204,7 +229,7 @@ impl Engine {
         change(&mut next);
         // Opened before the manifest speaks of them: what cannot be read is not relied on.
         let before = self.view().levels.clone();
-        let levels = next.open_levels(&*self.disk, &before).map_err(not_opened)?;
+        let levels = next.open_levels(&*self.disk, &before, &self.memory).map_err(not_opened)?;
         next.write(&*self.disk)?;
         let fullest = levels.iter().map(|level| level.first.len()).max().unwrap_or(0);
         self.first_level.store(fullest, Ordering::Relaxed);
@@ -229,30 +254,39 @@ impl Engine {
         let encoded = batch.encoded()?;
         let keyspaces = self.keyspaces();
         batch.keyspaces().iter().try_for_each(|keyspace| check_keyspace(&keyspaces, *keyspace))?;
+        if durability > Durability::None && self.options.log == Log::Owners {
+            return Err(WriteError::NoLog);
+        }
         self.pace(encoded.len());
         let (log, sequence) = self.note(self.append(encoded))?;
-        if durability > Durability::None {
+        if let Some(log) = log.filter(|_| durability > Durability::None) {
             self.note(log.sync(durability).map_err(WriteError::from))?;
         }
         Ok(sequence)
     }
 
-    /// Slows commits down while the first level fills, the more the fuller it is, so that they need not wait for a whole merge at once.
+    /// Slows commits down while the first level fills, or the memtable before another one is written, the more the fuller it is, so that they
+    /// need not wait for a whole merge, or a whole flush, at once.
     fn pace(&self, bytes: usize) {
-        let most = self.options.first_level_runs_max;
-        let from = most * 2 / 3;
-        let over = self.first_level.load(Ordering::Relaxed).saturating_sub(from) as u64;
-        if over == 0 || self.options.maintenance == Maintenance::Inline {
+        if self.options.maintenance == Maintenance::Inline {
             return;
         }
-        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * over / (most - from) as u64;
+        let most = self.options.first_level_runs_max;
+        let share = share_over(self.first_level.load(Ordering::Relaxed), most * 2 / 3, most);
+        let limit = self.options.memtable_limit();
+        let view = self.view();
+        let filled = if view.sealed.is_empty() { 0 } else { share_over(view.active.bytes(), limit / 2, limit) };
+        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * share.max(filled) / SHARES;
+        if nanoseconds == 0 {
+            return;
+        }
         if self.delay.fetch_add(nanoseconds, Ordering::Relaxed) + nanoseconds >= DELAY_NANOSECONDS_MIN {
             let due = self.delay.swap(0, Ordering::Relaxed);
             std::thread::sleep(Duration::from_nanos(due.min(DELAY_NANOSECONDS_MAX)));
         }
     }
 
-    fn append(&self, encoded: &[u8]) -> Result<(Arc<Journal>, u64), WriteError> {
+    fn append(&self, encoded: &[u8]) -> Result<(Option<Arc<Journal>>, u64), WriteError> {
         let mut writer = self.writer.lock().expect(UNHARMED);
         self.check_failure()?;
         if encoded.is_empty() {
@@ -261,11 +295,13 @@ impl Engine {
         self.make_room(&mut writer)?;
         let sequence = writer.sequence + 1;
         let log = self.log();
-        log::append(&log, sequence, encoded)?;
+        if let Some(log) = &log {
+            log::append(log, sequence, encoded)?;
+        }
         writer.sequence = sequence;
         let active = self.view().active.clone();
         let snapshots = self.registry.snapshots.lock().expect(UNHARMED);
-        active.apply(sequence, changes(encoded).map_while(|change| change), &snapshots);
+        active.apply(sequence, encoded, &snapshots);
         self.visible.store(sequence, Ordering::Release);
         drop(snapshots);
         let before = self.unsynced_bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
@@ -277,7 +313,7 @@ impl Engine {
 
     /// Begins another memtable if this one is full.
     fn make_room(&self, writer: &mut Writer) -> Result<(), WriteError> {
-        if self.view().active.bytes() < self.options.memtable_bytes {
+        if self.view().active.bytes() < self.options.memtable_limit() {
             return Ok(());
         }
         self.seal(writer)?;
@@ -296,10 +332,12 @@ impl Engine {
         if self.options.maintenance == Maintenance::Background {
             self.wait_until(|view| view.sealed.is_empty() && view.levels.iter().all(|level| level.first.len() < most))?;
         }
-        self.log().sync(Durability::Fsync)?;
-        let (log, _) = log::open(&self.disk, self.options.identity, writer.log_number + 1)?;
         let end = End { sequence: writer.sequence, log: writer.log_number };
-        *self.log.write().expect(UNHARMED) = Arc::new(log);
+        if let Some(log) = self.log() {
+            log.sync(Durability::Fsync)?;
+            let (log, _) = log::open(&self.disk, self.options.identity, writer.log_number + 1)?;
+            *self.log.write().expect(UNHARMED) = Some(Arc::new(log));
+        }
         writer.log_number += 1;
         self.change_view(|view| {
             let sealed = std::mem::take(&mut view.active);
@@ -345,7 +383,8 @@ impl Engine {
     fn parts_writer(&self, manifest: &Manifest, keyspace: u32, stem: String, sequence: u64) -> PartsWriter<'_> {
         let shape = manifest.spaces[keyspace as usize].shape;
         let header = Header { identity: manifest.identity, keyspace, shape };
-        PartsWriter::new(&*self.disk, header, stem, self.options.part_bytes, sequence)
+        let kind = (header, manifest.spaces[keyspace as usize].compression);
+        PartsWriter::new(&*self.disk, kind, stem, self.options.part_bytes, sequence)
     }
 
     /// Merges the oldest runs of a first level that has at least so many into its base; whether there was one.
@@ -432,7 +471,7 @@ impl Engine {
         let view = self.view();
         check_keyspace(&view.keyspaces, keyspace)?;
         keyspace.shape.check(key)?;
-        view.get(keyspace.id, key, u64::MAX)
+        view.get(keyspace.id, key, u64::MAX, &mut ())
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
@@ -443,15 +482,19 @@ impl Engine {
         *snapshots.entry(sequence).or_insert(0) += 1;
         drop(snapshots);
         let registered = Some(Registered { registry: self.registry.clone(), sequence });
-        let identity = self.options.identity;
-        let inner = Inner { identity, view: view.clone(), sequence, _registered: registered };
+        let (identity, memory) = (self.options.identity, self.memory.clone());
+        let inner = Inner { identity, memory, view: view.clone(), sequence, _registered: registered };
         Snapshot { inner: Arc::new(inner) }
     }
 
     /// Writes everything as runs and makes it durable.
     pub(crate) fn finish(&self) -> Result<(), WriteError> {
         self.flush()?;
-        self.note(self.log().sync(Durability::Fsync).map_err(WriteError::from))
+        self.note(self.sync_log())
+    }
+
+    fn sync_log(&self) -> Result<(), WriteError> {
+        self.log().map_or(Ok(()), |log| Ok(log.sync(Durability::Fsync)?))
     }
 
     /// Tells background threads to end.
@@ -485,7 +528,7 @@ impl Engine {
     pub(crate) fn flush_step(&self) -> Result<bool, WriteError> {
         if self.unsynced_bytes.load(Ordering::Relaxed) >= LOG_SYNC_BYTES {
             self.unsynced_bytes.store(0, Ordering::Relaxed);
-            self.log().sync(Durability::Fsync)?;
+            self.sync_log()?;
         }
         self.flush_one()
     }
@@ -532,6 +575,7 @@ pub(crate) fn named(manifest: &Manifest) -> Vec<NamedKeyspace> {
         .map(|(id, space)| NamedKeyspace {
             name: space.name.clone(),
             keyspace: Keyspace { id: id as u32, shape: space.shape },
+            compression: space.compression,
         })
         .collect()
 }
@@ -574,7 +618,7 @@ pub(crate) fn replay(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(Memta
             if !changes(batch).all(|change| change.as_ref().is_some_and(known)) {
                 return Err(damaged(format!("batch {found} is not one of this store")));
             }
-            memtable.apply(found, changes(batch).map_while(|change| change), &none);
+            memtable.apply(found, batch, &none);
             sequence = found;
             Ok(())
         })?;

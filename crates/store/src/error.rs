@@ -225,6 +225,8 @@ pub enum WriteError {
     Log(AppendError),
     /// The log cannot say that the batch is as durable as asked.
     Sync(SyncError),
+    /// More was asked than a commit without a log can do: the owner's journal makes batches durable. Nothing was written.
+    NoLog,
     /// A new log cannot be made.
     NewLog(journal::OpenError),
     /// The disk failed.
@@ -238,7 +240,7 @@ pub enum WriteError {
 impl WriteError {
     /// Whether the store goes on: the caller asked for something that is not allowed.
     pub(crate) fn is_callers(&self) -> bool {
-        matches!(self, Self::Key(_) | Self::Refused(_))
+        matches!(self, Self::Key(_) | Self::NoLog | Self::Refused(_))
     }
 }
 
@@ -248,6 +250,10 @@ impl fmt::Display for WriteError {
             Self::Key(error) => error.fmt(f),
             Self::Log(error) => write!(f, "the batch was not acknowledged: {error}"),
             Self::Sync(error) => write!(f, "the batch was not acknowledged: {error}"),
+            Self::NoLog => f.write_str(
+                "the store has no log of its own, so it cannot make a batch durable: commit it with `Durability::None`, after the journal \
+                 of the owner has it",
+            ),
             Self::NewLog(error) => write!(f, "a new log cannot be made: {error}"),
             Self::Disk(failure) => {
                 write!(f, "the store cannot be written: {failure}; mend the cause and open it again")

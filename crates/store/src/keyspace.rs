@@ -2,6 +2,7 @@
 
 use crate::error::KeyError;
 use crate::limits::{KEY_BYTES_MAX, KEYSPACES_MAX, NAME_BYTES_MAX, WIDTH_MAX};
+use crate::pack::Compression;
 use crate::shape::KeyShape;
 
 impl KeyShape {
@@ -35,6 +36,8 @@ pub struct NamedKeyspace {
     pub name: String,
     /// The handle.
     pub keyspace: Keyspace,
+    /// How what is written to it is stored.
+    pub compression: Compression,
 }
 
 /// An error unless a new keyspace may have this name and shape.

@@ -6,10 +6,11 @@
 //!    keeps it, and the files of its runs, until it is dropped.
 
 use crate::error::{Damage, ReadError};
-use crate::filter;
 use crate::keyspace::NamedKeyspace;
 use crate::memtable::Memtable;
-use crate::run::{Found, Run, SortedRun};
+use crate::run::{Asked, Found, Run, SortedRun};
+use crate::shared::Shared;
+use crate::steps::{Step, Witness};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub(crate) struct Level {
 impl Level {
     /// Every run.
     pub(crate) fn runs(&self) -> impl Iterator<Item = &Arc<Run>> {
-        self.first.iter().chain([&self.base]).flat_map(|run| &run.parts)
+        self.first.iter().chain([&self.base]).flat_map(|run| &*run.parts)
     }
 }
 
@@ -46,27 +47,35 @@ impl View {
     }
 
     /// The value of a key, as a snapshot of this sequence number sees it.
-    pub(crate) fn get(&self, keyspace: u32, key: &[u8], sequence: u64) -> Result<Option<Value>, ReadError> {
+    pub(crate) fn get<W: Witness>(
+        &self,
+        keyspace: u32,
+        key: &[u8],
+        sequence: u64,
+        witness: &mut W,
+    ) -> Result<Option<Value>, ReadError> {
         for memtable in self.memtables() {
+            witness.asked_memtable();
             if let Some(written) = memtable.get(keyspace, key, sequence) {
                 return Ok(written.map(Value::in_memory));
             }
         }
         let Some(level) = self.levels.get(keyspace as usize) else { return Ok(None) };
-        Ok(level.get(key)?)
+        if witness.goes_on(Step::Filter) { Ok(level.get(key, witness)?) } else { Ok(None) }
     }
 }
 
 impl Level {
-    fn get(&self, key: &[u8]) -> Result<Option<Value>, Damage> {
-        let hash = filter::hash(key);
+    fn get<W: Witness>(&self, key: &[u8], witness: &mut W) -> Result<Option<Value>, Damage> {
+        let asked = Asked::new(key);
         let first = self.first.iter().map(|run| (run, false));
         for (run, is_likely) in first.chain([(&self.base, true)]) {
             let Some(part) = run.part_of(key) else { continue };
-            match part.get(key, hash, is_likely)? {
+            match part.get(&asked, is_likely, witness)? {
                 Found::Absent => {}
                 Found::Deleted => return Ok(None),
                 Found::Value(from, to) => return Ok(Some(Value::in_run(part, from, to))),
+                Found::Unpacked(value) => return Ok(Some(Value::in_memory(Shared::all(value)))),
             }
         }
         Ok(None)

@@ -32,21 +32,26 @@ mod error;
 mod fields;
 mod filter;
 mod footer;
+mod index;
 mod keyspace;
 mod levels;
 mod limits;
 mod log;
 mod manifest;
+mod memory;
 mod memtable;
 mod merge;
 mod model;
 mod options;
+mod pack;
 mod page;
 mod report;
 mod run;
 mod salvage;
 mod shape;
+mod shared;
 mod snapshot;
+mod steps;
 mod store;
 mod value;
 
@@ -58,13 +63,15 @@ pub use keyspace::{Keyspace, NamedKeyspace, signed_key, signed_number};
 pub use limits::{BATCH_BYTES_MAX, KEY_BYTES_MAX, KEYSPACES_MAX, NAME_BYTES_MAX, VALUE_BYTES_MAX, VERSION, WIDTH_MAX};
 pub use model::Kind;
 pub use options::{
-    FIRST_LEVEL_RUNS_DEFAULT, FIRST_LEVEL_RUNS_MAX_DEFAULT, MEMTABLE_BYTES_DEFAULT, Maintenance, Options,
-    PART_BYTES_DEFAULT,
+    FIRST_LEVEL_RUNS_DEFAULT, FIRST_LEVEL_RUNS_MAX_DEFAULT, Log, MEMORY_BYTES_DEFAULT, MEMTABLE_BYTES_DEFAULT,
+    Maintenance, Options, PART_BYTES_DEFAULT,
 };
-pub use report::{KeyspaceStats, Stats};
+pub use pack::Compression;
+pub use report::{KeyspaceStats, MemoryStats, Stats};
 pub use run::RunStats;
 pub use salvage::{SalvageError, Salvaged, salvage};
 pub use shape::KeyShape;
 pub use snapshot::{Entry, OwnedEntry, Range, Snapshot};
+pub use steps::{Step, Steps};
 pub use store::Store;
 pub use value::Value;

@@ -1,7 +1,7 @@
 //! Limits, and the version of the formats.
 
 /// The version of runs and manifests that this crate writes. It reads all versions up to it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 64 << 10;
 /// The longest value, in bytes.

@@ -4,7 +4,7 @@
 //! +0   magic "METROONS", version u32, zero u32
 //! +16  identity, 16 bytes
 //!      next log u64, flushed sequence number u64, flushes u64, keyspaces u32
-//!      for each keyspace: name, shape u32, compactions u64, first-level runs u32, each of them, then the base
+//!      for each keyspace: name, shape u32 (and 65536 if it is compressed), compactions u64, first-level runs u32, each of them, then the base
 //!      a run in parts: parts u32, and for each its name, first key and last key
 //!      a name or a key: length u32, bytes
 //!      checksum u32, CRC-32C of all before
@@ -15,6 +15,8 @@ use crate::error::{Damage, Failure, OpenError};
 use crate::fields::{take, take_u32, take_u64};
 use crate::levels::Level;
 use crate::limits::{KEYSPACES_MAX, VERSION};
+use crate::memory::Memory;
+use crate::pack::Compression;
 use crate::run::{Run, SortedRun};
 use crate::shape::KeyShape;
 use crc32c::crc32c;
@@ -25,6 +27,8 @@ use std::sync::Arc;
 pub(crate) const NAME: &str = "MANIFEST";
 const NAME_NEW: &str = "MANIFEST.new";
 const MAGIC: [u8; 8] = *b"METROONS";
+/// What the shape of a compressed keyspace has beside it.
+const COMPRESSED: u32 = 1 << 16;
 const RUN_SUFFIX: &str = ".run";
 
 /// A run, as the manifest names it.
@@ -47,6 +51,7 @@ impl From<Written> for RunName {
 pub(crate) struct Space {
     pub(crate) name: String,
     pub(crate) shape: KeyShape,
+    pub(crate) compression: Compression,
     /// How many compactions there were; names of files have the number.
     pub(crate) compactions: u64,
     /// Newest first, each in parts.
@@ -65,6 +70,12 @@ pub(crate) struct Manifest {
     /// How many memtables became runs; names of files have the number.
     pub(crate) flushes: u64,
     pub(crate) spaces: Vec<Space>,
+}
+
+impl Space {
+    pub(crate) fn new(name: &str, shape: KeyShape, compression: Compression) -> Self {
+        Self { name: name.to_owned(), shape, compression, compactions: 0, first: Vec::new(), base: Vec::new() }
+    }
 }
 
 impl Manifest {
@@ -87,7 +98,8 @@ impl Manifest {
         put_u32(&mut bytes, self.spaces.len());
         for space in &self.spaces {
             put_bytes(&mut bytes, space.name.as_bytes());
-            bytes.extend_from_slice(&space.shape.code().to_le_bytes());
+            let compressed = if space.compression == Compression::Lz4 { COMPRESSED } else { 0 };
+            bytes.extend_from_slice(&(space.shape.code() | compressed).to_le_bytes());
             bytes.extend_from_slice(&space.compactions.to_le_bytes());
             put_u32(&mut bytes, space.first.len());
             for parts in space.first.iter().chain([&space.base]) {
@@ -164,18 +176,23 @@ impl Manifest {
     }
 
     /// Opens the runs that were not open before.
-    pub(crate) fn open_levels(&self, disk: &dyn Disk, before: &[Level]) -> Result<Vec<Level>, OpenError> {
+    pub(crate) fn open_levels(
+        &self,
+        disk: &dyn Disk,
+        before: &[Level],
+        memory: &Arc<Memory>,
+    ) -> Result<Vec<Level>, OpenError> {
         let open: std::collections::HashMap<&str, &Arc<Run>> =
             before.iter().flat_map(Level::runs).map(|run| (run.name(), run)).collect();
         let open_run = |run: &RunName, space: u32| match open.get(run.name.as_str()) {
             Some(run) => Ok(Arc::clone(run)),
-            None => self.open_run(disk, run, space).map(Arc::new),
+            None => self.open_run(disk, run, space, memory).map(Arc::new),
         };
         let mut levels = Vec::with_capacity(self.spaces.len());
         for (number, space) in self.spaces.iter().enumerate() {
             let open_parts = |parts: &Vec<RunName>| -> Result<SortedRun, OpenError> {
                 let parts: Result<Vec<_>, _> = parts.iter().map(|part| open_run(part, number as u32)).collect();
-                Ok(SortedRun { parts: parts? })
+                Ok(SortedRun::new(parts?))
             };
             let first: Result<Vec<SortedRun>, _> = space.first.iter().map(open_parts).collect();
             levels.push(Level { first: first?, base: open_parts(&space.base)? });
@@ -183,9 +200,9 @@ impl Manifest {
         Ok(levels)
     }
 
-    fn open_run(&self, disk: &dyn Disk, name: &RunName, space: u32) -> Result<Run, OpenError> {
+    fn open_run(&self, disk: &dyn Disk, name: &RunName, space: u32, memory: &Arc<Memory>) -> Result<Run, OpenError> {
         let keys = (name.first_key.clone(), name.last_key.clone());
-        let run = Run::open(disk, self.identity, &name.name, keys)?;
+        let run = Run::open(disk, self.identity, &name.name, keys, memory)?;
         let shape = self.spaces[space as usize].shape;
         if run.footer().keyspace == space && run.footer().shape == shape.code() {
             return Ok(run);
@@ -230,7 +247,9 @@ fn take_parts(bytes: &mut &[u8], shape: KeyShape) -> Option<Vec<RunName>> {
 
 fn take_space(bytes: &mut &[u8]) -> Option<Space> {
     let name = take_name(bytes)?;
-    let shape = KeyShape::from_code(take_u32(bytes)?)?;
+    let code = take_u32(bytes)?;
+    let shape = KeyShape::from_code(code & !COMPRESSED)?;
+    let compression = if code & COMPRESSED == 0 { Compression::None } else { Compression::Lz4 };
     let compactions = take_u64(bytes)?;
     let count = take_u32(bytes)? as usize;
     let mut first = Vec::new();
@@ -238,5 +257,5 @@ fn take_space(bytes: &mut &[u8]) -> Option<Space> {
         first.push(take_parts(bytes, shape)?);
     }
     let base = take_parts(bytes, shape)?;
-    Some(Space { name, shape, compactions, first, base })
+    Some(Space { name, shape, compression, compactions, first, base })
 }

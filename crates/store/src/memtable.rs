@@ -1,23 +1,28 @@
 //! What was committed and is not in a run yet: an ordered map in memory.
 //!
-//! 1. Each key has its newest version in place, and older ones beside it as long as a snapshot may read them.
-//! 2. A batch is applied under one lock, so that a reader sees all of it or nothing.
-//! 3. Iterators copy a few entries at a time ([`Memtable::chunk`]), so that they hold no lock while their caller works.
+//! 1. A batch is copied once, as a whole; its keys and values are parts of that copy.
+//! 2. Each key has its newest version in place, and older ones beside it as long as a snapshot may read them.
+//! 3. A batch is applied under one lock, so that a reader sees all of it or nothing.
+//! 4. Iterators copy a few entries at a time ([`Memtable::chunk`]), so that they hold no lock while their caller works.
 //!
 //! It is the map of the standard library under a lock. There is one writer, so a lock-free map would spare readers only the
-//! short time in which a batch is applied, and would cost the writer a tower of pointers for each version.
+//! short time in which a batch is applied. The first eight bytes of a key lie in the map itself, so most comparisons look nowhere else.
 
-use crate::batch::Change;
+use crate::batch::changes;
+use crate::builder::{HEAD_BYTES, head_of};
+use crate::shared::Shared;
+use std::cmp::Ordering as Order;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard};
 
-/// What an entry takes beside its key and value: two reference counts with their lengths, a version, its share of a node.
-const ENTRY_BYTES: usize = 112;
+/// What an entry takes beside its batch: its share of a node of the map.
+const ENTRY_BYTES: usize = 104;
 
 /// A value, or a deletion.
-pub(crate) type Written = Option<Arc<[u8]>>;
+pub(crate) type Written = Option<Shared>;
 
 /// Batches that are in no run yet.
 #[derive(Debug, Default)]
@@ -37,13 +42,69 @@ pub(crate) struct End {
 }
 
 type Maps = BTreeMap<u32, Map>;
-type Map = BTreeMap<Arc<[u8]>, Versions>;
+type Map = BTreeMap<Key, Versions>;
 
+/// A key.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    /// Its first bytes, and zeros after its end.
+    head: [u8; HEAD_BYTES],
+    length: u32,
+    /// All of it, if it is longer than that.
+    whole: Option<Shared>,
+}
+
+impl Key {
+    fn new(bytes: &[u8], whole: impl FnOnce() -> Shared) -> Self {
+        let whole = (bytes.len() > HEAD_BYTES).then(whole);
+        Self { head: head_of(bytes, 0).to_be_bytes(), length: bytes.len() as u32, whole }
+    }
+
+    /// A key to search with.
+    fn wanted(bytes: &[u8]) -> Self {
+        Self::new(bytes, || Shared::all(Arc::from(bytes)))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.whole {
+            Some(whole) => whole,
+            None => &self.head[..self.length as usize],
+        }
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Order {
+        let heads = u64::from_be_bytes(self.head).cmp(&u64::from_be_bytes(other.head));
+        // Keys with equal heads differ after them, or one ends within the head and the other goes on with zeros.
+        heads.then_with(|| match (&self.whole, &other.whole) {
+            (None, None) => self.length.cmp(&other.length),
+            _ => self.bytes().cmp(other.bytes()),
+        })
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Order::Equal
+    }
+}
+
+impl Eq for Key {}
+
+/// What a key was given.
 #[derive(Debug)]
 struct Versions {
     newest: Version,
-    /// Oldest first.
-    older: Vec<Version>,
+    /// Oldest first; most keys have none.
+    #[allow(clippy::box_collection, reason = "every entry has it, and a vector is three times as large")]
+    older: Option<Box<Vec<Version>>>,
 }
 
 #[derive(Debug)]
@@ -65,61 +126,53 @@ impl Versions {
         if self.newest.sequence <= sequence {
             return Some(&self.newest);
         }
-        self.older.iter().rev().find(|version| version.sequence <= sequence)
+        self.older.as_ref()?.iter().rev().find(|version| version.sequence <= sequence)
     }
 
-    /// Adds a version, and drops those that no snapshot sees. How many bytes of values came and went.
-    fn push(&mut self, version: Version, snapshots: &BTreeMap<u64, usize>) -> (usize, usize) {
-        let came = value_bytes(&version.value);
+    /// Adds a version, and drops those that no snapshot sees.
+    fn push(&mut self, version: Version, snapshots: &BTreeMap<u64, usize>) {
         let before = std::mem::replace(&mut self.newest, version);
-        if before.sequence == self.newest.sequence {
-            return (came, value_bytes(&before.value));
+        if before.sequence == self.newest.sequence || self.older.is_none() && snapshots.is_empty() {
+            return;
         }
-        self.older.push(before);
-        let held = |versions: &[Version]| versions.iter().map(|version| value_bytes(&version.value)).sum::<usize>();
-        let bytes_before = held(&self.older);
+        let mut older = self.older.take().unwrap_or_default();
+        older.push(before);
         let mut next = self.newest.sequence;
         let mut kept: Vec<Version> = Vec::new();
-        while let Some(version) = self.older.pop() {
+        while let Some(version) = older.pop() {
             let until = std::mem::replace(&mut next, version.sequence);
             if snapshots.range(version.sequence..until).next().is_some() {
                 kept.push(version);
             }
         }
         kept.reverse();
-        self.older = kept;
-        (came, bytes_before - held(&self.older))
+        self.older = (!kept.is_empty()).then(|| Box::new(kept));
     }
 }
 
-fn value_bytes(value: &Written) -> usize {
-    value.as_ref().map_or(0, |value| value.len())
-}
-
 impl Memtable {
-    /// Applies a batch. `snapshots` are the sequence numbers that somebody reads at.
-    pub(crate) fn apply<'a>(
-        &self,
-        sequence: u64,
-        changes: impl Iterator<Item = Change<'a>>,
-        snapshots: &BTreeMap<u64, usize>,
-    ) {
+    /// Applies a batch, encoded and sound. `snapshots` are the sequence numbers that somebody reads at.
+    pub(crate) fn apply(&self, sequence: u64, encoded: &[u8], snapshots: &BTreeMap<u64, usize>) {
+        let batch: Arc<[u8]> = Arc::from(encoded);
         let mut maps = self.maps.write().expect(UNHARMED);
-        let (mut came, mut went) = (0, 0);
-        for change in changes {
-            let map = maps.entry(change.keyspace).or_default();
-            let version = Version { sequence, value: change.value.map(Arc::from) };
-            if let Some(versions) = map.get_mut(change.key) {
-                let (more, less) = versions.push(version, snapshots);
-                came += more;
-                went += less;
-            } else {
-                came += change.key.len() + value_bytes(&version.value) + ENTRY_BYTES;
-                map.insert(Arc::from(change.key), Versions { newest: version, older: Vec::new() });
+        let (mut current, mut map) = (None, &mut Map::new());
+        let mut more = batch.len();
+        for change in changes(&batch).map_while(|change| change) {
+            if current != Some(change.keyspace) {
+                map = maps.entry(change.keyspace).or_default();
+                current = Some(change.keyspace);
+            }
+            let value = change.value.map(|value| Shared::part(&batch, value));
+            let version = Version { sequence, value };
+            match map.entry(Key::new(change.key, || Shared::part(&batch, change.key))) {
+                Entry::Occupied(mut versions) => versions.get_mut().push(version, snapshots),
+                Entry::Vacant(place) => {
+                    more += ENTRY_BYTES;
+                    place.insert(Versions { newest: version, older: None });
+                }
             }
         }
-        let bytes = self.bytes.load(Ordering::Relaxed);
-        self.bytes.store((bytes + came).saturating_sub(went), Ordering::Relaxed);
+        self.bytes.fetch_add(more, Ordering::Relaxed);
     }
 
     /// Nothing is applied any more.
@@ -157,7 +210,7 @@ impl Memtable {
             return None;
         }
         let maps = self.read();
-        let version = maps.get(&keyspace)?.get(key)?.at(sequence)?;
+        let version = maps.get(&keyspace)?.get(&Key::wanted(key))?.at(sequence)?;
         Some(version.value.clone())
     }
 
@@ -169,16 +222,17 @@ impl Memtable {
         sequence: u64,
         direction: Direction,
         count: usize,
-    ) -> Vec<(Arc<[u8]>, Written)> {
+    ) -> Vec<(Key, Written)> {
         let maps = self.read();
         let Some(map) = maps.get(&keyspace) else { return Vec::new() };
         if is_empty_range(&bounds) {
             return Vec::new();
         }
-        let seen = |(key, versions): (&Arc<[u8]>, &Versions)| {
+        let seen = |(key, versions): (&Key, &Versions)| {
             versions.at(sequence).map(|version| (key.clone(), version.value.clone()))
         };
-        let range = map.range::<[u8], _>(bounds);
+        let wanted = |bound: Bound<&[u8]>| bound.map(Key::wanted);
+        let range = map.range((wanted(bounds.0), wanted(bounds.1)));
         match direction {
             Direction::Forward => range.filter_map(seen).take(count).collect(),
             Direction::Backward => range.rev().filter_map(seen).take(count).collect(),
@@ -194,7 +248,7 @@ impl Memtable {
         let maps = self.read();
         let entries = maps.get(&keyspace).into_iter().flatten();
         for (key, versions) in entries {
-            call(key, versions.newest.value.as_deref())?;
+            call(key.bytes(), versions.newest.value.as_deref())?;
         }
         Ok(())
     }
@@ -219,10 +273,14 @@ pub(crate) fn is_empty_range(bounds: &(Bound<&[u8]>, Bound<&[u8]>)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::Batch;
+    use crate::keyspace::Keyspace;
+    use crate::shape::KeyShape;
 
     fn put(table: &Memtable, sequence: u64, value: &[u8], snapshots: &BTreeMap<u64, usize>) {
-        let change = Change { keyspace: 0, key: b"k", value: Some(value) };
-        table.apply(sequence, std::iter::once(change), snapshots);
+        let mut batch = Batch::new();
+        batch.put(Keyspace { id: 0, shape: KeyShape::Bytes }, "k", value);
+        table.apply(sequence, batch.encoded().unwrap(), snapshots);
     }
 
     #[test]
@@ -236,6 +294,19 @@ mod tests {
         assert_eq!((seen(0), seen(1), seen(3)), (None, Some(b"a".to_vec()), Some(b"ccc".to_vec())));
         assert_eq!(seen(2), seen(1), "nobody reads at 2, so it was dropped");
         put(&table, 4, b"d", &none);
-        assert_eq!(table.bytes(), 2 + ENTRY_BYTES, "one version is left");
+        assert_eq!((seen(1), seen(4)), (None, Some(b"d".to_vec())), "one version is left");
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_their_bytes() {
+        let zeros = [0; 12];
+        let mut keys: Vec<&[u8]> = (0..=12).map(|length| &zeros[..length]).collect();
+        keys.extend([&b"a"[..], b"a\0", b"abcdefgh", b"abcdefgh\0", b"abcdefghi", b"abcdefgi", b"b"]);
+        for one in &keys {
+            for other in &keys {
+                assert_eq!(Key::wanted(one).cmp(&Key::wanted(other)), one.cmp(other), "{one:?} and {other:?}");
+            }
+            assert_eq!(Key::wanted(one).bytes(), *one);
+        }
     }
 }

@@ -20,21 +20,59 @@ pub(crate) struct Merge {
     end: Bound<Vec<u8>>,
     /// The cursor that is at the entry given last.
     current: Option<usize>,
+    /// Whether there is one cursor, in a block that ends before the end.
+    is_in_block: bool,
 }
 
 impl Merge {
     pub(crate) fn new(cursors: Vec<Cursor>, direction: Direction, end: Bound<Vec<u8>>) -> Self {
-        Self { cursors, direction, end, current: None }
+        Self { cursors, direction, end, current: None, is_in_block: false }
+    }
+
+    /// Goes to the next entry if that is in the same block, so that nothing has to be compared; whether it is.
+    #[inline]
+    pub(crate) fn advance_in_block(&mut self) -> bool {
+        self.is_in_block && self.cursors[0].stride()
     }
 
     /// Goes to the next entry that is not a deletion; whether there is one.
+    #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool, Damage> {
+        if self.cursors.len() == 1 {
+            return self.advance_alone();
+        }
         while self.advance_to_any()? {
             if self.entry().is_some() {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// The same of one cursor, which has nothing to be compared with.
+    fn advance_alone(&mut self) -> Result<bool, Damage> {
+        let mut is_at_entry = self.current.take().is_some();
+        loop {
+            if is_at_entry {
+                self.cursors[0].step()?;
+            }
+            let cursor = &self.cursors[0];
+            let is_inside = match self.end {
+                Bound::Unbounded => !cursor.is_done(),
+                _ => cursor.key().is_some_and(|key| self.is_inside(key)),
+            };
+            if !is_inside {
+                self.is_in_block = false;
+                return Ok(false);
+            }
+            if !cursor.is_deletion() {
+                self.current = Some(0);
+                let is_inside = |key: &[u8]| self.is_inside(key);
+                self.is_in_block = cursor.last_key_of_block().is_some_and(is_inside);
+                return Ok(true);
+            }
+            is_at_entry = true;
+        }
     }
 
     /// Goes to the next entry, or deletion; whether there is one.
@@ -51,6 +89,7 @@ impl Merge {
     }
 
     /// The entry where it is.
+    #[inline]
     pub(crate) fn entry(&self) -> Option<(&[u8], &[u8])> {
         let cursor = &self.cursors[self.current?];
         Some((cursor.key()?, cursor.value()?))
@@ -76,15 +115,18 @@ impl Merge {
                 best = Some((index, key));
             }
         }
-        let (index, key) = best?;
-        let is_inside = match (&self.end, self.direction) {
+        best.filter(|(_, key)| self.is_inside(key)).map(|(index, _)| index)
+    }
+
+    /// Whether a key comes before the end.
+    fn is_inside(&self, key: &[u8]) -> bool {
+        match (&self.end, self.direction) {
             (Bound::Unbounded, _) => true,
             (Bound::Included(end), Direction::Forward) => key <= &end[..],
             (Bound::Excluded(end), Direction::Forward) => key < &end[..],
             (Bound::Included(end), Direction::Backward) => key >= &end[..],
             (Bound::Excluded(end), Direction::Backward) => key > &end[..],
-        };
-        is_inside.then_some(index)
+        }
     }
 
     fn comes_before(&self, one: &[u8], other: &[u8]) -> bool {

@@ -49,6 +49,9 @@ pub enum Kind {
     Pieces,
 }
 
+/// A head as it lies in a file: the lowest byte first.
+pub(crate) type Head = [u8; 8];
+
 /// Counts comparisons, or does not.
 pub(crate) trait Probes {
     fn add(&mut self, count: u64);
@@ -98,7 +101,7 @@ impl Model {
     }
 
     /// The index for these heads, which ascend, that takes the fewest comparisons; of equals the smaller one.
-    pub(crate) fn choose(heads: &[u64]) -> Self {
+    pub(crate) fn choose(heads: &[Head]) -> Self {
         let points = points(heads);
         let mut best = Self::plain();
         let mut best_cost = best.cost(heads, &points);
@@ -175,8 +178,8 @@ impl Model {
     }
 
     /// How many heads are not greater than this one.
-    pub(crate) fn locate<P: Probes>(&self, heads: &[u64], head: u64, probes: &mut P) -> usize {
-        if heads.first().is_none_or(|first| head < *first) {
+    pub(crate) fn locate<P: Probes>(&self, heads: &[Head], head: u64, probes: &mut P) -> usize {
+        if heads.first().is_none_or(|first| head < number(first)) {
             return 0;
         }
         if self.kind == Kind::Plain {
@@ -187,8 +190,8 @@ impl Model {
         let from = place.saturating_sub(self.error as usize);
         let to = (place + self.error as usize).min(heads.len());
         probes.add(2);
-        let is_above = from == 0 || heads[from - 1] <= head;
-        let is_below = to == heads.len() || heads[to] > head;
+        let is_above = from == 0 || number(&heads[from - 1]) <= head;
+        let is_below = to == heads.len() || number(&heads[to]) > head;
         match (is_above, is_below) {
             (true, true) => search(heads, from, to, head, probes),
             (false, _) => search(heads, 0, from, head, probes),
@@ -197,7 +200,7 @@ impl Model {
     }
 
     /// How many comparisons a sample of lookups takes: of heads, and of what lies between them.
-    fn cost(&self, heads: &[u64], points: &[(u64, u32)]) -> u64 {
+    fn cost(&self, heads: &[Head], points: &[(u64, u32)]) -> u64 {
         let step = points.len().div_ceil(SAMPLES).max(1);
         let mut probes = 0;
         for pair in points.windows(2).step_by(step) {
@@ -269,16 +272,21 @@ impl Model {
     }
 }
 
+/// The number that a head stands for.
+pub(crate) fn number(head: &Head) -> u64 {
+    u64::from_le_bytes(*head)
+}
+
 /// Binary search in a part of the heads: how many of all are not greater.
-fn search<P: Probes>(heads: &[u64], from: usize, to: usize, head: u64, probes: &mut P) -> usize {
+fn search<P: Probes>(heads: &[Head], from: usize, to: usize, head: u64, probes: &mut P) -> usize {
     probes.add(u64::from(usize::BITS - (to - from).leading_zeros()));
-    from + heads[from..to].partition_point(|other| *other <= head)
+    from + heads[from..to].partition_point(|other| number(other) <= head)
 }
 
 /// Each head once, and how many heads are not greater than it.
-fn points(heads: &[u64]) -> Vec<(u64, u32)> {
+fn points(heads: &[Head]) -> Vec<(u64, u32)> {
     let mut points: Vec<(u64, u32)> = Vec::with_capacity(heads.len());
-    for (index, &head) in heads.iter().enumerate() {
+    for (index, head) in heads.iter().map(number).enumerate() {
         match points.last_mut() {
             Some(last) if last.0 == head => last.1 = index as u32 + 1,
             _ => points.push((head, index as u32 + 1)),
@@ -327,7 +335,12 @@ fn table(pieces: &[Piece], first: u64, span: u64, shift: u32) -> Vec<u32> {
 mod tests {
     use super::*;
 
+    fn stored(heads: &[u64]) -> Vec<Head> {
+        heads.iter().map(|head| head.to_le_bytes()).collect()
+    }
+
     fn check(heads: &[u64], model: &Model) {
+        let lies = stored(heads);
         let mut asked: Vec<u64> = vec![0, u64::MAX];
         for &head in heads {
             asked.extend([head, head.saturating_sub(1), head.saturating_add(1)]);
@@ -335,7 +348,7 @@ mod tests {
         asked.extend(heads.windows(2).map(|pair| pair[0].midpoint(pair[1])));
         for head in asked {
             let expected = heads.partition_point(|other| *other <= head);
-            assert_eq!(model.locate(heads, head, &mut ()), expected, "{head} by {:?}", model.kind());
+            assert_eq!(model.locate(&lies, head, &mut ()), expected, "{head} by {:?}", model.kind());
         }
     }
 
@@ -366,9 +379,9 @@ mod tests {
     #[test]
     fn every_model_finds_every_place() {
         for heads in distributions() {
-            check(&heads, &Model::choose(&heads));
+            check(&heads, &Model::choose(&stored(&heads)));
             for error in [None, Some(1), Some(4), Some(1000)] {
-                if let Some(model) = Model::fit(&points(&heads), error, usize::MAX / 16) {
+                if let Some(model) = Model::fit(&points(&stored(&heads)), error, usize::MAX / 16) {
                     check(&heads, &model);
                     assert_eq!(Model::decode(&model.encode()).as_ref(), Some(&model));
                 }
@@ -381,17 +394,17 @@ mod tests {
         let heads: Vec<u64> = (0..2000).map(|index| index * index).collect();
         let other: Vec<u64> = (0..300).map(|index| 7 + index * 1_000_003).collect();
         for error in [None, Some(1), Some(16)] {
-            check(&heads, &Model::fit(&points(&other), error, usize::MAX / 16).unwrap());
+            check(&heads, &Model::fit(&points(&stored(&other)), error, usize::MAX / 16).unwrap());
         }
     }
 
     #[test]
     fn dense_keys_get_a_line_and_uniform_ones_pieces() {
         let lists = distributions();
-        assert_eq!(Model::choose(&lists[0]).kind(), Kind::Line);
-        assert_eq!(Model::choose(&lists[0]).error(), 0);
-        assert_eq!(Model::choose(&lists[5]).kind(), Kind::Pieces);
-        assert_eq!(Model::choose(&lists[3]).kind(), Kind::Plain);
+        let chosen = |list: &[u64]| Model::choose(&stored(list));
+        assert_eq!((chosen(&lists[0]).kind(), chosen(&lists[0]).error()), (Kind::Line, 0));
+        assert_eq!(chosen(&lists[5]).kind(), Kind::Pieces);
+        assert_eq!(chosen(&lists[3]).kind(), Kind::Plain);
     }
 
     /// Our own prototype went past the end of a piece across a gap of keys, and panicked (D27 of the facts).
@@ -399,9 +412,9 @@ mod tests {
     fn reg_model_gap_clamped() {
         let heads: Vec<u64> = (0..500).chain((0..500).map(|index| (1 << 60) + index * 7)).collect();
         for error in [Some(1), Some(4), None] {
-            check(&heads, &Model::fit(&points(&heads), error, usize::MAX / 16).unwrap());
+            check(&heads, &Model::fit(&points(&stored(&heads)), error, usize::MAX / 16).unwrap());
         }
-        let model = Model::fit(&points(&heads), Some(1), usize::MAX / 16).unwrap();
+        let model = Model::fit(&points(&stored(&heads)), Some(1), usize::MAX / 16).unwrap();
         assert!(model.predict(1 << 59, heads.len(), &mut ()) <= 501);
     }
 }

@@ -11,6 +11,18 @@ pub const FIRST_LEVEL_RUNS_DEFAULT: usize = 4;
 /// How many first-level runs there may be before a commit waits for a merge.
 pub const FIRST_LEVEL_RUNS_MAX_DEFAULT: usize = 12;
 
+/// How much memory a store may hold, in bytes.
+pub const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
+
+/// Who makes batches durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// The store, by a journal of its own.
+    Own,
+    /// The owner, by a journal of its own: see [`Options::log`].
+    Owners,
+}
+
 /// Who writes runs and merges them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maintenance {
@@ -25,9 +37,11 @@ pub enum Maintenance {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(crate) memtable_bytes: usize,
+    pub(crate) memory_bytes: usize,
     pub(crate) part_bytes: u64,
     pub(crate) first_level_runs: usize,
     pub(crate) first_level_runs_max: usize,
+    pub(crate) log: Log,
     pub(crate) maintenance: Maintenance,
     pub(crate) identity: Identity,
 }
@@ -36,9 +50,11 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             memtable_bytes: MEMTABLE_BYTES_DEFAULT,
+            memory_bytes: MEMORY_BYTES_DEFAULT,
             part_bytes: PART_BYTES_DEFAULT,
             first_level_runs: FIRST_LEVEL_RUNS_DEFAULT,
             first_level_runs_max: FIRST_LEVEL_RUNS_MAX_DEFAULT,
+            log: Log::Own,
             maintenance: Maintenance::Background,
             identity: Identity::default(),
         }
@@ -50,6 +66,33 @@ impl Options {
     #[must_use]
     pub fn memtable_bytes(mut self, bytes: usize) -> Self {
         self.memtable_bytes = bytes;
+        self
+    }
+
+    /// How much memory the store may hold, in bytes: a quarter of it at most for each of two memtables, the rest for the indexes of runs.
+    /// Where it is used up, indexes stay in their files, where the system keeps or drops them as it does with pages.
+    #[must_use]
+    pub fn memory_bytes(mut self, bytes: usize) -> Self {
+        self.memory_bytes = bytes;
+        self
+    }
+
+    /// How much a memtable may take within the budget.
+    pub(crate) fn memtable_limit(&self) -> usize {
+        self.memtable_bytes.min(self.memory_bytes / 4)
+    }
+
+    /// What is left of the budget for indexes.
+    pub(crate) fn index_limit(&self) -> usize {
+        self.memory_bytes - 2 * self.memtable_limit()
+    }
+
+    /// Who makes batches durable. With [`Log::Owners`] the store writes no log: its owner writes each batch into a journal of its own first,
+    /// commits it here with [`Durability::None`](journal::Durability::None), and after opening commits those again that came after
+    /// [`Snapshot::sequence`](crate::Snapshot::sequence). What the store has written as runs, it makes durable itself.
+    #[must_use]
+    pub fn log(mut self, log: Log) -> Self {
+        self.log = log;
         self
     }
 

@@ -1,8 +1,9 @@
 //! Looking at a store: figures, and whether everything is as it was written.
 
 use crate::error::Damage;
-use crate::keyspace::Keyspace;
+use crate::keyspace::NamedKeyspace;
 use crate::levels::View;
+use crate::pack::Compression;
 use crate::run::{RunStats, SortedRun};
 use crate::shape::KeyShape;
 use crate::snapshot::Snapshot;
@@ -13,8 +14,20 @@ use crate::snapshot::Snapshot;
 pub struct Stats {
     /// How many batches were ever committed.
     pub batches: u64,
+    /// What it holds in memory.
+    pub memory: MemoryStats,
     /// Its keyspaces.
     pub keyspaces: Vec<KeyspaceStats>,
+}
+
+/// What a store holds in memory, in bytes. Pages of files are the system's, and not among it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryStats {
+    /// Batches that are in no run yet.
+    pub memtables: u64,
+    /// Copies of the indexes of runs.
+    pub indexes: u64,
 }
 
 /// A keyspace, in figures.
@@ -25,6 +38,8 @@ pub struct KeyspaceStats {
     pub name: String,
     /// What its keys look like.
     pub shape: KeyShape,
+    /// How what is written to it is stored.
+    pub compression: Compression,
     /// How many keys were written and are in no run yet, deleted ones as well.
     pub memory_keys: u64,
     /// First-level runs, newest first, each in parts.
@@ -47,10 +62,13 @@ impl Snapshot {
     /// The index of a run is damaged.
     pub fn stats(&self) -> Result<Stats, Damage> {
         let view = &self.inner.view;
-        let of = |name: &str, keyspace: Keyspace| stats_of(view, name, keyspace);
-        let keyspaces: Result<Vec<_>, _> =
-            self.keyspaces().iter().map(|known| of(&known.name, known.keyspace)).collect();
-        Ok(Stats { batches: self.sequence(), keyspaces: keyspaces? })
+        let keyspaces: Result<Vec<_>, _> = self.keyspaces().iter().map(|known| stats_of(view, known)).collect();
+        let keyspaces = keyspaces?;
+        let memory = MemoryStats {
+            memtables: view.memtables().map(|memtable| memtable.bytes() as u64).sum(),
+            indexes: self.inner.memory.held() as u64,
+        };
+        Ok(Stats { batches: self.sequence(), memory, keyspaces })
     }
 
     /// Reads every page of every run and compares it with its checksum, and looks whether each key is where it is searched. What is
@@ -60,11 +78,12 @@ impl Snapshot {
     }
 }
 
-fn stats_of(view: &View, name: &str, keyspace: Keyspace) -> Result<KeyspaceStats, Damage> {
+fn stats_of(view: &View, known: &NamedKeyspace) -> Result<KeyspaceStats, Damage> {
+    let NamedKeyspace { name, keyspace, compression } = known;
     let memory_keys = view.memtables().map(|memtable| memtable.keys(keyspace.id) as u64).sum();
     let parts = |run: &SortedRun| run.parts.iter().map(|part| part.stats()).collect::<Result<Vec<_>, _>>();
     let level = view.levels.get(keyspace.id as usize).cloned().unwrap_or_default();
     let first: Result<Vec<_>, _> = level.first.iter().map(parts).collect();
-    let (name, shape) = (name.to_owned(), keyspace.shape);
-    Ok(KeyspaceStats { name, shape, memory_keys, first: first?, base: parts(&level.base)? })
+    let (name, shape, compression) = (name.clone(), keyspace.shape, *compression);
+    Ok(KeyspaceStats { name, shape, compression, memory_keys, first: first?, base: parts(&level.base)? })
 }

@@ -14,6 +14,8 @@ use crate::footer::{Footer, Header};
 use crate::keyspace::Keyspace;
 use crate::log;
 use crate::manifest::{Manifest, RunName};
+use crate::memory::Memory;
+use crate::pack::Compression;
 use crate::page::Salt;
 use crate::run::Run;
 use crate::shape::KeyShape;
@@ -94,7 +96,7 @@ pub fn salvage(damaged: &Arc<dyn Disk>, to: &Store) -> Result<Salvaged, SalvageE
     };
     let mut keyspaces = Vec::new();
     for space in &manifest.spaces {
-        keyspaces.push(to.keyspace(&space.name, space.shape)?);
+        keyspaces.push(to.keyspace_with(&space.name, space.shape, space.compression)?);
     }
     let mut out = Output { to, batch: Batch::new(), failure: None };
     for run in runs {
@@ -180,8 +182,7 @@ fn guess(disk: &dyn Disk, names: &[String]) -> Result<Option<(Manifest, Vec<Foun
 
 fn space(number: usize, shape: Option<KeyShape>) -> crate::manifest::Space {
     let shape = shape.unwrap_or(KeyShape::Bytes);
-    let name = format!("keyspace-{number}");
-    crate::manifest::Space { name, shape, compactions: 0, first: Vec::new(), base: Vec::new() }
+    crate::manifest::Space::new(&format!("keyspace-{number}"), shape, Compression::None)
 }
 
 fn carry_run(
@@ -194,7 +195,8 @@ fn carry_run(
 ) -> Result<(), SalvageError> {
     let name = &found.name;
     let keys = (name.first_key.clone(), name.last_key.clone());
-    let run = match Run::open(disk, manifest.identity, &name.name, keys) {
+    // Each run is read once, so nothing of it is worth holding.
+    let run = match Run::open(disk, manifest.identity, &name.name, keys, &Memory::new(0)) {
         Ok(run) => run,
         Err(OpenError::Disk(failure)) if failure.error.kind() != std::io::ErrorKind::NotFound => {
             return Err(failure.into());

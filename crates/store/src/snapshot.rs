@@ -4,8 +4,10 @@ use crate::cursor::{Bounds, Cursor, MemoryCursor, RunCursor};
 use crate::error::{Damage, KeyError, ReadError};
 use crate::keyspace::{Keyspace, NamedKeyspace};
 use crate::levels::View;
+use crate::memory::Memory;
 use crate::memtable::Direction;
 use crate::merge::Merge;
+use crate::steps::{Step, Steps, Watch};
 use crate::value::Value;
 use journal::Identity;
 use std::collections::BTreeMap;
@@ -50,6 +52,7 @@ pub struct Snapshot {
 
 pub(crate) struct Inner {
     pub(crate) identity: Identity,
+    pub(crate) memory: Arc<Memory>,
     pub(crate) view: Arc<View>,
     pub(crate) sequence: u64,
     /// `None` if nobody writes in this process.
@@ -94,7 +97,26 @@ impl Snapshot {
         let key = key.as_ref();
         check_keyspace(self.keyspaces(), keyspace)?;
         keyspace.shape.check(key)?;
-        self.inner.view.get(keyspace.id, key, self.inner.sequence)
+        self.inner.view.get(keyspace.id, key, self.inner.sequence, &mut ())
+    }
+
+    /// Looks a key up as [`Snapshot::get`] does, and counts what is done. The lookup ends after a step, so that the steps before it can be
+    /// timed; there is no value then.
+    ///
+    /// # Errors
+    /// As [`Snapshot::get`].
+    pub fn watch(
+        &self,
+        keyspace: Keyspace,
+        key: impl AsRef<[u8]>,
+        until: Step,
+    ) -> Result<(Option<Value>, Steps), ReadError> {
+        let key = key.as_ref();
+        check_keyspace(self.keyspaces(), keyspace)?;
+        keyspace.shape.check(key)?;
+        let mut watch = Watch { steps: Steps::default(), until };
+        let value = self.inner.view.get(keyspace.id, key, self.inner.sequence, &mut watch)?;
+        Ok((value, watch.steps))
     }
 
     /// The entries of a range of keys, from both ends. Bounds are any bytes, of any length.
@@ -168,7 +190,11 @@ impl Range {
     /// # Errors
     /// What lies on the disk is damaged.
     #[allow(clippy::should_implement_trait, reason = "an iterator cannot lend")]
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Entry<'_>>, ReadError> {
+        if self.back.is_none() && self.front.as_mut().is_some_and(Merge::advance_in_block) {
+            return Ok(self.front.as_ref().and_then(Merge::entry));
+        }
         self.give(Direction::Forward)
     }
 

@@ -6,7 +6,9 @@ use crate::error::{Failure, IngestError, OpenError, ReadError, WriteError};
 use crate::keyspace::{Keyspace, NamedKeyspace};
 use crate::levels::View;
 use crate::manifest::Manifest;
+use crate::memory::Memory;
 use crate::options::{Maintenance, Options};
+use crate::pack::Compression;
 use crate::shape::KeyShape;
 use crate::snapshot::{Inner, Snapshot};
 use crate::value::Value;
@@ -158,7 +160,15 @@ impl Store {
     /// # Errors
     /// It exists with another shape, the name or the shape is not allowed, or the store has failed.
     pub fn keyspace(&self, name: &str, shape: KeyShape) -> Result<Keyspace, WriteError> {
-        self.engine.keyspace(name, shape)
+        self.engine.keyspace(name, shape, None)
+    }
+
+    /// The keyspace of a name, made if there is none, whose runs are compressed in this way from now on.
+    ///
+    /// # Errors
+    /// As [`Store::keyspace`].
+    pub fn keyspace_with(&self, name: &str, shape: KeyShape, compression: Compression) -> Result<Keyspace, WriteError> {
+        self.engine.keyspace(name, shape, Some(compression))
     }
 
     /// Commits a batch, and returns its number when it is as durable as asked. A reader sees all of it or nothing, from some
@@ -277,10 +287,11 @@ fn check_empty(disk: &dyn Disk) -> Result<(), OpenError> {
 }
 
 fn read_only(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Snapshot, OpenError> {
-    let levels = manifest.open_levels(&**disk, &[])?;
+    let memory = Memory::new(Options::default().index_limit());
+    let levels = manifest.open_levels(&**disk, &[], &memory)?;
     let (memtable, sequence, _) = replay(disk, manifest)?;
     let keyspaces = Arc::new(named(manifest));
     let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
-    let inner = Inner { identity: manifest.identity, view: Arc::new(view), sequence, _registered: None };
+    let inner = Inner { identity: manifest.identity, memory, view: Arc::new(view), sequence, _registered: None };
     Ok(Snapshot { inner: Arc::new(inner) })
 }

@@ -1,6 +1,7 @@
 //! A value that was read: where it lies, not a copy of it.
 
 use crate::run::Run;
+use crate::shared::Shared;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,12 +13,12 @@ pub struct Value(Place);
 
 #[derive(Clone)]
 enum Place {
-    Memory(Arc<[u8]>),
+    Memory(Shared),
     Run { run: Arc<Run>, from: usize, to: usize },
 }
 
 impl Value {
-    pub(crate) fn in_memory(bytes: Arc<[u8]>) -> Self {
+    pub(crate) fn in_memory(bytes: Shared) -> Self {
         Self(Place::Memory(bytes))
     }
 

@@ -40,9 +40,12 @@ pub(crate) struct Flags {
     /// Fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare
     #[arg(long, requires = "suite")]
     quick: bool,
-    /// One program of the suite metta or one part of proxy, queries, region or space, at its full size, kept below the target folder
+    /// One program of the suite metta or one part of proxy, queries, region, space or store, at its full size, kept below the target folder
     #[arg(long, value_name = "PROGRAM", requires = "suite")]
     only: Option<String>,
+    /// Build RocksDB as a peer of the suite store; its C++ takes a quarter of an hour, and needs libclang (LIBCLANG_PATH)
+    #[arg(long, requires = "suite")]
+    rocksdb: bool,
     #[command(flatten)]
     install: Install,
 }
@@ -54,7 +57,7 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     };
     let is_kept = !flags.quick && flags.only.is_none();
     let folder = if is_kept { folder_of_today()? } else { repository::target().join("bench-quick") };
-    let mut command = suite_command(suite);
+    let mut command = suite_command(suite, flags.rocksdb);
     command.arg("--into").arg(&folder);
     let switches = [(flags.quick, "--quick"), (flags.install.is_wanted(), "--install")];
     command.args(switches.into_iter().filter(|(given, _)| *given).map(|(_, name)| name));
@@ -112,11 +115,15 @@ fn put(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-fn suite_command(suite: &str) -> Command {
+fn suite_command(suite: &str, has_rocksdb: bool) -> Command {
     let folder = repository::root().join("bench");
     let mut command = process::cargo(&["run", "--config"]);
     command.arg(folder.join(".cargo").join("config.toml")).args(["--profile", "bench", "--manifest-path"]);
-    command.arg(folder.join("Cargo.toml")).arg("--").arg(suite).current_dir(repository::root());
+    command.arg(folder.join("Cargo.toml"));
+    if has_rocksdb {
+        command.args(["--features", "rocksdb"]);
+    }
+    command.arg("--").arg(suite).current_dir(repository::root());
     command
 }
 

@@ -64,6 +64,16 @@ const SUITES: &[(&str, &str)] = &[
          SWI-Prolog are processes that measure themselves. A note says what the ratio must be, and whether it is; figures recorded of \
          MORK, which is no crate, are beside in notes. Where the time of a load goes are the rows of its stages.",
     ),
+    (
+        "store",
+        "An ordered key-value store on disk, beside SQLite, LMDB, redb and fjall, and RocksDB where it was built: `cargo xtask bench store \
+         --rocksdb`. All have the same rows: keys of eight bytes, values of 100 that do not compress. SQLite is there twice: as the report \
+         has it, and as somebody sets it up who knows it; a row says which. What was loaded is durable at the end of a load, in one \
+         transaction or, where batches are the way, in batches with one sync at the end. Lookups are measured by the time that their \
+         thread computes, with all pages in memory and everything merged. The rows of the report follow its protocol, insert and query \
+         apart: values are `value_` and the key, ours is not synced, as the report's store was not. What decisions are founded on is at \
+         the end.",
+    ),
 ];
 
 /// What a suite is about; nothing if nobody has said it.

@@ -22,7 +22,7 @@ pub(crate) struct StoreArguments {
 pub(super) enum Verb {
     /// Print the value of a key
     #[command(after_help = ABOUT)]
-    Get(KeyArguments),
+    Get(GetArguments),
     /// Give a key a value; makes the store if there is none
     #[command(after_help = ABOUT)]
     Put(PutArguments),
@@ -97,6 +97,16 @@ pub(super) struct KeyArguments {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct GetArguments {
+    #[command(flatten)]
+    pub(super) of: KeyArguments,
+
+    /// Say on standard error what the lookup did: memtables, filters, comparisons, pages
+    #[arg(long)]
+    pub(super) steps: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct PutArguments {
     /// The store
     #[arg(value_name = "PATH")]
@@ -153,6 +163,10 @@ pub(super) struct LoadArguments {
     /// The keys ascend: write runs at once, and nothing if a line is wrong
     #[arg(long)]
     pub(super) sorted: bool,
+
+    /// Compress what is written to the keyspace from now on: it takes less room, and a lookup longer
+    #[arg(long)]
+    pub(super) lz4: bool,
 
     #[command(flatten)]
     pub(super) keyspace: KeyspaceArguments,

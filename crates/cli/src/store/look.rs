@@ -1,13 +1,15 @@
 //! Looking at a store, and checking it.
 
-use super::arguments::{KeyArguments, KeyspaceArguments, ScanArguments};
+use super::arguments::{GetArguments, KeyArguments, KeyspaceArguments, ScanArguments};
 use crate::end::End;
 use crate::journal::escaped;
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use std::ops::Bound;
 use std::path::Path;
-use store::{Damage, Keyspace, KeyspaceStats, Kind, OpenError, ReadError, RunStats, Snapshot, Store};
+use store::{
+    Compression, Damage, Keyspace, KeyspaceStats, Kind, OpenError, ReadError, RunStats, Snapshot, Step, Steps, Store,
+};
 
 /// How many places of damage are listed.
 const DAMAGE_LISTED_MAX: usize = 20;
@@ -71,11 +73,15 @@ pub(super) fn find(snapshot: &Snapshot, arguments: &KeyspaceArguments) -> Result
     })
 }
 
-pub(super) fn get(arguments: &KeyArguments) -> Ended {
-    let KeyArguments { path, key, keyspace } = arguments;
+pub(super) fn get(arguments: &GetArguments) -> Ended {
+    let KeyArguments { path, key, keyspace } = &arguments.of;
     let snapshot = open(path)?;
     let found = find(&snapshot, keyspace)?;
-    let value = snapshot.get(found, key_of(keyspace, key)?).map_err(|error| not_read(path, &error))?;
+    let watched = snapshot.watch(found, key_of(keyspace, key)?, Step::Value);
+    let (value, steps) = watched.map_err(|error| not_read(path, &error))?;
+    if arguments.steps {
+        tell_steps(&steps);
+    }
     let Some(value) = value else {
         return Err(fail(&format!("there is no key {key} in {}", keyspace.keyspace), "", End::Error));
     };
@@ -83,6 +89,17 @@ pub(super) fn get(arguments: &KeyArguments) -> Ended {
     out.bytes(&value)?;
     out.bytes(b"\n")?;
     out.end()
+}
+
+fn tell_steps(steps: &Steps) {
+    let lines = [
+        ("memtables asked", steps.memtables),
+        ("filters asked", steps.filters),
+        ("of them denied", steps.denied),
+        ("comparisons of indexes", steps.comparisons),
+        ("pages read", steps.pages),
+    ];
+    lines.iter().for_each(|(name, count)| render::say(&format!("{name:<22}  {count}")));
 }
 
 pub(super) fn scan(arguments: &ScanArguments) -> Ended {
@@ -113,16 +130,26 @@ pub(super) fn stats(path: &Path) -> Ended {
     let mut out = Out::new();
     out.line(&format!("batches        {}", stats.batches))?;
     out.line(&format!("keyspaces      {}", stats.keyspaces.len()))?;
+    out.line(&format!(
+        "in memory      {}, and {} of indexes",
+        bytes(stats.memory.memtables),
+        bytes(stats.memory.indexes)
+    ))?;
     for keyspace in &stats.keyspaces {
         keyspace_stats(&mut out, keyspace)?;
     }
     out.end()
 }
 
+fn bytes(count: u64) -> String {
+    counted(count, "byte")
+}
+
 fn keyspace_stats(out: &mut Out, keyspace: &KeyspaceStats) -> Result<(), End> {
     let sum = |count: fn(&RunStats) -> u64| keyspace.runs().map(count).sum::<u64>();
     out.line("")?;
-    out.line(&format!("keyspace {}: {}", keyspace.name, keyspace.shape))?;
+    let compressed = if keyspace.compression == Compression::Lz4 { ", compressed by LZ4" } else { "" };
+    out.line(&format!("keyspace {}: {}{compressed}", keyspace.name, keyspace.shape))?;
     let lines = [
         ("in memory", keyspace.memory_keys),
         ("first level", keyspace.first.len() as u64),

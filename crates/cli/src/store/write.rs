@@ -10,7 +10,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 use store::{
-    BackupError, Batch, Durability, IngestError, Keyspace, OpenError, Options, SalvageError, Store, WriteError, salvage,
+    BackupError, Batch, Compression, Durability, IngestError, Keyspace, OpenError, Options, SalvageError, Store,
+    WriteError, salvage,
 };
 
 /// How many bytes of lines are committed together.
@@ -29,12 +30,19 @@ fn open_to_write(path: &Path, may_create: bool) -> Result<Store, End> {
 }
 
 /// The keyspace of a name; made if there is none.
-fn keyspace_of(store: &Store, arguments: &KeyspaceArguments) -> Result<Keyspace, End> {
-    let known = store.keyspaces().iter().find(|known| known.name == arguments.keyspace).map(|known| known.keyspace);
-    match known {
-        Some(known) => Ok(known),
-        None => store.keyspace(&arguments.keyspace, arguments.keys.shape()).map_err(|error| not_written(&error)),
-    }
+fn keyspace_of(
+    store: &Store,
+    arguments: &KeyspaceArguments,
+    compression: Option<Compression>,
+) -> Result<Keyspace, End> {
+    let name = &arguments.keyspace;
+    let known = store.keyspaces().iter().find(|known| known.name == *name).map(|known| known.keyspace);
+    let shape = known.map_or(arguments.keys.shape(), Keyspace::shape);
+    let keyspace = match compression {
+        Some(compression) => store.keyspace_with(name, shape, compression),
+        None => store.keyspace(name, shape),
+    };
+    keyspace.map_err(|error| not_written(&error))
 }
 
 /// Tells why something was not written.
@@ -52,7 +60,7 @@ pub(super) fn put(arguments: &PutArguments) -> Ended {
     let key = key_of(&arguments.keyspace, &arguments.key)?;
     let store = open_to_write(&arguments.path, true)?;
     let mut batch = Batch::new();
-    batch.put(keyspace_of(&store, &arguments.keyspace)?, key, &arguments.value);
+    batch.put(keyspace_of(&store, &arguments.keyspace, None)?, key, &arguments.value);
     store.commit(&batch, Durability::Fsync).map_err(|error| not_written(&error))?;
     Ok(End::Fine)
 }
@@ -140,7 +148,7 @@ fn lines<'a>(arguments: &'a LoadArguments) -> Result<Lines<'a>, End> {
 pub(super) fn load(arguments: &LoadArguments) -> Ended {
     let mut lines = lines(arguments)?;
     let store = open_to_write(&arguments.path, true)?;
-    let keyspace = keyspace_of(&store, &arguments.keyspace)?;
+    let keyspace = keyspace_of(&store, &arguments.keyspace, arguments.lz4.then_some(Compression::Lz4))?;
     if arguments.sorted {
         load_sorted(&store, keyspace, &mut lines)?;
     } else {

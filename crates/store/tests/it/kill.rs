@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use store::{Durability, Options, Store};
 
+/// How often the process is killed; more often if asked for by `--ignored`.
 const ROUNDS: u64 = 12;
+const ROUNDS_LONG: u64 = 200;
 const PLACE: &str = "STORE_KILL_PLACE";
 
 fn options() -> Options {
@@ -39,9 +41,19 @@ fn child() {
 
 #[test]
 fn what_a_killed_process_acknowledged_is_there() {
+    kill(ROUNDS);
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo test -p metroon-store kill -- --ignored`"]
+fn what_a_process_killed_200_times_acknowledged_is_there() {
+    kill(ROUNDS_LONG);
+}
+
+fn kill(rounds: u64) {
     let folder = Folder::new();
     let mut least = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "kill::child", "--nocapture", "--test-threads=1"])
             .env(PLACE, folder.path())

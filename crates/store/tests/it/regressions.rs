@@ -209,7 +209,7 @@ fn reg_batch_metadata_atomic() {
     let records: u64 = stats.keyspaces[0].runs().map(|run| run.records).sum();
     assert_eq!((records, stats.batches), (10, 11));
     drop(store);
-    assert_eq!(Store::open_read_only_on(shared(&disk)).unwrap().stats().unwrap(), stats);
+    assert_eq!(Store::open_read_only_on(shared(&disk)).unwrap().stats().unwrap().keyspaces, stats.keyspaces);
 }
 
 /// D11: a running reader saw what was committed after it began.

@@ -1,0 +1,84 @@
+//! What a lookup does, step by step: counted for those who want to know, and nothing else.
+//!
+//! A lookup asks memtables, filters, the index of a run and one of its blocks. There is one way through the code; who watches it
+//! ([`Witness`]) counts, and may end it after a step, so that each can be timed. Who does not watch pays nothing.
+
+use crate::model::Probes;
+
+/// A step of a lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Memtables are asked.
+    Memory,
+    /// The filters of runs are asked.
+    Filter,
+    /// The index says which block it is.
+    Index,
+    /// The pages of the block are checked if they were not, and the key is searched in them.
+    Page,
+    /// The value is found.
+    Value,
+}
+
+/// What a lookup did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Steps {
+    /// How many memtables were asked.
+    pub memtables: u64,
+    /// How many filters were asked.
+    pub filters: u64,
+    /// How many of them said that the key is not there.
+    pub denied: u64,
+    /// How many comparisons indexes took.
+    pub comparisons: u64,
+    /// How many pages of files were read, those of an index left out: it is held in memory.
+    pub pages: u64,
+}
+
+/// Watches a lookup.
+pub(crate) trait Witness: Probes {
+    /// A step is about to begin; whether it should.
+    fn goes_on(&mut self, _: Step) -> bool {
+        true
+    }
+
+    fn asked_memtable(&mut self) {}
+
+    fn asked_filter(&mut self, _is_denied: bool) {}
+
+    fn read_pages(&mut self, _: usize) {}
+}
+
+impl Witness for () {}
+
+/// Counts, and ends a lookup after a step.
+pub(crate) struct Watch {
+    pub(crate) steps: Steps,
+    pub(crate) until: Step,
+}
+
+impl Probes for Watch {
+    fn add(&mut self, count: u64) {
+        self.steps.comparisons += count;
+    }
+}
+
+impl Witness for Watch {
+    fn goes_on(&mut self, step: Step) -> bool {
+        step <= self.until
+    }
+
+    fn asked_memtable(&mut self) {
+        self.steps.memtables += 1;
+    }
+
+    fn asked_filter(&mut self, is_denied: bool) {
+        self.steps.filters += 1;
+        self.steps.denied += u64::from(is_denied);
+    }
+
+    fn read_pages(&mut self, count: usize) {
+        self.steps.pages += count as u64;
+    }
+}
