@@ -2,8 +2,8 @@
 
 use crate::board::{create, derive, functions, logged, no_zero, sum, write};
 use reactive::{
-    CommitError, Function, FunctionError, FunctionName, Functions, Inputs, Mask, Merge, NewPage, Options, PageId, State,
-    Transaction,
+    CommitError, Function, FunctionError, FunctionName, Functions, Inputs, Mask, Merge, NewPage, Options, PageId,
+    State, Transaction,
 };
 use std::sync::atomic::{AtomicU8, Ordering};
 
