@@ -113,7 +113,7 @@ impl Loaded {
             self.frames = commits.frames();
         }
         self.frames = commits.frames();
-        base.note_read(commits.position(), commits.bytes());
+        base.note_read(commits.bytes());
         Ok(())
     }
 

@@ -39,10 +39,9 @@ pub use report::KnowledgeBaseReport;
 pub use salvage::SalvagedKnowledgeBase;
 pub use verify::CheckpointVerdict;
 
-use checkpoint::Position;
 use directory::DirectoryState;
 use journal::{
-    Directory, Disk, Durability, FRAME_OVERHEAD_BYTES, FolderLock, Journal, Options, Place, ReadError, Reader,
+    Directory, Disk, Durability, FRAME_OVERHEAD_BYTES, FolderLock, Journal, Options, Place, Position, ReadError, Reader,
 };
 use pieces::Pieces;
 use record::{CommitHeader, Frame, RecordError, Records, SEMANTICS_VERSION};
@@ -60,8 +59,6 @@ pub struct CommitJournal {
     warnings: RefCell<Vec<String>>,
     /// The last commit that is read.
     last: u64,
-    /// The last frame that was read or appended.
-    position: Cell<Option<Position>>,
     /// How many bytes the journal has after its newest checkpoint.
     tail_bytes: Cell<u64>,
     /// Whether its checkpoints are not looked at.
@@ -139,7 +136,6 @@ impl CommitJournal {
             directory,
             warnings: RefCell::new(warnings),
             last: u64::MAX,
-            position: Cell::new(None),
             tail_bytes: Cell::new(0),
             ignores_checkpoints: false,
             _lock: None,
@@ -182,9 +178,9 @@ impl CommitJournal {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// The last frame that was read or appended.
+    /// The end of what was appended, with the history up to there; none if it is open for reading only.
     pub(crate) fn position(&self) -> Option<Position> {
-        self.position.get()
+        self.journal.as_ref().map(Journal::position)
     }
 
     /// How many bytes the journal has after its newest checkpoint.
@@ -197,9 +193,8 @@ impl CommitJournal {
         self.tail_bytes.set(0);
     }
 
-    /// Says how far it was read, and how much that was.
-    pub(crate) fn note_read(&self, position: Option<Position>, bytes: u64) {
-        self.position.set(position);
+    /// Says how much of it was read.
+    pub(crate) fn note_read(&self, bytes: u64) {
         self.tail_bytes.set(bytes);
     }
 
@@ -218,10 +213,7 @@ impl CommitJournal {
         let journal = self.journal.as_ref().ok_or(KnowledgeBaseError::ReadOnly)?;
         let cut: Vec<Vec<u8>> = frames.into_iter().flat_map(pieces::cut).collect();
         let appended = journal.append_all(&cut, Durability::Fsync);
-        let receipts = appended.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
-        if let Some(receipt) = receipts.last() {
-            self.position.set(Some(Position { last: receipt.place, chain: receipt.chain }));
-        }
+        appended.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
         let bytes: u64 = cut.iter().map(|frame| frame.len() as u64 + FRAME_OVERHEAD_BYTES).sum();
         self.tail_bytes.set(self.tail_bytes.get() + bytes);
         Ok(())
@@ -236,8 +228,8 @@ impl CommitJournal {
     }
 
     /// The commits after those that a reader has read.
-    pub(crate) fn commits_from(&self, reader: Reader, position: Position) -> Commits {
-        Commits::from_reader(Arc::clone(&self.disk), reader, Some(position), self.last)
+    pub(crate) fn commits_from(&self, reader: Reader) -> Commits {
+        Commits::from_reader(Arc::clone(&self.disk), reader, true, self.last)
     }
 
     /// Whether it is open for reading only.
@@ -284,8 +276,6 @@ pub(crate) struct Commits {
     last: u64,
     /// Whether it was handed out: what follows it is not looked at.
     has_ended: bool,
-    /// The last frame of what was handed out.
-    position: Option<Position>,
     /// How many bytes were read.
     bytes: u64,
 }
@@ -341,19 +331,13 @@ impl Committed {
 impl Commits {
     pub(crate) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, KnowledgeBaseError> {
         let reader = Reader::from_frame(Arc::clone(&disk), 0)?;
-        Ok(Self::from_reader(disk, reader, None, last))
+        Ok(Self::from_reader(disk, reader, false, last))
     }
 
-    /// Those after a position, which this reader has read, or all.
-    fn from_reader(disk: Arc<dyn Disk>, reader: Reader, position: Option<Position>, last: u64) -> Self {
+    /// Those that a reader has not read yet, of a base that it has begun to read or not.
+    fn from_reader(disk: Arc<dyn Disk>, reader: Reader, has_begun: bool, last: u64) -> Self {
         let (pieces, begun_at, parts) = (Pieces::default(), reader.place(), Vec::new());
-        let (has_begun, has_ended) = (position.is_some(), last == 0);
-        Self { disk, reader, pieces, begun_at, parts, has_begun, last, has_ended, position, bytes: 0 }
-    }
-
-    /// The last frame of what was handed out.
-    pub(crate) fn position(&self) -> Option<Position> {
-        self.position
+        Self { disk, reader, pieces, begun_at, parts, has_begun, last, has_ended: last == 0, bytes: 0 }
     }
 
     /// How many bytes of the journal were read.
@@ -370,7 +354,6 @@ impl Commits {
         while !self.has_ended {
             let place = self.reader.place();
             let Some(frame) = self.reader.read_next()? else { return Ok(None) };
-            let read = Position { last: place, chain: frame.chain };
             self.bytes += frame.payload.len() as u64 + FRAME_OVERHEAD_BYTES;
             let damaged = |reason: &dyn fmt::Display| KnowledgeBaseError::Damaged { place, reason: reason.to_string() };
             if !pieces::goes_on(frame.payload) {
@@ -409,7 +392,6 @@ impl Commits {
             let first = self.parts.get(first).copied();
             self.parts.clear();
             let (records, disk) = (records.to_vec(), Arc::clone(&self.disk));
-            self.position = Some(read);
             return Ok(Some(Committed { header, records, first, disk, place }));
         }
         Ok(None)

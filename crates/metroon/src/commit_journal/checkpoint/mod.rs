@@ -23,7 +23,7 @@ pub(crate) use policy::Checkpointer;
 pub(crate) use read::Checkpoint;
 pub use read::CheckpointReport;
 
-use journal::{Chain, Place};
+use journal::{Chain, Position};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -53,8 +53,8 @@ pub(crate) struct CheckpointHeader<'a> {
     pub(crate) epoch: u64,
     /// The state hash after it.
     pub(crate) hash: [u8; 16],
-    /// The last frame of the journal that is in it, and the chain up to that.
-    pub(crate) last: FramePlace,
+    /// The position in the journal up to which it is, as numbers, and the chain there.
+    pub(crate) position: [u64; Position::NUMBERS],
     pub(crate) chain: [u8; Chain::BYTES],
     /// How many variables the run had numbered.
     pub(crate) variables: u64,
@@ -68,33 +68,6 @@ pub(crate) struct CheckpointHeader<'a> {
     /// What makes everything but the atoms of spaces.
     #[serde(borrow, with = "serde_bytes")]
     pub(crate) records: &'a [u8],
-}
-
-/// Where a frame lies in a journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FramePlace {
-    number: u64,
-    segment: u64,
-    offset: u64,
-}
-
-impl From<Place> for FramePlace {
-    fn from(place: Place) -> Self {
-        Self { number: place.number, segment: place.segment, offset: place.offset }
-    }
-}
-
-impl FramePlace {
-    fn place(self) -> Place {
-        Place::new(self.number, self.segment, self.offset)
-    }
-}
-
-/// How far a base was read or written: its last frame, with the chain up to that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) last: Place,
-    pub(crate) chain: Chain,
 }
 
 /// Why a checkpoint is not used.

@@ -1,8 +1,8 @@
 //! When a checkpoint is written: when so much has been journalled since the last one that making it happen again would take longer than
 //! anybody wants to wait, and more than a part of what a checkpoint takes; and when the base is closed.
 
+use super::CheckpointReport;
 use super::write::CheckpointSource;
-use super::{CheckpointReport, Position};
 use crate::commit_journal::CommitJournal;
 use crate::commit_journal::ledger::SharedLedger;
 use journal::Disk;
@@ -87,7 +87,7 @@ impl Checkpointer {
 
     fn source(&self, program: &Program) -> Option<CheckpointSource> {
         let ledger = self.ledger.borrow();
-        let position: Position = self.base.position().filter(|_| ledger.epoch > 0)?;
+        let position = self.base.position().filter(|_| ledger.epoch > 0)?;
         Some(CheckpointSource::new(program.snapshot(Some(ledger.epoch), None), &ledger, position))
     }
 

@@ -1,9 +1,9 @@
 //! Opening a checkpoint, and making a run of it.
 
-use super::{CheckpointHeader, CheckpointRefused, Position, epoch_of};
+use super::{CheckpointHeader, CheckpointRefused, epoch_of};
 use crate::commit_journal::record::{SEMANTICS_VERSION, VARIABLES_MAX};
 use bytes::Bytes;
-use journal::{Chain, Disk, Mapping, Reader};
+use journal::{Chain, Disk, Mapping, Position, Reader};
 use metta::resolve_host;
 use space::{Image, catching_damage};
 use std::sync::Arc;
@@ -70,15 +70,8 @@ impl Checkpoint {
 
     /// A reader of what the journal has after it.
     pub(crate) fn reader(&self, disk: &Arc<dyn Disk>) -> Result<Reader, String> {
-        let Position { last, chain } = self.position;
-        let at_place = Reader::from_place(Arc::clone(disk), last);
-        let reader = at_place.or_else(|_| Reader::from_frame(Arc::clone(disk), last.number));
-        let other = "the journal does not have the frame that it ends with";
-        let mut reader = reader.map_err(|_| other)?;
-        match reader.read_next() {
-            Ok(Some(frame)) if frame.chain == chain && frame.place.number == last.number => Ok(reader),
-            _ => Err(other.to_owned()),
-        }
+        let reader = Reader::from_position(Arc::clone(disk), &self.position);
+        reader.map_err(|_| "the journal does not have the frame that it ends with".to_owned())
     }
 
     /// How the checkpoint of a commit is called.
@@ -89,11 +82,6 @@ impl Checkpoint {
     /// Takes its file away.
     pub(crate) fn remove(disk: &Arc<dyn Disk>, epoch: u64) -> bool {
         disk.remove(&super::name_of(epoch)).and_then(|()| disk.sync_names()).is_ok()
-    }
-
-    /// Its last frame of the journal.
-    pub(crate) fn position(&self) -> Position {
-        self.position
     }
 
     pub(crate) fn report(&self) -> CheckpointReport {
@@ -132,5 +120,5 @@ fn header_of(image: &Image) -> Result<CheckpointHeader<'_>, String> {
 }
 
 fn position_of(header: &CheckpointHeader<'_>) -> Position {
-    Position { last: header.last.place(), chain: Chain::from_bytes(header.chain) }
+    Position::from_numbers(header.position, Chain::from_bytes(header.chain))
 }

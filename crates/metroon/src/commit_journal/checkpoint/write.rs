@@ -1,10 +1,10 @@
 //! Writing a checkpoint.
 
 use super::outline::encode;
-use super::{CheckpointHeader, Position, UNFINISHED, epoch_of, name_of};
+use super::{CheckpointHeader, UNFINISHED, epoch_of, name_of};
 use crate::commit_journal::ledger::{Ledger, begun_record};
 use crate::commit_journal::record::{AtomRecord, Record, SEMANTICS_VERSION};
-use journal::{Disk, DiskFile};
+use journal::{Disk, DiskFile, Position};
 use metta::ProgramSnapshot;
 use space::{ImageSource, Snapshot, Variable, canonical, write_image};
 use std::io::{self, Write};
@@ -86,7 +86,7 @@ impl CheckpointSource {
             semantics: SEMANTICS_VERSION,
             epoch: self.epoch,
             hash: self.hash.to_le_bytes(),
-            last: self.position.last.into(),
+            position: self.position.to_numbers(),
             chain: *self.position.chain.as_bytes(),
             variables: self.snapshot.variables(),
             others: self.others,
