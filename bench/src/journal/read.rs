@@ -33,7 +33,8 @@ pub(crate) fn cases(plan: &Plan) -> Rows {
         payloads.extend_from_slice(&payload);
     }
     journal.close()?;
-    let note = "the file is in the page cache; ours checks every frame's checksums (CRC-32C) and the chain over them (BLAKE3)";
+    let note =
+        "the file is in the page cache; ours checks every frame's checksums (CRC-32C) and the chain over them (BLAKE3)";
     let case = |name: &str, peer| {
         let rounds = plan.rounds(ROUNDS);
         Case { suite: SUITE, name: name.to_owned(), n, peer, rounds, note: note.to_owned() }

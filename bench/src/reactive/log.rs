@@ -203,7 +203,8 @@ fn contention(plan: &Plan, writers: u64) -> Result<Row, Box<dyn Error>> {
         n,
         peer: "its only owner",
         rounds: plan.rounds(ROUNDS),
-        note: "one page follows from the one that is written; no log; the threads are made in the time measured".to_owned(),
+        note: "one page follows from the one that is written; no log; the threads are made in the time measured"
+            .to_owned(),
     };
     let mut rounds = (0, 0);
     let ours = &mut || -> Result<Timed, Box<dyn Error>> {
@@ -227,7 +228,8 @@ fn contention(plan: &Plan, writers: u64) -> Result<Row, Box<dyn Error>> {
         let mut clock = Clock::default();
         clock.run(|| {
             (0..writers).try_for_each(|writer| {
-                (first..first + n / writers).try_for_each(|number| alone.commit(&mark(page, writer, number)).map(|_| ()))
+                (first..first + n / writers)
+                    .try_for_each(|number| alone.commit(&mark(page, writer, number)).map(|_| ()))
             })
         })?;
         Ok(clock.done(sum(alone.read(page).ok_or("the page is there")?)))

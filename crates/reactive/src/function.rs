@@ -36,7 +36,7 @@ impl fmt::Display for FunctionName {
 /// Why a function could not derive a page.
 pub type FunctionError = Box<dyn Error + Send + Sync>;
 
-/// Derives what a page holds: reads its dependencies, and fills the page, which is all zeros when it gets it.
+/// Derives what a page holds: reads its dependencies, and fills the page, which is all zeros when it gets it unless it needs none.
 ///
 /// Closures `Fn(&Inputs<'_>, &mut [u8]) -> Result<(), FunctionError>` are functions.
 pub trait Function: Send + Sync {
@@ -45,6 +45,13 @@ pub trait Function: Send + Sync {
     /// # Errors
     /// It cannot. The transaction that made it run is refused, with what is said here.
     fn derive(&self, inputs: &Inputs<'_>, page: &mut [u8]) -> Result<(), FunctionError>;
+
+    /// Whether it writes every byte of such a page, so that it needs no zeros: what the page holds when it gets it is not said then. Where
+    /// [functions are checked](crate::Options::check_functions), one that leaves a byte is found out.
+    fn writes_all(&self, inputs: &Inputs<'_>, length: usize) -> bool {
+        let _ = (inputs, length);
+        false
+    }
 }
 
 impl<F: Fn(&Inputs<'_>, &mut [u8]) -> Result<(), FunctionError> + Send + Sync> Function for F {
@@ -135,13 +142,24 @@ pub struct Functions {
 /// What every program has, made once.
 static LIBRARY: LazyLock<Functions> = LazyLock::new(|| {
     let mut functions = Functions { by_name: Arc::default() };
-    functions.add(Functions::passthrough(), |inputs: &Inputs<'_>, page: &mut [u8]| {
+    functions.add(Functions::passthrough(), Passthrough);
+    functions
+});
+
+/// Copies the first page.
+struct Passthrough;
+
+impl Function for Passthrough {
+    fn derive(&self, inputs: &Inputs<'_>, page: &mut [u8]) -> Result<(), FunctionError> {
         let shared = page.len().min(inputs.get(0).len());
         page[..shared].copy_from_slice(&inputs.get(0)[..shared]);
         Ok(())
-    });
-    functions
-});
+    }
+
+    fn writes_all(&self, inputs: &Inputs<'_>, length: usize) -> bool {
+        inputs.get(0).len() >= length
+    }
+}
 
 impl Functions {
     /// [`Functions::passthrough`] alone.

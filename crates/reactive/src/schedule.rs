@@ -91,6 +91,8 @@ struct Edges {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wave {
+    /// How often a node was reached from one that had changed: more often than nodes ran, where several had changed that a node depends on.
+    pub visited: u64,
     /// How many nodes ran.
     pub ran: u64,
     /// How many of those did not change, so that nothing went on from them.
@@ -218,7 +220,7 @@ impl Schedule {
         let mut nodes = std::mem::take(&mut self.queue.drained);
         let outcome = loop {
             for node in changed.drain(..) {
-                self.queue_dependents(node);
+                wave.visited += self.queue_dependents(node);
             }
             nodes.clear();
             if !self.queue.take_lowest(&mut nodes) {
@@ -239,11 +241,13 @@ impl Schedule {
         outcome
     }
 
-    fn queue_dependents(&mut self, node: Node) {
-        let Some(edges) = self.nodes.get(node as usize) else { return };
+    /// Queues what depends on a node; says how many times.
+    fn queue_dependents(&mut self, node: Node) -> u64 {
+        let Some(edges) = self.nodes.get(node as usize) else { return 0 };
         for &dependent in &edges.dependents {
             self.queue.add(dependent, self.nodes[dependent as usize].height);
         }
+        edges.dependents.len() as u64
     }
 }
 
@@ -359,7 +363,7 @@ mod tests {
         let mut diary = Diary::new();
         let wave = schedule.propagate(&mut vec![0], &mut diary).unwrap();
         assert_eq!(diary.ran, [vec![1, 2], vec![3]]);
-        assert_eq!((wave.ran, wave.cut_off, wave.heights), (3, 0, 2));
+        assert_eq!((wave.visited, wave.ran, wave.cut_off, wave.heights), (4, 3, 0, 2));
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl State {
         }
         let ended = self.now();
         statistics.stages.diff = found - begun;
-        statistics.stages.run = derived - found;
+        statistics.stages.schedule = (derived - found).saturating_sub(statistics.stages.run);
         statistics.stages.log = ended - derived;
         Ok(Some(statistics))
     }
@@ -99,8 +99,10 @@ impl State {
             epoch: self.epoch + 1,
             threads: self.options.threads,
             is_checked: self.options.is_checked,
+            clock: self.options.clock.as_ref(),
         };
         let wave = self.schedule.propagate(&mut work.changed, &mut deriving)?;
+        statistics.visited = wave.visited;
         statistics.ran = wave.ran;
         statistics.cut_off = wave.cut_off;
         statistics.heights = wave.heights;

@@ -10,6 +10,8 @@ pub struct Statistics {
     pub written: u64,
     /// Pages that were written and hold the same bytes as before.
     pub unchanged: u64,
+    /// How often a derived page was reached from a page that had changed.
+    pub visited: u64,
     /// Derived pages whose functions ran.
     pub ran: u64,
     /// Those of them that hold the same bytes as before, so that nothing went on from them.
@@ -32,7 +34,9 @@ pub struct Stages {
     pub apply: u64,
     /// Finding out what differs.
     pub diff: u64,
-    /// Running functions, and what decides which.
+    /// Finding out which functions have to run, and when.
+    pub schedule: u64,
+    /// Running functions, and comparing what they wrote.
     pub run: u64,
     /// Writing the log.
     pub log: u64,
@@ -46,6 +50,7 @@ impl Statistics {
         self.commits += other.commits;
         self.written += other.written;
         self.unchanged += other.unchanged;
+        self.visited += other.visited;
         self.ran += other.ran;
         self.cut_off += other.cut_off;
         self.heights += other.heights;
@@ -53,6 +58,7 @@ impl Statistics {
         self.bytes_logged += other.bytes_logged;
         self.stages.apply += other.stages.apply;
         self.stages.diff += other.stages.diff;
+        self.stages.schedule += other.stages.schedule;
         self.stages.run += other.stages.run;
         self.stages.log += other.stages.log;
         self.stages.notify += other.stages.notify;

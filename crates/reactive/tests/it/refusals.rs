@@ -2,8 +2,8 @@
 
 use crate::board::{create, derive, functions, logged, no_zero, sum, write};
 use reactive::{
-    CommitError, FunctionError, FunctionName, Functions, Inputs, Mask, Merge, NewPage, Options, PageId, State,
-    Transaction,
+    CommitError, Function, FunctionError, FunctionName, Functions, Inputs, Mask, Merge, NewPage, Options, PageId,
+    State, Transaction,
 };
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -196,6 +196,34 @@ fn a_function_that_is_not_pure_is_found_out_where_that_is_asked_for() {
     transaction.derive(1, name, [source]);
     let said = state.commit(&transaction).unwrap_err().to_string();
     assert!(said.contains("was run twice for page 1 with the same input and wrote two things"), "{said}");
+}
+
+/// A function says that it needs no zeros, and leaves a byte.
+#[test]
+fn a_function_that_leaves_bytes_it_said_it_writes_is_found_out_where_that_is_asked_for() {
+    struct Half;
+    impl Function for Half {
+        fn derive(&self, inputs: &Inputs<'_>, page: &mut [u8]) -> Result<(), FunctionError> {
+            page[0] = inputs.get(0)[0];
+            Ok(())
+        }
+
+        fn writes_all(&self, _: &Inputs<'_>, _: usize) -> bool {
+            true
+        }
+    }
+    let mut functions = functions();
+    let half = FunctionName::new("half", 1);
+    functions.add(half.clone(), Half);
+    let mut state = State::new(functions, Options::default().check_functions(true));
+    let page = create(&mut state, &[7]);
+    let mut transaction = Transaction::new();
+    transaction.derive(1, half.clone(), [page]);
+    assert!(state.commit(&transaction).is_ok(), "it writes all of a page of one byte");
+    let mut transaction = Transaction::new();
+    transaction.derive(2, half, [page]);
+    let said = state.commit(&transaction).unwrap_err().to_string();
+    assert!(said.contains("half version 1 was run twice"), "{said}");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! What runs, and what does not.
 
-use crate::board::{create, derive, lowest_bit, state, sum, write};
-use reactive::{Functions, PageId, State, Transaction};
+use crate::board::{create, derive, functions, lowest_bit, state, sum, write};
+use journal::MemoryDisk;
+use reactive::{Functions, Options, PageId, Stages, State, Statistics, Transaction};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn chain(state: &mut State, length: usize) -> Vec<PageId> {
     let mut pages = vec![create(state, &[0; 16])];
@@ -19,6 +22,23 @@ fn a_change_goes_through_a_chain_once() {
     let commit = write(&mut state, pages[0], b"through the line");
     assert_eq!(state.read(pages[99]), Some(&b"through the line"[..]));
     assert_eq!((commit.statistics.ran, commit.statistics.cut_off, commit.statistics.heights), (99, 0, 99));
+}
+
+/// A clock that counts how often it is asked.
+#[test]
+fn statistics_say_what_a_commit_took_stage_by_stage() {
+    let time = AtomicU64::new(0);
+    let options = Options::default().clock(Arc::new(move || time.fetch_add(1, Ordering::Relaxed)));
+    let mut state = State::create(Arc::new(MemoryDisk::new()), functions(), options);
+    let pages = chain(&mut state, 3);
+    let both = derive(&mut state, 16, sum(), &[pages[0], pages[2]]);
+    let commit = write(&mut state, pages[0], &[1; 16]);
+    let Statistics { visited, ran, heights, written, bytes_compared, stages, .. } = commit.statistics;
+    assert_eq!((visited, ran, heights, written, bytes_compared), (4, 3, 3, 1, 4 * 16));
+    let Stages { apply, diff, schedule, run, log, notify, .. } = stages;
+    assert_eq!((apply, diff, log, notify), (1, 1, 1, 1));
+    assert_eq!((run, schedule), (3, 4), "three heights, and what lies before, between and after them");
+    assert_eq!(state.read(both), Some(&[2; 16][..]));
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl Checkpointer {
 
     fn source(&self, program: &Program) -> Option<CheckpointSource> {
         let ledger = self.ledger.borrow();
-        let position: Position = self.base.position().filter(|_| ledger.epoch > 0)?;
+        let position = self.base.position().filter(|_| ledger.epoch > 0)?;
         Some(CheckpointSource::new(program.snapshot(Some(ledger.epoch), None), &ledger, position))
     }
 
