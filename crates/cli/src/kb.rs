@@ -1,7 +1,7 @@
 //! `metroon kb` and `metroon why`: asking and looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
-//! Only `load` writes to the base. The others work while another process writes: they show the commits that exist when they
-//! begin. `salvage` writes to a new directory.
+//! Only `load` and `forget` write to the base. The others work while another process writes: they show the commits that exist when they
+//! begin. `salvage` and `fork` write to a new directory.
 
 use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
@@ -22,7 +22,7 @@ const HASH_DIGITS: usize = 12;
 const SHOWN_BYTES_MAX: usize = 2_000;
 
 const ABOUT: &str = "\
-DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load` changes it, and all others
+DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load` and `forget` changes it, and all others
 work while another process writes to it.
 
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
@@ -48,6 +48,14 @@ enum Verb {
     /// Print the atoms as they were after a commit, as MeTTa source
     #[command(after_help = ABOUT)]
     At(AtArguments),
+    /// Print what differs between two commits
+    Diff(crate::kb_past::DiffArguments),
+    /// Make a new knowledge base of the commits of another, or of the first of them
+    Fork(crate::kb_past::ForkArguments),
+    /// Print the files that it has run or loaded, and what each states
+    Sources(crate::kb_sources::SourcesArguments),
+    /// Take out what a file states
+    Forget(crate::kb_sources::ForgetArguments),
     /// Print counts, the size on disk and the state hash
     #[command(after_help = ABOUT)]
     Stats(StatsArguments),
@@ -172,6 +180,10 @@ const ABOUT_WHY: &str = "\
 Prints a line for each copy of each atom that matches and is in the program's space now: the atom, the commit that added
 it, and the file, line and column of the form that did. The words of ATOM mean what they mean to the base's program.
 
+With --tree, ATOM may also be a call, or '(= CALL RESULT)': it prints the rules and facts that lead to it, and where each comes from, the
+shortest derivation first. With --not, it prints what comes nearest, and what is lacking. Both look at the knowledge base as it was after the
+commit of --as-of, if one is named. Derivations are searched for when they are asked for; nothing is recorded for them.
+
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 3 ATOM
 does not parse; 4 the knowledge base is damaged.";
 
@@ -180,15 +192,35 @@ does not parse; 4 the knowledge base is damaged.";
 pub(crate) struct WhyArguments {
     /// The knowledge base
     #[arg(value_name = "DIR")]
-    directory: PathBuf,
+    pub(crate) directory: PathBuf,
 
     /// The atom, in quotes for the shell; it may have variables: '(parent $who Bob)'
     #[arg(value_name = "ATOM", allow_hyphen_values = true)]
-    atom: String,
+    pub(crate) atom: String,
+
+    /// Print the rules and facts that lead to it
+    #[arg(long, conflicts_with = "not")]
+    tree: bool,
+
+    /// Print what it lacks
+    #[arg(long)]
+    not: bool,
+
+    /// Look at the knowledge base as it was after this commit
+    #[arg(long, value_name = "N")]
+    as_of: Option<u64>,
+
+    /// Print so many derivations, the shortest first
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "tree", value_parser = derivation_count)]
+    pub(crate) derivations: usize,
+
+    /// Give up the search for derivations after so many states
+    #[arg(long, value_name = "N", default_value_t = metroon::STATES_MAX_DEFAULT)]
+    pub(crate) states: usize,
 
     /// Print one JSON object a line
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 /// Does what the command line asks for.
@@ -198,6 +230,10 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Query(arguments) => query(arguments),
         Verb::Log(arguments) => log(arguments),
         Verb::At(arguments) => at(&arguments.directory, Some(arguments.commit)),
+        Verb::Diff(arguments) => crate::kb_past::diff(arguments),
+        Verb::Fork(arguments) => crate::kb_past::fork(arguments),
+        Verb::Sources(arguments) => crate::kb_sources::sources(arguments),
+        Verb::Forget(arguments) => crate::kb_sources::forget(arguments),
         Verb::Stats(arguments) => stats(arguments),
         Verb::Dump(arguments) => at(&arguments.directory, None),
         Verb::Verify(arguments) => verify(&arguments.directory),
@@ -206,7 +242,8 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
     done.unwrap_or_else(|end| end)
 }
 
-fn open(directory: &Path) -> Result<History, End> {
+/// The history of the knowledge base in a directory.
+pub(crate) fn open(directory: &Path) -> Result<History, End> {
     History::open(directory).map_err(|error| base_failed(directory, &error))
 }
 
@@ -294,7 +331,8 @@ fn commit_json(commit: &CommitView) -> String {
     .to_string()
 }
 
-fn change_line(change: &Change) -> String {
+/// A change of a commit, below its line.
+pub(crate) fn change_line(change: &Change) -> String {
     let sign = match change.copies {
         0 => "~",
         1.. => "+",
@@ -306,7 +344,8 @@ fn change_line(change: &Change) -> String {
     format!("        {sign} {text}{times}{space}  {}", place(&change.origin, change.line))
 }
 
-fn change_json(commit: u64, change: &Change) -> String {
+/// The same as an object.
+pub(crate) fn change_json(commit: u64, change: &Change) -> String {
     let what = if change.copies == 0 { "change" } else { "atom" };
     let mut object = json!({
         "commit": commit,
@@ -480,7 +519,7 @@ fn salvage(arguments: &SalvageArguments) -> Ended {
 }
 
 /// The directory that another one lies in.
-fn parent(directory: &Path) -> Option<PathBuf> {
+pub(crate) fn parent(directory: &Path) -> Option<PathBuf> {
     Some(std::fs::canonicalize(directory).ok()?.parent()?.to_owned())
 }
 
@@ -490,7 +529,9 @@ pub(crate) fn why(arguments: &WhyArguments) -> End {
 }
 
 fn why_lines(arguments: &WhyArguments) -> Ended {
-    let mut view = open(&arguments.directory)?;
+    let directory = &arguments.directory;
+    let opened = arguments.as_of.map_or_else(|| History::open(directory), |epoch| History::open_at(directory, epoch));
+    let mut view = opened.map_err(|error| base_failed(directory, &error))?;
     let pattern = view.read(&arguments.atom).map_err(|problem| match problem {
         Some(diagnostic) => {
             render::diagnostic("ATOM", &arguments.atom, &diagnostic);
@@ -498,6 +539,12 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         }
         None => fail("ATOM must be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
     })?;
+    if arguments.tree {
+        return crate::derivation::tree(arguments, &view, &pattern);
+    }
+    if arguments.not {
+        return crate::derivation::lacking(arguments, &view, &pattern);
+    }
     let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
     if reasons.is_empty() {
         let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
@@ -509,6 +556,12 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         out.line(&if arguments.json { reason_json(&view, reason) } else { reason_line(&view, reason) })?;
     }
     out.end()
+}
+
+/// How many derivations are asked for: one at least.
+fn derivation_count(text: &str) -> Result<usize, String> {
+    let count: usize = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    if count == 0 { Err("one derivation is the least to ask for".to_owned()) } else { Ok(count) }
 }
 
 fn reason_line(view: &History, reason: &Reason) -> String {

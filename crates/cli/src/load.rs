@@ -103,7 +103,8 @@ pub(crate) fn load(arguments: &LoadArguments) -> Ended {
     Ok(end)
 }
 
-fn open(directory: &Path) -> Result<Engine, End> {
+/// The engine of a knowledge base that is opened for writing.
+pub(crate) fn open(directory: &Path) -> Result<Engine, End> {
     let base = CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?;
     for warning in base.warnings() {
         render::say(&format!("warning: {warning}"));

@@ -18,7 +18,7 @@ use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
-use space::{Atom, EncodedRoom, SharedSpace};
+use space::{Atom, ChangeDetail, Changes, EncodedRoom, SharedSpace};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -220,6 +220,16 @@ impl Runner {
             event => self.session.program.restore(event)?,
         }
         Ok(())
+    }
+
+    /// Notes each change from now on, for [`Runner::take_changes`]: for a run that has no sinks.
+    pub fn note_changes(&mut self) {
+        self.session.program.log().keep(ChangeDetail::Changes);
+    }
+
+    /// What changed since it was noted first, or taken last.
+    pub fn take_changes(&mut self) -> Changes {
+        self.session.program.log().take()
     }
 
     /// Whether an atom of these canonical bytes is a fact: no rule and no statement of types, as its head says.

@@ -53,8 +53,9 @@ pub use grounded::{Grounded, HostValue, SharedState};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use query::{
-    Answers, Asked, Cursor, ExplainedStep, Filter, FilterInputs, FilterPart, FilterValue, Given, NO_TERM, PatternPart,
-    Plan, QueryExplanation, QueryWay, Question, ShouldStop, conjunction,
+    Answers, AnswersAt, Asked, Cursor, DeltaQuery, Dispatch, ExplainedStep, Filter, FilterInputs, FilterPart,
+    FilterValue, Given, Head, NO_TERM, PatternPart, Plan, QueryExplanation, QueryWay, Question, ShouldStop,
+    SignedAnswers, SignedRows, conjunction, passes,
 };
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};

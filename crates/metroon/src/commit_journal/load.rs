@@ -4,7 +4,7 @@ use super::error::KnowledgeBaseError;
 use super::record::{AtomRecord, CommitHeader, Record};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
-use super::{CommitJournal, Committed};
+use super::{CommitJournal, Commits, Committed};
 use metta::{Event, MemoryWorld, ModuleId, Program, ProgramSnapshot, Runner, SourceId};
 use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
@@ -69,12 +69,17 @@ impl Loaded {
             runner.keep_hashes();
         }
         let mut commits = base.commits()?;
-        while let Some(committed) = commits.next()? {
-            self.apply(&committed, runner)?;
-            self.frames = commits.frames();
-        }
+        while self.take_next(&mut commits, runner)? {}
         self.frames = commits.frames();
         Ok(())
+    }
+
+    /// Applies the next commit, or the next note; `false` where the journal ends for now.
+    pub(crate) fn take_next(&mut self, commits: &mut Commits, runner: &mut Runner) -> Result<bool, KnowledgeBaseError> {
+        let Some(committed) = commits.next()? else { return Ok(false) };
+        self.apply(&committed, runner)?;
+        self.frames = commits.frames();
+        Ok(true)
     }
 
     fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
