@@ -251,6 +251,12 @@ fn an_atom_with_variables_that_may_match_is_told() {
     assert!(!is_found(AnswersAt::Difference) && !is_found(AnswersAt::Now));
     world.spaces[0].remove(&atom("(e c $x)"));
     assert!(is_found(AnswersAt::Now));
+    // What was never met matches no atom with variables that has another head.
+    let mut unknown = DeltaQuery::new(&[atom("(never-met $x b)")]).expect("rows answer it");
+    world.spaces[0].add(&atom("(h $x b)"));
+    assert!(unknown.find(AnswersAt::Now, &world.spaces, &mut world.rows(), &mut SignedAnswers::default()).is_some());
+    world.spaces[0].add(&atom("($any a b)"));
+    assert!(unknown.find(AnswersAt::Now, &world.spaces, &mut world.rows(), &mut SignedAnswers::default()).is_none());
     for unfit in ["$x", "e", "(, $x (e a b))"] {
         let pattern = atom(unfit);
         assert!(DeltaQuery::new(conjunction(&pattern).unwrap_or(std::slice::from_ref(&pattern))).is_none());

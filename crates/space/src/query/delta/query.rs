@@ -66,6 +66,8 @@ pub(super) struct Pattern {
     pub(super) paths: Vec<(Path, PatternPart)>,
     /// Its variables, as bits.
     pub(super) variables: u64,
+    /// The pattern itself, if parts of it are not in the dictionary.
+    unknown: Option<Atom>,
 }
 
 impl DeltaQuery {
@@ -190,7 +192,7 @@ impl Made {
 impl Pattern {
     fn new(atom: &Atom, names: &[Variable], terms: &Terms, has_unknown: &mut bool) -> Self {
         let children = atom.children().unwrap_or_default();
-        let (mut parts, mut bits) = (Vec::new(), 0_u64);
+        let (mut parts, mut bits, mut is_unknown) = (Vec::new(), 0_u64, false);
         let mut work: Vec<&Atom> = children.iter().rev().collect();
         while let Some(atom) = work.pop() {
             parts.push(match atom {
@@ -205,7 +207,7 @@ impl Pattern {
                 }
                 rigid => {
                     let key = terms.find_key(rigid);
-                    *has_unknown |= key.is_none();
+                    is_unknown |= key.is_none();
                     PatternPart::Key(key.unwrap_or(NO_TERM))
                 }
             });
@@ -219,7 +221,9 @@ impl Pattern {
             paths.rotate_left(1);
         }
         let is_flat = parts.len() == children.len();
-        Self { parts, length: children.len(), is_flat, paths, variables: bits }
+        *has_unknown |= is_unknown;
+        let unknown = is_unknown.then(|| atom.clone());
+        Self { parts, length: children.len(), is_flat, paths, variables: bits, unknown }
     }
 
     /// Binds variables by a row; `false` if it does not match.
@@ -232,8 +236,12 @@ impl Pattern {
     fn may_match_others(&self, view: View<'_>) -> bool {
         let opening = PatternPart::Open(self.length as u32);
         let parts: Vec<PatternPart> = std::iter::once(opening).chain(self.parts.iter().copied()).collect();
-        let trees = view.spaces.iter().map(|contents| contents.patterns());
-        trees.filter(|tree| !tree.is_empty()).any(|tree| tree.may_match(&parts, view.terms))
+        let mut trees = view.spaces.iter().map(|contents| contents.patterns()).filter(|tree| !tree.is_empty());
+        trees.any(|tree| match &self.unknown {
+            // Of what was never interned no part says what it is.
+            Some(pattern) => !tree.candidates(pattern).is_empty(),
+            None => tree.may_match(&parts, view.terms),
+        })
     }
 }
 
