@@ -67,12 +67,9 @@ pub(super) fn alternatives(
         parent,
     };
     let Some([head, arguments @ ..]) = expression.children() else {
-        return Ok(match expression {
-            Atom::Symbol(_) => {
-                vec![vec![Goal::Call { call: expression.clone(), result: result.clone(), parent }]]
-            }
-            leaf => vec![vec![same(leaf)]],
-        });
+        let is_name = matches!(expression, Atom::Symbol(_));
+        let call = || Goal::Call { call: expression.clone(), result: result.clone(), parent };
+        return Ok(vec![vec![if is_name { call() } else { same(expression) }]]);
     };
     let form = head.as_symbol().and_then(special_form).filter(|form| form.arity == arguments.len());
     match (form.map(|form| form.form), lowering_of(head), arguments) {
@@ -92,9 +89,8 @@ pub(super) fn alternatives(
                 Some([pattern, argument]) => Ok(value(argument, pattern)),
                 _ => Err(expression.to_string()),
             });
-            let mut goals = pairs.collect::<Result<Vec<_>, _>>()?;
-            goals.push(value(body, result));
-            Ok(vec![goals])
+            let goals: Result<Vec<Goal>, String> = pairs.chain([Ok(value(body, result))]).collect();
+            Ok(vec![goals?])
         }
         (_, Some(Lowering::Superpose), [choices]) => {
             Ok(choices.children().unwrap_or_default().iter().map(|choice| vec![value(choice, result)]).collect())
@@ -126,8 +122,7 @@ pub(super) fn alternatives(
     }
 }
 
-/// What it takes that a condition has a truth value; `None` if it is not known what its parts are. The error names a form that is not
-/// looked into.
+/// What it takes that a condition has a truth value. The error names a form that is not looked into.
 pub(super) fn alternatives_of_test(
     condition: &Atom,
     truth: bool,
