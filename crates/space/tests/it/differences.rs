@@ -232,7 +232,9 @@ fn of_a_thousand_queries_a_commit_touches_those_of_its_heads() {
         let query = DeltaQuery::new(&[atom(&format!("(head-{number} $x $y)")), atom("(e $y $z)")]);
         dispatch.add(query.expect("rows answer it").heads().take(1), number);
     }
-    ["(head-3 a b)", "(head-700 a b)", "(other a b)", "(head-9 a b)"].map(|text| world.spaces[0].add(&atom(text)));
+    for text in ["(head-3 a b)", "(head-700 a b)", "(other a b)", "(head-9 a b)"] {
+        world.spaces[0].add(&atom(text));
+    }
     let touched = dispatch.touched(&world.rows(), &world.terms.read().expect("nobody panics"));
     assert_eq!(touched.into_iter().collect::<Vec<_>>(), [3, 9, 700]);
 }

@@ -137,7 +137,7 @@ impl<'a> Search<'a> {
     fn all(&mut self, moment: Moment) {
         let mut walk = Walk::new(self.scene, self.made, &self.made.patterns, moment);
         let nothing = vec![NO_TERM; self.query.width()];
-        let _ = walk.from_answer(&nothing, 0, &mut |way| self.take(&way, |_| moment));
+        let _ = walk.go_on_from(&nothing, 0, &mut |way| self.take(&way, |_| moment));
         self.looked_at += walk.looked_at;
         self.end_group();
     }
@@ -156,7 +156,8 @@ impl<'a> Search<'a> {
                         walk.look_at(other, if other < pattern { Moment::Now } else { Moment::Before });
                     });
                     let width = self.query.width();
-                    let _ = walk.from_row((pattern, row, count), width, &mut |way| self.take(&way, |_| Moment::Before));
+                    let _ =
+                        walk.begin_with((pattern, row, count), width, &mut |way| self.take(&way, |_| Moment::Before));
                     self.end_group();
                 }
             }
@@ -181,7 +182,7 @@ impl<'a> Search<'a> {
                         continue;
                     }
                     let known = &seen;
-                    let _ = walk.from_answer(&bound, 0, &mut |way| {
+                    let _ = walk.go_on_from(&bound, 0, &mut |way| {
                         let is_seen = |earlier: usize| {
                             let outer = absence.patterns[earlier].variables & self.query.outer();
                             known[earlier].contains(&keys_of(way.answer, outer, scene))
@@ -227,7 +228,7 @@ impl<'a> Search<'a> {
     /// Whether an absence lets an answer pass.
     fn holds(&mut self, absence: &'a Absence, answer: &[Term], moment: Moment) -> bool {
         let mut walk = Walk::new(self.scene, self.made, &absence.patterns, moment);
-        let has_row = walk.from_answer(answer, u64::MAX, &mut |_| ControlFlow::Break(())).is_break();
+        let has_row = walk.go_on_from(answer, u64::MAX, &mut |_| ControlFlow::Break(())).is_break();
         self.looked_at += walk.looked_at;
         has_row != absence.is_absence
     }

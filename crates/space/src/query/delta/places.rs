@@ -32,7 +32,9 @@ impl Places {
             return;
         }
         if self.table.is_empty() {
-            (0..place as u32).for_each(|place| drop(self.table.insert_unique(hash(&place), place, hash)));
+            for place in 0..place as u32 {
+                self.table.insert_unique(hash(&place), place, hash);
+            }
         }
         // The row itself does not lie in its place yet.
         self.table.insert_unique(hash_of(row.iter().copied()), place as u32, hash);

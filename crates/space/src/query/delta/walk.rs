@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
 
     /// Hands out the ways that go on from an answer, in no order that matters; `tested` are the bits of its variables for which tests
     /// were made.
-    pub(super) fn from_answer(
+    pub(super) fn go_on_from(
         &mut self,
         answer: &[Term],
         tested: u64,
@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Hands out the ways in which a pattern matches a row, the others going on from there.
-    pub(super) fn from_row(
+    pub(super) fn begin_with(
         &mut self,
         (pattern, row, count): (usize, &'a [Term], i64),
         width: usize,
