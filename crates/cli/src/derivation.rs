@@ -1,14 +1,28 @@
 //! `metroon why --tree` and `--not`: what a result rests on, down to files and lines, and what a missing one would need.
 
 use crate::end::End;
-use crate::kb::WhyArguments;
 use crate::output::{Ended, Out, fail};
 use crate::run::base_failed;
 use metroon::{Atom, Derivation, Derivations, Ground, History, NearMiss, Reason};
 use serde_json::{Value, json};
+use std::path::Path;
+
+/// What is asked.
+pub(crate) struct Asked<'a> {
+    /// The knowledge base.
+    pub(crate) directory: &'a Path,
+    /// The atom as it was written.
+    pub(crate) atom: &'a str,
+    /// How many derivations are wanted.
+    pub(crate) derivations: usize,
+    /// After how many states the search gives up.
+    pub(crate) states: usize,
+    /// Whether they are wanted as objects.
+    pub(crate) json: bool,
+}
 
 /// Prints derivations as trees.
-pub(crate) fn tree(arguments: &WhyArguments, history: &History, asked: &Atom) -> Ended {
+pub(crate) fn tree(arguments: &Asked<'_>, history: &History, asked: &Atom) -> Ended {
     let found = derivations(arguments, history, asked)?;
     if found.found.is_empty() {
         return Err(not_found(arguments, &found));
@@ -33,7 +47,7 @@ pub(crate) fn tree(arguments: &WhyArguments, history: &History, asked: &Atom) ->
 }
 
 /// Prints what is lacking.
-pub(crate) fn lacking(arguments: &WhyArguments, history: &History, asked: &Atom) -> Ended {
+pub(crate) fn lacking(arguments: &Asked<'_>, history: &History, asked: &Atom) -> Ended {
     let found = derivations(arguments, history, asked)?;
     if !found.found.is_empty() {
         let help = "`metroon why --tree` shows why";
@@ -59,10 +73,10 @@ pub(crate) fn lacking(arguments: &WhyArguments, history: &History, asked: &Atom)
 }
 
 /// Derivations of what is asked: of a stored atom or an equation, else of what a call comes to.
-fn derivations(arguments: &WhyArguments, history: &History, asked: &Atom) -> Result<Derivations, End> {
+fn derivations(arguments: &Asked<'_>, history: &History, asked: &Atom) -> Result<Derivations, End> {
     let find = |goal: &Atom| {
         let found = history.derivations(goal, arguments.derivations, arguments.states);
-        found.map_err(|error| base_failed(&arguments.directory, &error))
+        found.map_err(|error| base_failed(arguments.directory, &error))
     };
     let is_equation = matches!(asked.children(), Some([head, _, _]) if head.is_symbol("="));
     let found = find(asked)?;
@@ -78,7 +92,7 @@ fn derivations(arguments: &WhyArguments, history: &History, asked: &Atom) -> Res
     Ok(if is_of_rules { called } else { found })
 }
 
-fn not_found(arguments: &WhyArguments, found: &Derivations) -> End {
+fn not_found(arguments: &Asked<'_>, found: &Derivations) -> End {
     say_limits(found.is_given_up, &found.not_looked_into, arguments.states);
     let message = format!("nothing in {} leads to {}", arguments.directory.display(), arguments.atom);
     fail(
@@ -106,8 +120,8 @@ struct Places {
 }
 
 impl Places {
-    fn new(arguments: &WhyArguments, history: &History, atoms: Vec<Atom>) -> Result<Self, End> {
-        let reasons = history.reasons_of(&atoms).map_err(|error| base_failed(&arguments.directory, &error))?;
+    fn new(arguments: &Asked<'_>, history: &History, atoms: Vec<Atom>) -> Result<Self, End> {
+        let reasons = history.reasons_of(&atoms).map_err(|error| base_failed(arguments.directory, &error))?;
         Ok(Self { atoms, reasons })
     }
 

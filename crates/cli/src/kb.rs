@@ -3,13 +3,15 @@
 //! Only `load` and `forget` write to the base. The others work while another process writes: they show the commits that exist when they
 //! begin. `salvage` and `fork` write to a new directory.
 
+use crate::derivation::{self, Asked};
 use crate::end::End;
+use crate::kb_lines::{change_json, change_line, open, parent, place};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
-    Atom, Change, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason, SalvagedKnowledgeBase,
+    Atom, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason, SalvagedKnowledgeBase,
     SourceWriter, Unsound, View, ViewError,
 };
 use serde_json::json;
@@ -18,8 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// How many digits of a state hash a line shows.
 const HASH_DIGITS: usize = 12;
-/// How much of an atom is shown in a line of the log, in bytes.
-const SHOWN_BYTES_MAX: usize = 2_000;
 
 const ABOUT: &str = "\
 DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load` and `forget` changes it, and all others
@@ -192,11 +192,11 @@ does not parse; 4 the knowledge base is damaged.";
 pub(crate) struct WhyArguments {
     /// The knowledge base
     #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    directory: PathBuf,
 
     /// The atom, in quotes for the shell; it may have variables: '(parent $who Bob)'
     #[arg(value_name = "ATOM", allow_hyphen_values = true)]
-    pub(crate) atom: String,
+    atom: String,
 
     /// Print the rules and facts that lead to it
     #[arg(long, conflicts_with = "not")]
@@ -212,15 +212,15 @@ pub(crate) struct WhyArguments {
 
     /// Print so many derivations, the shortest first
     #[arg(long, value_name = "K", default_value_t = 1, requires = "tree", value_parser = derivation_count)]
-    pub(crate) derivations: usize,
+    derivations: usize,
 
     /// Give up the search for derivations after so many states
     #[arg(long, value_name = "N", default_value_t = metroon::STATES_MAX_DEFAULT)]
-    pub(crate) states: usize,
+    states: usize,
 
     /// Print one JSON object a line
     #[arg(long)]
-    pub(crate) json: bool,
+    json: bool,
 }
 
 /// Does what the command line asks for.
@@ -240,11 +240,6 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Salvage(arguments) => salvage(arguments),
     };
     done.unwrap_or_else(|end| end)
-}
-
-/// The history of the knowledge base in a directory.
-pub(crate) fn open(directory: &Path) -> Result<History, End> {
-    History::open(directory).map_err(|error| base_failed(directory, &error))
 }
 
 /// Prints what a pattern matches.
@@ -329,48 +324,6 @@ fn commit_json(commit: &CommitView) -> String {
         "others": commit.others,
     })
     .to_string()
-}
-
-/// A change of a commit, below its line.
-pub(crate) fn change_line(change: &Change) -> String {
-    let sign = match change.copies {
-        0 => "~",
-        1.. => "+",
-        _ => "-",
-    };
-    let times = if change.copies.abs() > 1 { format!(" ({} times)", change.copies.abs()) } else { String::new() };
-    let space = change.space.as_ref().map(|space| format!("  in {space}")).unwrap_or_default();
-    let text = cut(&change.text);
-    format!("        {sign} {text}{times}{space}  {}", place(&change.origin, change.line))
-}
-
-/// The same as an object.
-pub(crate) fn change_json(commit: u64, change: &Change) -> String {
-    let what = if change.copies == 0 { "change" } else { "atom" };
-    let mut object = json!({
-        "commit": commit,
-        "copies": change.copies,
-        "origin": change.origin,
-        "line": change.line,
-    });
-    object[what] = json!(change.text);
-    if let Some(space) = &change.space {
-        object["space"] = json!(space);
-    }
-    object.to_string()
-}
-
-/// A source and a line, or the source alone if the form has no line: an edited file no longer has it.
-fn place(origin: &str, line: u32) -> String {
-    if line == 0 { origin.to_owned() } else { format!("{origin}:{line}") }
-}
-
-fn cut(text: &str) -> String {
-    if text.len() <= SHOWN_BYTES_MAX {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
-    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
 }
 
 /// Writes the atoms after a commit, or after the last, as source.
@@ -518,11 +471,6 @@ fn salvage(arguments: &SalvageArguments) -> Ended {
     Ok(End::Fine)
 }
 
-/// The directory that another one lies in.
-pub(crate) fn parent(directory: &Path) -> Option<PathBuf> {
-    Some(std::fs::canonicalize(directory).ok()?.parent()?.to_owned())
-}
-
 /// Says where atoms come from.
 pub(crate) fn why(arguments: &WhyArguments) -> End {
     why_lines(arguments).unwrap_or_else(|end| end)
@@ -540,10 +488,10 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         None => fail("ATOM must be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
     })?;
     if arguments.tree {
-        return crate::derivation::tree(arguments, &view, &pattern);
+        return derivation::tree(&asked(arguments), &view, &pattern);
     }
     if arguments.not {
-        return crate::derivation::lacking(arguments, &view, &pattern);
+        return derivation::lacking(&asked(arguments), &view, &pattern);
     }
     let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
     if reasons.is_empty() {
@@ -562,6 +510,12 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
 fn derivation_count(text: &str) -> Result<usize, String> {
     let count: usize = text.parse().map_err(|_| "it is not a number".to_owned())?;
     if count == 0 { Err("one derivation is the least to ask for".to_owned()) } else { Ok(count) }
+}
+
+/// What is asked of derivations.
+fn asked(arguments: &WhyArguments) -> Asked<'_> {
+    let WhyArguments { directory, atom, derivations, states, json, .. } = arguments;
+    Asked { directory, atom, derivations: *derivations, states: *states, json: *json }
 }
 
 fn reason_line(view: &History, reason: &Reason) -> String {

@@ -1,6 +1,6 @@
 //! `metroon kb diff` and `metroon kb fork`: two moments of a knowledge base beside each other, and a new one that goes on from a moment.
 
-use crate::kb::{change_json, change_line, open};
+use crate::kb_lines::{change_json, change_line, open, parent};
 use crate::output::{Ended, Out, counted};
 use crate::render;
 use crate::run::base_failed;
@@ -88,7 +88,7 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Ended {
     let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
     out.line(&format!("{}: {commits}, {atoms}, state {:032x}", to.display(), report.hash))?;
     let ended = out.end()?;
-    if crate::kb::parent(directory) != crate::kb::parent(to) {
+    if parent(directory) != parent(to) {
         render::say(&format!(
             "note: a knowledge base knows its source files by their paths from its directory: files that {} has run are others to {}",
             directory.display(),

@@ -1,7 +1,7 @@
 //! `metroon kb sources` and `metroon kb forget`: the files that a knowledge base has run or loaded.
 
 use crate::end::End;
-use crate::kb::open;
+use crate::kb_lines::open;
 use crate::output::{Ended, Out, counted, fail};
 use crate::run::{base_failed, explain, recall_failed};
 use clap::Args;

@@ -12,6 +12,7 @@ mod end;
 mod file_size;
 mod journal;
 mod kb;
+mod kb_lines;
 mod kb_past;
 mod kb_sources;
 mod limits;

@@ -5,13 +5,13 @@
 //!    which a `match` has them: see the page about queries. They become tests, patterns and absences of the query.
 //! 3. What is left of it is data around variables. If something in it would be evaluated, it is refused: nothing is.
 
+use super::error::LiveError;
 use super::tests::{Tests, test};
 use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
 use crate::names;
 use crate::operation::lowering_of;
 use crate::stdlib::forms::special_form;
 use space::{Atom, DeltaQuery, Grounded, SharedSpace, Variable, conjunction, variables};
-use std::fmt;
 
 /// A query to be kept up to date.
 #[derive(Clone, Debug)]
@@ -54,67 +54,6 @@ pub struct Top {
     /// So many for each value of these.
     pub within: Vec<Variable>,
 }
-
-/// Why a query cannot be kept up to date.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LiveError {
-    /// Something in the template would be evaluated.
-    Evaluated {
-        /// What.
-        part: String,
-    },
-    /// A `match` in it asks another space.
-    OtherSpace {
-        /// Which.
-        space: String,
-    },
-    /// A variable is named that the pattern does not have.
-    NoVariable {
-        /// Which.
-        variable: String,
-        /// What it was named for.
-        purpose: &'static str,
-    },
-    /// A count is to have a variable that the pattern binds.
-    Bound {
-        /// Which.
-        variable: String,
-    },
-    /// The pattern is `(,)`.
-    NoPattern,
-}
-
-impl fmt::Display for LiveError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Evaluated { part } => write!(
-                formatter,
-                "the template of a live query is data behind tests, and {part} would be evaluated; keep what it is made of, and \
-                 evaluate that where it arrives"
-            ),
-            Self::OtherSpace { space } => {
-                write!(
-                    formatter,
-                    "a live query asks one space, and a match in its template asks {space}; copy what it needs"
-                )
-            }
-            Self::NoVariable { variable, purpose } => {
-                write!(
-                    formatter,
-                    "{variable} is named {purpose}, and the pattern has no such variable; write one that it has"
-                )
-            }
-            Self::Bound { variable } => write!(
-                formatter,
-                "{variable} is to stand for a count, and the pattern binds it; write a variable that the pattern does not have"
-            ),
-            Self::NoPattern => formatter.write_str("the pattern asks for nothing; write one, or (, P1 P2 …)"),
-        }
-    }
-}
-
-impl std::error::Error for LiveError {}
 
 /// A definition, taken apart.
 pub(super) struct Shape {

@@ -11,6 +11,7 @@
 
 mod change;
 mod definition;
+mod error;
 mod exact_sum;
 mod groups;
 mod held;
@@ -18,7 +19,8 @@ mod query;
 mod tests;
 
 pub use change::AnswerChange;
-pub use definition::{Aggregate, LiveDefinition, LiveError, Top};
+pub use definition::{Aggregate, LiveDefinition, Top};
+pub use error::LiveError;
 pub use query::{LiveQuery, LiveStatistics};
 
 use crate::commit::Commit;

@@ -6,7 +6,8 @@
 //! 3. What is made of the answers is kept by [key](super::groups).
 
 use super::change::{AnswerChange, SignedTuple, filled, paired};
-use super::definition::{LiveDefinition, LiveError, Shape, patterns_of};
+use super::definition::{LiveDefinition, Shape, patterns_of};
+use super::error::LiveError;
 use super::groups::Groups;
 use super::held::Held;
 use space::{

@@ -1,6 +1,6 @@
 //! Tests of a live query: comparisons, arithmetic and logic of the library around variables and constants.
 
-use super::definition::LiveError;
+use super::error::LiveError;
 use crate::lowering::{Comparison, Logic, Lowering};
 use crate::operation::lowering_of;
 use space::{Atom, Filter, FilterPart, Variable, passes};
