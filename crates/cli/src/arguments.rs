@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Kb(crate::kb::KbArguments),
     /// Say which commit and which form put an atom into a knowledge base
     Why(crate::kb::WhyArguments),
+    /// Print the answers of a query, and then what each commit to a knowledge base changes in them
+    Watch(Box<crate::watch::WatchArguments>),
     /// Look at a journal, check it, save what can be read of a damaged one
     Journal(crate::journal::JournalArguments),
     /// Keep keys and values in order in a folder: write, look up, scan, check, copy

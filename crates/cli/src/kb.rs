@@ -1,15 +1,17 @@
 //! `metroon kb` and `metroon why`: asking and looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
-//! Only `load` and `compact` write to the base. The others work while another process writes: they show the commits that exist when they
-//! begin. `salvage` and `backup` write to a new directory.
+//! Only `load`, `forget` and `compact` write to the base. The others work while another process writes: they show the commits that exist
+//! when they begin. `salvage`, `backup` and `fork` write to a new directory.
 
+use crate::derivation::{self, Asked};
 use crate::end::End;
+use crate::kb_lines::{change_json, change_line, open, parent, place, warn};
 use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
-    Atom, Change, CheckpointVerdict, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason,
+    Atom, CheckpointVerdict, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason,
     SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
 };
 use serde_json::json;
@@ -18,12 +20,10 @@ use std::path::{Path, PathBuf};
 
 /// How many digits of a state hash a line shows.
 const HASH_DIGITS: usize = 12;
-/// How much of an atom is shown in a line of the log, in bytes.
-const SHOWN_BYTES_MAX: usize = 2_000;
 
 const ABOUT: &str = "\
-DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load` and `compact` writes to it, and all
-others work while another process does.
+DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load`, `forget` and `compact` writes to it, and
+all others work while another process does.
 
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
 knowledge base is damaged.";
@@ -48,6 +48,14 @@ enum Verb {
     /// Print the atoms as they were after a commit, as MeTTa source
     #[command(after_help = ABOUT)]
     At(AtArguments),
+    /// Print what differs between two commits
+    Diff(crate::kb_past::DiffArguments),
+    /// Make a new knowledge base of the commits of another, or of the first of them
+    Fork(crate::kb_past::ForkArguments),
+    /// Print the files that it has run or loaded, and what each states
+    Sources(crate::kb_sources::SourcesArguments),
+    /// Take out what a file states
+    Forget(crate::kb_sources::ForgetArguments),
     /// Print counts, the size on disk and the state hash
     #[command(after_help = ABOUT)]
     Stats(StatsArguments),
@@ -215,6 +223,10 @@ const ABOUT_WHY: &str = "\
 Prints a line for each copy of each atom that matches and is in the program's space now: the atom, the commit that added
 it, and the file, line and column of the form that did. The words of ATOM mean what they mean to the base's program.
 
+With --tree, ATOM may also be a call, or '(= CALL RESULT)': it prints the rules and facts that lead to it, and where each comes from, the
+shortest derivation first. With --not, it prints what comes nearest, and what is lacking. Both look at the knowledge base as it was after the
+commit of --as-of, if one is named. Derivations are searched for when they are asked for; nothing is recorded for them.
+
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 3 ATOM
 does not parse; 4 the knowledge base is damaged.";
 
@@ -229,6 +241,26 @@ pub(crate) struct WhyArguments {
     #[arg(value_name = "ATOM", allow_hyphen_values = true)]
     atom: String,
 
+    /// Print the rules and facts that lead to it
+    #[arg(long, conflicts_with = "not")]
+    tree: bool,
+
+    /// Print what it lacks
+    #[arg(long)]
+    not: bool,
+
+    /// Look at the knowledge base as it was after this commit
+    #[arg(long, value_name = "N")]
+    as_of: Option<u64>,
+
+    /// Print so many derivations, the shortest first
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "tree", value_parser = derivation_count)]
+    derivations: usize,
+
+    /// Give up the search for derivations after so many states
+    #[arg(long, value_name = "N", default_value_t = metroon::STATES_MAX_DEFAULT)]
+    states: usize,
+
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -241,6 +273,10 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Query(arguments) => query(arguments),
         Verb::Log(arguments) => log(arguments),
         Verb::At(arguments) => at(&arguments.directory, Some(arguments.commit)),
+        Verb::Diff(arguments) => crate::kb_past::diff(arguments),
+        Verb::Fork(arguments) => crate::kb_past::fork(arguments),
+        Verb::Sources(arguments) => crate::kb_sources::sources(arguments),
+        Verb::Forget(arguments) => crate::kb_sources::forget(arguments),
         Verb::Stats(arguments) => stats(arguments),
         Verb::Dump(arguments) => at(&arguments.directory, None),
         Verb::Verify(arguments) => verify(&arguments.directory),
@@ -249,16 +285,6 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Salvage(arguments) => salvage(arguments),
     };
     done.unwrap_or_else(|end| end)
-}
-
-fn open(directory: &Path) -> Result<History, End> {
-    let history = History::open(directory).map_err(|error| base_failed(directory, &error))?;
-    warn(&history.warnings());
-    Ok(history)
-}
-
-fn warn(warnings: &[String]) {
-    warnings.iter().for_each(|warning| render::say(&format!("warning: {warning}")));
 }
 
 /// Prints what a pattern matches.
@@ -346,46 +372,6 @@ fn commit_json(commit: &CommitView) -> String {
         "others": commit.others,
     })
     .to_string()
-}
-
-fn change_line(change: &Change) -> String {
-    let sign = match change.copies {
-        0 => "~",
-        1.. => "+",
-        _ => "-",
-    };
-    let times = if change.copies.abs() > 1 { format!(" ({} times)", change.copies.abs()) } else { String::new() };
-    let space = change.space.as_ref().map(|space| format!("  in {space}")).unwrap_or_default();
-    let text = cut(&change.text);
-    format!("        {sign} {text}{times}{space}  {}", place(&change.origin, change.line))
-}
-
-fn change_json(commit: u64, change: &Change) -> String {
-    let what = if change.copies == 0 { "change" } else { "atom" };
-    let mut object = json!({
-        "commit": commit,
-        "copies": change.copies,
-        "origin": change.origin,
-        "line": change.line,
-    });
-    object[what] = json!(change.text);
-    if let Some(space) = &change.space {
-        object["space"] = json!(space);
-    }
-    object.to_string()
-}
-
-/// A source and a line, or the source alone if the form has no line: an edited file no longer has it.
-fn place(origin: &str, line: u32) -> String {
-    if line == 0 { origin.to_owned() } else { format!("{origin}:{line}") }
-}
-
-fn cut(text: &str) -> String {
-    if text.len() <= SHOWN_BYTES_MAX {
-        return text.to_owned();
-    }
-    let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
-    format!("{}… ({} bytes more)", &text[..end], text.len() - end)
 }
 
 /// Writes the atoms after a commit, or after the last, as source.
@@ -593,18 +579,15 @@ fn salvage(arguments: &SalvageArguments) -> Ended {
     Ok(End::Fine)
 }
 
-/// The directory that another one lies in.
-fn parent(directory: &Path) -> Option<PathBuf> {
-    Some(std::fs::canonicalize(directory).ok()?.parent()?.to_owned())
-}
-
 /// Says where atoms come from.
 pub(crate) fn why(arguments: &WhyArguments) -> End {
     why_lines(arguments).unwrap_or_else(|end| end)
 }
 
 fn why_lines(arguments: &WhyArguments) -> Ended {
-    let mut view = open(&arguments.directory)?;
+    let directory = &arguments.directory;
+    let opened = arguments.as_of.map_or_else(|| History::open(directory), |epoch| History::open_at(directory, epoch));
+    let mut view = opened.map_err(|error| base_failed(directory, &error))?;
     let pattern = view.read(&arguments.atom).map_err(|problem| match problem {
         Some(diagnostic) => {
             render::diagnostic("ATOM", &arguments.atom, &diagnostic);
@@ -612,6 +595,12 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         }
         None => fail("ATOM must be one atom", "write it in quotes: '(parent $who Bob)'", End::Usage),
     })?;
+    if arguments.tree {
+        return derivation::tree(&asked(arguments), &view, &pattern);
+    }
+    if arguments.not {
+        return derivation::lacking(&asked(arguments), &view, &pattern);
+    }
     let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
     if reasons.is_empty() {
         let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
@@ -623,6 +612,18 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
         out.line(&if arguments.json { reason_json(&view, reason) } else { reason_line(&view, reason) })?;
     }
     out.end()
+}
+
+/// How many derivations are asked for: one at least.
+fn derivation_count(text: &str) -> Result<usize, String> {
+    let count: usize = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    if count == 0 { Err("one derivation is the least to ask for".to_owned()) } else { Ok(count) }
+}
+
+/// What is asked of derivations.
+fn asked(arguments: &WhyArguments) -> Asked<'_> {
+    let WhyArguments { directory, atom, derivations, states, json, .. } = arguments;
+    Asked { directory, atom, derivations: *derivations, states: *states, json: *json }
 }
 
 fn reason_line(view: &History, reason: &Reason) -> String {

@@ -103,7 +103,7 @@ pub(crate) fn load(arguments: &LoadArguments) -> Ended {
     Ok(end)
 }
 
-/// Opens a knowledge base for writing.
+/// The engine of a knowledge base that is opened for writing.
 pub(crate) fn open(directory: &Path) -> Result<Engine, End> {
     let base = CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?;
     let engine = Engine::with_base(SystemWorld::default(), base).map_err(|error| match &error {

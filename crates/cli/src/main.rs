@@ -7,10 +7,14 @@
 mod arguments;
 mod byte_count;
 mod cassette;
+mod derivation;
 mod end;
 mod file_size;
 mod journal;
 mod kb;
+mod kb_lines;
+mod kb_past;
+mod kb_sources;
 mod limits;
 mod load;
 mod output;
@@ -22,6 +26,7 @@ mod replay;
 mod run;
 mod run_arguments;
 mod store;
+mod watch;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -48,6 +53,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Kb(arguments) => kb::run(&arguments).into(),
         Command::Why(arguments) => kb::why(&arguments).into(),
+        Command::Watch(arguments) => watch::run(&arguments).into(),
         Command::Journal(arguments) => journal::run(&arguments).into(),
         Command::Store(arguments) => store::run(&arguments).into(),
         Command::Cassette(arguments) => cassette::run(&arguments).into(),

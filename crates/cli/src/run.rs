@@ -54,6 +54,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     // A tape that took no more has been told of by then.
     let is_told = matches!(end, ProgramEnd::RunRecord(_) | ProgramEnd::World(WorldError::RecordingFailed { .. }));
     let end = explain(end, engine.epoch());
+    engine.notices().iter().for_each(|notice| render::say(&format!("note: {notice}")));
     heard.set();
     if let Some(log) = engine.query_log() {
         query_plans::print(log);
@@ -73,8 +74,11 @@ fn engine(arguments: &RunArguments, program: &RunRequest) -> Result<Engine, End>
     // What is read as a whole, and parsed, is to leave room for what it comes to.
     let most = arguments.limits.heap.into_iter().chain(arguments.limits.memory).min();
     let world = PermittedWorld::new(SystemWorld::with_source_bytes_max(most), permissions);
-    if let (true, Some(directory)) = (arguments.read_only, &arguments.kb) {
-        let base = CommitJournal::read(directory).map_err(|error| base_failed(directory, &error))?;
+    if let (true, Some(directory)) = (arguments.read_only || arguments.as_of.is_some(), &arguments.kb) {
+        let read = arguments
+            .as_of
+            .map_or_else(|| CommitJournal::read(directory), |epoch| CommitJournal::read_at(directory, epoch));
+        let base = read.map_err(|error| base_failed(directory, &error))?;
         return Engine::reading(world, base).map_err(|error| engine_failed(&error, arguments)).inspect(warn);
     }
     let base = match &arguments.kb {

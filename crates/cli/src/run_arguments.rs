@@ -14,7 +14,8 @@ after the last commit. `metroon kb` shows what a knowledge base holds, `metroon 
 
 With --read-only, programs see the knowledge base as its last commit left it when they began, and do not wait for a process that
 writes. A file that was run before states nothing anew, so its `!` forms can be asked again. What a program makes for itself, such
-as spaces, states and words, lasts as long as the run. A form that changes the knowledge base ends the run.
+as spaces, states and words, lasts as long as the run. A form that changes the knowledge base ends the run. With --as-of N it is the
+same, and they see the knowledge base as it was after commit N.
 
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
@@ -50,6 +51,10 @@ pub(crate) struct RunArguments {
     /// Go on from the knowledge base of --kb without changing it, also while another process writes to it
     #[arg(long, requires = "kb", conflicts_with_all = ["record", "explain"])]
     pub(crate) read_only: bool,
+
+    /// See the knowledge base of --kb as it was after this commit, and change nothing
+    #[arg(long, value_name = "N", requires = "kb", conflicts_with_all = ["record", "explain"])]
+    pub(crate) as_of: Option<u64>,
 
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]

@@ -1,20 +1,23 @@
 //! The engine: programs run one after the other in one space.
 
 use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError};
+use crate::live::LiveHub;
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_json, print_line};
 use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use metta::{
-    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, OnAnswer, OnProgress, QueryLog,
-    Run, RunEnd, Runner, Source, Statistics, World, WorldError,
+    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, OnAnswer, OnProgress,
+    QueryLog, Run, RunEnd, Runner, Source, Statistics, World, WorldError,
 };
 use std::sync::Arc;
 
 /// Runs MeTTa programs.
 pub struct Engine {
     run: Remembered,
+    /// Its live queries, once there are any.
+    live: Option<LiveHub>,
 }
 
 /// Which answers are printed.
@@ -41,7 +44,7 @@ impl Engine {
 
     /// An engine with what is remembered of its run.
     pub(crate) fn of(run: Remembered) -> Self {
-        Self { run }
+        Self { run, live: None }
     }
 
     /// An engine that goes on where its base ended, and keeps in it what programs do.
@@ -60,7 +63,7 @@ impl Engine {
     /// # Errors
     /// The base is damaged.
     pub fn reading(world: impl World + 'static, base: CommitJournal) -> Result<Self, RecallError> {
-        Ok(Self { run: Remembered::read_only(Box::new(world), base)? })
+        Remembered::read_only(Box::new(world), base).map(Self::of)
     }
 
     /// An engine that writes to a tape what the world tells it, and goes on in a base if there is one. Only the program
@@ -74,7 +77,7 @@ impl Engine {
         tape: Option<Tape>,
         program: &RunRequest,
     ) -> Result<Self, RecallError> {
-        Ok(Self { run: Remembered::new(Box::new(world), base, tape, program)? })
+        Remembered::new(Box::new(world), base, tape, program).map(Self::of)
     }
 
     /// An engine that follows a tape, with the program to run, whose output goes to a world. It stops after the commit of
@@ -88,7 +91,7 @@ impl Engine {
         stop_after: Option<u64>,
     ) -> Result<(Self, RunRequest), RecallError> {
         let (run, program) = Remembered::replaying(Box::new(output), tape, stop_after)?;
-        Ok((Self { run }, program))
+        Ok((Self::of(run), program))
     }
 
     /// How many commits of the tape were equal, and why the replay ended before the program did, if it did. `None` if
@@ -118,6 +121,16 @@ impl Engine {
     /// The base is only read, nothing was committed yet, or the disk refuses. Every commit is kept.
     pub fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
         self.run.checkpoint()
+    }
+
+    /// Its live queries. A run without any pays nothing for them.
+    pub(crate) fn live(&mut self) -> LiveHub {
+        if self.live.is_none() {
+            let hub = LiveHub::default();
+            self.add_sink(hub.sink());
+            self.live = Some(hub);
+        }
+        self.live.clone().expect("it has been made")
     }
 
     pub(crate) fn runner(&mut self) -> &mut Runner {
@@ -197,6 +210,18 @@ impl Engine {
     /// The number of the base's last commit; `None` without a base.
     pub fn epoch(&self) -> Option<u64> {
         self.run.runner.record()?.epoch()
+    }
+
+    /// What people should know of the sources that have begun: that one is a copy of another, for example.
+    pub fn notices(&self) -> &[String] {
+        self.run.runner.record().map_or(&[], metta::RunRecord::notices)
+    }
+
+    /// Takes out of the base what a file states in the program's own module, as if it had been emptied and run again. The path is absolute;
+    /// the file itself is not looked at.
+    pub fn forget_source(&mut self, origin: &str, path: &str) -> Run {
+        let source = Source { origin, file: Some(path), directory: "", text: "", flaw: None };
+        self.run_source(&source, &mut |_, _| Ok(()))
     }
 
     /// How many atoms the program's space holds.

@@ -15,6 +15,9 @@
 use crate::answer::Answer;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::engine::Engine;
+use crate::live::{
+    CHANGES_WAITING_DEFAULT, LiveFollowing, LiveRequest, LiveRequestError, SubscribeError, Subscription,
+};
 use crate::load::{LoadFailure, LoadOptions};
 use crate::program::RunRequest;
 use crate::recall::{RecallError, Remembered};
@@ -22,7 +25,7 @@ use crate::view::{View, ViewOrigin};
 use crate::writer::{Writer, WriterError};
 use journal::Disk;
 use metta::syntax::{Diagnostic, Severity};
-use metta::{ChangeExtent, Commit, CommitSink, CommitStamp, LoadReport, Program, RunEnd, SinkError, World};
+use metta::{ChangeExtent, Commit, CommitSink, CommitStamp, LiveQuery, LoadReport, Program, RunEnd, SinkError, World};
 use space::ChangeDetail;
 use std::fmt;
 use std::path::Path;
@@ -77,6 +80,9 @@ struct Shared {
     writer: Writer,
     newest: Arc<NewestView>,
     warnings: Vec<String>,
+    /// Where the journal lies, and the directory from which sources are named.
+    disk: Arc<dyn Disk>,
+    directory: String,
 }
 
 /// Where the newest view is found.
@@ -187,8 +193,8 @@ impl KnowledgeBase {
     ) -> Result<Self, WriterError> {
         let journal = journal.map_err(RecallError::from)?;
         let KnowledgeBaseOptions { world, requests_waiting_max, freezes_results } = options;
-        let origin = ViewOrigin { disk: Arc::clone(&journal.disk), directory: journal.directory().to_owned() };
-        let origin = Arc::new(origin);
+        let (disk, directory) = (Arc::clone(&journal.disk), journal.directory().to_owned());
+        let origin = Arc::new(ViewOrigin { disk: Arc::clone(&disk), directory: directory.clone() });
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
         let writer = Writer::start(requests_waiting_max, move || {
@@ -203,7 +209,8 @@ impl KnowledgeBase {
             Ok(Engine::of(run))
         })?;
         let (newest, warnings) = found.get().expect("a writer that has started has published a view");
-        Ok(Self(Arc::new(Shared { writer, newest: Arc::clone(newest), warnings: warnings.clone() })))
+        let (newest, warnings) = (Arc::clone(newest), warnings.clone());
+        Ok(Self(Arc::new(Shared { writer, newest, warnings, disk, directory })))
     }
 
     /// What opening it mended.
@@ -256,6 +263,63 @@ impl KnowledgeBase {
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<T, WriterError> {
         self.0.writer.ask(work)
+    }
+
+    /// Follows a live query: its answers as they are now, their end, and then what each commit changes in them. Between the moment of
+    /// the answers and the first commit nothing is missed.
+    ///
+    /// # Errors
+    /// The query is none, or the knowledge base is closed.
+    pub fn subscribe(&self, request: &LiveRequest) -> Result<Subscription, SubscribeError> {
+        self.join(request, CHANGES_WAITING_DEFAULT, None)
+    }
+
+    /// Follows a live query with room for so many changes that wait. If nobody takes them in time, those of later commits are dropped, and
+    /// a notice says which commits these were. After an earlier commit it goes on as if somebody had followed it until then.
+    ///
+    /// # Errors
+    /// The query is none, there is no such commit, or the knowledge base is closed.
+    pub fn subscribe_with(
+        &self,
+        request: &LiveRequest,
+        changes_waiting_max: usize,
+        after: Option<u64>,
+    ) -> Result<Subscription, SubscribeError> {
+        self.join(request, changes_waiting_max, after)
+    }
+
+    fn join(
+        &self,
+        request: &LiveRequest,
+        waiting_max: usize,
+        after: Option<u64>,
+    ) -> Result<Subscription, SubscribeError> {
+        let (newest, asked) = (Arc::clone(&self.0.newest), request.clone());
+        let joined = self.transact(move |engine| {
+            // Nothing is committed meanwhile.
+            let view = newest.get();
+            let last = view.epoch();
+            if let Some(epoch) = after.filter(|&after| after > last) {
+                return Err(SubscribeError::KnowledgeBase(KnowledgeBaseError::NoEpoch { epoch, last }));
+            }
+            let definition = asked.read(&view)?;
+            let runner = engine.runner();
+            let (space, variables) = (runner.top_space(), runner.program_mut().variables().last());
+            let query = LiveQuery::new(&definition, &space, variables).map_err(LiveRequestError::Unfit)?;
+            Ok((engine.live().add(query, waiting_max, last), definition, view))
+        });
+        let (joined, definition, view) = joined??;
+        let Some(after) = after else { return Ok(Subscription::of_now(joined, definition, view)) };
+        let journal = CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory);
+        Ok(Subscription::of_before(joined, LiveFollowing { journal, request: request.clone(), after }, view.epoch()))
+    }
+
+    /// How many live queries were looked at in all commits: a commit looks at those that it touches.
+    ///
+    /// # Errors
+    /// The knowledge base is closed.
+    pub fn live_queries_touched(&self) -> Result<u64, WriterError> {
+        self.transact(|engine| engine.live().touched())
     }
 
     /// Does what was asked until now, and closes the knowledge base, for all handles.

@@ -27,6 +27,7 @@ mod commit_journal;
 mod engine;
 mod history;
 mod knowledge_base;
+mod live;
 mod load;
 mod no_world;
 mod permissions;
@@ -43,14 +44,20 @@ pub use commit_journal::{
     SalvagedKnowledgeBase,
 };
 pub use engine::Engine;
-pub use history::{Change, CommitView, History, LogEntry, SourceWriter, Unsound, Unwritten};
+pub use history::{Change, CommitView, History, LogEntry, SourceView, SourceWriter, Unsound, Unwritten};
 pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };
+pub use live::{
+    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveRequest, LiveRequestError, SubscribeError,
+    Subscription,
+};
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
+pub use metta::{AnswerChange, LiveError, LiveStatistics};
 pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
 pub use metta::{ChangeExtent, MemoryOutput, MemoryWorld, Program, Reason};
+pub use metta::{Derivation, Derivations, Ground, NearMiss, STATES_MAX_DEFAULT};
 pub use metta::{EffectKind, EffectRefused, FreezeError, FrozenResults};
 pub use metta::{
     Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
@@ -73,3 +80,8 @@ pub use writer::WriterError;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/knowledge-base.md")]
 mod page {}
+
+/// The program on the page about live queries.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/live.md")]
+mod page_of_live_queries {}

@@ -16,7 +16,7 @@ use metta::{
     EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,
     read_atom,
 };
-use space::{Atom, Grounded, ImageDamage, Rewrite, Solution, VariableSource, catching_damage, rewrite};
+use space::{Atom, Grounded, ImageDamage, Rewrite, SharedSpace, Solution, VariableSource, catching_damage, rewrite};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -192,6 +192,11 @@ impl View {
 
     pub(crate) fn snapshot(&self) -> &ProgramSnapshot {
         &self.0.snapshot
+    }
+
+    /// The program's own space, which goes on changing.
+    pub(crate) fn live_space(&self) -> &SharedSpace {
+        self.0.snapshot.live_top_space()
     }
 
     /// The number of the last commit that it shows; 0 before the first.

@@ -11,6 +11,7 @@
 mod bundled;
 mod commit;
 mod datalog;
+mod derivation;
 mod documentation;
 mod effects;
 mod environment;
@@ -19,6 +20,7 @@ mod handles;
 mod instructions;
 mod interpreter;
 mod limits;
+mod live;
 mod load;
 mod lowering;
 mod machine;
@@ -43,11 +45,13 @@ mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
 pub use commit::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError};
+pub use derivation::{Derivation, Derivations, Ground, NearMiss, STATES_MAX_DEFAULT, derivations};
 pub use documentation::Documentation;
 pub use effects::Effects;
 pub use environment::{Environment, OpenFile, Refused, Stop};
 pub use evaluate::Evaluator;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
+pub use live::{Aggregate, AnswerChange, LiveDefinition, LiveError, LiveQueries, LiveQuery, LiveStatistics, Top};
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,

@@ -1,6 +1,9 @@
 //! What the machine makes of a call of the library: an operation or a special form says so in its table, and the compiler goes by
 //! that and not by names.
 
+use space::{ArithmeticError, Number};
+use std::cmp::Ordering;
+
 /// An operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
@@ -14,6 +17,19 @@ pub enum Arithmetic {
     Divide,
     /// What a division leaves.
     Remainder,
+}
+
+impl Arithmetic {
+    /// What it makes of two numbers.
+    pub(crate) fn operation(self) -> fn(&Number, &Number) -> Result<Number, ArithmeticError> {
+        match self {
+            Self::Add => Number::add,
+            Self::Subtract => Number::subtract,
+            Self::Multiply => Number::multiply,
+            Self::Divide => Number::divide,
+            Self::Remainder => Number::remainder,
+        }
+    }
 }
 
 /// A comparison of two numbers.
@@ -31,6 +47,19 @@ pub enum Comparison {
     Equal,
 }
 
+impl Comparison {
+    /// Whether it holds for an order of two numbers.
+    pub(crate) fn holds(self) -> fn(Ordering) -> bool {
+        match self {
+            Self::Less => Ordering::is_lt,
+            Self::Greater => Ordering::is_gt,
+            Self::LessOrEqual => Ordering::is_le,
+            Self::GreaterOrEqual => Ordering::is_ge,
+            Self::Equal => Ordering::is_eq,
+        }
+    }
+}
+
 /// An operation on two truth values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Logic {
@@ -42,6 +71,18 @@ pub enum Logic {
     Xor,
     /// The first is false; there is no second.
     Not,
+}
+
+impl Logic {
+    /// What it makes of two truth values.
+    pub(crate) fn truth(self) -> fn(bool, bool) -> bool {
+        match self {
+            Self::And => |left, right| left && right,
+            Self::Or => |left, right| left || right,
+            Self::Xor => |left, right| left != right,
+            Self::Not => |left, _| !left,
+        }
+    }
 }
 
 /// What the machine makes of a call of a native function.

@@ -71,6 +71,11 @@ pub enum Known {
 
 /// What is on record of a run, beside its commits.
 pub trait RunRecord {
+    /// What people should know of the sources that have begun.
+    fn notices(&self) -> &[String] {
+        &[]
+    }
+
     /// A source begins to run.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
-use space::{Atom, CLASSES, EncodedRoom, ImagePattern, SharedSpace, SharedTerms, Space};
+use space::{Atom, CLASSES, ChangeDetail, Changes, EncodedRoom, ImagePattern, SharedSpace, SharedTerms, Space};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -254,6 +254,16 @@ impl Runner {
         changes: &[u64; CLASSES],
     ) -> Result<(), String> {
         self.session.program.restore_space(serial, content, patterns, changes)
+    }
+
+    /// Notes each change from now on, for [`Runner::take_changes`]: for a run that has no sinks.
+    pub fn note_changes(&mut self) {
+        self.session.program.log().keep(ChangeDetail::Changes);
+    }
+
+    /// What changed since it was noted first, or taken last.
+    pub fn take_changes(&mut self) -> Changes {
+        self.session.program.log().take()
     }
 
     /// Whether an atom of these canonical bytes is a fact: no rule and no statement of types, as its head says.

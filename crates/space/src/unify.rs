@@ -65,6 +65,12 @@ impl<'a> Unifier<'a> {
         self.run(vec![Pair::Same(left.clone(), right.clone())])
     }
 
+    /// What was bound; `None` if a variable is bound to something around itself, or a space is to be asked first.
+    pub fn into_bindings(self) -> Option<Bindings> {
+        let (bindings, deferred, _) = self.into_parts()?;
+        deferred.is_empty().then_some(bindings)
+    }
+
     /// What was bound, the queries still to ask, and where variables come from; `None` when a variable is bound to something
     /// around itself.
     pub(crate) fn into_parts(self) -> Option<(Bindings, Deferred, &'a mut VariableSource)> {

@@ -146,6 +146,12 @@ fn the_page_on_knowledge_bases_shows_what_happens() {
 }
 
 #[test]
+fn the_page_on_live_queries_shows_what_happens() {
+    let commands = follow("live", blocks(&document("docs/live.md")));
+    assert!(commands >= 10, "{commands} commands");
+}
+
+#[test]
 fn the_page_on_stores_shows_what_happens() {
     let commands = follow("store", blocks(&document("docs/store.md")));
     assert!(commands >= 15, "{commands} commands");

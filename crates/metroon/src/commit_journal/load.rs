@@ -108,13 +108,18 @@ impl Loaded {
         commits: &mut Commits,
         runner: &mut Runner,
     ) -> Result<(), KnowledgeBaseError> {
-        while let Some(committed) = commits.next()? {
-            self.apply(&committed, runner)?;
-            self.frames = commits.frames();
-        }
+        while self.take_next(commits, runner)? {}
         self.frames = commits.frames();
         base.note_read(commits.bytes());
         Ok(())
+    }
+
+    /// Applies the next commit, or the next note; `false` where the journal ends for now.
+    pub(crate) fn take_next(&mut self, commits: &mut Commits, runner: &mut Runner) -> Result<bool, KnowledgeBaseError> {
+        let Some(committed) = commits.next()? else { return Ok(false) };
+        self.apply(&committed, runner)?;
+        self.frames = commits.frames();
+        Ok(true)
     }
 
     fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {

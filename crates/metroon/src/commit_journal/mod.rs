@@ -116,6 +116,20 @@ impl CommitJournal {
         }
     }
 
+    /// Opens the base in a directory for reading as it was after a commit: what came after it is hidden.
+    ///
+    /// # Errors
+    /// There is none or no such commit, or it is damaged.
+    pub fn read_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, KnowledgeBaseError> {
+        let mut base = Self::read(directory)?;
+        base.end_at(epoch);
+        let (mut commits, mut last) = (base.commits()?, 0);
+        while let Some(committed) = commits.next()? {
+            last = committed.header.as_ref().map_or(last, |header| header.epoch);
+        }
+        if last < epoch { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(base) }
+    }
+
     /// Opens the journal of a base in a directory for reading, whether there is a manifest or not.
     pub(crate) fn read_journal(path: &Path) -> Result<Self, KnowledgeBaseError> {
         let journal = directory::journal_of(path);

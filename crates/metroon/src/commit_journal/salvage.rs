@@ -6,6 +6,8 @@
 //!    did not end is not taken for a base.
 //!
 //! The damaged base is not written to; it may lack its manifest.
+//!
+//! A fork is made in the same way, of a base that is sound.
 
 use super::directory;
 use super::error::KnowledgeBaseError;
@@ -51,6 +53,30 @@ impl CommitJournal {
         check_unoccupied(to)?;
         copy(&base, loaded.frames, to, |_| Ok(()))?;
         Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &runner), lost })
+    }
+}
+
+impl CommitJournal {
+    /// Makes a base in a new directory of the commits of another up to one, or of all there are.
+    ///
+    /// # Errors
+    /// There is no base or no such commit, it is damaged, something lies where the new one is to be, or that cannot be written.
+    pub fn fork(
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        at: Option<u64>,
+    ) -> Result<KnowledgeBaseReport, KnowledgeBaseError> {
+        let (mut base, to) = (Self::read(from)?, to.as_ref());
+        base.end_at(at.unwrap_or(u64::MAX));
+        let (mut runner, mut loaded) = (new_runner(), Loaded::default());
+        loaded.take_all(&base, &mut runner)?;
+        if let Some(epoch) = at.filter(|&at| at > loaded.epoch) {
+            return Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch });
+        }
+        check_unoccupied(to)?;
+        // The first frame says what the journal is.
+        copy(&base, loaded.frames.max(1), to, |_| Ok(()))?;
+        Ok(KnowledgeBaseReport::new(&loaded, &runner))
     }
 }
 

@@ -1,14 +1,20 @@
 //! The history of a base: looking at its commits without changing it.
 //!
-//! `past` has spaces as they were and where atoms come from, for programs too; `written` writes atoms as source.
+//! `past` has spaces as they were and where atoms come from, for programs too; `derived` has what follows from
+//! rules, `difference` puts two commits beside each other,
+//! `sources` lists files; `written` writes atoms as source.
 //!
 //! A [`History`] sees the commits there were when it was opened, also while another process makes more. It holds no more of
 //! the base in memory than it takes to say what an atom is: atoms are read from the journal when they are asked for.
 
+mod derived;
+mod difference;
 mod past;
+mod sources;
 mod written;
 
 pub(crate) use past::{KeptHistory, statements};
+pub use sources::SourceView;
 pub(crate) use written::plain;
 pub use written::{SourceWriter, Unwritten};
 

@@ -58,6 +58,8 @@ pub(crate) struct Recall {
     begun: Vec<SourceId>,
     /// Sources that have ended since the last commit.
     ended: Vec<SourceId>,
+    /// What people should know of the sources that have begun.
+    notices: Vec<String>,
     /// What failed. What would follow could not be told from what is lost, so nothing does.
     failed: Option<String>,
 }
@@ -252,8 +254,8 @@ impl Recall {
             base => sinks_of(&ledger, base.as_ref().zip(checkpoints.as_ref()), &tape),
         };
         let history = base.as_ref().map(|base| KeptHistory::new(Rc::clone(base), Rc::clone(&ledger)));
-        let (begun, ended) = (Vec::new(), Vec::new());
-        let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, failed: None };
+        let (begun, ended, notices) = Default::default();
+        let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, notices, failed: None };
         runner.set_record(Box::new(recall), sinks);
         Ok(Remembered { runner, follower: None, checkpoints, base: used, warnings, damage: None })
     }
@@ -296,7 +298,14 @@ impl Recall {
         let found = self.ledger.borrow().sources.find(source.module, file.as_deref(), &content);
         let found = match found {
             // While the other file is there, this one is a copy of it, and states what it states once more.
-            SourceMatch::Moved(id) if self.is_there(base, world, id)? => SourceMatch::New,
+            SourceMatch::Moved(id) if self.is_there(base, world, id)? => {
+                let other = self.ledger.borrow().sources.origin(id).to_owned();
+                self.notices.push(format!(
+                    "{} has the text of {other}, which the knowledge base has run and which is still there: what they state is there twice",
+                    source.origin
+                ));
+                SourceMatch::New
+            }
             found => found,
         };
         let known = match found {
@@ -385,6 +394,10 @@ impl ContentHasher for Hasher {
 }
 
 impl RunRecord for Recall {
+    fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
     fn begin_source(
         &mut self,
         program: &mut metta::Program,

@@ -129,13 +129,23 @@ impl ProgramSnapshot {
         &self.spaces[TOP_SPACE].held
     }
 
+    /// The program's own space, which goes on changing.
+    pub fn live_top_space(&self) -> &SharedSpace {
+        &self.spaces[TOP_SPACE].live
+    }
+
+    /// What the program's own space held, and those that it imports.
+    pub fn top_space_with_imports(&self) -> Snapshot {
+        let top = &self.spaces[TOP_SPACE];
+        let import =
+            |serial: &u64| self.spaces[usize::try_from(*serial).expect("a serial number is a place")].held.clone();
+        top.held.importing(top.imports.iter().map(import).collect())
+    }
+
     /// The solutions of a query of the program's own space and those it imports, if rows alone answer it: see
     /// [`Snapshot::query_rows`].
     pub fn query_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
-        let top = &self.spaces[TOP_SPACE];
-        let import = |serial: &u64| Some(self.spaces.get(usize::try_from(*serial).ok()?)?.held.clone());
-        let imports: Option<Vec<Snapshot>> = top.imports.iter().map(import).collect();
-        top.held.importing(imports?).query_rows(query)
+        self.top_space_with_imports().query_rows(query)
     }
 
     /// What the space of the library held, and all others, by serial number, each with how often it was changed, by class.

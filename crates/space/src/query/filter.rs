@@ -10,7 +10,7 @@
 //! Whether any filter was undecided is noted: if none was, each answer that is left has passed all tests.
 
 use super::loops::{Loops, Step};
-use super::pattern::PatternPart;
+use super::pattern::{NO_TERM, PatternPart};
 use super::subquery::Subquery;
 use super::view::View;
 use crate::atom::Atom;
@@ -73,6 +73,8 @@ pub struct FilterInputs<'a> {
     reserved: &'a [Term],
     /// Whether two symbols that differ are certainly not equal.
     symbols_differ: bool,
+    /// Whether all values are data, so that any two are equal or not.
+    are_data: bool,
     /// Whether a filter was undecided about an answer.
     was_undecided: AtomicBool,
 }
@@ -86,8 +88,13 @@ pub struct Given<'a> {
     pub filters: &'a FilterInputs<'a>,
 }
 
-static NO_INPUTS: FilterInputs<'static> =
-    FilterInputs { values: &[], reserved: &[], symbols_differ: false, was_undecided: AtomicBool::new(false) };
+static NO_INPUTS: FilterInputs<'static> = FilterInputs {
+    values: &[],
+    reserved: &[],
+    symbols_differ: false,
+    are_data: false,
+    was_undecided: AtomicBool::new(false),
+};
 
 impl<'a> From<&'a [Term]> for Given<'a> {
     /// The parameters of a plan without filters.
@@ -107,7 +114,13 @@ impl<'a> FilterInputs<'a> {
     /// These values, the match keys of symbols that no test decides about, and whether two other symbols that differ are certainly not
     /// equal.
     pub fn new(values: &'a [FilterValue], reserved: &'a [Term], symbols_differ: bool) -> Self {
-        Self { values, reserved, symbols_differ, was_undecided: AtomicBool::new(false) }
+        Self { values, reserved, symbols_differ, are_data: false, was_undecided: AtomicBool::new(false) }
+    }
+
+    /// These values, where nothing is evaluated: any two of them are equal or not.
+    pub(super) fn of_data(values: &'a [FilterValue]) -> Self {
+        let was_undecided = AtomicBool::new(false);
+        Self { values, reserved: &[], symbols_differ: true, are_data: true, was_undecided }
     }
 
     /// Whether a filter was undecided about an answer since this was made.
@@ -122,6 +135,7 @@ impl<'a> FilterInputs<'a> {
             Atom::Grounded(Grounded::Bool(truth)) => FilterValue::Truth(*truth),
             Atom::Grounded(Grounded::Text(_)) => FilterValue::Text(key),
             Atom::Symbol(_) if !self.reserved.contains(&key) => FilterValue::Symbol(key),
+            _ if self.are_data => FilterValue::Symbol(key),
             _ => FilterValue::Undecided,
         }
     }
@@ -181,13 +195,37 @@ impl Filter {
         if let Test::Subquery(subquery) = &self.test { Some(subquery) } else { None }
     }
 
+    /// The value of its test that drops an answer.
+    pub(super) fn drops(&self) -> bool {
+        self.drops
+    }
+
     /// The value of its test, if that is certain.
-    fn value(&self, answer: &[Term], given: Given<'_>, view: View<'_>) -> Option<bool> {
+    pub(super) fn value(&self, answer: &[Term], given: Given<'_>, view: View<'_>) -> Option<bool> {
         match &self.test {
             Test::Parts(parts) => value_of_parts(parts, answer, given.filters, view.terms),
             Test::Subquery(subquery) => Some(subquery.has_answer(answer, given.parameters, view)),
         }
     }
+}
+
+/// Whether an answer certainly passes filters that test no patterns, given the values of its variables and theirs. Nothing is evaluated.
+pub fn passes(filters: &[Filter], values: &[Atom], answer: &[Atom]) -> bool {
+    let mut terms = Terms::default();
+    // A value that is not interned decides nothing.
+    let mut term = |atom: &Atom| if atom.is_rigid() { terms.intern(atom) } else { NO_TERM };
+    let answer: Vec<Term> = answer.iter().map(&mut term).collect();
+    let given: Vec<Term> = values.iter().map(&mut term).collect();
+    let nothing = FilterInputs::of_data(&[]);
+    let given: Vec<FilterValue> =
+        values.iter().zip(given).map(|(value, term)| nothing.value_of(value, terms.key(term))).collect();
+    let inputs = FilterInputs::of_data(&given);
+    let view = View { spaces: &[], others: &[], terms: &terms };
+    filters.iter().all(|filter| {
+        let are_known = filter.variables().iter().all(|&variable| answer[variable as usize] != NO_TERM);
+        let given = Given { parameters: &[], filters: &inputs };
+        are_known && filter.value(&answer, given, view) == Some(!filter.drops)
+    })
 }
 
 /// The filters of patterns that are answered in an order, and where they are made.
@@ -356,6 +394,7 @@ fn are_equal(left: &FilterValue, right: &FilterValue, inputs: &FilterInputs<'_>)
         (FilterValue::Text(left), FilterValue::Text(right)) => Some(left == right),
         (FilterValue::Symbol(left), FilterValue::Symbol(right)) if left == right => Some(true),
         (FilterValue::Symbol(_), FilterValue::Symbol(_)) if inputs.symbols_differ => Some(false),
+        _ if inputs.are_data => Some(false),
         _ => None,
     }
 }

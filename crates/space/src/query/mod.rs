@@ -14,10 +14,13 @@
 //!    first such one on are answered by unification ([`crate::contents`]), whose candidates the same planning narrows. Queries that are
 //!    [atoms](solutions) put both together.
 //!
+//! 6. What a commit changes in the answers of a query is found from the [rows that it changed](delta).
+//!
 //! What was found out about the imports and about atoms that are not rows is kept with the plan, and holds until they change.
 
 mod counted;
 mod cursor;
+mod delta;
 mod execute;
 mod explain;
 mod explanation;
@@ -35,10 +38,11 @@ mod subquery;
 mod view;
 
 pub use cursor::Cursor;
+pub use delta::{AnswersAt, DeltaQuery, Dispatch, Head, SignedAnswers, SignedRows};
 pub use execute::{Answers, ShouldStop};
 pub(crate) use explain::{explain, explained};
 pub use explanation::{ExplainedStep, PlanStep, QueryExplanation, QueryWay, StepOf};
-pub use filter::{Filter, FilterInputs, FilterPart, FilterValue, Given};
+pub use filter::{Filter, FilterInputs, FilterPart, FilterValue, Given, passes};
 pub use live::{Asked, Question};
 pub(crate) use loops::known_keys;
 pub(crate) use pattern::extent;

@@ -240,6 +240,13 @@ impl Relation {
         self.each(|part| part.list(place, key, is_sure, dictionary, visit));
     }
 
+    /// How many rows the shortest list among these paths has, or all rows if nothing is known; holes are counted.
+    pub(crate) fn listed(&self, known: &[(Path, Term)], dictionary: &Terms) -> usize {
+        let listed = |&(path, key)| self.parts().map(|part| part.listed(path, key, dictionary)).sum();
+        let shortest = if self.len() <= SCAN_MAX { None } else { known.iter().map(listed).min() };
+        shortest.unwrap_or(self.len() as usize)
+    }
+
     /// The path whose lists are the shortest, or short enough.
     fn shortest(&self, known: &[(Path, Term)], dictionary: &Terms) -> (Path, Term) {
         let mut best = (usize::MAX, known[0]);

@@ -5,7 +5,7 @@ use super::CheckpointReport;
 use super::write::CheckpointSource;
 use crate::commit_journal::CommitJournal;
 use crate::commit_journal::ledger::SharedLedger;
-use journal::{Disk, Position};
+use journal::Disk;
 use metta::Program;
 use std::cell::RefCell;
 use std::io;

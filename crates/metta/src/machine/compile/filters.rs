@@ -6,13 +6,12 @@
 //! again, since a filter decides only about what is certain.
 
 use super::Compiler;
-use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
+use crate::lowering::{Comparison, Form, Logic, Lowering};
 use crate::machine::code::{QueryFilter, QueryFilters, Slot, TestedValue};
 use crate::machine::types::{Formal, HeadKind};
 use crate::names;
 use crate::operation::lowering_of;
-use space::{Atom, Filter, FilterPart, Number, Variable};
-use std::cmp::Ordering;
+use space::{Atom, Filter, FilterPart, Variable};
 
 /// More parts than this are not put into one test.
 const TEST_PARTS_MAX: usize = 64;
@@ -99,7 +98,7 @@ impl Compiler<'_, '_> {
             }
             (Some(Lowering::Comparison(comparison)), [left, right]) if self.takes(head, 2, [number, bool_type]) => {
                 let are_put = self.put_number(left, parts, tests) && self.put_number(right, parts, tests);
-                parts.push(FilterPart::Compare(holds(comparison)));
+                parts.push(FilterPart::Compare(comparison.holds()));
                 are_put
             }
             (Some(Lowering::Logic(Logic::Not)), [only]) if self.takes(head, 1, [bool_type; 2]) => {
@@ -109,7 +108,7 @@ impl Compiler<'_, '_> {
             }
             (Some(Lowering::Logic(logic)), [left, right]) if self.takes(head, 2, [bool_type; 2]) => {
                 let are_put = self.put_truth(left, parts, tests) && self.put_truth(right, parts, tests);
-                parts.push(FilterPart::Logic(truth_of(logic)));
+                parts.push(FilterPart::Logic(logic.truth()));
                 are_put
             }
             _ => false,
@@ -134,13 +133,7 @@ impl Compiler<'_, '_> {
             && self.takes(head, 2, [number; 2])
             && self.put_number(left, parts, tests)
             && self.put_number(right, parts, tests);
-        parts.push(FilterPart::Arithmetic(match arithmetic {
-            Arithmetic::Add => Number::add,
-            Arithmetic::Subtract => Number::subtract,
-            Arithmetic::Multiply => Number::multiply,
-            Arithmetic::Divide => Number::divide,
-            Arithmetic::Remainder => Number::remainder,
-        }));
+        parts.push(FilterPart::Arithmetic(arithmetic.operation()));
         are_put
     }
 
@@ -172,25 +165,5 @@ impl Compiler<'_, '_> {
             }
             _ => false,
         }
-    }
-}
-
-/// Whether a comparison of numbers holds for an order.
-fn holds(comparison: Comparison) -> fn(Ordering) -> bool {
-    match comparison {
-        Comparison::Less => Ordering::is_lt,
-        Comparison::Greater => Ordering::is_gt,
-        Comparison::LessOrEqual => Ordering::is_le,
-        Comparison::GreaterOrEqual => Ordering::is_ge,
-        Comparison::Equal => Ordering::is_eq,
-    }
-}
-
-fn truth_of(logic: Logic) -> fn(bool, bool) -> bool {
-    match logic {
-        Logic::And => |left, right| left && right,
-        Logic::Or => |left, right| left || right,
-        Logic::Xor => |left, right| left != right,
-        Logic::Not => |left, _| !left,
     }
 }

@@ -1,0 +1,99 @@
+//! `metroon kb diff` and `metroon kb fork`: two moments of a knowledge base beside each other, and a new one that goes on from a moment.
+
+use crate::kb_lines::{change_json, change_line, open, parent};
+use crate::output::{Ended, Out, counted};
+use crate::render;
+use crate::run::base_failed;
+use clap::Args;
+use metroon::{CommitJournal, KnowledgeBaseError};
+use std::path::PathBuf;
+
+pub(crate) const ABOUT_DIFF: &str = "\
+Prints a line for each atom of which there are more copies after commit M than after commit N (+), or fewer (-), with the form that
+changed it last, and for each state that holds something else (~). What came and went in between is left out. If M is the smaller number,
+the lines say how to get back. Words, imports and settings are not compared: `kb log --changes` shows those.
+
+Exit code: 0 fine, whether something differs or not; 1 the output cannot be written; 2 wrong usage, or no knowledge base or no such commit
+there; 4 the knowledge base is damaged.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT_DIFF)]
+pub(crate) struct DiffArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// A commit; 0 is the beginning
+    #[arg(value_name = "N")]
+    from: u64,
+
+    /// Another one
+    #[arg(value_name = "M")]
+    to: u64,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) const ABOUT_FORK: &str = "\
+Makes the knowledge base NEW of the commits of DIR, or of those up to commit N. Each goes on for itself: what happens to one does not
+happen to the other. DIR is not changed, and another process may write to it. Make NEW beside DIR, since a knowledge base knows its
+source files by their way from its directory.
+
+Exit code: 0 the new knowledge base is made; 1 a file cannot be read or written; 2 wrong usage, or no knowledge base or no such commit
+there; 4 DIR is damaged: `kb salvage` makes one of what is sound.";
+
+#[derive(Debug, Args)]
+#[command(after_help = ABOUT_FORK)]
+pub(crate) struct ForkArguments {
+    /// The knowledge base, which is not touched
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Where to make the new one: a directory that is empty or does not exist yet
+    #[arg(long, value_name = "NEW")]
+    to: PathBuf,
+
+    /// The last commit that it is to have; the last one there is, if this is left out
+    #[arg(long, value_name = "N")]
+    at: Option<u64>,
+}
+
+/// Prints what differs between two commits.
+pub(crate) fn diff(arguments: &DiffArguments) -> Ended {
+    let DiffArguments { directory, from, to, json } = arguments;
+    let mut view = open(directory)?;
+    let mut out = Out::new();
+    let mut written = Ok(());
+    let walked = view.difference(*from, *to, &mut |change| {
+        let line = if *json { change_json(*to, change) } else { change_line(change).trim().to_owned() };
+        written = out.line(&line);
+        written.is_ok()
+    });
+    written?;
+    let ended = out.end()?;
+    walked.map_err(|error| base_failed(directory, &error))?;
+    Ok(ended)
+}
+
+/// Makes a knowledge base of the commits of another.
+pub(crate) fn fork(arguments: &ForkArguments) -> Ended {
+    let ForkArguments { directory, to, at } = arguments;
+    let report = CommitJournal::fork(directory, to, *at).map_err(|error| match error {
+        KnowledgeBaseError::Occupied { .. } => base_failed(to, &error),
+        error => base_failed(directory, &error),
+    })?;
+    let mut out = Out::new();
+    let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
+    out.line(&format!("{}: {commits}, {atoms}, state {:032x}", to.display(), report.hash))?;
+    let ended = out.end()?;
+    if parent(directory) != parent(to) {
+        render::say(&format!(
+            "note: a knowledge base knows its source files by their paths from its directory: files that {} has run are others to {}",
+            directory.display(),
+            to.display()
+        ));
+    }
+    Ok(ended)
+}

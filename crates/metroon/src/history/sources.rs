@@ -1,0 +1,83 @@
+//! The files that a base has run or loaded, and what each states in it.
+
+use super::History;
+use crate::commit_journal::KnowledgeBaseError;
+use crate::commit_journal::record::{CauseRecord, Record};
+
+/// A file that a base knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourceView {
+    /// Its path from the directory of the base.
+    pub file: String,
+    /// What it was called when it ran last.
+    pub origin: String,
+    /// BLAKE3 of its text when it ran last.
+    pub content: [u8; 32],
+    /// Whether that ran to its end.
+    pub is_complete: bool,
+    /// How many atoms it states, copies counted; a program may have removed some of them since.
+    pub atoms: u64,
+    /// The last commit in which it stated or retracted something; 0 if it never did.
+    pub epoch: u64,
+    /// The module that it ran in: 1 is the program's own.
+    pub module: u32,
+}
+
+impl History {
+    /// The files that have run or were loaded, in the order in which the base met them.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub fn sources(&self) -> Result<Vec<SourceView>, KnowledgeBaseError> {
+        let mut found: Vec<Option<SourceView>> = Vec::new();
+        let mut commits = self.base.commits()?;
+        while let Some(committed) = commits.next()? {
+            let epoch = committed.header.as_ref().map_or(0, |header| header.epoch);
+            let mut stating = None;
+            committed.each(|record| {
+                match record {
+                    Record::SourceBegun { source, module, origin, file, content } => {
+                        let place = source as usize;
+                        if found.len() <= place {
+                            found.resize(place + 1, None);
+                        }
+                        let (atoms, before) = found[place].as_ref().map_or((0, 0), |known| (known.atoms, known.epoch));
+                        found[place] = file.map(|file| SourceView {
+                            file: file.to_owned(),
+                            origin: origin.to_owned(),
+                            content,
+                            is_complete: false,
+                            atoms,
+                            epoch: before,
+                            module,
+                        });
+                    }
+                    Record::SourceEnded { source } => {
+                        if let Some(Some(known)) = found.get_mut(source as usize) {
+                            known.is_complete = true;
+                        }
+                    }
+                    Record::Cause { source, kind, .. } => {
+                        stating = (kind == CauseRecord::Statement).then_some(source as usize);
+                    }
+                    Record::Count { copies, .. } if copies > 0 => {
+                        if let Some(Some(known)) = stating.and_then(|place| found.get_mut(place)) {
+                            known.atoms += copies.unsigned_abs();
+                            known.epoch = epoch.max(known.epoch);
+                        }
+                    }
+                    Record::Unstated { source, .. } => {
+                        if let Some(Some(known)) = found.get_mut(source as usize) {
+                            known.atoms = known.atoms.saturating_sub(1);
+                            known.epoch = epoch.max(known.epoch);
+                        }
+                    }
+                    _ => {}
+                }
+                Ok::<(), KnowledgeBaseError>(())
+            })?;
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+}

@@ -1,0 +1,23 @@
+//! Live queries of a knowledge base: who follows one is told what each commit changes in its answers.
+//!
+//! - [`request`] is what is asked, as text.
+//! - [`subscription`] follows a knowledge base that is open in this process, [`follower`] one that any process writes to, by its journal.
+//! - [`hub`] hands commits to the queries, and leaves what they say on the [`board`].
+//! - [`event`] is what is told: the answers at the beginning, their end, and then what each commit changed, in order, each with its
+//!   number. Who begins after a commit that they were told of misses nothing and is told nothing twice.
+//!
+//! What keeps answers up to date is [`metta::LiveQuery`].
+
+mod board;
+mod event;
+mod follower;
+mod hub;
+mod request;
+mod subscription;
+
+pub use event::LiveEvent;
+pub use follower::{FollowError, LiveFollower};
+pub(crate) use hub::LiveHub;
+pub use request::{LiveRequest, LiveRequestError};
+pub(crate) use subscription::LiveFollowing;
+pub use subscription::{CHANGES_WAITING_DEFAULT, SubscribeError, Subscription};

@@ -1,0 +1,166 @@
+//! What a live query asks, as text.
+
+use crate::view::{View, ViewError};
+use metta::{Aggregate, LiveDefinition, LiveError, Top};
+use space::Variable;
+use std::fmt;
+
+/// A query to be kept up to date, as text.
+///
+/// ```
+/// use metroon::LiveRequest;
+///
+/// // The roads, one by one; what leads from a town is one thing that changes.
+/// LiveRequest::new("(road $from $to)").key("$from");
+/// // How much each customer has spent, in the place of the price.
+/// LiveRequest::new("(order $who $item $price)").template("(spent $who $price)").sum("$price");
+/// // The three dearest orders of each.
+/// LiveRequest::new("(order $who $item $price)").greatest(3, "$price").within("$who");
+/// ```
+#[derive(Clone, Debug)]
+pub struct LiveRequest {
+    pattern: String,
+    template: Option<String>,
+    aggregate: Option<AggregateRequest>,
+    within: Vec<String>,
+    key: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+enum AggregateRequest {
+    Count(String),
+    Sum(String),
+    Min(String),
+    Max(String),
+    Top { most: usize, by: String, is_greatest: bool },
+}
+
+/// Why a text is not a live query.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LiveRequestError {
+    /// The pattern cannot be read.
+    Pattern(ViewError),
+    /// The template cannot be read.
+    Template(ViewError),
+    /// What is to be a variable is something else.
+    NotAVariable(String),
+    /// It asks for something that cannot be kept up to date.
+    Unfit(LiveError),
+}
+
+impl fmt::Display for LiveRequestError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(error) => write!(formatter, "the pattern cannot be read: {error}"),
+            Self::Template(error) => write!(formatter, "the template cannot be read: {error}"),
+            Self::NotAVariable(text) => {
+                write!(formatter, "{text} is to be a variable: write a name after $, such as $x")
+            }
+            Self::Unfit(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for LiveRequestError {}
+
+impl From<LiveError> for LiveRequestError {
+    fn from(error: LiveError) -> Self {
+        Self::Unfit(error)
+    }
+}
+
+impl LiveRequest {
+    /// What matches a pattern, or several: `(, P1 P2 …)`.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        let (template, aggregate, within, key) = Default::default();
+        Self { pattern: pattern.into(), template, aggregate, within, key }
+    }
+
+    /// What there is for each match, instead of the pattern itself; it may begin with tests, as that of a `match` may.
+    #[must_use]
+    pub fn template(mut self, template: impl Into<String>) -> Self {
+        self.template = Some(template.into());
+        self
+    }
+
+    /// If what goes and what comes in a commit agree in this variable, and all others that are named so, it is one thing that changed.
+    #[must_use]
+    pub fn key(mut self, variable: impl Into<String>) -> Self {
+        self.key.push(variable.into());
+        self
+    }
+
+    /// How many matches there are for each value of the other variables of the template, in which this variable stands for the number.
+    #[must_use]
+    pub fn count(self, variable: impl Into<String>) -> Self {
+        self.aggregate(AggregateRequest::Count(variable.into()))
+    }
+
+    /// The sum of what a variable is, for each value of the other variables of the template, in which it stands for the sum.
+    #[must_use]
+    pub fn sum(self, variable: impl Into<String>) -> Self {
+        self.aggregate(AggregateRequest::Sum(variable.into()))
+    }
+
+    /// The least of what a variable is, in the same way.
+    #[must_use]
+    pub fn min(self, variable: impl Into<String>) -> Self {
+        self.aggregate(AggregateRequest::Min(variable.into()))
+    }
+
+    /// The greatest of what a variable is, in the same way.
+    #[must_use]
+    pub fn max(self, variable: impl Into<String>) -> Self {
+        self.aggregate(AggregateRequest::Max(variable.into()))
+    }
+
+    /// Only so many matches: those in which a variable is greatest.
+    #[must_use]
+    pub fn greatest(self, most: usize, by: impl Into<String>) -> Self {
+        self.aggregate(AggregateRequest::Top { most, by: by.into(), is_greatest: true })
+    }
+
+    /// Only so many matches: those in which a variable is least.
+    #[must_use]
+    pub fn least(self, most: usize, by: impl Into<String>) -> Self {
+        self.aggregate(AggregateRequest::Top { most, by: by.into(), is_greatest: false })
+    }
+
+    /// So many for each value of this variable, and of all others that are named so.
+    #[must_use]
+    pub fn within(mut self, variable: impl Into<String>) -> Self {
+        self.within.push(variable.into());
+        self
+    }
+
+    fn aggregate(mut self, aggregate: AggregateRequest) -> Self {
+        self.aggregate = Some(aggregate);
+        self
+    }
+
+    /// The same as atoms, whose words mean what they mean in a view.
+    pub(crate) fn read(&self, view: &View) -> Result<LiveDefinition, LiveRequestError> {
+        let pattern = view.read(&self.pattern).map_err(LiveRequestError::Pattern)?;
+        let template = self.template.as_ref().map(|template| view.read(template).map_err(LiveRequestError::Template));
+        let template = template.transpose()?.unwrap_or_else(|| pattern.clone());
+        let within = self.within.iter().map(|name| variable(name)).collect::<Result<_, _>>()?;
+        let key = self.key.iter().map(|name| variable(name)).collect::<Result<_, _>>()?;
+        let aggregate = match &self.aggregate {
+            None => None,
+            Some(AggregateRequest::Count(name)) => Some(Aggregate::Count(variable(name)?)),
+            Some(AggregateRequest::Sum(name)) => Some(Aggregate::Sum(variable(name)?)),
+            Some(AggregateRequest::Min(name)) => Some(Aggregate::Min(variable(name)?)),
+            Some(AggregateRequest::Max(name)) => Some(Aggregate::Max(variable(name)?)),
+            Some(AggregateRequest::Top { most, by, is_greatest }) => {
+                Some(Aggregate::Top(Top { most: *most, by: variable(by)?, is_greatest: *is_greatest, within }))
+            }
+        };
+        Ok(LiveDefinition { pattern, template, aggregate, key })
+    }
+}
+
+fn variable(text: &str) -> Result<Variable, LiveRequestError> {
+    let name = text.strip_prefix('$').filter(|name| !name.is_empty());
+    name.map(Variable::new).ok_or_else(|| LiveRequestError::NotAVariable(text.to_owned()))
+}

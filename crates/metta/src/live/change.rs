@@ -1,0 +1,80 @@
+//! What changed in the answers of a live query.
+
+use rustc_hash::FxHashMap;
+use space::{Atom, Rewrite, Variable, canonical, rewrite};
+
+/// A change of the answers of a live query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnswerChange {
+    /// The answer that went, or that became another one.
+    pub before: Option<Atom>,
+    /// The answer that came, or that the other one became.
+    pub after: Option<Atom>,
+    /// How many copies did.
+    pub copies: u64,
+}
+
+/// Values of the variables that are asked for, and how many copies came, or went if negative.
+pub(super) type SignedTuple = (Vec<Atom>, i64);
+
+impl AnswerChange {
+    /// Copies of an answer that came, or went if negative.
+    pub(super) fn signed(answer: Atom, copies: i64) -> Self {
+        let (before, after) = if copies < 0 { (Some(answer), None) } else { (None, Some(answer)) };
+        Self { before, after, copies: copies.unsigned_abs() }
+    }
+}
+
+/// A template with values put in for variables.
+pub(super) fn filled(template: &Atom, names: &[Variable], values: &[Atom]) -> Atom {
+    let filled = rewrite(template, |variable| {
+        let place = names.iter().position(|name| name == variable);
+        place.map_or(Rewrite::Keep, |place| Rewrite::Replace(values[place].clone()))
+    });
+    filled.unwrap_or_else(|| template.clone())
+}
+
+/// What tells values apart: `1` and `1.0` too, but not the names of variables.
+pub(super) fn identity<'a>(values: impl IntoIterator<Item = &'a Atom>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    values.into_iter().for_each(|value| canonical::encode_into(value, &mut bytes));
+    bytes
+}
+
+/// Puts what goes and what comes together where they agree in some of the values: as many copies as both have, in the place of what
+/// was first.
+pub(super) fn paired(changes: Vec<SignedTuple>, key: &[usize], answer: impl Fn(&[Atom]) -> Atom) -> Vec<AnswerChange> {
+    if key.is_empty() {
+        return changes.into_iter().map(|(values, count)| AnswerChange::signed(answer(&values), count)).collect();
+    }
+    let mut groups: Vec<Vec<SignedTuple>> = Vec::new();
+    let mut places: FxHashMap<Vec<u8>, usize> = FxHashMap::default();
+    for (values, count) in changes {
+        let place = *places.entry(identity(key.iter().map(|&place| &values[place]))).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push((values, count));
+    }
+    let mut found = Vec::new();
+    for group in groups {
+        let (mut gone, mut come): (Vec<_>, Vec<_>) = group.into_iter().partition(|(_, count)| *count < 0);
+        gone.reverse();
+        come.reverse();
+        while let (Some((before, left)), Some((after, more))) = (gone.last_mut(), come.last_mut()) {
+            let copies = (-*left).min(*more);
+            let change = AnswerChange {
+                before: Some(answer(before)),
+                after: Some(answer(after)),
+                copies: copies.unsigned_abs(),
+            };
+            found.push(change);
+            (*left, *more) = (*left + copies, *more - copies);
+            gone.retain(|(_, count)| *count != 0);
+            come.retain(|(_, count)| *count != 0);
+        }
+        let rest = gone.into_iter().rev().chain(come.into_iter().rev());
+        found.extend(rest.map(|(values, count)| AnswerChange::signed(answer(&values), count)));
+    }
+    found
+}

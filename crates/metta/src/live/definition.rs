@@ -1,0 +1,252 @@
+//! What a live query asks, and how it is read from a pattern and a template.
+//!
+//! 1. The pattern is one, or a conjunction `(, P1 P2 …)`.
+//! 2. The template may begin with tests, with a `match` of the same space, and with whether such a `match` has results, in the forms in
+//!    which a `match` has them: see the page about queries. They become tests, patterns and absences of the query.
+//! 3. What is left of it is data around variables. If something in it would be evaluated, it is refused: nothing is.
+
+use super::error::LiveError;
+use super::tests::{Tests, test};
+use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
+use crate::names;
+use crate::operation::lowering_of;
+use crate::stdlib::forms::special_form;
+use space::{Atom, DeltaQuery, Grounded, SharedSpace, Variable, conjunction, variables};
+
+/// A query to be kept up to date.
+#[derive(Clone, Debug)]
+pub struct LiveDefinition {
+    /// What must match.
+    pub pattern: Atom,
+    /// What there is for each match: data, behind tests.
+    pub template: Atom,
+    /// What is made of the matches, if they are not wanted one by one.
+    pub aggregate: Option<Aggregate>,
+    /// If what goes and what comes agree in these variables, it is one thing that changed.
+    pub key: Vec<Variable>,
+}
+
+/// What is made of matches that agree in the variables of the template: what it names stands for the outcome there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Aggregate {
+    /// How many there are.
+    Count(Variable),
+    /// The sum of what a variable is.
+    Sum(Variable),
+    /// The least.
+    Min(Variable),
+    /// The greatest.
+    Max(Variable),
+    /// The matches themselves, but only the first of them.
+    Top(Top),
+}
+
+/// The first of some matches, in the order of what a variable is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Top {
+    /// How many.
+    pub most: usize,
+    /// By what they are ordered.
+    pub by: Variable,
+    /// Whether the greatest come first.
+    pub is_greatest: bool,
+    /// So many for each value of these.
+    pub within: Vec<Variable>,
+}
+
+/// A definition, taken apart.
+pub(super) struct Shape {
+    /// All patterns that must match, as one query.
+    pub(super) pattern: Atom,
+    /// Patterns that must have an answer, or none.
+    pub(super) absences: Vec<(Atom, bool)>,
+    pub(super) tests: Tests,
+    /// The template, in terms of the variables that are asked for.
+    pub(super) body: Atom,
+    /// The variables that are asked for.
+    pub(super) wanted: Vec<Variable>,
+    /// The query by rows, if these can answer it.
+    pub(super) query: Option<DeltaQuery>,
+}
+
+impl Shape {
+    /// Takes a definition apart, whose patterns ask a space.
+    pub(super) fn of(definition: &LiveDefinition, space: &SharedSpace) -> Result<Self, LiveError> {
+        let LiveDefinition { pattern, template, aggregate, key } = definition;
+        let mut patterns = patterns_of(pattern).to_vec();
+        if patterns.is_empty() {
+            return Err(LiveError::NoPattern);
+        }
+        let (mut absences, mut conditions, mut body) = (Vec::new(), Vec::new(), template);
+        loop {
+            if let Some((condition, is_kept, rest)) = tested(body) {
+                match existence(condition, is_kept) {
+                    Some((arguments, is_kept)) => absences.push((pattern_of(arguments, space)?.clone(), !is_kept)),
+                    None => conditions.push((condition, is_kept)),
+                }
+                body = rest;
+            } else if let Some((arguments, rest)) = unless_any(body) {
+                absences.push((pattern_of(arguments, space)?.clone(), true));
+                body = rest;
+            } else if let Some([_, _, rest]) = query_of(body) {
+                let arguments = query_of(body).unwrap_or_default();
+                patterns.extend_from_slice(patterns_of(pattern_of(arguments, space)?));
+                body = rest;
+            } else {
+                break;
+            }
+        }
+        check_data(body)?;
+        let all = match patterns.as_slice() {
+            [only] => only.clone(),
+            all => Atom::expression([&[Atom::symbol(",")], all].concat()),
+        };
+        let bound = variables(&all);
+        let mut tests = Tests::default();
+        for (condition, is_kept) in conditions {
+            test(condition, is_kept, &bound, &mut tests)?;
+        }
+        let mut wanted: Vec<Variable> =
+            variables(body).into_iter().filter(|variable| bound.contains(variable)).collect();
+        check_variables(&bound, &mut wanted, aggregate.as_ref(), key)?;
+        let mut shape = Self { pattern: all, absences, tests, body: body.clone(), wanted, query: None };
+        shape.query = shape.by_rows(&patterns);
+        Ok(shape)
+    }
+
+    fn by_rows(&self, patterns: &[Atom]) -> Option<DeltaQuery> {
+        let mut query = DeltaQuery::new(patterns)?;
+        for (pattern, is_absence) in &self.absences {
+            if !query.filter_by(patterns_of(pattern), *is_absence) {
+                return None;
+            }
+        }
+        query.test_by(self.tests.filters.clone(), self.tests.values.clone());
+        query.ask_for(&self.wanted);
+        Some(query)
+    }
+}
+
+/// Sees to it that what is named is bound, and asked for.
+fn check_variables(
+    bound: &[Variable],
+    wanted: &mut Vec<Variable>,
+    aggregate: Option<&Aggregate>,
+    key: &[Variable],
+) -> Result<(), LiveError> {
+    let mut named: Vec<(&Variable, &'static str)> = key.iter().map(|variable| (variable, "as a key")).collect();
+    match aggregate {
+        Some(Aggregate::Count(variable)) if bound.contains(variable) => {
+            return Err(LiveError::Bound { variable: format!("${}", variable.name().as_str()) });
+        }
+        None | Some(Aggregate::Count(_)) => {}
+        Some(Aggregate::Sum(variable) | Aggregate::Min(variable) | Aggregate::Max(variable)) => {
+            named.push((variable, "to be added up or compared"));
+        }
+        Some(Aggregate::Top(Top { by, within, .. })) => {
+            named.push((by, "to be compared"));
+            named.extend(within.iter().map(|variable| (variable, "as what to compare within")));
+        }
+    }
+    for (variable, purpose) in named {
+        if !bound.contains(variable) {
+            return Err(LiveError::NoVariable { variable: format!("${}", variable.name().as_str()), purpose });
+        }
+        if !wanted.contains(variable) {
+            wanted.push(variable.clone());
+        }
+    }
+    Ok(())
+}
+
+/// The patterns of a conjunction, or the only one.
+pub(super) fn patterns_of(pattern: &Atom) -> &[Atom] {
+    conjunction(pattern).unwrap_or(std::slice::from_ref(pattern))
+}
+
+/// A conditional one of whose branches has no result: the condition, the truth value that keeps a match, and the other branch.
+fn tested(template: &Atom) -> Option<(&Atom, bool, &Atom)> {
+    let [head, condition, then, otherwise] = template.children()? else { return None };
+    if form_of(head, 3) != Some(Form::If) {
+        return None;
+    }
+    match (has_no_result(then), has_no_result(otherwise)) {
+        (false, true) => Some((condition, true, then)),
+        (true, false) => Some((condition, false, otherwise)),
+        _ => None,
+    }
+}
+
+fn has_no_result(atom: &Atom) -> bool {
+    let is_form = matches!(atom.children(), Some([head]) if form_of(head, 0) == Some(Form::Empty));
+    is_form || atom.is_symbol(names::EMPTY)
+}
+
+/// The special form that a head stands for, with so many arguments.
+fn form_of(head: &Atom, arity: usize) -> Option<Form> {
+    let form = special_form(head.as_symbol()?)?;
+    (form.arity == arity).then_some(form.form)
+}
+
+/// A test whether a `match` has results: its arguments, and whether having them keeps an answer.
+fn existence(condition: &Atom, is_kept: bool) -> Option<(&[Atom], bool)> {
+    let [head, arguments @ ..] = condition.children()? else { return None };
+    match (lowering_of(head), arguments) {
+        (Some(Lowering::Logic(Logic::Not)), [only]) => existence(only, !is_kept),
+        (Some(Lowering::Comparison(Comparison::Equal)), [left, right]) => {
+            let collapsed = match (left.children(), right.children()) {
+                (Some([]), _) => right,
+                (_, Some([])) => left,
+                _ => return None,
+            };
+            Some((query_of(argument_of(collapsed, Form::Collapse)?)?, !is_kept))
+        }
+        _ => Some((query_of(argument_of(condition, Form::Some(Wanted::Whether))?)?, is_kept)),
+    }
+}
+
+/// The only argument of a special form.
+fn argument_of(atom: &Atom, form: Form) -> Option<&Atom> {
+    let [head, argument] = atom.children()? else { return None };
+    (form_of(head, 1) == Some(form)).then_some(argument)
+}
+
+/// What is asked, and what there is if that has no results: `(case (match …) ((Empty body)))`.
+fn unless_any(atom: &Atom) -> Option<(&[Atom], &Atom)> {
+    let [head, subject, branches] = atom.children()? else { return None };
+    let [branch] = branches.children()? else { return None };
+    let [pattern, body] = branch.children()? else { return None };
+    let is_case = form_of(head, 2) == Some(Form::Case) && pattern.is_symbol(names::EMPTY);
+    if is_case { Some((query_of(subject)?, body)) } else { None }
+}
+
+/// The arguments of a `match`.
+fn query_of(atom: &Atom) -> Option<&[Atom]> {
+    let [head, arguments @ ..] = atom.children()? else { return None };
+    (arguments.len() == 3 && lowering_of(head) == Some(Lowering::Query)).then_some(arguments)
+}
+
+/// The pattern of a `match` that asks a space.
+fn pattern_of<'a>(arguments: &'a [Atom], space: &SharedSpace) -> Result<&'a Atom, LiveError> {
+    match arguments {
+        [Atom::Grounded(Grounded::Space(asked)), pattern, _] if asked.serial() == space.serial() => Ok(pattern),
+        [asked, ..] => Err(LiveError::OtherSpace { space: asked.to_string() }),
+        [] => Err(LiveError::NoPattern),
+    }
+}
+
+/// Sees to it that nothing in a template would be evaluated, as far as the library goes.
+fn check_data(template: &Atom) -> Result<(), LiveError> {
+    let mut work = vec![template];
+    while let Some(atom) = work.pop() {
+        let Some([head, arguments @ ..]) = atom.children() else { continue };
+        let is_form = head.as_symbol().and_then(special_form).is_some_and(|form| form.arity == arguments.len());
+        if is_form || lowering_of(head).is_some() {
+            return Err(LiveError::Evaluated { part: atom.to_string() });
+        }
+        work.push(head);
+        work.extend(arguments);
+    }
+    Ok(())
+}

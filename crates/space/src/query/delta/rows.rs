@@ -1,0 +1,168 @@
+//! The signed rows of a commit, the copies of equal rows added up.
+
+use super::places::Places;
+use crate::change::{Change, Changes};
+use crate::contents::Contents;
+use crate::relation::Relation;
+use crate::row::Row;
+use crate::space_handle::SharedSpace;
+use crate::term::{Term, Terms};
+use std::convert::Infallible;
+
+/// What a commit has changed in the rows of spaces.
+#[derive(Default)]
+pub struct SignedRows {
+    spaces: Vec<RowsOfSpace>,
+}
+
+struct RowsOfSpace {
+    space: SharedSpace,
+    lengths: Vec<RowsOfLength>,
+    /// Whether atoms came or went that are not rows.
+    has_open: bool,
+}
+
+/// The rows of one length that changed, in the order in which the first copy of each did.
+pub(super) struct RowsOfLength {
+    pub(super) length: usize,
+    cells: Vec<Term>,
+    /// How many copies came, or went if negative; it may be none.
+    counts: Vec<i64>,
+    places: Places,
+    /// Those that went and of which no copy is left, with the copies there were.
+    gone: Relation,
+    is_settled: bool,
+}
+
+impl SignedRows {
+    /// Those of some changes, which are all that happened since the answers were last right.
+    pub fn of(changes: &Changes) -> Self {
+        let mut rows = Self::default();
+        let Ok(()) = changes.each(|change| {
+            if let Change::Row(delta) = change {
+                let space = rows.of_space(delta.space);
+                match delta.row {
+                    Row::Expression(row) => space.of_length(row.len()).add(row, delta.count),
+                    // No pattern of rows matches it.
+                    Row::Leaf(_) => {}
+                    Row::Open(_) => space.has_open = true,
+                }
+            }
+            Ok::<(), Infallible>(())
+        });
+        rows
+    }
+
+    /// Whether no row changed, and no other atom.
+    pub fn is_empty(&self) -> bool {
+        self.spaces.is_empty()
+    }
+
+    /// How many different rows changed.
+    pub fn len(&self) -> usize {
+        self.spaces.iter().flat_map(|space| &space.lengths).map(|rows| rows.counts.len()).sum()
+    }
+
+    /// Whether atoms of a space changed that are not rows.
+    pub fn has_open(&self, space: &SharedSpace) -> bool {
+        self.spaces.iter().any(|rows| rows.has_open && rows.space.is_same(space))
+    }
+
+    /// Whether anything changed in a space.
+    pub fn has(&self, space: &SharedSpace) -> bool {
+        self.spaces.iter().any(|rows| rows.space.is_same(space))
+    }
+
+    /// The lengths of the rows that changed, and their heads, each at least once.
+    pub(super) fn heads(&self) -> impl Iterator<Item = (usize, Option<Term>)> {
+        let lengths = self.spaces.iter().flat_map(|space| &space.lengths);
+        lengths.flat_map(|rows| (0..rows.counts.len()).map(|place| (rows.length, rows.row(place).first().copied())))
+    }
+
+    fn of_space(&mut self, space: &SharedSpace) -> &mut RowsOfSpace {
+        // Most changes follow another one of the same space.
+        let place = self.spaces.iter().rposition(|known| known.space.is_same(space)).unwrap_or_else(|| {
+            self.spaces.push(RowsOfSpace { space: space.clone(), lengths: Vec::new(), has_open: false });
+            self.spaces.len() - 1
+        });
+        &mut self.spaces[place]
+    }
+
+    /// Those of a space, by length.
+    pub(super) fn lengths_of(&self, space: &SharedSpace) -> &[RowsOfLength] {
+        let known = self.spaces.iter().find(|known| known.space.is_same(space));
+        known.map_or(&[], |known| &known.lengths)
+    }
+
+    /// Finds out which rows have gone from a space, of which this is what it holds now.
+    pub(super) fn settle(&mut self, space: &SharedSpace, contents: &Contents, terms: &Terms) {
+        if let Some(known) = self.spaces.iter_mut().find(|known| known.space.is_same(space)) {
+            known.lengths.iter_mut().for_each(|rows| rows.settle(contents, terms));
+        }
+    }
+}
+
+impl RowsOfSpace {
+    fn of_length(&mut self, length: usize) -> &mut RowsOfLength {
+        let place = self.lengths.iter().position(|rows| rows.length == length).unwrap_or_else(|| {
+            self.lengths.push(RowsOfLength::new(length));
+            self.lengths.len() - 1
+        });
+        &mut self.lengths[place]
+    }
+}
+
+impl RowsOfLength {
+    fn new(length: usize) -> Self {
+        let (cells, counts, places) = Default::default();
+        Self { length, cells, counts, places, gone: Relation::default(), is_settled: false }
+    }
+
+    fn add(&mut self, row: &[Term], count: i64) {
+        let Self { length, cells, counts, places, .. } = self;
+        let at = |place: usize| &cells[place * *length..][..*length];
+        match places.find(row, at) {
+            Some(place) => counts[place] += count,
+            None => {
+                places.add(row, counts.len(), at);
+                cells.extend_from_slice(row);
+                counts.push(count);
+            }
+        }
+    }
+
+    fn settle(&mut self, contents: &Contents, terms: &Terms) {
+        if std::mem::replace(&mut self.is_settled, true) {
+            return;
+        }
+        let relation = contents.relation_of_length(self.length);
+        for place in 0..self.counts.len() {
+            let (row, count) = (&self.cells[place * self.length..][..self.length], self.counts[place]);
+            if count < 0 && relation.copies(row, terms) == 0 {
+                let copies = u32::try_from(-count).expect("a row has fewer copies than a word counts");
+                self.gone.add(row, copies, place as u64, terms);
+            }
+        }
+    }
+
+    pub(super) fn row(&self, place: usize) -> &[Term] {
+        &self.cells[place * self.length..][..self.length]
+    }
+
+    /// Those of which copies came or went, with how many.
+    pub(super) fn each(&self) -> impl Iterator<Item = (&[Term], i64)> {
+        let changed = self.counts.iter().enumerate().filter(|(_, count)| **count != 0);
+        changed.map(|(place, &count)| (self.row(place), count))
+    }
+
+    /// How many copies of a row came, or went if negative.
+    pub(super) fn count_of(&self, row: &[Term]) -> i64 {
+        let found = self.places.find(row, |place| self.row(place));
+        found.map_or(0, |place| self.counts[place])
+    }
+
+    /// Those of which no copy is left.
+    pub(super) fn gone(&self) -> &Relation {
+        &self.gone
+    }
+}
