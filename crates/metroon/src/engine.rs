@@ -1,14 +1,14 @@
 //! The engine: programs run one after the other in one space.
 
-use crate::commit_journal::CommitJournal;
+use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError};
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_failure, print_json, print_line};
 use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use metta::{
-    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress,
-    Program, Run, RunEvent, Runner, Source, Statistics, World, WorldError,
+    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent,
+    OnProgress, Program, Run, RunEnd, RunEvent, Runner, Source, Statistics, World, WorldError,
 };
 use std::sync::Arc;
 
@@ -110,6 +110,20 @@ impl Engine {
         self.run.finish()
     }
 
+    /// What opening its base could not use, such as a checkpoint that is damaged.
+    pub fn warnings(&self) -> &[String] {
+        self.run.warnings()
+    }
+
+    /// Writes a checkpoint of the base, so that it is opened at once. One is written without being asked for when much has been committed
+    /// since the last; see `docs/knowledge-base.md`.
+    ///
+    /// # Errors
+    /// The base is only read, nothing was committed yet, or the disk refuses. Every commit is kept.
+    pub fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
+        self.run.checkpoint()
+    }
+
     pub(crate) fn runner(&mut self) -> &mut Runner {
         &mut self.run.runner
     }
@@ -186,12 +200,20 @@ impl Engine {
 
     /// Runs a source, `on_answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, on_answer: &mut OnAnswer<'_>) -> Run {
-        self.run.runner.run_source(source, on_answer)
+        self.run_events(source, false, &mut |world, event| match event {
+            RunEvent::Answer(answer) => on_answer(world, answer),
+            RunEvent::Failure(_) => Ok(()),
+        })
     }
 
     /// The same, `on_event` also hearing of each form that has failed where its error was made.
     pub fn run_explaining(&mut self, source: &Source<'_>, on_event: &mut OnEvent<'_>) -> Run {
-        self.run.runner.run_explaining(source, true, on_event)
+        self.run_events(source, true, on_event)
+    }
+
+    fn run_events(&mut self, source: &Source<'_>, explains: bool, on_event: &mut OnEvent<'_>) -> Run {
+        let run = self.run.guarded(|runner| runner.run_explaining(source, explains, on_event));
+        run.unwrap_or_else(|error| Run { end: RunEnd::RunRecord(Arc::new(error)), diagnostics: Vec::new() })
     }
 
     /// Notes from now on what it takes to undo what happens, unless a base or a tape keeps it.
@@ -281,7 +303,7 @@ impl Engine {
         let mut last_line = 1;
         let source = found.as_source();
         let explains = matches!(prints, Prints::All) && (program.json || reporter.wants_failures());
-        let run = self.run.runner.run_explaining(&source, explains, &mut |world, event| {
+        let run = self.run_events(&source, explains, &mut |world, event| {
             let answer = match event {
                 RunEvent::Answer(answer) => answer,
                 RunEvent::Failure(failure) if program.json => return print_failure(world, failure),
@@ -302,7 +324,9 @@ impl Engine {
         let end = found.end(run, last_line, reporter);
         if reporter.wants_notes() && source.text.len() <= NOTED_BYTES_MAX {
             let tree = metta::syntax::parse(source.text).tree;
-            let findings = metta::check(self.program_mut(), ModuleId::TOP, &tree);
+            // If the base turns out to be damaged, the next form says so.
+            let checked = self.run.guarded(|runner| metta::check(runner.program_mut(), ModuleId::TOP, &tree));
+            let findings = checked.unwrap_or_default();
             findings.iter().for_each(|finding| reporter.note(source.origin, source.text, finding));
         }
         end
@@ -331,12 +355,20 @@ impl Engine {
             let origin = if file == "-" { "standard input" } else { file };
             let hash = blake3::hash(&bytes).to_hex();
             let mut format = reader(file, &hash, options, words).map_err(LoadFailure::Options)?;
-            return self.runner().load_bytes(origin, bytes, &mut *format, progress).map_err(LoadFailure::Load);
+            return self.load_guarded(|runner| runner.load_bytes(origin, bytes, &mut *format, progress));
         }
         let path = self.world().absolute_path(file).unwrap_or_else(|_| file.to_owned());
         let mut format = reader(file, &path, options, words).map_err(LoadFailure::Options)?;
         let source = LoadSource { origin: file, file: Some(file) };
-        self.runner().load(&source, &mut *format, progress).map_err(LoadFailure::Load)
+        self.load_guarded(|runner| runner.load(&source, &mut *format, progress))
+    }
+
+    fn load_guarded(
+        &mut self,
+        load: impl FnOnce(&mut Runner) -> Result<LoadReport, LoadError>,
+    ) -> Result<LoadReport, LoadFailure> {
+        let loaded = self.run.guarded(load);
+        loaded.unwrap_or_else(|error| Err(LoadError::RunRecord(error.into()))).map_err(LoadFailure::Load)
     }
 
     /// The bytes of what can be read only once, the standard input or a named pipe; `None` for a regular file.

@@ -40,7 +40,10 @@ mod writer;
 
 pub use answer::Answer;
 pub use checker::{Checked, check_source};
-pub use commit_journal::{CommitJournal, KnowledgeBaseError, KnowledgeBaseReport, SalvagedKnowledgeBase};
+pub use commit_journal::{
+    BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, KnowledgeBaseError, KnowledgeBaseReport,
+    SalvagedKnowledgeBase,
+};
 pub use engine::Engine;
 pub use history::{Change, CommitView, History, LogEntry, SourceWriter, Unsound, Unwritten};
 pub use knowledge_base::{
