@@ -19,6 +19,18 @@ pub(crate) enum Command {
     /// Run MeTTa programs and print the answer of each `!` form
     #[command(after_help = ABOUT_RUNS)]
     Run(RunArguments),
+    /// Enter forms one by one and see what they come to
+    #[command(after_help = crate::repl::ABOUT)]
+    Repl(Box<crate::repl::ReplArguments>),
+    /// Look for likely mistakes in programs without running them
+    #[command(after_help = crate::check::ABOUT)]
+    Check(crate::check::CheckArguments),
+    /// Lay out programs: indentation, spaces, long lines
+    #[command(after_help = crate::fmt::ABOUT)]
+    Fmt(crate::fmt::FmtArguments),
+    /// Serve an editor: findings, hover, definitions, completion, renaming, layout
+    #[command(after_help = crate::lsp::ABOUT)]
+    Lsp(crate::lsp::LspArguments),
     /// Run a program and record its network traffic to a cassette
     Record(Box<crate::proxy::RecordArguments>),
     /// Run the program of a tape again and check that it does the same; or answer a program's requests from a cassette
@@ -34,6 +46,10 @@ pub(crate) enum Command {
     Journal(crate::journal::JournalArguments),
     /// Keep keys and values in order in a folder: write, look up, scan, check, copy
     Store(crate::store::StoreArguments),
+    /// Print a script that makes a shell complete commands and flags
+    Completions(crate::manual::CompletionsArguments),
+    /// Print the manual page, or write those of all commands
+    Man(crate::manual::ManArguments),
     /// Look at a cassette of network traffic, check it, convert, compare, merge, take secrets out
     #[command(visible_alias = "tape")]
     Cassette(crate::cassette::CassetteArguments),

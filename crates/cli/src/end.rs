@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 /// How a run ended, as an exit code.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Fine,
     Error,

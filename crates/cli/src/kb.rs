@@ -354,6 +354,20 @@ fn log(arguments: &LogArguments) -> Ended {
     Ok(ended)
 }
 
+/// The lines of a log from a commit on, for a prompt.
+pub(crate) fn log_lines(directory: &Path, from: u64) -> Result<Vec<String>, End> {
+    let mut view = open(directory)?;
+    let mut lines = Vec::new();
+    let walked = view.log(from..=u64::MAX, false, &mut |entry| {
+        if let LogEntry::Commit(found) = entry {
+            lines.push(commit_line(found));
+        }
+        true
+    });
+    walked.map_err(|error| base_failed(directory, &error))?;
+    Ok(lines)
+}
+
 fn commit_line(commit: &CommitView) -> String {
     let hash = &format!("{:032x}", commit.hash)[..HASH_DIGITS];
     let place = place(&commit.origin, commit.line);

@@ -7,9 +7,11 @@
 mod arguments;
 mod byte_count;
 mod cassette;
+mod check;
 mod derivation;
 mod end;
 mod file_size;
+mod fmt;
 mod journal;
 mod kb;
 mod kb_lines;
@@ -17,11 +19,14 @@ mod kb_past;
 mod kb_sources;
 mod limits;
 mod load;
+mod lsp;
+mod manual;
 mod output;
 mod permissions;
 mod proxy;
 mod query_plans;
 mod render;
+mod repl;
 mod replay;
 mod run;
 mod run_arguments;
@@ -29,8 +34,10 @@ mod store;
 mod watch;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// All that is allocated is counted: limits of memory are kept by that.
@@ -49,6 +56,12 @@ fn main() -> ExitCode {
     }
     match command {
         Command::Run(arguments) => run::run(&arguments).into(),
+        Command::Repl(arguments) => repl::run(&arguments).into(),
+        Command::Check(arguments) => check::check(&arguments).into(),
+        Command::Fmt(arguments) => fmt::fmt(&arguments).into(),
+        Command::Lsp(arguments) => lsp::serve(&arguments).into(),
+        Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()).into(),
+        Command::Man(arguments) => manual::man(&arguments, Arguments::command()).into(),
         Command::Record(arguments) => proxy::record(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Kb(arguments) => kb::run(&arguments).into(),
@@ -62,13 +75,37 @@ fn main() -> ExitCode {
 
 /// Reads the command line. An error ends the program, after saying what is wrong.
 fn arguments() -> Arguments {
-    Arguments::try_parse().unwrap_or_else(|mut error| {
+    Arguments::try_parse_from(words(std::env::args_os().collect())).unwrap_or_else(|mut error| {
         let words: Vec<_> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
         if let Some(tip) = tip(&error, &words) {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
         error.exit()
     })
+}
+
+/// The words of the command line, with the verb that is meant where none is said: `metroon` alone on a terminal opens the prompt, and
+/// `metroon FILE` runs the file.
+fn words(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_terminal = || std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let verb = match words.get(1) {
+        None if is_terminal() => Some("repl"),
+        Some(first) if is_program(&first.to_string_lossy()) => Some("run"),
+        _ => None,
+    };
+    if let Some(verb) = verb {
+        words.insert(1, verb.into());
+    }
+    words
+}
+
+/// Whether a word names a program, and not a verb.
+fn is_program(word: &str) -> bool {
+    let is_verb = Arguments::command().get_subcommands().any(|verb| {
+        let mut names = verb.get_all_aliases().chain([verb.get_name(), "help"]);
+        names.any(|name| name == word)
+    });
+    !is_verb && !word.starts_with('-') && (word.ends_with(".metta") || std::path::Path::new(word).is_file())
 }
 
 /// What to do about a program without `--` before it, and a cassette without `-o`.

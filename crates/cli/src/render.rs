@@ -2,6 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use metroon::syntax::{Diagnostic, Severity, Span};
+use metroon::{Certainty, Failure, Place};
 use std::io::{IsTerminal, Write};
 
 /// Lines longer than this are not shown: a caret far to the right helps nobody.
@@ -18,7 +19,8 @@ pub(crate) fn diagnostic(origin: &str, text: &str, diagnostic: &Diagnostic) {
     say(&rendered(origin, text, diagnostic, uses_color()));
 }
 
-fn uses_color() -> bool {
+/// Whether messages are coloured.
+pub(crate) fn uses_color() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     !no_color && !is_dumb && std::io::stderr().is_terminal()
@@ -32,13 +34,25 @@ pub(crate) fn error(message: &str, help: Option<&str>) {
     }
 }
 
+/// Writes why a form has failed to the standard error.
+pub(crate) fn failure(failure: &Failure) {
+    say(&rendered_failure(failure, uses_color()));
+}
+
+fn renderer(color: bool) -> Renderer {
+    if color { Renderer::styled() } else { Renderer::plain() }
+}
+
 fn rendered(origin: &str, text: &str, diagnostic: &Diagnostic, color: bool) -> String {
+    renderer(color).render(&report(origin, text, diagnostic)).to_string()
+}
+
+fn report<'a>(origin: &'a str, text: &'a str, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
     let mut group = Group::with_title(title);
     let window = Window::around(text, diagnostic);
@@ -60,7 +74,82 @@ fn rendered(origin: &str, text: &str, diagnostic: &Diagnostic, color: bool) -> S
     if let Some(help) = &diagnostic.help {
         report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
     }
-    renderer.render(&report).to_string()
+    report
+}
+
+fn rendered_failure(failure: &Failure, color: bool) -> String {
+    let mut shown = Diagnostic::error(failure.code, failure.place.span, failure.message.as_str());
+    // What is written there is seen there.
+    if failure.label != failure.place.slice() {
+        shown = shown.with_label(failure.label.as_str());
+    }
+    let mut report = report(&failure.place.origin, &failure.place.text, &shown);
+    let notes = [calls(failure), others(failure)];
+    report.extend(notes.into_iter().flatten().map(|note| Group::with_title(Level::NOTE.secondary_title(note))));
+    let help = failure.help.iter().map(String::as_str);
+    report.extend(help.map(|help| Group::with_title(Level::HELP.secondary_title(help))));
+    renderer(color).render(&report).to_string()
+}
+
+/// How many calls of a chain are shown.
+const CALLS_SHOWN_MAX: usize = 8;
+
+/// The calls that an error was made under, a line each, from the innermost.
+fn calls(failure: &Failure) -> Option<String> {
+    let form = format!("the form at {}", line_of(&failure.form));
+    match failure.certainty {
+        Certainty::Unknown => return None,
+        Certainty::OnlyPlace => {
+            let rule = &failure.calls.first()?.name;
+            return Some(format!(
+                "`{rule}` is the only rule with such an expression; the calls from {form} are not known, since it has effects or is long"
+            ));
+        }
+        Certainty::Seen if failure.calls.is_empty() => return None,
+        Certainty::Seen => {}
+    }
+    let mut lines: Vec<String> = Vec::new();
+    let mut at = 0;
+    while let Some(call) = failure.calls.get(at) {
+        if lines.len() == CALLS_SHOWN_MAX {
+            let more = failure.calls.len() - at + failure.calls_left_out.map_or(0, |(_, count)| count);
+            lines.push(format!("{more} calls more"));
+            break;
+        }
+        let rule = call.rule.as_ref().map_or("the library".to_owned(), line_of);
+        lines.push(format!("`{}`, {rule}", call.call));
+        let same = failure.calls[at + 1..].iter().take_while(|other| other.name == call.name).count();
+        at += 1;
+        if same > 1 {
+            let last = at + same;
+            let left_out = failure.calls_left_out.filter(|(after, _)| (at..last).contains(after));
+            let more = same - 1 + left_out.map_or(0, |(_, count)| count);
+            lines.push(format!("{more} calls more of `{}`", call.name));
+            at = last - 1;
+        }
+    }
+    lines.push(form);
+    Some(format!("in {}", lines.join("\ncalled by ")))
+}
+
+fn line_of(place: &Place) -> String {
+    format!("{}:{}", place.origin, place.position().line)
+}
+
+/// What else came of the form, and what was not run.
+fn others(failure: &Failure) -> Option<String> {
+    let others = match failure.others {
+        0 => None,
+        1 => Some("the form came to 1 error more".to_owned()),
+        count => Some(format!("the form came to {count} errors more")),
+    };
+    let not_run = match failure.not_run {
+        0 => None,
+        1 => Some("1 later form was not run; --keep-going runs it".to_owned()),
+        count => Some(format!("{count} later forms were not run; --keep-going runs them")),
+    };
+    let notes: Vec<String> = [others, not_run].into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// The lines of a source that a diagnostic talks about: rendering a whole large source would take long.

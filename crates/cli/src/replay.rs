@@ -52,7 +52,8 @@ fn replay_run(arguments: &ReplayArguments) -> End {
     guard.watch(&mut engine);
     watch_for_interrupts(&mut engine, limits.timeout, &heard);
     // An error of the recorded run is not a failure of its replay.
-    let _ = engine.run_program(&program, &mut Terminal { heard: heard.clone() });
+    let mut terminal = Terminal { heard: heard.clone(), explains_failures: false, notes: false, failed: Vec::new() };
+    let _ = engine.run_program(&program, &mut terminal);
     heard.set();
     let (commits, ended) = engine.replayed().unwrap_or_default();
     if let Some(ended) = ended {

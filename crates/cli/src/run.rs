@@ -5,10 +5,10 @@ use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::query_plans;
 use crate::render;
 use crate::run_arguments::RunArguments;
-use metroon::syntax::Diagnostic;
+use metroon::syntax::{Diagnostic, Severity};
 use metroon::{
-    CommitJournal, Engine, Evaluator, KnowledgeBaseError, LimitReached, PermittedWorld, ProgramEnd, RecallError,
-    Reporter, RunRequest, SystemWorld, Tape, TapeError, WorldError, find_error,
+    CommitJournal, Engine, Evaluator, Failure, KnowledgeBaseError, LimitReached, PermittedWorld, Place, ProgramEnd,
+    RecallError, Reporter, RunRequest, SystemWorld, Tape, TapeError, WorldError, find_error,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -23,7 +23,11 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         json: arguments.json,
         steps_max: arguments.limits.steps,
         depth_max: None,
-        evaluator: if arguments.interpreter { Evaluator::Interpreter } else { Evaluator::Machine },
+        evaluator: if arguments.interpreter || !arguments.trace.is_empty() {
+            Evaluator::Interpreter
+        } else {
+            Evaluator::Machine
+        },
         heap_bytes_max: arguments.limits.heap,
     };
     if program.files.is_empty() && program.expressions.is_empty() {
@@ -46,7 +50,16 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if arguments.explain_queries {
         engine.log_queries();
     }
-    let mut terminal = Terminal { heard: heard.clone() };
+    let mut terminal = Terminal {
+        heard: heard.clone(),
+        explains_failures: true,
+        notes: !arguments.no_notes && !arguments.explain && std::io::stderr().is_terminal(),
+        failed: Vec::new(),
+    };
+    engine.keep_going(arguments.keep_going);
+    if !arguments.trace.is_empty() {
+        engine.trace_calls(Some(arguments.trace.clone()));
+    }
     let end = match arguments.explain {
         true => engine.explain_program(&program, &mut terminal),
         false => engine.run_program(&program, &mut terminal),
@@ -219,6 +232,12 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
 /// Tells a person about a run on the standard error.
 pub(crate) struct Terminal {
     pub(crate) heard: Heard,
+    /// Whether to say where the error of a form that fails was made.
+    pub(crate) explains_failures: bool,
+    /// Whether to tell of likely mistakes.
+    pub(crate) notes: bool,
+    /// Where forms have failed.
+    pub(crate) failed: Vec<Place>,
 }
 
 impl Reporter for Terminal {
@@ -228,6 +247,27 @@ impl Reporter for Terminal {
 
     fn limit_reached(&mut self, _: LimitReached) {
         self.heard.set();
+    }
+
+    fn wants_failures(&self) -> bool {
+        self.explains_failures
+    }
+
+    fn wants_notes(&self) -> bool {
+        self.notes
+    }
+
+    fn note(&mut self, origin: &str, text: &str, finding: &Diagnostic) {
+        // What has failed there was told.
+        if self.failed.iter().any(|failed| &*failed.origin == origin && failed.span == finding.span) {
+            return;
+        }
+        render::diagnostic(origin, text, &Diagnostic { severity: Severity::Note, ..finding.clone() });
+    }
+
+    fn failure(&mut self, failure: &Failure) {
+        render::failure(failure);
+        self.failed.push(failure.place.clone());
     }
 }
 

@@ -5,7 +5,8 @@ use clap::Args;
 use std::path::PathBuf;
 
 pub(crate) const ABOUT_RUNS: &str = "\
-Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run.
+Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run, unless --keep-going is
+given. A message says where the error was made, and under which calls; with --json it is an object in the output.
 
 With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it. A
 file that was run before adds no plain forms again, and an edited one adds those that differ; a text of -e or of the standard
@@ -67,6 +68,19 @@ pub(crate) struct RunArguments {
     /// Print one JSON object a line: each result, then the end of its form
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Run the forms after one that has failed as well; the exit code is 1 all the same
+    #[arg(long, conflicts_with_all = ["record", "explain"])]
+    pub(crate) keep_going: bool,
+
+    /// Do not tell of likely mistakes, which is done where the standard error is a terminal; `metroon check` does it anywhere
+    #[arg(long)]
+    pub(crate) no_notes: bool,
+
+    /// Show each call of this function, the rule that it takes and what it comes to, on the standard error; may be given several times. The
+    /// reference interpreter evaluates, which is slow
+    #[arg(long, value_name = "FUNCTION", conflicts_with = "explain")]
+    pub(crate) trace: Vec<String>,
 
     /// Print counts of the run on the standard error
     #[arg(long)]

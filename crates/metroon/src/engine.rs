@@ -3,13 +3,13 @@
 use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError};
 use crate::live::LiveHub;
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
-use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_json, print_line};
+use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_failure, print_json, print_line};
 use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use metta::{
-    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, OnAnswer, OnProgress,
-    QueryLog, Run, RunEnd, Runner, Source, Statistics, World, WorldError,
+    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent,
+    OnProgress, Program, QueryLog, Run, RunEnd, RunEvent, Runner, Source, Statistics, World, WorldError,
 };
 use std::sync::Arc;
 
@@ -18,7 +18,11 @@ pub struct Engine {
     run: Remembered,
     /// Its live queries, once there are any.
     live: Option<LiveHub>,
+    keeps_going: bool,
 }
+
+/// The longest source that is looked through for likely mistakes after it has run, in bytes: longer ones are data.
+const NOTED_BYTES_MAX: usize = 1 << 20;
 
 /// Which answers are printed.
 #[derive(Clone, Copy)]
@@ -44,7 +48,7 @@ impl Engine {
 
     /// An engine with what is remembered of its run.
     pub(crate) fn of(run: Remembered) -> Self {
-        Self { run, live: None }
+        Self { run, live: None, keeps_going: false }
     }
 
     /// An engine that goes on where its base ended, and keeps in it what programs do.
@@ -231,8 +235,35 @@ impl Engine {
 
     /// Runs a source, `on_answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, on_answer: &mut OnAnswer<'_>) -> Run {
-        let run = self.run.guarded(|runner| runner.run_source(source, on_answer));
+        self.run_events(source, false, &mut |world, event| match event {
+            RunEvent::Answer(answer) => on_answer(world, answer),
+            RunEvent::Failure(_) => Ok(()),
+        })
+    }
+
+    /// The same, `on_event` also hearing of each form that has failed where its error was made.
+    pub fn run_explaining(&mut self, source: &Source<'_>, on_event: &mut OnEvent<'_>) -> Run {
+        self.run_events(source, true, on_event)
+    }
+
+    fn run_events(&mut self, source: &Source<'_>, explains: bool, on_event: &mut OnEvent<'_>) -> Run {
+        let run = self.run.guarded(|runner| runner.run_explaining(source, explains, on_event));
         run.unwrap_or_else(|error| Run { end: RunEnd::RunRecord(Arc::new(error)), diagnostics: Vec::new() })
+    }
+
+    /// Notes from now on what it takes to undo what happens, unless a base or a tape keeps it.
+    pub fn begin_undoable(&mut self) {
+        self.run.runner.begin_undoable();
+    }
+
+    /// Undoes what has changed in the program since [`Engine::begin_undoable`]; says whether something has.
+    pub fn undo(&mut self) -> bool {
+        self.run.runner.undo()
+    }
+
+    /// The program that is run, to ask for names, types and documentation.
+    pub fn program_mut(&mut self) -> &mut Program {
+        self.run.runner.program_mut()
     }
 
     /// Runs a text whose imports are looked for in a directory; the empty one is the current directory.
@@ -243,6 +274,17 @@ impl Engine {
     /// Runs a text whose imports are looked for in the current directory.
     pub fn run_text(&mut self, text: &str, on_answer: &mut OnAnswer<'_>) -> Run {
         self.run_text_in("", text, on_answer)
+    }
+
+    /// Traces the calls of these functions from now on: see [`Runner::trace_calls`].
+    pub fn trace_calls(&mut self, names: Option<Vec<String>>) {
+        self.run.runner.trace_calls(names);
+    }
+
+    /// Says whether the forms after one that has failed are run. A tape does not know of it.
+    pub fn keep_going(&mut self, keeps_going: bool) {
+        self.keeps_going = keeps_going;
+        self.run.runner.keep_going(keeps_going);
     }
 
     /// Runs the files and texts of a program in order, and prints the answers.
@@ -271,14 +313,18 @@ impl Engine {
         prints: Prints,
         reporter: &mut dyn Reporter,
     ) -> Result<(), ProgramEnd> {
-        for file in &program.files {
-            let source = ProgramSource::read(self.world(), file)?;
-            self.run_program_source(program, &source, prints, reporter)?;
+        let mut has_failed = false;
+        let files = program.files.iter().map(|file| (file, true));
+        let texts = program.expressions.iter().map(|text| (text, false));
+        for (name, is_file) in files.chain(texts) {
+            let source =
+                if is_file { ProgramSource::read(self.world(), name)? } else { ProgramSource::expression(name) };
+            match self.run_program_source(program, &source, prints, reporter) {
+                Err(ProgramEnd::Error) if self.keeps_going => has_failed = true,
+                end => end?,
+            }
         }
-        for text in &program.expressions {
-            self.run_program_source(program, &ProgramSource::expression(text), prints, reporter)?;
-        }
-        Ok(())
+        if has_failed { Err(ProgramEnd::Error) } else { Ok(()) }
     }
 
     fn run_program_source(
@@ -290,10 +336,17 @@ impl Engine {
     ) -> Result<(), ProgramEnd> {
         let lines = found.lines();
         let mut last_line = 1;
-        let file = found.file.as_deref();
-        let (text, flaw) = (found.text.as_str(), found.flaw.as_ref());
-        let source = Source { origin: &found.origin, file, directory: &found.directory, text, flaw };
-        let run = self.run_source(&source, &mut |world, answer| {
+        let source = found.as_source();
+        let explains = matches!(prints, Prints::All) && (program.json || reporter.wants_failures());
+        let run = self.run_events(&source, explains, &mut |world, event| {
+            let answer = match event {
+                RunEvent::Answer(answer) => answer,
+                RunEvent::Failure(failure) if program.json => return print_failure(world, failure),
+                RunEvent::Failure(failure) => {
+                    reporter.failure(failure);
+                    return Ok(());
+                }
+            };
             last_line = lines.position(answer.span.start).line;
             if let Some(limit) = answer.limit {
                 reporter.limit_reached(limit);
@@ -303,7 +356,15 @@ impl Engine {
             }
             if program.json { print_json(world, answer, last_line) } else { print_line(world, answer) }
         });
-        found.end(run, last_line, reporter)
+        let end = found.end(run, last_line, reporter);
+        if reporter.wants_notes() && source.text.len() <= NOTED_BYTES_MAX {
+            let tree = metta::syntax::parse(source.text).tree;
+            // If the base turns out to be damaged, the next form says so.
+            let checked = self.run.guarded(|runner| metta::check(runner.program_mut(), ModuleId::TOP, &tree));
+            let findings = checked.unwrap_or_default();
+            findings.iter().for_each(|finding| reporter.note(source.origin, source.text, finding));
+        }
+        end
     }
 }
 

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod checker;
 mod commit_journal;
 mod engine;
 mod history;
@@ -39,6 +40,7 @@ mod view;
 mod writer;
 
 pub use answer::Answer;
+pub use checker::{Checked, check_source};
 pub use commit_journal::{
     BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, KnowledgeBaseError, KnowledgeBaseReport,
     SalvagedKnowledgeBase,
@@ -56,6 +58,7 @@ pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
 pub use metta::{AnswerChange, LiveError, LiveStatistics};
 pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
+pub use metta::{Certainty, FailedCall, Failure, Place};
 pub use metta::{ChangeExtent, MemoryOutput, MemoryWorld, Program, Reason};
 pub use metta::{Derivation, Derivations, Ground, NearMiss, STATES_MAX_DEFAULT};
 pub use metta::{EffectKind, EffectRefused, FreezeError, FrozenResults};
@@ -66,8 +69,10 @@ pub use metta::{
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
 pub use metta::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
+pub use metta::{ModuleId, OnEvent, RunEvent};
+pub use metta::{documentation_of, format, known_names, nearest, type_of, types_of_text};
 pub use permissions::{Permissions, PermittedWorld};
-pub use program::{ProgramEnd, Reporter, RunRequest};
+pub use program::{ProgramEnd, ProgramSource, Reporter, RunRequest};
 pub use recall::{RecallError, find_error};
 pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, QueryWay, Row};
 pub use system_world::SystemWorld;

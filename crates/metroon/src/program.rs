@@ -1,8 +1,11 @@
 //! What one command runs: files and texts, in order, in one space.
 
 use metta::syntax::{self, Diagnostic, LineIndex};
-use metta::{Evaluator, FormAnswer, LimitReached, Run, RunEnd, World, WorldError};
+use metta::{
+    Certainty, Evaluator, FailedCall, Failure, FormAnswer, LimitReached, Place, Run, RunEnd, Source, World, WorldError,
+};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -57,10 +60,26 @@ pub trait Reporter {
 
     /// An evaluation that was told to end has done so.
     fn limit_reached(&mut self, _limit: LimitReached) {}
+
+    /// Whether to find out where the error of a form that fails was made.
+    fn wants_failures(&self) -> bool {
+        false
+    }
+
+    /// Whether to look for likely mistakes in each source when it has run.
+    fn wants_notes(&self) -> bool {
+        false
+    }
+
+    /// A source has something that is likely to be a mistake.
+    fn note(&mut self, _origin: &str, _text: &str, _finding: &Diagnostic) {}
+
+    /// A form has failed, and its answer was printed.
+    fn failure(&mut self, _failure: &Failure) {}
 }
 
 /// A source of a program.
-pub(crate) struct ProgramSource {
+pub struct ProgramSource {
     pub(crate) origin: String,
     pub(crate) file: Option<String>,
     pub(crate) directory: String,
@@ -71,7 +90,10 @@ pub(crate) struct ProgramSource {
 
 impl ProgramSource {
     /// Reads a file, or the standard input for `-`.
-    pub(crate) fn read(world: &mut dyn World, file: &str) -> Result<Self, ProgramEnd> {
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(world: &mut dyn World, file: &str) -> Result<Self, ProgramEnd> {
         let is_input = file == "-";
         let read = if is_input { world.read_standard_input().map(Arc::new) } else { world.read_source(file) };
         let bytes =
@@ -85,6 +107,12 @@ impl ProgramSource {
             text,
             flaw,
         })
+    }
+
+    /// As what a runner takes.
+    pub fn as_source(&self) -> Source<'_> {
+        let Self { origin, file, directory, text, flaw } = self;
+        Source { origin, file: file.as_deref(), directory, text, flaw: flaw.as_ref() }
     }
 
     /// A text of the command line.
@@ -139,4 +167,36 @@ pub(crate) fn print_json(world: &mut dyn World, answer: &FormAnswer<'_>, line: u
     }
     let (results, error) = (answer.results.len(), answer.is_error());
     world.print(&format!(r#"{{"form":{form},"line":{line},"done":true,"results":{results},"error":{error}}}"#))
+}
+
+/// Prints as JSON why a form has failed.
+pub(crate) fn print_failure(world: &mut dyn World, failure: &Failure) -> Result<(), WorldError> {
+    let line = failure.form.position().line;
+    let certainty = match failure.certainty {
+        Certainty::Seen => "seen",
+        Certainty::OnlyPlace => "only place",
+        Certainty::Unknown => "unknown",
+    };
+    let call = |FailedCall { name, call, rule }: &FailedCall| json!({ "name": name, "call": call, "rule": rule.as_ref().map(place_json) });
+    let value = json!({
+        "form": failure.number,
+        "line": line,
+        "failure": {
+            "code": failure.code,
+            "message": failure.message,
+            "place": place_json(&failure.place),
+            "certainty": certainty,
+            "calls": failure.calls.iter().map(call).collect::<Vec<_>>(),
+            "calls_left_out": failure.calls_left_out.map_or(0, |(_, count)| count),
+            "help": failure.help,
+            "other_errors": failure.others,
+            "forms_not_run": failure.not_run,
+        },
+    });
+    world.print(&value.to_string())
+}
+
+fn place_json(place: &Place) -> serde_json::Value {
+    let position = place.position();
+    json!({ "file": &*place.origin, "line": position.line, "column": position.column, "text": place.slice() })
 }

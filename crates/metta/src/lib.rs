@@ -9,13 +9,17 @@
 #![forbid(unsafe_code)]
 
 mod bundled;
+mod check;
 mod commit;
 mod datalog;
 mod derivation;
+mod describe;
 mod documentation;
 mod effects;
 mod environment;
 mod evaluate;
+mod failure;
+mod format;
 mod handles;
 mod instructions;
 mod interpreter;
@@ -44,12 +48,16 @@ pub mod types;
 mod world;
 
 pub use bundled::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX, GENERATORS_MAX, generator_atom};
+pub use check::{check, nearest};
 pub use commit::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError};
 pub use derivation::{Derivation, Derivations, Ground, NearMiss, STATES_MAX_DEFAULT, derivations};
+pub use describe::{documentation_of, known_names, type_of, types_of_text};
 pub use documentation::Documentation;
 pub use effects::Effects;
 pub use environment::{Environment, OpenFile, Refused, Stop};
 pub use evaluate::Evaluator;
+pub use failure::{Certainty, FailedCall, Failure, Place};
+pub use format::format;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use live::{Aggregate, AnswerChange, LiveDefinition, LiveError, LiveQueries, LiveQuery, LiveStatistics, Top};
 pub use load::{
@@ -70,7 +78,7 @@ pub use record::{
 };
 pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
-pub use runner::{FormAnswer, OnAnswer, Runner};
+pub use runner::{FormAnswer, OnAnswer, OnEvent, RunEvent, Runner};
 pub use session::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog, Run, RunEnd, Source, Statistics};
 pub use tokenizer::Tokenizer;
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

@@ -125,6 +125,11 @@ impl Interrupt {
         self.0.reason.store(2, Ordering::Relaxed);
     }
 
+    /// Lets evaluations run again.
+    pub fn reset(&self) {
+        self.0.reason.store(0, Ordering::Relaxed);
+    }
+
     /// Why the evaluation is to end, if it is.
     pub fn reason(&self) -> Option<LimitReached> {
         match self.0.reason.load(Ordering::Relaxed) {

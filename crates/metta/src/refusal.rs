@@ -70,6 +70,13 @@ pub(crate) fn refuse(operation: &'static str, effects: Effects, arguments: &[Ato
     Some(EffectRefused { operation, kind })
 }
 
+/// Why an operation with these effects is not carried out a second time, if it is not: it would change something, or ask for another
+/// answer. What is printed goes nowhere then.
+pub(crate) fn refuse_again(operation: &'static str, effects: Effects) -> Option<EffectRefused> {
+    let acts = effects.without(Effects::READS).without(Effects::MAKES).without(Effects::TELLS);
+    (acts != Effects::NONE).then_some(EffectRefused { operation, kind: EffectKind::Change })
+}
+
 /// Everything that the snapshot holds is frozen.
 fn kind_of(effects: Effects, arguments: &[Atom]) -> Option<EffectKind> {
     let acts = effects.without(Effects::READS).without(Effects::MAKES);

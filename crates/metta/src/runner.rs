@@ -2,6 +2,7 @@
 
 use crate::commit::CommitSink;
 use crate::evaluate::{Evaluator, Evaluators};
+use crate::failure::Failure;
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
 use crate::load::{Format, Formats, LoadError, LoadReport, LoadSource, OnProgress, Words};
@@ -13,7 +14,7 @@ use crate::program::{Program, ProgramSnapshot, RestoreError};
 use crate::random::Generator;
 use crate::record::RunRecord;
 use crate::refusal::{EffectRefused, Viewed};
-use crate::session::{FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics};
+use crate::session::{FormEvent, FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics};
 use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
@@ -48,6 +49,17 @@ impl FormAnswer<'_> {
 
 /// Takes each answer as it comes, with the world to print it on.
 pub type OnAnswer<'a> = dyn FnMut(&mut dyn World, &FormAnswer<'_>) -> Result<(), WorldError> + 'a;
+
+/// What there is to hear of a run.
+pub enum RunEvent<'a> {
+    /// A form has an answer.
+    Answer(&'a FormAnswer<'a>),
+    /// Why the form has failed whose answer came last.
+    Failure(&'a Failure),
+}
+
+/// Takes each event as it comes, with the world to print on.
+pub type OnEvent<'a> = dyn FnMut(&mut dyn World, RunEvent<'_>) -> Result<(), WorldError> + 'a;
 
 /// Runs sources in modules.
 pub struct Runner {
@@ -206,6 +218,18 @@ impl Runner {
         done
     }
 
+    /// Notes from now on what it takes to undo what happens, unless the run is on record.
+    pub fn begin_undoable(&mut self) {
+        self.session.transactions.begin_undoable(&mut self.session.program);
+    }
+
+    /// Undoes what has changed in the program since [`Runner::begin_undoable`]; says whether something has.
+    pub fn undo(&mut self) -> bool {
+        let is_undone = self.session.transactions.undo(&mut self.session.program);
+        self.session.follow_settings();
+        is_undone
+    }
+
     /// What is on record of the run, if something is.
     pub fn record(&self) -> Option<&dyn RunRecord> {
         self.session.transactions.record()
@@ -312,7 +336,16 @@ impl Runner {
 
     /// Runs a source in the program's own module, `answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, answer: &mut OnAnswer<'_>) -> Run {
+        self.run_explaining(source, false, &mut |world, event| match event {
+            RunEvent::Answer(found) => answer(world, found),
+            RunEvent::Failure(_) => Ok(()),
+        })
+    }
+
+    /// The same, `on_event` also hearing of each form that has failed where its error was made, if that is wanted.
+    pub fn run_explaining(&mut self, source: &Source<'_>, explains: bool, on_event: &mut OnEvent<'_>) -> Run {
         let Self { session, machine } = self;
+        session.explains_failures = explains;
         session.program.set_directory(ModuleId::TOP, source.directory.to_owned());
         if let Some(limit) = session.limits.reached_by_text(source.text) {
             return Run { end: RunEnd::Limit(limit), diagnostics: Vec::new() };
@@ -323,11 +356,25 @@ impl Runner {
         if session.view.is_some() && parsed.forms_before_error().iter().any(|form| !form.bang) {
             return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: parsed.diagnostics };
         }
-        session.run_in(ModuleId::TOP, source.origin, source.file, &parsed, &mut |world, outcome| {
-            let frozen = machine.take_frozen().map(|frozen| frozen.map(Arc::new));
-            let &FormOutcome { number, span, atom, results, limit } = outcome;
-            answer(world, &FormAnswer { number, span, atom, results, limit, frozen: frozen.as_ref() })
+        session.run_in(ModuleId::TOP, source.origin, source.file, &parsed, &mut |world, event| match event {
+            FormEvent::Failure(failure) => on_event(world, RunEvent::Failure(failure)),
+            FormEvent::Outcome(&FormOutcome { number, span, atom, results, limit }) => {
+                let frozen = machine.take_frozen().map(|frozen| frozen.map(Arc::new));
+                let frozen = frozen.as_ref();
+                on_event(world, RunEvent::Answer(&FormAnswer { number, span, atom, results, limit, frozen }))
+            }
         })
+    }
+
+    /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named, where `trace!` goes; with
+    /// `None` those of none any more. Forms are evaluated by the interpreter meanwhile.
+    pub fn trace_calls(&mut self, names: Option<Vec<String>>) {
+        self.session.trace_calls(names);
+    }
+
+    /// Says whether the forms after one that has failed are run.
+    pub fn keep_going(&mut self, keeps_going: bool) {
+        self.session.keeps_going = keeps_going;
     }
 
     /// Adds what a file states to the program's own space. Nothing is evaluated.

@@ -134,6 +134,12 @@ fn the_tutorial_shows_what_happens() {
 }
 
 #[test]
+fn the_page_on_tools_shows_what_happens() {
+    let commands = follow("tools", blocks(&document("docs/tools.md")));
+    assert!(commands >= 8, "{commands} commands");
+}
+
+#[test]
 fn the_page_on_loading_shows_what_happens() {
     let commands = follow("loading", blocks(&document("docs/loading.md")));
     assert!(commands >= 10, "{commands} commands");

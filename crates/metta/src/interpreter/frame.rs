@@ -3,6 +3,7 @@
 //! Alternatives share the frames they were born under, so frames are immutable and reference-counted. Freeing a
 //! stack of a million frames takes a loop, not a recursion.
 
+use crate::evaluate::TracedCall;
 use space::{Atom, Expression, SharedSpace, Variable};
 use std::rc::Rc;
 
@@ -28,6 +29,8 @@ pub(super) enum Waiting {
     Arguments(Arguments),
     /// Code that a call was reduced to; its result is evaluated further.
     Reduct { call: Call, target: Target },
+    /// Where a trace is wanted: what a rule made of a call is being evaluated. The result is passed on.
+    Called(Rc<TracedCall>),
 }
 
 /// What is asked of an evaluation: a type, in a space.
@@ -107,7 +110,9 @@ pub(super) struct Call {
 
 impl Frame {
     pub(super) fn push(parent: FrameRef, waiting: Waiting) -> FrameRef {
-        let depth = depth(&parent) + 1;
+        // A trace changes nothing that a program can ask about.
+        let own = usize::from(!matches!(waiting, Waiting::Called(_)));
+        let depth = depth(&parent) + own;
         Some(Rc::new(Self { parent, depth, waiting }))
     }
 }

@@ -247,19 +247,20 @@ impl Evaluation<'_> {
         let go_on = |(solution, result): (Solution, Atom)| match function_body(&result).cloned() {
             None => {
                 let bound = || bindings_of(&solution).resolve(&call.atom);
+                let frames = self.called(&call, &result).into_iter().collect();
                 let work = after_reduction(&call, bound, result, &target);
-                Alternative::new(solution, work)
+                Alternative { solution, work, frames }
             }
-            Some(body) => Alternative {
-                solution,
-                work: Work::Minimal(body),
-                frames: vec![
-                    Waiting::Reduct { call: call.clone(), target: target.clone() },
-                    Waiting::Function { call: call.atom.clone() },
-                ],
-            },
+            Some(body) => {
+                let reduct = Waiting::Reduct { call: call.clone(), target: target.clone() };
+                let function = Waiting::Function { call: call.atom.clone() };
+                let frames = [Some(reduct), self.called(&call, &result), Some(function)];
+                Alternative { solution, work: Work::Minimal(body), frames: frames.into_iter().flatten().collect() }
+            }
         };
-        self.fork(alternatives.into_iter().map(go_on).collect())
+
+        let alternatives = alternatives.into_iter().map(go_on).collect();
+        self.fork(alternatives)
     }
 
     /// The code that a call was reduced to has come to this.

@@ -23,9 +23,10 @@ mod metta;
 mod minimal;
 mod store;
 mod tabled;
+mod tracing;
 
 use crate::environment::Stop;
-use crate::evaluate::{Answer, Evaluate};
+use crate::evaluate::{Answer, Evaluate, Traced};
 use crate::instructions;
 use crate::limits::{LimitReached, Watch};
 use crate::names;
@@ -43,6 +44,16 @@ impl Evaluate<Session> for Interpreter {
         let target = Target { type_atom: names::undefined(), space: space.clone() };
         let evaluation = Evaluation { is_reference: true, ..Evaluation::new(session, space.clone()) };
         evaluation.run(Work::Metta(atom.clone(), target))
+    }
+
+    fn trace(&self, session: &mut Session, space: &SharedSpace, atom: &Atom, steps_max: u64) -> Traced {
+        let target = Target { type_atom: names::undefined(), space: space.clone() };
+        let watch = Watch::of_part(&session.limits, Some(steps_max));
+        let mut evaluation = Evaluation { is_reference: true, ..Evaluation::new(session, space.clone()) };
+        let library = evaluation.session.program.library_rule_names();
+        evaluation.trace = Some(Traced { library, ..Traced::default() });
+        evaluation.run_to_end(Work::Metta(atom.clone(), target), None, BarrierKind::Top, watch);
+        evaluation.trace.take().unwrap_or_default()
     }
 
     fn state_changes(&self, _: &SharedState) {}
@@ -223,6 +234,8 @@ struct Evaluation<'r> {
     stop: Option<Stop>,
     /// Whether all is evaluated here, so that rows are found by the definition of their order.
     is_reference: bool,
+    /// What was noted so far, if a trace is wanted.
+    trace: Option<Traced>,
 }
 
 impl<'r> Evaluation<'r> {
@@ -238,6 +251,7 @@ impl<'r> Evaluation<'r> {
             depth_max: 0,
             stop: None,
             is_reference: false,
+            trace: None,
         }
     }
 
@@ -303,6 +317,9 @@ impl<'r> Evaluation<'r> {
 
     /// Hands a result to the frame on top; `itself` if the atom asked about evaluates to itself.
     fn receive(&mut self, result: Atom, itself: bool) -> Option<Work> {
+        if self.trace.is_some() && names::is_error(&result) {
+            self.note_error(&result);
+        }
         let frame = self.frame.clone().expect("every stack ends in a barrier");
         if matches!(frame.waiting, Waiting::Barrier) {
             self.note_result(&result, itself);
@@ -316,6 +333,11 @@ impl<'r> Evaluation<'r> {
             Waiting::Tuple(tuple) => self.continue_tuple(tuple, result, itself),
             Waiting::Arguments(arguments) => self.continue_arguments(arguments, result, itself),
             Waiting::Reduct { call, target } => Some(self.after_code(call, result, target)),
+            // What a call was reduced to is not what was asked about.
+            Waiting::Called(called) => {
+                self.trace_result(called, &result);
+                Some(Work::Return(result))
+            }
         }
     }
 
@@ -336,6 +358,9 @@ impl<'r> Evaluation<'r> {
     fn enter(&mut self, alternative: Alternative) -> Work {
         self.store.bind_all(alternative.solution);
         for waiting in alternative.frames {
+            if let Waiting::Called(called) = &waiting {
+                self.trace_call(called);
+            }
             self.push(waiting);
         }
         alternative.work
@@ -606,6 +631,10 @@ impl Roots {
                 self.add(template);
             }
             Waiting::Function { call } => self.add(call),
+            Waiting::Called(called) => {
+                self.add(&called.call);
+                self.add(&called.body);
+            }
             Waiting::Reduct { call, target } => {
                 self.add(&call.atom);
                 self.add(&target.type_atom);

@@ -131,6 +131,16 @@ impl Program {
         library.atoms(&mut self.variables).iter().any(is_rule_of)
     }
 
+    /// The names that have rules in the library.
+    pub(crate) fn library_rule_names(&mut self) -> FxHashSet<String> {
+        let name_of = |atom: &Atom| match atom.children() {
+            Some([equal, call, ..]) if equal.is_symbol(names::EQUAL) => call.head()?.as_symbol().map(str::to_owned),
+            _ => None,
+        };
+        let library = self.library_space();
+        library.atoms(&mut self.variables).iter().filter_map(name_of).collect()
+    }
+
     /// Makes a word of a module's sources mean an atom; as a regular expression, every word that it covers.
     ///
     /// # Errors

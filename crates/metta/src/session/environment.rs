@@ -34,6 +34,9 @@ impl Environment for Session {
         if let Some(limit) = self.form_steps.act() {
             return Some(Stop::Limit(limit));
         }
+        if self.is_rehearsing {
+            return refusal::refuse_again(operation, effects).map(Stop::Effect);
+        }
         self.view?;
         refusal::refuse(operation, effects, arguments).map(Stop::Effect)
     }

@@ -5,7 +5,7 @@
 //! 2. A module is loaded once. If a module imports one that is still being loaded, that is a circle, and the error shows it.
 //! 3. If an earlier run in the same knowledge base loaded a module, what was edited in its file since then is applied.
 
-use super::{RunEnd, Session};
+use super::{FormEvent, RunEnd, Session};
 use crate::environment::Stop;
 use crate::load::{Format, LoadError, Skipped};
 use crate::names;
@@ -161,7 +161,8 @@ impl Session {
     fn run_module(&mut self, id: ModuleId, file: &str, source: &Decoded<'_>) -> Result<(), ModuleError> {
         let parsed = self.parse_import(file, source);
         let mut failure = None;
-        let run = self.run_in(id, file, Some(file), &parsed, &mut |_, answer| {
+        let run = self.run_in(id, file, Some(file), &parsed, &mut |_, event| {
+            let FormEvent::Outcome(answer) = event else { return Ok(()) };
             failure = answer.results.iter().find(|result| names::is_error(result)).map(Atom::to_string);
             Ok(())
         });
@@ -250,7 +251,8 @@ impl Session {
         let parsed = self.parse_import(&file, &source);
         let mut last = Vec::new();
         // What is included is a part of the form that includes it: it is stated as often as that is evaluated.
-        let run = self.run_in(from, &file, None, &parsed, &mut |_, answer| {
+        let run = self.run_in(from, &file, None, &parsed, &mut |_, event| {
+            let FormEvent::Outcome(answer) = event else { return Ok(()) };
             last = answer.results.to_vec();
             Ok(())
         });

@@ -5,14 +5,17 @@
 //! 3. Evaluators get the session as a whole; native functions get it as an [`Environment`](crate::Environment).
 
 mod environment;
+mod failures;
 mod imports;
 mod query_log;
 mod sources;
 mod tabling;
+mod traces;
 
 use crate::commit::{Cause, CommitTrigger};
 use crate::environment::{OpenFile, Stop};
 use crate::evaluate::Evaluators;
+use crate::failure::texts::Texts;
 use crate::limits::{FormSteps, Limits};
 use crate::load::Formats;
 use crate::program::Program;
@@ -24,10 +27,11 @@ use crate::transaction::Transactions;
 use crate::world::World;
 pub(crate) use query_log::Execution;
 pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
-pub(crate) use sources::FormOutcome;
+pub(crate) use sources::{FormEvent, FormOutcome};
 pub use sources::{Run, RunEnd, Source};
 use space::{Atom, VariableSource};
 use std::rc::Rc;
+use traces::Traced;
 
 /// Counts of what a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,6 +102,15 @@ pub(crate) struct Session {
     open_files: Vec<OpenFile>,
     /// Of what it is a view, if it is one.
     pub(crate) view: Option<Viewed>,
+    /// Whether failures are explained; then the texts that ran are kept.
+    pub(crate) explains_failures: bool,
+    /// Whether the forms after one that has failed are run.
+    pub(crate) keeps_going: bool,
+    /// Whether a form is being evaluated again, so that nothing may be changed and nobody asked.
+    is_rehearsing: bool,
+    texts: Texts,
+    /// The functions whose calls are traced, if some are.
+    traced: Option<Traced>,
 }
 
 impl Session {
@@ -119,6 +132,11 @@ impl Session {
             ended_inside: None,
             open_files: Vec::new(),
             view: None,
+            explains_failures: false,
+            keeps_going: false,
+            is_rehearsing: false,
+            texts: Texts::default(),
+            traced: None,
         }
     }
 

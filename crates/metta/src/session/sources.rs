@@ -5,10 +5,12 @@
 //! that does not parse, after everything before it has run.
 
 use super::Session;
+use super::failures::FailedForm;
 use crate::commit::{Cause, CauseKind, CommitTrigger};
 use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::evaluate::{Answer, Evaluate, Evaluator, Evaluators};
+use crate::failure::Failure;
 use crate::limits::{FormSteps, Halted, LimitReached};
 use crate::names;
 use crate::operation::Operation;
@@ -38,8 +40,16 @@ pub(crate) struct FormOutcome<'a> {
     pub(crate) limit: Option<LimitReached>,
 }
 
+/// What there is to hear of a form.
+pub(crate) enum FormEvent<'a> {
+    /// What came of it.
+    Outcome(&'a FormOutcome<'a>),
+    /// Why it has failed, after its outcome.
+    Failure(&'a Failure),
+}
+
 /// Takes what comes of each form, with the world to print it on.
-pub(crate) type OnForm<'a> = dyn FnMut(&mut dyn World, &FormOutcome<'_>) -> Result<(), WorldError> + 'a;
+pub(crate) type OnForm<'a> = dyn FnMut(&mut dyn World, FormEvent<'_>) -> Result<(), WorldError> + 'a;
 
 /// How the run of a source ended.
 #[derive(Debug)]
@@ -94,6 +104,7 @@ pub struct Run {
 
 /// A source that is being run.
 struct Begin<'a> {
+    origin: &'a str,
     parsed: &'a Parsed,
     module: ModuleId,
     id: SourceId,
@@ -111,6 +122,9 @@ impl Session {
         on_form: &mut OnForm<'_>,
     ) -> Run {
         let cause = self.enter_source(module);
+        if self.explains_failures || self.traced.is_some() {
+            self.texts.add(origin, parsed.tree.shared_text(), module);
+        }
         let is_module = file.is_some() && self.program.module(module).file.as_deref() == file;
         let end = self.begin_source(module, origin, file, SourceContent::Text(&parsed.tree.shared_text())).and_then(
             |Begun { id, known }| {
@@ -118,7 +132,7 @@ impl Session {
                 if is_module && matches!(known, Known::Unchanged) {
                     return Ok(RunEnd::Finished);
                 }
-                let end = self.run_forms(Begin { parsed, module, id, known }, on_form)?;
+                let end = self.run_forms(Begin { origin, parsed, module, id, known }, on_form)?;
                 if matches!(end, RunEnd::Finished)
                     && let Some(record) = self.transactions.record_mut()
                 {
@@ -152,16 +166,16 @@ impl Session {
     }
 
     fn run_forms(&mut self, source: Begin<'_>, on_form: &mut OnForm<'_>) -> Result<RunEnd, RunRecordError> {
-        let Begin { parsed, module, id, known } = source;
+        let Begin { origin, parsed, module, id, known } = source;
         let cause = |kind, offset| Some(Cause { source: id, kind, offset });
         let skips_statements = matches!(known, Known::Unchanged);
         let mut kept = match known {
             Known::Changed(before) => self.retract_missing(parsed, module, id, before),
             Known::New | Known::Unchanged => Stated::default(),
         };
-        let around = self.transactions.depth();
-        let mut number = 0;
-        for form in parsed.forms_before_error() {
+        let (forms, around) = (parsed.forms_before_error(), self.transactions.depth());
+        let (mut number, mut has_failed) = (0, false);
+        for (index, form) in forms.iter().enumerate() {
             if !form.bang && skips_statements {
                 continue;
             }
@@ -172,31 +186,25 @@ impl Session {
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
-            let found = if form.bang && self.is_bound_before(module, &parsed.tree, form.node) {
-                Answer { results: vec![Atom::unit()], ..Answer::default() }
-            } else if form.bang {
-                self.evaluate_form(module, &atom, written)
-            } else if kept.take(&atom) {
-                continue;
-            } else {
-                match self.add_form(module, &atom) {
-                    None => continue,
-                    Some(errors) => Answer { results: errors, ..Answer::default() },
-                }
+            let before = self.program.log().stamp();
+            let answer = match form.bang {
+                true if self.is_bound_before(module, &parsed.tree, form.node) => Some(vec![Atom::unit()].into()),
+                true => Some(self.evaluate_form(module, &atom, written)),
+                false if kept.take(&atom) => None,
+                false => self.add_form(module, &atom).map(Answer::from),
             };
+            let Some(found) = answer else { continue };
+            let changed_nothing = self.program.log().stamp() == before;
             number += 1;
             // Those that the form left open, because a limit ended it.
             self.close_transaction(around + 1, false);
             self.end_transaction(&found)?;
-            match &found.stop {
-                Some(Stop::World(error)) => return Ok(RunEnd::World(error.clone())),
-                Some(Stop::Effect(refused)) => return Ok(RunEnd::Effect(refused.clone())),
-                Some(Stop::RunRecord(error)) => return Ok(RunEnd::RunRecord(Arc::clone(error))),
-                Some(Stop::Limit(_)) | None => {}
+            if let Some(end) = found.stop.as_ref().and_then(end_of) {
+                return Ok(end);
             }
             let (span, limit, results) = (form.span, found.limit, with_limit_error(&atom, found));
             let outcome = FormOutcome { number, span, atom: &atom, results: &results, limit };
-            let answered = on_form(&mut *self.world, &outcome);
+            let answered = on_form(&mut *self.world, FormEvent::Outcome(&outcome));
             if self.is_outermost() {
                 self.limits.interrupt.set_ceiling(None);
             }
@@ -205,8 +213,17 @@ impl Session {
             }
             match limit {
                 Some(limit) => return Ok(RunEnd::Limit(limit)),
-                None if results.iter().any(names::is_error) => return Ok(RunEnd::Error),
-                None => {}
+                None if !results.iter().any(names::is_error) => {}
+                None => {
+                    let (tree, later) = (&parsed.tree, forms.len() - index - 1);
+                    let (atom, results) = (&atom, &results[..]);
+                    let failed =
+                        FailedForm { module, origin, tree, form, number, atom, results, changed_nothing, later };
+                    if let Some(end) = self.end_of_failed(&failed, on_form) {
+                        return Ok(end);
+                    }
+                    has_failed = true;
+                }
             }
         }
         if parsed.first_error().is_some() {
@@ -216,7 +233,24 @@ impl Session {
         for (count, atom) in kept.into_left() {
             (0..count).for_each(|_| self.retract(module, id, &atom));
         }
-        Ok(RunEnd::Finished)
+        Ok(if has_failed { RunEnd::Error } else { RunEnd::Finished })
+    }
+
+    /// Tells why a form of the program has failed, if somebody wants to hear it; gives how the run ends, unless it goes on.
+    fn end_of_failed(&mut self, failed: &FailedForm<'_>, on_form: &mut OnForm<'_>) -> Option<RunEnd> {
+        if self.explains_failures
+            && self.is_outermost()
+            && let Some(failure) = self.explain_failure(failed)
+            && let Err(error) = on_form(&mut *self.world, FormEvent::Failure(&failure))
+        {
+            return Some(RunEnd::World(error));
+        }
+        (!self.goes_on()).then_some(RunEnd::Error)
+    }
+
+    /// Whether the forms after one that has failed are run.
+    pub(super) fn goes_on(&self) -> bool {
+        self.keeps_going && self.is_outermost()
     }
 
     /// Whether a form binds a word that the knowledge base has bound already. It keeps its meaning, so that what was kept
@@ -374,6 +408,16 @@ impl Session {
         {
             answer.results.truncate(recorded);
         }
+    }
+}
+
+/// How a run ends that must, unless it is for a limit.
+fn end_of(stop: &Stop) -> Option<RunEnd> {
+    match stop {
+        Stop::World(error) => Some(RunEnd::World(error.clone())),
+        Stop::Effect(refused) => Some(RunEnd::Effect(refused.clone())),
+        Stop::RunRecord(error) => Some(RunEnd::RunRecord(Arc::clone(error))),
+        Stop::Limit(_) => None,
     }
 }
 

@@ -224,6 +224,25 @@ impl Transactions {
         self.open.len()
     }
 
+    /// Notes from now on what it takes to undo what happens, and forgets what it took before. A run that is on record keeps that itself.
+    pub(crate) fn begin_undoable(&mut self, program: &mut Program) {
+        if self.sinks.is_empty() && self.record.is_none() {
+            self.begin_noting(program, ChangeDetail::Changes);
+        }
+    }
+
+    /// Undoes what has happened since [`Transactions::begin_undoable`]; says whether there was something.
+    pub(crate) fn undo(&mut self, program: &mut Program) -> bool {
+        let is_noting = self.keeps == ChangeDetail::Changes && self.sinks.is_empty() && self.record.is_none();
+        let (before, noted) = (program.log().stamp(), program.noted());
+        if is_noting {
+            let (changes, generators) = (ChangeMark::default(), self.generators.clone());
+            self.undo_to(program, &Mark { changes, noted: 0, generators, sources: 0 });
+            self.begin_noting(program, ChangeDetail::Changes);
+        }
+        is_noting && (noted > 0 || program.log().stamp() != before)
+    }
+
     /// How many transactions are open.
     pub(crate) fn depth(&self) -> usize {
         self.open.len()

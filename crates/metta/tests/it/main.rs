@@ -18,6 +18,7 @@ mod gates;
 mod generated;
 mod harness;
 mod instructions;
+mod layout;
 mod limits;
 mod loading;
 mod loops;

@@ -32,25 +32,6 @@ pub(super) struct Index {
     free: Vec<u32>,
 }
 
-/// How many rows have a key at a path, and how they spread: images of indexes say so.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Spread {
-    /// How many rows reach that far.
-    pub(crate) rows: f64,
-    /// How many different keys they have.
-    pub(crate) keys: f64,
-    /// The sum of the squares of the numbers of rows of each key.
-    pub(crate) squares: f64,
-}
-
-impl Spread {
-    /// The same with one more key, which has so many rows.
-    pub(super) fn with_key(self, rows: usize) -> Self {
-        let rows = rows as f64;
-        Self { rows: self.rows + rows, keys: self.keys + 1.0, squares: self.squares + rows * rows }
-    }
-}
-
 /// How the place of a key is found.
 #[derive(Clone)]
 enum KeyTable {

@@ -1,0 +1,121 @@
+//! The heads of what is evaluated: names without rules, numbers of arguments, types.
+
+use super::nearest::nearest;
+use super::survey::Survey;
+use crate::failure::message::message_of;
+use crate::instructions::is_instruction_name;
+use crate::names;
+use crate::program::Program;
+use crate::syntax::{Diagnostic, NodeId};
+use crate::types;
+use rustc_hash::FxHashMap;
+use space::Atom;
+use std::collections::BTreeSet;
+
+/// The most nodes of an expression whose type is looked at: types are computed anew for each.
+const TYPED_NODES_MAX: usize = 512;
+
+pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut Vec<Diagnostic>) {
+    let mut known: BTreeSet<&str> = survey.known.keys().map(String::as_str).collect();
+    let library: Vec<String> = survey.words.names().map(str::to_owned).collect();
+    known.extend(library.iter().map(String::as_str).filter(|name| survey.is_native(name)));
+    known.retain(|name| !name.starts_with('_'));
+    let mut near = Near { known, found: FxHashMap::default() };
+    for node in survey.evaluated() {
+        let Some((name, arguments)) = survey.call(node) else { continue };
+        let head = survey.tree.children(node).next().expect("a call has a head");
+        let finding = match survey.known.get(name) {
+            Some(numbers) => wrong_number(survey, program, (name, arguments.len()), numbers.iter().copied().collect()),
+            None => unknown(survey, program, name, &mut near),
+        };
+        match finding {
+            Some(finding) => findings.push(Diagnostic { span: survey.tree.span(head), ..finding }),
+            None => findings.extend(ill_typed(survey, program, node)),
+        }
+    }
+}
+
+/// The most unknown names whose neighbours are looked for: each costs a look at all that are known.
+const UNKNOWN_MAX: usize = 1 << 8;
+
+/// The known names, with the neighbours that were found of others.
+struct Near<'a> {
+    known: BTreeSet<&'a str>,
+    found: FxHashMap<&'a str, Option<&'a str>>,
+}
+
+impl<'a> Near<'a> {
+    fn of(&mut self, name: &'a str) -> Option<&'a str> {
+        if !self.found.contains_key(name) && self.found.len() < UNKNOWN_MAX {
+            let near = nearest(name, self.known.iter().copied());
+            self.found.insert(name, near);
+        }
+        self.found.get(name).copied().flatten()
+    }
+}
+
+/// A name that has no rule and is nearly one that has.
+fn unknown<'a>(survey: &Survey<'a>, program: &mut Program, name: &'a str, near: &mut Near<'a>) -> Option<Diagnostic> {
+    let is_data = survey.data.contains(name) || is_instruction_name(name) || survey.is_open;
+    let atom = survey.words.atom(name);
+    if is_data || atom.as_symbol().is_none() || has_type(survey, program, &atom) {
+        return None;
+    }
+    let near = near.of(name)?;
+    let span = crate::syntax::Span { start: 0, end: 0 };
+    let message = format!("no rule for `{name}`; did you mean `{near}`?");
+    let finding = Diagnostic::warning("unknown-function", span, message);
+    Some(
+        finding
+            .with_label("is data as it stands")
+            .with_help(format!("write `{near}`, or declare the name if it is meant as data: `(: {name} (-> … …))`")),
+    )
+}
+
+fn has_type(survey: &Survey<'_>, program: &mut Program, atom: &Atom) -> bool {
+    let types = types::types_of(&survey.space, atom, program.variables());
+    types.iter().any(|found| !found.atom.is_symbol(names::UNDEFINED))
+}
+
+/// A call with a number of arguments that no rule takes.
+fn wrong_number(
+    survey: &Survey<'_>,
+    program: &mut Program,
+    (name, given): (&str, usize),
+    numbers: BTreeSet<usize>,
+) -> Option<Diagnostic> {
+    let atom = survey.words.atom(name);
+    let is_other = survey.is_open || numbers.contains(&given) || survey.is_native(name);
+    // Data may have the same head; a type has more to say.
+    if is_other || survey.data.contains(name) || has_type(survey, program, &atom) {
+        return None;
+    }
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    let plural = if given == 1 { "" } else { "s" };
+    let message =
+        format!("`{name}` is called with {given} argument{plural}, and its rules take {}", numbers.join(" or "));
+    let span = crate::syntax::Span { start: 0, end: 0 };
+    let finding = Diagnostic::warning("wrong-number-of-arguments", span, message);
+    Some(finding.with_label("no rule matches this").with_help("mend the call, or add a rule for it"))
+}
+
+/// A call that the evaluator refuses for its types, whatever its variables are.
+fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option<Diagnostic> {
+    let is_long = survey.tree.walk(node).take(TYPED_NODES_MAX + 1).count() > TYPED_NODES_MAX;
+    // The first word of `bind!` means already what it says.
+    let is_bound = survey.call(node).is_some_and(|(head, _)| head == "bind!");
+    if is_long || is_bound || survey.has_open_calls(node) {
+        return None;
+    }
+    let atom = survey.atom(node);
+    let errors = types::type_errors(&survey.space, &atom, program.variables())?;
+    // An error of an argument is told there.
+    let own = errors.iter().find(|error| error.children().is_some_and(|parts| parts.get(1) == Some(&atom)))?;
+    let said = message_of(own, &survey.space, program.variables());
+    let finding = Diagnostic::warning(said.code, survey.tree.span(node), said.message);
+    let finding = finding.with_label("comes to an error");
+    Some(match said.help.into_iter().next() {
+        Some(help) => finding.with_help(help),
+        None => finding,
+    })
+}

@@ -1,0 +1,272 @@
+//! What a text consists of: its rules, and which of its parts are evaluated, matched, or left as they are.
+//!
+//! A part has a [`Role`]. Where a call has one, those of its arguments follow from its head: by a table for forms that bind variables, by
+//! the type of the function for others. The walk has a stack of its own.
+
+use crate::names;
+use crate::operation::Operation;
+use crate::program::Program;
+use crate::program::modules::ModuleId;
+use crate::reader::read_atom;
+use crate::syntax::{Form, NodeId, NodeKind, SyntaxTree, Visit};
+use crate::tokenizer::Tokenizer;
+use crate::types;
+use rustc_hash::{FxHashMap, FxHashSet};
+use space::{Atom, SharedSpace, Symbol};
+
+/// What is done with a part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It is evaluated.
+    Evaluated,
+    /// It is matched: its variables get values.
+    Pattern,
+    /// It is taken as it is.
+    Raw,
+    /// Pairs of a pattern and a value, as `let*` has them.
+    Bindings,
+    /// Pairs of a pattern and a body, as `case` has them.
+    Branches,
+    /// One pair of either.
+    Pair,
+    /// Its elements are evaluated, each for itself.
+    Items,
+}
+
+use Role::{Bindings, Branches, Evaluated, Items, Pair, Pattern, Raw};
+
+/// What the arguments of a form are.
+fn roles_of(head: &str) -> Option<&'static [Role]> {
+    Some(match head {
+        "if" => &[Evaluated, Evaluated, Evaluated],
+        "let" => &[Pattern, Evaluated, Evaluated],
+        "let*" => &[Bindings, Evaluated],
+        "case" | "switch" => &[Evaluated, Branches],
+        "match" => &[Evaluated, Pattern, Evaluated],
+        "unify" => &[Evaluated, Pattern, Evaluated, Evaluated],
+        "chain" => &[Evaluated, Pattern, Evaluated],
+        "map-atom" | "filter-atom" => &[Evaluated, Pattern, Evaluated],
+        "foldl-atom" => &[Evaluated, Evaluated, Pattern, Pattern, Evaluated],
+        "function" | "return" | "eval" | "collapse" | "once" | "has-result" | "count-results" | "transaction" => {
+            &[Evaluated]
+        }
+        "limit" => &[Evaluated, Evaluated],
+        "if-error" => &[Raw, Evaluated, Evaluated],
+        "superpose" => &[Items],
+        "sealed" => &[Pattern, Evaluated],
+        "bind!" => &[Pattern, Evaluated],
+        "=" | ":" | ":<" | "->" | "Error" | "quote" | "noeval" | "get-type" | "import!" | "pragma!" => &[],
+        _ => return None,
+    })
+}
+
+/// A rule of the text.
+pub(super) struct RuleForm {
+    pub(super) form: Form,
+    pub(super) left: NodeId,
+    /// The evaluated and other parts of its right side.
+    pub(super) parts: Vec<(NodeId, Role)>,
+}
+
+/// A text with what is known of its words.
+pub(super) struct Survey<'a> {
+    pub(super) tree: &'a SyntaxTree,
+    pub(super) words: Tokenizer,
+    pub(super) space: SharedSpace,
+    pub(super) rules: Vec<RuleForm>,
+    /// The parts of the forms after `!`.
+    pub(super) asked: Vec<(NodeId, Role)>,
+    /// How many arguments the rules of each name take.
+    pub(super) known: FxHashMap<String, FxHashSet<usize>>,
+    /// Words that stand for data: in facts, in patterns, in what is left as it is.
+    pub(super) data: FxHashSet<&'a str>,
+    /// Whether some rule may reduce anything.
+    pub(super) is_open: bool,
+    /// Whether the text is minimal MeTTa, of which little can be said.
+    pub(super) is_minimal: bool,
+}
+
+impl<'a> Survey<'a> {
+    pub(super) fn new(program: &mut Program, module: ModuleId, tree: &'a SyntaxTree) -> Self {
+        let words = program.tokenizer_of(module).cloned().unwrap_or_default();
+        let space = program.space_of(module).cloned().unwrap_or_else(|| program.top_space());
+        let mut survey = Self {
+            tree,
+            words,
+            space,
+            rules: Vec::new(),
+            asked: Vec::new(),
+            known: FxHashMap::default(),
+            data: FxHashSet::default(),
+            is_open: false,
+            is_minimal: program.is_minimal(),
+        };
+        survey.find_known(program);
+        let mut raw: FxHashMap<String, Option<Vec<bool>>> = FxHashMap::default();
+        for form in tree.forms() {
+            survey.add_form(form, program, &mut raw);
+        }
+        survey
+    }
+
+    /// The names that have rules, in the program and all that it imports, and those of rules that are written anywhere in the text.
+    fn find_known(&mut self, program: &mut Program) {
+        let source = program.variables();
+        let [left, right] = ["left", "right"].map(|name| source.fresh(&Symbol::new(name)));
+        let rule = Atom::expression([names::equal(), Atom::from(left.clone()), Atom::from(right)]);
+        for solution in self.space.query(&rule, source) {
+            let side = solution.iter().find(|(bound, _)| *bound == left).map(|(_, value)| value);
+            match side.map(|side| (side, side.head().and_then(Atom::as_symbol))) {
+                Some((side, Some(name))) => {
+                    let arguments = side.children().map_or(0, |children| children.len() - 1);
+                    self.known.entry(name.to_owned()).or_default().insert(arguments);
+                }
+                Some((Atom::Symbol(_) | Atom::Grounded(_), None)) => {}
+                _ => self.is_open = true,
+            }
+        }
+        for form in self.tree.forms() {
+            for visit in self.tree.walk(form.node) {
+                let Visit::Open(node) = visit else { continue };
+                if let NodeKind::Expression(&[head, left, _]) = self.tree.kind(node)
+                    && self.tree.kind(head) == NodeKind::Word(names::EQUAL)
+                    && let Some((name, arguments)) = self.call(left)
+                {
+                    self.known.entry(name.to_owned()).or_default().insert(arguments.len());
+                }
+            }
+        }
+    }
+
+    fn add_form(&mut self, form: &Form, program: &mut Program, raw: &mut FxHashMap<String, Option<Vec<bool>>>) {
+        match self.tree.kind(form.node) {
+            NodeKind::Expression(&[head, left, right])
+                if !form.bang && self.tree.kind(head) == NodeKind::Word(names::EQUAL) =>
+            {
+                self.tree.children(left).skip(1).for_each(|argument| self.add_data(argument));
+                let parts = self.parts(right, program, raw);
+                self.rules.push(RuleForm { form: *form, left, parts });
+            }
+            _ if form.bang => {
+                let parts = self.parts(form.node, program, raw);
+                self.asked.extend(parts);
+            }
+            _ => self.add_data(form.node),
+        }
+    }
+
+    /// The parts of something that is evaluated, each with its role, from the outside in.
+    fn parts(
+        &mut self,
+        root: NodeId,
+        program: &mut Program,
+        raw: &mut FxHashMap<String, Option<Vec<bool>>>,
+    ) -> Vec<(NodeId, Role)> {
+        let mut parts = Vec::new();
+        let mut pending = vec![(root, Evaluated)];
+        while let Some((node, role)) = pending.pop() {
+            parts.push((node, role));
+            match role {
+                Pattern | Raw => self.add_data(node),
+                Evaluated => self.arguments(node, program, raw, &mut pending),
+                _ => {
+                    let inner = |index: usize| match role {
+                        Bindings | Branches => Pair,
+                        Pair if index == 0 => Pattern,
+                        _ => Evaluated,
+                    };
+                    let children = self.tree.children(node).enumerate();
+                    pending.extend(children.map(|(index, child)| (child, inner(index))).rev());
+                }
+            }
+        }
+        parts
+    }
+
+    /// What becomes of the children of an expression that is evaluated.
+    fn arguments(
+        &self,
+        node: NodeId,
+        program: &mut Program,
+        raw: &mut FxHashMap<String, Option<Vec<bool>>>,
+        pending: &mut Vec<(NodeId, Role)>,
+    ) {
+        let Some((head, arguments)) = self.call(node) else {
+            pending.extend(self.tree.children(node).map(|child| (child, Evaluated)).rev());
+            return;
+        };
+        let table = roles_of(head).or(head.starts_with("assert").then_some(&[]));
+        if let Some(roles) = table {
+            let role = |index: usize| roles.get(index).copied().unwrap_or(Raw);
+            pending.extend(arguments.iter().enumerate().map(|(index, child)| (*child, role(index))).rev());
+            return;
+        }
+        let raw = &*raw.entry(head.to_owned()).or_insert_with(|| self.raw_arguments(head, program));
+        let role = |index: usize| match raw {
+            Some(raw) if raw.get(index).copied().unwrap_or(false) => Raw,
+            _ => Evaluated,
+        };
+        pending.extend(arguments.iter().enumerate().map(|(index, child)| (*child, role(index))).rev());
+    }
+
+    /// Which arguments a function takes as they are; `None` if it has no type.
+    fn raw_arguments(&self, head: &str, program: &mut Program) -> Option<Vec<bool>> {
+        let types = types::types_of(&self.space, &self.words.atom(head), program.variables());
+        let mut raw = Vec::new();
+        for found in types.iter().filter(|found| found.is_function()) {
+            let (formals, _) = types::function_parts(&found.atom);
+            raw.resize(raw.len().max(formals.len()), false);
+            for (position, formal) in formals.iter().enumerate() {
+                raw[position] |= names::is_metatype(formal);
+            }
+        }
+        (!raw.is_empty()).then_some(raw)
+    }
+
+    fn add_data(&mut self, node: NodeId) {
+        for visit in self.tree.walk(node) {
+            if let Visit::Leaf(leaf) = visit
+                && let NodeKind::Word(word) = self.tree.kind(leaf)
+            {
+                self.data.insert(word);
+            }
+        }
+    }
+
+    /// An expression whose head is a word, with its arguments.
+    pub(super) fn call(&self, node: NodeId) -> Option<(&'a str, &'a [NodeId])> {
+        match self.tree.kind(node) {
+            NodeKind::Expression([head, arguments @ ..]) => match self.tree.kind(*head) {
+                NodeKind::Word(word) => Some((word, arguments)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether an expression whose head is a variable is inside: what its type is depends on the value.
+    pub(super) fn has_open_calls(&self, node: NodeId) -> bool {
+        self.tree.walk(node).any(|visit| match visit {
+            Visit::Open(inner) => {
+                let head = self.tree.children(inner).next();
+                head.is_some_and(|head| matches!(self.tree.kind(head), NodeKind::Variable(_)))
+            }
+            _ => false,
+        })
+    }
+
+    /// What a word means, if it is a native function.
+    pub(super) fn is_native(&self, word: &str) -> bool {
+        Operation::of(&self.words.atom(word)).is_some()
+    }
+
+    pub(super) fn atom(&self, node: NodeId) -> Atom {
+        read_atom(self.tree, node, &self.words)
+    }
+
+    /// All parts that are evaluated, of rules and of forms after `!`.
+    pub(super) fn evaluated(&self) -> impl Iterator<Item = NodeId> {
+        let parts = self.rules.iter().flat_map(|rule| &rule.parts).chain(&self.asked);
+        parts.filter(|(_, role)| *role == Evaluated).map(|(node, _)| *node)
+    }
+}

@@ -1,0 +1,108 @@
+//! What an error atom says, in words.
+
+use crate::names;
+use crate::types;
+use space::{Atom, SharedSpace, VariableSource};
+
+/// The most characters of an atom that a message shows.
+const SHOWN_CHARACTERS_MAX: usize = 60;
+
+/// What an error says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: Vec<String>,
+}
+
+/// An atom on one line, not too long, without characters that a terminal would obey.
+pub(crate) fn shown(atom: &Atom) -> String {
+    shorten(&atom.to_string(), SHOWN_CHARACTERS_MAX)
+}
+
+/// A text on one line, cut after so many characters.
+pub(crate) fn shorten(text: &str, most: usize) -> String {
+    let mut characters = text.chars().map(|one| if one.is_control() { ' ' } else { one });
+    let mut short: String = characters.by_ref().take(most).collect();
+    if characters.next().is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// What an error of a program in this space says.
+pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut VariableSource) -> Message {
+    let parts = error.children().unwrap_or_default();
+    let (Some(subject), Some(reason)) = (parts.get(1), parts.get(2)) else {
+        return Message { code: "error", message: format!("an error: {}", shown(error)), help: Vec::new() };
+    };
+    let text = shown(subject);
+    let head = shown(subject.head().unwrap_or(subject));
+    let (code, message, help) = match (reason.children(), word_of(reason)) {
+        (Some([kind, number, expected, actual]), _) if kind.is_symbol(names::BAD_ARG_TYPE) => {
+            let message = format!(
+                "argument {number} of `{head}` is of type `{}`, and `{}` is expected",
+                plain_type(actual),
+                plain_type(expected)
+            );
+            ("bad-argument-type", message, types_help(&head, subject, space, source))
+        }
+        (Some([kind, expected, actual]), _) if kind.is_symbol(names::BAD_TYPE) => {
+            let message =
+                format!("`{text}` is of type `{}`, and `{}` is expected", plain_type(actual), plain_type(expected));
+            ("bad-type", message, Vec::new())
+        }
+        (_, Some(names::INCORRECT_NUMBER_OF_ARGUMENTS)) => {
+            let given = subject.children().map_or(0, |children| children.len() - 1);
+            let plural = if given == 1 { "" } else { "s" };
+            let message =
+                format!("`{head}` is called with {given} argument{plural}, and its type takes another number");
+            ("wrong-number-of-arguments", message, types_help(&head, subject, space, source))
+        }
+        (_, Some("DivisionByZero")) => ("division-by-zero", "division by zero".to_owned(), Vec::new()),
+        (_, Some(names::STACK_OVERFLOW)) => {
+            let help = "look for a recursion that does not end, or allow more with `!(pragma! max-stack-depth N)`";
+            ("stack-overflow", "the evaluation is nested deeper than is allowed".to_owned(), vec![help.to_owned()])
+        }
+        (_, Some(names::NO_RETURN)) => {
+            let help = "end every way through it with `(return …)`";
+            ("no-return", format!("the `function` of `{text}` ends without `return`"), vec![help.to_owned()])
+        }
+        (_, Some(said)) => said_by_program(&text, &head, said),
+        (_, None) => ("error", format!("`{text}` came to the error `{}`", shown(reason)), Vec::new()),
+    };
+    Message { code, message, help }
+}
+
+/// A text or a symbol that says why. Those of assertions have several lines.
+fn said_by_program(subject: &str, head: &str, said: &str) -> (&'static str, String, Vec<String>) {
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| shorten(line, 200));
+    if head.starts_with("assert") {
+        return ("assertion-failed", format!("an assertion failed: `{head}`"), lines.collect());
+    }
+    let first = lines.next().unwrap_or_default();
+    ("error", format!("`{subject}` came to an error: {first}"), lines.collect())
+}
+
+/// The word or text that an error gives as its reason.
+fn word_of(reason: &Atom) -> Option<&str> {
+    match reason {
+        Atom::Symbol(name) => Some(name.as_str()),
+        Atom::Grounded(space::Grounded::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// The types that are known of the head of a call.
+fn types_help(head: &str, call: &Atom, space: &SharedSpace, source: &mut VariableSource) -> Vec<String> {
+    let Some(function) = call.head() else { return Vec::new() };
+    let known = types::types_of(space, function, source);
+    let known = known.iter().filter(|found| found.is_function()).map(|found| plain_type(&found.atom));
+    known.map(|type_atom| format!("the type of `{head}` is `{type_atom}`")).collect()
+}
+
+/// A type as it was written: the numbers of its fresh variables say nothing to a person.
+pub(crate) fn plain_type(type_atom: &Atom) -> String {
+    let written = |variable: &space::Variable| space::Rewrite::Replace(Atom::variable(variable.name().as_str()));
+    shown(&space::rewrite(type_atom, written).unwrap_or_else(|| type_atom.clone()))
+}

@@ -1,0 +1,257 @@
+//! The texts that ran, and where in them rules and calls are written.
+//!
+//! 1. A text is kept when it begins to run, and parsed again when the first place in it is wanted.
+//! 2. A rule that has reduced a call is one whose left side unifies with the call and whose right side comes to what was seen.
+//! 3. The expression that an error is about is the part of the rule that comes to it with the rule's variables bound so; if arguments were
+//!    evaluated on the way, the part that has its head and its length.
+//!
+//! Texts of more than [`BYTES_MAX`] bytes in all are not kept: what they state has no place.
+
+use super::Place;
+use crate::evaluate::TracedCall;
+use crate::names;
+use crate::program::Program;
+use crate::program::modules::ModuleId;
+use crate::reader::read_atom;
+use crate::syntax::{self, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree, Visit};
+use rustc_hash::FxHashSet;
+use space::{Atom, Bindings, Unifier, Variable, alpha_equivalent, substitute, variables};
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The most bytes of texts that are kept.
+const BYTES_MAX: usize = 16 << 20;
+
+/// The texts that ran.
+#[derive(Default)]
+pub(crate) struct Texts {
+    texts: Vec<Rc<Text>>,
+    bytes: usize,
+}
+
+/// A text that ran.
+pub(crate) struct Text {
+    origin: Arc<str>,
+    text: Arc<str>,
+    module: ModuleId,
+    parsed: OnceCell<Parsed>,
+}
+
+/// A rule or a form in a text, with what its variables are.
+pub(crate) struct Located {
+    text: Rc<Text>,
+    /// The whole form.
+    pub(crate) whole: Span,
+    /// The part that is evaluated.
+    body: NodeId,
+    /// A variable of its own for each of the rule.
+    renamed: Vec<(Variable, Atom)>,
+    bindings: Bindings,
+}
+
+impl Text {
+    fn parsed(&self) -> &Parsed {
+        self.parsed.get_or_init(|| syntax::parse(&self.text))
+    }
+
+    fn tree(&self) -> &SyntaxTree {
+        &self.parsed().tree
+    }
+
+    /// A place in it.
+    pub(crate) fn place(&self, span: Span) -> Place {
+        Place { origin: Arc::clone(&self.origin), text: Arc::clone(&self.text), span }
+    }
+}
+
+impl Texts {
+    /// Keeps a text that begins to run in a module.
+    pub(crate) fn add(&mut self, origin: &str, text: Arc<str>, module: ModuleId) {
+        if self.texts.iter().any(|known| Arc::ptr_eq(&known.text, &text)) || self.bytes + text.len() > BYTES_MAX {
+            return;
+        }
+        self.bytes += text.len();
+        self.texts.push(Rc::new(Text { origin: origin.into(), text, module, parsed: OnceCell::new() }));
+    }
+
+    /// The rule that has reduced a call to a body: the first that may have done so, if what it comes to is not told exactly.
+    pub(crate) fn rule_of(&self, call: &TracedCall, program: &mut Program) -> Option<Located> {
+        let name = word_of(call.call.head().unwrap_or(&call.call));
+        let mut first = None;
+        for text in &self.texts {
+            for (form, left, body) in rules(text) {
+                if head_word(text.tree(), left) != name.as_deref() {
+                    continue;
+                }
+                let Some(found) = located(text, form, (left, body), &call.call, program) else { continue };
+                let seen = found.bindings.resolve(&call.body);
+                if alpha_equivalent(&found.atom_of(found.body, program), &seen) {
+                    return Some(found);
+                }
+                first.get_or_insert(found);
+            }
+        }
+        first
+    }
+
+    /// The names that the texts have rules for.
+    pub(crate) fn rule_names(&self) -> FxHashSet<String> {
+        let of = |text: &Rc<Text>| {
+            let names = rules(text).filter_map(|(_, left, _)| head_word(text.tree(), left));
+            names.map(str::to_owned).collect::<Vec<_>>()
+        };
+        self.texts.iter().flat_map(of).collect()
+    }
+
+    /// A form of the text that began to run last with this content.
+    pub(crate) fn form(&self, text: &Arc<str>, form: &Form) -> Option<Located> {
+        let text = self.texts.iter().rev().find(|known| Arc::ptr_eq(&known.text, text))?;
+        let (text, body) = (Rc::clone(text), form.node);
+        Some(Located { text, whole: form.span, body, renamed: Vec::new(), bindings: Bindings::default() })
+    }
+
+    /// The rules in which an expression is written that may have come to this one, with their names. Two are enough to know that it is
+    /// not the only one.
+    pub(crate) fn rules_with(&self, wanted: &Atom, program: &Program) -> Vec<(String, Located, Place)> {
+        let mut found = Vec::new();
+        for text in &self.texts {
+            for (form, left, body) in rules(text) {
+                let place = Located {
+                    text: Rc::clone(text),
+                    whole: form.span,
+                    body,
+                    renamed: Vec::new(),
+                    bindings: Bindings::default(),
+                };
+                if let Some(written) = place.part_like(wanted, program) {
+                    let name = head_word(text.tree(), left).unwrap_or_default().to_owned();
+                    found.push((name, place, written));
+                }
+                if found.len() > 1 {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Located {
+    /// Where the whole rule or form is.
+    pub(crate) fn place(&self) -> Place {
+        self.text.place(self.whole)
+    }
+
+    /// Where the part of it is that is evaluated.
+    pub(crate) fn body_place(&self) -> Place {
+        self.text.place(self.text.tree().span(self.body))
+    }
+
+    /// The part of it that comes to exactly this.
+    pub(crate) fn part_equal_to(&self, wanted: &Atom, program: &Program) -> Option<Place> {
+        let mut nodes = self.nodes_like(wanted);
+        let node = nodes.find(|node| {
+            let atom = self.atom_of(*node, program);
+            atom == *wanted || alpha_equivalent(&atom, wanted)
+        })?;
+        Some(self.text.place(self.text.tree().span(node)))
+    }
+
+    /// The part of it that has the same head and length and may come to this when its arguments are evaluated.
+    pub(crate) fn part_like(&self, wanted: &Atom, program: &Program) -> Option<Place> {
+        let mut nodes = self.nodes_like(wanted);
+        let node = nodes.find(|node| may_come_to(&self.atom_of(*node, program), wanted))?;
+        Some(self.text.place(self.text.tree().span(node)))
+    }
+
+    /// The parts with the head and the length of an atom.
+    fn nodes_like(&self, wanted: &Atom) -> impl Iterator<Item = NodeId> {
+        let (head, length) = (word_of(wanted.head().unwrap_or(wanted)), wanted.children().map(<[Atom]>::len));
+        let tree = self.text.tree();
+        tree.walk(self.body).filter_map(move |visit| {
+            let (Visit::Open(node) | Visit::Leaf(node)) = visit else { return None };
+            let same_length = match tree.kind(node) {
+                NodeKind::Expression(children) => Some(children.len()) == length,
+                _ => length.is_none(),
+            };
+            (same_length && head_word(tree, node) == head.as_deref()).then_some(node)
+        })
+    }
+
+    /// A part of it as an atom, with what is known of its variables.
+    fn atom_of(&self, node: NodeId, program: &Program) -> Atom {
+        let Some(words) = program.tokenizer_of(self.text.module) else { return Atom::unit() };
+        let mut atom = read_atom(self.text.tree(), node, words);
+        for (variable, own) in &self.renamed {
+            atom = substitute(&atom, variable, own);
+        }
+        self.bindings.resolve(&atom)
+    }
+}
+
+/// The rules of a text: each form with its left and its right side.
+fn rules(text: &Text) -> impl Iterator<Item = (&Form, NodeId, NodeId)> {
+    let tree = text.tree();
+    tree.forms().iter().filter_map(|form| match tree.kind(form.node) {
+        NodeKind::Expression(&[head, left, body]) if !form.bang => {
+            (tree.kind(head) == NodeKind::Word(names::EQUAL)).then_some((form, left, body))
+        }
+        _ => None,
+    })
+}
+
+/// A rule whose left side unifies with a call.
+fn located(
+    text: &Rc<Text>,
+    form: &Form,
+    (left, body): (NodeId, NodeId),
+    call: &Atom,
+    program: &mut Program,
+) -> Option<Located> {
+    let words = program.tokenizer_of(text.module)?;
+    let rule = read_atom(text.tree(), form.node, words);
+    let mut left = read_atom(text.tree(), left, words);
+    let source = program.variables();
+    let renamed: Vec<(Variable, Atom)> =
+        variables(&rule).into_iter().map(|one| (one.clone(), Atom::Variable(source.fresh(one.name())))).collect();
+    for (variable, own) in &renamed {
+        left = substitute(&left, variable, own);
+    }
+    let mut unifier = Unifier::under(Bindings::default(), source);
+    if !unifier.unify(&left, call) {
+        return None;
+    }
+    let bindings = unifier.finish().into_iter().next()?;
+    Some(Located { text: Rc::clone(text), whole: form.span, body, renamed, bindings })
+}
+
+/// The word at the head of an expression, or the word that a node is.
+fn head_word(tree: &SyntaxTree, node: NodeId) -> Option<&str> {
+    let head = tree.children(node).next().unwrap_or(node);
+    match tree.kind(head) {
+        NodeKind::Word(word) => Some(word),
+        _ => None,
+    }
+}
+
+/// The word that an atom is written as, if it is written as one.
+fn word_of(atom: &Atom) -> Option<String> {
+    match atom {
+        Atom::Symbol(_) | Atom::Grounded(_) => Some(atom.to_string()),
+        Atom::Variable(_) | Atom::Expression(_) => None,
+    }
+}
+
+/// Whether an expression may be this one when its arguments are evaluated: variables and calls may be anything.
+fn may_come_to(written: &Atom, wanted: &Atom) -> bool {
+    match (written.children(), wanted.children()) {
+        (Some([_, written @ ..]), Some([_, wanted @ ..])) => {
+            let agrees = |(written, wanted): (&Atom, &Atom)| {
+                matches!(written, Atom::Variable(_) | Atom::Expression(_)) || written == wanted
+            };
+            written.len() == wanted.len() && written.iter().zip(wanted).all(agrees)
+        }
+        _ => written == wanted,
+    }
+}
