@@ -129,6 +129,26 @@ impl Machine {
         Ok(())
     }
 
+    /// Goes elsewhere if all of some slots hold small integers.
+    #[inline]
+    fn skip_if_small(&mut self, slots: [Slot; 3], to: Pc) -> Result<(), Halt> {
+        if slots.iter().all(|&slot| is_small(self.read(slot))) {
+            self.frames.pc = to;
+        }
+        Ok(())
+    }
+
+    /// What a slot holds, if it is a leaf that is its own result.
+    #[inline]
+    fn leaf_result(&self, slot: Slot, is_number: bool) -> Option<Ref> {
+        let value = self.read(slot);
+        match value.tag() {
+            INTEGER | tag::NUMBER => Some(value),
+            FOREIGN if !is_number => Some(value),
+            _ => None,
+        }
+    }
+
     /// Goes one way or the other if both are small integers.
     #[inline]
     fn compare_jump(
@@ -176,6 +196,11 @@ impl Running<'_> {
                     let holds = self.holds(guard, slot);
                     self.m.go_unless(holds, or)
                 }
+                Instruction::SkipIfSmall { slots, to } => self.m.skip_if_small(slots, to),
+                Instruction::ReturnLeaf { slot, is_number } => match self.m.leaf_result(slot, is_number) {
+                    Some(value) => self.give(value),
+                    None => Ok(()),
+                },
                 Instruction::GuardTypeEpoch { shapes, or } => self.m.go_unless(self.m.code.type_epoch == shapes, or),
                 Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),

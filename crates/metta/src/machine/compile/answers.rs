@@ -77,6 +77,7 @@ impl Compiler<'_, '_> {
         evaluate: impl FnOnce(&mut Self),
     ) {
         let join = (dest != Dest::Tail).then(|| self.label());
+        self.return_leaf(slot, type_id, dest);
         let (guards, call): (&[Guard], _) = match odd {
             OddAnswer::Fails => (&[Guard::Reducible], None),
             OddAnswer::Stands(call) => (&[Guard::Reducible], Some(call)),
@@ -93,6 +94,14 @@ impl Compiler<'_, '_> {
         evaluate(self);
         if let Some(join) = join {
             self.place(join);
+        }
+    }
+
+    /// A number or another leaf in a slot is the result of the frame: nothing else is asked about it.
+    pub(super) fn return_leaf(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
+        let is_number = type_id == self.run.m.type_cache.number_type;
+        if dest == Dest::Tail && (type_id == 0 || is_number) {
+            self.emit(Instruction::ReturnLeaf { slot, is_number });
         }
     }
 
