@@ -212,6 +212,43 @@ impl Running<'_> {
                 Instruction::Value { slot, dst, type_id, return_point, position } => {
                     self.value(slot, dst, type_id, return_point, position)
                 }
+                Instruction::Begin { slot } => {
+                    let level = self.m.choices.stack.len() as u32;
+                    self.m.put(slot, Ref::from_bits(level))
+                }
+                Instruction::End { begun, value, return_point } => {
+                    let value = self.m.read(value);
+                    self.end(begun, value, return_point)
+                }
+                Instruction::If { slot, or } => {
+                    match self.m.read(slot) {
+                        TRUE => self.m.frames.pc += 1,
+                        FALSE => self.m.frames.pc = or,
+                        _ => {}
+                    }
+                    Ok(())
+                }
+                Instruction::Compare { comparison, left, right, return_point } => {
+                    let (left, right) = (self.m.read(left), self.m.read(right));
+                    self.compare(comparison, left, right, return_point)
+                }
+                Instruction::Logic { operation, left, right, return_point } => {
+                    let (left, right) = (self.m.read(left), self.m.read(right));
+                    self.logic(operation, left, right, return_point)
+                }
+                Instruction::NoteUnbound { slot, dst } => {
+                    self.note_unbound(slot, dst);
+                    Ok(())
+                }
+                Instruction::KeepUnbound { flag, slot, dst } => {
+                    self.keep_unbound(flag, slot, dst);
+                    Ok(())
+                }
+                Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
+                Instruction::Apply { head, count, type_id, return_point, tail, same } => {
+                    self.apply(head, count, (type_id, same), return_point, tail)
+                }
+                Instruction::Build { dst, template } => self.build_into(dst, template),
                 Instruction::Load { dst, value } => self.m.put(dst, value),
                 Instruction::Move { dst, src } => self.m.put(dst, self.m.slot(src)),
                 Instruction::Jump { to } => self.m.go_unless(false, to),
@@ -247,28 +284,8 @@ impl Running<'_> {
                 self.m.undo_to(length);
                 Ok(())
             }
-            Instruction::Begin { slot } => {
-                let level = self.m.choices.stack.len() as u32;
-                self.m.put(slot, Ref::from_bits(level))
-            }
-            Instruction::End { begun, value, return_point } => {
-                let value = self.m.read(value);
-                self.end(begun, value, return_point)
-            }
-            Instruction::Build { dst, template } => {
-                let value = self.build(template)?;
-                self.m.put(dst, value)
-            }
             Instruction::Evaluate { slot, type_id, return_point, begun } => {
                 self.evaluate_at(slot, type_id, return_point, begun)
-            }
-            Instruction::NoteUnbound { slot, dst } => {
-                self.note_unbound(slot, dst);
-                Ok(())
-            }
-            Instruction::KeepUnbound { flag, slot, dst } => {
-                self.keep_unbound(flag, slot, dst);
-                Ok(())
             }
             Instruction::TailEvaluate { slot, type_id, is_answer } => {
                 let value = self.m.slot(slot);
@@ -277,18 +294,6 @@ impl Running<'_> {
                     return self.give(error.unmarked());
                 }
                 self.evaluate_here(value, type_id)
-            }
-            Instruction::Compare { comparison, left, right, return_point } => {
-                let (left, right) = (self.m.read(left), self.m.read(right));
-                self.compare(comparison, left, right, return_point)
-            }
-            Instruction::If { slot, or } => {
-                match self.m.read(slot) {
-                    TRUE => self.m.frames.pc += 1,
-                    FALSE => self.m.frames.pc = or,
-                    _ => {}
-                }
-                Ok(())
             }
             other => self.seldom(other),
         }
@@ -308,9 +313,6 @@ impl Running<'_> {
                 self.collect_some(slot, most, wanted, return_point)
             }
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
-            Instruction::Apply { head, count, type_id, return_point, tail, same } => {
-                self.apply(head, count, (type_id, same), return_point, tail)
-            }
             Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
             Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
             Instruction::MarkNormalForm { slot } => self.mark_normal_form(slot),
@@ -329,21 +331,21 @@ impl Running<'_> {
                 let have = self.have_one_type(left, right);
                 self.m.go_unless(have, or)
             }
-            Instruction::Logic { operation, left, right, return_point } => {
-                let (left, right) = (self.m.read(left), self.m.read(right));
-                self.logic(operation, left, right, return_point)
-            }
             Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
             Instruction::BuildHole { data } => self.build_hole(data),
             Instruction::AddAtom { space, value, return_point } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, return_point)
             }
-            Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
             Instruction::QueryFused { query, space, return_point } => self.query_fused(query, space, return_point),
             Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
             other => self.minimal_instruction(other),
         }
+    }
+
+    fn build_into(&mut self, dst: Slot, template: u32) -> Result<(), Halt> {
+        let value = self.build(template)?;
+        self.m.put(dst, value)
     }
 
     #[inline]

@@ -615,21 +615,23 @@ impl Compiler<'_, '_> {
 
     /// The slots that guards ask about, if there are several guards, all of which hold for small integers, and few slots.
     fn passed_by_small(&self, guards: &[Instruction]) -> Option<[Slot; 3]> {
-        let mut slots: Vec<Slot> = Vec::new();
-        let mut asked = 0;
+        let (mut slots, mut count, mut asked) = ([0; 3], 0, 0);
         for guard in guards.iter().filter(|&&guard| !self.holds(guard)) {
-            asked += 1;
-            match *guard {
-                Instruction::Guard { slot, guard: Guard::Number, .. } => slots.push(slot),
-                Instruction::GuardSame { left, right, .. } => slots.extend([left, right]),
+            let of_guard = match *guard {
+                Instruction::Guard { slot, guard: Guard::Number, .. } => [slot, slot],
+                Instruction::GuardSame { left, right, .. } => [left, right],
                 _ => return None,
+            };
+            for slot in of_guard {
+                if !slots[..count].contains(&slot) {
+                    *slots.get_mut(count)? = slot;
+                    count += 1;
+                }
             }
+            asked += 1;
         }
-        slots.sort_unstable();
-        slots.dedup();
-        let last = *slots.last().filter(|_| asked > 1 && slots.len() <= 3)?;
-        slots.resize(3, last);
-        slots.try_into().ok()
+        slots[count..].fill(slots[0]);
+        (asked > 1).then_some(slots)
     }
 
     /// The same, one after the other.

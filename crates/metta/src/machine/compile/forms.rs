@@ -179,8 +179,9 @@ impl Compiler<'_, '_> {
             let asks = |guard: &Instruction| matches!(guard, Instruction::Guard { slot, guard: Guard::Number, .. } if *slot == asked);
             guards.iter().any(asks)
         };
-        let asks_for_numbers =
-            |guard: &Instruction| matches!(guard, Instruction::Guard { guard: Guard::Number, .. } | Instruction::GuardSame { .. });
+        let asks_for_numbers = |guard: &Instruction| {
+            matches!(guard, Instruction::Guard { guard: Guard::Number, .. } | Instruction::GuardSame { .. })
+        };
         let is_needed = guards.iter().any(|&guard| !self.holds(guard));
         if !is_needed || !guards.iter().all(asks_for_numbers) {
             return None;
