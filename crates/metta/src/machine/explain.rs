@@ -525,6 +525,10 @@ impl<'a> Listing<'a> {
             Instruction::ReturnLeaf { slot: value, is_number } => {
                 format!("return-leaf {}{}", slot(value), if is_number { " if it is a number" } else { "" })
             }
+            Instruction::MoveLeaf { slot: value, dst, is_number, to } => {
+                let (value, dst, to) = (slot(value), slot(dst), self.place(to));
+                format!("move-leaf {value} -> {dst}, on at {to}{}", if is_number { " if it is a number" } else { "" })
+            }
             Instruction::Begin { slot: begun } => format!("begin {}", slot(begun)),
             Instruction::End { begun, value, return_point } => {
                 format!("end {}, {}{}", slot(begun), slot(value), self.return_point(return_point))

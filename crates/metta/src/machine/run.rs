@@ -201,6 +201,13 @@ impl Running<'_> {
                     Some(value) => self.give(value),
                     None => Ok(()),
                 },
+                Instruction::MoveLeaf { slot, dst, is_number, to } => {
+                    if let Some(value) = self.m.leaf_result(slot, is_number) {
+                        self.m.set_slot(dst, value);
+                        self.m.frames.pc = to;
+                    }
+                    Ok(())
+                }
                 Instruction::GuardTypeEpoch { shapes, or } => self.m.go_unless(self.m.code.type_epoch == shapes, or),
                 Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),

@@ -630,7 +630,8 @@ impl Compiler<'_, '_> {
             }
             asked += 1;
         }
-        slots[count..].fill(slots[0]);
+        let first = slots[0];
+        slots[count..].fill(first);
         (asked > 1).then_some(slots)
     }
 
