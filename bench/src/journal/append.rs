@@ -32,7 +32,7 @@ fn case(plan: &Plan, name: &str, bytes: usize, n: u64) -> Result<Row, Box<dyn Er
         rounds: plan.rounds(ROUNDS),
         note:
             "nothing is synced on either side; ours has everything handed to the system at the end, and also frames, \
-               checksums (CRC-32C) and chains (BLAKE3) each record"
+               checksums (CRC-32C) of each record and a chain (BLAKE3) over them"
                 .to_owned(),
     };
     compare(case, &mut || append(&ours, &payloads, n), &mut || write(&theirs, &payloads, n))

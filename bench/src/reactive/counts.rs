@@ -5,10 +5,12 @@ use super::waves::plain;
 use super::{Failure, PAGE_BYTES, SUITE, images};
 use crate::row::{Ratio, Row};
 use crate::{Plan, Rows};
-use journal::MemoryDisk;
-use reactive::{Options, State, Statistics, Transaction};
+use journal::simulated::SimulatedDisk;
+use journal::{Durability, MemoryDisk};
+use reactive::{Options, SharedState, State, Statistics, Transaction};
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 pub(super) fn rows(_: &Plan) -> Rows {
     let ran = |shape, image: &[u8]| last(shape, image).map(|statistics| statistics.ran);
@@ -27,6 +29,7 @@ pub(super) fn rows(_: &Plan) -> Rows {
             "bytes",
         ),
         exact("bytes logged, ten bytes in the first of 1,000 pages", sparse(), 52, "bytes"),
+        exact("fsyncs, 64 commits of 64 threads in one group", syncs(), 2, "fsyncs"),
     ];
     rows.into_iter().collect()
 }
@@ -70,6 +73,30 @@ fn again() -> Result<Statistics, Failure> {
     let mut transaction = Transaction::new();
     transaction.write(sheet.first, 0, image);
     Ok(sheet.state.commit(&transaction)?.statistics)
+}
+
+/// How often 64 threads that commit at once wait for a disk that takes its time: the first for itself, all others together.
+fn syncs() -> Result<u64, Failure> {
+    const WRITERS: usize = 64;
+    let disk = Arc::new(SimulatedDisk::new());
+    let options = Options::default().durability(Durability::Fsync);
+    let mut state = State::create(disk.clone(), functions(), options);
+    let mut create = Transaction::new();
+    create.create(&[0; PAGE_BYTES]);
+    let page = state.commit(&create)?.created[0];
+    disk.delay_syncs(Duration::from_millis(500));
+    let (before, shared, ready) = (disk.syncs(), SharedState::new(state), Barrier::new(WRITERS));
+    std::thread::scope(|scope| {
+        let commit = |writer: usize| {
+            let mut transaction = Transaction::new();
+            transaction.write(page, 8 * writer, &[1]);
+            ready.wait();
+            shared.commit(&transaction).map(|_| ())
+        };
+        let threads: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || commit(writer))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a writer does not panic"))
+    })?;
+    Ok(disk.syncs() - before)
 }
 
 /// The bytes that a small write logs.

@@ -84,7 +84,7 @@ impl RecordingFrames<'_> {
         while let Some(frame) = reader.read_next().map_err(|error| unreadable(shown, &error))? {
             event(frame.payload, frame.place.offset)?;
         }
-        Ok(reader.chain())
+        Ok(reader.chain().expect("it began with the first frame"))
     }
 }
 
@@ -340,8 +340,7 @@ mod tests {
             held.push(frame.clone());
         }
         let is_held = level == Durability::None;
-        let frames =
-            if is_held { RecordingFrames::Held(&held, journal.progress().chain) } else { RecordingFrames::On(shared) };
+        let frames = if is_held { RecordingFrames::Held(&held, journal.chain()) } else { RecordingFrames::On(shared) };
         let source = RecordingSource { journal: &journal, frames, shown: "a.cassette.recording" };
         seal(&source, disk, "a.cassette", SealOptions::default().durability(durability), older.as_ref())?;
         if journal.has_begun() {

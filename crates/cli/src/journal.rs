@@ -139,8 +139,12 @@ fn show(arguments: &ShowArguments) -> Ended {
     let mut reader = Reader::from_frame(found.disk.clone(), arguments.from).map_err(told)?;
     let mut out = Out::new();
     while reader.place().number <= arguments.to.unwrap_or(u64::MAX) {
-        match reader.read_next() {
-            Ok(Some(frame)) => out.line(&shown(&frame, arguments.bytes))?,
+        let line = reader.read_next().map(|frame| frame.map(|frame| shown(&frame, arguments.bytes)));
+        match line {
+            Ok(Some((beginning, payload))) => {
+                let chain = reader.chain().map(|chain| chain.to_string()).unwrap_or_default();
+                out.line(&format!("{beginning}  {:CHAIN_DIGITS$.CHAIN_DIGITS$}  {payload}", chain))?;
+            }
             Ok(None) => break,
             Err(error) => {
                 out.end()?;
@@ -151,19 +155,18 @@ fn show(arguments: &ShowArguments) -> Ended {
     out.end()
 }
 
-/// The line of a frame.
-fn shown(frame: &Frame<'_>, with_bytes: bool) -> String {
+/// The line of a frame, before and after the chain value.
+fn shown(frame: &Frame<'_>, with_bytes: bool) -> (String, String) {
     let place = frame.place;
     let at = format!("{}+{}", place.segment, place.offset);
-    let chain = &frame.chain.to_string()[..CHAIN_DIGITS];
     let beginning = &frame.payload[..frame.payload.len().min(SHOWN_BYTES_MAX)];
     let is_cut = if beginning.len() < frame.payload.len() { "…" } else { "" };
     let (number, length) = (place.number, frame.payload.len());
-    let mut line = format!("{number:>8}  {at:<14}  {length:>8}  {chain}  {}{is_cut}", escaped(beginning));
+    let mut payload = format!("{}{is_cut}", escaped(beginning));
     if with_bytes {
-        let _ = write!(line, "  [{}{is_cut}]", hexadecimal(beginning));
+        let _ = write!(payload, "  [{}{is_cut}]", hexadecimal(beginning));
     }
-    line
+    (format!("{number:>8}  {at:<14}  {length:>8}"), payload)
 }
 
 /// Bytes as text on one line. Bytes that are not text are written `\xNN`, characters that cannot be seen as in a Rust string.
@@ -203,7 +206,7 @@ fn stats(path: &Path) -> Ended {
         ("bytes", sum(|segment| segment.bytes).to_string()),
         ("payload bytes", report.payload_bytes.to_string()),
         ("synced bytes", sum(|segment| segment.synced).to_string()),
-        ("chain", report.chain.to_string()),
+        ("chain", chain_of(&report)),
     ];
     for (name, value) in lines {
         out.line(&format!("{name:<13}  {value}"))?;
@@ -212,13 +215,22 @@ fn stats(path: &Path) -> Ended {
     tell(&found, &report, &way_out(&found))
 }
 
+/// The chain up to the last frame, as people read it.
+fn chain_of(report: &Report) -> String {
+    report.chain.map_or_else(|| "not known behind the damage".to_owned(), |chain| chain.to_string())
+}
+
 fn verify_all(path: &Path) -> Ended {
     let (found, report) = verified(path)?;
     if report.is_sound() {
         let bytes: u64 = report.segments.iter().map(|segment| segment.bytes).sum();
         let (frames, segments) = (counted(report.frames, "frame"), counted(report.segments.len() as u64, "segment"));
         let mut out = Out::new();
-        out.line(&format!("{}: sound: {frames} in {segments}, {bytes} bytes, chain {}", found.name, report.chain))?;
+        out.line(&format!(
+            "{}: sound: {frames} in {segments}, {bytes} bytes, chain {}",
+            found.name,
+            chain_of(&report)
+        ))?;
         out.end()?;
     }
     tell(&found, &report, &way_out(&found))

@@ -1,7 +1,7 @@
 //! `metroon kb` and `metroon why`: asking and looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
-//! Only `load` writes to the base. The others work while another process writes: they show the commits that exist when they
-//! begin. `salvage` writes to a new directory.
+//! Only `load` and `compact` write to the base. The others work while another process writes: they show the commits that exist when they
+//! begin. `salvage` and `backup` write to a new directory.
 
 use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
@@ -9,8 +9,8 @@ use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
-    Atom, Change, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason, SalvagedKnowledgeBase,
-    SourceWriter, Unsound, View, ViewError,
+    Atom, Change, CheckpointVerdict, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason,
+    SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
 };
 use serde_json::json;
 use std::io;
@@ -22,8 +22,8 @@ const HASH_DIGITS: usize = 12;
 const SHOWN_BYTES_MAX: usize = 2_000;
 
 const ABOUT: &str = "\
-DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load` changes it, and all others
-work while another process writes to it.
+DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load` and `compact` writes to it, and all
+others work while another process does.
 
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
 knowledge base is damaged.";
@@ -57,6 +57,12 @@ enum Verb {
     /// Read everything, make each commit happen again, and say whether it comes to its recorded state
     #[command(after_help = ABOUT)]
     Verify(DirectoryArguments),
+    /// Write a checkpoint, so that the knowledge base opens at once
+    #[command(after_help = ABOUT_COMPACT)]
+    Compact(CompactArguments),
+    /// Make a copy, also while another process writes
+    #[command(after_help = ABOUT_BACKUP)]
+    Backup(BackupArguments),
     /// Make a new knowledge base of the sound commits of a damaged one
     #[command(after_help = ABOUT_SALVAGE)]
     Salvage(SalvageArguments),
@@ -168,6 +174,43 @@ struct SalvageArguments {
     to: PathBuf,
 }
 
+const ABOUT_COMPACT: &str = "\
+A checkpoint is what the knowledge base holds after its last commit, as it lies in memory. Whoever opens the knowledge base maps it, and
+reads only the commits after it. One is written without this command when much was committed since the last; this one is for a base that
+is about to be only read, or whose checkpoint is damaged. It also leaves out the space that removed atoms have taken there. No commit is
+lost: the journal stays as it is, and `metroon kb verify` compares both.
+
+Exit code: 0 fine; 1 the checkpoint cannot be written; 2 wrong usage, or no knowledge base there; 4 the knowledge base is damaged.";
+
+#[derive(Debug, Args)]
+struct CompactArguments {
+    /// The knowledge base
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const ABOUT_BACKUP: &str = "\
+NEW gets all commits that are complete when the command begins, with the checkpoint, and is a knowledge base like DIR. Another process may
+write to DIR meanwhile. Every frame that is copied is checked. Make NEW beside DIR, or move it there before it is used, since a knowledge
+base knows its source files by their way from its directory.
+
+Exit code: 0 the copy is made; 1 a file cannot be read or written; 2 wrong usage, or no knowledge base there; 4 DIR is damaged.";
+
+#[derive(Debug, Args)]
+struct BackupArguments {
+    /// The knowledge base, which is not changed
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+
+    /// Where to make the copy: a directory that is empty or does not exist yet
+    #[arg(long, value_name = "NEW")]
+    to: PathBuf,
+}
+
 const ABOUT_WHY: &str = "\
 Prints a line for each copy of each atom that matches and is in the program's space now: the atom, the commit that added
 it, and the file, line and column of the form that did. The words of ATOM mean what they mean to the base's program.
@@ -201,13 +244,21 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Stats(arguments) => stats(arguments),
         Verb::Dump(arguments) => at(&arguments.directory, None),
         Verb::Verify(arguments) => verify(&arguments.directory),
+        Verb::Compact(arguments) => compact(arguments),
+        Verb::Backup(arguments) => backup(arguments),
         Verb::Salvage(arguments) => salvage(arguments),
     };
     done.unwrap_or_else(|end| end)
 }
 
 fn open(directory: &Path) -> Result<History, End> {
-    History::open(directory).map_err(|error| base_failed(directory, &error))
+    let history = History::open(directory).map_err(|error| base_failed(directory, &error))?;
+    warn(&history.warnings());
+    Ok(history)
+}
+
+fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| render::say(&format!("warning: {warning}")));
 }
 
 /// Prints what a pattern matches.
@@ -218,6 +269,9 @@ fn query(arguments: &QueryArguments) -> Ended {
     let asked = read(&view, "PATTERN", pattern)?;
     let template = template.as_ref().map(|template| read(&view, "TEMPLATE", template)).transpose()?;
     let found = view.query_atoms(&asked, template.as_ref().unwrap_or(&asked));
+    warn(&view.warnings());
+    let found =
+        found.map_err(|error| fail(&error.to_string(), "restore the knowledge base from a copy", End::Damaged))?;
     if found.is_empty() {
         let message = format!("no atom of {} matches {pattern} after commit {}", directory.display(), view.epoch());
         let help =
@@ -339,7 +393,9 @@ fn at(directory: &Path, commit: Option<u64>) -> Ended {
     let opened = commit.map_or_else(|| History::open(directory), |commit| History::open_at(directory, commit));
     let view = opened.map_err(|error| base_failed(directory, &error))?;
     let commit = view.epoch();
-    let atoms = view.atoms().map_err(|error| base_failed(directory, &error))?;
+    let atoms = view.atoms().map_err(|error| base_failed(directory, &error));
+    warn(&view.warnings());
+    let atoms = atoms?;
     let mut out = Out::new();
     let name: String = directory.display().to_string().replace(char::is_control, "?");
     out.line(&format!("; {name} after commit {commit}: {}", counted(atoms.len() as u64, "atom")))?;
@@ -388,11 +444,19 @@ fn stats(arguments: &StatsArguments) -> Ended {
             "states": report.states,
             "sources": report.sources,
             "bytes": bytes,
+            "checkpoint": report.checkpoint.map(|checkpoint| json!({
+                "commit": checkpoint.epoch,
+                "bytes": checkpoint.bytes,
+            })),
             "state": state,
         });
         out.line(&object.to_string())?;
         return out.end();
     }
+    let checkpoint = report.checkpoint.map_or_else(
+        || "none".to_owned(),
+        |checkpoint| format!("after commit {}, {} bytes", checkpoint.epoch, checkpoint.bytes),
+    );
     let lines = [
         ("commits", report.commits.to_string()),
         ("atoms", report.atoms.to_string()),
@@ -400,6 +464,7 @@ fn stats(arguments: &StatsArguments) -> Ended {
         ("states", report.states.to_string()),
         ("sources", report.sources.to_string()),
         ("bytes", bytes.to_string()),
+        ("checkpoint", checkpoint),
         ("state", state),
     ];
     for (name, value) in lines {
@@ -420,12 +485,61 @@ fn bytes_below(folder: &Path) -> io::Result<u64> {
 }
 
 fn verify(directory: &Path) -> Ended {
-    let report = History::verify(directory).map_err(|unsound| tell_unsound(directory, &unsound))?;
+    let (report, verdict) = History::verify(directory).map_err(|unsound| tell_unsound(directory, &unsound))?;
     // What the commits do not touch, such as the tail of a journal, is looked at as bytes.
     crate::journal::check(directory)?;
     let mut out = Out::new();
     let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
     out.line(&format!("{}: sound: {commits}, {atoms}, state {:032x}", directory.display(), report.hash))?;
+    match verdict {
+        CheckpointVerdict::Sound { epoch } => {
+            out.line(&format!("the checkpoint after commit {epoch} is what the journal comes to"))?;
+            out.end()
+        }
+        CheckpointVerdict::Unsound { name, reason } => {
+            out.end()?;
+            let help = format!(
+                "every commit is kept, and nothing but time is lost; `metroon kb compact {}` writes another checkpoint",
+                directory.display()
+            );
+            Err(fail(&format!("the checkpoint {name} is not what the journal comes to: {reason}"), &help, End::Damaged))
+        }
+        _ => out.end(),
+    }
+}
+
+/// Writes a checkpoint.
+fn compact(arguments: &CompactArguments) -> Ended {
+    let directory = &arguments.directory;
+    // A directory without a knowledge base does not get one.
+    drop(CommitJournal::read(directory).map_err(|error| base_failed(directory, &error))?);
+    let mut engine = crate::load::open(directory)?;
+    let written = engine.checkpoint().map_err(|error| base_failed(directory, &error));
+    let closed = engine.finish().map_err(|error| crate::run::recall_failed(&error));
+    let checkpoint = written?;
+    closed?;
+    let mut out = Out::new();
+    out.line(&if arguments.json {
+        json!({ "commit": checkpoint.epoch, "bytes": checkpoint.bytes }).to_string()
+    } else {
+        format!("{}: checkpoint after commit {}", directory.display(), checkpoint.epoch)
+    })?;
+    out.end()
+}
+
+/// Makes a copy.
+fn backup(arguments: &BackupArguments) -> Ended {
+    let BackupArguments { directory, to } = arguments;
+    let copied = CommitJournal::backup(directory, to).map_err(|error| match error {
+        KnowledgeBaseError::Occupied { .. } => base_failed(to, &error),
+        error => base_failed(directory, &error),
+    })?;
+    let mut out = Out::new();
+    let checkpoint = copied.checkpoint.map_or_else(
+        || "without a checkpoint".to_owned(),
+        |checkpoint| format!("with the checkpoint after commit {}", checkpoint.epoch),
+    );
+    out.line(&format!("{}: {}, {checkpoint}", to.display(), counted(copied.epoch, "commit")))?;
     out.end()
 }
 

@@ -103,15 +103,17 @@ pub(crate) fn load(arguments: &LoadArguments) -> Ended {
     Ok(end)
 }
 
-fn open(directory: &Path) -> Result<Engine, End> {
+/// Opens a knowledge base for writing.
+pub(crate) fn open(directory: &Path) -> Result<Engine, End> {
     let base = CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?;
-    for warning in base.warnings() {
-        render::say(&format!("warning: {warning}"));
-    }
-    Engine::with_base(SystemWorld::default(), base).map_err(|error| match &error {
+    let engine = Engine::with_base(SystemWorld::default(), base).map_err(|error| match &error {
         RecallError::KnowledgeBase(error) => base_failed(directory, error),
         _ => recall_failed(&error),
-    })
+    })?;
+    for warning in engine.warnings() {
+        render::say(&format!("warning: {warning}"));
+    }
+    Ok(engine)
 }
 
 fn load_all(engine: &mut Engine, arguments: &LoadArguments, options: &LoadOptions, out: &mut Out) -> Ended {

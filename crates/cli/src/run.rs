@@ -68,15 +68,12 @@ fn engine(arguments: &RunArguments, program: &RunRequest) -> Result<Engine, End>
     let world = PermittedWorld::new(SystemWorld::with_source_bytes_max(most), permissions);
     if let (true, Some(directory)) = (arguments.read_only, &arguments.kb) {
         let base = CommitJournal::read(directory).map_err(|error| base_failed(directory, &error))?;
-        return Engine::reading(world, base).map_err(|error| engine_failed(&error, arguments));
+        return Engine::reading(world, base).map_err(|error| engine_failed(&error, arguments)).inspect(warn);
     }
     let base = match &arguments.kb {
         Some(directory) => Some(CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?),
         None => None,
     };
-    for warning in base.iter().flat_map(CommitJournal::warnings) {
-        render::say(&format!("warning: {warning}"));
-    }
     let tape = match &arguments.record {
         Some(path) => {
             let tape = Tape::create(path).map_err(|error| tape_failed(path, &error))?;
@@ -84,7 +81,12 @@ fn engine(arguments: &RunArguments, program: &RunRequest) -> Result<Engine, End>
         }
         None => None,
     };
-    Engine::remembering(world, base, tape, program).map_err(|error| engine_failed(&error, arguments))
+    Engine::remembering(world, base, tape, program).map_err(|error| engine_failed(&error, arguments)).inspect(warn)
+}
+
+/// Says what could not be used of a knowledge base.
+fn warn(engine: &Engine) {
+    engine.warnings().iter().for_each(|warning| render::say(&format!("warning: {warning}")));
 }
 
 /// Tells why the engine that the arguments ask for cannot be made.

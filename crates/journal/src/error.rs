@@ -256,6 +256,8 @@ pub enum ReadError {
     },
     /// No frame begins at this place.
     NoSuchPlace(Place),
+    /// The journal has other frames before this place than it had when the position was noted.
+    OtherHistory(Place),
 }
 
 impl fmt::Display for ReadError {
@@ -271,6 +273,12 @@ impl fmt::Display for ReadError {
                 f,
                 "frame {} does not begin at byte {} of {}: look it up by its number",
                 place.number,
+                place.offset,
+                name_of(place.segment)
+            ),
+            Self::OtherHistory(place) => write!(
+                f,
+                "the journal has another history before byte {} of {} than when the position was noted: read it from its beginning",
                 place.offset,
                 name_of(place.segment)
             ),
@@ -363,7 +371,7 @@ impl Error for ReadError {
         match self {
             Self::Disk(failure) => Some(failure),
             Self::Damaged(damage) => Some(damage),
-            Self::Empty | Self::NoSuchFrame { .. } | Self::NoSuchPlace(_) => None,
+            Self::Empty | Self::NoSuchFrame { .. } | Self::NoSuchPlace(_) | Self::OtherHistory(_) => None,
         }
     }
 }

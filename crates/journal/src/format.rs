@@ -7,9 +7,10 @@
 //! 1. All numbers are little-endian: every platform that Metroon supports is, and no field is ever compared as bytes.
 //! 2. Every checksum starts from a [`Salt`]: the journal's identity, the segment and the place in it. So a frame is valid
 //!    only where it was written, and a copy of one inside a payload is not mistaken for one.
-//! 3. The 32 bytes before a frame are the chain value that it continues. For the first of a segment they lie in the header.
+//! 3. The 32 bytes before a block of frames are the chain value that it continues: the frame that ends the block before it ends with them.
+//!    For the first block of a segment they lie in the header.
 //!
-//! Encoding costs one pass of CRC-32C and one of BLAKE3 over the payload.
+//! Encoding costs one pass of CRC-32C over the payload, and a share of the hash of a block.
 
 use crate::chain::Chain;
 use crc32c::{crc32c, crc32c_append};
@@ -43,7 +44,7 @@ pub enum Flaw {
     FrameChecksum,
     /// A frame bears another number than the one that is next.
     Number,
-    /// A frame does not continue the chain: it, or one before it, was exchanged.
+    /// A frame that ends a block does not continue the chain: it, or one of the block before it, was exchanged.
     Chain,
     /// A segment does not continue the one before it.
     Seam,
@@ -63,12 +64,16 @@ impl fmt::Display for Flaw {
             Self::Name => "the file has the name of another segment",
             Self::Identity => "the segment belongs to another journal",
             Self::Slots => "both notes of how far the segment is synced are damaged",
-            Self::SlotMark => "the note of how far the segment is synced contradicts its frames",
+            Self::SlotMark => {
+                "the note of how far the segment is synced contradicts its frames; it, or one of the last of them, was exchanged"
+            }
             Self::FrameHeader => "the header of a synced frame is damaged",
             Self::FrameFields => "the header of a synced frame has impossible fields",
             Self::FrameChecksum => "a synced frame is damaged",
             Self::Number => "a synced frame has the wrong number",
-            Self::Chain => "a synced frame does not continue the chain",
+            Self::Chain => {
+                "a synced frame does not continue the chain; it, or one of the 64 KiB before it, was exchanged"
+            }
             Self::Seam => "the segment does not continue the one before it, which is cut, changed or missing",
             Self::Missing => "the segment is missing",
         };
@@ -90,8 +95,8 @@ pub(crate) const SLOTS_AT: [u64; 2] = [PAGE_BYTES, 2 * PAGE_BYTES];
 pub const FRAMES_AT: u64 = 3 * PAGE_BYTES;
 /// The longest payload of a frame. The owner cuts longer things, since it can stream them better than a log can.
 pub const FRAME_BYTES_MAX: usize = 16 << 20;
-/// What a frame takes beside its payload.
-pub const FRAME_OVERHEAD_BYTES: u64 = (FRAME_HEADER_BYTES + Chain::BYTES) as u64;
+/// What a frame takes beside its payload. One that ends a block takes [`Chain::BYTES`] more.
+pub const FRAME_OVERHEAD_BYTES: u64 = FRAME_HEADER_BYTES as u64;
 
 pub(crate) const FRAME_HEADER_BYTES: usize = 32;
 pub(crate) const HEADER_BYTES: usize = 76;
@@ -101,7 +106,9 @@ pub(crate) const SLOT_BYTES: usize = 64;
 pub(crate) const KIND_DATA: u8 = 1;
 /// Where a header has the kind, and the zeros that follow it.
 pub(crate) const KIND_AT: usize = 4;
-pub(crate) const KIND_WORD: [u8; 4] = [KIND_DATA, 0, 0, 0];
+pub(crate) const KIND_WORD: [u8; 3] = [KIND_DATA, 0, 0];
+/// Where a header says whether its frame ends a block.
+const IS_LAST_AT: usize = KIND_AT + KIND_WORD.len();
 
 /// Sixteen bytes that say which journal a segment belongs to.
 ///
@@ -110,7 +117,7 @@ pub(crate) const KIND_WORD: [u8; 4] = [KIND_DATA, 0, 0, 0];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity(pub [u8; 16]);
 
-/// A point between two frames: how many come before it, where it lies, and the chain up to it.
+/// A point between two frames: how many come before it, and where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// The first frame number of the segment, which is its name.
@@ -119,26 +126,24 @@ pub(crate) struct Mark {
     pub(crate) offset: u64,
     /// The number of the frame that comes next.
     pub(crate) frames: u64,
-    pub(crate) chain: Chain,
 }
 
 impl Mark {
     /// The beginning of a segment.
-    pub(crate) fn beginning(segment: u64, chain: Chain) -> Self {
-        Self { segment, offset: FRAMES_AT, frames: segment, chain }
+    pub(crate) fn beginning(segment: u64) -> Self {
+        Self { segment, offset: FRAMES_AT, frames: segment }
     }
 
-    /// The point after a frame that lies here.
-    pub(crate) fn after(self, payload_bytes: usize, chain: Chain) -> Self {
-        let offset = self.offset + frame_bytes(payload_bytes);
+    /// The point after a frame of so many bytes that lies here.
+    pub(crate) fn after(self, bytes: u64) -> Self {
         // Nobody appends 2^64 frames; a forged number must not overflow.
-        Self { segment: self.segment, offset, frames: self.frames.saturating_add(1), chain }
+        Self { segment: self.segment, offset: self.offset + bytes, frames: self.frames.saturating_add(1) }
     }
 }
 
 /// What a frame of this payload takes on disk.
-pub(crate) fn frame_bytes(payload_bytes: usize) -> u64 {
-    FRAME_OVERHEAD_BYTES + payload_bytes as u64
+pub(crate) fn frame_bytes(payload_bytes: usize, ends_block: bool) -> u64 {
+    FRAME_OVERHEAD_BYTES + payload_bytes as u64 + if ends_block { Chain::BYTES as u64 } else { 0 }
 }
 
 /// What the checksums of a segment start from.
@@ -237,6 +242,8 @@ pub(crate) struct Slot {
     /// Counts the notes of a segment; the valid slot with the larger number counts.
     pub(crate) sequence: u64,
     pub(crate) synced: Mark,
+    /// The chain value there.
+    pub(crate) chain: Chain,
     /// Whether a segment that follows this one is durable. If it is not there, it was lost.
     pub(crate) is_continued: bool,
 }
@@ -255,7 +262,7 @@ impl Slot {
         put(&mut bytes, 0, &self.sequence.to_le_bytes());
         put(&mut bytes, 8, &self.synced.offset.to_le_bytes());
         put(&mut bytes, 16, &self.synced.frames.to_le_bytes());
-        put(&mut bytes, 24, self.synced.chain.as_bytes());
+        put(&mut bytes, 24, self.chain.as_bytes());
         put(&mut bytes, 56, &u32::from(self.is_continued).to_le_bytes());
         let checksum = crc32c_append(salt.at(Self::place(self.sequence)), &bytes[..60]);
         put(&mut bytes, 60, &checksum.to_le_bytes());
@@ -268,8 +275,8 @@ impl Slot {
             return None;
         }
         let chain = Chain::from_bytes(array_at(bytes, 24));
-        let synced = Mark { segment, offset: u64_at(bytes, 8), frames: u64_at(bytes, 16), chain };
-        Some(Self { sequence: u64_at(bytes, 0), synced, is_continued: u32_at(bytes, 56) != 0 })
+        let synced = Mark { segment, offset: u64_at(bytes, 8), frames: u64_at(bytes, 16) };
+        Some(Self { sequence: u64_at(bytes, 0), synced, chain, is_continued: u32_at(bytes, 56) != 0 })
     }
 }
 
@@ -279,8 +286,8 @@ pub(crate) fn encode_beginning(header: &Header) -> Vec<u8> {
     put(&mut bytes, 0, &header.encode());
     let salt = Salt::new(header.identity, header.segment);
     for sequence in 0..Slot::FIRST_SEQUENCE {
-        let synced = Mark::beginning(header.segment, header.chain);
-        let slot = Slot { sequence, synced, is_continued: false };
+        let synced = Mark::beginning(header.segment);
+        let slot = Slot { sequence, synced, chain: header.chain, is_continued: false };
         put(&mut bytes, Slot::place(sequence) as usize, &slot.encode(salt));
     }
     bytes
@@ -293,6 +300,8 @@ pub(crate) struct FrameHeader {
     pub(crate) number: u64,
     /// How far the segment was known to be synced when the frame was made.
     pub(crate) synced: u64,
+    /// Whether a chain value follows the payload.
+    pub(crate) ends_block: bool,
     /// The checksum of these fields, from which that of the frame goes on.
     fields_checksum: u32,
     frame_checksum: u32,
@@ -312,46 +321,63 @@ impl FrameHeader {
             payload_bytes: u32_at(bytes, 0) as usize,
             number: u64_at(bytes, 8),
             synced: u64_at(bytes, 16),
+            ends_block: bytes[IS_LAST_AT] == 1,
             fields_checksum,
             frame_checksum: u32_at(bytes, 28),
         };
-        if bytes[KIND_AT..8] != KIND_WORD || header.payload_bytes > FRAME_BYTES_MAX || header.synced > offset {
+        if !Self::has_kind(bytes) || header.payload_bytes > FRAME_BYTES_MAX || header.synced > offset {
             return Err(Flaw::FrameFields);
         }
         Ok(header)
     }
 
+    fn has_kind(bytes: &[u8]) -> bool {
+        bytes[KIND_AT..IS_LAST_AT] == KIND_WORD && bytes[IS_LAST_AT] <= 1
+    }
+
+    /// What the frame takes on disk.
+    pub(crate) fn frame_bytes(&self) -> u64 {
+        frame_bytes(self.payload_bytes, self.ends_block)
+    }
+
     /// Whether bytes could be the header of some frame, told without a checksum: a quick look while searching.
     pub(crate) fn is_plausible(bytes: &[u8], offset: u64) -> bool {
-        bytes[KIND_AT..8] == KIND_WORD
+        Self::has_kind(bytes)
             && u32_at(bytes, 0) as usize <= FRAME_BYTES_MAX
             && (FRAMES_AT..=offset).contains(&u64_at(bytes, 16))
     }
 
     /// Whether payload and chain value, which follow the header, are those that were written with it.
-    pub(crate) fn covers(&self, payload_and_chain: &[u8]) -> bool {
-        crc32c_append(self.fields_checksum, payload_and_chain) == self.frame_checksum
+    pub(crate) fn covers(&self, rest: &[u8]) -> bool {
+        crc32c_append(self.fields_checksum, rest) == self.frame_checksum
     }
 }
 
-/// Appends the bytes of the frame that lies at `at` to `into`; gives the chain value after it.
-pub(crate) fn encode_frame(into: &mut Vec<u8>, salt: Salt, at: &Mark, synced: u64, payload: &[u8]) -> Chain {
-    let chain = at.chain.next(KIND_DATA, payload);
+/// Appends the bytes of the frame that lies at `at` to `into`, with the chain value if it ends a block.
+pub(crate) fn encode_frame(
+    into: &mut Vec<u8>,
+    salt: Salt,
+    at: &Mark,
+    synced: u64,
+    payload: &[u8],
+    chain: Option<Chain>,
+) {
     let length = u32::try_from(payload.len()).expect("a payload is shorter than FRAME_BYTES_MAX");
+    let chain = chain.as_ref().map_or(&[][..], |chain| &chain.as_bytes()[..]);
     let mut header = [0; FRAME_HEADER_BYTES];
     put(&mut header, 0, &length.to_le_bytes());
-    header[4] = KIND_DATA;
+    put(&mut header, KIND_AT, &KIND_WORD);
+    header[IS_LAST_AT] = u8::from(!chain.is_empty());
     put(&mut header, 8, &at.frames.to_le_bytes());
     put(&mut header, 16, &synced.to_le_bytes());
     // The second checksum goes on from the first but leaves out its bytes: a CRC that reads itself forgets all before.
     let fields_checksum = crc32c_append(salt.at(at.offset), &header[..24]);
-    let frame_checksum = crc32c_append(crc32c_append(fields_checksum, payload), chain.as_bytes());
+    let frame_checksum = crc32c_append(crc32c_append(fields_checksum, payload), chain);
     put(&mut header, 24, &fields_checksum.to_le_bytes());
     put(&mut header, 28, &frame_checksum.to_le_bytes());
     into.extend_from_slice(&header);
     into.extend_from_slice(payload);
-    into.extend_from_slice(chain.as_bytes());
-    chain
+    into.extend_from_slice(chain);
 }
 
 fn put(bytes: &mut [u8], at: usize, field: &[u8]) {
@@ -385,20 +411,20 @@ mod tests {
         Salt::new(Identity([1; 16]), SEGMENT)
     }
 
-    fn frame(at: &Mark, payload: &[u8]) -> Vec<u8> {
+    fn frame(at: &Mark, payload: &[u8], chain: Option<Chain>) -> Vec<u8> {
         let mut bytes = Vec::new();
-        encode_frame(&mut bytes, salt(), at, FRAMES_AT, payload);
+        encode_frame(&mut bytes, salt(), at, FRAMES_AT, payload, chain);
         bytes
     }
 
     #[test]
     fn frames_are_read_as_they_were_written() {
-        let at = Mark::beginning(SEGMENT, Chain::genesis());
-        for payload in [&b""[..], b"a", &[9; 1000]] {
-            let bytes = frame(&at, payload);
-            assert_eq!(bytes.len() as u64, frame_bytes(payload.len()));
+        let at = Mark::beginning(SEGMENT);
+        for (payload, chain) in [(&b""[..], None), (b"a", Some(Chain::genesis())), (&[9; 1000], None)] {
+            let bytes = frame(&at, payload, chain);
             let header = FrameHeader::decode(&bytes, salt(), at.offset).unwrap();
             assert_eq!((header.payload_bytes, header.number, header.synced), (payload.len(), SEGMENT, FRAMES_AT));
+            assert_eq!((header.ends_block, header.frame_bytes()), (chain.is_some(), bytes.len() as u64));
             assert!(header.covers(&bytes[FRAME_HEADER_BYTES..]));
             assert!(FrameHeader::is_plausible(&bytes, at.offset));
         }
@@ -406,8 +432,8 @@ mod tests {
 
     #[test]
     fn a_frame_is_valid_only_in_its_place() {
-        let at = Mark::beginning(SEGMENT, Chain::genesis());
-        let bytes = frame(&at, b"a");
+        let at = Mark::beginning(SEGMENT);
+        let bytes = frame(&at, b"a", None);
         let elsewhere = [Salt::new(Identity([1; 16]), 8), Salt::new(Identity([2; 16]), SEGMENT)];
         assert_eq!(FrameHeader::decode(&bytes, salt(), at.offset + 1), Err(Flaw::FrameHeader));
         for salt in elsewhere {
@@ -417,13 +443,15 @@ mod tests {
 
     #[test]
     fn every_bit_of_a_frame_counts() {
-        let at = Mark::beginning(SEGMENT, Chain::genesis());
-        let good = frame(&at, b"payload");
-        for bit in 0..good.len() * 8 {
-            let mut bytes = good.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            let header = FrameHeader::decode(&bytes, salt(), at.offset);
-            assert!(header.is_err() || !header.unwrap().covers(&bytes[FRAME_HEADER_BYTES..]), "bit {bit}");
+        let at = Mark::beginning(SEGMENT);
+        for chain in [None, Some(Chain::genesis())] {
+            let good = frame(&at, b"payload", chain);
+            for bit in 0..good.len() * 8 {
+                let mut bytes = good.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                let header = FrameHeader::decode(&bytes, salt(), at.offset);
+                assert!(header.is_err() || !header.unwrap().covers(&bytes[FRAME_HEADER_BYTES..]), "bit {bit}");
+            }
         }
     }
 
@@ -434,19 +462,20 @@ mod tests {
         assert_eq!(Header::decode(&bytes), Ok(header));
         for (sequence, place) in [(0, SLOTS_AT[0]), (1, SLOTS_AT[1])] {
             let slot = Slot::decode(&bytes[place as usize..], salt(), place, SEGMENT).unwrap();
-            let synced = Mark::beginning(SEGMENT, Chain::genesis());
-            assert_eq!(slot, Slot { sequence, synced, is_continued: false });
+            let synced = Mark::beginning(SEGMENT);
+            assert_eq!(slot, Slot { sequence, synced, chain: Chain::genesis(), is_continued: false });
             assert_eq!(Slot::decode(&bytes[place as usize..], salt(), place + 1, SEGMENT), None);
         }
     }
 
     #[test]
     fn the_salt_can_be_told_from_what_it_protects() {
-        let at = Mark::beginning(SEGMENT, Chain::genesis());
-        let frame = frame(&at, b"payload");
+        let at = Mark::beginning(SEGMENT);
+        let frame = frame(&at, b"payload", None);
         assert_eq!(Salt::of_frame(&frame, at.offset), Some(salt()));
         assert_ne!(Salt::of_frame(&frame, at.offset + 1), Some(salt()));
-        let beginning = encode_beginning(&Header { identity: Identity([1; 16]), segment: SEGMENT, chain: at.chain });
+        let beginning =
+            encode_beginning(&Header { identity: Identity([1; 16]), segment: SEGMENT, chain: Chain::genesis() });
         for place in SLOTS_AT {
             assert_eq!(Salt::of_slot(&beginning[place as usize..], place), Some(salt()));
         }

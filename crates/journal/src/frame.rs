@@ -1,6 +1,5 @@
 //! A frame, and where it lies.
 
-use crate::chain::Chain;
 use crate::format::Mark;
 
 /// Where a frame lies.
@@ -34,6 +33,4 @@ pub struct Frame<'a> {
     pub place: Place,
     /// What was appended.
     pub payload: &'a [u8],
-    /// The chain up to and including it.
-    pub chain: Chain,
 }

@@ -2,7 +2,7 @@
 //!
 //! Group commit, with the threads that append as its only workers:
 //!
-//! 1. Under the lock, a frame gets its number, place and chain value and joins what is pending. This fixes the order.
+//! 1. Under the lock, a frame gets its number and place, becomes part of the chain, and joins what is pending. This fixes the order.
 //! 2. A thread that wants its frame written or synced looks for the writer. If it is there, the thread leads: it takes the
 //!    writer and everything pending, and releases the lock while it writes, and syncs if any thread asked for it.
 //! 3. Meanwhile others append and, finding the writer gone, sleep. When the leader brings it back, those whose frames the
@@ -15,15 +15,17 @@
 //! 2. Frames lie in the order of their numbers, without gaps; what any crash leaves is a prefix of them.
 //! 3. At most [`Options::buffer_bytes`] are held back, and one frame or batch for each thread that is appending.
 //!
-//! Cost of a frame of 100 bytes: a lock, about 0.3 µs of hashing, a copy.
+//! Cost of a frame: a lock, a checksum, a copy; and for each 16 KiB of frames, the hash of as many bytes.
 
 use crate::chain::Chain;
 use crate::disk::Disk;
 use crate::error::{AppendError, Failure, OpenError, SyncError, Warning};
 use crate::file::Folder;
 use crate::format::{FRAME_BYTES_MAX, Identity, Mark};
+use crate::frame::Place;
 use crate::options::{Durability, Options};
-use crate::pending::{Pending, Piece, Receipt};
+use crate::pending::{Pending, Piece};
+use crate::position::Position;
 use crate::recovery::recover;
 use crate::writer::Writer;
 use std::fmt;
@@ -39,8 +41,6 @@ pub struct Progress {
     pub written: u64,
     /// Durable.
     pub synced: u64,
-    /// The chain up to the last frame that was appended.
-    pub chain: Chain,
 }
 
 /// An append-only log of frames, open for writing.
@@ -98,7 +98,8 @@ struct State {
 /// What a leader has to do.
 struct Round {
     pieces: Vec<Piece>,
-    is_synced: bool,
+    /// The chain after them, if they are to be synced.
+    chain: Option<Chain>,
 }
 
 impl Journal {
@@ -112,7 +113,7 @@ impl Journal {
         let segment_bytes = if folder.has_one_segment() { u64::MAX } else { options.segment_bytes };
         let recovered = recover(folder, &options)?;
         let state = State {
-            pending: Pending::new(recovered.identity, segment_bytes, recovered.end),
+            pending: Pending::new(recovered.identity, segment_bytes, recovered.end, recovered.block),
             has_begun: recovered.writer.has_begun(),
             writer: Some(recovered.writer),
             failure: None,
@@ -139,16 +140,16 @@ impl Journal {
         self.identity
     }
 
-    /// Appends a frame and returns when it is as durable as asked.
+    /// Appends a frame and returns when it is as durable as asked: where it lies.
     ///
     /// # Errors
     /// The frame is too long, or the journal has failed or fails now.
-    pub fn append(&self, payload: &[u8], durability: Durability) -> Result<Receipt, AppendError> {
+    pub fn append(&self, payload: &[u8], durability: Durability) -> Result<Place, AppendError> {
         check_length(payload)?;
         let mut state = self.make_room()?;
-        let receipt = state.push(payload);
-        self.acknowledge(state, receipt.place.number, durability)?;
-        Ok(receipt)
+        let place = state.push(payload);
+        self.acknowledge(state, place.number, durability)?;
+        Ok(place)
     }
 
     /// Appends frames that follow one another without others between them. After a crash a part of them may be there:
@@ -160,14 +161,14 @@ impl Journal {
         &self,
         payloads: &[P],
         durability: Durability,
-    ) -> Result<Vec<Receipt>, AppendError> {
+    ) -> Result<Vec<Place>, AppendError> {
         payloads.iter().try_for_each(|payload| check_length(payload.as_ref()))?;
         let mut state = self.make_room()?;
-        let receipts: Vec<Receipt> = payloads.iter().map(|payload| state.push(payload.as_ref())).collect();
-        if let Some(last) = receipts.last() {
-            self.acknowledge(state, last.place.number, durability)?;
+        let places: Vec<Place> = payloads.iter().map(|payload| state.push(payload.as_ref())).collect();
+        if let Some(last) = places.last() {
+            self.acknowledge(state, last.number, durability)?;
         }
-        Ok(receipts)
+        Ok(places)
     }
 
     /// Makes everything appended so far as durable as asked. One call serves any number of frames appended with less.
@@ -189,7 +190,18 @@ impl Journal {
         let state = self.lock();
         let end = state.pending.end();
         let (written, synced) = (state.written.frames, state.synced.frames);
-        Progress { appended: end.frames, written, synced, chain: end.chain }
+        Progress { appended: end.frames, written, synced }
+    }
+
+    /// The chain up to the last frame that was appended. It takes the hash of up to 16 KiB.
+    pub fn chain(&self) -> Chain {
+        self.lock().pending.block().chain()
+    }
+
+    /// The end of what was appended, for a [`Reader`](crate::Reader) to go on from there, and to know that it is the same history.
+    pub fn position(&self) -> Position {
+        let state = self.lock();
+        Position::of(&state.pending.end(), state.pending.block())
     }
 
     /// Makes everything durable, the note of how far that is as well, and ends.
@@ -361,7 +373,7 @@ impl Drop for Watch<'_> {
 }
 
 impl State {
-    fn push(&mut self, payload: &[u8]) -> Receipt {
+    fn push(&mut self, payload: &[u8]) -> Place {
         let synced = self.synced;
         self.pending.push(payload, &synced)
     }
@@ -390,7 +402,8 @@ impl State {
         let is_synced = self.sync_wanted > self.synced.frames;
         self.round += 1;
         self.goal = (self.pending.end().frames, is_synced);
-        Round { pieces: self.pending.take(), is_synced }
+        let chain = is_synced.then(|| self.pending.block().chain());
+        Round { pieces: self.pending.take(), chain }
     }
 
     fn take_back(&mut self, writer: Writer, round: Round) {
@@ -405,7 +418,7 @@ impl State {
 impl Round {
     fn carry_out(&self, writer: &mut Writer) -> Result<(), Failure> {
         writer.write(&self.pieces)?;
-        if self.is_synced { writer.sync() } else { Ok(()) }
+        self.chain.map_or(Ok(()), |chain| writer.sync(chain))
     }
 }
 

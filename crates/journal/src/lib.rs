@@ -15,8 +15,9 @@
 //!     eprintln!("warning: {warning}");
 //! }
 //! journal.append(b"(Sam is-a frog)", Durability::None)?;
-//! let receipt = journal.append(b"(Sam is green)", Durability::Fsync)?;
-//! assert_eq!(receipt.place.number, 1);
+//! let place = journal.append(b"(Sam is green)", Durability::Fsync)?;
+//! assert_eq!(place.number, 1);
+//! let chain = journal.chain();
 //! journal.close()?;
 //!
 //! let mut reader = Reader::from_frame(disk, 0)?;
@@ -25,7 +26,7 @@
 //!     payloads.push(frame.payload.to_vec());
 //! }
 //! assert_eq!(payloads, [&b"(Sam is-a frog)"[..], b"(Sam is green)"]);
-//! assert_eq!(reader.chain(), receipt.chain);
+//! assert_eq!(reader.chain(), Some(chain));
 //! # std::fs::remove_dir_all(folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -38,7 +39,10 @@
 //! 2. **No silent cut.** Bytes that were synced and have changed are an error that names segment and offset. Bytes that
 //!    were not synced and are not a frame are cut, with a [`Warning`] that counts them.
 //! 3. **No second try.** After a failed write or sync nothing is acknowledged any more.
-//! 4. **One history.** Every frame carries a hash over all before it; equal chains mean equal histories.
+//! 4. **One history.** After every frame there is a hash over it and all before it; equal chains mean equal histories. Each 64 KiB of
+//!    frames, each segment and each note of how far a journal is synced carry it, and whoever comes by there while reading compares it. What a
+//!    reader gives before it has come to the next of these places was checked by the checksums of frames only, which find damage and frames
+//!    of other places, and not what somebody has made up.
 //!
 //! Assumed of a disk: writing a range changes no byte outside it, and what a sync covered stays
 //! ([`Disk`] has the exact words). One gap follows: the note of how far a journal is synced becomes durable one sync later than
@@ -55,6 +59,7 @@
 //! `docs/formats.md` draws. All of it stands on the trait [`Disk`].
 
 mod access;
+mod block;
 mod chain;
 mod disk;
 mod error;
@@ -66,6 +71,7 @@ mod lock;
 mod mapping;
 mod options;
 mod pending;
+mod position;
 mod reader;
 mod recovery;
 mod regular;
@@ -77,6 +83,7 @@ mod verify;
 mod writer;
 
 pub use access::Access;
+pub use block::BLOCK_BYTES;
 pub use chain::Chain;
 pub use disk::{Directory, Disk, DiskFile, MemoryDisk, SingleFile, simulated};
 pub use error::{
@@ -88,7 +95,7 @@ pub use journal::{Journal, Progress};
 pub use lock::{FolderLock, LockError};
 pub use mapping::Mapping;
 pub use options::{BUFFER_BYTES_DEFAULT, Durability, Options, SEGMENT_BYTES_DEFAULT};
-pub use pending::Receipt;
+pub use position::Position;
 pub use reader::Reader;
 pub use regular::{open_regular, read_regular};
 pub use salvage::{Kept, Salvaged, salvage};

@@ -39,7 +39,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// How long a segment may get, in bytes; a single frame may be longer. May differ from one opening to the next. A disk
+    /// How long a segment gets, in bytes: the frame with which it is so long, or longer, is its last. May differ from one opening to the next;
+    /// journals of equal frames have equal chains only if their segments end with the same frames. A disk
     /// with room for one file, such as [`SingleFile`](crate::SingleFile), has one segment however long it gets.
     #[must_use]
     pub fn segment_bytes(mut self, bytes: u64) -> Self {

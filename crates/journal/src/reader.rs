@@ -1,6 +1,7 @@
 //! Reading a journal from some frame on, also while another thread or process writes it.
 //!
-//! What a reader gives is always a prefix of what the writer appended, checked frame by frame, chain included. Telling the
+//! What a reader gives is always a prefix of what the writer appended, checked frame by frame; the chain is compared where it lies on the disk: at
+//! the end of each block, of each segment, and of what was synced. Telling the
 //! end of a live journal from damage needs care, since the file changes while it is read:
 //!
 //! 1. Before any frame, the reader notes what is certain: how far the newest slot says the segment is synced, and
@@ -21,6 +22,7 @@ use crate::error::{Damage, ReadError};
 use crate::file::Folder;
 use crate::format::{FRAMES_AT, Flaw, Mark, SLOTS_AT};
 use crate::frame::{Frame, Place};
+use crate::position::Position;
 use crate::scan::{Scan, Step};
 use crate::segment::{self, Segment, Trouble};
 use std::fmt;
@@ -54,10 +56,10 @@ pub struct Reader {
 /// What is certain about the segment a reader is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
-    /// Bytes up to here were synced.
-    synced: u64,
-    /// How many frames there are up to there.
-    frames: u64,
+    /// Frames up to here were synced.
+    synced: Mark,
+    /// The chain value there, if a slot says it.
+    chain: Option<Chain>,
     /// The segment that follows, which makes all of this one synced.
     next: Option<u64>,
     /// Whether one must follow.
@@ -66,11 +68,17 @@ struct Known {
 
 impl Known {
     fn nothing(first: u64) -> Self {
-        Self { synced: FRAMES_AT, frames: first, next: None, is_continued: false }
+        Self { synced: Mark::beginning(first), chain: None, next: None, is_continued: false }
     }
 
     fn makes_damage(&self, offset: u64) -> bool {
-        self.next.is_some() || self.is_continued || offset < self.synced
+        self.next.is_some() || self.is_continued || offset < self.synced.offset
+    }
+
+    /// Whether a scan has come to where a slot says another chain value.
+    fn contradicts(&self, scan: &Scan) -> bool {
+        let is_there = scan.at().offset == self.synced.offset;
+        is_there && self.chain.is_some_and(|chain| scan.chain().is_some_and(|found| found != chain))
     }
 }
 
@@ -99,24 +107,44 @@ impl Reader {
     }
 
     /// A reader that gives the frame at this place next, found at once. The place after the last frame, which
-    /// [`Reader::place`] gave, is allowed, and found by a walk through its segment.
+    /// [`Reader::place`] gave, is allowed, and found by a walk through its segment. The chain is known from the end of the next block on.
     ///
     /// # Errors
     /// No frame begins there, or the journal cannot be read there.
     pub fn from_place(disk: Arc<dyn Disk>, place: Place) -> Result<Self, ReadError> {
         let mut reader = Self::at_segment(Folder::new(disk), place.segment)?;
-        let chain = reader.segment.chain_before(place.offset)?;
-        let Some(chain) = chain.filter(|_| place.offset >= FRAMES_AT) else {
+        let at = Mark { segment: place.segment, offset: place.offset, frames: place.number };
+        if at.offset < FRAMES_AT || at.offset > reader.segment.file.length()? {
             return Err(ReadError::NoSuchPlace(place));
-        };
-        let at = Mark { segment: place.segment, offset: place.offset, frames: place.number, chain };
-        let beginning = std::mem::replace(&mut reader.scan, Scan::new(reader.segment.salt, at));
+        }
+        if at.offset == FRAMES_AT && at.frames == reader.segment.first() {
+            return Ok(reader);
+        }
+        let beginning = std::mem::replace(&mut reader.scan, Scan::new(reader.segment.salt, at, None));
         match reader.scan.step(&reader.segment.file)? {
-            Step::Frame => reader.scan = Scan::new(reader.segment.salt, at),
+            Step::Frame => reader.scan = Scan::new(reader.segment.salt, at, None),
             // Nothing there tells the number, so it takes a walk.
             Step::End | Step::Bad(_) => reader.walk(beginning, at)?,
         }
         Ok(reader)
+    }
+
+    /// A reader that gives the frame after a position next, if the journal has the history up to there that it had when the position was noted.
+    /// It reads the block up to there.
+    ///
+    /// # Errors
+    /// There is another history, or the journal cannot be read there.
+    pub fn from_position(disk: Arc<dyn Disk>, position: &Position) -> Result<Self, ReadError> {
+        let Position { place, block, chain } = *position;
+        let mut reader = Self::at_segment(Folder::new(disk), place.segment)?;
+        let before = reader.segment.chain_before(block.offset)?.filter(|_| block.offset <= place.offset);
+        let from = Mark { segment: place.segment, offset: block.offset, frames: block.number };
+        reader.scan = Scan::at_block(reader.segment.salt, from, before.ok_or(ReadError::OtherHistory(place))?);
+        while reader.scan.at().offset < place.offset && reader.scan.step(&reader.segment.file)? == Step::Frame {}
+        if Place::of(&reader.scan.at()) == place && reader.scan.chain() == Some(chain) {
+            return Ok(reader);
+        }
+        Err(ReadError::OtherHistory(place))
     }
 
     /// Goes on from the beginning of the segment to a place that must be between two frames.
@@ -128,7 +156,7 @@ impl Reader {
 
     fn at_segment(folder: Folder, first: u64) -> Result<Self, ReadError> {
         let segment = Segment::open(&folder, first, Access::Read)?;
-        let scan = Scan::new(segment.salt, Mark::beginning(first, segment.header.chain));
+        let scan = Scan::at_block(segment.salt, Mark::beginning(first), segment.header.chain);
         let known = Known::nothing(first);
         let mut reader = Self { folder, segment, scan, known };
         reader.refresh()?;
@@ -140,9 +168,14 @@ impl Reader {
         Place::of(&self.scan.at())
     }
 
-    /// The chain up to the frame that comes next.
-    pub fn chain(&self) -> Chain {
-        self.scan.at().chain
+    /// The chain up to the frame that comes next; none in the block that the reader began in the middle of. It takes the hash of up to 16 KiB.
+    pub fn chain(&self) -> Option<Chain> {
+        self.scan.chain()
+    }
+
+    /// Where it is, to go on from there later; none where the chain is not known.
+    pub fn position(&self) -> Option<Position> {
+        Some(Position::of(&self.scan.at(), self.scan.block()?))
     }
 
     /// The next frame; `None` where the journal ends for now.
@@ -156,6 +189,9 @@ impl Reader {
     fn advance(&mut self) -> Result<bool, ReadError> {
         loop {
             let offset = self.scan.at().offset;
+            if self.known.contradicts(&self.scan) {
+                return Err(self.segment.damage(offset, Flaw::SlotMark).into());
+            }
             let flaw = match (self.scan.step(&self.segment.file)?, self.known.next) {
                 (Step::Frame, _) => return Ok(true),
                 (Step::End, Some(next)) if next == self.scan.at().frames => {
@@ -164,9 +200,10 @@ impl Reader {
                 }
                 // All of this segment has been read: what is missing is the one after it.
                 (Step::End, next)
-                    if (next.is_some() || self.known.is_continued) && self.known.frames == self.scan.at().frames =>
+                    if (next.is_some() || self.known.is_continued)
+                        && self.known.synced.frames == self.scan.at().frames =>
                 {
-                    return Err(segment_missing(self.known.frames));
+                    return Err(segment_missing(self.known.synced.frames));
                 }
                 (Step::End, _) => Flaw::Short,
                 (Step::Bad(flaw), _) => flaw,
@@ -190,8 +227,7 @@ impl Reader {
         let Some(slot) = slots.newest() else {
             return Err(self.segment.damage(SLOTS_AT[0], Flaw::Slots).into());
         };
-        let (synced, frames, is_continued) = (slot.synced.offset, slot.synced.frames, slot.is_continued);
-        let known = Known { synced, frames, next, is_continued };
+        let known = Known { synced: slot.synced, chain: Some(slot.chain), next, is_continued: slot.is_continued };
         let is_news = known != self.known;
         self.known = known;
         Ok(is_news)
@@ -201,11 +237,11 @@ impl Reader {
     fn enter(&mut self, next: u64) -> Result<(), ReadError> {
         let segment = Segment::open(&self.folder, next, Access::Read)?;
         segment.check_seam(&self.segment)?;
-        let at = Mark::beginning(next, self.scan.at().chain);
-        if segment.header.chain != at.chain {
+        let chain = segment.header.chain;
+        if self.scan.chain().is_some_and(|found| found != chain) {
             return Err(segment.damage(0, Flaw::Seam).into());
         }
-        self.scan = Scan::new(segment.salt, at);
+        self.scan = Scan::at_block(segment.salt, Mark::beginning(next), chain);
         self.segment = segment;
         self.known = Known::nothing(next);
         self.refresh()?;

@@ -13,6 +13,7 @@
 //! again finds the same. A crash at any point leaves something that opens to the same frames.
 
 use crate::access::Access;
+use crate::block::Block;
 use crate::chain::Chain;
 use crate::error::{Damage, Failure, OpenError, Warning};
 use crate::file::{Folder, NamedFile};
@@ -30,6 +31,8 @@ pub(crate) struct Recovered {
     pub(crate) writer: Writer,
     pub(crate) identity: Identity,
     pub(crate) end: Mark,
+    /// The block up to there.
+    pub(crate) block: Block,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -50,27 +53,29 @@ pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, Op
         note_continued(&folder, before, &segment.header)?;
     }
     let warnings = tail.warnings(&segment);
-    let mut writer = Writer::new(folder, &segment.header, segment.file, (tail.newest, tail.slots.agree()), tail.end);
-    if tail.end != tail.newest.synced || tail.slots.damaged().next().is_some() {
+    let Tail { end, block, newest, .. } = tail;
+    let notes = (newest, tail.slots.agree());
+    let mut writer = Writer::new(folder, segment.header, segment.file, notes, (end, block.chain()));
+    if end != newest.synced || tail.slots.damaged().next().is_some() {
         writer.note(false)?;
     }
-    Ok(Recovered { writer, identity, end: tail.end, warnings })
+    Ok(Recovered { writer, identity, end, block, warnings })
 }
 
 fn create(folder: Folder, names: &[String], options: &Options) -> Result<Recovered, OpenError> {
     segment::remove_unfinished(&folder, names)?;
     let identity = options.identity.unwrap_or_default();
-    let end = Mark::beginning(0, Chain::genesis());
-    let header = Header { identity, segment: 0, chain: end.chain };
+    let (end, chain) = (Mark::beginning(0), Chain::genesis());
+    let header = Header { identity, segment: 0, chain };
     let waits = options.beginning == Durability::Fsync;
     let file = if waits { segment::create(&folder, &header)? } else { segment::create_empty(&folder, 0)? };
-    let newest = Slot { sequence: Slot::FIRST_SEQUENCE - 1, synced: end, is_continued: false };
-    let writer = Writer::new(folder, &header, file, (newest, true), end);
+    let newest = Slot { sequence: Slot::FIRST_SEQUENCE - 1, synced: end, chain, is_continued: false };
+    let writer = Writer::new(folder, header, file, (newest, true), (end, chain));
     let mut writer = if waits { writer } else { writer.not_begun() };
     if options.beginning == Durability::Os {
         writer.begin()?;
     }
-    Ok(Recovered { writer, identity, end, warnings: Vec::new() })
+    Ok(Recovered { writer, identity, end, block: Block::new(end, chain), warnings: Vec::new() })
 }
 
 /// Every segment has a sound header and continues the one before it; the first begins with frame 0.
@@ -95,6 +100,8 @@ fn check_sealed(folder: &Folder, segments: &[u64]) -> Result<(), OpenError> {
 struct Tail {
     /// The end of its last frame.
     end: Mark,
+    /// The block up to there.
+    block: Block,
     /// How far it is certain to be synced.
     synced: u64,
     /// The length of the file.
@@ -123,13 +130,14 @@ fn examine(segment: &Segment) -> Result<Tail, Trouble> {
     if newest.is_continued {
         return Err(Damage::new(newest.synced.frames, 0, Flaw::Missing).into());
     }
-    let mut scan = Scan::new(segment.salt, Mark::beginning(segment.first(), segment.header.chain));
+    let mut scan = Scan::at_block(segment.salt, Mark::beginning(segment.first()), segment.header.chain);
     let (flaw, noted) = walk(segment, &mut scan, &slots)?;
     let (end, synced) = (scan.at(), noted.max(newest.synced.offset));
     if end.offset < synced || scan.is_synced_beyond(&segment.file)? {
         return Err(segment.damage(end.offset, flaw).into());
     }
-    Ok(Tail { end, synced, length: segment.file.length()?, slots, newest })
+    let block = scan.into_block().expect("it was read from its beginning");
+    Ok(Tail { end, block, synced, length: segment.file.length()?, slots, newest })
 }
 
 /// Steps from frame to frame; gives what is wrong after the last, and how far frames say that the segment is synced.
@@ -137,7 +145,7 @@ fn walk(segment: &Segment, scan: &mut Scan, slots: &Slots) -> Result<(Flaw, u64)
     let mut check = SlotCheck::new(slots);
     let mut synced = FRAMES_AT;
     loop {
-        if !check.agrees(&scan.at()) {
+        if !check.agrees(&scan.at(), scan.block()) {
             return Err(segment.damage(scan.at().offset, Flaw::SlotMark).into());
         }
         match scan.step(&segment.file)? {
@@ -183,8 +191,11 @@ fn note_continued(folder: &Folder, before: u64, next: &Header) -> Result<(), Ope
     let segment = Segment::open(folder, before, Access::Write)?;
     let slots = segment.slots()?;
     let Some(newest) = slots.newest().filter(|slot| !slot.is_continued || !slots.agree()) else { return Ok(()) };
-    let synced = Mark { segment: before, offset: segment.file.length()?, frames: next.segment, chain: next.chain };
-    let note = |ahead| Slot { sequence: newest.sequence.wrapping_add(ahead), synced, is_continued: true };
+    let synced = Mark { segment: before, offset: segment.file.length()?, frames: next.segment };
+    let note = |ahead| {
+        let sequence = newest.sequence.wrapping_add(ahead);
+        Slot { sequence, synced, chain: next.chain, is_continued: true }
+    };
     for slot in [note(1), note(2)] {
         slot.write(&segment.file, segment.salt)?;
         segment.file.sync()?;

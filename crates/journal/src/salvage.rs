@@ -61,14 +61,13 @@ pub fn salvage(damaged: Arc<dyn Disk>, to: Arc<dyn Disk>, options: Options) -> R
     let (journal, _) = Journal::open(to, options.identity(identity))?;
     let mut kept = Vec::new();
     let found = survey(&folder, &mut |frame| keep(&journal, &mut kept, frame))?.ok_or(SalvageError::Empty)?;
-    let progress = journal.progress();
+    let (frames, chain) = (journal.progress().appended, journal.chain());
     journal.close()?;
-    let (frames, chain) = (progress.appended, progress.chain);
     Ok(Salvaged { frames, chain, kept, lost: found.lost, warnings: found.warnings })
 }
 
 fn keep(journal: &Journal, kept: &mut Vec<Kept>, frame: Frame<'_>) -> Result<(), SalvageError> {
-    let to = journal.append(frame.payload, Durability::None)?.place.number;
+    let to = journal.append(frame.payload, Durability::None)?.number;
     let from = frame.place.number;
     match kept.last_mut() {
         Some(run) if run.from + run.frames == from => run.frames += 1,

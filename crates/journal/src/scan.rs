@@ -2,19 +2,21 @@
 //!
 //! 1. Bytes are read in windows, the next one longer than the last, up to [`WINDOW_BYTES_MAX`]; a longer frame gets a window of its own length, but only once the
 //!    checksum of its header vouches for that length.
-//! 2. A frame counts if its header's checksum, its number, its own checksum and its chain value are right, in this order.
+//! 2. A frame counts if its header's checksum, its number and its own checksum are right, in this order; and the chain value, in one that ends
+//!    a block.
 //! 3. What is not a frame is reported with its flaw, and the scan stays where it is: judging it (torn tail or damage) is
 //!    left to the caller, which knows how far the segment is synced.
 //! 4. [`Scan::find`] looks for the next frame after bytes that are not one, wherever a frame's kind stands: a frame's checksums depend on
 //!    its place, so what they accept was written there. Holes of a file are not read.
 //!
-//! Cost: a pass of CRC-32C and one of BLAKE3 over every frame; searching, one pass for the kind, at the speed of memory.
+//! Cost: a pass of CRC-32C and one of BLAKE3 over all frames, a copy for the second; searching, one pass for the kind, at the speed of memory.
 
+use crate::block::Block;
 use crate::chain::Chain;
 use crate::error::Failure;
 use crate::file::NamedFile;
 use crate::format::{
-    FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, Flaw, FrameHeader, KIND_AT, KIND_DATA, KIND_WORD, Mark, Salt, frame_bytes,
+    FRAME_HEADER_BYTES, FRAME_OVERHEAD_BYTES, Flaw, FrameHeader, KIND_AT, KIND_DATA, KIND_WORD, Mark, Salt,
 };
 use crate::frame::{Frame, Place};
 use memchr::memmem;
@@ -40,8 +42,8 @@ pub(crate) struct Scan {
     window: Window,
     salt: Salt,
     at: Mark,
-    /// Whether `at.chain` is what the next frame has to continue. It is not after damage.
-    is_linked: bool,
+    /// The block up to there. It is not known where something before was not read, until the next one begins.
+    block: Option<Block>,
     /// The frame that was passed last.
     last: Mark,
     last_header: Option<FrameHeader>,
@@ -56,13 +58,34 @@ pub(crate) struct Found {
 }
 
 impl Scan {
-    pub(crate) fn new(salt: Salt, at: Mark) -> Self {
-        Self { window: Window::default(), salt, at, is_linked: true, last: at, last_header: None }
+    /// Goes on from a place, and from the block up to there if that is known.
+    pub(crate) fn new(salt: Salt, at: Mark, block: Option<Block>) -> Self {
+        Self { window: Window::default(), salt, at, block, last: at, last_header: None }
+    }
+
+    /// Goes on from the beginning of a block.
+    pub(crate) fn at_block(salt: Salt, at: Mark, before: Chain) -> Self {
+        Self::new(salt, at, Some(Block::new(at, before)))
     }
 
     /// Where it is.
     pub(crate) fn at(&self) -> Mark {
         self.at
+    }
+
+    /// The block up to there, if that is known.
+    pub(crate) fn block(&self) -> Option<&Block> {
+        self.block.as_ref()
+    }
+
+    /// The block up to there, for somebody else to go on with.
+    pub(crate) fn into_block(self) -> Option<Block> {
+        self.block
+    }
+
+    /// The chain value there, if it is known.
+    pub(crate) fn chain(&self) -> Option<Chain> {
+        self.block.as_ref().map(Block::chain)
     }
 
     /// Goes past the next frame, if there is one.
@@ -78,29 +101,24 @@ impl Scan {
             Err(flaw) => return Ok(Step::Bad(flaw)),
         };
         let bytes = window.frame(file, at.offset, &header)?;
-        let Some((payload, chain)) = parts(bytes, &header) else { return Ok(Step::Bad(Flaw::Short)) };
+        let Some((payload, end)) = parts(bytes, &header) else { return Ok(Step::Bad(Flaw::Short)) };
         if !header.covers(&bytes[FRAME_HEADER_BYTES..]) {
             return Ok(Step::Bad(Flaw::FrameChecksum));
         }
-        if self.is_linked && at.chain.next(KIND_DATA, payload) != chain {
+        let next = at.after(header.frame_bytes());
+        if !extend(&mut self.block, payload, end, next) {
             return Ok(Step::Bad(Flaw::Chain));
         }
-        self.pass(header, chain);
-        Ok(Step::Frame)
-    }
-
-    fn pass(&mut self, header: FrameHeader, chain: Chain) {
-        self.last = self.at;
+        self.last = std::mem::replace(&mut self.at, next);
         self.last_header = Some(header);
-        self.at = self.at.after(header.payload_bytes, chain);
-        self.is_linked = true;
+        Ok(Step::Frame)
     }
 
     /// The frame that was passed last.
     pub(crate) fn frame(&self) -> Frame<'_> {
         let from = self.last.offset + FRAME_HEADER_BYTES as u64;
         let payload = self.window.held(from, self.last_header.map_or(0, |header| header.payload_bytes));
-        Frame { place: Place::of(&self.last), payload, chain: self.at.chain }
+        Frame { place: Place::of(&self.last), payload }
     }
 
     /// How far the segment was synced, as the frame that was passed last says.
@@ -113,9 +131,9 @@ impl Scan {
         self.window = Window::default();
     }
 
-    /// Takes the next frame's chain value for granted.
+    /// Takes the next chain value for granted.
     pub(crate) fn unlink(&mut self) {
-        self.is_linked = false;
+        self.block = None;
     }
 
     /// Goes on at a frame after damage.
@@ -163,11 +181,31 @@ impl Scan {
     }
 }
 
-/// Payload and chain value of a frame, if all of it is there.
-fn parts<'a>(bytes: &'a [u8], header: &FrameHeader) -> Option<(&'a [u8], Chain)> {
+/// Payload of a frame, and the chain value if it ends a block; if all of it is there.
+fn parts<'a>(bytes: &'a [u8], header: &FrameHeader) -> Option<(&'a [u8], Option<Chain>)> {
     let rest = bytes.get(FRAME_HEADER_BYTES..)?;
-    let (payload, chain) = rest.split_at_checked(header.payload_bytes)?;
-    Some((payload, Chain::from_bytes(chain.try_into().ok()?)))
+    let (payload, end) = rest.split_at_checked(header.payload_bytes)?;
+    let chain = header.ends_block.then(|| end.try_into().map(Chain::from_bytes)).transpose().ok()?;
+    Some((payload, chain))
+}
+
+/// Adds a frame to a block, and begins the next one with `next` if the frame ends it; says whether the chain value there fits, and leaves the
+/// block as it was if it does not.
+fn extend(block: &mut Option<Block>, payload: &[u8], end: Option<Chain>, next: Mark) -> bool {
+    match (block, end) {
+        (Some(block), None) => block.push(KIND_DATA, payload),
+        (Some(block), Some(end)) => {
+            let mut whole = block.clone();
+            whole.push(KIND_DATA, payload);
+            if whole.chain() != end {
+                return false;
+            }
+            block.begin(next, end);
+        }
+        (unknown @ None, Some(end)) => *unknown = Some(Block::new(next, end)),
+        (None, None) => {}
+    }
+    true
 }
 
 /// A part of a file, held in memory.
@@ -180,7 +218,7 @@ struct Window {
 impl Window {
     /// All of a frame, or what there is of it.
     fn frame(&mut self, file: &NamedFile, offset: u64, header: &FrameHeader) -> Result<&[u8], Failure> {
-        let length = usize::try_from(frame_bytes(header.payload_bytes)).expect("FRAME_BYTES_MAX bounds it");
+        let length = usize::try_from(header.frame_bytes()).expect("FRAME_BYTES_MAX bounds it");
         self.bytes(file, offset, length)
     }
 

@@ -10,6 +10,7 @@
 //! 3. What a slot says has been true since before it was written.
 
 use crate::access::Access;
+use crate::block::Block;
 use crate::chain::Chain;
 use crate::error::{Damage, Failure};
 use crate::file::{Folder, NamedFile};
@@ -138,7 +139,7 @@ impl Segment {
         read_slots(&self.file, self.salt, self.first())
     }
 
-    /// The chain value before the frame at `offset`, as it lies on the disk.
+    /// The chain value before the block that begins at `offset`, as it lies on the disk.
     pub(crate) fn chain_before(&self, offset: u64) -> Result<Option<Chain>, Failure> {
         if offset == FRAMES_AT {
             return Ok(Some(self.header.chain));
@@ -193,7 +194,7 @@ impl Slots {
 
     /// Whether both are valid and say the same.
     pub(crate) fn agree(&self) -> bool {
-        let said = self.slots.map(|slot| slot.map(|slot| (slot.synced, slot.is_continued)));
+        let said = self.slots.map(|slot| slot.map(|slot| (slot.synced, slot.chain, slot.is_continued)));
         said[0].is_some() && said[0] == said[1]
     }
 
@@ -214,11 +215,14 @@ impl SlotCheck {
         Self { unmet: slots.valid().collect() }
     }
 
-    /// Whether the slots that speak of this place, or of one inside the frame before it, agree with it.
-    pub(crate) fn agrees(&mut self, at: &Mark) -> bool {
-        let agrees = self.unmet.iter().all(|slot| slot.synced.offset > at.offset || slot.synced == *at);
+    /// Whether the slots that speak of this place, or of one inside the frame before it, agree with it, and with the chain there if that
+    /// is known.
+    pub(crate) fn agrees(&mut self, at: &Mark, block: Option<&Block>) -> bool {
+        let has_chain = |slot: &Slot| block.is_none_or(|block| block.chain() == slot.chain);
+        let agrees = |slot: &Slot| slot.synced.offset > at.offset || (slot.synced == *at && has_chain(slot));
+        let all_agree = self.unmet.iter().all(agrees);
         self.unmet.retain(|slot| slot.synced.offset > at.offset);
-        agrees
+        all_agree
     }
 }
 

@@ -11,6 +11,7 @@
 //! Nothing is written. Cost: a pass over all bytes, and another over those that are skipped, except holes of a file.
 
 use crate::access::Access;
+use crate::block::Block;
 use crate::chain::Chain;
 use crate::error::{Damage, Failure, Warning};
 use crate::file::Folder;
@@ -65,7 +66,8 @@ pub struct SegmentReport {
 pub(crate) struct Survey {
     pub(crate) identity: Identity,
     pub(crate) segments: Vec<SegmentReport>,
-    pub(crate) chain: Chain,
+    /// The chain up to the last frame, if that is known.
+    pub(crate) chain: Option<Chain>,
     pub(crate) lost: Vec<Lost>,
     pub(crate) warnings: Vec<Warning>,
 }
@@ -78,10 +80,10 @@ pub(crate) fn survey<E: From<Failure>>(
     let segments = segment::list(folder)?;
     let Some(&first) = segments.first() else { return Ok(None) };
     let identity = segment::identity(folder, &segments)?;
-    let (chain, is_identified) = (Chain::genesis(), identity.is_some());
+    let (chain, is_identified) = (Some(Chain::genesis()), identity.is_some());
     let identity = identity.unwrap_or_default();
     let found = Survey { identity, segments: Vec::new(), chain, lost: Vec::new(), warnings: Vec::new() };
-    let mut surveyor = Surveyor { folder, keep, found, segments, is_identified, frames: 0, is_linked: true };
+    let mut surveyor = Surveyor { folder, keep, found, segments, is_identified, frames: 0 };
     let mut at = Some(first);
     while let Some(first) = at {
         at = surveyor.segment(first)?;
@@ -98,8 +100,6 @@ struct Surveyor<'a, E> {
     is_identified: bool,
     /// The number of the next frame.
     frames: u64,
-    /// Whether `found.chain` is what the next frame continues.
-    is_linked: bool,
 }
 
 /// What is certain about a segment before its frames are read.
@@ -135,7 +135,7 @@ impl<E: From<Failure>> Surveyor<'_, E> {
     fn segment(&mut self, first: u64) -> Result<Option<u64>, E> {
         if first > self.frames {
             self.lose(Damage::new(self.frames, 0, Flaw::Missing), 0, self.frames..first);
-            self.is_linked = false;
+            self.found.chain = None;
         }
         let Some(segment) = self.open(first)? else { return Ok(self.next(first)?) };
         // In this order, since somebody may be writing: what slots speak of is there to be listed and measured.
@@ -179,7 +179,11 @@ impl<E: From<Failure>> Surveyor<'_, E> {
         if is_foreign {
             return Ok(None);
         }
-        let header = Header { identity: self.found.identity, segment: first, chain: self.found.chain };
+        let header = Header {
+            identity: self.found.identity,
+            segment: first,
+            chain: self.found.chain.unwrap_or_else(Chain::genesis),
+        };
         Ok(Some(Segment::assume(self.folder, header, self.is_identified)?))
     }
 
@@ -187,21 +191,18 @@ impl<E: From<Failure>> Surveyor<'_, E> {
         let Header { identity, chain, .. } = segment.header;
         if identity != self.found.identity {
             self.note(segment.damage(0, Flaw::Identity));
-        } else if self.is_linked && (chain != self.found.chain || segment.first() != self.frames) {
+        } else if self.found.chain.is_some_and(|found| found != chain || segment.first() != self.frames) {
             self.note(segment.damage(0, Flaw::Seam));
         }
-        self.found.chain = chain;
-        self.is_linked = true;
+        self.found.chain = Some(chain);
     }
 
     fn walk(&mut self, segment: &Segment, certain: &mut Certain) -> Result<(), E> {
-        let mut scan = Scan::new(segment.salt, Mark::beginning(segment.first(), self.found.chain));
-        if !self.is_linked {
-            scan.unlink();
-        }
+        let at = Mark::beginning(segment.first());
+        let mut scan = Scan::new(segment.salt, at, self.found.chain.map(|chain| Block::new(at, chain)));
         let mut count = 0;
         loop {
-            if !certain.check.agrees(&scan.at()) {
+            if !certain.check.agrees(&scan.at(), scan.block()) {
                 self.note(segment.damage(scan.at().offset, Flaw::SlotMark));
             }
             match self.step(segment, certain, &mut scan)? {
@@ -271,7 +272,7 @@ impl<E: From<Failure>> Surveyor<'_, E> {
         if at.offset < certain.synced() || at.frames < certain.frames() {
             self.lose_rest(segment.damage(at.offset, Flaw::Short), certain, at);
         } else {
-            self.stop(at);
+            self.stop(at, scan.chain());
         }
     }
 
@@ -279,15 +280,12 @@ impl<E: From<Failure>> Surveyor<'_, E> {
     fn lose_rest(&mut self, damage: Damage, certain: &Certain, at: Mark) {
         let frames = certain.frames().max(at.frames);
         self.lose(damage, certain.length.saturating_sub(at.offset), at.frames..frames);
-        self.stop(at);
-        self.frames = frames;
-        self.is_linked = false;
+        self.stop(Mark { frames, ..at }, None);
     }
 
-    fn stop(&mut self, at: Mark) {
+    fn stop(&mut self, at: Mark, chain: Option<Chain>) {
         self.frames = at.frames;
-        self.found.chain = at.chain;
-        self.is_linked = true;
+        self.found.chain = chain;
     }
 
     fn note(&mut self, damage: Damage) {

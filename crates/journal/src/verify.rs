@@ -20,8 +20,9 @@ pub struct Report {
     pub frames: u64,
     /// How many bytes their payloads have together.
     pub payload_bytes: u64,
-    /// The chain up to the last frame. Compare it with one kept elsewhere to learn that nobody rewrote the whole journal.
-    pub chain: Chain,
+    /// The chain up to the last frame; none if damage hides it. Compare it with one kept elsewhere to learn that nobody rewrote the whole
+    /// journal.
+    pub chain: Option<Chain>,
     /// What is wrong.
     pub damage: Vec<Lost>,
     /// What opening would mend.

@@ -12,22 +12,26 @@
 //!
 //! After any error the writer must not be used again: what is on the disk is in doubt.
 
+use crate::chain::Chain;
 use crate::error::Failure;
 use crate::file::{Folder, NamedFile};
-use crate::format::{Header, Identity, Mark, SLOTS_AT, Salt, Slot};
+use crate::format::{Header, Mark, SLOTS_AT, Salt, Slot};
 use crate::pending::Piece;
 use crate::segment;
 
 /// The end of a journal, open for writing.
 pub(crate) struct Writer {
     folder: Folder,
-    identity: Identity,
+    /// That of the segment.
+    header: Header,
     file: NamedFile,
     salt: Salt,
     /// The number of the next note.
     sequence: u64,
     written: Mark,
     synced: Mark,
+    /// The chain value there.
+    chain: Chain,
     /// How far the newest note says that it is synced.
     noted: Mark,
     /// Whether both slots durably say that.
@@ -45,14 +49,20 @@ enum Beginning {
 }
 
 impl Writer {
-    /// Goes on at `end`, up to which everything is durable and after which the file has nothing. `newest` is the note that
-    /// counts; it is settled if the other says the same.
-    pub(crate) fn new(folder: Folder, header: &Header, file: NamedFile, notes: (Slot, bool), end: Mark) -> Self {
+    /// Goes on at `end`, up to which everything is durable and after which the file has nothing; with the chain value there. Of the
+    /// `notes`, the first is the one that counts; it is settled if the other says the same.
+    pub(crate) fn new(
+        folder: Folder,
+        header: Header,
+        file: NamedFile,
+        notes: (Slot, bool),
+        (end, chain): (Mark, Chain),
+    ) -> Self {
         let (newest, is_settled) = notes;
-        let (identity, salt) = (header.identity, Salt::new(header.identity, header.segment));
+        let salt = Salt::new(header.identity, header.segment);
         let (sequence, noted) = (newest.sequence.wrapping_add(1), newest.synced);
         let beginning = Beginning::Durable;
-        Self { folder, identity, file, salt, sequence, written: end, synced: end, noted, is_settled, beginning }
+        Self { folder, header, file, salt, sequence, written: end, synced: end, chain, noted, is_settled, beginning }
     }
 
     /// The same of a segment whose file was made and is empty.
@@ -68,8 +78,7 @@ impl Writer {
     /// Begins the segment, if that is to be done.
     pub(crate) fn begin(&mut self) -> Result<(), Failure> {
         if !self.has_begun() {
-            let Mark { segment, chain, .. } = self.written;
-            segment::begin(&self.folder, &mut self.file, &Header { identity: self.identity, segment, chain })?;
+            segment::begin(&self.folder, &mut self.file, &self.header)?;
             self.beginning = Beginning::Written;
         }
         Ok(())
@@ -95,7 +104,7 @@ impl Writer {
         self.begin()?;
         for piece in pieces {
             if piece.from.segment != self.written.segment {
-                self.roll_over(piece.from)?;
+                self.roll_over(piece.from, piece.before)?;
             }
             debug_assert_eq!(piece.from, self.written, "pieces lie end to end");
             self.file.write(piece.from.offset, &piece.bytes)?;
@@ -104,8 +113,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes everything written durable and notes it.
-    pub(crate) fn sync(&mut self) -> Result<(), Failure> {
+    /// Makes everything written durable and notes it, with the chain value there.
+    pub(crate) fn sync(&mut self, chain: Chain) -> Result<(), Failure> {
+        self.chain = chain;
         self.begin()?;
         if self.synced != self.written || self.beginning == Beginning::Written {
             self.file.sync()?;
@@ -118,9 +128,9 @@ impl Writer {
         if self.noted != self.synced { self.note(false) } else { Ok(()) }
     }
 
-    /// Makes everything durable, the notes as well: nothing will be in doubt when the journal is opened again.
+    /// Makes the notes durable, after everything else was synced: nothing will be in doubt when the journal is opened again.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
-        self.sync()?;
+        debug_assert_eq!(self.synced, self.written, "what is to be finished was synced");
         if self.is_settled {
             return Ok(());
         }
@@ -133,7 +143,7 @@ impl Writer {
 
     /// Writes how far the segment is synced into the slot whose turn it is.
     pub(crate) fn note(&mut self, is_continued: bool) -> Result<(), Failure> {
-        let slot = Slot { sequence: self.sequence, synced: self.synced, is_continued };
+        let slot = Slot { sequence: self.sequence, synced: self.synced, chain: self.chain, is_continued };
         slot.write(&self.file, self.salt)?;
         self.sequence = self.sequence.wrapping_add(1);
         self.noted = self.synced;
@@ -141,24 +151,26 @@ impl Writer {
         Ok(())
     }
 
-    fn roll_over(&mut self, to: Mark) -> Result<(), Failure> {
+    /// Ends the segment and begins the next, which continues the chain value that this one ends with.
+    fn roll_over(&mut self, to: Mark, chain: Chain) -> Result<(), Failure> {
         if self.synced != self.written {
             self.file.sync()?;
             self.synced = self.written;
         }
-        let header = Header { identity: self.identity, segment: to.segment, chain: to.chain };
+        self.chain = chain;
+        let header = Header { segment: to.segment, chain, ..self.header };
         let file = segment::create(&self.folder, &header)?;
         for _ in 0..SLOTS_AT.len() {
             self.note(true)?;
             self.file.sync()?;
         }
-        self.enter(file, to);
+        self.enter(file, header, to);
         Ok(())
     }
 
-    fn enter(&mut self, file: NamedFile, beginning: Mark) {
-        self.file = file;
-        self.salt = Salt::new(self.identity, beginning.segment);
+    fn enter(&mut self, file: NamedFile, header: Header, beginning: Mark) {
+        (self.file, self.header) = (file, header);
+        self.salt = Salt::new(header.identity, header.segment);
         self.sequence = Slot::FIRST_SEQUENCE;
         (self.written, self.synced, self.noted) = (beginning, beginning, beginning);
         self.is_settled = true;

@@ -1,14 +1,14 @@
 //! The engine: programs run one after the other in one space.
 
-use crate::commit_journal::CommitJournal;
+use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError};
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_json, print_line};
 use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use metta::{
-    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadReport, LoadSource, OnAnswer, OnProgress, Run, Runner,
-    Source, Statistics, World, WorldError,
+    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, OnAnswer, OnProgress, Run,
+    RunEnd, Runner, Source, Statistics, World, WorldError,
 };
 use std::sync::Arc;
 
@@ -106,6 +106,20 @@ impl Engine {
         self.run.finish()
     }
 
+    /// What opening its base could not use, such as a checkpoint that is damaged.
+    pub fn warnings(&self) -> &[String] {
+        self.run.warnings()
+    }
+
+    /// Writes a checkpoint of the base, so that it is opened at once. One is written without being asked for when much has been committed
+    /// since the last; see `docs/knowledge-base.md`.
+    ///
+    /// # Errors
+    /// The base is only read, nothing was committed yet, or the disk refuses. Every commit is kept.
+    pub fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
+        self.run.checkpoint()
+    }
+
     pub(crate) fn runner(&mut self) -> &mut Runner {
         &mut self.run.runner
     }
@@ -182,7 +196,8 @@ impl Engine {
 
     /// Runs a source, `on_answer` taking each answer as it comes.
     pub fn run_source(&mut self, source: &Source<'_>, on_answer: &mut OnAnswer<'_>) -> Run {
-        self.run.runner.run_source(source, on_answer)
+        let run = self.run.guarded(|runner| runner.run_source(source, on_answer));
+        run.unwrap_or_else(|error| Run { end: RunEnd::RunRecord(Arc::new(error)), diagnostics: Vec::new() })
     }
 
     /// Runs a text whose imports are looked for in a directory; the empty one is the current directory.
@@ -279,12 +294,20 @@ impl Engine {
             let origin = if file == "-" { "standard input" } else { file };
             let hash = blake3::hash(&bytes).to_hex();
             let mut format = reader(file, &hash, options, words).map_err(LoadFailure::Options)?;
-            return self.runner().load_bytes(origin, bytes, &mut *format, progress).map_err(LoadFailure::Load);
+            return self.load_guarded(|runner| runner.load_bytes(origin, bytes, &mut *format, progress));
         }
         let path = self.world().absolute_path(file).unwrap_or_else(|_| file.to_owned());
         let mut format = reader(file, &path, options, words).map_err(LoadFailure::Options)?;
         let source = LoadSource { origin: file, file: Some(file) };
-        self.runner().load(&source, &mut *format, progress).map_err(LoadFailure::Load)
+        self.load_guarded(|runner| runner.load(&source, &mut *format, progress))
+    }
+
+    fn load_guarded(
+        &mut self,
+        load: impl FnOnce(&mut Runner) -> Result<LoadReport, LoadError>,
+    ) -> Result<LoadReport, LoadFailure> {
+        let loaded = self.run.guarded(load);
+        loaded.unwrap_or_else(|error| Err(LoadError::RunRecord(error.into()))).map_err(LoadFailure::Load)
     }
 
     /// The bytes of what can be read only once, the standard input or a named pipe; `None` for a regular file.

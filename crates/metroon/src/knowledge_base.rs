@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::load::{LoadFailure, LoadOptions};
 use crate::program::RunRequest;
 use crate::recall::{RecallError, Remembered};
-use crate::view::View;
+use crate::view::{View, ViewOrigin};
 use crate::writer::{Writer, WriterError};
 use journal::Disk;
 use metta::syntax::{Diagnostic, Severity};
@@ -187,7 +187,8 @@ impl KnowledgeBase {
     ) -> Result<Self, WriterError> {
         let journal = journal.map_err(RecallError::from)?;
         let KnowledgeBaseOptions { world, requests_waiting_max, freezes_results } = options;
-        let warnings = journal.warnings().to_vec();
+        let origin = ViewOrigin { disk: Arc::clone(&journal.disk), directory: journal.directory().to_owned() };
+        let origin = Arc::new(origin);
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
         let writer = Writer::start(requests_waiting_max, move || {
@@ -195,14 +196,14 @@ impl KnowledgeBase {
             run.runner.freeze_results(freezes_results);
             let record = run.runner.record().expect("a run in a base is on record");
             let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash() };
-            let view = view_of(run.runner.program(), stamp, None);
+            let view = view_of(run.runner.program(), stamp, None, Some(origin));
             let newest = Arc::new(NewestView(RwLock::new(view)));
-            let _ = first.set(Arc::clone(&newest));
+            let _ = first.set((Arc::clone(&newest), run.warnings().to_vec()));
             run.runner.add_sink(Box::new(ViewSink(newest)));
             Ok(Engine::of(run))
         })?;
-        let newest = found.get().expect("a writer that has started has published a view");
-        Ok(Self(Arc::new(Shared { writer, newest: Arc::clone(newest), warnings })))
+        let (newest, warnings) = found.get().expect("a writer that has started has published a view");
+        Ok(Self(Arc::new(Shared { writer, newest: Arc::clone(newest), warnings: warnings.clone() })))
     }
 
     /// What opening it mended.
@@ -267,10 +268,15 @@ impl KnowledgeBase {
 }
 
 /// What a program holds after the last commit that is on record.
-fn view_of(program: &Program, stamp: CommitStamp, before: Option<(&View, ChangeExtent)>) -> View {
+fn view_of(
+    program: &Program,
+    stamp: CommitStamp,
+    before: Option<(&View, ChangeExtent)>,
+    origin: Option<Arc<ViewOrigin>>,
+) -> View {
     let epoch = stamp.epoch.unwrap_or_default();
     let snapshot = program.snapshot(Some(epoch), before.map(|(view, extent)| (view.snapshot(), extent)));
-    View::new(snapshot, epoch, stamp.state_hash.unwrap_or_default())
+    View::new(snapshot, epoch, stamp.state_hash.unwrap_or_default(), origin)
 }
 
 /// Publishes a view after each commit that changed something, once the sinks before it have kept the commit.
@@ -301,7 +307,7 @@ impl NewestView {
     /// Puts the view of now in the place of the one before, which is given up after the lock is.
     fn publish(&self, program: &Program, stamp: CommitStamp, extent: ChangeExtent) {
         let before = self.get();
-        let view = view_of(program, stamp, Some((&before, extent)));
+        let view = view_of(program, stamp, Some((&before, extent)), before.origin());
         let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), view);
         drop(old);
     }

@@ -38,7 +38,10 @@ mod view;
 mod writer;
 
 pub use answer::Answer;
-pub use commit_journal::{CommitJournal, KnowledgeBaseError, KnowledgeBaseReport, SalvagedKnowledgeBase};
+pub use commit_journal::{
+    BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, KnowledgeBaseError, KnowledgeBaseReport,
+    SalvagedKnowledgeBase,
+};
 pub use engine::Engine;
 pub use history::{Change, CommitView, History, LogEntry, SourceWriter, Unsound, Unwritten};
 pub use knowledge_base::{

@@ -8,14 +8,15 @@
 
 use crate::answer::Answer;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
-use crate::history::shown;
+use crate::history::{damage_warning, shown};
 use crate::no_world::NoWorld;
+use journal::Disk;
 use metta::syntax::{self, Diagnostic, LineIndex, Position, Severity};
 use metta::{
     EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,
     read_atom,
 };
-use space::{Atom, Grounded, Rewrite, Solution, VariableSource, rewrite};
+use space::{Atom, Grounded, ImageDamage, Rewrite, Solution, VariableSource, catching_damage, rewrite};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +31,18 @@ struct Viewed {
     hash: u128,
     /// Made when a query first needs more than rows.
     spaces: OnceLock<SnapshotSpaces>,
+    /// Where it can be read from again.
+    origin: Option<Arc<ViewOrigin>>,
+    /// What could not be used.
+    warnings: Vec<String>,
+    /// The same view, read from the journal, after damage was met in a checkpoint.
+    instead: OnceLock<Result<View, Arc<KnowledgeBaseError>>>,
+}
+
+/// The journal of what is viewed.
+pub(crate) struct ViewOrigin {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) directory: String,
 }
 
 /// Why a view gives no answer.
@@ -59,6 +72,8 @@ pub enum ViewError {
     },
     /// The form asked for something outside in another way.
     World(WorldError),
+    /// A checkpoint is damaged, and the journal cannot be read in its place.
+    Damaged(Arc<KnowledgeBaseError>),
 }
 
 impl fmt::Display for ViewError {
@@ -75,6 +90,7 @@ impl fmt::Display for ViewError {
             Self::Effect(refused) => write!(formatter, "{refused}, with KnowledgeBase::run"),
             Self::Limit { limit, .. } => write!(formatter, "a limit ended the evaluation: {limit}"),
             Self::World(error) => error.fmt(formatter),
+            Self::Damaged(error) => error.fmt(formatter),
         }
     }
 }
@@ -107,13 +123,71 @@ impl View {
         if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(view) }
     }
 
-    fn of_journal(journal: CommitJournal, last: u64) -> Result<Self, KnowledgeBaseError> {
-        let (snapshot, epoch, hash) = journal.snapshot_at(last)?;
-        Ok(Self::new(snapshot, epoch, hash))
+    /// The same for one whose journal lies on a disk.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, KnowledgeBaseError> {
+        Self::of_journal(CommitJournal::read_on_disk(Arc::clone(disk), directory), u64::MAX)
     }
 
-    pub(crate) fn new(snapshot: ProgramSnapshot, epoch: u64, hash: u128) -> Self {
-        Self(Arc::new(Viewed { snapshot, epoch, hash, spaces: OnceLock::new() }))
+    fn of_journal(mut journal: CommitJournal, last: u64) -> Result<Self, KnowledgeBaseError> {
+        let (snapshot, epoch, hash) = journal.snapshot_at(last)?;
+        let origin = ViewOrigin { disk: Arc::clone(&journal.disk), directory: journal.directory().to_owned() };
+        Ok(Self::made(snapshot, epoch, hash, Some(Arc::new(origin)), journal.warnings()))
+    }
+
+    pub(crate) fn new(snapshot: ProgramSnapshot, epoch: u64, hash: u128, origin: Option<Arc<ViewOrigin>>) -> Self {
+        Self::made(snapshot, epoch, hash, origin, Vec::new())
+    }
+
+    fn made(
+        snapshot: ProgramSnapshot,
+        epoch: u64,
+        hash: u128,
+        origin: Option<Arc<ViewOrigin>>,
+        warnings: Vec<String>,
+    ) -> Self {
+        let (spaces, instead) = Default::default();
+        Self(Arc::new(Viewed { snapshot, epoch, hash, spaces, origin, warnings, instead }))
+    }
+
+    /// Where it can be read from again.
+    pub(crate) fn origin(&self) -> Option<Arc<ViewOrigin>> {
+        self.0.origin.clone()
+    }
+
+    /// What could not be used so far, such as a checkpoint that is damaged: what the view is asked is answered all the same.
+    pub fn warnings(&self) -> Vec<String> {
+        let later = self.0.instead.get().and_then(|view| view.as_ref().ok()).map(Self::warnings);
+        self.0.warnings.iter().cloned().chain(later.unwrap_or_default()).collect()
+    }
+
+    /// Does something with this view, or, if it meets damage in a checkpoint, with the same one read from the journal.
+    fn undamaged<T>(&self, work: impl Fn(&Self) -> T) -> Result<T, ViewError> {
+        if self.0.instead.get().is_none() {
+            match catching_damage(|| work(self)) {
+                Ok(done) => return Ok(done),
+                Err(damage) => drop(self.0.instead.get_or_init(|| self.read_again(&damage))),
+            }
+        }
+        match self.0.instead.get() {
+            Some(Ok(view)) => Ok(work(view)),
+            Some(Err(error)) => Err(ViewError::Damaged(Arc::clone(error))),
+            None => unreachable!("it was read again"),
+        }
+    }
+
+    fn read_again(&self, damage: &ImageDamage) -> Result<Self, Arc<KnowledgeBaseError>> {
+        let lost = || KnowledgeBaseError::Checkpoint {
+            name: "that it was read from".to_owned(),
+            reason: damage.to_string(),
+            is_removed: false,
+        };
+        let origin = self.0.origin.as_ref().ok_or_else(lost)?;
+        let journal = CommitJournal::read_on_disk(Arc::clone(&origin.disk), &origin.directory);
+        let (snapshot, epoch, hash) = journal.without_checkpoints().snapshot_at(self.epoch())?;
+        Ok(Self::made(snapshot, epoch, hash, self.origin(), vec![damage_warning(damage)]))
     }
 
     pub(crate) fn snapshot(&self) -> &ProgramSnapshot {
@@ -155,11 +229,18 @@ impl View {
     /// # Errors
     /// One of the texts is not one atom.
     pub fn query(&self, pattern: &str, template: &str) -> Result<Vec<Atom>, ViewError> {
-        Ok(self.query_atoms(&self.read(pattern)?, &self.read(template)?))
+        self.query_atoms(&self.read(pattern)?, &self.read(template)?)
     }
 
     /// The same for atoms. Spaces in an answer can be asked as long as the view is there.
-    pub fn query_atoms(&self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
+    ///
+    /// # Errors
+    /// A checkpoint is damaged, and so is the journal.
+    pub fn query_atoms(&self, pattern: &Atom, template: &Atom) -> Result<Vec<Atom>, ViewError> {
+        self.undamaged(|view| view.found(pattern, template))
+    }
+
+    fn found(&self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
         let solutions = if holds_handles(pattern) || holds_handles(template) { None } else { self.rows(pattern) };
         if let Some(solutions) = solutions {
             return solutions.iter().map(|solution| filled(template, solution)).collect();
@@ -184,8 +265,13 @@ impl View {
     /// What evaluates forms as they would have been evaluated after the commit. Making one costs the words of the program and a walk
     /// over its rules, so somebody who asks again keeps it.
     pub fn reader(&self) -> Reader {
-        let runner = Runner::of_snapshot(Box::new(NoWorld), &self.0.snapshot);
-        Reader { view: self.clone(), runner }
+        let reader = |view: &Self, runner| {
+            let (view, evaluator) = (view.clone(), Evaluator::default());
+            Reader { view, runner, evaluator, freezes: false }
+        };
+        let made = self.undamaged(|view| reader(view, Runner::of_snapshot(Box::new(NoWorld), &view.0.snapshot)));
+        // One that cannot be made says so when it is asked.
+        made.unwrap_or_else(|_| reader(self, Runner::new(Box::new(NoWorld))))
     }
 
     /// What the `!` forms of a text come to, by a [`Reader`] for this text alone.
@@ -193,7 +279,7 @@ impl View {
     /// # Errors
     /// See [`Reader::evaluate`].
     pub fn evaluate(&self, text: &str) -> Result<Vec<Answer>, ViewError> {
-        self.reader().evaluate(text)
+        self.undamaged(|view| view.reader().evaluate_unguarded(text))?
     }
 }
 
@@ -229,6 +315,8 @@ fn filled(template: &Atom, solution: &Solution) -> Atom {
 pub struct Reader {
     view: View,
     runner: Runner,
+    evaluator: Evaluator,
+    freezes: bool,
 }
 
 impl Reader {
@@ -244,11 +332,13 @@ impl Reader {
 
     /// Says what evaluates: the machine, unless told otherwise.
     pub fn set_evaluator(&mut self, evaluator: Evaluator) {
+        self.evaluator = evaluator;
         self.runner.set_evaluator(evaluator);
     }
 
     /// Says whether results are frozen as well: see [`Answer::frozen`].
     pub fn freeze_results(&mut self, freezes: bool) {
+        self.freezes = freezes;
         self.runner.freeze_results(freezes);
     }
 
@@ -258,6 +348,28 @@ impl Reader {
     /// # Errors
     /// A form does not parse, changes something, reaches outside, or reaches a limit. No form has left anything behind.
     pub fn evaluate(&mut self, text: &str) -> Result<Vec<Answer>, ViewError> {
+        let view = self.view.clone();
+        if view.0.instead.get().is_none() {
+            match catching_damage(|| self.evaluate_unguarded(text)) {
+                Ok(answers) => return answers,
+                Err(damage) => drop(view.0.instead.get_or_init(|| view.read_again(&damage))),
+            }
+        }
+        match view.0.instead.get() {
+            Some(Ok(view)) => {
+                let (limits, evaluator, freezes) = (self.limits_mut().clone(), self.evaluator, self.freezes);
+                *self = view.reader();
+                *self.limits_mut() = limits;
+                self.set_evaluator(evaluator);
+                self.freeze_results(freezes);
+                self.evaluate_unguarded(text)
+            }
+            Some(Err(error)) => Err(ViewError::Damaged(Arc::clone(error))),
+            None => unreachable!("it was read again"),
+        }
+    }
+
+    fn evaluate_unguarded(&mut self, text: &str) -> Result<Vec<Answer>, ViewError> {
         let mut answers = Vec::new();
         let run = self.runner.undoing(|runner| {
             runner.run(text, &mut |_, answer| {

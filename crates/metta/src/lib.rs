@@ -58,7 +58,7 @@ pub use memory_world::{MemoryOutput, MemoryWorld};
 pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec, Outcome};
 pub use program::history::{Event, Reason, SourceId};
 pub use program::modules::{ModuleError, ModuleId};
-pub use program::{ChangeExtent, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces};
+pub use program::{ChangeExtent, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces, resolve_host};
 pub use random::Generator;
 pub use reader::read_atom;
 pub use record::{

@@ -18,7 +18,7 @@ use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
-use space::{Atom, EncodedRoom, SharedSpace};
+use space::{Atom, CLASSES, EncodedRoom, ImagePattern, SharedSpace, SharedTerms, Space};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -64,6 +64,16 @@ impl Runner {
     /// A runner whose standard library lacks some names, for tests of what depends on them.
     pub fn without(world: Box<dyn World>, missing: &[&str]) -> Self {
         Self::of_program(world, Program::without(missing, machine::classify))
+    }
+
+    /// A runner with the standard library and an empty program, whose dictionary may have terms already, as that of an image.
+    pub fn with_dictionary(world: Box<dyn World>, terms: SharedTerms) -> Self {
+        Self::of_program(world, Program::with_dictionary(terms, &[], machine::classify))
+    }
+
+    /// Acts in another world from now on.
+    pub fn set_world(&mut self, world: Box<dyn World>) {
+        self.session.world = world;
     }
 
     /// A runner that holds what another one held at that moment. It answers `!` forms, and carries out no operation that changes what
@@ -220,6 +230,20 @@ impl Runner {
             event => self.session.program.restore(event)?,
         }
         Ok(())
+    }
+
+    /// Makes an empty space hold what was read from an image: rows, atoms that are no rows, and how often it was changed, by class.
+    ///
+    /// # Errors
+    /// A message that says why it cannot.
+    pub fn restore_space(
+        &mut self,
+        serial: u64,
+        content: Space,
+        patterns: &[ImagePattern],
+        changes: &[u64; CLASSES],
+    ) -> Result<(), String> {
+        self.session.program.restore_space(serial, content, patterns, changes)
     }
 
     /// Whether an atom of these canonical bytes is a fact: no rule and no statement of types, as its head says.

@@ -4,14 +4,13 @@
 //! damaged, or belongs to another log, is not used. It is written under another name, made durable, and then renamed.
 
 use crate::error::OpenError;
-use crate::log::LastFrame;
 use crate::node::{Derivation, Node};
 use crate::page::PageId;
-use crate::record::{Decoder, Malformed, put_derivation, put_text, put_u32};
+use crate::record::{Decoder, Malformed, Origin, put_derivation, put_text, put_u32};
 use crate::state::State;
 use crate::warning::StateWarning;
 use crate::{Epoch, Options};
-use journal::{Access, Chain, Disk, Durability, Place};
+use journal::{Access, Chain, Disk, Durability, Position};
 use std::error::Error;
 use std::sync::Arc;
 use twox_hash::XxHash3_128;
@@ -36,8 +35,8 @@ impl State {
     pub fn checkpoint(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         let disk = self.log.disk().ok_or(OpenError::NoLog)?.clone();
         self.sync(Durability::Fsync)?;
-        let Some(last) = self.log.last else { return Ok(()) };
-        let bytes = encode(self, &last);
+        let Some(position) = self.log.position() else { return Ok(()) };
+        let bytes = encode(self, &position);
         let (name, unfinished) = (name_of(self.epoch), format!("{}.new", name_of(self.epoch)));
         let file = disk.create(&unfinished)?;
         file.write_full(0, &bytes)?;
@@ -67,7 +66,8 @@ impl State {
     }
 }
 
-fn name_of(epoch: Epoch) -> String {
+/// The file of the checkpoint of a commit.
+pub(crate) fn name_of(epoch: Epoch) -> String {
     format!("{epoch:0EPOCH_DIGITS$}{SUFFIX}")
 }
 
@@ -78,7 +78,18 @@ fn epoch_of(name: &str) -> Option<Epoch> {
     if is_number { digits.parse().ok() } else { None }
 }
 
-/// Makes a state that of the newest checkpoint that is not after `last` and can be used; says which frame of the log that was.
+/// The commits of which there are checkpoints, in order.
+///
+/// # Errors
+/// The disk cannot be read.
+pub(crate) fn epochs(disk: &Arc<dyn Disk>) -> Result<Vec<Epoch>, OpenError> {
+    let names = disk.list().map_err(|error| OpenError::Journal(Box::new(error)))?;
+    let mut epochs: Vec<Epoch> = names.iter().filter_map(|name| epoch_of(name)).collect();
+    epochs.sort_unstable();
+    Ok(epochs)
+}
+
+/// Makes a state that of the newest checkpoint that is not after `last` and can be used; says where in the log that was.
 ///
 /// # Errors
 /// The disk cannot be read, or a function is not there.
@@ -87,14 +98,10 @@ pub(crate) fn load_newest(
     disk: &Arc<dyn Disk>,
     last: Epoch,
     warnings: &mut Vec<StateWarning>,
-) -> Result<Option<LastFrame>, OpenError> {
-    let names = disk.list().map_err(|error| OpenError::Journal(Box::new(error)))?;
-    let mut epochs: Vec<Epoch> =
-        names.iter().filter_map(|name| epoch_of(name)).filter(|&epoch| epoch <= last).collect();
-    epochs.sort_unstable_by(|one, other| other.cmp(one));
-    for epoch in epochs {
+) -> Result<Option<Position>, OpenError> {
+    for epoch in epochs(disk)?.into_iter().rev().filter(|&epoch| epoch <= last) {
         match load(state, disk, epoch) {
-            Ok(frame) => return Ok(Some(frame)),
+            Ok(position) => return Ok(Some(position)),
             Err(LoadError::Function(error)) => return Err(error),
             Err(LoadError::Unusable(reason)) => {
                 state.reset(None);
@@ -105,7 +112,8 @@ pub(crate) fn load_newest(
     Ok(None)
 }
 
-enum LoadError {
+/// Why a checkpoint is not loaded.
+pub(crate) enum LoadError {
     /// The checkpoint is not what was written, or belongs to another log.
     Unusable(String),
     /// It is, and a function is not there: the log will not do either.
@@ -124,26 +132,27 @@ impl From<std::io::Error> for LoadError {
     }
 }
 
-fn load(state: &mut State, disk: &Arc<dyn Disk>, epoch: Epoch) -> Result<LastFrame, LoadError> {
+/// Makes a state without pages that of the checkpoint of a commit; says where in the log that was.
+pub(crate) fn load(state: &mut State, disk: &Arc<dyn Disk>, epoch: Epoch) -> Result<Position, LoadError> {
     let file = disk.open(&name_of(epoch), Access::Read)?;
     let length = usize::try_from(file.length()?).map_err(|_| Malformed("it is too long".into()))?;
     let mut bytes = vec![0; length];
     let read = file.read_full(0, &mut bytes)?;
-    let frame = decode(state, &bytes[..read], epoch)?;
+    let position = decode(state, &bytes[..read], epoch)?;
     // The log must have the same history up to there.
     let commits =
         crate::log::CommitReader::new(disk.clone()).map_err(|error| LoadError::Unusable(error.to_string()))?;
-    commits.after(disk.clone(), &frame, epoch).map_err(|error| LoadError::Unusable(error.to_string()))?;
-    Ok(frame)
+    commits.after(disk.clone(), &position, epoch).map_err(|error| LoadError::Unusable(error.to_string()))?;
+    Ok(position)
 }
 
-fn encode(state: &mut State, last: &LastFrame) -> Vec<u8> {
+fn encode(state: &mut State, position: &Position) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&VERSION.to_le_bytes());
-    for number in [state.epoch, last.place.number, last.place.segment, last.place.offset] {
+    for number in std::iter::once(state.epoch).chain(position.to_numbers()) {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
-    bytes.extend_from_slice(last.chain.as_bytes());
+    bytes.extend_from_slice(position.chain.as_bytes());
     bytes.extend_from_slice(&state.state_hash().to_le_bytes());
     put_u32(&mut bytes, state.pages.slots() as usize);
     for (id, page) in state.pages.places() {
@@ -158,7 +167,10 @@ fn encode(state: &mut State, last: &LastFrame) -> Vec<u8> {
         bytes.extend_from_slice(&page.changed.to_le_bytes());
         let Some(held) = &page.bytes else { continue };
         match &node.derivation {
-            None => put_text(&mut bytes, node.source.as_deref().unwrap_or_default()),
+            None => {
+                put_text(&mut bytes, node.origin.source.as_deref().unwrap_or_default());
+                bytes.extend_from_slice(&node.origin.cause.unwrap_or(0).to_le_bytes());
+            }
             Some(derivation) => {
                 bytes.extend_from_slice(&derivation.ran.to_le_bytes());
                 put_derivation(&mut bytes, &derivation.name, &derivation.dependencies);
@@ -174,7 +186,7 @@ fn encode(state: &mut State, last: &LastFrame) -> Vec<u8> {
     bytes
 }
 
-fn decode(state: &mut State, bytes: &[u8], epoch: Epoch) -> Result<LastFrame, LoadError> {
+fn decode(state: &mut State, bytes: &[u8], epoch: Epoch) -> Result<Position, LoadError> {
     let checked = bytes.len().checked_sub(CHECKSUM_BYTES).ok_or_else(|| Malformed("it is too short".into()))?;
     let (content, checksum) = bytes.split_at(checked);
     let mut decoder = Decoder::new(content);
@@ -191,7 +203,8 @@ fn decode(state: &mut State, bytes: &[u8], epoch: Epoch) -> Result<LastFrame, Lo
     if decoder.u64()? != epoch {
         return Err(Malformed("it is of another commit than its name says".into()).into());
     }
-    let place = Place::new(decoder.u64()?, decoder.u64()?, decoder.u64()?);
+    let mut numbers = [0; Position::NUMBERS];
+    numbers.iter_mut().try_for_each(|number| decoder.u64().map(|read| *number = read))?;
     let chain = Chain::from_bytes(decoder.take(Chain::BYTES)?.try_into().expect("as many bytes were taken"));
     let hash = decoder.u128()?;
     decode_pages(state, &mut decoder)?;
@@ -201,7 +214,7 @@ fn decode(state: &mut State, bytes: &[u8], epoch: Epoch) -> Result<LastFrame, Lo
     if state.state_hash() != hash {
         return Err(Malformed("its pages have another hash".into()).into());
     }
-    Ok(LastFrame { place, chain })
+    Ok(Position::from_numbers(numbers, chain))
 }
 
 fn decode_pages(state: &mut State, decoder: &mut Decoder<'_>) -> Result<(), LoadError> {
@@ -214,7 +227,10 @@ fn decode_pages(state: &mut State, decoder: &mut Decoder<'_>) -> Result<(), Load
         let (created, changed) = (decoder.u64()?, decoder.u64()?);
         match kind {
             FREE => {}
-            WRITTEN => node.source = Some(decoder.text()?).filter(|source| !source.is_empty()).map(Into::into),
+            WRITTEN => {
+                let (source, cause) = (decoder.text()?, decoder.u64()?);
+                node.origin = Origin::new(&source, Some(cause).filter(|&cause| cause > 0));
+            }
             DERIVED => node.derivation = Some(decode_derivation(state, decoder, created)?),
             kind => return Err(Malformed(format!("it has a page of the unknown kind {kind}")).into()),
         }

@@ -20,13 +20,14 @@ use crate::events::Change;
 use crate::function::FunctionName;
 use crate::node::{Derivation, Node};
 use crate::page::{PAGE_BYTES_MAX, Page, PageId, contents};
-use crate::record::Structural;
+use crate::record::{Origin, Structural};
 use crate::schedule::Cycle;
 use crate::state::State;
 use crate::statistics::Statistics;
 use crate::transaction::{PageRef, Step, Transaction};
 use crate::work::Work;
 use journal::Durability;
+use std::sync::Arc;
 
 /// What a transaction came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +58,8 @@ impl State {
         transaction: &Transaction,
         durability: Durability,
     ) -> Result<Commit, CommitError> {
-        let outcome = self.apply_all(transaction).and_then(|()| self.settle(&transaction.source, Some(durability)));
+        let origin = Origin::new(&transaction.source, transaction.cause);
+        let outcome = self.apply_all(transaction).and_then(|()| self.settle(&origin, Some(durability)));
         self.end(outcome)
     }
 
@@ -67,7 +69,7 @@ impl State {
         let mut statistics = match outcome {
             Ok(Some(statistics)) => statistics,
             Ok(None) => {
-                let unchanged = self.work.saved.pages.len() as u64;
+                let unchanged = self.work.saved.pages.len() as u64 + self.work.equal_pages();
                 self.undo();
                 let statistics = Statistics { unchanged, ..Statistics::default() };
                 self.statistics.add(&statistics);
@@ -160,6 +162,9 @@ impl State {
     }
 
     fn apply_all(&mut self, transaction: &Transaction) -> Result<(), CommitError> {
+        if let Some(cause) = transaction.cause.filter(|cause| !(1..=self.epoch).contains(cause)) {
+            return Err(CommitError::UnknownCause { cause, last: self.epoch });
+        }
         let begun = self.now();
         for (number, step) in transaction.steps.iter().enumerate() {
             self.apply(number, step, &transaction.bytes)?;
@@ -189,7 +194,13 @@ impl State {
             }
             Step::Write { page, offset, bytes: range } => {
                 let page = self.writable(number, *page, *offset, range.len())?;
-                self.written(page)[*offset..*offset + range.len()].copy_from_slice(&bytes[range.clone()]);
+                if self.holds_already(page, *offset, &bytes[range.clone()]) {
+                    self.work.equal.push(page.slot);
+                    return Ok(());
+                }
+                let is_whole = range.len() == self.length(page);
+                let held = if is_whole { self.overwritten(page) } else { self.written(page) };
+                held[*offset..*offset + range.len()].copy_from_slice(&bytes[range.clone()]);
             }
             Step::WriteMasked { page, mask, bytes: range } => {
                 let page = self.writable(number, *page, 0, 0)?;
@@ -215,6 +226,12 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Whether a page that was not touched yet holds bytes already.
+    fn holds_already(&self, page: PageId, offset: usize, bytes: &[u8]) -> bool {
+        let held = self.pages.bytes(page).and_then(|held| held.get(offset..offset + bytes.len()));
+        held == Some(bytes) && !self.work.saved.has(page.slot)
     }
 
     /// The name of a page that is there.
@@ -251,16 +268,29 @@ impl State {
 
     /// What a page that is there holds, to be written. What it held before is saved.
     pub(crate) fn written(&mut self, page: PageId) -> &mut [u8] {
-        let slot = page.slot;
-        if self.work.saved.mark(slot) {
+        if self.work.saved.mark(page.slot) {
             let held = self.pages.bytes(page).expect("the page is there");
             let copy = self.buffers.copy(held);
-            let entry = self.pages.at_mut(slot);
-            let Page { generation, created, changed, .. } = *entry;
-            let before = Page { bytes: entry.bytes.replace(copy), generation, created, changed };
-            self.work.saved.pages.push((slot, before));
+            self.exchange(page.slot, copy);
         }
-        contents(self.pages.at_mut(slot).bytes.as_mut().expect("the page is there"))
+        contents(self.pages.at_mut(page.slot).bytes.as_mut().expect("the page is there"))
+    }
+
+    /// Bytes for a page that is there, all of which are to be written. What it held before is saved.
+    fn overwritten(&mut self, page: PageId) -> &mut [u8] {
+        if self.work.saved.mark(page.slot) {
+            let buffer = self.buffers.take(self.length(page));
+            self.exchange(page.slot, buffer);
+        }
+        contents(self.pages.at_mut(page.slot).bytes.as_mut().expect("the page is there"))
+    }
+
+    /// Puts a buffer in the place of what a page holds, and saves that.
+    fn exchange(&mut self, slot: u32, buffer: Arc<[u8]>) {
+        let entry = self.pages.at_mut(slot);
+        let Page { generation, created, changed, .. } = *entry;
+        let before = Page { bytes: entry.bytes.replace(buffer), generation, created, changed };
+        self.work.saved.pages.push((slot, before));
     }
 
     /// Makes a page of zeros.
@@ -360,8 +390,10 @@ impl State {
             let named = |slot| PageId { slot, generation: self.pages.at(slot).map_or(0, |page| page.generation) };
             CommitError::Cycle { pages: slots.into_iter().map(named).collect() }
         })?;
-        let node =
-            std::mem::replace(&mut self.nodes[page.slot as usize], Node { derivation: Some(derivation), source: None });
+        let node = std::mem::replace(
+            &mut self.nodes[page.slot as usize],
+            Node { derivation: Some(derivation), ..Node::default() },
+        );
         self.work.saved.nodes.push((page.slot, node));
         self.work.to_derive.push(page.slot);
         Ok(())

@@ -108,6 +108,21 @@ impl Deriving<'_> {
     }
 }
 
+/// What the function of a page writes, read from the pages as they are.
+///
+/// # Errors
+/// It fails, or reads what it does not depend on.
+pub(crate) fn derive_anew(
+    page: PageId,
+    pages: &PageTable,
+    derivation: &Derivation,
+    length: usize,
+) -> Result<Vec<u8>, CommitError> {
+    let mut bytes = vec![0; length];
+    Job { page, pages, derivation }.fill(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn derivation(nodes: &[Node], slot: u32) -> &Derivation {
     nodes[slot as usize].derivation.as_ref().expect("a page that runs is derived")
 }

@@ -1,7 +1,8 @@
 //! Where two versions of a page differ.
 //!
-//! Bytes are compared 64 at a time. A loop without branches makes a bit of each; the compiler makes it wide. It is compiled
-//! for several widths of vectors, and the widest that the processor has is chosen. The bits become runs: bytes that
+//! Bytes are compared 64 at a time. A loop without branches counts those that differ; the compiler makes it wide. Where that is neither none nor all of
+//! them, another loop makes a bit of each. Both are compiled for several widths of vectors, and the fastest that the processor has is
+//! chosen: AVX2, where it is there. Compiled for AVX-512 they are slower than that. The bits become runs: bytes that
 //! differ, with short gaps of equal ones between them.
 //!
 //! The version for any processor, [`diff_any`], is what the others are tested against.
@@ -21,10 +22,6 @@ pub(crate) fn diff(old: &[u8], new: &[u8], runs: &mut Vec<Range<usize>>) -> u64 
     assert_eq!(old.len(), new.len(), "versions of a page are equally long");
     #[cfg(target_arch = "x86_64")]
     {
-        if std::is_x86_feature_detected!("avx512bw") {
-            // SAFETY: the processor has what the function is compiled for.
-            return unsafe { wide::avx512(old, new, runs) };
-        }
         if std::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has what the function is compiled for.
             return unsafe { wide::avx2(old, new, runs) };
@@ -37,19 +34,19 @@ pub(crate) fn diff(old: &[u8], new: &[u8], runs: &mut Vec<Range<usize>>) -> u64 
 #[inline(always)]
 fn diff_any(old: &[u8], new: &[u8], runs: &mut Vec<Range<usize>>) -> u64 {
     runs.clear();
+    let (old_blocks, old_rest) = old.as_chunks::<BLOCK_BYTES>();
+    let (new_blocks, new_rest) = new.as_chunks::<BLOCK_BYTES>();
     let mut differing = 0;
-    for (block, (old, new)) in old.chunks(BLOCK_BYTES).zip(new.chunks(BLOCK_BYTES)).enumerate() {
-        if old == new {
-            continue;
+    for (block, (old, new)) in old_blocks.iter().zip(new_blocks).enumerate() {
+        let bits = bits_of_block(old, new);
+        if bits != 0 {
+            differing += u64::from(bits.count_ones());
+            add_runs(bits, block * BLOCK_BYTES, runs);
         }
-        let bits = match (old.try_into(), new.try_into()) {
-            (Ok(old), Ok(new)) => bits_of_block(old, new),
-            _ => bits_of_rest(old, new),
-        };
-        differing += u64::from(bits.count_ones());
-        add_runs(bits, block * BLOCK_BYTES, runs);
     }
-    differing
+    let bits = bits_of_rest(old_rest, new_rest);
+    add_runs(bits, old_blocks.len() * BLOCK_BYTES, runs);
+    differing + u64::from(bits.count_ones())
 }
 
 /// Adds the runs of a block of bits, which begins at byte `at`.
@@ -70,17 +67,36 @@ fn add_runs(mut bits: u64, at: usize, runs: &mut Vec<Range<usize>>) {
 /// A bit for each byte that differs.
 #[inline(always)]
 fn bits_of_block(old: &[u8; BLOCK_BYTES], new: &[u8; BLOCK_BYTES]) -> u64 {
-    let mut differs = [0_u8; BLOCK_BYTES];
-    for ((differs, old), new) in differs.iter_mut().zip(old).zip(new) {
-        *differs = u8::from(old != new);
+    match differing_in(old, new) {
+        0 => 0,
+        BLOCK_BYTES => u64::MAX,
+        _ => gathered(old, new),
     }
-    let mut bits = 0;
-    for (index, eight) in differs.chunks_exact(8).enumerate() {
-        let eight = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
-        // Each byte is 0 or 1: the product gathers the eight in its highest byte.
-        bits |= (eight.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * index);
+}
+
+/// How many bytes differ: the loop that becomes widest, and all that most blocks need.
+#[inline(always)]
+fn differing_in(old: &[u8; BLOCK_BYTES], new: &[u8; BLOCK_BYTES]) -> usize {
+    let mut count = 0_u8;
+    for (old, new) in old.iter().zip(new) {
+        count += u8::from(old != new);
     }
-    bits
+    usize::from(count)
+}
+
+/// A bit for each byte that differs, eight bytes at a time.
+#[inline(always)]
+fn gathered(old: &[u8; BLOCK_BYTES], new: &[u8; BLOCK_BYTES]) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (old, _) = old.as_chunks::<8>();
+    let (new, _) = new.as_chunks::<8>();
+    let words = old.iter().zip(new).map(|(old, new)| u64::from_le_bytes(*old) ^ u64::from_le_bytes(*new));
+    (0..).zip(words).fold(0, |bits, (index, word)| {
+        // The top bit of each byte that is not zero.
+        let differs = (((word & LOW) + LOW) | word) & !LOW;
+        // As 0 or 1 in each byte: the product gathers the eight in its highest byte.
+        bits | ((differs >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * index)
+    })
 }
 
 /// The same for the end of a page.
@@ -96,11 +112,6 @@ mod wide {
 
     #[target_feature(enable = "avx2")]
     pub(super) fn avx2(old: &[u8], new: &[u8], runs: &mut Vec<Range<usize>>) -> u64 {
-        diff_any(old, new, runs)
-    }
-
-    #[target_feature(enable = "avx512bw,avx512vl")]
-    pub(super) fn avx512(old: &[u8], new: &[u8], runs: &mut Vec<Range<usize>>) -> u64 {
         diff_any(old, new, runs)
     }
 }

@@ -5,13 +5,22 @@ use crate::function::FunctionName;
 use crate::page::{PAGE_BYTES_MAX, PageId};
 use crate::record::Malformed;
 use crate::transaction::NewPage;
+use journal::LockError;
 use std::error::Error;
 use std::fmt;
+use std::path::PathBuf;
 
 /// Why a transaction was refused. The state, and its log, are as they were before, but for [`CommitError::Log`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CommitError {
+    /// The transaction says that it follows from a commit that there is not.
+    UnknownCause {
+        /// The commit.
+        cause: Epoch,
+        /// The last one that there is.
+        last: Epoch,
+    },
     /// A step names a page that is not there, or was deleted in an earlier step.
     UnknownPage {
         /// The page.
@@ -149,6 +158,12 @@ pub enum CommitError {
 impl fmt::Display for CommitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::UnknownCause { cause, last } => {
+                write!(
+                    f,
+                    "the transaction says that it follows from commit {cause}, and the last one is {last}; name a commit that there is"
+                )
+            }
             Self::UnknownPage { page, step } => {
                 write!(f, "step {step}: there is no {page}; it was deleted, or belongs to another state")
             }
@@ -192,13 +207,7 @@ impl fmt::Display for CommitError {
             Self::NameTooLong { step } => {
                 write!(f, "step {step}: the name of the function is longer than {} bytes", FunctionName::BYTES_MAX)
             }
-            Self::Cycle { pages } => {
-                f.write_str("pages would be derived from themselves: ")?;
-                for page in pages {
-                    write!(f, "{page} from ")?;
-                }
-                write!(f, "{}", pages[0])
-            }
+            Self::Cycle { pages } => fmt_cycle(pages, f),
             Self::InUse { page, by, step } => {
                 write!(f, "step {step}: {by} is derived from {page}; delete it first, or derive it from other pages")
             }
@@ -215,6 +224,14 @@ impl fmt::Display for CommitError {
             Self::Log(error) => write!(f, "the commit is not logged: {error}"),
         }
     }
+}
+
+fn fmt_cycle(pages: &[PageId], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("pages would be derived from themselves: ")?;
+    for page in pages {
+        write!(f, "{page} from ")?;
+    }
+    write!(f, "{}", pages[0])
 }
 
 impl Error for CommitError {
@@ -274,6 +291,13 @@ pub enum OpenError {
         /// The hash now.
         found: u128,
     },
+    /// A derived page holds something else than when the commit was made.
+    Derived {
+        /// The commit.
+        epoch: Epoch,
+        /// The page.
+        page: PageId,
+    },
     /// There is no such commit.
     NoSuchEpoch {
         /// The commit that was asked for.
@@ -285,6 +309,15 @@ pub enum OpenError {
     NoLog,
     /// The place for a new state is not empty.
     NotEmpty,
+    /// The folder of a state cannot be made or opened.
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The folder of a state cannot be locked.
+    Lock(LockError),
 }
 
 impl fmt::Display for OpenError {
@@ -315,11 +348,17 @@ impl fmt::Display for OpenError {
                 "after commit {epoch} the state has hash {found:032x}, and {logged:032x} was logged; \
                  a function has changed without another version, or is not pure"
             ),
+            Self::Derived { epoch, page } => write!(
+                f,
+                "after commit {epoch} {page} holds something else than was logged; its function has changed without another version, or is not pure"
+            ),
             Self::NoSuchEpoch { epoch, last } => write!(f, "there is no commit {epoch}; the last one is {last}"),
             Self::NoLog => {
                 f.write_str("the state has no log, so what it was is not kept; give it a disk when it is made")
             }
             Self::NotEmpty => f.write_str("the place holds a state already; open it, or choose an empty one"),
+            Self::Folder { folder, error } => write!(f, "the folder {} cannot be used: {error}", folder.display()),
+            Self::Lock(error) => write!(f, "the folder of the state is not free: {error}"),
         }
     }
 }
@@ -330,6 +369,8 @@ impl Error for OpenError {
             Self::Journal(error) => Some(&**error),
             Self::Malformed { reason, .. } | Self::MalformedCommit { reason, .. } => Some(reason),
             Self::Replay { reason, .. } => Some(reason),
+            Self::Folder { error, .. } => Some(error),
+            Self::Lock(error) => Some(error),
             _ => None,
         }
     }

@@ -26,8 +26,7 @@ impl State {
         let (log, warnings) = Log::open(disk.clone(), &options)?;
         let mut warnings: Vec<StateWarning> = warnings.into_iter().map(StateWarning::Journal).collect();
         let mut state = Self::at_epoch(&disk, functions, options, Epoch::MAX, &mut warnings)?;
-        let last = std::mem::replace(&mut state.log, log).last;
-        state.log.last = last;
+        state.log = log;
         Ok((state, warnings))
     }
 
@@ -98,8 +97,8 @@ impl State {
             Err(error) => return Err(error),
         };
         let base = commits.base;
-        if let Some(frame) = checkpoint::load_newest(&mut state, disk, last, warnings)? {
-            commits = commits.after(disk.clone(), &frame, state.epoch)?;
+        if let Some(position) = checkpoint::load_newest(&mut state, disk, last, warnings)? {
+            commits = commits.after(disk.clone(), &position, state.epoch)?;
         }
         if state.epoch < base {
             return Err(OpenError::NoCheckpoint { base });
@@ -108,13 +107,12 @@ impl State {
             let Some(commit) = commits.next()? else { break };
             state.replay(commit)?;
         }
-        state.log.last = Some(commits.last);
         Ok(state)
     }
 
     /// Makes a commit of the log happen again.
     pub(crate) fn replay(&mut self, commit: CommitRecord) -> Result<(), OpenError> {
-        let CommitRecord { epoch, source, state_hash, structure, deltas } = commit;
+        let CommitRecord { epoch, origin, state_hash, structure, deltas, derived } = commit;
         let replay = |reason| match reason {
             CommitError::UnknownFunction { function, .. } => OpenError::UnknownFunction { function, epoch },
             reason => OpenError::Replay { epoch, reason },
@@ -126,10 +124,13 @@ impl State {
                 ReplayError::Malformed(reason) => OpenError::MalformedCommit { epoch, reason },
             });
         }
-        let outcome = self.settle(&source, None);
+        let outcome = self.settle(&origin, None);
         self.end(outcome).map_err(replay)?;
         if self.epoch != epoch {
             return Err(OpenError::MalformedCommit { epoch, reason: Malformed("it changes nothing".into()) });
+        }
+        if let Some(page) = derived.iter().find(|delta| !self.holds(delta)).map(|delta| delta.page) {
+            return Err(OpenError::Derived { epoch, page });
         }
         match state_hash {
             Some(logged) if self.state_hash() != logged => {
@@ -137,6 +138,18 @@ impl State {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a page holds what a delta says.
+    fn holds(&self, delta: &PageDelta) -> bool {
+        let PageDelta { page, runs, bytes } = delta;
+        let Some(held) = self.pages.bytes(*page) else { return false };
+        let mut bytes = &bytes[..];
+        runs.iter().all(|run| {
+            let (part, rest) = bytes.split_at(run.len());
+            bytes = rest;
+            held.get(run.clone()) == Some(part)
+        })
     }
 
     fn apply_record(&mut self, structure: Vec<Structural>, deltas: &[PageDelta]) -> Result<(), ReplayError> {

@@ -18,7 +18,7 @@
 //! # Where things are
 //!
 //! `transaction` makes lists of steps; `commit` applies them, `settle` finds out what they have changed, `derive` runs functions in the
-//! order that [`schedule`] says, `log` writes the bytes of `record`. `history` and `checkpoint` read them back.
+//! order that [`schedule`] says, `log` writes the bytes of `record`. `history` and `checkpoint` read them back, `verify` compares them with what the state holds.
 //! [`schedule`] knows nothing of pages: other things can be scheduled by it as well.
 #![warn(missing_docs)]
 
@@ -31,6 +31,7 @@ mod events;
 mod function;
 mod hash;
 mod history;
+mod location;
 mod log;
 mod merge;
 mod node;
@@ -43,6 +44,7 @@ mod shared;
 mod state;
 mod statistics;
 mod transaction;
+mod verify;
 mod warning;
 mod work;
 
@@ -50,6 +52,7 @@ pub use commit::Commit;
 pub use error::{CommitError, OpenError};
 pub use events::{Change, Filter, Notice, Subscription};
 pub use function::{Function, FunctionError, FunctionName, Functions, Inputs, UndeclaredRead};
+pub use location::{Cost, Location};
 pub use merge::Merge;
 pub use options::{Clock, Options};
 pub use page::{PAGE_BYTES_MAX, PageId, Snapshot};
@@ -59,6 +62,7 @@ pub use shared::SharedState;
 pub use state::{Reason, State, Why};
 pub use statistics::{Stages, Statistics};
 pub use transaction::{Mask, NewPage, PageRef, Transaction};
+pub use verify::{Problem, Verification};
 pub use warning::StateWarning;
 
 /// The programs of the page for users, which are tests.

@@ -5,7 +5,7 @@
 use crate::error::OpenError;
 use crate::record::{self, CommitRecord, Parts};
 use crate::{Epoch, Options};
-use journal::{Chain, Disk, Durability, FRAME_BYTES_MAX, Journal, Place, ReadError, Reader, Warning};
+use journal::{Disk, Durability, FRAME_BYTES_MAX, FolderLock, Journal, Position, ReadError, Reader, Warning};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -16,7 +16,10 @@ pub(crate) struct Log {
     options: journal::Options,
     /// The epoch that the log begins after.
     base: Epoch,
-    pub(crate) last: Option<LastFrame>,
+    /// Whether it has its first frame.
+    has_begun: bool,
+    /// Keeps other processes from the folder that the disk is.
+    _lock: Option<FolderLock>,
 }
 
 impl Log {
@@ -38,6 +41,7 @@ impl Log {
         let (journal, warnings) = Journal::open(disk.clone(), log.options.clone()).map_err(journal_error)?;
         if journal.progress().appended > 0 {
             log.base = CommitReader::new(disk)?.base;
+            log.has_begun = true;
         }
         log.journal = Some(Arc::new(journal));
         Ok((log, warnings))
@@ -46,6 +50,11 @@ impl Log {
     /// Where it is; none if nothing is kept.
     pub(crate) fn disk(&self) -> Option<&Arc<dyn Disk>> {
         self.disk.as_ref()
+    }
+
+    /// Keeps a lock as long as the log.
+    pub(crate) fn hold(&mut self, lock: FolderLock) {
+        self._lock = Some(lock);
     }
 
     /// Whether commits are kept.
@@ -60,8 +69,8 @@ impl Log {
     pub(crate) fn begin(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
         let base = self.base;
         let Some(journal) = self.opened()? else { return Ok(()) };
-        let receipt = journal.append(&record::header(base), Durability::Os)?;
-        self.last = Some(LastFrame { place: receipt.place, chain: receipt.chain });
+        journal.append(&record::header(base), Durability::Os)?;
+        self.has_begun = true;
         Ok(())
     }
 
@@ -70,16 +79,16 @@ impl Log {
     /// # Errors
     /// The journal does not take it, or the disk held one before.
     pub(crate) fn append(&mut self, frame: &[u8], durability: Durability) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let (base, is_new) = (self.base, self.last.is_none());
+        let (base, is_new) = (self.base, !self.has_begun);
         let Some(journal) = self.opened()? else { return Ok(()) };
-        let receipt = if !is_new && frame.len() <= FRAME_BYTES_MAX {
-            journal.append(frame, durability)?
+        if !is_new && frame.len() <= FRAME_BYTES_MAX {
+            journal.append(frame, durability)?;
         } else {
             let begins = is_new.then(|| record::header(base));
             let frames: Vec<Vec<u8>> = begins.into_iter().chain(record::frames(frame, FRAME_BYTES_MAX)).collect();
-            journal.append_all(&frames, durability)?.pop().expect("a commit has a frame")
-        };
-        self.last = Some(LastFrame { place: receipt.place, chain: receipt.chain });
+            journal.append_all(&frames, durability)?;
+        }
+        self.has_begun = true;
         Ok(())
     }
 
@@ -94,6 +103,11 @@ impl Log {
             self.journal = Some(Arc::new(journal));
         }
         Ok(self.journal.as_ref())
+    }
+
+    /// Where it ends, and its history up to there; none before the first commit.
+    pub(crate) fn position(&self) -> Option<Position> {
+        self.journal.as_ref().filter(|_| self.has_begun).map(|journal| journal.position())
     }
 
     /// The journal, to sync it without the state; none before the first commit.
@@ -111,7 +125,7 @@ impl Log {
 }
 
 /// Whether a journal was begun on a disk.
-fn has_segments(disk: &Arc<dyn Disk>) -> bool {
+pub(crate) fn has_segments(disk: &Arc<dyn Disk>) -> bool {
     match Reader::from_frame(disk.clone(), 0) {
         Ok(_) => true,
         Err(ReadError::Empty) => false,
@@ -120,22 +134,11 @@ fn has_segments(disk: &Arc<dyn Disk>) -> bool {
     }
 }
 
-/// The last frame of a log, or the one that was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LastFrame {
-    /// Where it is.
-    pub(crate) place: Place,
-    /// The hash of everything up to it.
-    pub(crate) chain: Chain,
-}
-
 /// Gives the commits of a log in order.
 pub(crate) struct CommitReader {
     reader: Reader,
     /// The epoch that the log begins after.
     pub(crate) base: Epoch,
-    /// The frame that was read last.
-    pub(crate) last: LastFrame,
     /// The commit that was read last.
     epoch: Epoch,
     parts: Parts,
@@ -154,21 +157,16 @@ impl CommitReader {
         };
         let header = reader.read_next().map_err(journal_error)?.ok_or(OpenError::NoLog)?;
         let base = record::read_header(header.payload).map_err(|reason| OpenError::Malformed { frame: 0, reason })?;
-        let last = LastFrame { place: header.place, chain: header.chain };
-        Ok(Self { reader, base, last, epoch: base, parts: Parts::default() })
+        Ok(Self { reader, base, epoch: base, parts: Parts::default() })
     }
 
-    /// From the commit on that follows this frame, which ends the commit of this epoch.
+    /// From the commit on that follows this position, which lies after the commit of this epoch.
     ///
     /// # Errors
-    /// The log does not have it there, or cannot be read.
-    pub(crate) fn after(self, disk: Arc<dyn Disk>, frame: &LastFrame, epoch: Epoch) -> Result<Self, OpenError> {
-        let mut reader = Reader::from_place(disk, frame.place).map_err(journal_error)?;
-        match reader.read_next().map_err(journal_error)? {
-            Some(found) if found.chain == frame.chain => {}
-            _ => return Err(OpenError::Journal("the log has another history up to there".into())),
-        }
-        Ok(Self { reader, last: *frame, epoch, ..self })
+    /// The log has another history up to there, or cannot be read.
+    pub(crate) fn after(self, disk: Arc<dyn Disk>, position: &Position, epoch: Epoch) -> Result<Self, OpenError> {
+        let reader = Reader::from_position(disk, position).map_err(journal_error)?;
+        Ok(Self { reader, epoch, ..self })
     }
 
     /// The next commit, if there is one.
@@ -179,9 +177,7 @@ impl CommitReader {
         while let Some(frame) = self.reader.read_next().map_err(journal_error)? {
             let number = frame.place.number;
             let malformed = |reason| OpenError::Malformed { frame: number, reason };
-            let (place, chain) = (frame.place, frame.chain);
             let Some(commit) = self.parts.add(frame.payload).map_err(malformed)? else { continue };
-            self.last = LastFrame { place, chain };
             self.epoch += 1;
             if commit.epoch != self.epoch {
                 let reason = format!("it is commit {}, and commit {} belongs here", commit.epoch, self.epoch);

@@ -14,10 +14,15 @@ pub enum Merge {
     Add,
     /// Keeps the smaller 64-bit float, little-endian, in the total order of IEEE 754: the sum of the min-plus semiring.
     Min,
+    /// Keeps the later of two writes: 16 bytes each, of which the first eight are a 64-bit integer, little-endian, that says when (an epoch,
+    /// or a version), and the others what was written. Of two with one time the larger in the order of their bytes stays.
+    Latest,
 }
 
 /// How long a number is that [`Merge::Add`] and [`Merge::Min`] work on.
 const NUMBER_BYTES: usize = 8;
+/// How long a write is that [`Merge::Latest`] works on, with its time.
+const STAMPED_BYTES: usize = 2 * NUMBER_BYTES;
 
 impl Merge {
     /// What the length of an operand must be a multiple of.
@@ -25,6 +30,7 @@ impl Merge {
         match self {
             Self::Or | Self::And => 1,
             Self::Add | Self::Min => NUMBER_BYTES,
+            Self::Latest => STAMPED_BYTES,
         }
     }
 
@@ -44,15 +50,20 @@ impl Merge {
             Self::Min => numbers(bytes, operand, |one, other| {
                 if f64::from_le_bytes(other).total_cmp(&f64::from_le_bytes(one)).is_lt() { other } else { one }
             }),
+            Self::Latest => numbers(bytes, operand, |one, other| if order(&other) > order(&one) { other } else { one }),
         }
     }
 }
 
-type Number = [u8; NUMBER_BYTES];
+/// What decides which of two writes is the later one.
+fn order(write: &[u8; STAMPED_BYTES]) -> (u64, &[u8]) {
+    let (time, written) = write.split_first_chunk::<NUMBER_BYTES>().expect("a write begins with its time");
+    (u64::from_le_bytes(*time), written)
+}
 
-fn numbers(bytes: &mut [u8], operand: &[u8], merge: impl Fn(Number, Number) -> Number) {
-    let (bytes, _) = bytes.as_chunks_mut::<NUMBER_BYTES>();
-    let (operand, _) = operand.as_chunks::<NUMBER_BYTES>();
+fn numbers<const N: usize>(bytes: &mut [u8], operand: &[u8], merge: impl Fn([u8; N], [u8; N]) -> [u8; N]) {
+    let (bytes, _) = bytes.as_chunks_mut::<N>();
+    let (operand, _) = operand.as_chunks::<N>();
     for (one, other) in bytes.iter_mut().zip(operand) {
         *one = merge(*one, *other);
     }
@@ -70,18 +81,19 @@ mod tests {
     }
 
     fn operand() -> impl Strategy<Value = Vec<u8>> {
-        prop::collection::vec(any::<u8>(), 24)
+        // Few different bytes, so that times are equal now and then.
+        prop_oneof![prop::collection::vec(any::<u8>(), 48), prop::collection::vec(0..2_u8, 48)]
     }
 
     proptest! {
         #[test]
         fn merges_commute_and_associate(a in operand(), b in operand(), c in operand()) {
-            for merge in [Merge::Or, Merge::And, Merge::Add, Merge::Min] {
+            for merge in [Merge::Or, Merge::And, Merge::Add, Merge::Min, Merge::Latest] {
                 prop_assert_eq!(merged(merge, &a, &b), merged(merge, &b, &a));
                 let left = merged(merge, &merged(merge, &a, &b), &c);
                 prop_assert_eq!(left, merged(merge, &a, &merged(merge, &b, &c)));
             }
-            for merge in [Merge::Or, Merge::And, Merge::Min] {
+            for merge in [Merge::Or, Merge::And, Merge::Min, Merge::Latest] {
                 prop_assert_eq!(merged(merge, &a, &a), a.clone(), "the same twice is the same once");
             }
         }
@@ -92,6 +104,9 @@ mod tests {
         let of = |number: f64| number.to_le_bytes();
         assert_eq!(merged(Merge::Min, &of(3.0), &of(-2.5)), of(-2.5));
         assert_eq!(merged(Merge::Min, &of(f64::INFINITY), &of(7.0)), of(7.0));
+        let at = |time: u64, written: u64| [time.to_le_bytes(), written.to_le_bytes()].concat();
+        assert_eq!(merged(Merge::Latest, &at(256, 1), &at(3, 9)), at(256, 1), "times are numbers");
+        assert_eq!(merged(Merge::Latest, &at(3, 1), &at(3, 9)), at(3, 9));
         assert_eq!(merged(Merge::Add, &u64::MAX.to_le_bytes(), &2_u64.to_le_bytes()), 1_u64.to_le_bytes());
     }
 }

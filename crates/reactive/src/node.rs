@@ -3,6 +3,7 @@
 use crate::Epoch;
 use crate::function::{Function, FunctionName};
 use crate::page::PageId;
+use crate::record::Origin;
 use std::sync::Arc;
 
 /// What a state knows of a page beside what it holds.
@@ -10,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct Node {
     pub(crate) derivation: Option<Derivation>,
     /// Where the last change came from, of a page that is not derived.
-    pub(crate) source: Option<Arc<str>>,
+    pub(crate) origin: Origin,
 }
 
 /// How a page is derived.

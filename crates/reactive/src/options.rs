@@ -15,6 +15,7 @@ pub struct Options {
     pub(crate) threads: Option<usize>,
     pub(crate) is_checked: bool,
     pub(crate) is_hashed: bool,
+    pub(crate) logs_derived: bool,
     pub(crate) clock: Option<Clock>,
     pub(crate) journal: journal::Options,
 }
@@ -26,6 +27,7 @@ impl Default for Options {
             threads: None,
             is_checked: false,
             is_hashed: false,
+            logs_derived: false,
             clock: None,
             journal: journal::Options::default(),
         }
@@ -64,6 +66,14 @@ impl Options {
         self
     }
 
+    /// Logs what derived pages hold as well. Nothing needs it: whoever opens or replays the log derives them, compares, and is told which page
+    /// holds something else than it did. It takes as many bytes as change.
+    #[must_use]
+    pub fn log_derived(mut self, logs_derived: bool) -> Self {
+        self.logs_derived = logs_derived;
+        self
+    }
+
     /// Measures the stages of commits ([`Stages`](crate::Stages)) by this clock.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
@@ -86,6 +96,7 @@ impl fmt::Debug for Options {
             .field("threads", &self.threads)
             .field("is_checked", &self.is_checked)
             .field("is_hashed", &self.is_hashed)
+            .field("logs_derived", &self.logs_derived)
             .finish_non_exhaustive()
     }
 }

@@ -170,21 +170,31 @@ const SPARE_BYTES_MAX: usize = 16 << 20;
 impl Buffers {
     /// Bytes of this length. What they are is not said.
     pub(crate) fn take(&mut self, length: usize) -> Arc<[u8]> {
-        let spare = self.free.iter_mut().find(|(other, _)| *other == length).and_then(|(_, free)| free.pop());
-        if let Some(mut buffer) = spare {
-            self.bytes -= length;
-            if Arc::get_mut(&mut buffer).is_some() {
-                return buffer;
-            }
+        if let Some(mut buffer) = self.take_spare(length)
+            && Arc::get_mut(&mut buffer).is_some()
+        {
+            return buffer;
         }
-        std::iter::repeat_n(0, length).collect()
+        zeros(length)
+    }
+
+    /// Bytes of this length that are kept; maybe a snapshot has them.
+    fn take_spare(&mut self, length: usize) -> Option<Arc<[u8]>> {
+        let (_, free) = self.free.iter_mut().find(|(other, _)| *other == length)?;
+        let buffer = free.pop()?;
+        self.bytes -= length;
+        Some(buffer)
     }
 
     /// Bytes of this length that a function fills: zeros.
     pub(crate) fn take_zeroed(&mut self, length: usize) -> Arc<[u8]> {
-        let mut buffer = self.take(length);
-        contents(&mut buffer).fill(0);
-        buffer
+        if let Some(mut buffer) = self.take_spare(length)
+            && let Some(bytes) = Arc::get_mut(&mut buffer)
+        {
+            bytes.fill(0);
+            return buffer;
+        }
+        zeros(length)
     }
 
     /// A copy.
@@ -192,6 +202,11 @@ impl Buffers {
         let mut buffer = self.take(bytes.len());
         contents(&mut buffer).copy_from_slice(bytes);
         buffer
+    }
+
+    /// How many bytes are kept to be used again.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Takes bytes back that the state does not need. Those that a snapshot still has are noticed when they are wanted.
@@ -206,6 +221,10 @@ impl Buffers {
             None => self.free.push((length, vec![buffer])),
         }
     }
+}
+
+fn zeros(length: usize) -> Arc<[u8]> {
+    std::iter::repeat_n(0, length).collect()
 }
 
 /// What a buffer holds, to be written: one that nobody else has, as [`Buffers::take`] gives it.

@@ -1,7 +1,7 @@
 //! What a log says, as bytes: the first frame says what it is, every other one is a commit. `docs/formats.md` draws them.
 //!
-//! A commit that is too long for one frame is cut: frames with a part each, and one with the last part, which makes it a commit. What a crash leaves
-//! of one without its last part is nothing.
+//! A commit that is too long for one frame is cut: a frame with its first part, others with a part each, and one with the last part, which makes it
+//! a commit. What a crash leaves of one without its last part is nothing.
 //!
 //! A commit says what came of its transaction, not how it was written: which pages were made and deleted, in order, and then the
 //! bytes in which pages differ from before, in the order of their places. A page that is made begins as zeros. What derived pages hold
@@ -12,14 +12,18 @@ use crate::function::FunctionName;
 use crate::page::{PAGE_BYTES_MAX, PageId};
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The version of the bytes that are written.
 pub const VERSION: u32 = 1;
 const MAGIC: &[u8; 8] = b"METROONR";
 const COMMIT: u8 = 1;
-const PART: u8 = 2;
-const LAST_PART: u8 = 3;
+const FIRST_PART: u8 = 2;
+const PART: u8 = 3;
+const LAST_PART: u8 = 4;
 const HAS_HASH: u8 = 1;
+const HAS_CAUSE: u8 = 2;
+const HAS_DERIVED: u8 = 4;
 
 /// A change of which pages there are, or of how one is derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +47,27 @@ pub(crate) struct PageDelta {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommitRecord {
     pub(crate) epoch: Epoch,
-    pub(crate) source: String,
+    pub(crate) origin: Origin,
     pub(crate) state_hash: Option<u128>,
     pub(crate) structure: Vec<Structural>,
     pub(crate) deltas: Vec<PageDelta>,
+    /// What derived pages came to hold, if that was logged.
+    pub(crate) derived: Vec<PageDelta>,
+}
+
+/// Where the changes of a commit come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// What the transaction says.
+    pub(crate) source: Option<Arc<str>>,
+    /// The commit that it follows from.
+    pub(crate) cause: Option<Epoch>,
+}
+
+impl Origin {
+    pub(crate) fn new(source: &str, cause: Option<Epoch>) -> Self {
+        Self { source: (!source.is_empty()).then(|| source.into()), cause }
+    }
 }
 
 /// What is wrong with a frame that is whole, and so was written like this.
@@ -97,17 +118,29 @@ pub(crate) struct CommitWriter<'a> {
 
 impl<'a> CommitWriter<'a> {
     /// Begins a commit; `bytes` is emptied first.
-    pub(crate) fn new(bytes: &'a mut Vec<u8>, epoch: Epoch, source: &str, structure: &[Structural]) -> Self {
+    pub(crate) fn new(bytes: &'a mut Vec<u8>, epoch: Epoch, origin: &Origin, structure: &[Structural]) -> Self {
         bytes.clear();
         bytes.push(COMMIT);
-        // Set at the end, if there is a hash.
-        bytes.push(0);
+        // More is set at the end, if there is a hash.
+        bytes.push(if origin.cause.is_some() { HAS_CAUSE } else { 0 });
         bytes.extend_from_slice(&epoch.to_le_bytes());
-        put_text(bytes, source);
+        put_text(bytes, origin.source.as_deref().unwrap_or_default());
+        origin.cause.iter().for_each(|cause| bytes.extend_from_slice(&cause.to_le_bytes()));
         put_u32(bytes, structure.len());
         for change in structure {
             put_structural(bytes, change);
         }
+        Self::deltas(bytes)
+    }
+
+    /// Goes on with what derived pages came to hold, after a commit was ended.
+    pub(crate) fn derived(bytes: &'a mut Vec<u8>) -> Self {
+        bytes[1] |= HAS_DERIVED;
+        Self::deltas(bytes)
+    }
+
+    /// Begins a list of deltas.
+    fn deltas(bytes: &'a mut Vec<u8>) -> Self {
         let deltas_at = bytes.len();
         put_u32(bytes, 0);
         Self { bytes, deltas_at, deltas: 0 }
@@ -145,8 +178,8 @@ pub(crate) fn frames(commit: &[u8], bytes_max: usize) -> Vec<Vec<u8>> {
         return vec![commit.to_vec()];
     }
     let mut frames: Vec<Vec<u8>> = commit.chunks(bytes_max - 1).map(|part| [&[PART], part].concat()).collect();
-    if let Some(last) = frames.last_mut() {
-        last[0] = LAST_PART;
+    if let [first, .., last] = &mut frames[..] {
+        (first[0], last[0]) = (FIRST_PART, LAST_PART);
     }
     frames
 }
@@ -164,6 +197,12 @@ impl Parts {
     /// It is not a commit.
     pub(crate) fn add(&mut self, frame: &[u8]) -> Result<Option<CommitRecord>, Malformed> {
         match frame.split_first() {
+            Some((&FIRST_PART, part)) => {
+                // What a crash has left of a commit before is nothing.
+                self.bytes.clear();
+                self.bytes.extend_from_slice(part);
+                Ok(None)
+            }
             Some((&PART, part)) => {
                 self.bytes.extend_from_slice(part);
                 Ok(None)
@@ -173,7 +212,6 @@ impl Parts {
                 read_commit(&std::mem::take(&mut self.bytes)).map(Some)
             }
             _ => {
-                // What a crash has left of a commit before is nothing.
                 self.bytes.clear();
                 read_commit(frame).map(Some)
             }
@@ -193,11 +231,14 @@ pub(crate) fn read_commit(frame: &[u8]) -> Result<CommitRecord, Malformed> {
     let flags = decoder.u8()?;
     let epoch = decoder.u64()?;
     let source = decoder.text()?;
+    let cause = if flags & HAS_CAUSE == 0 { None } else { Some(decoder.u64()?) };
+    let origin = Origin::new(&source, cause);
     let structure = decoder.list(1, Decoder::structural)?;
     let deltas = decoder.list(12, Decoder::delta)?;
+    let derived = if flags & HAS_DERIVED == 0 { Vec::new() } else { decoder.list(12, Decoder::delta)? };
     let state_hash = if flags & HAS_HASH == 0 { None } else { Some(decoder.u128()?) };
     decoder.end()?;
-    Ok(CommitRecord { epoch, source, state_hash, structure, deltas })
+    Ok(CommitRecord { epoch, origin, state_hash, structure, deltas, derived })
 }
 
 const CREATE: u8 = 0;

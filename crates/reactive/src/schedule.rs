@@ -13,7 +13,46 @@
 //! Invariants: heights grow along every edge, so there is no cycle; dependencies and dependents say the same; the queue is empty after
 //! [`Schedule::propagate`].
 //!
-//! Cost: a node that is reached costs its dependents, and a height a step of a heap. Adding a node with dependencies costs
+//! A node may hold anything. Here the nodes are a relation and the sum of its numbers, kept by differences:
+//!
+//! ```
+//! use reactive::Schedule;
+//! use reactive::schedule::{Node, Run};
+//!
+//! /// What has come to the numbers in a commit, and the sum of all.
+//! struct Sum {
+//!     come: Vec<i64>,
+//!     sum: i64,
+//! }
+//!
+//! impl Run for Sum {
+//!     type Error = String;
+//!
+//!     fn run(&mut self, nodes: &[Node], changed: &mut Vec<Node>) -> Result<(), String> {
+//!         let difference: i64 = self.come.iter().sum();
+//!         self.sum = self.sum.checked_add(difference).ok_or("the sum is too large")?;
+//!         if difference != 0 {
+//!             changed.extend_from_slice(nodes);
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! const NUMBERS: Node = 0;
+//! const SUM: Node = 1;
+//! let mut schedule = Schedule::new();
+//! schedule.set_dependencies(SUM, &[NUMBERS]).expect("there is no cycle");
+//! let mut sum = Sum { come: vec![3, 4], sum: 0 };
+//! // A commit says which nodes it has changed.
+//! let wave = schedule.propagate(&mut vec![NUMBERS], &mut sum)?;
+//! assert_eq!((sum.sum, wave.ran, wave.cut_off), (7, 1, 0));
+//! sum.come = vec![1, -1];
+//! let wave = schedule.propagate(&mut vec![NUMBERS], &mut sum)?;
+//! assert_eq!((sum.sum, wave.cut_off), (7, 1), "what depends on the sum would not run");
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! Cost: a node that is reached costs its dependents, and 64 heights a look at a word. Adding a node with dependencies costs
 //! those; changing the dependencies of a node costs what depends on it and lies low enough. No recursion.
 
 use std::cmp::Reverse;
@@ -224,8 +263,10 @@ fn unwind(came_from: &[(Node, usize)], last: usize) -> Vec<Node> {
 struct Queue {
     /// The nodes of each height that wait.
     levels: Vec<Vec<Node>>,
-    /// The heights that have any.
-    heights: BinaryHeap<Reverse<u32>>,
+    /// A bit for each height that has any, and the first word with one, or before it: heights only grow in a wave, so looking for the lowest
+    /// goes over the words once.
+    heights: Vec<u64>,
+    first_word: usize,
     /// Whether each node waits.
     is_queued: Vec<bool>,
     /// Memory for the nodes that are handed out.
@@ -234,27 +275,31 @@ struct Queue {
 
 impl Queue {
     fn add(&mut self, node: Node, height: u32) {
-        let index = node as usize;
+        let (index, height) = (node as usize, height as usize);
         if self.is_queued.len() <= index {
             self.is_queued.resize(index + 1, false);
         }
         if std::mem::replace(&mut self.is_queued[index], true) {
             return;
         }
-        if self.levels.len() <= height as usize {
-            self.levels.resize_with(height as usize + 1, Vec::new);
+        if self.levels.len() <= height {
+            self.levels.resize_with(height + 1, Vec::new);
+            self.heights.resize(self.levels.len().div_ceil(64), 0);
         }
-        let level = &mut self.levels[height as usize];
-        if level.is_empty() {
-            self.heights.push(Reverse(height));
-        }
-        level.push(node);
+        self.levels[height].push(node);
+        self.heights[height / 64] |= 1 << (height % 64);
+        self.first_word = self.first_word.min(height / 64);
     }
 
     /// Moves the nodes of the lowest height to `nodes`, in the order of their numbers; says whether there were any.
     fn take_lowest(&mut self, nodes: &mut Vec<Node>) -> bool {
-        let Some(Reverse(height)) = self.heights.pop() else { return false };
-        nodes.append(&mut self.levels[height as usize]);
+        while self.heights.get(self.first_word) == Some(&0) {
+            self.first_word += 1;
+        }
+        let Some(word) = self.heights.get_mut(self.first_word) else { return false };
+        let height = self.first_word * 64 + word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        nodes.append(&mut self.levels[height]);
         nodes.sort_unstable();
         for &node in &*nodes {
             self.is_queued[node as usize] = false;

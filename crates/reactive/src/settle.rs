@@ -4,28 +4,28 @@ use crate::derive::Deriving;
 use crate::diff::diff;
 use crate::error::CommitError;
 use crate::page::PageId;
-use crate::record::{CommitWriter, add_hash};
+use crate::record::{CommitWriter, Origin, add_hash};
 use crate::state::State;
 use crate::statistics::Statistics;
 use journal::Durability;
 use std::ops::Range;
-use std::sync::Arc;
 
 impl State {
     /// Finds out what the steps have changed, derives what follows, and logs it as durably as asked, or not; none if nothing has
     /// changed.
     pub(crate) fn settle(
         &mut self,
-        source: &str,
+        origin: &Origin,
         logged: Option<Durability>,
     ) -> Result<Option<Statistics>, CommitError> {
         let mut statistics = Statistics { commits: 1, ..Statistics::default() };
         statistics.stages.apply = self.work.applied;
         let begun = self.now();
-        self.find_changes(source, &mut statistics);
+        self.find_changes(origin, &mut statistics);
         if self.work.changed.is_empty() && self.work.structure.is_empty() {
             return Ok(None);
         }
+        statistics.unchanged += self.work.equal_pages();
         let found = self.now();
         self.propagate(&mut statistics)?;
         let derived = self.now();
@@ -40,13 +40,12 @@ impl State {
     }
 
     /// Compares each page that was written with what it was, and writes the commit's bytes.
-    fn find_changes(&mut self, source: &str, statistics: &mut Statistics) {
+    fn find_changes(&mut self, origin: &Origin, statistics: &mut Statistics) {
         let epoch = self.epoch + 1;
         let work = &mut self.work;
         work.saved.sort();
         let is_logged = self.log.is_kept();
-        let mut commit = CommitWriter::new(&mut work.frame, epoch, source, &work.structure);
-        let source: Option<Arc<str>> = (!source.is_empty()).then(|| source.into());
+        let mut commit = CommitWriter::new(&mut work.frame, epoch, origin, &work.structure);
         for (slot, before) in &work.saved.pages {
             let entry = self.pages.at_mut(*slot);
             let page = PageId { slot: *slot, generation: entry.generation };
@@ -73,7 +72,7 @@ impl State {
             }
             statistics.written += 1;
             entry.changed = epoch;
-            node.source.clone_from(&source);
+            node.origin.clone_from(origin);
             work.changed.push(*slot);
             work.written.push((page, bytes));
             if is_logged && bytes > 0 {
@@ -112,6 +111,9 @@ impl State {
         if !self.log.is_kept() {
             return Ok(());
         }
+        if self.options.logs_derived {
+            self.add_derived();
+        }
         if self.options.is_hashed {
             for (slot, _) in &self.work.saved.pages {
                 self.hash.note(*slot);
@@ -124,12 +126,44 @@ impl State {
     }
 }
 
+impl State {
+    /// Adds what derived pages have come to hold to the commit's bytes.
+    fn add_derived(&mut self) {
+        let work = &mut self.work;
+        work.saved.sort();
+        let mut commit = CommitWriter::derived(&mut work.frame);
+        for (slot, before) in &work.saved.pages {
+            let Some((entry, now)) = self.pages.at(*slot).and_then(|entry| Some((entry, entry.bytes.as_ref()?))) else {
+                continue;
+            };
+            if self.nodes[*slot as usize].derivation.is_none() {
+                continue;
+            }
+            let is_new = before.bytes.is_none() || before.generation != entry.generation;
+            let bytes = match &before.bytes {
+                Some(old) if !is_new => diff(old, now, &mut work.runs),
+                _ => written(now, &mut work.runs),
+            };
+            if bytes > 0 {
+                commit.delta(PageId { slot: *slot, generation: entry.generation }, &work.runs, now);
+            }
+        }
+        commit.end();
+    }
+}
+
 /// The run of a page that is new, which began as zeros: from the first byte that is not zero to the last one. How many bytes it has.
 fn written(page: &[u8], runs: &mut Vec<Range<usize>>) -> u64 {
     runs.clear();
     let is_set = |byte: &u8| *byte != 0;
-    let Some(first) = page.iter().position(is_set) else { return 0 };
-    let end = page.iter().rposition(is_set).map_or(first, |last| last + 1);
+    // Whole blocks of zeros first: these are compared many bytes at a time.
+    let is_block_set = |block: &[u8; 64]| *block != [0; 64];
+    let (blocks, rest) = page.as_chunks::<64>();
+    let zeros = 64 * blocks.iter().position(is_block_set).unwrap_or(blocks.len());
+    let Some(first) = page[zeros..].iter().position(is_set).map(|place| zeros + place) else { return 0 };
+    let blocks_end = 64 * blocks.iter().rposition(is_block_set).map_or(0, |last| last + 1);
+    let end = if rest.iter().any(is_set) { page.len() } else { blocks_end };
+    let end = page[..end].iter().rposition(is_set).map_or(first, |last| last + 1);
     runs.push(first..end);
     (end - first) as u64
 }

@@ -3,18 +3,22 @@
 //! One owner writes, by [`State::commit`]; any number of threads read [`Snapshot`]s. The number of a commit is the **epoch**: it counts
 //! the commits of the whole state, so what all pages were after a commit is one thing.
 
+use crate::error::OpenError;
 use crate::events::{self, Filter, Subscribers, Subscription};
 use crate::function::{FunctionName, Functions};
 use crate::hash::StateHash;
 use crate::log::Log;
 use crate::node::Node;
 use crate::page::{Buffers, PageId, PageTable, Snapshot};
+use crate::record::Origin;
 use crate::schedule::Schedule;
 use crate::statistics::Statistics;
+use crate::warning::StateWarning;
 use crate::work::Work;
 use crate::{Epoch, Options};
-use journal::{Disk, Durability};
+use journal::{Directory, Disk, Durability, FolderLock};
 use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Pages, how some are derived from others, and the log of what was done.
@@ -86,6 +90,37 @@ impl State {
     pub fn create(disk: Arc<dyn Disk>, functions: Functions, options: Options) -> Self {
         let log = Log::new(disk, &options, 0);
         Self { log, ..Self::new(functions, options) }
+    }
+
+    /// A state without pages that keeps its log in a folder, which is made if it is not there. The folder is locked as long as the state lives:
+    /// no other process writes there.
+    ///
+    /// # Errors
+    /// The folder holds a state already, another process has it, or the system refuses.
+    pub fn create_in(folder: impl AsRef<Path>, functions: Functions, options: Options) -> Result<Self, OpenError> {
+        let (disk, lock) = locked(folder.as_ref())?;
+        if crate::log::has_segments(&disk) {
+            return Err(OpenError::NotEmpty);
+        }
+        let mut state = Self::create(disk, functions, options);
+        state.log.hold(lock);
+        Ok(state)
+    }
+
+    /// The state that a folder holds, to be continued, as [`State::open`] does; one without pages if it holds none. The folder is locked as
+    /// long as the state lives.
+    ///
+    /// # Errors
+    /// As [`State::open`]; another process has the folder, or the system refuses.
+    pub fn open_in(
+        folder: impl AsRef<Path>,
+        functions: Functions,
+        options: Options,
+    ) -> Result<(Self, Vec<StateWarning>), OpenError> {
+        let (disk, lock) = locked(folder.as_ref())?;
+        let (mut state, warnings) = Self::open(disk, functions, options)?;
+        state.log.hold(lock);
+        Ok((state, warnings))
     }
 
     /// The state as it was made, but for its functions, options and memory, which it keeps: it commits as a new one does, also to the
@@ -182,7 +217,10 @@ impl State {
                     let dependencies = derivation.dependencies.to_vec();
                     Reason::Derived { function: derivation.name.clone(), ran: derivation.ran, dependencies }
                 }
-                None => Reason::Written { source: node.source.as_deref().map(str::to_owned) },
+                None => {
+                    let Origin { source, cause } = &node.origin;
+                    Reason::Written { source: source.as_deref().map(str::to_owned), cause: *cause }
+                }
             };
             reasons.push(Why { page, changed, reason });
         }
@@ -193,6 +231,14 @@ impl State {
     pub(crate) fn now(&self) -> u64 {
         self.options.clock.as_ref().map_or(0, |clock| clock())
     }
+}
+
+/// A folder as a disk, and its lock.
+fn locked(folder: &Path) -> Result<(Arc<dyn Disk>, FolderLock), OpenError> {
+    let refused = |error| OpenError::Folder { folder: folder.to_owned(), error };
+    let disk = Directory::create(folder).map_err(refused)?;
+    let lock = FolderLock::take(folder, "LOCK").map_err(OpenError::Lock)?;
+    Ok((Arc::new(disk), lock))
 }
 
 /// Why a page holds what it holds.
@@ -213,6 +259,8 @@ pub enum Reason {
     Written {
         /// Where that says that it came from.
         source: Option<String>,
+        /// The commit that it says that it follows from.
+        cause: Option<Epoch>,
     },
     /// A function derived it.
     Derived {

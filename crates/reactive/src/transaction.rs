@@ -4,6 +4,7 @@
 //! it in later steps. Names are given when it is committed, in the order of the transactions, so they are the same in every run,
 //! however many threads make transactions.
 
+use crate::Epoch;
 use crate::function::FunctionName;
 use crate::merge::Merge;
 use crate::page::PageId;
@@ -120,6 +121,7 @@ pub struct Transaction {
     pub(crate) bytes: Vec<u8>,
     pub(crate) created: u32,
     pub(crate) source: String,
+    pub(crate) cause: Option<Epoch>,
 }
 
 impl Transaction {
@@ -136,12 +138,20 @@ impl Transaction {
         self
     }
 
+    /// Says which commit the changes follow from: one whose notice made somebody write them, for example. It is logged, and part of the
+    /// answer to [`State::why`](crate::State::why).
+    #[must_use]
+    pub fn caused_by(mut self, commit: Epoch) -> Self {
+        self.cause = Some(commit);
+        self
+    }
+
     /// Whether there are no steps.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Forgets the steps, to be filled again. The source stays.
+    /// Forgets the steps, to be filled again. The source stays, and the cause.
     pub fn clear(&mut self) {
         self.steps.clear();
         self.bytes.clear();

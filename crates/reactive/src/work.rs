@@ -45,6 +45,11 @@ impl Saved {
         }
     }
 
+    /// Whether a place was touched.
+    pub(crate) fn has(&self, slot: u32) -> bool {
+        self.is_saved.get(slot as usize).is_some_and(|&is_saved| is_saved)
+    }
+
     /// Whether a place was not touched before.
     pub(crate) fn mark(&mut self, slot: u32) -> bool {
         let index = slot as usize;
@@ -64,6 +69,8 @@ pub(crate) struct Work {
     pub(crate) structure: Vec<Structural>,
     /// Pages that are to be derived whatever changes.
     pub(crate) to_derive: Vec<u32>,
+    /// Pages that were written with what they held already, once for each time.
+    pub(crate) equal: Vec<u32>,
     /// Pages that were written and differ.
     pub(crate) changed: Vec<u32>,
     pub(crate) runs: Vec<Range<usize>>,
@@ -76,6 +83,14 @@ pub(crate) struct Work {
 }
 
 impl Work {
+    /// How many pages were written with what they held already, and not otherwise.
+    pub(crate) fn equal_pages(&mut self) -> u64 {
+        let Self { equal, saved, .. } = self;
+        equal.sort_unstable();
+        equal.dedup();
+        equal.iter().filter(|&&slot| !saved.has(slot)).count() as u64
+    }
+
     /// Forgets everything but its memory.
     pub(crate) fn clear(&mut self) {
         self.saved.nodes.clear();
@@ -85,6 +100,7 @@ impl Work {
         self.structure.clear();
         self.to_derive.clear();
         self.changed.clear();
+        self.equal.clear();
         self.written.clear();
     }
 }

@@ -15,7 +15,7 @@ use crate::space_handle::SharedSpace;
 use crate::term::{SharedTerms, Term, Terms};
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many rows are kept as a sample where they are only counted.
 pub const SAMPLE_MAX: usize = 16;
@@ -430,7 +430,8 @@ impl ChangeLog {
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
-        self.0.noted.lock().expect("no panic while changes are locked")
+        // Work that met a damaged block of an image may have ended while it held the lock.
+        self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

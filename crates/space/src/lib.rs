@@ -5,7 +5,7 @@
 //! ([`PatternTree`]); [`Space`] joins the two behind one interface and [`SharedSpace`] is the shared handle that
 //! programs hold. A [`Snapshot`] is what a space held at one moment, for other threads to read; an [`Appender`] adds
 //! much at once. All queries go through one pipeline: a [`Plan`] is made of patterns and executed. Matching is two-sided unification
-//! ([`Bindings`], [`Unifier`]). [`canonical`] is the byte form in which atoms leave a process.
+//! ([`Bindings`], [`Unifier`]). An [`Image`] is what spaces hold as bytes that are used as they lie. [`canonical`] is the byte form in which atoms leave a process.
 //!
 //! This crate knows nothing of evaluation, files or time.
 //!
@@ -19,9 +19,11 @@ mod batch;
 mod bindings;
 pub mod canonical;
 mod change;
+mod columns;
 mod contents;
 mod datalog;
 mod grounded;
+mod image;
 mod number;
 mod pattern_tree;
 mod patterns;
@@ -41,15 +43,18 @@ mod space_version;
 mod stored;
 mod term;
 mod unify;
+mod words;
 
 pub use append::{Appender, EncodedRoom};
 pub use atom::{Atom, Expression, Solution, Symbol, Variable, VariableSource, alpha_equivalent};
 pub use batch::Batch;
 pub use bindings::Bindings;
 pub use change::{Change, ChangeDetail, ChangeLog, ChangeMark, Changes, Delta, SAMPLE_MAX};
+pub use columns::{ImageDamage, ImageError, catching_damage};
 pub use contents::{Candidate, Multiplicity, TooMany};
 pub use datalog::{Datalog, Found, Operand, Part, Predicate, Program as DatalogProgram, Refused, Rule, Values, Watch};
 pub use grounded::{Grounded, HostValue, SharedState};
+pub use image::{Image, ImagePattern, ImageSource, write_image};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use query::{
@@ -65,5 +70,5 @@ pub use space::Space;
 pub use space_handle::SharedSpace;
 pub use space_version::SpaceVersion;
 pub use stored::{Match, Stored};
-pub use term::{DictionaryReader, SharedTerms, Term, Terms};
+pub use term::{DictionaryReader, ResolveHost, SharedTerms, Term, Terms};
 pub use unify::Unifier;

@@ -228,6 +228,12 @@ impl SharedSpace {
         }
     }
 
+    /// Makes an empty space hold this content, as [`SharedSpace::fill_with`] does, and counts so many changes of each class.
+    pub fn fill_counted(&self, content: Space, counts: &[u64; CLASSES]) {
+        self.fill_with(content, &[]);
+        self.count_all(counts);
+    }
+
     /// Adds many atoms: `work` is given what adds them, and holds the space locked. See [`Appender`].
     ///
     /// It counts as one change of each class, since rows are not classified.
@@ -452,10 +458,11 @@ impl SharedSpace {
 
     /// Drops its atoms and imports, so that spaces that hold each other can be freed.
     pub fn clear(&self) {
-        let imports = std::mem::take(&mut *self.live().imports.write().expect("no panic while imports are locked"));
+        // Work that met a damaged block of an image may have ended while it held the locks.
+        let imports = self.live().imports.write().unwrap_or_else(PoisonError::into_inner).split_off(0);
         drop(imports);
         self.count_import();
-        let mut content = self.live().content.space.write().expect("no panic while a space is locked");
+        let mut content = self.live().content.space.write().unwrap_or_else(PoisonError::into_inner);
         let empty = content.emptied();
         let old = std::mem::replace(&mut *content, empty);
         drop(content);

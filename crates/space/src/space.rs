@@ -187,6 +187,14 @@ impl Space {
         Self::of(terms, combined)
     }
 
+    /// Whether another space, with a dictionary of its own, holds the same atoms in the same order, with as many copies.
+    ///
+    /// # Errors
+    /// How many of the first atoms agree, each counted once.
+    pub fn compare(&self, other: &Self) -> Result<(), usize> {
+        self.contents.compare(&read(&self.terms), &other.contents, &read(&other.terms))
+    }
+
     /// The dictionary.
     pub(crate) fn terms(&self) -> &SharedTerms {
         &self.terms
@@ -195,6 +203,11 @@ impl Space {
     /// What it holds.
     pub(crate) fn contents(&self) -> &Contents {
         &self.contents
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn contents_mut(&mut self) -> &mut Contents {
+        &mut self.contents
     }
 
     /// The row of the atom that was added last.

@@ -428,7 +428,7 @@ impl Recorder {
         })?;
         // Should sealing take long, they do not lie in memory alone meanwhile.
         self.queue.guard();
-        let sealed = self.seal_frames(journal, RecordingFrames::Held(&held, journal.progress().chain));
+        let sealed = self.seal_frames(journal, RecordingFrames::Held(&held, journal.chain()));
         if sealed.is_err() {
             journal.sync(Durability::Os).map_err(journal_failed)?;
         }
@@ -437,7 +437,7 @@ impl Recorder {
 
     fn seal_frames(&self, journal: &Journal, frames: RecordingFrames<'_>) -> Result<(), RecordError> {
         let sealed = sealed_at(&self.path)?;
-        if sealed.is_some() && journal.progress().chain == Chain::genesis() {
+        if sealed.is_some() && journal.chain() == Chain::genesis() {
             // Nothing is to be added to the cassette.
             return Ok(());
         }

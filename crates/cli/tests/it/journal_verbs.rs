@@ -17,7 +17,7 @@ fn folder(test: &str) -> PathBuf {
 }
 
 fn append(disk: Arc<dyn Disk>, payloads: &[&[u8]]) {
-    let options = Options::default().segment_bytes(FRAMES_AT + 300).identity(Identity(*b"a journal's own!"));
+    let options = Options::default().segment_bytes(FRAMES_AT + 130).identity(Identity(*b"a journal's own!"));
     let (journal, _) = Journal::open(disk, options).unwrap();
     for payload in payloads {
         journal.append(payload, Durability::Os).unwrap();
@@ -45,9 +45,9 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Damages frame 1, which is 64 bytes and lies behind one of 15.
+/// Damages frame 1, which is 32 bytes and lies behind one of 15: its checksum.
 fn damage(file: &Path) {
-    fs::OpenOptions::new().write(true).open(file).unwrap().write_all_at(b"damage", FRAMES_AT + 79 + 40).unwrap();
+    fs::OpenOptions::new().write(true).open(file).unwrap().write_all_at(b"dam", FRAMES_AT + 47 + 28).unwrap();
 }
 
 fn first_segment(folder: &Path) -> PathBuf {
@@ -65,7 +65,7 @@ fn a_line_a_frame() {
     let first = seen(0);
     assert_eq!((first[0], first[1], first[2], first[4]), ("0", "0+12288", "15", "(Sam is-a frog)"));
     assert_eq!(first[3].len(), 12);
-    assert_eq!(&seen(1)[..3], ["1", "0+12367", "0"]);
+    assert_eq!(&seen(1)[..3], ["1", "0+12335", "0"]);
     assert_eq!(seen(2)[4], "line\\nbreak \\xff \\u{1b}[31m\"quoted\"");
     assert_eq!((seen(3)[1], seen(3)[4]), ("3+12288", format!("{}…", "x".repeat(48)).as_str()));
 }
@@ -100,9 +100,9 @@ fn counts_of_a_journal() {
         "identity       61206a6f75726e616c2773206f776e21",
         "segments       2",
         "frames         4",
-        "bytes          24933",
+        "bytes          24837",
         "payload bytes  101",
-        "synced bytes   24933",
+        "synced bytes   24837",
     ] {
         assert!(ended.out.lines().any(|found| found == line), "{line} is not in\n{}", ended.out);
     }
@@ -115,7 +115,7 @@ fn a_sound_journal_is_a_line() {
     for path in [&path, base] {
         let ended = run(&["journal", "verify", text(path)]);
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
-        let expected = format!("{}: sound: 4 frames in 2 segments, 24933 bytes, chain ", text(path));
+        let expected = format!("{}: sound: 4 frames in 2 segments, 24837 bytes, chain ", text(path));
         assert!(ended.out.starts_with(&expected) && ended.out.lines().count() == 1, "{}", ended.out);
     }
     let tape = tape("sound-tape");
@@ -131,7 +131,7 @@ fn a_torn_tail_is_a_warning() {
     let ended = run(&["journal", "verify", text(&tape)]);
     assert_eq!(ended.code, Some(0));
     assert!(ended.out.contains(": sound: 4 frames"), "{}", ended.out);
-    let expected = "bytes from byte 12645 on are not a whole frame and were never synced\n";
+    let expected = "bytes from byte 12517 on are not a whole frame and were never synced\n";
     assert_eq!(ended.err, format!("warning: {}: 12 {expected}", text(&tape)));
 }
 
@@ -143,19 +143,19 @@ fn damage_is_named_with_the_way_out() {
     assert_eq!((ended.code, ended.out.as_str()), (Some(4), ""));
     let name = text(&path);
     let expected = format!(
-        "error: {name} is damaged\n  00000000000000000000.segment at byte 12367: a synced frame is damaged (64 bytes, \
+        "error: {name} is damaged\n  00000000000000000000.segment at byte 12335: a synced frame is damaged (32 bytes, \
          frame 1)\nhelp: `metroon journal salvage {name} --to NEW` carries what can be read into a new journal\n"
     );
     assert_eq!(ended.err, expected);
     assert_eq!(run(&["journal", "stats", name]).code, Some(4));
     let ended = run(&["journal", "show", name]);
     assert_eq!((ended.code, ended.out.lines().count()), (Some(4), 1), "what comes before it is shown");
-    assert!(ended.err.contains("at byte 12367") && ended.err.contains("salvage"), "{}", ended.err);
+    assert!(ended.err.contains("at byte 12335") && ended.err.contains("salvage"), "{}", ended.err);
     let tape = tape("damaged-tape");
     damage(&tape);
     let ended = run(&["journal", "verify", text(&tape)]);
     assert_eq!(ended.code, Some(4));
-    assert!(ended.err.contains(&format!("\n  {} at byte 12367: ", text(&tape))), "{}", ended.err);
+    assert!(ended.err.contains(&format!("\n  {} at byte 12335: ", text(&tape))), "{}", ended.err);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn what_is_whole_is_salvaged() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
     let lines: Vec<&str> = ended.out.lines().collect();
     assert!(lines[0].starts_with(&format!("{}: 3 frames, chain ", text(&new))), "{}", ended.out);
-    let lost = "lost 00000000000000000000.segment at byte 12367: a synced frame is damaged (64 bytes, frame 1)";
+    let lost = "lost 00000000000000000000.segment at byte 12335: a synced frame is damaged (32 bytes, frame 1)";
     assert_eq!(&lines[1..], ["kept frame 0", "kept frames 2 to 3, now frames 1 to 2", lost]);
     assert_eq!(run(&["journal", "verify", text(&new)]).code, Some(0));
     let again = run(&["journal", "salvage", text(&path), "--to", text(&new)]);

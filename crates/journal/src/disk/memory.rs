@@ -112,12 +112,14 @@ impl DiskFile for MemoryFile {
 
     fn write_at(&self, offset: u64, written: &[u8]) -> io::Result<usize> {
         let from = place(offset)?;
-        let to = from.checked_add(written.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        from.checked_add(written.len()).ok_or(io::ErrorKind::FileTooLarge)?;
         self.change(|bytes| {
-            if bytes.len() < to {
-                bytes.resize(to, 0);
+            if bytes.len() < from {
+                bytes.resize(from, 0);
             }
-            bytes[from..to].copy_from_slice(written);
+            let (over, new) = written.split_at(written.len().min(bytes.len() - from));
+            bytes[from..from + over.len()].copy_from_slice(over);
+            bytes.extend_from_slice(new);
         });
         Ok(written.len())
     }

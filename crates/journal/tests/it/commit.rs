@@ -2,7 +2,7 @@
 
 use crate::history::{open_clean, read_all, shared};
 use journal::simulated::{Fate, Fault, SimulatedDisk};
-use journal::{Disk, Durability, FRAMES_AT, Journal, Options, Reader, Receipt};
+use journal::{Disk, Durability, FRAMES_AT, Journal, Options, Place, Reader};
 use std::time::Duration;
 
 const THREADS: u64 = 64;
@@ -13,7 +13,7 @@ fn frame(thread: u64, index: u64) -> Vec<u8> {
 }
 
 /// All threads append with a sync for each frame; what each got back.
-fn commit(disk: &SimulatedDisk, options: &Options) -> Vec<Vec<Receipt>> {
+fn commit(disk: &SimulatedDisk, options: &Options) -> Vec<Vec<Place>> {
     let journal = open_clean(disk, options);
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -27,18 +27,18 @@ fn commit(disk: &SimulatedDisk, options: &Options) -> Vec<Vec<Receipt>> {
     })
 }
 
-/// Every acknowledged frame is where its receipt says, and numbers have no gaps.
-fn check(disk: &SimulatedDisk, receipts: &[Vec<Receipt>]) {
-    let mut expected: Vec<(Receipt, Vec<u8>)> = Vec::new();
-    for (thread, receipts) in receipts.iter().enumerate() {
-        assert!(receipts.is_sorted_by_key(|receipt| receipt.place.number), "each thread's frames come in its order");
-        expected.extend((0..).zip(receipts).map(|(index, receipt)| (*receipt, frame(thread as u64, index))));
+/// Every acknowledged frame is where it was said to be, and numbers have no gaps.
+fn check(disk: &SimulatedDisk, places: &[Vec<Place>]) {
+    let mut expected: Vec<(Place, Vec<u8>)> = Vec::new();
+    for (thread, places) in places.iter().enumerate() {
+        assert!(places.is_sorted_by_key(|place| place.number), "each thread's frames come in its order");
+        expected.extend((0..).zip(places).map(|(index, place)| (*place, frame(thread as u64, index))));
     }
-    expected.sort_by_key(|(receipt, _)| receipt.place.number);
+    expected.sort_by_key(|(place, _)| place.number);
     let mut reader = Reader::from_frame(shared(disk), 0).unwrap();
-    for (receipt, payload) in &expected {
+    for (place, payload) in &expected {
         let frame = reader.read_next().unwrap().unwrap();
-        assert_eq!((frame.place, frame.chain, frame.payload), (receipt.place, receipt.chain, payload.as_slice()));
+        assert_eq!((frame.place, frame.payload), (*place, payload.as_slice()));
     }
     assert!(reader.read_next().unwrap().is_none());
 }
@@ -47,18 +47,18 @@ fn check(disk: &SimulatedDisk, receipts: &[Vec<Receipt>]) {
 fn one_sync_serves_all_who_wait() {
     let disk = SimulatedDisk::new();
     disk.delay_syncs(Duration::from_millis(2));
-    let receipts = commit(&disk, &Options::default());
+    let places = commit(&disk, &Options::default());
     let commits = THREADS * EACH;
     assert!(disk.syncs() <= commits / 8, "{} syncs for {commits} commits", disk.syncs());
-    check(&disk.power_loss(Fate::Drop, 0), &receipts);
+    check(&disk.power_loss(Fate::Drop, 0), &places);
 }
 
 #[test]
 fn commits_have_one_order_across_segments() {
     let disk = SimulatedDisk::new();
-    let receipts = commit(&disk, &Options::default().segment_bytes(FRAMES_AT + 5000));
+    let places = commit(&disk, &Options::default().segment_bytes(FRAMES_AT + 5000));
     assert!(disk.names().len() > 10);
-    check(&disk.power_loss(Fate::Drop, 0), &receipts);
+    check(&disk.power_loss(Fate::Drop, 0), &places);
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn batches_are_not_mixed() {
             scope.spawn(move || {
                 for _ in 0..20 {
                     let batch: Vec<Vec<u8>> = (0..5).map(|index| frame(thread, index)).collect();
-                    let receipts = journal.append_all(&batch, Durability::Fsync).unwrap();
-                    let first = receipts[0].place.number;
-                    assert!((first..).zip(&receipts).all(|(number, receipt)| receipt.place.number == number));
+                    let places = journal.append_all(&batch, Durability::Fsync).unwrap();
+                    let first = places[0].number;
+                    assert!((first..).zip(&places).all(|(number, place)| place.number == number));
                 }
             });
         }

@@ -13,7 +13,7 @@
 //! | a frame of another | error if in the last 32 bytes, else nothing | error there | damage there |
 
 use crate::history::{
-    append, open, open_clean, payload, payloads, read, read_all, segment, shared, short_segments, written,
+    SHORT, append, open, open_clean, payloads, places, read, read_all, segment, shared, short_segments, written,
 };
 use journal::simulated::{Fate, SimulatedDisk};
 use journal::{
@@ -34,21 +34,6 @@ fn damage_of(error: &OpenError) -> &Damage {
         OpenError::Damaged(damage) => damage,
         other => panic!("{other}"),
     }
-}
-
-/// Where each frame lies: its segment, its first byte and the first behind it.
-fn places(segments: &[u64]) -> Vec<(u64, std::ops::Range<u64>)> {
-    let mut offset = FRAMES_AT;
-    let mut place = |number| {
-        if segments.contains(&number) {
-            offset = FRAMES_AT;
-        }
-        let from = offset;
-        offset += FRAME_OVERHEAD_BYTES + payload(number).len() as u64;
-        let within = segments.iter().rev().find(|&&first| first <= number).copied().unwrap_or(0);
-        (within, from..offset)
-    };
-    (0..FRAMES).map(&mut place).collect()
 }
 
 /// Reading gives the true frames up to some point and then, unless that is the end, an error.
@@ -102,7 +87,7 @@ fn every_flipped_byte_is_found_or_harmless() {
     let disk = written(FRAMES, &short_segments());
     let firsts: Vec<u64> = disk.names().iter().map(|name| name[..20].parse().unwrap()).collect();
     assert!(firsts.len() > 2);
-    let places = places(&firsts);
+    let places = places(FRAMES, SHORT);
     for &first in &firsts {
         let name = segment(first);
         let is_last = first == *firsts.last().unwrap();
@@ -188,7 +173,7 @@ fn half_synced() -> SimulatedDisk {
 #[test]
 fn a_torn_tail_is_cut_with_a_warning_that_counts_its_bytes() {
     let disk = half_synced();
-    let places = places(&[0]);
+    let places = places(FRAMES, u64::MAX);
     let (synced, end) = (places[2].1.end, places[5].1.end);
     for length in 0..=end {
         let cut = cut(&disk, &segment(0), length);
@@ -210,7 +195,7 @@ fn a_torn_tail_is_cut_with_a_warning_that_counts_its_bytes() {
 #[test]
 fn a_flip_in_what_was_never_synced_cuts_there() {
     let disk = half_synced();
-    let places = places(&[0]);
+    let places = places(FRAMES, u64::MAX);
     for (number, offset) in (3..6).flat_map(|number| places[number].1.clone().map(move |offset| (number, offset))) {
         let flipped = disk.duplicate();
         flipped.flip(&segment(0), offset, 0x10);
@@ -245,7 +230,7 @@ fn a_copy_of_frames_inside_a_payload_is_no_frame() {
     drop(journal);
     let end = disk.contents(&segment(0)).unwrap().len() as u64;
     let torn = cut(&disk, &segment(0), end - 1);
-    torn.flip(&segment(0), places(&[0])[2].1.end, 1);
+    torn.flip(&segment(0), places(FRAMES, u64::MAX)[2].1.end, 1);
     assert_eq!(opened(&torn).unwrap().len(), 1);
     assert_eq!(read_all(&torn), payloads(3));
 }
@@ -288,7 +273,7 @@ fn frames_tell_how_far_the_journal_was_synced_when_slots_do_not() {
     append(&journal, 4..6, Durability::Os);
     drop(journal);
     disk.open(&segment(0), Access::Write).unwrap().write_full(4096, &notes).unwrap();
-    let places = places(&[0]);
+    let places = places(FRAMES, u64::MAX);
     let flipped = |number: usize| {
         let disk = disk.duplicate();
         disk.flip(&segment(0), places[number].1.start + 40, 1);
@@ -332,23 +317,78 @@ fn segments_of_another_journal_are_refused() {
     assert_eq!(damage_of(&opened(&mine).unwrap_err()).flaw, Flaw::Magic);
 }
 
-/// Whoever exchanges a frame and mends its checksum is found by the chain.
-#[test]
-fn an_exchanged_frame_is_found() {
+/// Two journals that differ in one frame of so many, of 7 bytes each; the frame of the second is put into the first, where its checksums are right.
+fn with_exchanged_frame(frames: usize, exchanged: usize, options: &Options) -> SimulatedDisk {
     let (mine, forged) = (SimulatedDisk::new(), SimulatedDisk::new());
-    for (disk, second) in [(&mine, b"paid 10"), (&forged, b"paid 99")] {
-        let journal = open_clean(disk, &Options::default());
-        journal.append_all(&[b"a______", second, b"c______"], Durability::Os).unwrap();
+    let mut place = None;
+    for (disk, amount) in [(&mine, b"paid 10"), (&forged, b"paid 99")] {
+        let journal = open_clean(disk, options);
+        let mut payloads = vec![*b"a______"; frames];
+        payloads[exchanged] = *amount;
+        place = Some(journal.append_all(&payloads, Durability::Os).unwrap()[exchanged]);
         journal.close().unwrap();
     }
-    let frame = FRAME_OVERHEAD_BYTES + 7;
-    let (from, to) = (FRAMES_AT + frame, FRAMES_AT + 2 * frame);
-    let bytes = forged.contents(&segment(0)).unwrap()[from as usize..to as usize].to_vec();
-    mine.open(&segment(0), Access::Write).unwrap().write_full(from, &bytes).unwrap();
-    let error = opened(&mine).unwrap_err();
-    assert_eq!((damage_of(&error).offset, damage_of(&error).flaw), (to, Flaw::Chain));
-    let report = verify(shared(&mine)).unwrap();
-    assert_eq!((report.frames, report.damage.len()), (3, 1));
+    let place = place.unwrap();
+    let (from, to) = (place.offset as usize, (place.offset + FRAME_OVERHEAD_BYTES) as usize + 7);
+    let bytes = forged.contents(&segment(place.segment)).unwrap()[from..to].to_vec();
+    mine.open(&segment(place.segment), Access::Write).unwrap().write_full(from as u64, &bytes).unwrap();
+    mine
+}
+
+fn assert_exchange_is_damage(disk: &SimulatedDisk, frames: usize, expected: &Damage) {
+    assert!(matches!(read_counted(disk), (_, Err(ReadError::Damaged(damage))) if damage == *expected));
+    let report = verify(shared(disk)).unwrap();
+    assert_eq!((report.frames, report.damage.len()), (frames as u64, 1), "{report:?}");
+    assert_eq!(report.damage[0].damage, *expected);
+    let salvaged = salvage(shared(disk), shared(&SimulatedDisk::new()), Options::default()).unwrap();
+    assert_eq!((salvaged.frames, salvaged.lost.len()), (frames as u64, 1));
+}
+
+/// How many frames can be read, and how that ends.
+fn read_counted(disk: &SimulatedDisk) -> (usize, Result<(), ReadError>) {
+    let (found, ended) = read(disk);
+    (found.len(), ended)
+}
+
+/// Whoever exchanges a frame and mends its checksum is found by the chain: after the last block, by what the notes say of it.
+#[test]
+fn an_exchanged_frame_is_found() {
+    let disk = with_exchanged_frame(3, 1, &Options::default());
+    let end = FRAMES_AT + 3 * (FRAME_OVERHEAD_BYTES + 7);
+    let expected = damage_of(&opened(&disk).unwrap_err()).clone();
+    assert_eq!((expected.offset, expected.flaw), (end, Flaw::SlotMark));
+    assert_exchange_is_damage(&disk, 3, &expected);
+    assert_eq!(read_counted(&disk).0, 3, "what comes before the place where it is found can be read");
+}
+
+/// In a block that has ended, the frame that ends it tells.
+#[test]
+fn an_exchanged_frame_is_found_at_the_end_of_its_block() {
+    const BLOCK_FRAMES: usize = (64_usize << 10).div_ceil(32 + 7);
+    for exchanged in [0, 1_000, BLOCK_FRAMES - 2, BLOCK_FRAMES - 1, BLOCK_FRAMES, 2 * BLOCK_FRAMES - 2] {
+        let disk = with_exchanged_frame(4_000, exchanged, &Options::default());
+        let expected = damage_of(&opened(&disk).unwrap_err()).clone();
+        let last = exchanged / BLOCK_FRAMES * BLOCK_FRAMES + BLOCK_FRAMES - 1;
+        let offset = FRAMES_AT + last as u64 * (FRAME_OVERHEAD_BYTES + 7) + (last / BLOCK_FRAMES * 32) as u64;
+        if exchanged == last {
+            // The bytes put there lack the chain value, and so they are not the whole of a frame.
+            assert_eq!((expected.offset, expected.flaw), (offset, Flaw::FrameChecksum));
+            continue;
+        }
+        assert_eq!((expected.offset, expected.flaw), (offset, Flaw::Chain), "{exchanged}");
+        assert_exchange_is_damage(&disk, 4_000, &expected);
+        assert_eq!(read_counted(&disk).0, last);
+    }
+}
+
+/// In a segment that another follows, the last frame tells, whoever reads it.
+#[test]
+fn an_exchanged_frame_of_an_old_segment_is_found_when_it_is_read() {
+    let disk = with_exchanged_frame(12, 2, &Options::default().segment_bytes(SHORT));
+    assert!(disk.names().len() > 1 && opened(&disk.duplicate()).is_ok());
+    let Err(ReadError::Damaged(expected)) = read_counted(&disk).1 else { panic!("it is not found") };
+    assert_eq!((expected.segment.as_str(), expected.flaw), (segment(0).as_str(), Flaw::Chain));
+    assert_exchange_is_damage(&disk, 12, &expected);
 }
 
 #[test]
@@ -374,7 +414,7 @@ fn a_frame_behind_damage_is_found_wherever_it_lies() {
         let disk = SimulatedDisk::new();
         let (journal, _) = Journal::open(shared(&disk), Options::default()).unwrap();
         journal.append(&vec![1; length], Durability::None).unwrap();
-        let second = journal.append(b"second", Durability::Fsync).unwrap().place;
+        let second = journal.append(b"second", Durability::Fsync).unwrap();
         journal.close().unwrap();
         let file = disk.open(&segment(0), Access::Write).unwrap();
         // Zeros, and words that look like the kind of a header.

@@ -63,7 +63,7 @@ fn a_place_far_behind_the_end_is_no_place() {
     let folder = Folder::new();
     let disk: Arc<dyn Disk> = Arc::new(Directory::create(folder.path()).unwrap());
     let (journal, _) = Journal::open(disk.clone(), Options::default()).unwrap();
-    let mut place = journal.append(b"a", Durability::Fsync).unwrap().place;
+    let mut place = journal.append(b"a", Durability::Fsync).unwrap();
     for offset in [place.offset + 1000, i64::MAX as u64, u64::MAX] {
         place.offset = offset;
         let error = Reader::from_place(disk.clone(), place).err().unwrap();
@@ -159,7 +159,7 @@ fn holes_of_a_segment_are_not_read() {
     let (folder, saved) = (Folder::new(), Folder::new());
     let directory = Directory::create(folder.path()).unwrap();
     let (journal, _) = Journal::open(Arc::new(directory.clone()), Options::default()).unwrap();
-    let first = journal.append(b"first", Durability::Fsync).unwrap().place;
+    let first = journal.append(b"first", Durability::Fsync).unwrap();
     journal.close().unwrap();
     let name = directory.list().unwrap().pop().unwrap();
     let file = directory.open(&name, Access::Write).unwrap();

@@ -10,7 +10,7 @@ use journal::{Directory, Disk, Durability, FRAMES_AT, Identity, Journal, Options
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const CHAIN: &str = "98decaf997f86bc53d8e8f62b52cd90aa68ae7ea8e4c8f23cf7ab31c51542b51";
+const CHAIN: &str = "83cb9bdee5bc04594422dfdf78c6a5153774c37fabde2702ae0b5e7905e7b22c";
 
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/version-1"))
@@ -22,7 +22,7 @@ fn fixture() -> Arc<dyn Disk> {
 
 /// Five frames, among them an empty one, in two segments; closed.
 fn write(disk: Arc<dyn Disk>) {
-    let options = Options::default().segment_bytes(FRAMES_AT + 400).identity(Identity(*b"journal fixture."));
+    let options = Options::default().segment_bytes(FRAMES_AT + 200).identity(Identity(*b"journal fixture."));
     let (journal, _) = Journal::open(disk, options).unwrap();
     for number in 0..5 {
         journal.append(&payload(number), Durability::Fsync).unwrap();
@@ -35,7 +35,7 @@ fn version_1_reads_for_ever() {
     let report = verify(fixture()).unwrap();
     assert!(report.is_sound() && report.warnings.is_empty(), "{report:?}");
     assert_eq!((report.frames, report.segments.len(), report.identity), (5, 2, Identity(*b"journal fixture.")));
-    assert_eq!(report.chain.to_string(), CHAIN);
+    assert_eq!(report.chain.unwrap().to_string(), CHAIN);
     let mut reader = Reader::from_frame(fixture(), 0).unwrap();
     for number in 0..5 {
         assert_eq!(reader.read_next().unwrap().unwrap().payload, payload(number));

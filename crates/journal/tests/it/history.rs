@@ -1,7 +1,7 @@
 //! Frames whose contents follow from their number, and ways to write and read them.
 
 use journal::simulated::SimulatedDisk;
-use journal::{Disk, Durability, FRAMES_AT, Journal, Options, ReadError, Reader, Warning};
+use journal::{Chain, Disk, Durability, FRAME_OVERHEAD_BYTES, FRAMES_AT, Journal, Options, ReadError, Reader, Warning};
 use std::sync::Arc;
 
 /// The payload of a frame: of any length from 0 to 96 bytes, and different for every number above 0.
@@ -14,9 +14,28 @@ pub(crate) fn payloads(count: u64) -> Vec<Vec<u8>> {
     (0..count).map(payload).collect()
 }
 
-/// Segments so short that three or four frames fill one.
+/// How long a segment gets that three or four frames fill.
+pub(crate) const SHORT: u64 = FRAMES_AT + 200;
+
 pub(crate) fn short_segments() -> Options {
-    Options::default().segment_bytes(FRAMES_AT + 400)
+    Options::default().segment_bytes(SHORT)
+}
+
+/// Where the first frames of a journal of such segments lie, worked out from lengths alone: their segment, their first byte and the first behind
+/// them. There are fewer than a block of them.
+pub(crate) fn places(frames: u64, segment_bytes: u64) -> Vec<(u64, std::ops::Range<u64>)> {
+    let (mut segment, mut offset) = (0, FRAMES_AT);
+    let mut place = |number| {
+        if offset > FRAMES_AT && offset >= segment_bytes {
+            (segment, offset) = (number, FRAMES_AT);
+        }
+        let from = offset;
+        offset += FRAME_OVERHEAD_BYTES + payload(number).len() as u64;
+        // The frame that ends a segment ends a block with it.
+        offset += if offset >= segment_bytes { Chain::BYTES as u64 } else { 0 };
+        (segment, from..offset)
+    };
+    (0..frames).map(&mut place).collect()
 }
 
 pub(crate) fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {

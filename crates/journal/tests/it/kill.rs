@@ -59,7 +59,7 @@ fn child() {
 fn append_for_ever(journal: &Journal, thread: u64, begin: u64) {
     for count in begin.. {
         let durability = if count % 3 == 0 { Durability::Fsync } else { Durability::Os };
-        let number = journal.append(&frame(thread, count), durability).unwrap().place.number;
+        let number = journal.append(&frame(thread, count), durability).unwrap().number;
         let mut out = std::io::stdout().lock();
         writeln!(out, "\nacknowledged {number} {thread} {count}").and_then(|()| out.flush()).unwrap();
     }

@@ -14,15 +14,15 @@ fn opening(disk: &SimulatedDisk) -> String {
 #[test]
 fn damage_is_named_with_its_place_and_the_way_out() {
     let disk = written(3, &Options::default());
-    disk.flip(&segment(0), 12360, 1);
+    disk.flip(&segment(0), 12328, 1);
     assert_eq!(
         opening(&disk),
-        "the journal is damaged: 00000000000000000000.segment at byte 12352: the header of a synced frame is damaged; \
+        "the journal is damaged: 00000000000000000000.segment at byte 12320: the header of a synced frame is damaged; \
          restore the file from a copy, or salvage what can be read into a new journal"
     );
     assert_eq!(
         verify(shared(&disk)).unwrap().damage[0].to_string(),
-        "00000000000000000000.segment at byte 12352: the header of a synced frame is damaged (101 bytes, frame 1)"
+        "00000000000000000000.segment at byte 12320: the header of a synced frame is damaged (69 bytes, frame 1)"
     );
 }
 

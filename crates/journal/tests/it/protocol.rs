@@ -18,16 +18,16 @@ fn levels_ask_for_as_much_as_they_promise() {
     let journal = open_clean(&disk, &Options::default());
     let append = |durability| traced(&disk, || assert!(journal.append(&[7; 36], durability).is_ok()));
     assert_eq!(append(Durability::None), Vec::<String>::new());
-    assert_eq!(append(Durability::Os), ["write 00 12288 +200"]);
-    assert_eq!(append(Durability::Fsync), ["write 00 12488 +100", "sync 00", "write 00 4096 +64"]);
-    assert_eq!(append(Durability::Fsync), ["write 00 12588 +100", "sync 00", "write 00 8192 +64"]);
+    assert_eq!(append(Durability::Os), ["write 00 12288 +136"]);
+    assert_eq!(append(Durability::Fsync), ["write 00 12424 +68", "sync 00", "write 00 4096 +64"]);
+    assert_eq!(append(Durability::Fsync), ["write 00 12492 +68", "sync 00", "write 00 8192 +64"]);
     assert_eq!(traced(&disk, || journal.sync(Durability::Fsync).unwrap()), Vec::<String>::new());
 }
 
 #[test]
 fn a_segment_is_sealed_before_the_next_is_used() {
     let disk = SimulatedDisk::new();
-    let journal = open_clean(&disk, &Options::default().segment_bytes(FRAMES_AT + 100));
+    let journal = open_clean(&disk, &Options::default().segment_bytes(FRAMES_AT + 50));
     journal.append(&[7; 36], Durability::Os).unwrap();
     let second = traced(&disk, || assert!(journal.append(&[7; 36], Durability::Fsync).is_ok()));
     let expected = [
@@ -54,7 +54,7 @@ fn closing_leaves_nothing_in_doubt() {
     let journal = open_clean(&disk, &Options::default());
     journal.append(&[7; 36], Durability::None).unwrap();
     let closing = traced(&disk, || journal.close().unwrap());
-    let expected = ["write 00 12288 +100", "sync 00", "write 00 4096 +64", "sync 00", "write 00 8192 +64", "sync 00"];
+    let expected = ["write 00 12288 +68", "sync 00", "write 00 4096 +64", "sync 00", "write 00 8192 +64", "sync 00"];
     assert_eq!(closing, expected);
     let opening = traced(&disk, || drop(open_clean(&disk, &Options::default())));
     assert_eq!(opening, ["sync names"]);
@@ -70,9 +70,9 @@ fn opening_writes_again_what_may_not_have_been_synced() {
     journal.append(&[7; 36], Durability::Os).unwrap();
     drop(journal);
     let file = disk.open("00000000000000000000.segment", Access::Write).unwrap();
-    file.write_full(12488, b"torn").unwrap();
+    file.write_full(12424, b"torn").unwrap();
     let opening = traced(&disk, || drop(open(&disk, &Options::default())));
-    let expected = ["cut 00 12488", "write 00 12388 +100", "sync 00", "sync names", "write 00 8192 +64"];
+    let expected = ["cut 00 12424", "write 00 12356 +68", "sync 00", "sync names", "write 00 8192 +64"];
     assert_eq!(opening, expected);
 }
 

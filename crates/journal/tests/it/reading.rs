@@ -59,10 +59,62 @@ fn the_chain_of_a_reader_is_that_of_the_writer() {
     let journal = open_clean(&disk, &short_segments());
     let mut reader = Reader::from_frame(shared(&disk), 0).unwrap();
     for number in 0..FRAMES {
-        let receipt = journal.append(&payload(number), Durability::Os).unwrap();
+        let place = journal.append(&payload(number), Durability::Os).unwrap();
         let frame = reader.read_next().unwrap().unwrap();
-        assert_eq!((frame.place, frame.chain), (receipt.place, receipt.chain));
-        assert_eq!(reader.chain(), journal.progress().chain);
+        assert_eq!(frame.place, place);
+        assert_eq!(reader.chain(), Some(journal.chain()));
+    }
+}
+
+/// A reader that begins in the middle of a block knows the chain from the next one on.
+#[test]
+fn the_chain_is_known_from_the_next_block_on() {
+    let disk = SimulatedDisk::new();
+    let journal = open_clean(&disk, &Options::default());
+    let places = journal.append_all(&vec![[7; 1000]; 200], Durability::Os).unwrap();
+    let mut reader = Reader::from_place(shared(&disk), places[10]).unwrap();
+    let mut known = Vec::new();
+    for place in &places[10..] {
+        assert_eq!(reader.read_next().unwrap().unwrap().place, *place);
+        known.push(reader.chain().is_some());
+    }
+    let frames = (64_usize << 10).div_ceil(1032);
+    assert_eq!(known.iter().position(|&is_known| is_known), Some(frames - 11), "{known:?}");
+    assert_eq!(reader.chain(), Some(journal.chain()));
+}
+
+#[test]
+fn a_position_is_found_in_the_history_that_it_was_noted_in_and_in_no_other() {
+    let write = |changed: u64| {
+        let disk = SimulatedDisk::new();
+        let journal = open_clean(&disk, &Options::default().segment_bytes(FRAMES_AT + 150_000));
+        let mut positions = vec![journal.position()];
+        for number in 0..300_u64 {
+            let fill = if number == changed { 0xff } else { number as u8 };
+            journal.append(&vec![fill; (number % 7 + 1) as usize * 200], Durability::Os).unwrap();
+            positions.push(journal.position());
+        }
+        (disk, positions)
+    };
+    let (disk, positions) = write(u64::MAX);
+    let (other, _) = write(120);
+    for (number, position) in positions.iter().enumerate() {
+        let kept = journal::Position::from_numbers(position.to_numbers(), position.chain);
+        assert_eq!(kept, *position);
+        let mut reader = Reader::from_position(shared(&disk), &kept).unwrap();
+        assert_eq!((reader.place().number, reader.chain()), (number as u64, Some(position.chain)));
+        let next = reader.read_next().unwrap().map(|frame| frame.place.number);
+        assert_eq!(next, (number < 300).then_some(number as u64));
+        let outcome = Reader::from_position(shared(&other), &kept).err();
+        assert_eq!(matches!(outcome, Some(ReadError::OtherHistory(_))), number > 120, "{number}: {outcome:?}");
+    }
+    let good = positions[100].to_numbers();
+    for (index, wrong) in [(1, 0), (2, 1), (2, u64::MAX), (3, 7), (4, 5), (4, u64::MAX)] {
+        let mut numbers = good;
+        numbers[index] = wrong;
+        let position = journal::Position::from_numbers(numbers, positions[100].chain);
+        let outcome = Reader::from_position(shared(&disk), &position).err();
+        assert!(matches!(outcome, Some(ReadError::OtherHistory(_))), "{index} {wrong}: {outcome:?}");
     }
 }
 

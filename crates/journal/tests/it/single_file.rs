@@ -205,9 +205,9 @@ fn damage_names_the_file_and_can_be_salvaged() {
     let (folder, path) = place();
     record(&path, 12);
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
-    file.write_all_at(b"damage", FRAMES_AT + 70).unwrap();
+    file.write_all_at(b"damage", FRAMES_AT + 38).unwrap();
     let Err(OpenError::Damaged(damage)) = Journal::open(opened(&path), Options::default()) else { panic!("it opens") };
-    let offset = FRAMES_AT + 64;
+    let offset = FRAMES_AT + 32;
     assert_eq!((damage.segment, damage.offset, damage.flaw), (path.display().to_string(), offset, Flaw::FrameHeader));
     let to = folder.path().join("saved.tape");
     let salvaged = salvage(opened(&path), Arc::new(SingleFile::create(&to).unwrap()), Options::default()).unwrap();

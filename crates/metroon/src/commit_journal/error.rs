@@ -100,6 +100,17 @@ pub enum KnowledgeBaseError {
         /// The last commit there is.
         last: u64,
     },
+    /// A checkpoint is not what was written, which was found out while it was used.
+    Checkpoint {
+        /// Its file.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+        /// Whether it was taken away.
+        is_removed: bool,
+    },
+    /// No checkpoint can be written.
+    NoCheckpoint(io::Error),
     /// It was opened for reading only.
     ReadOnly,
     /// It was opened for reading only, and a form of a program changes it.
@@ -165,6 +176,14 @@ impl fmt::Display for KnowledgeBaseError {
             Self::NoEpoch { epoch, last } => {
                 write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
             }
+            Self::Checkpoint { name, reason, is_removed } => {
+                let is_removed = if *is_removed { " and was taken away" } else { "" };
+                write!(
+                    formatter,
+                    "the checkpoint {name} of the knowledge base is damaged{is_removed}: {reason}; every commit is kept"
+                )
+            }
+            Self::NoCheckpoint(error) => write!(formatter, "no checkpoint was written: {error}; every commit is kept"),
             Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
             Self::WouldChange { origin, line, column, change } => write!(
                 formatter,
@@ -189,6 +208,10 @@ impl KnowledgeBaseError {
                 Some("use the version of Metroon that wrote it, or a newer one")
             }
             Self::Io { .. } => Some("check the path, and that you may read and write there"),
+            Self::Checkpoint { is_removed: true, .. } => {
+                Some("run the program again: the knowledge base is read from its journal then")
+            }
+            Self::Checkpoint { .. } => Some("`metroon kb compact DIR` writes another one, of what the journal says"),
             error if error.is_damage() => Some(
                 "`metroon kb verify DIR` says up to which commit it is sound, and `metroon kb salvage DIR --to NEW` makes a \
                  knowledge base of the sound commits",
@@ -228,7 +251,7 @@ impl KnowledgeBaseError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Differs { .. } | Self::Format { .. } => true,
-            Self::NoManifest { .. } | Self::NoJournal { .. } | Self::Semantics { .. } => true,
+            Self::NoManifest { .. } | Self::NoJournal { .. } | Self::Semantics { .. } | Self::Checkpoint { .. } => true,
             Self::Open(error) => matches!(**error, OpenError::Damaged(_)),
             Self::Read(error) => matches!(**error, ReadError::Damaged(_)),
             _ => false,

@@ -1,19 +1,14 @@
 //! Making a run again from the commits of its base.
 
+use super::checkpoint::{CheckpointReport, Outline};
 use super::error::KnowledgeBaseError;
-use super::record::{AtomRecord, CommitHeader, Record};
+use super::record::{AtomRecord, CommitHeader, Record, TOP_SPACE};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
-use super::{CommitJournal, Committed};
-use metta::{Event, MemoryWorld, ModuleId, Program, ProgramSnapshot, Runner, SourceId};
+use super::{CommitJournal, Commits, Committed};
+use metta::{Event, MemoryWorld, ModuleId, Program, Runner, SourceId};
 use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
-
-/// The serial number of the library's space.
-pub(crate) const LIBRARY_SPACE: u64 = 0;
-
-/// The serial number of the program's own space.
-pub(crate) const TOP_SPACE: u64 = 1;
 
 /// What a base comes to, beside what it makes of a runner.
 #[derive(Default)]
@@ -31,6 +26,10 @@ pub(crate) struct Loaded {
     is_outline: bool,
     /// Whether a program has changed the library.
     pub(crate) is_library_changed: bool,
+    /// What makes everything but the atoms of spaces.
+    pub(crate) outline: Outline,
+    /// The checkpoint that it was made of.
+    pub(crate) checkpoint: Option<CheckpointReport>,
 }
 
 /// A runner whose world is empty: what a base says is made to happen without asking anything of a world.
@@ -38,17 +37,31 @@ pub(crate) fn new_runner() -> Runner {
     Runner::new(Box::new(MemoryWorld::default()))
 }
 
-impl CommitJournal {
-    /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
-    pub(crate) fn snapshot_at(mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
-        self.end_at(last);
-        let mut runner = new_runner();
-        let loaded = Loaded::from_base(&self, &mut runner)?;
-        Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
-    }
-}
-
 impl Loaded {
+    /// Applies a record of a checkpoint.
+    pub(super) fn apply_outline(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
+        note_hash(&record, &mut self.hash);
+        self.outline.take(&record);
+        self.apply_record(record, runner)
+    }
+
+    /// All records of a checkpoint were applied, and its spaces filled.
+    pub(super) fn end_outline(
+        &mut self,
+        runner: &Runner,
+        epoch: u64,
+        others: u64,
+        atoms: i64,
+        is_library_changed: bool,
+    ) {
+        let program = runner.program();
+        let library = if is_library_changed { 0 } else { 1 };
+        let spaces = (library..program.space_count() as u64).filter_map(|serial| program.space(serial));
+        spaces.for_each(|space| note_space(&space, &mut self.hash));
+        (self.epoch, self.others, self.atoms) = (epoch, others, atoms);
+        self.is_library_changed = is_library_changed;
+    }
+
     /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
     pub(crate) fn from_base(base: &CommitJournal, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
         let mut loaded = Self::default();
@@ -68,12 +81,39 @@ impl Loaded {
         if !self.is_outline {
             runner.keep_hashes();
         }
+        self.take(base, &mut base.commits()?, runner)
+    }
+
+    /// Like [`Loaded::take_all`], and shows what there is after each commit.
+    pub(crate) fn take_showing(
+        &mut self,
+        base: &CommitJournal,
+        runner: &mut Runner,
+        mut show: impl FnMut(&Self, &Runner),
+    ) -> Result<(), KnowledgeBaseError> {
+        runner.keep_hashes();
         let mut commits = base.commits()?;
+        while let Some(committed) = commits.next()? {
+            self.apply(&committed, runner)?;
+            if committed.header.is_some() {
+                show(self, runner);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn take(
+        &mut self,
+        base: &CommitJournal,
+        commits: &mut Commits,
+        runner: &mut Runner,
+    ) -> Result<(), KnowledgeBaseError> {
         while let Some(committed) = commits.next()? {
             self.apply(&committed, runner)?;
             self.frames = commits.frames();
         }
         self.frames = commits.frames();
+        base.note_read(commits.position(), commits.bytes());
         Ok(())
     }
 
@@ -87,6 +127,7 @@ impl Loaded {
                 return Err(committed.damaged("a note says what only a commit can say"));
             }
             note_hash(&record, &mut self.hash);
+            self.outline.take(&record);
             if let Record::Count { space, copies, atom } = &record {
                 // Spaces that are filled keep their hashes themselves.
                 if self.is_outline {
@@ -128,6 +169,7 @@ impl Loaded {
     }
 
     fn apply_record(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
+        self.others += u64::from(is_other(&record));
         let event = match record {
             Record::Cause { .. } => return Ok(()),
             Record::Count { space, copies, atom: ref encoded } => {
@@ -189,7 +231,6 @@ impl Loaded {
                 Event::Set { key: key.to_owned(), value: decode(runner.program_mut(), &value)? }
             }
         };
-        self.others += 1;
         runner.restore(event).map_err(|error| error.to_string())
     }
 }
@@ -280,6 +321,28 @@ fn check_header(
         Ok(())
     } else {
         Err(KnowledgeBaseError::Differs { epoch, place: committed.place, recorded, found: hash })
+    }
+}
+
+/// Whether a record is of something else than atoms that the base was told to keep.
+pub(super) fn is_other(record: &Record<'_>) -> bool {
+    match record {
+        Record::SpaceMade { .. }
+        | Record::StateMade { .. }
+        | Record::ModuleMade { .. }
+        | Record::ModuleNamed { .. }
+        | Record::ModuleForgotten { .. }
+        | Record::Imported { .. }
+        | Record::Bound { .. }
+        | Record::Setting { .. }
+        | Record::WordsImported { .. }
+        | Record::GeneratorSet { .. } => true,
+        Record::Cause { .. }
+        | Record::Count { .. }
+        | Record::State { .. }
+        | Record::SourceBegun { .. }
+        | Record::SourceEnded { .. }
+        | Record::Unstated { .. } => false,
     }
 }
 

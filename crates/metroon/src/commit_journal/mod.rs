@@ -11,12 +11,18 @@
 //! - `directory` says what else lies in the directory, and how it is made.
 //! - `record` says what a commit is as bytes, and `pieces` how a long one is cut into frames.
 //! - `sinks` takes the commits of a run and writes them; `sources` knows which texts and files they came from.
+//! - `checkpoint` keeps what the commits came to, so that not all of them are read again.
+//! - `open` opens it from one; `verify` compares one with the journal; `ledger` is what a run has come to.
 //! - `load` makes a run again from its commits, and checks each against its `state_hash`; `report` counts what came of it.
-//! - `salvage` makes a base of a damaged one.
+//! - `salvage` makes a base of a damaged one, `backup` a copy of a sound one.
 
+mod backup;
+pub(crate) mod checkpoint;
 mod directory;
 pub(crate) mod error;
+pub(crate) mod ledger;
 pub(crate) mod load;
+mod open;
 pub(crate) mod pieces;
 pub(crate) mod record;
 mod report;
@@ -24,15 +30,23 @@ mod salvage;
 pub(crate) mod sinks;
 pub(crate) mod sources;
 mod state_hash;
+pub(crate) mod verify;
 
+pub use backup::BackedUp;
+pub use checkpoint::CheckpointReport;
 pub use error::KnowledgeBaseError;
 pub use report::KnowledgeBaseReport;
 pub use salvage::SalvagedKnowledgeBase;
+pub use verify::CheckpointVerdict;
 
+use checkpoint::Position;
 use directory::DirectoryState;
-use journal::{Directory, Disk, Durability, FolderLock, Journal, Options, Place, ReadError, Reader};
+use journal::{
+    Directory, Disk, Durability, FRAME_OVERHEAD_BYTES, FolderLock, Journal, Options, Place, ReadError, Reader,
+};
 use pieces::Pieces;
 use record::{CommitHeader, Frame, RecordError, Records, SEMANTICS_VERSION};
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -43,9 +57,15 @@ pub struct CommitJournal {
     journal: Option<Journal>,
     /// The absolute path of the directory; sources are named from there.
     directory: String,
-    warnings: Vec<String>,
+    warnings: RefCell<Vec<String>>,
     /// The last commit that is read.
     last: u64,
+    /// The last frame that was read or appended.
+    position: Cell<Option<Position>>,
+    /// How many bytes the journal has after its newest checkpoint.
+    tail_bytes: Cell<u64>,
+    /// Whether its checkpoints are not looked at.
+    ignores_checkpoints: bool,
     /// Held as long as the base is open for writing.
     _lock: Option<FolderLock>,
 }
@@ -76,7 +96,7 @@ impl CommitJournal {
             directory::write_manifest(path)?;
         }
         if !lock.is_of_folder() {
-            base.warnings.push(format!(
+            base.warn(format!(
                 "the file system of {} locks files only: leave its LOCK where it is while a program writes",
                 path.display()
             ));
@@ -109,7 +129,28 @@ impl CommitJournal {
     /// A base for reading whose journal lies on a disk.
     pub(crate) fn read_on_disk(disk: Arc<dyn Disk>, directory: &str) -> Self {
         let directory = directory.to_owned();
-        Self { disk, journal: None, directory, warnings: Vec::new(), last: u64::MAX, _lock: None }
+        Self::new(disk, None, directory, Vec::new())
+    }
+
+    fn new(disk: Arc<dyn Disk>, journal: Option<Journal>, directory: String, warnings: Vec<String>) -> Self {
+        Self {
+            disk,
+            journal,
+            directory,
+            warnings: RefCell::new(warnings),
+            last: u64::MAX,
+            position: Cell::new(None),
+            tail_bytes: Cell::new(0),
+            ignores_checkpoints: false,
+            _lock: None,
+        }
+    }
+
+    /// Looks at no checkpoint, so that it is opened from its first commit: for those who compare.
+    #[must_use]
+    pub fn without_checkpoints(mut self) -> Self {
+        self.ignores_checkpoints = true;
+        self
     }
 
     /// The same commits, for reading.
@@ -122,26 +163,44 @@ impl CommitJournal {
     /// # Errors
     /// It is damaged, or the disk fails.
     pub fn on_disk(disk: Arc<dyn Disk>, directory: &str) -> Result<Self, KnowledgeBaseError> {
-        let opened = Journal::open(Arc::clone(&disk), Options::default());
+        let opened = Journal::open(Arc::clone(&disk), journal_options());
         let (journal, warnings) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
         if journal.progress().appended == 0 {
             let begun = journal.append(&record::begin_frame(), Durability::Fsync);
             begun.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
         }
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self {
-            disk,
-            journal: Some(journal),
-            directory: directory.to_owned(),
-            warnings,
-            last: u64::MAX,
-            _lock: None,
-        })
+        Ok(Self::new(disk, Some(journal), directory.to_owned(), warnings))
     }
 
-    /// What opening it mended.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// What opening it mended, and what could not be used of it.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.borrow().clone()
+    }
+
+    pub(crate) fn warn(&self, warning: String) {
+        self.warnings.borrow_mut().push(warning);
+    }
+
+    /// The last frame that was read or appended.
+    pub(crate) fn position(&self) -> Option<Position> {
+        self.position.get()
+    }
+
+    /// How many bytes the journal has after its newest checkpoint.
+    pub(crate) fn tail_bytes(&self) -> u64 {
+        self.tail_bytes.get()
+    }
+
+    /// A checkpoint is written of what there is now.
+    pub(crate) fn begin_tail(&self) {
+        self.tail_bytes.set(0);
+    }
+
+    /// Says how far it was read, and how much that was.
+    pub(crate) fn note_read(&self, position: Option<Position>, bytes: u64) {
+        self.position.set(position);
+        self.tail_bytes.set(bytes);
     }
 
     /// The absolute path of its directory.
@@ -159,7 +218,13 @@ impl CommitJournal {
         let journal = self.journal.as_ref().ok_or(KnowledgeBaseError::ReadOnly)?;
         let cut: Vec<Vec<u8>> = frames.into_iter().flat_map(pieces::cut).collect();
         let appended = journal.append_all(&cut, Durability::Fsync);
-        appended.map(drop).map_err(|error| KnowledgeBaseError::Append(Box::new(error)))
+        let receipts = appended.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
+        if let Some(receipt) = receipts.last() {
+            self.position.set(Some(Position { last: receipt.place, chain: receipt.chain }));
+        }
+        let bytes: u64 = cut.iter().map(|frame| frame.len() as u64 + FRAME_OVERHEAD_BYTES).sum();
+        self.tail_bytes.set(self.tail_bytes.get() + bytes);
+        Ok(())
     }
 
     /// The commits, from the first on.
@@ -168,6 +233,11 @@ impl CommitJournal {
     /// The journal cannot be read.
     pub(crate) fn commits(&self) -> Result<Commits, KnowledgeBaseError> {
         Commits::new(Arc::clone(&self.disk), self.last)
+    }
+
+    /// The commits after those that a reader has read.
+    pub(crate) fn commits_from(&self, reader: Reader, position: Position) -> Commits {
+        Commits::from_reader(Arc::clone(&self.disk), reader, Some(position), self.last)
     }
 
     /// Whether it is open for reading only.
@@ -189,6 +259,14 @@ impl CommitJournal {
     }
 }
 
+/// So long is a segment of a base. Opening a base for writing reads the last one.
+const SEGMENT_BYTES: u64 = 8 << 20;
+
+/// How the journal of a base is kept.
+fn journal_options() -> Options {
+    Options::default().segment_bytes(SEGMENT_BYTES)
+}
+
 /// What a base says, one commit after the other.
 ///
 /// A commit of several frames is read twice, since only the last says that they belong together: it may be larger than
@@ -206,6 +284,10 @@ pub(crate) struct Commits {
     last: u64,
     /// Whether it was handed out: what follows it is not looked at.
     has_ended: bool,
+    /// The last frame of what was handed out.
+    position: Option<Position>,
+    /// How many bytes were read.
+    bytes: u64,
 }
 
 /// A commit, or a note between two.
@@ -259,8 +341,24 @@ impl Committed {
 impl Commits {
     pub(crate) fn new(disk: Arc<dyn Disk>, last: u64) -> Result<Self, KnowledgeBaseError> {
         let reader = Reader::from_frame(Arc::clone(&disk), 0)?;
+        Ok(Self::from_reader(disk, reader, None, last))
+    }
+
+    /// Those after a position, which this reader has read, or all.
+    fn from_reader(disk: Arc<dyn Disk>, reader: Reader, position: Option<Position>, last: u64) -> Self {
         let (pieces, begun_at, parts) = (Pieces::default(), reader.place(), Vec::new());
-        Ok(Self { disk, reader, pieces, begun_at, parts, has_begun: false, last, has_ended: last == 0 })
+        let (has_begun, has_ended) = (position.is_some(), last == 0);
+        Self { disk, reader, pieces, begun_at, parts, has_begun, last, has_ended, position, bytes: 0 }
+    }
+
+    /// The last frame of what was handed out.
+    pub(crate) fn position(&self) -> Option<Position> {
+        self.position
+    }
+
+    /// How many bytes of the journal were read.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// How many frames of the journal have been taken.
@@ -272,6 +370,8 @@ impl Commits {
         while !self.has_ended {
             let place = self.reader.place();
             let Some(frame) = self.reader.read_next()? else { return Ok(None) };
+            let read = Position { last: place, chain: frame.chain };
+            self.bytes += frame.payload.len() as u64 + FRAME_OVERHEAD_BYTES;
             let damaged = |reason: &dyn fmt::Display| KnowledgeBaseError::Damaged { place, reason: reason.to_string() };
             if !pieces::goes_on(frame.payload) {
                 self.begun_at = place;
@@ -309,6 +409,7 @@ impl Commits {
             let first = self.parts.get(first).copied();
             self.parts.clear();
             let (records, disk) = (records.to_vec(), Arc::clone(&self.disk));
+            self.position = Some(read);
             return Ok(Some(Committed { header, records, first, disk, place }));
         }
         Ok(None)

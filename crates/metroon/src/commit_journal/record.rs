@@ -22,6 +22,12 @@ pub(crate) const PART_BYTES: usize = 1 << 19;
 /// The highest number of a variable that a commit may say was handed out; there is room for as many again.
 pub(crate) const VARIABLES_MAX: u64 = 1 << 62;
 
+/// The serial number of the library's space.
+pub(crate) const LIBRARY_SPACE: u64 = 0;
+
+/// The serial number of the program's own space.
+pub(crate) const TOP_SPACE: u64 = 1;
+
 /// The kinds of frames of a base.
 mod kind {
     pub(super) const BEGIN: u8 = 1;

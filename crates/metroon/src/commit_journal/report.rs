@@ -1,5 +1,6 @@
 //! What a base holds, in numbers.
 
+use super::checkpoint::CheckpointReport;
 use super::load::Loaded;
 use metta::Runner;
 
@@ -21,6 +22,8 @@ pub struct KnowledgeBaseReport {
     pub sources: usize,
     /// How many things other than atoms the base was told to keep: states and spaces made, words bound, imports.
     pub others: u64,
+    /// The checkpoint that it was read from.
+    pub checkpoint: Option<CheckpointReport>,
 }
 
 impl KnowledgeBaseReport {
@@ -34,6 +37,7 @@ impl KnowledgeBaseReport {
             states: runner.program().state_count(),
             sources: loaded.sources.numbered() as usize,
             others: loaded.others,
+            checkpoint: loaded.checkpoint,
         }
     }
 }

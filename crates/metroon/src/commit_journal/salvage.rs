@@ -7,12 +7,12 @@
 //!
 //! The damaged base is not written to; it may lack its manifest.
 
-use super::CommitJournal;
 use super::directory;
 use super::error::KnowledgeBaseError;
 use super::load::{Loaded, new_runner};
 use super::report::KnowledgeBaseReport;
-use journal::{AppendError, Directory, Durability, Journal, Options, Reader};
+use super::{CommitJournal, journal_options};
+use journal::{AppendError, Directory, Disk, Durability, Journal, Reader};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -49,13 +49,13 @@ impl CommitJournal {
             taken => taken.err(),
         };
         check_unoccupied(to)?;
-        copy(&base, loaded.frames, to)?;
+        copy(&base, loaded.frames, to, |_| Ok(()))?;
         Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &runner), lost })
     }
 }
 
 /// An error unless there is nothing in a directory.
-fn check_unoccupied(path: &Path) -> Result<(), KnowledgeBaseError> {
+pub(super) fn check_unoccupied(path: &Path) -> Result<(), KnowledgeBaseError> {
     match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -67,13 +67,19 @@ fn check_unoccupied(path: &Path) -> Result<(), KnowledgeBaseError> {
     }
 }
 
-/// Makes a base of the first frames of another.
-fn copy(base: &CommitJournal, frames: u64, to: &Path) -> Result<(), KnowledgeBaseError> {
+/// Makes a base of the first frames of another, and whatever else is to be beside its journal before it is one.
+pub(super) fn copy(
+    base: &CommitJournal,
+    frames: u64,
+    to: &Path,
+    add: impl FnOnce(&Arc<dyn Disk>) -> Result<(), KnowledgeBaseError>,
+) -> Result<(), KnowledgeBaseError> {
     fs::create_dir_all(to).map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error })?;
     let _lock = directory::lock(to)?;
     let folder = directory::journal_of(to);
     let disk = Directory::create(&folder).map_err(|error| KnowledgeBaseError::Io { path: folder, error })?;
-    let opened = Journal::open(Arc::new(disk), Options::default());
+    let disk: Arc<dyn Disk> = Arc::new(disk);
+    let opened = Journal::open(Arc::clone(&disk), journal_options());
     let (journal, _) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
     let failed = |error: AppendError| KnowledgeBaseError::Append(Box::new(error));
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0)?;
@@ -82,5 +88,6 @@ fn copy(base: &CommitJournal, frames: u64, to: &Path) -> Result<(), KnowledgeBas
         journal.append(frame.payload, Durability::None).map_err(failed)?;
     }
     journal.close().map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))?;
+    add(&disk)?;
     directory::write_manifest(to)
 }

@@ -4,40 +4,17 @@
 //! tapes share the [`Ledger`] of the run.
 
 use super::CommitJournal;
-use super::load::{note_hash, note_space};
-use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, Record};
-use super::sources::{KnownSource, Sources};
-use super::state_hash::StateHash;
+use super::checkpoint::Checkpointer;
+use super::ledger::{Ledger, SharedLedger, begun_record};
+use super::load::{is_other, note_hash, note_space};
+use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, LIBRARY_SPACE, Record};
+use super::sources::Sources;
 use crate::tape::Tape;
 use crate::tape::recording::SharedTape;
 use metta::{Cause, CauseKind, Commit, CommitSink, CommitStamp, Event, Program, SinkError, SourceId};
 use space::{Atom, Change, ChangeDetail, Delta, SharedState, Variable, canonical};
-use std::cell::RefCell;
 use std::convert::Infallible;
 use std::rc::Rc;
-
-/// What a run has come to.
-#[derive(Default)]
-pub(crate) struct Ledger {
-    pub(crate) hash: StateHash,
-    /// The number of the last commit that changed something.
-    pub(crate) epoch: u64,
-    /// How many commits the run has made, those that changed nothing included.
-    pub(crate) commits: u64,
-    pub(crate) sources: Sources,
-    /// Whether a program has changed the library.
-    pub(crate) is_library_changed: bool,
-}
-
-pub(crate) type SharedLedger = Rc<RefCell<Ledger>>;
-
-impl Ledger {
-    /// What the source of a form is called, and the line and column of the form.
-    pub(crate) fn place(&self, cause: Cause) -> (String, u32, u32) {
-        let (line, column) = self.sources.position(cause.source, cause.offset);
-        (self.sources.origin(cause.source).to_owned(), line, column)
-    }
-}
 
 pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> SinkError {
     SinkError::Failed(Box::new(error))
@@ -84,6 +61,7 @@ pub(crate) struct JournalSink {
     pub(crate) base: Rc<CommitJournal>,
     /// The tape of the run, if it is recorded.
     pub(crate) tape: Option<SharedTape>,
+    pub(crate) checkpoints: Rc<Checkpointer>,
 }
 
 impl CommitSink for JournalSink {
@@ -95,18 +73,21 @@ impl CommitSink for JournalSink {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, _: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn take(&mut self, program: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
         if commit.is_empty() {
             return Ok(());
         }
         let mut ledger = self.ledger.borrow_mut();
         let mut writer = CommitWriter::default();
-        write_records(commit, &mut ledger.sources, &mut writer);
+        write_records(commit, &mut ledger, &mut writer);
         let frames = self.tape.as_ref().and_then(|tape| tape.borrow_mut().as_mut().map(Tape::frames));
         let tape_frame = frames.transpose().map_err(failed)?;
         let (epoch, hash) = (ledger.epoch, ledger.hash.value().to_le_bytes());
         let header = CommitHeader { epoch, hash, parts: 0, variables: commit.variables, tape_frame };
-        self.base.append(writer.finish(header)).map_err(failed)
+        drop(ledger);
+        self.base.append(writer.finish(header)).map_err(failed)?;
+        self.checkpoints.after_commit(program);
+        Ok(())
     }
 }
 
@@ -120,14 +101,23 @@ pub(crate) fn states(commit: &Commit) -> Vec<&SharedState> {
 }
 
 /// Writes the records of a commit: its sources, its events, its signed rows with their causes, and the states that were set.
-fn write_records(commit: &Commit, sources: &mut Sources, writer: &mut CommitWriter) {
+fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter) {
+    let Ledger { sources, outline, others, .. } = ledger;
     write_sources(commit.causes.iter().map(|cause| cause.source), sources, writer);
     // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
     if !commit.events.is_empty() {
         write_cause(&commit.current, sources, writer);
     }
     for event in &commit.events {
-        with_event(event, |source| sources.number(source), |record| writer.push(record));
+        with_event(
+            event,
+            |source| sources.number(source),
+            |record| {
+                writer.push(record);
+                outline.take(record);
+                *others += u64::from(is_other(record));
+            },
+        );
     }
     let mut cause = None;
     let Ok(()) = commit.changes.each(|change| {
@@ -139,6 +129,10 @@ fn write_records(commit: &Commit, sources: &mut Sources, writer: &mut CommitWrit
         }
         if let Change::Row(delta) = change {
             writer.push_delta(&delta);
+            if delta.space.serial() == LIBRARY_SPACE {
+                let atom = delta.row.atom(delta.terms);
+                named(&atom, |atom| outline.take(&Record::Count { space: LIBRARY_SPACE, copies: delta.count, atom }));
+            }
         }
         Ok::<(), Infallible>(())
     });
@@ -171,17 +165,6 @@ fn write_cause(cause: &Cause, sources: &mut Sources, writer: &mut CommitWriter) 
         CauseKind::Retraction => CauseRecord::Retraction,
     };
     writer.push_cause(sources.number(cause.source), kind, line, column);
-}
-
-/// The record that says that a source has begun.
-pub(crate) fn begun_record(number: u32, source: &KnownSource) -> Record<'_> {
-    Record::SourceBegun {
-        source: number,
-        module: source.module.number(),
-        origin: &source.origin,
-        file: source.file.as_deref(),
-        content: source.content,
-    }
 }
 
 /// Hands out an atom as records have it.

@@ -49,6 +49,14 @@ impl Sources {
         self.numbered
     }
 
+    /// Those that the base numbers, in the order of their numbers.
+    pub(crate) fn in_base(&self) -> Vec<(u32, &KnownSource)> {
+        let mut numbered: Vec<(u32, &KnownSource)> =
+            self.known.iter().filter_map(|source| Some((source.number?, source))).collect();
+        numbered.sort_by_key(|(number, _)| *number);
+        numbered
+    }
+
     /// The number of a source in the base. A source that nothing was recorded of takes up none.
     pub(crate) fn number(&mut self, id: SourceId) -> u32 {
         let next = self.numbered;

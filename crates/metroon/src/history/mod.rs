@@ -12,14 +12,15 @@ pub(crate) use past::{KeptHistory, statements};
 pub(crate) use written::plain;
 pub use written::{SourceWriter, Unwritten};
 
-use crate::commit_journal::load::{Loaded, TOP_SPACE, decode, new_runner};
-use crate::commit_journal::record::Record;
-use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
+use crate::commit_journal::load::{Loaded, decode, new_runner};
+use crate::commit_journal::record::{Record, TOP_SPACE};
+use crate::commit_journal::verify::verify_at;
+use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
 use metta::{Reason, Runner, Tokenizer, read_atom};
 use past::Causes;
-use space::Atom;
+use space::{Atom, ImageDamage, catching_damage};
 use std::path::Path;
 use std::sync::Arc;
 use written::source_text;
@@ -83,6 +84,14 @@ pub struct Unsound {
     pub sound_up_to: u64,
     /// What is wrong after it.
     pub error: KnowledgeBaseError,
+}
+
+/// What is said of a checkpoint in which a look has met damage, and which was not used in the end.
+pub(crate) fn damage_warning(damage: &ImageDamage) -> String {
+    format!(
+        "a checkpoint is damaged ({damage}); the knowledge base was read from its journal instead, which takes longer: `metroon kb \
+         compact DIR` writes another one"
+    )
 }
 
 /// Why a walk through the commits ends early.
@@ -160,37 +169,65 @@ impl History {
 
     fn up_to(mut base: CommitJournal, epoch: u64) -> Result<Self, KnowledgeBaseError> {
         base.end_at(epoch);
-        let mut runner = new_runner();
-        let loaded = Loaded::outline(&base, &mut runner)?;
+        let (runner, loaded) = Loaded::open_outline(&base)?;
         base.end_at(loaded.epoch);
         let report = KnowledgeBaseReport::new(&loaded, &runner);
         Ok(Self { runner, base, report })
     }
 
-    /// Makes everything happen again that a base says, and checks each commit on the way.
+    /// Makes everything happen again that a base says, checks each commit on the way, and compares the newest checkpoint with what the
+    /// commits come to.
     ///
     /// # Errors
     /// There is none, or it is damaged.
-    pub fn verify(directory: impl AsRef<Path>) -> Result<KnowledgeBaseReport, Unsound> {
-        let mut runner = new_runner();
-        let mut loaded = Loaded::default();
+    pub fn verify(directory: impl AsRef<Path>) -> Result<(KnowledgeBaseReport, CheckpointVerdict), Unsound> {
         let path = directory.as_ref();
-        let read = || match CommitJournal::read(path) {
+        let read = match CommitJournal::read(path) {
             // Its journal says all the same what is sound.
-            Err(error @ KnowledgeBaseError::NoManifest { .. }) => Ok((CommitJournal::read_journal(path)?, Some(error))),
-            base => Ok((base?, None)),
+            Err(error @ KnowledgeBaseError::NoManifest { .. }) => {
+                CommitJournal::read_journal(path).map(|base| (base, Some(error)))
+            }
+            base => base.map(|base| (base, None)),
         };
-        let taken = read().and_then(|(base, lacking)| {
-            loaded.take_all(&base, &mut runner)?;
-            lacking.map_or(Ok(()), Err)
+        let (base, lacking) = read.map_err(|error| Unsound { sound_up_to: 0, error })?;
+        let verified = Self::verify_journal(&base)?;
+        match lacking {
+            None => Ok(verified),
+            Some(error) => Err(Unsound { sound_up_to: verified.0.commits, error }),
+        }
+    }
+
+    /// The same for a base whose journal lies on a disk.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn verify_on_disk(
+        disk: &Arc<dyn Disk>,
+        directory: &str,
+    ) -> Result<(KnowledgeBaseReport, CheckpointVerdict), Unsound> {
+        Self::verify_journal(&CommitJournal::read_on_disk(Arc::clone(disk), directory))
+    }
+
+    fn verify_journal(base: &CommitJournal) -> Result<(KnowledgeBaseReport, CheckpointVerdict), Unsound> {
+        let (checkpoint, mut verdict) = verify_at(base);
+        let (mut runner, mut loaded) = (new_runner(), Loaded::default());
+        let taken = loaded.take_showing(base, &mut runner, |loaded, runner| {
+            if let Some(checkpoint) = checkpoint.as_ref().filter(|checkpoint| checkpoint.epoch == loaded.epoch) {
+                verdict = checkpoint.compare(runner, loaded.hash.value());
+            }
         });
         taken.map_err(|error| Unsound { sound_up_to: loaded.epoch, error })?;
-        Ok(KnowledgeBaseReport::new(&loaded, &runner))
+        Ok((KnowledgeBaseReport::new(&loaded, &runner), verdict))
     }
 
     /// The number of the last commit.
     pub fn epoch(&self) -> u64 {
         self.report.commits
+    }
+
+    /// What could not be used of it.
+    pub fn warnings(&self) -> Vec<String> {
+        self.base.warnings()
     }
 
     /// What the base holds.
@@ -214,10 +251,17 @@ impl History {
         self.check_epoch(epoch)?;
         let mut base = self.base.reader();
         base.end_at(epoch);
-        let mut runner = new_runner();
-        Loaded::from_base(&base, &mut runner)?;
-        let atoms = runner.top_space().atoms(runner.program_mut().variables());
-        Ok(atoms.iter().map(plain).collect())
+        let atoms = |base: &CommitJournal| {
+            let (mut runner, _) = Loaded::open(base)?;
+            let atoms = runner.top_space().atoms(runner.program_mut().variables());
+            Ok(atoms.iter().map(plain).collect())
+        };
+        catching_damage(|| atoms(&base)).unwrap_or_else(|damage| {
+            self.base.warn(damage_warning(&damage));
+            let mut base = self.base.reader().without_checkpoints();
+            base.end_at(epoch);
+            atoms(&base)
+        })
     }
 
     /// An atom as a source of the base's program would have it, as far as it can be written.

@@ -1,12 +1,12 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
-use crate::commit_journal::load::{LIBRARY_SPACE, TOP_SPACE, decode};
-use crate::commit_journal::record::{AtomRecord, CauseRecord, Record};
-use crate::commit_journal::sinks::SharedLedger;
+use crate::commit_journal::ledger::SharedLedger;
+use crate::commit_journal::load::decode;
+use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Record, TOP_SPACE};
 use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError};
 use metta::{History, PAST_SERIALS, Program, Reason, RunRecordError};
 use rustc_hash::FxHashMap;
-use space::{Atom, SharedSpace, SharedState, Symbol, canonical};
+use space::{Atom, SharedSpace, SharedState, Symbol, Terms, canonical};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -293,7 +293,7 @@ pub(super) fn reasons(
 
 /// Whether a pattern matches an atom as a query of a space that holds it would.
 fn matches(program: &mut Program, pattern: &Atom, atom: &Atom) -> bool {
-    let space = SharedSpace::new(u64::MAX, "one", program.terms());
+    let space = SharedSpace::new(u64::MAX, "one", Terms::shared());
     space.add(atom);
     !space.query(pattern, program.variables()).is_empty()
 }

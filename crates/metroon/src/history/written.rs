@@ -4,7 +4,7 @@
 //! symbol that would be read as a number, a space, or a word that is known only after an import is found out, whatever
 //! the reason.
 
-use crate::commit_journal::load::TOP_SPACE;
+use crate::commit_journal::record::TOP_SPACE;
 use metta::syntax;
 use metta::{ModuleId, Program, Tokenizer, read_atom};
 use space::{Atom, Grounded, Number, Rewrite, Variable, canonical, rewrite};

@@ -21,11 +21,13 @@ mod read_only;
 
 pub use error::{RecallError, find_error};
 
-use crate::commit_journal::load::Loaded;
+use crate::commit_journal::checkpoint::{Checkpoint, Checkpointer};
+use crate::commit_journal::ledger::{Ledger, SharedLedger, begun_record};
+use crate::commit_journal::load::{Loaded, new_runner};
 use crate::commit_journal::record::{self, Record};
-use crate::commit_journal::sinks::{JournalSink, Ledger, SharedLedger, StateHashSink, begun_record};
+use crate::commit_journal::sinks::{JournalSink, StateHashSink};
 use crate::commit_journal::sources::SourceMatch;
-use crate::commit_journal::{CommitJournal, KnowledgeBaseError, pieces};
+use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError, pieces};
 use crate::history::{KeptHistory, statements};
 use crate::load::imports as load_formats;
 use crate::program::RunRequest;
@@ -39,6 +41,7 @@ use metta::{
     RunRecordError, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use read_only::ReadOnlySink;
+use space::catching_damage;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,13 +73,21 @@ enum TapeMode {
 pub(crate) struct Remembered {
     pub(crate) runner: Runner,
     follower: Option<SharedFollower>,
+    /// What writes the checkpoints of its base.
+    checkpoints: Option<Rc<Checkpointer>>,
+    /// What it goes on in, and the checkpoint that it was made of.
+    base: Option<(Arc<dyn Disk>, Option<CheckpointReport>)>,
+    /// What opening its base could not use.
+    warnings: Vec<String>,
+    /// Why nothing is done any more: the checkpoint is damaged.
+    damage: Option<(String, bool)>,
 }
 
 impl Remembered {
     /// A run that is forgotten.
     pub(crate) fn nothing(mut runner: Runner) -> Self {
         runner.set_formats(load_formats());
-        Self { runner, follower: None }
+        Self { runner, follower: None, checkpoints: None, base: None, warnings: Vec::new(), damage: None }
     }
 
     /// A run that goes on in a base, is recorded on a tape, or both; or is forgotten, at no cost.
@@ -97,10 +108,7 @@ impl Remembered {
             }
             None => (world, TapeMode::None),
         };
-        let mut runner = Runner::new(world);
-        runner.set_formats(load_formats());
-        Recall::follow(base, tape_mode, &mut runner)?;
-        Ok(Self { runner, follower: None })
+        Ok(Recall::follow(base, tape_mode, world)?)
     }
 
     /// A run that follows a tape. What it prints goes to a world.
@@ -122,10 +130,8 @@ impl Remembered {
         let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
         let follower = Follower::new(tape, halted, stop_after);
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
-        let mut runner = Runner::new(Box::new(world));
-        runner.set_formats(load_formats());
-        Recall::follow(base, TapeMode::Replays(Rc::clone(&follower)), &mut runner)?;
-        Ok((Self { runner, follower: Some(follower) }, begin.program_to_replay()))
+        let run = Recall::follow(base, TapeMode::Replays(Rc::clone(&follower)), Box::new(world))?;
+        Ok((Self { follower: Some(follower), ..run }, begin.program_to_replay()))
     }
 
     /// How many commits of the tape were equal, and why the replay ended before the program, if it did.
@@ -134,8 +140,45 @@ impl Remembered {
         Some((follower.commits(), follower.end().cloned()))
     }
 
+    /// What opening its base could not use.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Writes a checkpoint of its base.
+    pub(crate) fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
+        let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
+        self.guarded(|runner| checkpoints.now(runner.program()))?.map_err(KnowledgeBaseError::NoCheckpoint)
+    }
+
+    /// Does something with the runner. If that meets a damaged block of the checkpoint that the run was made of, nothing is done any
+    /// more: what was committed is kept.
+    ///
+    /// # Errors
+    /// The checkpoint is damaged.
+    pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Runner) -> T) -> Result<T, KnowledgeBaseError> {
+        let Some((disk, Some(checkpoint))) = &self.base else { return Ok(work(&mut self.runner)) };
+        if self.damage.is_none() {
+            match catching_damage(|| work(&mut self.runner)) {
+                Ok(done) => return Ok(done),
+                Err(damage) => {
+                    // A base that is only read is another process's.
+                    let is_removed = self.checkpoints.take().is_some() && Checkpoint::remove(disk, checkpoint.epoch);
+                    self.damage = Some((damage.to_string(), is_removed));
+                }
+            }
+        }
+        let (reason, is_removed) = self.damage.clone().unwrap_or_default();
+        Err(KnowledgeBaseError::Checkpoint { name: Checkpoint::name(checkpoint.epoch), reason, is_removed })
+    }
+
     /// Ends the run: the tape is complete, or was followed to its end; the base is closed.
     pub(crate) fn finish(mut self) -> Result<(), RecallError> {
+        if let Some(checkpoints) = self.checkpoints.clone() {
+            let ended = self.guarded(|runner| checkpoints.at_end(runner.program()));
+            drop((checkpoints, self.checkpoints.take()));
+            ended?;
+        }
         let Some(mut record) = self.runner.take_record() else { return Ok(()) };
         record.close().map_err(RecallError::of)
     }
@@ -174,30 +217,45 @@ fn read_image(tape: &mut TapeReader, image: &TapeBase) -> Result<CommitJournal, 
 }
 
 impl Recall {
-    /// Puts a run on record that goes on where its base ended.
-    fn follow(base: Option<CommitJournal>, tape: TapeMode, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
+    /// A run on record that goes on where its base ended.
+    fn follow(
+        base: Option<CommitJournal>,
+        tape: TapeMode,
+        world: Box<dyn World>,
+    ) -> Result<Remembered, KnowledgeBaseError> {
+        let (mut runner, loaded) = match &base {
+            Some(base) => Loaded::open(base)?,
+            None => (new_runner(), Loaded::default()),
+        };
+        runner.set_world(world);
+        runner.set_formats(load_formats());
         runner.keep_hashes();
-        let loaded = base.as_ref().map(|base| Loaded::from_base(base, runner)).transpose()?.unwrap_or_default();
-        let Loaded { hash, epoch, sources, is_library_changed, .. } = loaded;
-        let ledger = Rc::new(RefCell::new(Ledger { hash, epoch, commits: 0, sources, is_library_changed }));
+        let Loaded { hash, epoch, sources, is_library_changed, outline, others, checkpoint, .. } = loaded;
+        let ledger = Ledger { hash, epoch, commits: 0, sources, is_library_changed, outline, others };
+        let ledger = Rc::new(RefCell::new(ledger));
         let base = base.map(|mut base| {
             if base.is_read_only() {
                 base.end_at(epoch);
             }
             Rc::new(base)
         });
+        let warnings = base.as_ref().map(|base| base.warnings()).unwrap_or_default();
+        let used = base.as_ref().map(|base| (Arc::clone(&base.disk), checkpoint));
+        let checkpoints = base.as_ref().filter(|base| !base.is_read_only());
+        let checkpoints =
+            checkpoints.map(|base| Rc::new(Checkpointer::new(Rc::clone(base), Rc::clone(&ledger), checkpoint)));
         let sinks = match &base {
             Some(base) if base.is_read_only() => {
                 let (spaces, states) = (runner.program().space_count() as u64, runner.program().state_count() as u64);
                 vec![Box::new(ReadOnlySink { ledger: Rc::clone(&ledger), spaces, states }) as Box<dyn CommitSink>]
             }
-            _ => sinks_of(&ledger, base.as_ref(), &tape),
+            base => sinks_of(&ledger, base.as_ref().zip(checkpoints.as_ref()), &tape),
         };
         let history = base.as_ref().map(|base| KeptHistory::new(Rc::clone(base), Rc::clone(&ledger)));
         let (begun, ended) = (Vec::new(), Vec::new());
         let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, failed: None };
         runner.set_record(Box::new(recall), sinks);
-        Ok(())
+        Ok(Remembered { runner, follower: None, checkpoints, base: used, warnings, damage: None })
     }
 
     /// Whether nothing has failed.
@@ -284,19 +342,24 @@ impl Recall {
 }
 
 /// The sinks of a run, in the order in which they take commits.
-fn sinks_of(ledger: &SharedLedger, base: Option<&Rc<CommitJournal>>, tape: &TapeMode) -> Vec<Box<dyn CommitSink>> {
+fn sinks_of(
+    ledger: &SharedLedger,
+    base: Option<(&Rc<CommitJournal>, &Rc<Checkpointer>)>,
+    tape: &TapeMode,
+) -> Vec<Box<dyn CommitSink>> {
     let mut sinks: Vec<Box<dyn CommitSink>> = Vec::new();
     let ledger = || Rc::clone(ledger);
     if let TapeMode::Replays(follower) = tape {
         sinks.push(Box::new(ReplayGate { ledger: ledger(), follower: Rc::clone(follower) }));
     }
     sinks.push(Box::new(StateHashSink { ledger: ledger() }));
-    if let Some(base) = base {
+    if let Some((base, checkpoints)) = base {
         let tape = match tape {
             TapeMode::Records(tape) => Some(Rc::clone(tape)),
             _ => None,
         };
-        sinks.push(Box::new(JournalSink { ledger: ledger(), base: Rc::clone(base), tape }));
+        let (base, checkpoints) = (Rc::clone(base), Rc::clone(checkpoints));
+        sinks.push(Box::new(JournalSink { ledger: ledger(), base, tape, checkpoints }));
     }
     match tape {
         TapeMode::None => {}

@@ -6,20 +6,16 @@
 //!    a space or a state of the base ends the run, with the place of the form and the first such change.
 
 use super::{Recall, RecallError, Remembered, TapeMode};
-use crate::commit_journal::sinks::SharedLedger;
+use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::history::plain;
-use crate::load::imports as load_formats;
-use metta::{Cause, Commit, CommitSink, CommitStamp, Program, Runner, SinkError, World};
+use metta::{Cause, Commit, CommitSink, CommitStamp, Program, SinkError, World};
 use space::{Change, ChangeDetail};
 
 impl Remembered {
     /// A run that goes on from a base that is open for reading, and may change nothing in it.
     pub(crate) fn read_only(world: Box<dyn World>, base: CommitJournal) -> Result<Self, RecallError> {
-        let mut runner = Runner::new(world);
-        runner.set_formats(load_formats());
-        Recall::follow(Some(base), TapeMode::None, &mut runner)?;
-        Ok(Self { runner, follower: None })
+        Ok(Recall::follow(Some(base), TapeMode::None, world)?)
     }
 }
 

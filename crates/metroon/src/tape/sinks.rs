@@ -6,7 +6,8 @@
 use super::recording::SharedTape;
 use super::replaying::SharedFollower;
 use super::{TapeCommit, TapeError};
-use crate::commit_journal::sinks::{Ledger, SharedLedger, failed, states};
+use crate::commit_journal::ledger::{Ledger, SharedLedger};
+use crate::commit_journal::sinks::{failed, states};
 use metta::{Commit, CommitSink, CommitStamp, Event, Program, SinkError};
 use space::{Change, ChangeDetail};
 

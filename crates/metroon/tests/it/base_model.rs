@@ -1,9 +1,9 @@
-//! Random programs run without a base, in a base, and in a base closed and reopened between any two of their sources:
-//! all print the same and hold the same. The past and the state hash are what a naive account of them says.
+//! Random programs run without a base, in a base, and in a base closed and reopened between any two of their sources, from its first
+//! commit or from a checkpoint: all print the same and hold the same. The past and the state hash are what a naive account of them says.
 
 use crate::history::{DIRECTORY, Writer, engine, plain, results, run, world};
 use journal::{Disk, MemoryDisk};
-use metroon::{Atom, Engine, History};
+use metroon::{Atom, Engine, History, RunEnd};
 use space::{Grounded, SharedSpace, VariableSource, canonical};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use twox_hash::XxHash3_128;
 const PROGRAMS: u64 = 60;
 
 /// Sources of a program; what an error ends is one source.
-fn program(seed: u64) -> (Vec<String>, Writer) {
+pub(crate) fn program(seed: u64) -> (Vec<String>, Writer) {
     let mut writer = Writer::new(seed);
     let length = 4 + writer.dice.below(22);
     let sources = (0..length).map(|_| {
@@ -23,7 +23,7 @@ fn program(seed: u64) -> (Vec<String>, Writer) {
 }
 
 /// What every word means and every space holds, printed.
-fn contents(engine: &mut Engine, writer: &Writer) -> Vec<String> {
+pub(crate) fn contents(engine: &mut Engine, writer: &Writer) -> Vec<String> {
     let mut lines = Vec::new();
     for word in writer.spaces.iter().chain(&writer.states) {
         lines.extend(run(engine, &format!("!({word})")).0);
@@ -36,6 +36,17 @@ fn contents(engine: &mut Engine, writer: &Writer) -> Vec<String> {
     lines
 }
 
+/// Runs a source in a base that is opened from a checkpoint of the commits before, if there are any.
+fn run_from_checkpoint(disk: &Arc<dyn Disk>, source: &str, context: &str) -> (Vec<String>, RunEnd) {
+    let mut base = engine(disk, world());
+    assert_eq!(base.warnings(), [""; 0], "{context}");
+    let ran = run(&mut base, source);
+    // A base without commits has none.
+    let _ = base.checkpoint();
+    base.finish().expect("the base closes");
+    ran
+}
+
 #[test]
 fn programs_run_alike_without_a_base_in_one_and_reopened() {
     for seed in 0..PROGRAMS {
@@ -44,6 +55,7 @@ fn programs_run_alike_without_a_base_in_one_and_reopened() {
         let kept: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let mut kept = engine(&kept, world());
         let reopened: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let checked: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         for (number, source) in sources.iter().enumerate() {
             let context = format!("seed {seed}, source {number}: {source}");
             let (expected, end) = run(&mut free, source);
@@ -55,10 +67,15 @@ fn programs_run_alike_without_a_base_in_one_and_reopened() {
             again.finish().expect("the base closes");
             assert_eq!(expected, found, "reopened: {context}");
             assert_eq!(format!("{end:?}"), format!("{found_end:?}"), "reopened: {context}");
+            let (found, found_end) = run_from_checkpoint(&checked, source, &context);
+            assert_eq!(expected, found, "from a checkpoint: {context}");
+            assert_eq!(format!("{end:?}"), format!("{found_end:?}"), "from a checkpoint: {context}");
         }
         let expected = contents(&mut free, &writer);
         assert_eq!(expected, contents(&mut kept, &writer), "in a base: seed {seed}: {sources:#?}");
         assert_eq!(expected, contents(&mut engine(&reopened, world()), &writer), "reopened: seed {seed}: {sources:#?}");
+        let checked = contents(&mut engine(&checked, world()), &writer);
+        assert_eq!(expected, checked, "from a checkpoint: seed {seed}: {sources:#?}");
     }
 }
 
@@ -97,6 +114,7 @@ const OTHERS: &[&str] = &[
 #[test]
 fn modules_generators_words_and_settings_go_on_alike() {
     let reopened: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let checked: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let kept: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let (mut free, mut kept) = (Engine::new(world()), engine(&kept, world()));
     for source in OTHERS {
@@ -106,8 +124,10 @@ fn modules_generators_words_and_settings_go_on_alike() {
         let found = run(&mut again, source).0;
         again.finish().expect("the base closes");
         // A world begins anew with each sitting, so what is drawn from it is another number.
+        let checked = run_from_checkpoint(&checked, source, source).0;
         if !source.contains("&rng") {
             assert_eq!(expected, found, "reopened: {source}");
+            assert_eq!(expected, checked, "from a checkpoint: {source}");
         }
     }
 }

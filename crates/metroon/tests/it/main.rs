@@ -2,6 +2,7 @@
 
 mod base_model;
 mod bases;
+mod checkpoints;
 mod compiled;
 mod differential;
 mod documents;

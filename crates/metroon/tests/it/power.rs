@@ -15,9 +15,11 @@ enum Step {
     File(&'static str, &'static str),
     Close,
     Drop,
+    /// Writes a checkpoint, which may fail: no commit depends on it.
+    Checkpoint,
 }
 
-use Step::{Close, Drop, File, Text};
+use Step::{Checkpoint, Close, Drop, File, Text};
 
 /// Small commits, commits in the middle of a form, notes, edits, sittings with and without an end.
 const SCRIPT: &[Step] = &[
@@ -35,6 +37,19 @@ const SCRIPT: &[Step] = &[
     File("/kb/f.metta", "(f 2) (f 3)"),
     Text("! (add-atom &self (last (state &s)))"),
 ];
+
+/// The same with checkpoints: after commits, before anything is committed, two after each other, and in sittings with and without an end.
+fn script_with_checkpoints() -> Vec<Step> {
+    let mut script = vec![Checkpoint];
+    for (number, step) in SCRIPT.iter().enumerate() {
+        script.push(*step);
+        if number % 2 == 0 && !matches!(step, Close | Drop) {
+            script.push(Checkpoint);
+        }
+    }
+    script.push(Checkpoint);
+    script
+}
 
 /// What a base holds after each commit, and after which commit each step of the script ends.
 struct Reference {
@@ -61,7 +76,7 @@ fn step(engine: &mut Engine, step: Step) -> (bool, RunEnd) {
     let (text, file) = match step {
         Text(text) => (text, None),
         File(name, text) => (text, Some(name)),
-        Close | Drop => unreachable!("a sitting is ended by its owner"),
+        Close | Drop | Checkpoint => unreachable!("a sitting is ended by its owner"),
     };
     let mut answers = 0;
     let source = Source { file, ..Source::text(text) };
@@ -91,6 +106,11 @@ fn run_script(disk: &SimulatedDisk, script: &[Step], mut after: impl FnMut(usize
                     engine = Some(opened);
                 }
                 let engine = engine.as_mut().expect("it was opened");
+                if matches!(next, Checkpoint) {
+                    let _ = engine.checkpoint();
+                    acknowledged = number + 1;
+                    continue;
+                }
                 let (is_acknowledged, end) = step(engine, *next);
                 if matches!(end, RunEnd::RunRecord(_)) {
                     assert_nothing_follows(engine);
@@ -161,6 +181,43 @@ fn power_loss_at_every_operation_leaves_the_acknowledged_commits() {
             let context = format!("operation {operation}, {fate:?}");
             let survivor = disk.power_loss(fate, operation);
             check(&survivor, &reference, acknowledged, &context);
+        }
+    }
+}
+
+#[test]
+fn power_loss_at_every_operation_of_checkpoints_leaves_the_acknowledged_commits() {
+    let script = script_with_checkpoints();
+    let reference = reference(&script);
+    for operation in 0..=reference.operations {
+        let disk = SimulatedDisk::new();
+        disk.schedule(operation, Fault::PowerLoss);
+        let acknowledged = run_script(&disk, &script, |_, _| {});
+        for fate in Fate::ALL {
+            let context = format!("operation {operation}, {fate:?}");
+            let survivor = disk.power_loss(fate, operation);
+            // A checkpoint that has its name is whole.
+            let opened = open(&survivor.duplicate()).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert!(opened.warnings().iter().all(|warning| !warning.contains("checkpoint")), "{context}");
+            drop(opened);
+            check(&survivor, &reference, acknowledged, &context);
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_costs_no_commit() {
+    let script = script_with_checkpoints();
+    let reference = reference(&script);
+    for (operation, fault) in (0..reference.operations).flat_map(|n| [(n, Fault::Broken), (n, Fault::Full)]) {
+        let disk = SimulatedDisk::new();
+        disk.schedule(operation, fault);
+        let acknowledged = run_script(&disk, &script, |_, _| {});
+        let context = format!("operation {operation}, {fault:?}");
+        if fault == Fault::Broken {
+            check(&disk.power_loss(Fate::Drop, operation), &reference, acknowledged, &context);
+        } else {
+            check(&disk, &reference, acknowledged, &context);
         }
     }
 }

@@ -50,7 +50,7 @@ use crate::tokenizer::Tokenizer;
 use history::Event;
 pub use history::PAST_SERIALS;
 use modules::{Module, ModuleId, TOP_PATH};
-pub use restore::RestoreError;
+pub use restore::{RestoreError, resolve_host};
 use rustc_hash::FxHashMap;
 pub use snapshot::{ChangeExtent, ProgramSnapshot, SnapshotSpaces};
 use space::{Atom, ChangeDetail, ChangeLog, Classify, SharedSpace, SharedState, SharedTerms, Terms, VariableSource};
@@ -64,6 +64,8 @@ const STACK_DEPTH: &str = "max-stack-depth";
 pub struct Program {
     variables: VariableSource,
     terms: SharedTerms,
+    /// How many terms the dictionary had when the program was still empty.
+    foundation: u32,
     /// Says of which class a change of a space is, for what is derived from spaces.
     classify: Classify,
     modules: Vec<Module>,
@@ -110,18 +112,27 @@ impl Program {
 
     /// A program whose library lacks some names, for tests of what depends on them. Its spaces count changes by class.
     pub(crate) fn without(missing: &[&str], classify: Classify) -> Self {
+        Self::with_dictionary(Terms::shared(), missing, classify)
+    }
+
+    /// The same with a dictionary that may have terms already.
+    pub(crate) fn with_dictionary(terms: SharedTerms, missing: &[&str], classify: Classify) -> Self {
         let mut tokens = Tokenizer::literals();
         stdlib::register_shared(&mut tokens);
         for name in missing {
             tokens.forget(name);
         }
         let mut program = Self::without_modules(Arc::new(tokens), missing, classify);
+        program.terms = terms;
         program.load_library(missing);
         let top = program.add_module(TOP_PATH.to_owned(), String::new(), None);
         debug_assert_eq!(top, ModuleId::TOP);
         for name in missing {
             program.module_mut(top).tokenizer.forget(name);
         }
+        let terms = program.terms.read().expect("no panic while terms are locked");
+        program.foundation = terms.foundation().unwrap_or(terms.len() as u32);
+        drop(terms);
         program
     }
 
@@ -130,6 +141,7 @@ impl Program {
         Self {
             variables: VariableSource::default(),
             terms: Terms::shared(),
+            foundation: 0,
             classify,
             modules: Vec::new(),
             names: FxHashMap::default(),

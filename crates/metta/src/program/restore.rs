@@ -6,7 +6,7 @@ use crate::bundled::generator_of_identity;
 use crate::program::history::Event;
 use crate::stdlib;
 use space::canonical::{self, DecodeError, Unresolved};
-use space::{Atom, SharedSpace, SharedState, Symbol};
+use space::{Atom, CLASSES, ImagePattern, SharedSpace, SharedState, Space, Symbol};
 use std::fmt;
 
 /// Why a commit cannot be applied to a program.
@@ -112,6 +112,28 @@ impl Program {
         Ok(())
     }
 
+    /// Makes an empty space hold rows that were read from an image, and atoms that are no rows, and counts so many changes of each class.
+    ///
+    /// # Errors
+    /// There is no such empty space, or an atom is none of this library.
+    pub(crate) fn restore_space(
+        &mut self,
+        serial: u64,
+        mut content: Space,
+        patterns: &[ImagePattern],
+        changes: &[u64; CLASSES],
+    ) -> Result<(), String> {
+        let space = self.space(serial).filter(SharedSpace::is_empty);
+        let space = space.ok_or_else(|| format!("there is no empty space {serial}"))?;
+        for pattern in patterns {
+            let names: Vec<Symbol> = pattern.names.iter().map(|name| Symbol::new(name)).collect();
+            let atom = self.decode(&pattern.bytes, &names).map_err(|error| error.to_string())?;
+            content.restore_pattern(&atom, pattern.copies, pattern.number);
+        }
+        space.fill_counted(content, changes);
+        Ok(())
+    }
+
     fn check_module(&self, module: ModuleId) -> Result<(), RestoreError> {
         if module.index() < self.modules.len() { Ok(()) } else { Err(RestoreError::NoModule(module)) }
     }
@@ -153,14 +175,21 @@ impl Program {
                 if let Some(generator) = generator_of_identity(identity) {
                     return Some(generator);
                 }
-                let (name, home) = stdlib::split_identity(identity);
-                modules.get(home.index())?;
-                let found = stdlib::operation(name, home)?;
+                modules.get(stdlib::split_identity(identity).1.index())?;
+                let found = resolve_host(identity)?;
                 operations.insert(identity.to_owned(), found.clone());
                 Some(found)
             }
         })
     }
+}
+
+/// The native function or generator of random numbers that has this identity.
+pub fn resolve_host(identity: &str) -> Option<Atom> {
+    generator_of_identity(identity).or_else(|| {
+        let (name, home) = stdlib::split_identity(identity);
+        stdlib::operation(name, home)
+    })
 }
 
 fn expect_next(kind: &'static str, expected: u64, next: u64) -> Result<(), RestoreError> {

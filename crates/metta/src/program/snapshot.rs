@@ -20,7 +20,7 @@ use crate::tokenizer::Tokenizer;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{
     Atom, CLASSES, ChangeLog, Changes, Classify, Grounded, SharedSpace, SharedState, SharedTerms, Snapshot, Solution,
-    Space,
+    Space, Terms,
 };
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct ProgramSnapshot {
     generators: Vec<Generator>,
     /// How many variables were numbered.
     variables: u64,
+    /// How many terms the dictionary had when the program was empty.
+    foundation: u32,
     epoch: Option<u64>,
 }
 
@@ -136,10 +138,34 @@ impl ProgramSnapshot {
         top.held.importing(imports?).query_rows(query)
     }
 
-    /// A dictionary in which the terms of all spaces are what they are, and that grows alone.
-    fn dictionary(&self) -> SharedTerms {
+    /// What the space of the library held, and all others, by serial number, each with how often it was changed, by class.
+    pub fn spaces(&self) -> impl Iterator<Item = (u64, &Snapshot, [u64; CLASSES])> {
+        (0..).zip(&self.spaces).map(|(serial, space)| (serial, &space.held, space.changes))
+    }
+
+    /// What the states held, by serial number from 1.
+    pub fn states(&self) -> impl Iterator<Item = (u64, &Atom)> {
+        (1..).zip(self.states.iter().map(|state| &state.value))
+    }
+
+    /// How many terms the dictionary had when the program was empty.
+    pub fn foundation(&self) -> u32 {
+        self.foundation
+    }
+
+    /// A dictionary in which the terms of all spaces are what they are.
+    pub fn terms(&self) -> &Terms {
+        self.newest().terms()
+    }
+
+    fn newest(&self) -> &Snapshot {
         let newest = self.spaces.iter().max_by_key(|space| space.held.terms().len());
-        newest.expect("a runner has the space of the library").held.dictionary()
+        &newest.expect("a runner has the space of the library").held
+    }
+
+    /// The same dictionary, to grow alone.
+    fn dictionary(&self) -> SharedTerms {
+        self.newest().dictionary()
     }
 }
 
@@ -190,6 +216,7 @@ impl Program {
             },
             generators: self.generators.clone(),
             variables: self.variables.last(),
+            foundation: self.foundation,
             epoch,
         }
     }

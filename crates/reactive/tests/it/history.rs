@@ -152,6 +152,59 @@ fn a_function_that_derives_something_else_now_is_found_out() {
     assert!(said.starts_with("after commit 2 the state has hash") && said.contains("another version"), "{said}");
 }
 
+/// What was derived is logged where that is asked for, and compared when the log is opened.
+#[test]
+fn what_was_derived_is_compared_page_by_page() {
+    let disk = Arc::new(MemoryDisk::new());
+    let mut state = State::create(disk.clone(), functions(), Options::default().log_derived(true));
+    let source = create(&mut state, &[1; 300]);
+    let copy = derive(&mut state, 300, Functions::passthrough(), &[source]);
+    let total = derive(&mut state, 300, sum(), &[source, copy]);
+    let plain = {
+        let mut plain = State::create(Arc::new(MemoryDisk::new()), functions(), Options::default());
+        let source = create(&mut plain, &[1; 300]);
+        derive(&mut plain, 300, Functions::passthrough(), &[source]);
+        derive(&mut plain, 300, sum(), &[source, copy]);
+        write(&mut plain, source, &[5; 200]).statistics.bytes_logged
+    };
+    let logged = write(&mut state, source, &[5; 200]).statistics.bytes_logged;
+    assert_eq!(logged, plain + 4 + 2 * (8 + 4 + 8 + 200), "two derived pages with a run each");
+    let hash = state.state_hash();
+    drop(state);
+    let (mut opened, _) = State::open(disk.clone(), functions(), Options::default()).unwrap();
+    assert_eq!((opened.state_hash(), opened.read(total).unwrap()[0]), (hash, 10));
+    let mut functions = functions();
+    functions.add(sum(), |inputs: &reactive::Inputs<'_>, page: &mut [u8]| {
+        page.iter_mut()
+            .zip(inputs.get(0))
+            .for_each(|(byte, other)| *byte = other.wrapping_mul(2) | u8::from(*other == 5));
+        Ok(())
+    });
+    let said = error(State::open(disk, functions, Options::default()));
+    assert!(said.starts_with(&format!("after commit 4 {total} holds something else than was logged")), "{said}");
+}
+
+/// A crash left the first part of a commit without its last; another long commit follows.
+#[test]
+fn parts_that_a_crash_left_are_no_part_of_the_next_commit() {
+    let disk = Arc::new(journal::simulated::SimulatedDisk::new());
+    let mut state = State::create(disk.clone(), functions(), Options::default());
+    let long = create(&mut state, &vec![1; journal::FRAME_BYTES_MAX + 100]);
+    drop(state);
+    // The first frame of a commit that is like the next one.
+    let (journal, _) = journal::Journal::open(disk.clone(), journal::Options::default()).unwrap();
+    let part = [&[2, 1, 0][..], &[7; 1000]].concat();
+    journal.append(&part, journal::Durability::Os).unwrap();
+    drop(journal);
+    let (mut state, _) = State::open(disk.clone(), functions(), Options::default()).unwrap();
+    assert_eq!(state.epoch(), 1);
+    write(&mut state, long, &vec![3; journal::FRAME_BYTES_MAX + 100]);
+    let hash = state.state_hash();
+    drop(state);
+    let (mut opened, _) = State::open(disk, functions(), Options::default()).unwrap();
+    assert_eq!((opened.epoch(), opened.state_hash()), (2, hash));
+}
+
 #[test]
 fn a_state_without_a_log_knows_only_now() {
     let mut state = crate::board::state();
@@ -193,7 +246,7 @@ fn provenance_is_dag_and_fresh() {
     let top = transaction.derive(1, sum(), [left, right]);
     let pages = state.commit(&transaction).unwrap().created;
     let [one, other, left, right, top] = [one, other, left, right, top].map(|page| pages[page.index()]);
-    let mut transaction = Transaction::new().source("by hand");
+    let mut transaction = Transaction::new().source("by hand").caused_by(1);
     transaction.write(other, 0, &[4]);
     state.commit(&transaction).unwrap();
     let why = state.why(top).unwrap();
@@ -206,8 +259,8 @@ fn provenance_is_dag_and_fresh() {
         derived(FunctionName::new("lowest-bit", 2), 2, vec![other]),
         "it ran, and did not change"
     );
-    assert_eq!(why[3].reason, Reason::Written { source: Some("sensor 7".into()) });
-    assert_eq!(why[4].reason, Reason::Written { source: Some("by hand".into()) });
+    assert_eq!(why[3].reason, Reason::Written { source: Some("sensor 7".into()), cause: None });
+    assert_eq!(why[4].reason, Reason::Written { source: Some("by hand".into()), cause: Some(1) });
 }
 
 #[test]

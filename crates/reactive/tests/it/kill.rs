@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// `METROON_KILL_ROUNDS` asks for another number.
-const ROUNDS: u64 = 25;
+const ROUNDS: u64 = 200;
 const PLACE: &str = "REACTIVE_KILL_PLACE";
 
 fn open(place: &Path) -> State {

@@ -43,7 +43,7 @@ fn function(number: u8) -> FunctionName {
 }
 
 fn merge(number: u8) -> Merge {
-    [Merge::Or, Merge::And, Merge::Add, Merge::Min][usize::from(number % 4)]
+    [Merge::Or, Merge::And, Merge::Add, Merge::Min, Merge::Latest][usize::from(number % 5)]
 }
 
 /// A page of the model: how it is derived, if it is, and what it holds.

@@ -67,6 +67,19 @@ fn a_page_that_another_transaction_makes_is_not_known() {
 }
 
 #[test]
+fn a_cause_is_a_commit_that_there_is() {
+    let mut state = crate::board::state();
+    create(&mut state, &[1]);
+    for cause in [0, 2] {
+        let mut transaction = Transaction::new().caused_by(cause);
+        transaction.create(&[2]);
+        let said = state.commit(&transaction).unwrap_err().to_string();
+        assert!(said.contains(&format!("follows from commit {cause}, and the last one is 1")), "{said}");
+        assert_eq!((state.epoch(), state.pages().count()), (1, 1));
+    }
+}
+
+#[test]
 fn mask_length_checked() {
     let mut mask = Mask::new(7);
     mask.set_range(0..3);

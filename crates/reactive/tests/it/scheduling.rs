@@ -1,7 +1,7 @@
 //! What runs, and what does not.
 
 use crate::board::{create, derive, lowest_bit, state, sum, write};
-use reactive::{Functions, PageId, State};
+use reactive::{Functions, PageId, State, Transaction};
 
 fn chain(state: &mut State, length: usize) -> Vec<PageId> {
     let mut pages = vec![create(state, &[0; 16])];
@@ -91,14 +91,38 @@ fn a_fan_runs_each_page_once() {
     assert!(pages.iter().all(|&page| state.read(page) == Some(&[9; 64])));
 }
 
+/// A million pages that follow from one, made in one transaction: each from the one before, or all from the first.
+fn million(state: &mut State, is_chain: bool) -> PageId {
+    let mut transaction = Transaction::new();
+    let first = transaction.create(&[0; 4]);
+    let mut last = first;
+    for _ in 0..1_000_000 {
+        let next = transaction.derive(4, Functions::passthrough(), [last]);
+        last = if is_chain { next } else { first };
+    }
+    state.commit(&transaction).unwrap().created[0]
+}
+
 #[test]
 fn deep_chain_no_overflow() {
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
         let mut state = state();
-        let pages = chain(&mut state, 100_000);
-        write(&mut state, pages[0], &[1; 16]).statistics.ran
+        let first = million(&mut state, true);
+        let ran = write(&mut state, first, &[1; 4]).statistics.ran;
+        let last = state.pages().last().unwrap();
+        assert_eq!(state.read(last), Some(&[1; 4][..]));
+        (ran, state.why(last).unwrap().len())
     });
-    assert_eq!(thread.unwrap().join().unwrap(), 99_999);
+    assert_eq!(thread.unwrap().join().unwrap(), (1_000_000, 1_000_001));
+}
+
+#[test]
+fn a_million_pages_follow_from_one() {
+    let mut state = state();
+    let first = million(&mut state, false);
+    let commit = write(&mut state, first, &[1; 4]);
+    assert_eq!((commit.statistics.ran, commit.statistics.heights), (1_000_000, 1));
+    assert_eq!(write(&mut state, first, &[1; 4]).statistics.ran, 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod algebra;
 mod candidates;
+mod image;
 mod prefix;
 
 pub use algebra::Multiplicity;

@@ -7,6 +7,7 @@
 
 use super::copies::Copies;
 use super::direct::Direct;
+use super::mapped::{MappedIndex, MappedList};
 use super::{HEAD, Path, TermReader};
 use crate::prefetch::{LARGE_TABLE, read_slots};
 use crate::term::{Term, Terms};
@@ -15,6 +16,9 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 use std::ops::Range;
+
+/// Why nothing is put into an index of an image.
+const SEALED: &str = "a segment in an image is sealed, and its indexes are read as they lie";
 
 /// A place that is a list and no row.
 const LIST: u32 = 1 << 31;
@@ -54,6 +58,8 @@ enum KeyTable {
     Hashed(HashTable<u32>),
     /// Of a segment that was sealed when the index was made, and whose keys lie close together.
     Direct(Direct),
+    /// Of a segment in an image, where the lists lie as well.
+    Mapped(Box<MappedIndex>),
 }
 
 impl Default for KeyTable {
@@ -210,7 +216,7 @@ pub(super) fn key_at((column, child): Path, terms: &[Term], dictionary: &Terms) 
     }
 }
 
-fn hash(key: Key) -> u64 {
+pub(super) fn hash(key: Key) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(key.0);
     hasher.finish()
@@ -230,11 +236,20 @@ impl Index {
         index
     }
 
+    /// An index that lies in an image.
+    pub(super) fn of_image(mapped: MappedIndex) -> Self {
+        Self { places: KeyTable::Mapped(Box::new(mapped)), ..Self::default() }
+    }
+
     /// How its rows spread over its keys, holes counted.
     pub(super) fn spread(&self) -> Spread {
         let keys = match &self.places {
             KeyTable::Hashed(table) => table.len(),
             KeyTable::Direct(direct) => direct.all().count(),
+            KeyTable::Mapped(mapped) => {
+                let [rows, keys, squares] = mapped.spread;
+                return Spread { rows, keys, squares };
+            }
         };
         let lists = self.lists.iter().map(|list| list.rows().len()).filter(|&length| length > 0);
         let listed = lists.fold(Spread::default(), Spread::with_key);
@@ -245,11 +260,11 @@ impl Index {
     /// The rows with this key.
     #[inline]
     pub(super) fn get(&self, key: Key, keys: &KeyReader<'_>) -> RowList<'_> {
-        if let KeyTable::Hashed(table) = &self.places
-            && table.len() >= LARGE_TABLE
-        {
+        match &self.places {
             // Where a tag and its slot are is known from the hash: both are waited for at once.
-            read_slots(table, std::iter::once(hash(key)));
+            KeyTable::Hashed(table) if table.len() >= LARGE_TABLE => read_slots(table, std::iter::once(hash(key))),
+            KeyTable::Mapped(mapped) => return mapped_rows(mapped, key, keys),
+            _ => {}
         }
         match self.place(key, keys) {
             None => RowList::Each(&[]),
@@ -263,6 +278,7 @@ impl Index {
         match &self.places {
             KeyTable::Direct(direct) => direct.get(key),
             KeyTable::Hashed(table) => table.find(hash(key), |&place| self.key_of(place, keys) == Some(key)),
+            KeyTable::Mapped(_) => unreachable!("{SEALED}"),
         }
     }
 
@@ -321,6 +337,7 @@ impl Index {
         }
         match &mut self.places {
             KeyTable::Direct(direct) => direct.change(key, |_| None).unwrap_or_default(),
+            KeyTable::Mapped(_) => unreachable!("{SEALED}"),
             KeyTable::Hashed(table) => {
                 if let Ok(entry) = table.find_entry(hash(key), |&listed| listed == place) {
                     entry.remove();
@@ -331,6 +348,14 @@ impl Index {
             self.lists[(place & !LIST) as usize] = List::of(ListedRows::Run(0..0));
             self.free.push(place & !LIST);
         }
+    }
+}
+
+/// The rows with a key, by an index in an image.
+fn mapped_rows<'a>(mapped: &'a MappedIndex, key: Key, keys: &KeyReader<'_>) -> RowList<'a> {
+    match mapped.get(key.0, || hash(key), |row| keys.at(row).map(|key| key.0)) {
+        MappedList::Run(rows) => RowList::Run(rows),
+        MappedList::Each(rows) => RowList::Each(rows),
     }
 }
 

@@ -9,7 +9,8 @@
 //! 2. The first row that is added after it begins a new head. If nobody shares the last sealed segment any more it is
 //!    taken back as the head. Otherwise, of two neighbours of which the older is at most twice as long as the younger,
 //!    one is made, so that there are no more segments than the number of rows has binary digits.
-//! 3. Removing the last copy of a row leaves a hole. A segment of which more than half is holes is packed.
+//! 3. Removing the last copy of a row leaves a hole. A segment of which more than half is holes is packed. A segment that lies in
+//!    an image is never joined or packed: its rows stay where they are.
 //! 4. An index of a *path* (a column, or a child of the compound terms in a column) lists the rows of a segment by the match
 //!    key found there; it is made when a query first asks for it, and in the head it is kept up to date afterwards. Holes
 //!    leave a list of the head when they are more than half of it.
@@ -25,12 +26,16 @@
 
 mod copies;
 mod direct;
+mod group;
+mod image;
 mod index;
 mod indexes;
+mod mapped;
 mod segment;
 mod spread;
 mod trie;
 mod walk;
+mod write;
 
 use crate::term::{Term, Terms};
 use copies::Copies;
@@ -44,6 +49,7 @@ use std::sync::Arc;
 use trie::Tries;
 pub(crate) use trie::{Stamp, Trie};
 pub(crate) use walk::{RowBatch, RowSelection};
+pub(crate) use write::{row_hashes, write_relation};
 
 /// Where in a row an index looks: a column, and maybe a child of the term there.
 pub(crate) type Path = (u32, Option<u32>);
@@ -339,6 +345,7 @@ impl Relation {
         self.tries.begin_epoch();
         while let [.., older, younger] = self.sealed.as_slice()
             && older.segment.len() <= younger.segment.len().saturating_mul(2)
+            && !older.segment.is_mapped()
         {
             let younger = self.sealed.pop().expect("there are two");
             let older = self.sealed.pop().expect("there are two");
@@ -346,6 +353,9 @@ impl Relation {
         }
         let last = self.sealed.pop().expect("something is sealed");
         match Arc::try_unwrap(last.segment) {
+            Ok(segment) if segment.is_mapped() => {
+                self.sealed.push(CountedSegment { segment: Arc::new(segment), ..last });
+            }
             Ok(segment) => self.head = CountedSegment { segment, copies: last.copies, start: last.start },
             Err(segment) => self.sealed.push(CountedSegment { segment, ..last }),
         }
@@ -391,7 +401,8 @@ impl Relation {
         if part.copies.remove(row - part.start) == 0 {
             self.tries.begin_epoch();
         }
-        if part.copies.holes() > part.segment.len() / 2 {
+        // Holes of a segment in an image leave it with the next image.
+        if part.copies.holes() > part.segment.len() / 2 && !part.segment.is_mapped() {
             let CountedSegment { segment, copies, start } = part.view().packed(dictionary);
             self.sealed[place] = CountedSegment { segment: Arc::new(segment), copies, start };
             self.count_starts();

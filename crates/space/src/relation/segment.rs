@@ -1,12 +1,14 @@
 //! A segment: rows in the order of insertion, a set of them, and indexes that are made on first use.
 //!
 //! The last segment of a relation, its head, takes new rows. Once it is shared it never changes again: how many copies
-//! of a row there are, and which rows are gone, is kept beside it.
+//! of a row there are, and which rows are gone, is kept beside it. One that lies in an image is sealed from the beginning.
 
 use super::Path;
 use super::copies::Copies;
 use super::index::{Index, IndexedBy, KeyReader, RowList};
 use super::indexes::Indexes;
+use super::mapped::MappedRows;
+use crate::columns::{Column, Table};
 use crate::prefetch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
 use crate::term::{Term, Terms};
@@ -24,6 +26,8 @@ pub(super) struct Segment {
     rows: Rows,
     numbers: Numbers,
     set: HashTable<u32>,
+    /// The set of all rows, if they lie in an image.
+    mapped_set: Option<Box<Table>>,
     /// How many more rows are expected.
     expected: usize,
     indexes: Indexes,
@@ -34,9 +38,18 @@ pub(super) struct Segment {
 struct Rows {
     cells: Vec<Term>,
     length: u32,
-    /// How long each is, if all are equally long; otherwise where each ends.
+    /// How long each is, if all are equally long and lie here.
     width: usize,
-    ends: Option<Vec<usize>>,
+    otherwise: Option<OtherRows>,
+}
+
+/// Rows that do not lie in one list, each as long as all others.
+#[derive(Clone)]
+enum OtherRows {
+    /// They lie in the list: where each ends.
+    Uneven(Vec<usize>),
+    /// They lie in an image.
+    Mapped(Box<MappedRows>),
 }
 
 /// What reads the terms of rows.
@@ -54,22 +67,26 @@ impl Rows {
     #[inline(always)]
     fn get(&self, row: u32) -> &[Term] {
         let row = row as usize;
-        match &self.ends {
+        match &self.otherwise {
             None => &self.cells[row * self.width..][..self.width],
-            Some(ends) => &self.cells[if row == 0 { 0 } else { ends[row - 1] }..ends[row]],
+            Some(OtherRows::Uneven(ends)) => &self.cells[if row == 0 { 0 } else { ends[row - 1] }..ends[row]],
+            Some(OtherRows::Mapped(rows)) => rows.get(row as u32),
         }
     }
 
     fn push(&mut self, terms: &[Term]) {
         if self.length == 0 {
             self.width = terms.len();
-        } else if self.ends.is_none() && terms.len() != self.width {
-            self.ends = Some((1..=self.length as usize).map(|row| row * self.width).collect());
+        } else if self.otherwise.is_none() && terms.len() != self.width {
+            let ends = (1..=self.length as usize).map(|row| row * self.width).collect();
+            self.otherwise = Some(OtherRows::Uneven(ends));
         }
         reserve(&mut self.cells, terms.len());
         self.cells.extend_from_slice(terms);
-        if let Some(ends) = &mut self.ends {
-            ends.push(self.cells.len());
+        match &mut self.otherwise {
+            None => {}
+            Some(OtherRows::Uneven(ends)) => ends.push(self.cells.len()),
+            Some(OtherRows::Mapped(_)) => unreachable!("rows of an image are sealed"),
         }
         self.length += 1;
     }
@@ -81,6 +98,8 @@ struct Numbers {
     first: u64,
     consecutive: u32,
     others: Vec<u64>,
+    /// The others, if they lie in an image.
+    mapped: Option<Column<u64>>,
     /// Whether one is smaller than the one before it.
     descends: bool,
 }
@@ -90,8 +109,13 @@ impl Numbers {
     fn get(&self, row: u32) -> u64 {
         match row.checked_sub(self.consecutive) {
             None => self.first + u64::from(row),
-            Some(other) => self.others[other as usize],
+            Some(other) => self.others.get(other as usize).copied().unwrap_or_else(|| self.mapped(other)),
         }
+    }
+
+    #[cold]
+    fn mapped(&self, other: u32) -> u64 {
+        self.mapped.as_ref().expect("there is such a row").get(other as usize)
     }
 
     fn push(&mut self, number: u64) {
@@ -115,11 +139,41 @@ impl Numbers {
 
     /// That of the last row; there is one.
     fn last(&self) -> u64 {
-        self.others.last().copied().unwrap_or(self.first + u64::from(self.consecutive) - 1)
+        let mapped = self.mapped.as_ref().filter(|others| others.len() > 0).map(|others| others.get(others.len() - 1));
+        mapped.or(self.others.last().copied()).unwrap_or(self.first + u64::from(self.consecutive) - 1)
     }
 }
 
 impl Segment {
+    /// Rows that lie in an image; `numbers` are the first, how many follow it, the others, and whether one of those is smaller than the
+    /// one before.
+    pub(super) fn of_image(length: u32, rows: MappedRows, numbers: (u64, u32, Column<u64>, bool), set: Table) -> Self {
+        let (first, consecutive, others, descends) = numbers;
+        let otherwise = Some(OtherRows::Mapped(Box::new(rows)));
+        Self {
+            rows: Rows { length, otherwise, ..Rows::default() },
+            numbers: Numbers { first, consecutive, others: Vec::new(), mapped: Some(others), descends },
+            mapped_set: Some(Box::new(set)),
+            ..Self::default()
+        }
+    }
+
+    /// Whether it lies in an image.
+    #[inline]
+    pub(super) fn is_mapped(&self) -> bool {
+        self.mapped_set.is_some()
+    }
+
+    /// Adds an index that was made before.
+    pub(super) fn add_index(&self, place: IndexedBy, index: Index) {
+        self.indexes.add(place, index);
+    }
+
+    /// The index of a place, if there is one.
+    pub(super) fn index(&self, place: IndexedBy) -> Option<&Index> {
+        self.indexes.get(place)
+    }
+
     /// How many rows it has, holes counted.
     #[inline]
     pub(super) fn len(&self) -> u32 {
@@ -148,7 +202,11 @@ impl Segment {
     #[inline]
     pub(super) fn cells(&self, rows: Range<u32>) -> Option<(&[Term], usize)> {
         let (width, start, end) = (self.rows.width, rows.start as usize, rows.end as usize);
-        (self.rows.ends.is_none() && width > 0).then(|| (&self.rows.cells[start * width..end * width], width))
+        match &self.rows.otherwise {
+            None => (width > 0).then(|| (&self.rows.cells[start * width..end * width], width)),
+            Some(OtherRows::Uneven(_)) => None,
+            Some(OtherRows::Mapped(mapped)) => mapped.cells(rows),
+        }
     }
 
     /// Makes room for so many more rows of this length.
@@ -175,7 +233,14 @@ impl Segment {
             // Where a tag and its slot are is known from the hash: both are waited for at once.
             read_slots(&self.set, std::iter::once(hash));
         }
-        self.set.find(hash, |&row| self.terms(row) == terms && copies.get(row) > 0).copied()
+        let found = self.set.find(hash, |&row| self.terms(row) == terms && copies.get(row) > 0).copied();
+        if self.is_mapped() { self.find_mapped(hash, terms, copies) } else { found }
+    }
+
+    #[cold]
+    fn find_mapped(&self, hash: u64, terms: &[Term], copies: &Copies) -> Option<u32> {
+        let set = self.mapped_set.as_ref()?;
+        set.find(hash, |row| self.terms(row) == terms && copies.get(row) > 0)
     }
 
     /// Reads what looking for rows with these hashes reads, but for the rows themselves; see [`crate::Batch`].
@@ -187,7 +252,8 @@ impl Segment {
 
     /// The rows that may have this hash.
     pub(super) fn with_hash(&self, hash: u64) -> impl Iterator<Item = u32> {
-        self.set.iter_hash(hash).copied()
+        let mapped = self.mapped_set.iter().flat_map(move |set| set.with_hash(hash));
+        self.set.iter_hash(hash).copied().chain(mapped)
     }
 
     /// Adds a row that is not there.

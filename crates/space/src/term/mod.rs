@@ -8,21 +8,31 @@
 //!
 //! Terms are local to one dictionary and never leave a process; [`crate::canonical`] is the form that does.
 
+mod mapped;
 mod segment;
+mod write;
 
 use crate::atom::{Atom, CachedTerm, Expression};
 use crate::canonical::{self, hash_of_expression, hash_of_leaf, hash_of_symbol};
 use crate::grounded::Grounded;
 use crate::number::Number;
+pub(crate) use mapped::MappedTerms;
+pub use mapped::ResolveHost;
+use mapped::Sought;
 use rustc_hash::FxHasher;
 pub(crate) use segment::{Content, Entry, SoughtName};
 use segment::{TermSegment, hash_of_word, integer_word};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, RwLock, RwLockReadGuard};
+pub(crate) use write::{LiveTerms, write_terms};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// An interned atom. Equal terms of one dictionary are identical atoms.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(transparent)]
 pub struct Term(u32);
 
 impl Term {
@@ -70,17 +80,19 @@ pub(crate) static WITHOUT_KEYS: LazyLock<Terms> = LazyLock::new(Terms::default);
 /// The dictionary of terms.
 ///
 /// Its terms lie in *parts*, as the rows of a relation lie in segments: the last one, the *head*, takes new terms, the
-/// others are sealed and shared with snapshots.
+/// others are sealed and shared with snapshots. The first terms may lie in an image.
 pub struct Terms {
     /// What tells this dictionary from every other of the process.
     serial: u32,
     /// The dictionary that its first terms come from, and how many those are.
     origin: Option<(u32, u32)>,
+    /// The first terms, if they lie in an image.
+    mapped: Option<Arc<MappedTerms>>,
     sealed: Vec<Arc<TermSegment>>,
     head: TermSegment,
     /// Whether a term has another match key than itself.
     has_keys: bool,
-    /// The content hashes of the first entries, as far as they were needed, each in two halves.
+    /// The content hashes of the first terms that lie in no image, as far as they were needed, each in two halves.
     hashes: Vec<[u64; 2]>,
     /// Room for the canonical bytes of an integer that is hashed.
     integer: Vec<u8>,
@@ -95,6 +107,7 @@ impl Default for Terms {
         Self {
             serial: next_serial(),
             origin: None,
+            mapped: None,
             sealed: Vec::new(),
             head,
             has_keys: false,
@@ -132,8 +145,9 @@ impl Terms {
             self.sealed.push(Arc::new(std::mem::replace(&mut self.head, next)));
         }
         let (sealed, head) = (self.sealed.clone(), TermSegment::from(self.head.base));
-        let Self { serial, origin, has_keys, .. } = *self;
-        Self { serial, origin, sealed, head, has_keys, hashes: Vec::new(), integer: Vec::new() }
+        let (Self { serial, origin, has_keys, .. }, mapped) = (&*self, self.mapped.clone());
+        let (serial, origin, has_keys) = (*serial, *origin, *has_keys);
+        Self { serial, origin, mapped, sealed, head, has_keys, hashes: Vec::new(), integer: Vec::new() }
     }
 
     /// A dictionary that begins with the terms of a snapshot and then grows alone. Constant time.
@@ -141,8 +155,25 @@ impl Terms {
         debug_assert!(self.head.len() == 0, "terms are shared that may still be joined by others");
         let next = self.len() as u32;
         let (sealed, head) = (self.sealed.clone(), TermSegment::from(next));
-        let (origin, has_keys) = (Some((self.serial, next)), self.has_keys);
-        Self { serial: next_serial(), origin, sealed, head, has_keys, hashes: Vec::new(), integer: Vec::new() }
+        let (origin, has_keys, mapped) = (Some((self.serial, next)), self.has_keys, self.mapped.clone());
+        Self { serial: next_serial(), origin, mapped, sealed, head, has_keys, hashes: Vec::new(), integer: Vec::new() }
+    }
+
+    /// A dictionary that begins with the terms of an image and then grows.
+    pub(crate) fn of_image(mapped: Arc<MappedTerms>) -> Self {
+        let (head, has_keys) = (TermSegment::from(mapped.len()), mapped.has_keys());
+        Self { mapped: Some(mapped), head, has_keys, ..Self::default() }
+    }
+
+    /// How many of its first terms are those that the library takes, if it began with an image.
+    pub fn foundation(&self) -> Option<u32> {
+        self.mapped.as_ref().map(|mapped| mapped.foundation())
+    }
+
+    /// How many of its first terms lie in an image.
+    #[inline]
+    fn mapped_len(&self) -> u32 {
+        self.mapped.as_ref().map_or(0, |mapped| mapped.len())
     }
 
     /// Whether both are the same dictionary, at two moments perhaps.
@@ -184,12 +215,16 @@ impl Terms {
 
     /// The part of a term.
     #[inline]
-    fn part(&self, term: Term) -> &TermSegment {
+    fn part(&self, term: Term) -> Part<'_> {
         if term.0 >= self.head.base {
-            return &self.head;
+            return Part::Made(&self.head);
         }
         let after = self.sealed.partition_point(|part| part.base <= term.0);
-        &self.sealed[after - 1]
+        match (after.checked_sub(1), &self.mapped) {
+            (Some(place), _) => Part::Made(&self.sealed[place]),
+            (None, Some(mapped)) => Part::Mapped(mapped),
+            (None, None) => unreachable!("the first part begins with the first term"),
+        }
     }
 
     /// The atom of a term. It is made when it is first needed, and kept.
@@ -265,7 +300,7 @@ impl Terms {
     /// The content hash of a term's atom, as [`crate::canonical::hash`] has it; computed once.
     #[inline]
     pub fn hash(&mut self, term: Term) -> u128 {
-        if self.hashes.len() <= term.0 as usize {
+        if self.mapped_len() as usize + self.hashes.len() <= term.0 as usize {
             self.make_hashes(term);
         }
         self.known_hash(term)
@@ -274,8 +309,9 @@ impl Terms {
     /// Computes the hashes of all terms up to this one. Children have smaller numbers than their parents, so that theirs are there.
     fn make_hashes(&mut self, last: Term) {
         let mut bytes = std::mem::take(&mut self.integer);
-        while self.hashes.len() <= last.0 as usize {
-            let hash = match self.content(Term(self.hashes.len() as u32)) {
+        let mapped = self.mapped_len();
+        while mapped as usize + self.hashes.len() <= last.0 as usize {
+            let hash = match self.content(Term(mapped + self.hashes.len() as u32)) {
                 Content::Compound(children) => hash_of_expression(children.iter().map(|&child| self.known_hash(child))),
                 Content::Name(name) => hash_of_symbol(name),
                 Content::Integer(value) => canonical::hash_of_integer(value, &mut bytes),
@@ -288,8 +324,14 @@ impl Terms {
 
     #[inline]
     fn known_hash(&self, term: Term) -> u128 {
-        let [low, high] = self.hashes[term.0 as usize];
+        let Some(place) = term.0.checked_sub(self.mapped_len()) else { return self.mapped_hash(term) };
+        let [low, high] = self.hashes[place as usize];
         u128::from(high) << 64 | u128::from(low)
+    }
+
+    #[cold]
+    fn mapped_hash(&self, term: Term) -> u128 {
+        self.mapped.as_ref().expect("the term lies in an image").hash(term)
     }
 
     /// The content hash of the expression of these children.
@@ -302,7 +344,8 @@ impl Terms {
 
     /// The content hash of a term, computed anew if it was not asked for before.
     pub(crate) fn stored_hash(&self, term: Term) -> u128 {
-        if (term.0 as usize) < self.hashes.len() { self.known_hash(term) } else { canonical::hash(self.atom(term)) }
+        let is_known = (term.0 as usize) < self.mapped_len() as usize + self.hashes.len();
+        if is_known { self.known_hash(term) } else { canonical::hash(self.atom(term)) }
     }
 
     /// The content hash of the expression of these children, whose hashes are computed anew if they were not asked for before.
@@ -376,16 +419,21 @@ impl Terms {
     #[inline]
     pub(crate) fn intern_hashed(&mut self, hash: u64, name: &str) -> Term {
         let sought = SoughtName::new(name);
-        self.intern_in_head(|part| part.find_symbol(hash, &sought), |head| head.intern_symbol(hash, &sought))
+        let in_image = Sought::Name(hash, &sought);
+        self.intern_in_head(in_image, |part| part.find_symbol(hash, &sought), |head| head.intern_symbol(hash, &sought))
     }
 
     /// The term that a sealed part has, or else the one that the head has or makes.
     #[inline]
     fn intern_in_head(
         &mut self,
+        sought: Sought<'_>,
         find: impl Fn(&TermSegment) -> Option<Term>,
         intern: impl FnOnce(&mut TermSegment) -> Term,
     ) -> Term {
+        if let Some(term) = self.mapped.as_ref().and_then(|mapped| mapped.find(sought)) {
+            return term;
+        }
         if !self.sealed.is_empty() {
             if let Some(term) = self.sealed.iter().find_map(|part| find(part)) {
                 return term;
@@ -464,7 +512,7 @@ impl Terms {
     pub fn find_symbol(&self, name: &str) -> Option<Term> {
         let sought = SoughtName::new(name);
         let hash = sought.hash();
-        self.in_parts(|part| part.find_symbol(hash, &sought))
+        self.in_parts(Sought::Name(hash, &sought), |part| part.find_symbol(hash, &sought))
     }
 
     /// The term of the symbol of this name, made if need be.
@@ -478,7 +526,8 @@ impl Terms {
     pub fn intern_integer(&mut self, value: i64) -> Term {
         let Some(word) = integer_word(value) else { return self.intern_one(Visit::Leaf(&Atom::from(value))) };
         let hash = hash_of_word(word);
-        self.intern_in_head(|part| part.find_word(hash, word), |head| head.intern_word(hash, word))
+        let sought = Sought::Word(hash, word);
+        self.intern_in_head(sought, |part| part.find_word(hash, word), |head| head.intern_word(hash, word))
     }
 
     /// The term of an integer, which is its match key as well; `None` when it was never interned.
@@ -486,7 +535,7 @@ impl Terms {
     pub fn find_integer(&self, value: i64) -> Option<Term> {
         let Some(word) = integer_word(value) else { return self.find_one(&Visit::Leaf(&Atom::from(value))) };
         let hash = hash_of_word(word);
-        self.in_parts(|part| part.find_word(hash, word))
+        self.in_parts(Sought::Word(hash, word), |part| part.find_word(hash, word))
     }
 
     /// The term of the expression of these children, made if need be.
@@ -510,12 +559,15 @@ impl Terms {
     }
 
     fn find_entry(&self, hash: u64, entry: Entry<'_>) -> Option<Term> {
-        self.in_parts(|part| part.find(hash, |other| is_same(other, entry)))
+        self.in_parts(Sought::Entry(hash, entry), |part| part.find(hash, |other| is_same(other, entry)))
     }
 
     /// What is found in the first part that has it.
     #[inline]
-    fn in_parts(&self, find: impl Fn(&TermSegment) -> Option<Term>) -> Option<Term> {
+    fn in_parts(&self, sought: Sought<'_>, find: impl Fn(&TermSegment) -> Option<Term>) -> Option<Term> {
+        if let Some(term) = self.mapped.as_ref().and_then(|mapped| mapped.find(sought)) {
+            return Some(term);
+        }
         if self.sealed.is_empty() {
             return find(&self.head);
         }
@@ -560,6 +612,62 @@ impl Terms {
                 Some(self.intern_one(Visit::Row(&keys)))
             }
             Visit::CachedTerm(_) => unreachable!("a known expression is found"),
+        }
+    }
+}
+
+/// Where a term lies.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Made(&'a TermSegment),
+    Mapped(&'a MappedTerms),
+}
+
+impl<'a> Part<'a> {
+    #[inline]
+    fn kept(self, term: Term) -> Option<&'a Atom> {
+        match self {
+            Self::Made(part) => part.kept(term),
+            Self::Mapped(part) => part.kept(term),
+        }
+    }
+
+    fn keep(self, term: Term, made: impl FnOnce() -> Atom) -> &'a Atom {
+        match self {
+            Self::Made(part) => part.keep(term, made),
+            Self::Mapped(part) => part.keep(term, made),
+        }
+    }
+
+    #[inline]
+    fn entry(self, term: Term) -> Entry<'a> {
+        match self {
+            Self::Made(part) => part.entry(term),
+            Self::Mapped(part) => part.entry(term),
+        }
+    }
+
+    #[inline]
+    fn key(self, term: Term) -> Term {
+        match self {
+            Self::Made(part) => part.key(term),
+            Self::Mapped(part) => part.key(term),
+        }
+    }
+
+    #[inline]
+    fn children(self, term: Term) -> Option<&'a [Term]> {
+        match self {
+            Self::Made(part) => part.children(term),
+            Self::Mapped(part) => part.children(term),
+        }
+    }
+
+    #[inline]
+    fn content(self, term: Term) -> Content<'a> {
+        match self {
+            Self::Made(part) => part.content(term),
+            Self::Mapped(part) => part.content(term),
         }
     }
 }
@@ -660,6 +768,21 @@ fn is_same_leaf(left: &Atom, right: &Atom) -> bool {
         (Atom::Expression(_), _) | (_, Atom::Expression(_)) => false,
         _ => left == right,
     }
+}
+
+/// How entries of each kind are hashed: if one of these differs, a table that was made before is not looked into.
+pub(crate) fn term_hashes() -> [u64; 7] {
+    let (float, text) = (Atom::from(1.5), Atom::Grounded(Grounded::Text("a text".into())));
+    let entries = [
+        Entry::Symbol("short"),
+        Entry::Symbol("a name that is not short"),
+        Entry::Integer(-42),
+        Entry::Integer(i64::MAX),
+        Entry::Compound(&[Term(1), Term(2)]),
+        Entry::Other(&float),
+        Entry::Other(&text),
+    ];
+    entries.map(Entry::hash)
 }
 
 /// Both halves of a product, so that each bit of a word reaches those by which a table goes: short names may differ in their

@@ -22,22 +22,22 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-const SYMBOL: u64 = 0;
-const INTEGER: u64 = 1;
-const COMPOUND: u64 = 2;
-const OTHER: u64 = 3;
-const SHORT: u64 = 7;
+pub(super) const SYMBOL: u64 = 0;
+pub(super) const INTEGER: u64 = 1;
+pub(super) const COMPOUND: u64 = 2;
+pub(super) const OTHER: u64 = 3;
+pub(super) const SHORT: u64 = 7;
 
-const LENGTH_BITS: u32 = 26;
-const OFFSET_BITS: u32 = 36;
+pub(super) const LENGTH_BITS: u32 = 26;
+pub(super) const OFFSET_BITS: u32 = 36;
 
 /// How many bytes of names there is room for at first.
 const NAMES_FIRST: usize = 128;
 
 /// Atoms are kept in blocks of so many.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 
-type Block = Box<[OnceLock<Atom>; BLOCK]>;
+pub(super) type Block = Box<[OnceLock<Atom>; BLOCK]>;
 
 /// Terms from a number on.
 #[derive(Default)]
@@ -111,6 +111,16 @@ impl<'a> SoughtName<'a> {
         Self { name, word: short_word(name) }
     }
 
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// What its entry is, if it is short.
+    #[inline]
+    pub(super) fn word(&self) -> Option<[u8; 8]> {
+        self.word
+    }
+
     #[inline]
     pub(crate) fn hash(&self) -> u64 {
         match self.word {
@@ -138,7 +148,7 @@ fn hash_integer(value: i64) -> u64 {
 
 /// The entry of a name of up to seven bytes.
 #[inline]
-fn short_word(name: &str) -> Option<[u8; 8]> {
+pub(super) fn short_word(name: &str) -> Option<[u8; 8]> {
     let (bytes, length) = (name.as_bytes(), name.len());
     let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
     let half = |at: usize| Some(u64::from(u32::from_le_bytes(*bytes[at..].first_chunk()?)) << (8 * at));
@@ -459,7 +469,7 @@ impl TermSegment {
 
 /// Where among the names that of a symbol lies.
 #[inline]
-fn range_of_name(word: u64) -> Range<usize> {
+pub(super) fn range_of_name(word: u64) -> Range<usize> {
     let (offset, length) = ((word >> (LENGTH_BITS + 2)) as usize, (word >> 2) as usize & ((1 << LENGTH_BITS) - 1));
     offset..offset + length
 }

@@ -6,7 +6,8 @@
 //!    [`regressions`] one for each of our own.
 //! 4. [`rows`] compares the answers of rows with those of atoms, [`plans`] those of plans that are kept, [`joins`] those of several patterns at once, [`bulk`] and [`batch`] many at once with one by one.
 //!    [`prefix`] walks what stands behind a prefix, [`heads`] asks for one head among others, [`scans`] asks for many
-//!    rows, [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts what a fact takes.
+//!    rows, [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts what a fact takes,
+//!    [`images`] opens what was written of spaces.
 //! 5. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod defects;
 mod depth;
 mod generated;
 mod heads;
+mod images;
 mod joins;
 mod laws;
 mod measure;

@@ -3,6 +3,7 @@
 
 use crate::atoms::atom;
 use crate::generated::{config, disguised, holes, stored, with_holes};
+use crate::images::reopened;
 use crate::tree::{Model, Tree};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -33,6 +34,8 @@ enum Step {
     Forget(Index),
     Fork(Index),
     Combine(Operation, bool, Index, Index),
+    /// Writes an image of all spaces that share a dictionary with one, and opens it.
+    Reopen(Index),
     Query(Index, Index, Vec<u8>),
 }
 
@@ -49,6 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => index().prop_map(Step::Forget),
         1 => index().prop_map(Step::Fork),
         2 => (operation, any::<bool>(), index(), index()).prop_map(|(o, once, l, r)| Step::Combine(o, once, l, r)),
+        2 => index().prop_map(Step::Reopen),
         4 => (index(), index(), holes()).prop_map(|(space, tree, holes)| Step::Query(space, tree, holes)),
     ]
 }
@@ -143,6 +147,13 @@ impl World {
                 let model = combined(*operation, *once, left_model, right_model);
                 let made = SharedSpace::holding(9, "made", made, ChangeLog::default(), |_| 0);
                 self.keep((made, model));
+            }
+            Step::Reopen(space) => {
+                let terms = self.spaces[place(space)].0.dictionary();
+                let shares = |space: &&mut (SharedSpace, Model)| std::sync::Arc::ptr_eq(&space.0.dictionary(), &terms);
+                let mut sharing: Vec<&mut (SharedSpace, Model)> = self.spaces.iter_mut().filter(shares).collect();
+                let opened = reopened(&sharing.iter().map(|(space, _)| space).collect::<Vec<_>>());
+                sharing.iter_mut().zip(opened).for_each(|(place, opened)| place.0 = opened);
             }
             Step::Query(space, tree, holes) => {
                 let pattern = with_holes(tree.get(&self.seen), holes);

@@ -11,6 +11,7 @@ use super::pattern::{JoinPattern, Sources};
 use super::prepared::{Ended, Join};
 use crate::relation::Trie;
 use crate::term::Term;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -140,11 +141,12 @@ fn run_on_threads(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| work(&|| is_stopped.load(Ordering::Relaxed)));
-        }
+        let spawn = |_| scope.spawn(|| work(&|| is_stopped.load(Ordering::Relaxed)));
+        let spawned: Vec<_> = (1..threads).map(spawn).collect();
         // Only this thread may ask the caller.
         work(&|| should_stop() || is_stopped.load(Ordering::Relaxed));
+        // A thread that met a damaged block of an image ends the whole join as it ended.
+        spawned.into_iter().for_each(|thread| thread.join().unwrap_or_else(|payload| resume_unwind(payload)));
     });
     let parts = parts.into_inner().expect(UNHARMED);
     parts.into_iter().reduce(joined).flatten()

@@ -1,0 +1,63 @@
+//! Copying a base, also while another process writes to it.
+//!
+//! The frames up to the last commit that is complete are copied to a new directory, and the newest checkpoint that is of one of these
+//! commits. The manifest is written last, so that a backup that did not end is not taken for a base. No commit is made to happen: what
+//! was copied is checked frame by frame, and its chain is that of the base.
+
+use super::checkpoint::Checkpoint;
+use super::error::KnowledgeBaseError;
+use super::salvage::{check_unoccupied, copy};
+use super::{CheckpointReport, CommitJournal};
+use journal::Disk;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a backup has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackedUp {
+    /// The last commit in it.
+    pub epoch: u64,
+    /// Its checkpoint.
+    pub checkpoint: Option<CheckpointReport>,
+}
+
+impl CommitJournal {
+    /// Makes a copy of a base in a new directory.
+    ///
+    /// # Errors
+    /// There is no base or it is damaged, something lies where the copy is to be, or it cannot be written.
+    pub fn backup(directory: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<BackedUp, KnowledgeBaseError> {
+        let to = to.as_ref();
+        let base = Self::read(directory)?;
+        check_unoccupied(to)?;
+        let mut refused = Vec::new();
+        let checkpoint = Checkpoint::newest(&base.disk, u64::MAX, &mut refused);
+        // After the checkpoint, so that the copy has the frames that it needs.
+        let (mut epoch, mut frames) = (0, 1);
+        let mut commits = base.commits()?;
+        while let Some(committed) = commits.next()? {
+            frames = commits.frames();
+            epoch = committed.header.map_or(epoch, |header| header.epoch);
+        }
+        copy(&base, frames, to, |disk| {
+            let copied = checkpoint.as_ref().map(|checkpoint| copy_file(&base.disk, disk, &checkpoint.name));
+            copied.transpose().map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error }).map(drop)
+        })?;
+        Ok(BackedUp { epoch, checkpoint: checkpoint.map(|checkpoint| checkpoint.report()) })
+    }
+}
+
+/// So much is copied at once.
+const COPY_BYTES: usize = 1 << 20;
+
+fn copy_file(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>, name: &str) -> io::Result<()> {
+    let bytes = from.map(name)?;
+    let file = to.create(name)?;
+    for (number, piece) in bytes.chunks(COPY_BYTES).enumerate() {
+        file.write_full((number * COPY_BYTES) as u64, piece)?;
+    }
+    file.sync()?;
+    to.sync_names()
+}

@@ -1,0 +1,119 @@
+//! When a checkpoint is written: when so much has been journalled since the last one that making it happen again would take longer than
+//! anybody wants to wait, and more than a part of what a checkpoint takes; and when the base is closed.
+
+use super::write::CheckpointSource;
+use super::{CheckpointReport, Position};
+use crate::commit_journal::CommitJournal;
+use crate::commit_journal::ledger::SharedLedger;
+use journal::Disk;
+use metta::Program;
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+/// If no more than so many bytes were journalled since the last checkpoint, no other is written at the end: that is some 10,000 facts.
+const TAIL_BYTES_MIN: u64 = 1 << 20;
+/// While a run goes on, so many are waited for, so that a short run writes one checkpoint only.
+const TAIL_BYTES_RUNNING: u64 = 64 << 20;
+/// While a run goes on, a checkpoint is not written again before so much of its length was journalled; at the end, so much.
+const FRACTION_RUNNING: u64 = 2;
+const FRACTION_AT_END: u64 = 32;
+
+/// Writes the checkpoints of a run.
+pub(crate) struct Checkpointer {
+    base: Rc<CommitJournal>,
+    ledger: SharedLedger,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The last one.
+    last: Option<CheckpointReport>,
+    writing: Option<JoinHandle<io::Result<CheckpointReport>>>,
+}
+
+impl Checkpointer {
+    /// `last` is the checkpoint that the run was made of.
+    pub(crate) fn new(base: Rc<CommitJournal>, ledger: SharedLedger, last: Option<CheckpointReport>) -> Self {
+        Self { base, ledger, state: RefCell::new(State { last, ..State::default() }) }
+    }
+
+    /// Begins to write one if it is time, after a commit.
+    pub(crate) fn after_commit(&self, program: &Program) {
+        let mut state = self.state.borrow_mut();
+        let tail = self.base.tail_bytes();
+        if tail < TAIL_BYTES_RUNNING.max(state.last_bytes() / FRACTION_RUNNING) {
+            return;
+        }
+        if state.writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
+            return;
+        }
+        self.end_writing(&mut state);
+        let (Some(source), disk) = (self.source(program), Arc::clone(&self.base.disk)) else { return };
+        let write = move || write(&source, &disk);
+        if let Ok(writing) = thread::Builder::new().name("metroon-checkpoint".to_owned()).spawn(write) {
+            self.base.begin_tail();
+            state.writing = Some(writing);
+        }
+    }
+
+    /// Waits for one that is being written, and writes one of what came since if that is much.
+    pub(crate) fn at_end(&self, program: &Program) {
+        let mut state = self.state.borrow_mut();
+        self.end_writing(&mut state);
+        if self.base.tail_bytes() >= TAIL_BYTES_MIN.max(state.last_bytes() / FRACTION_AT_END) {
+            self.write_now(program, &mut state);
+        }
+    }
+
+    /// Writes one, however little has happened since the last.
+    pub(crate) fn now(&self, program: &Program) -> io::Result<CheckpointReport> {
+        let mut state = self.state.borrow_mut();
+        self.end_writing(&mut state);
+        let source = self.source(program).ok_or_else(|| io::Error::other("nothing was committed yet"))?;
+        write(&source, &self.base.disk)
+    }
+
+    fn write_now(&self, program: &Program, state: &mut State) {
+        let Some(source) = self.source(program) else { return };
+        match write(&source, &self.base.disk) {
+            Ok(report) => state.last = Some(report),
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    fn source(&self, program: &Program) -> Option<CheckpointSource> {
+        let ledger = self.ledger.borrow();
+        let position: Position = self.base.position().filter(|_| ledger.epoch > 0)?;
+        Some(CheckpointSource::new(program.snapshot(Some(ledger.epoch), None), &ledger, position))
+    }
+
+    fn end_writing(&self, state: &mut State) {
+        let Some(writing) = state.writing.take() else { return };
+        match writing.join() {
+            Ok(Ok(report)) => state.last = Some(report),
+            Ok(Err(error)) => self.failed(&error),
+            Err(_) => self.failed(&io::Error::other("the thread that wrote it panicked")),
+        }
+    }
+
+    fn failed(&self, error: &io::Error) {
+        self.base.warn(format!(
+            "no checkpoint was written: {error}; every commit is kept, and the knowledge base takes longer to open"
+        ));
+    }
+}
+
+impl State {
+    fn last_bytes(&self) -> u64 {
+        self.last.map_or(0, |last| last.bytes)
+    }
+}
+
+fn write(source: &CheckpointSource, disk: &Arc<dyn Disk>) -> io::Result<CheckpointReport> {
+    let bytes = source.write(disk)?;
+    Ok(CheckpointReport { epoch: source.epoch(), bytes })
+}

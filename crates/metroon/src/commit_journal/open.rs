@@ -1,0 +1,101 @@
+//! Opening a base: from its newest checkpoint and the commits after that, or from its first commit.
+
+use super::CommitJournal;
+use super::checkpoint::{Checkpoint, CheckpointRefused};
+use super::error::KnowledgeBaseError;
+use super::load::{Loaded, new_runner};
+use super::record::Records;
+use metta::{MemoryWorld, ProgramSnapshot, Runner};
+use space::{CLASSES, catching_damage};
+use std::sync::Arc;
+
+impl CommitJournal {
+    /// What its commits come to up to one, or to the last that is complete, with the number of that and the state hash after it.
+    pub(crate) fn snapshot_at(&mut self, last: u64) -> Result<(ProgramSnapshot, u64, u128), KnowledgeBaseError> {
+        self.end_at(last);
+        let (runner, loaded) = Loaded::open(self)?;
+        Ok((runner.program().snapshot(Some(loaded.epoch), None), loaded.epoch, loaded.hash.value()))
+    }
+}
+
+impl Loaded {
+    /// What a base comes to: its newest checkpoint with the commits after it, or all of its commits. The world of the run is empty.
+    pub(crate) fn open(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
+        Self::of_checkpoint(base).map_or_else(
+            || {
+                let mut runner = new_runner();
+                let loaded = Self::from_base(base, &mut runner)?;
+                Ok((runner, loaded))
+            },
+            Ok,
+        )
+    }
+
+    /// The same, but if there is no checkpoint the spaces stay empty: enough to decode atoms.
+    pub(crate) fn open_outline(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
+        Self::of_checkpoint(base).map_or_else(
+            || {
+                let mut runner = new_runner();
+                let loaded = Self::outline(base, &mut runner)?;
+                Ok((runner, loaded))
+            },
+            Ok,
+        )
+    }
+
+    /// What the newest checkpoint comes to with the commits after it. If something is wrong with either, a warning says so, and what is
+    /// wrong with the commits is found when they are read from the first on.
+    fn of_checkpoint(base: &CommitJournal) -> Option<(Runner, Self)> {
+        if base.ignores_checkpoints {
+            return None;
+        }
+        let mut refused = Vec::new();
+        let checkpoint = Checkpoint::newest(&base.disk, base.last, &mut refused);
+        let made = checkpoint.and_then(|checkpoint| {
+            let made = catching_damage(|| Self::after(base, &checkpoint));
+            let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
+            made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
+        });
+        refused.iter().for_each(|refused| base.warn(refused.to_string()));
+        made
+    }
+
+    fn after(base: &CommitJournal, checkpoint: &Checkpoint) -> Result<(Runner, Self), String> {
+        let (mut runner, mut loaded) = checkpoint.make()?;
+        loaded.checkpoint = Some(checkpoint.report());
+        let mut commits = base.commits_from(checkpoint.reader(&base.disk)?, checkpoint.position());
+        let taken = loaded.take(base, &mut commits, &mut runner);
+        taken.map_err(|error| format!("the commits after it cannot be applied ({error})"))?;
+        Ok((runner, loaded))
+    }
+}
+
+impl Checkpoint {
+    /// A run that holds what was written, with what is to be known of it. Its world is empty.
+    pub(crate) fn make(&self) -> Result<(Runner, Loaded), String> {
+        let (header, image) = (self.header()?, self.image());
+        let terms = image.dictionary();
+        let mut runner = Runner::with_dictionary(Box::new(MemoryWorld::default()), Arc::clone(&terms));
+        runner.keep_hashes();
+        let mut loaded = Loaded::default();
+        let mut records = Records::new(header.records);
+        while let Some(record) = records.next().map_err(|error| error.to_string())? {
+            loaded.apply_outline(record, &mut runner)?;
+        }
+        for serial in image.spaces() {
+            let content = image.space(serial, &terms).ok_or("a space is missing")?;
+            let patterns = image.patterns(serial).map_err(|error| error.to_string())?;
+            let counts = header.changes.iter().find(|(of, _)| *of == serial).map(|(_, counts)| counts.as_slice());
+            let counts: [u64; CLASSES] =
+                counts.and_then(|counts| counts.try_into().ok()).ok_or("a count of changes is missing")?;
+            runner.restore_space(serial, content, &patterns, &counts)?;
+        }
+        loaded.end_outline(&runner, header.epoch, header.others, header.atoms, header.is_library_changed);
+        runner.program_mut().variables().advance_to(header.variables);
+        if loaded.hash.value() == self.hash {
+            Ok((runner, loaded))
+        } else {
+            Err("what it says does not come to the state that it names".to_owned())
+        }
+    }
+}
