@@ -149,6 +149,16 @@ impl Machine {
         }
     }
 
+    /// Moves what a slot holds and goes on elsewhere, if it is a leaf that is its own result.
+    #[inline]
+    fn move_leaf(&mut self, (slot, is_number): (Slot, bool), dst: Slot, to: Pc) -> Result<(), Halt> {
+        if let Some(value) = self.leaf_result(slot, is_number) {
+            self.set_slot(dst, value);
+            self.frames.pc = to;
+        }
+        Ok(())
+    }
+
     /// Goes one way or the other if both are small integers.
     #[inline]
     fn compare_jump(
@@ -201,13 +211,7 @@ impl Running<'_> {
                     Some(value) => self.give(value),
                     None => Ok(()),
                 },
-                Instruction::MoveLeaf { slot, dst, is_number, to } => {
-                    if let Some(value) = self.m.leaf_result(slot, is_number) {
-                        self.m.set_slot(dst, value);
-                        self.m.frames.pc = to;
-                    }
-                    Ok(())
-                }
+                Instruction::MoveLeaf { slot, dst, is_number, to } => self.m.move_leaf((slot, is_number), dst, to),
                 Instruction::GuardTypeEpoch { shapes, or } => self.m.go_unless(self.m.code.type_epoch == shapes, or),
                 Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
@@ -219,42 +223,7 @@ impl Running<'_> {
                 Instruction::Value { slot, dst, type_id, return_point, position } => {
                     self.value(slot, dst, type_id, return_point, position)
                 }
-                Instruction::Begin { slot } => {
-                    let level = self.m.choices.stack.len() as u32;
-                    self.m.put(slot, Ref::from_bits(level))
-                }
-                Instruction::End { begun, value, return_point } => {
-                    let value = self.m.read(value);
-                    self.end(begun, value, return_point)
-                }
-                Instruction::If { slot, or } => {
-                    match self.m.read(slot) {
-                        TRUE => self.m.frames.pc += 1,
-                        FALSE => self.m.frames.pc = or,
-                        _ => {}
-                    }
-                    Ok(())
-                }
-                Instruction::Compare { comparison, left, right, return_point } => {
-                    let (left, right) = (self.m.read(left), self.m.read(right));
-                    self.compare(comparison, left, right, return_point)
-                }
-                Instruction::Logic { operation, left, right, return_point } => {
-                    let (left, right) = (self.m.read(left), self.m.read(right));
-                    self.logic(operation, left, right, return_point)
-                }
-                Instruction::NoteUnbound { slot, dst } => {
-                    self.note_unbound(slot, dst);
-                    Ok(())
-                }
-                Instruction::KeepUnbound { flag, slot, dst } => {
-                    self.keep_unbound(flag, slot, dst);
-                    Ok(())
-                }
                 Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
-                Instruction::Apply { head, count, type_id, return_point, tail, same } => {
-                    self.apply(head, count, (type_id, same), return_point, tail)
-                }
                 Instruction::Build { dst, template } => self.build_into(dst, template),
                 Instruction::Load { dst, value } => self.m.put(dst, value),
                 Instruction::Move { dst, src } => self.m.put(dst, self.m.slot(src)),
@@ -302,6 +271,34 @@ impl Running<'_> {
                 }
                 self.evaluate_here(value, type_id)
             }
+            Instruction::Begin { slot } => {
+                let level = self.m.choices.stack.len() as u32;
+                self.m.put(slot, Ref::from_bits(level))
+            }
+            Instruction::End { begun, value, return_point } => {
+                let value = self.m.read(value);
+                self.end(begun, value, return_point)
+            }
+            Instruction::NoteUnbound { slot, dst } => {
+                self.note_unbound(slot, dst);
+                Ok(())
+            }
+            Instruction::KeepUnbound { flag, slot, dst } => {
+                self.keep_unbound(flag, slot, dst);
+                Ok(())
+            }
+            Instruction::Compare { comparison, left, right, return_point } => {
+                let (left, right) = (self.m.read(left), self.m.read(right));
+                self.compare(comparison, left, right, return_point)
+            }
+            Instruction::If { slot, or } => {
+                match self.m.read(slot) {
+                    TRUE => self.m.frames.pc += 1,
+                    FALSE => self.m.frames.pc = or,
+                    _ => {}
+                }
+                Ok(())
+            }
             other => self.seldom(other),
         }
     }
@@ -313,6 +310,13 @@ impl Running<'_> {
                 self.native(operation, first, count, return_point)
             }
             Instruction::Interpret { slot, type_id, return_point } => self.interpret_at(slot, type_id, return_point),
+            Instruction::Logic { operation, left, right, return_point } => {
+                let (left, right) = (self.m.read(left), self.m.read(right));
+                self.logic(operation, left, right, return_point)
+            }
+            Instruction::Apply { head, count, type_id, return_point, tail, same } => {
+                self.apply(head, count, (type_id, same), return_point, tail)
+            }
             Instruction::Superpose { slot, return_point } => self.superpose(slot, return_point),
             Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
             Instruction::Collect { slot, return_point, subjects } => self.collect(slot, return_point, subjects),
