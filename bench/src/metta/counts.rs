@@ -158,6 +158,12 @@ pub(super) fn grow(arguments: &[u64]) -> Count {
     Count { operations: rounds * (rounds + 1) / 2, answer: rounds + 1 }
 }
 
+/// Numbers stored: so many rows of them.
+pub(super) fn stored(arguments: &[u64]) -> Count {
+    let numbers = arguments[0] * arguments[1];
+    Count { operations: numbers, answer: numbers }
+}
+
 /// Terms stored: three at each place that goes on, and the root.
 pub(super) fn branches(arguments: &[u64]) -> Count {
     let terms = 3 * ((1 << arguments[0]) - 1) + 1;
@@ -201,6 +207,7 @@ mod tests {
         assert_eq!(planner(&[7]), count(16_635, 95));
         assert_eq!(typed_list(&[1600, 1]), count(3202, 1_280_800));
         assert_eq!(grow(&[300]), count(45_150, 301));
+        assert_eq!(stored(&[1000, 3]), count(3000, 3000));
         assert_eq!(branches(&[19]), count(1_572_862, 1_572_862));
         assert_eq!(permutations(&[8]), count(40_320, 40_320));
         assert_eq!(proofs(&[3]), count(30, 30));

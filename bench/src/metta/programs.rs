@@ -209,10 +209,12 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "stored",
         operation: "a number",
-        full: [&[1000], &[9000]],
-        quick: [&[200], &[1500]],
-        hyperon: [&[5], &[15]],
-        note: "each number is the one before in (S …)",
+        is_repeated: true,
+        count: counts::stored,
+        full: [&[1000, 5], &[1000, 105]],
+        quick: [&[200, 1], &[200, 51]],
+        hyperon: [&[5, 1], &[5, 3]],
+        note: "each number of a row is the one before in (S …)",
         ..PLAIN
     },
     Program {

@@ -2,12 +2,14 @@
 
 use super::code::{TypeId, UNCHANGED};
 use super::run::compare_words;
-use super::words::{FALSE, FOREIGN, TRUE, is_small, small, truth, word};
+use super::values::Values;
+use super::words::{FALSE, FOREIGN, INTEGER, TRUE, is_small, small, truth, word};
 use super::{Halt, Machine, Running};
 use crate::lowering::{Arithmetic, Comparison, Logic, Lowering};
 use crate::operation::Operation;
-use region::{Ref, tag};
+use region::{Full, Ref, tag};
 use space::Number;
+use std::cmp::Ordering;
 
 impl Running<'_> {
     /// Arithmetic on what is not two small integers.
@@ -19,6 +21,10 @@ impl Running<'_> {
         right: Ref,
         return_point: u32,
     ) -> Result<(), Halt> {
+        if let Some((a, b)) = self.m.values.floats_of(left, right) {
+            let value = self.m.values.float(on_floats(operation, a, b))?;
+            return self.resume(return_point, value);
+        }
         let (Some(a), Some(b)) = (self.m.values.number_of(left), self.m.values.number_of(right)) else {
             return self.native_on(Lowering::Arithmetic(operation), &[left, right], return_point);
         };
@@ -82,17 +88,13 @@ impl Running<'_> {
             let equal = self.equals(left, right)?;
             return self.resume(return_point, truth(equal));
         }
+        if let Some((a, b)) = self.m.values.floats_of(left, right) {
+            return self.resume(return_point, truth(holds(comparison, a.partial_cmp(&b))));
+        }
         let (Some(a), Some(b)) = (self.m.values.number_of(left), self.m.values.number_of(right)) else {
             return self.native_on(Lowering::Comparison(comparison), &[left, right], return_point);
         };
-        let holds = a.compare(&b).is_some_and(|order| match comparison {
-            Comparison::Less => order.is_lt(),
-            Comparison::Greater => order.is_gt(),
-            Comparison::LessOrEqual => order.is_le(),
-            Comparison::GreaterOrEqual => order.is_ge(),
-            Comparison::Equal => order.is_eq(),
-        });
-        self.resume(return_point, truth(holds))
+        self.resume(return_point, truth(holds(comparison, a.compare(&b))))
     }
 
     /// Whether two values are equal: numbers by value, a NaN to none; nothing is bound.
@@ -119,6 +121,47 @@ impl Running<'_> {
             Logic::Not => !a,
         };
         self.resume(return_point, truth(result))
+    }
+}
+
+/// Whether numbers of this order compare so; a NaN has none.
+fn holds(comparison: Comparison, order: Option<Ordering>) -> bool {
+    order.is_some_and(|order| match comparison {
+        Comparison::Less => order.is_lt(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+        Comparison::Equal => order.is_eq(),
+    })
+}
+
+/// What an operation makes of two numbers of which one is a float.
+fn on_floats(operation: Arithmetic, left: f64, right: f64) -> f64 {
+    match operation {
+        Arithmetic::Add => left + right,
+        Arithmetic::Subtract => left - right,
+        Arithmetic::Multiply => left * right,
+        Arithmetic::Divide => left / right,
+        Arithmetic::Remainder => left % right,
+    }
+}
+
+impl Values {
+    /// Two numbers as floats, if one is a float and the other a float or a small integer: that loses nothing.
+    #[inline]
+    fn floats_of(&self, left: Ref, right: Ref) -> Option<(f64, f64)> {
+        let float = |value: Ref| match value.tag() {
+            tag::NUMBER if value.payload() & 1 == 1 => Some(f64::from_bits(self.heap.number_bits(value))),
+            INTEGER => Some(word(value) as f64),
+            _ => None,
+        };
+        // Both are small integers only where an operation has no small result: that is not one of floats.
+        if is_small(left) && is_small(right) { None } else { Some((float(left)?, float(right)?)) }
+    }
+
+    #[inline]
+    fn float(&mut self, float: f64) -> Result<Ref, Full> {
+        self.heap.number(&mut self.region, 1, float.to_bits())
     }
 }
 

@@ -44,8 +44,6 @@ pub(super) struct MatchRoom {
     /// The expressions that are being compared, and those that are being built.
     open: Vec<Siblings>,
     built: Vec<Siblings>,
-    /// Room for inputs.
-    spare: Vec<Vec<Input>>,
 }
 
 /// A match that is being tried.
@@ -125,10 +123,10 @@ impl Running<'_> {
     fn try_candidate(&mut self, candidates: &Candidates, atom: u32, inputs: &[Input]) -> Result<bool, Halt> {
         let trail = self.m.choices.trail.len();
         let (heap, foreign) = (self.m.values.heap.mark(&self.m.values.region), self.m.values.foreign.len());
-        let mut room = std::mem::take(&mut self.m.rooms.matching);
+        let mut room = self.m.rooms.matching.take().unwrap_or_default();
         room.own.resize(candidates.variables, Ref::from_bits(0));
         let matches = self.steps(atom, &mut Try { candidates, inputs, room: &mut room });
-        self.m.rooms.matching = room;
+        self.m.rooms.matching = Some(room);
         if let Ok(false) = matches {
             self.m.undo_to(trail);
             self.m.values.heap.rewind(&mut self.m.values.region, heap);
@@ -248,53 +246,25 @@ impl Running<'_> {
 impl Machine {
     /// What the slots of a pattern hold; `None` if a state or a space is in it.
     fn read_inputs(&mut self, query: u32) -> Option<Vec<Input>> {
-        let mut inputs = self.rooms.matching.spare.pop().unwrap_or_default();
-        for place in 0..self.code.queries[query as usize].slots.len() {
-            let slot = self.code.queries[query as usize].slots[place];
-            let value = self.read(slot);
-            if !self.holds_no_state(value) {
+        let mut inputs = self.rooms.spare_inputs.pop().unwrap_or_default();
+        let Self { code, frames, values, rooms, .. } = self;
+        let frame = &frames.stack[frames.base + HEADER..];
+        for &slot in &code.queries[query as usize].slots {
+            let value = values.heap.walk(Ref::from_bits(frame[usize::from(slot)]));
+            if !values.holds_no_state(value, &mut rooms.work) {
                 self.spare_inputs(inputs);
                 return None;
             }
-            inputs.push(Input { value, key: self.values.candidate_key(value) });
+            inputs.push(Input { value, key: values.candidate_key(value) });
         }
         Some(inputs)
     }
 
     fn spare_inputs(&mut self, mut inputs: Vec<Input>) {
-        if self.rooms.matching.spare.len() < SPARE_MAX {
+        if self.rooms.spare_inputs.len() < SPARE_MAX {
             inputs.clear();
-            self.rooms.matching.spare.push(inputs);
+            self.rooms.spare_inputs.push(inputs);
         }
-    }
-
-    /// Whether no state and no space is in a value.
-    fn holds_no_state(&mut self, value: Ref) -> bool {
-        let is_plain = |values: &Values, leaf: Ref| {
-            let is_other = |value: &Atom| {
-                matches!(value, Atom::Grounded(Grounded::State(_) | Grounded::Space(_) | Grounded::Bindings(_)))
-            };
-            leaf.tag() != FOREIGN || !is_other(values.foreign_of(leaf))
-        };
-        if !value.is_expression() {
-            return is_plain(&self.values, value);
-        }
-        let mut work = std::mem::take(&mut self.rooms.work);
-        work.clear();
-        work.push(value);
-        let mut holds_none = true;
-        while let Some(expression) = work.pop() {
-            for &child in self.values.heap.children(expression) {
-                let child = self.values.heap.walk(child);
-                if child.is_expression() {
-                    work.push(child);
-                } else {
-                    holds_none &= is_plain(&self.values, child);
-                }
-            }
-        }
-        self.rooms.work = work;
-        holds_none
     }
 
     /// The shortest list of atoms that has all those which may match.
@@ -398,6 +368,37 @@ impl Machine {
 }
 
 impl Values {
+    /// Whether no state and no space is in a value.
+    #[inline]
+    fn holds_no_state(&self, value: Ref, work: &mut Vec<Ref>) -> bool {
+        if !value.is_expression() {
+            return !self.is_state(value);
+        }
+        work.clear();
+        work.push(value);
+        while let Some(expression) = work.pop() {
+            for &child in self.heap.children(expression) {
+                let child = self.heap.walk(child);
+                if child.is_expression() {
+                    work.push(child);
+                } else if self.is_state(child) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether a leaf is compared in another way than others.
+    #[inline]
+    fn is_state(&self, leaf: Ref) -> bool {
+        leaf.tag() == FOREIGN
+            && matches!(
+                self.foreign_of(leaf),
+                Atom::Grounded(Grounded::State(_) | Grounded::Space(_) | Grounded::Bindings(_))
+            )
+    }
+
     /// The key by which atoms for a value are looked up: that of a word that equals nothing else with a key, or of the
     /// length and the head of an expression.
     fn candidate_key(&self, value: Ref) -> u64 {

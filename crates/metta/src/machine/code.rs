@@ -177,6 +177,13 @@ pub(super) enum Instruction {
     CompareJump { comparison: Comparison, left: Slot, right: Slot, then: Pc, or: Pc },
     /// The same with a constant.
     CompareJumpWith { comparison: Comparison, left: Slot, right: Ref, then: Pc, or: Pc },
+    /// Goes elsewhere if all of these slots hold small integers, for which the guards that follow hold.
+    SkipIfSmall { slots: [Slot; 3], to: Pc },
+    /// A leaf in a slot that is its own result, whatever it is expected to be, is the result of this frame; else goes on. Only
+    /// numbers are where a number is expected.
+    ReturnLeaf { slot: Slot, is_number: bool },
+    /// The same into another slot, on behind the instructions that would find out.
+    MoveLeaf { slot: Slot, dst: Slot, is_number: bool, to: Pc },
     /// Goes on behind the next instruction if the slot is true, elsewhere if it is false, else with the next one.
     If { slot: Slot, or: Pc },
     /// Goes elsewhere unless the slot holds what is asked for.
@@ -273,7 +280,7 @@ impl Instruction {
     /// Where it goes on if it does not go on with the next one.
     pub(super) fn other_place(&mut self) -> Option<&mut Pc> {
         match self {
-            Self::Jump { to } => Some(to),
+            Self::Jump { to } | Self::SkipIfSmall { to, .. } | Self::MoveLeaf { to, .. } => Some(to),
             Self::MatchLeaf { or, .. }
             | Self::MatchShape { or, .. }
             | Self::MatchSame { or, .. }

@@ -506,6 +506,11 @@ impl<'a> Listing<'a> {
             Instruction::Guard { slot: guarded, guard, or } => {
                 format!("guard {} {}{}", slot(guarded), self.guard(guard), self.or(or))
             }
+            Instruction::SkipIfSmall { slots, to } => {
+                let mut names: Vec<String> = slots.iter().map(|&asked| slot(asked)).collect();
+                names.dedup();
+                format!("skip if small ({}): {}", names.join(" "), self.place(to))
+            }
             Instruction::GuardSame { left, right, or } => {
                 format!("guard {} and {} have one type{}", slot(left), slot(right), self.or(or))
             }
@@ -517,6 +522,13 @@ impl<'a> Listing<'a> {
         let slot = |slot| self.slot(slot);
         let first = |at: Slot| at + HEADER as Slot;
         Some(match instruction {
+            Instruction::ReturnLeaf { slot: value, is_number } => {
+                format!("return-leaf {}{}", slot(value), if is_number { " if it is a number" } else { "" })
+            }
+            Instruction::MoveLeaf { slot: value, dst, is_number, to } => {
+                let (value, dst, to) = (slot(value), slot(dst), self.place(to));
+                format!("move-leaf {value} -> {dst}, on at {to}{}", if is_number { " if it is a number" } else { "" })
+            }
             Instruction::Begin { slot: begun } => format!("begin {}", slot(begun)),
             Instruction::End { begun, value, return_point } => {
                 format!("end {}, {}{}", slot(begun), slot(value), self.return_point(return_point))

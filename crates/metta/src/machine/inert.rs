@@ -10,7 +10,7 @@ use super::normal_terms::Makes;
 use super::type_cache::TypeCache;
 use super::words::{EMPTY, ERROR, EVALUATED_OPEN, SYMBOL, TERM, evaluated_term, is_always_normal};
 use super::{Halt, Machine, Running};
-use region::{Full, Ref, tag};
+use region::{Ref, tag};
 
 /// How many parts are looked at.
 const PARTS_MAX: usize = 64;
@@ -32,6 +32,7 @@ enum Flat {
 struct Rebuilt {
     old: Ref,
     new: Ref,
+    length: usize,
     /// How many of its parts are there.
     parts: usize,
     is_ground: bool,
@@ -66,12 +67,13 @@ impl Running<'_> {
             Flat::Other => return Ok(None),
             Flat::Nested => {}
         }
-        let mut work = std::mem::take(&mut self.m.rooms.work);
-        work.clear();
-        work.push(value);
-        let is_inert = self.are_inert(&mut work);
-        self.m.rooms.work = work;
-        if is_inert? { Ok(Some(self.made_anew(value)?)) } else { Ok(None) }
+        let begun = self.m.values.heap.mark(&self.m.values.region);
+        let made = self.made_anew(value)?;
+        if made.is_none() {
+            // Nobody has seen the parts that were made.
+            self.m.values.heap.rewind(&mut self.m.values.region, begun);
+        }
+        Ok(made)
     }
 
     fn inert_if_flat(&mut self, value: Ref) -> Result<Flat, Halt> {
@@ -107,58 +109,32 @@ impl Running<'_> {
         Ok(Flat::Inert(if is_ground { made.marked() } else { made }))
     }
 
-    fn are_inert(&mut self, work: &mut Vec<Ref>) -> Result<bool, Halt> {
+    /// What an expression with others inside comes to, if all of them are data.
+    fn made_anew(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
+        let normal = self.m.type_cache.notes.normal();
         let mut left = PARTS_MAX;
-        while let Some(expression) = work.pop() {
-            let length = self.m.values.heap.length(expression);
-            let head = self.m.values.heap.walk(self.m.values.heap.child(expression, 0));
-            if length > left || head.tag() != SYMBOL || self.makes(head, length - 1)? != Makes::Data {
-                return Ok(false);
-            }
-            left -= length;
-            for index in 1..length {
-                let child = self.m.values.heap.walk(self.m.values.heap.child(expression, index));
-                match child.tag() {
-                    _ if is_always_normal(child) => {}
-                    tag::VARIABLE => {}
-                    SYMBOL if child != EMPTY && child != ERROR => {}
-                    TERM if self.m.values.is_normal_term(child) => {}
-                    tag::EXPRESSION if self.m.values.is_normal(child, self.m.type_cache.notes) => {}
-                    tag::EXPRESSION => work.push(child),
-                    _ => return Ok(false),
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    fn made_anew(&mut self, value: Ref) -> Result<Ref, Full> {
-        let m = &mut self.m;
-        let normal = m.type_cache.notes.normal();
-        let values = &mut m.values;
         let mut around: Vec<Rebuilt> = Vec::new();
-        let begun = |values: &mut super::values::Values, old: Ref| {
-            let new = values.heap.reserve(&mut values.region, values.heap.length(old))?;
-            Ok::<_, Full>(Rebuilt { old, new, parts: 0, is_ground: true })
-        };
-        let mut made = begun(values, value)?;
+        let Some(mut made) = self.begun_anew(value, &mut left)? else { return Ok(None) };
         loop {
-            let part = if made.parts < values.heap.length(made.old) {
+            let Machine { values, type_cache: TypeCache { notes, .. }, .. } = &mut self.m;
+            let part = if made.parts < made.length {
                 let child = values.heap.walk(values.heap.child(made.old, made.parts));
                 match child.tag() {
-                    TERM => evaluated_term(child),
+                    SYMBOL if made.parts == 0 || child != EMPTY && child != ERROR => child,
                     tag::VARIABLE => {
                         made.is_ground = false;
                         child
                     }
+                    TERM if values.is_normal_term(child) => evaluated_term(child),
+                    tag::EXPRESSION if notes.hold(values.heap.note(child)) => child.marked(),
                     tag::EXPRESSION if values.heap.length(child) == 0 => child,
-                    tag::EXPRESSION if m.type_cache.notes.hold(values.heap.note(child)) => child.marked(),
                     tag::EXPRESSION => {
-                        let inside = begun(values, child)?;
+                        let Some(inside) = self.begun_anew(child, &mut left)? else { return Ok(None) };
                         around.push(std::mem::replace(&mut made, inside));
                         continue;
                     }
-                    _ => child,
+                    _ if is_always_normal(child) => child,
+                    _ => return Ok(None),
                 }
             } else {
                 let Rebuilt { new, is_ground, .. } = made;
@@ -166,13 +142,25 @@ impl Running<'_> {
                 let whole = if is_ground { new.marked() } else { new };
                 match around.pop() {
                     Some(outer) => made = outer,
-                    None => return Ok(whole),
+                    None => return Ok(Some(whole)),
                 }
                 made.is_ground &= is_ground;
                 whole
             };
-            values.heap.set_child(made.new, made.parts, part);
+            self.m.values.heap.set_child(made.new, made.parts, part);
             made.parts += 1;
         }
+    }
+
+    /// Begins to make an expression anew, unless its head says that it is no data, or too many parts were looked at.
+    fn begun_anew(&mut self, old: Ref, left: &mut usize) -> Result<Option<Rebuilt>, Halt> {
+        let (length, head) = self.m.values.heap.shape(old);
+        let head = self.m.values.heap.walk(head);
+        if length > *left || head.tag() != SYMBOL || self.makes(head, length - 1)? != Makes::Data {
+            return Ok(None);
+        }
+        *left -= length;
+        let new = self.m.values.heap.reserve(&mut self.m.values.region, length)?;
+        Ok(Some(Rebuilt { old, new, length, parts: 0, is_ground: true }))
     }
 }

@@ -6,12 +6,13 @@
 use super::choices::Destination;
 use super::code::{Instruction, Slot};
 use super::types::HeadKind;
+use super::values::Values;
 use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
 use super::{Halt, Running};
 use crate::instructions::is_instruction_name;
 use crate::interpreter::Task;
 use crate::names;
-use region::{Ref, tag};
+use region::{Full, Ref, tag};
 use rustc_hash::FxHashSet;
 use space::{Atom, Grounded};
 
@@ -20,6 +21,16 @@ const FEW: usize = 8;
 
 /// Whether limits are due is asked after the making of a list of so many elements, which takes some microseconds.
 const LONG: usize = 1 << 14;
+
+/// Lists of up to so many elements are put together on the native stack.
+const SHORT: usize = 16;
+
+/// Whether data has no rules if its head is no symbol, by the number of its arguments, as far as it was asked: as of a version.
+#[derive(Default)]
+pub(super) struct InertArities {
+    version: u32,
+    known: [Option<bool>; FEW + 1],
+}
 
 /// The heads that have rules for any number of arguments, as of a version.
 #[derive(Default)]
@@ -120,12 +131,9 @@ impl Running<'_> {
             self.m.frames.pc = or;
             return Ok(());
         }
-        let mut children = Vec::with_capacity(self.m.values.heap.length(tail) + 1);
-        children.push(head);
-        children.extend_from_slice(self.m.values.heap.children(tail));
         let is_normal = self.m.values.is_normal(head, self.m.type_cache.notes)
-            && (children.len() == 1 || self.m.type_cache.notes.hold(self.m.values.heap.note(tail)));
-        let made = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
+            && (self.m.values.heap.length(tail) == 0 || self.m.type_cache.notes.hold(self.m.values.heap.note(tail)));
+        let made = self.m.values.put_before(head, tail)?;
         if is_normal && self.heads_data(made)? {
             self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
         }
@@ -285,11 +293,20 @@ impl Running<'_> {
 
     /// Whether no rule reduces an expression whose head is no symbol.
     fn is_inert(&mut self, arity: usize) -> Result<bool, Halt> {
-        if arity <= FEW {
-            let function = self.m.code.function(COMPOUND, arity as Slot, 0);
-            return self.is_constructor(function);
+        if arity > FEW {
+            return Ok(!self.rule_heads().others);
         }
-        Ok(!self.rule_heads().others)
+        let inert = &mut self.m.type_cache.inert_arities;
+        if inert.version != self.m.code.version {
+            *inert = InertArities { version: self.m.code.version, ..InertArities::default() };
+        }
+        if let Some(known) = inert.known[arity] {
+            return Ok(known);
+        }
+        let function = self.m.code.function(COMPOUND, arity as Slot, 0);
+        let is_inert = self.is_constructor(function)?;
+        self.m.type_cache.inert_arities.known[arity] = Some(is_inert);
+        Ok(is_inert)
     }
 
     /// What has rules as things stand.
@@ -312,5 +329,20 @@ impl Running<'_> {
             self.m.type_cache.rule_heads = heads;
         }
         &self.m.type_cache.rule_heads
+    }
+}
+
+impl Values {
+    /// The list of an element and those of another list.
+    fn put_before(&mut self, head: Ref, tail: Ref) -> Result<Ref, Full> {
+        let children = self.heap.children(tail);
+        if children.len() < SHORT {
+            let (mut list, length) = ([EMPTY; SHORT], children.len() + 1);
+            list[0] = head;
+            list[1..length].copy_from_slice(children);
+            return self.heap.expression(&mut self.region, &list[..length]);
+        }
+        let list: Vec<Ref> = std::iter::once(head).chain(children.iter().copied()).collect();
+        self.heap.expression(&mut self.region, &list)
     }
 }

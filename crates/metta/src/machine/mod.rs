@@ -126,7 +126,8 @@ struct Rooms {
     row: Vec<space::Term>,
     query_room: Option<Box<queries::QueryRoom>>,
     pairs: Vec<unify::Pair>,
-    matching: candidate_matching::MatchRoom,
+    matching: Option<Box<candidate_matching::MatchRoom>>,
+    spare_inputs: Vec<Vec<candidate_code::Input>>,
     work: Vec<Ref>,
     found_same: normal_calls::SameTerms,
 }
@@ -216,7 +217,8 @@ impl Machine {
             row: Vec::new(),
             query_room: None,
             pairs: Vec::new(),
-            matching: Default::default(),
+            matching: None,
+            spare_inputs: Vec::new(),
             work: Vec::new(),
             found_same: normal_calls::SameTerms::new(),
         };

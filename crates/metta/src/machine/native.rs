@@ -3,7 +3,7 @@
 use super::choices::{CollectedResult, Destination};
 use super::code::Slot;
 use super::values::Scope;
-use super::words::{INTEGER, SYMBOL};
+use super::words::{EMPTY, INTEGER, SYMBOL};
 use super::{Halt, Reason, Running};
 use crate::instructions;
 use crate::interpreter::{Task, TaskOutcome};
@@ -27,14 +27,15 @@ fn is_difference(head: &Atom) -> bool {
 impl Running<'_> {
     /// Calls a native function on the arguments in slots in a row.
     pub(super) fn native(&mut self, operation: Ref, first: Slot, count: Slot, return_point: u32) -> Result<(), Halt> {
-        let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
-        let head = self.m.values.foreign_of(operation).clone();
-        if let (&[left, right], true) = (arguments.as_slice(), is_difference(&head))
-            && let Some(list) = self.difference(left, right)?
+        if count == 2
+            && is_difference(self.m.values.foreign_of(operation))
+            && let Some(list) = self.difference(self.m.slot(first), self.m.slot(first + 1))?
         {
             self.collect_soon();
             return self.resume(return_point, list);
         }
+        let arguments: Vec<Ref> = (first..first + count).map(|slot| self.m.slot(slot)).collect();
+        let head = self.m.values.foreign_of(operation).clone();
         self.call_native(&head, operation, &arguments, return_point)
     }
 
@@ -48,20 +49,23 @@ impl Running<'_> {
             (children.len() <= SHORT && are_words).then_some(children)
         };
         let Some((left, right)) = words(left).zip(words(right)) else { return Ok(None) };
-        let mut taken = right.to_vec();
-        let mut kept = left.to_vec();
-        kept.retain(|word| match taken.iter().position(|other| other == word) {
-            Some(place) => {
-                taken.swap_remove(place);
-                false
+        let (mut kept, mut length) = ([EMPTY; SHORT], 0);
+        let (mut taken, mut left_to_take) = ([EMPTY; SHORT], right.len());
+        taken[..right.len()].copy_from_slice(right);
+        for &word in left {
+            if let Some(place) = taken[..left_to_take].iter().position(|&other| other == word) {
+                left_to_take -= 1;
+                taken.swap(place, left_to_take);
+            } else {
+                kept[length] = word;
+                length += 1;
             }
-            None => true,
-        });
-        let list = self.m.values.heap.expression(&mut self.m.values.region, &kept)?;
+        }
+        let list = self.m.values.heap.expression(&mut self.m.values.region, &kept[..length])?;
         if self.m.values.is_function(list) || self.m.is_error(list) {
             return Ok(None);
         }
-        if !kept.is_empty() && self.is_normal_list(list)? {
+        if length > 0 && self.is_normal_list(list)? {
             self.m.note_normal(list);
         }
         Ok(Some(list))

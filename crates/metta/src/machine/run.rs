@@ -129,6 +129,36 @@ impl Machine {
         Ok(())
     }
 
+    /// Goes elsewhere if all of some slots hold small integers.
+    #[inline]
+    fn skip_if_small(&mut self, slots: [Slot; 3], to: Pc) -> Result<(), Halt> {
+        if slots.iter().all(|&slot| is_small(self.read(slot))) {
+            self.frames.pc = to;
+        }
+        Ok(())
+    }
+
+    /// What a slot holds, if it is a leaf that is its own result.
+    #[inline]
+    fn leaf_result(&self, slot: Slot, is_number: bool) -> Option<Ref> {
+        let value = self.read(slot);
+        match value.tag() {
+            INTEGER | tag::NUMBER => Some(value),
+            FOREIGN if !is_number => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Moves what a slot holds and goes on elsewhere, if it is a leaf that is its own result.
+    #[inline]
+    fn move_leaf(&mut self, (slot, is_number): (Slot, bool), dst: Slot, to: Pc) -> Result<(), Halt> {
+        if let Some(value) = self.leaf_result(slot, is_number) {
+            self.set_slot(dst, value);
+            self.frames.pc = to;
+        }
+        Ok(())
+    }
+
     /// Goes one way or the other if both are small integers.
     #[inline]
     fn compare_jump(
@@ -176,6 +206,12 @@ impl Running<'_> {
                     let holds = self.holds(guard, slot);
                     self.m.go_unless(holds, or)
                 }
+                Instruction::SkipIfSmall { slots, to } => self.m.skip_if_small(slots, to),
+                Instruction::ReturnLeaf { slot, is_number } => match self.m.leaf_result(slot, is_number) {
+                    Some(value) => self.give(value),
+                    None => Ok(()),
+                },
+                Instruction::MoveLeaf { slot, dst, is_number, to } => self.m.move_leaf((slot, is_number), dst, to),
                 Instruction::GuardTypeEpoch { shapes, or } => self.m.go_unless(self.m.code.type_epoch == shapes, or),
                 Instruction::MatchShape { slot, dst, shape, or } => self.match_shape(slot, dst, shape, or),
                 Instruction::MatchLeaf { slot, leaf, or } => self.match_leaf(slot, leaf, or),
@@ -187,6 +223,8 @@ impl Running<'_> {
                 Instruction::Value { slot, dst, type_id, return_point, position } => {
                     self.value(slot, dst, type_id, return_point, position)
                 }
+                Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
+                Instruction::Build { dst, template } => self.build_into(dst, template),
                 Instruction::Load { dst, value } => self.m.put(dst, value),
                 Instruction::Move { dst, src } => self.m.put(dst, self.m.slot(src)),
                 Instruction::Jump { to } => self.m.go_unless(false, to),
@@ -222,28 +260,8 @@ impl Running<'_> {
                 self.m.undo_to(length);
                 Ok(())
             }
-            Instruction::Begin { slot } => {
-                let level = self.m.choices.stack.len() as u32;
-                self.m.put(slot, Ref::from_bits(level))
-            }
-            Instruction::End { begun, value, return_point } => {
-                let value = self.m.read(value);
-                self.end(begun, value, return_point)
-            }
-            Instruction::Build { dst, template } => {
-                let value = self.build(template)?;
-                self.m.put(dst, value)
-            }
             Instruction::Evaluate { slot, type_id, return_point, begun } => {
                 self.evaluate_at(slot, type_id, return_point, begun)
-            }
-            Instruction::NoteUnbound { slot, dst } => {
-                self.note_unbound(slot, dst);
-                Ok(())
-            }
-            Instruction::KeepUnbound { flag, slot, dst } => {
-                self.keep_unbound(flag, slot, dst);
-                Ok(())
             }
             Instruction::TailEvaluate { slot, type_id, is_answer } => {
                 let value = self.m.slot(slot);
@@ -252,6 +270,22 @@ impl Running<'_> {
                     return self.give(error.unmarked());
                 }
                 self.evaluate_here(value, type_id)
+            }
+            Instruction::Begin { slot } => {
+                let level = self.m.choices.stack.len() as u32;
+                self.m.put(slot, Ref::from_bits(level))
+            }
+            Instruction::End { begun, value, return_point } => {
+                let value = self.m.read(value);
+                self.end(begun, value, return_point)
+            }
+            Instruction::NoteUnbound { slot, dst } => {
+                self.note_unbound(slot, dst);
+                Ok(())
+            }
+            Instruction::KeepUnbound { flag, slot, dst } => {
+                self.keep_unbound(flag, slot, dst);
+                Ok(())
             }
             Instruction::Compare { comparison, left, right, return_point } => {
                 let (left, right) = (self.m.read(left), self.m.read(right));
@@ -276,6 +310,13 @@ impl Running<'_> {
                 self.native(operation, first, count, return_point)
             }
             Instruction::Interpret { slot, type_id, return_point } => self.interpret_at(slot, type_id, return_point),
+            Instruction::Logic { operation, left, right, return_point } => {
+                let (left, right) = (self.m.read(left), self.m.read(right));
+                self.logic(operation, left, right, return_point)
+            }
+            Instruction::Apply { head, count, type_id, return_point, tail, same } => {
+                self.apply(head, count, (type_id, same), return_point, tail)
+            }
             Instruction::Superpose { slot, return_point } => self.superpose(slot, return_point),
             Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
             Instruction::Collect { slot, return_point, subjects } => self.collect(slot, return_point, subjects),
@@ -283,9 +324,6 @@ impl Running<'_> {
                 self.collect_some(slot, most, wanted, return_point)
             }
             Instruction::Collected { begun, slot } => self.collected(begun, slot),
-            Instruction::Apply { head, count, type_id, return_point, tail, same } => {
-                self.apply(head, count, (type_id, same), return_point, tail)
-            }
             Instruction::Unreduced { function } => self.give_unreduced_by_rule(function),
             Instruction::Body { slot, type_id, function } => self.give_body(slot, type_id, function),
             Instruction::MarkNormalForm { slot } => self.mark_normal_form(slot),
@@ -304,21 +342,21 @@ impl Running<'_> {
                 let have = self.have_one_type(left, right);
                 self.m.go_unless(have, or)
             }
-            Instruction::Logic { operation, left, right, return_point } => {
-                let (left, right) = (self.m.read(left), self.m.read(right));
-                self.logic(operation, left, right, return_point)
-            }
             Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
             Instruction::BuildHole { data } => self.build_hole(data),
             Instruction::AddAtom { space, value, return_point } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, return_point)
             }
-            Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
             Instruction::QueryFused { query, space, return_point } => self.query_fused(query, space, return_point),
             Instruction::QuerySome { query, space, return_point } => self.query_some(query, space, return_point),
             other => self.minimal_instruction(other),
         }
+    }
+
+    fn build_into(&mut self, dst: Slot, template: u32) -> Result<(), Halt> {
+        let value = self.build(template)?;
+        self.m.put(dst, value)
     }
 
     #[inline]

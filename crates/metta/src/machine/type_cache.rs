@@ -1,7 +1,7 @@
 //! What the machine knows of types, kept until they change: see `types.rs`.
 
 use super::code::{Code, Slot, TypeId};
-use super::lists::RuleHeads;
+use super::lists::{InertArities, RuleHeads};
 use super::notes::Notes;
 use super::schemes::Schemes;
 use super::types::HeadKind;
@@ -35,6 +35,7 @@ pub(super) struct TypeCache {
     pub(super) expression_type: TypeId,
     /// The heads that have rules, and whether others than symbols have, as of a version.
     pub(super) rule_heads: RuleHeads,
+    pub(super) inert_arities: InertArities,
     /// What expressions in normal form are noted with.
     pub(super) notes: Notes,
 }
@@ -60,6 +61,7 @@ impl TypeCache {
             well_typed: WellTyped::default(),
             special: FxHashMap::default(),
             rule_heads: RuleHeads::default(),
+            inert_arities: InertArities::default(),
             notes: Notes::default(),
         }
     }

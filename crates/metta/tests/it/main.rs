@@ -34,6 +34,7 @@ mod rollback;
 mod scale;
 mod scopes;
 mod settings;
+mod shortcuts;
 mod some_results;
 mod spaces;
 mod stored;

@@ -6,7 +6,7 @@
 //! 4. All of this is checked where the variable is evaluated; a number or a truth value is none of these.
 //! 5. `NotReducible` as it is written is an answer too.
 
-use super::{Compiler, Dest, Later};
+use super::{Compiler, Dest, Label, Later};
 use crate::machine::code::{Guard, Instruction, Slot, Template, TypeId};
 use crate::names;
 use space::Atom;
@@ -77,6 +77,10 @@ impl Compiler<'_, '_> {
         evaluate: impl FnOnce(&mut Self),
     ) {
         let join = (dest != Dest::Tail).then(|| self.label());
+        match (dest, join) {
+            (Dest::Slot(dst), Some(join)) => self.move_leaf(slot, dst, type_id, join),
+            _ => self.return_leaf(slot, type_id, dest),
+        }
         let (guards, call): (&[Guard], _) = match odd {
             OddAnswer::Fails => (&[Guard::Reducible], None),
             OddAnswer::Stands(call) => (&[Guard::Reducible], Some(call)),
@@ -94,6 +98,26 @@ impl Compiler<'_, '_> {
         if let Some(join) = join {
             self.place(join);
         }
+    }
+
+    /// A number or another leaf in a slot is the result of the frame: nothing else is asked about it.
+    pub(super) fn return_leaf(&mut self, slot: Slot, type_id: TypeId, dest: Dest) {
+        if let (Dest::Tail, Some(is_number)) = (dest, self.wants_leaf(type_id)) {
+            self.emit(Instruction::ReturnLeaf { slot, is_number });
+        }
+    }
+
+    /// It is the value of another slot, with which the code goes on at a label.
+    fn move_leaf(&mut self, slot: Slot, dst: Slot, type_id: TypeId, join: Label) {
+        if let Some(is_number) = self.wants_leaf(type_id) {
+            self.emit_to(Instruction::MoveLeaf { slot, dst, is_number, to: 0 }, join);
+        }
+    }
+
+    /// Whether leaves are of a type without a look at what else is declared, and if so, whether only numbers are.
+    fn wants_leaf(&self, type_id: TypeId) -> Option<bool> {
+        let is_number = type_id == self.run.m.type_cache.number_type;
+        (type_id == 0 || is_number).then_some(is_number)
     }
 
     /// The call stands for itself or enters the code that a slot holds.

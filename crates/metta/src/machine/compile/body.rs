@@ -491,7 +491,7 @@ impl Compiler<'_, '_> {
     /// A call whose arguments are evaluated.
     fn call(&mut self, function: u32, arguments: &[Atom], dest: Dest) {
         let block = self.block(arguments);
-        let begins = dest != Dest::Tail && arguments.iter().any(|argument| self.may_branch(argument));
+        let begins = dest != Dest::Tail && arguments.iter().any(|argument| !self.has_one_result(argument));
         let outer = self.errors;
         let label = begins.then(|| self.begin_barrier(block + 2));
         let held = self.hold(arguments.iter());
@@ -577,7 +577,7 @@ impl Compiler<'_, '_> {
     fn typed_call(&mut self, function: u32, formals: &[Formal], arguments: &[Atom], dest: Dest) {
         let block = self.block(arguments);
         let is_open = |compiler: &Self, (formal, argument): (&Formal, &Atom)| {
-            matches!(formal, Formal::Typed(_)) && compiler.may_branch(argument)
+            matches!(formal, Formal::Typed(_)) && !compiler.has_one_result(argument)
         };
         let begins = dest != Dest::Tail && formals.iter().zip(arguments).any(|pair| is_open(self, pair));
         let outer = self.errors;
@@ -599,8 +599,44 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Emits guards: where one does not hold, the whole expression is evaluated as it stands.
+    /// Emits guards: where one does not hold, the whole expression is evaluated as it stands. Several that small integers fulfil
+    /// are passed in one step.
     pub(super) fn guard(&mut self, guards: &[Instruction], atom: &Atom, type_id: TypeId, dest: Dest) {
+        let passed = self.passed_by_small(guards).map(|slots| {
+            let label = self.label();
+            self.emit_to(Instruction::SkipIfSmall { slots, to: 0 }, label);
+            label
+        });
+        self.guard_each(guards, atom, type_id, dest);
+        if let Some(label) = passed {
+            self.place(label);
+        }
+    }
+
+    /// The slots that guards ask about, if there are several guards, all of which hold for small integers, and few slots.
+    fn passed_by_small(&self, guards: &[Instruction]) -> Option<[Slot; 3]> {
+        let (mut slots, mut count, mut asked) = ([0; 3], 0, 0);
+        for guard in guards.iter().filter(|&&guard| !self.holds(guard)) {
+            let of_guard = match *guard {
+                Instruction::Guard { slot, guard: Guard::Number, .. } => [slot, slot],
+                Instruction::GuardSame { left, right, .. } => [left, right],
+                _ => return None,
+            };
+            for slot in of_guard {
+                if !slots[..count].contains(&slot) {
+                    *slots.get_mut(count)? = slot;
+                    count += 1;
+                }
+            }
+            asked += 1;
+        }
+        let first = slots[0];
+        slots[count..].fill(first);
+        (asked > 1).then_some(slots)
+    }
+
+    /// The same, one after the other.
+    pub(super) fn guard_each(&mut self, guards: &[Instruction], atom: &Atom, type_id: TypeId, dest: Dest) {
         for &guard in guards {
             if self.holds(guard) {
                 continue;

@@ -111,9 +111,13 @@ impl Compiler<'_, '_> {
         if !self.agrees(condition, bool_type, false, &mut guards) {
             return self.plain(atom, type_id, dest);
         }
-        self.guard(&guards, atom, type_id, dest);
+        let fused = self.fuse_ahead(condition, &guards);
+        match fused {
+            Some(_) => self.guard_each(&guards, atom, type_id, dest),
+            None => self.guard(&guards, atom, type_id, dest),
+        }
         self.make_ahead(condition, [then, otherwise]);
-        let fused = self.fuse(condition);
+        let fused = fused.or_else(|| self.fuse(condition));
         let live = self.state.live.clone();
         let slot = self.native_operand(condition, bool_type);
         let (otherwise_label, stuck) = (self.label(), self.label());
@@ -152,6 +156,7 @@ impl Compiler<'_, '_> {
         let Whole { atom, type_id } = whole;
         if let Some(stuck) = stuck {
             if let Some(slot) = self.open_slot(branch) {
+                self.return_leaf(slot, type_id, dest);
                 self.emit_to(Instruction::Guard { slot, guard: Guard::Answer, or: 0 }, stuck);
             }
             return self.reduct(branch, type_id, dest);
@@ -165,22 +170,41 @@ impl Compiler<'_, '_> {
 
     /// A comparison of numbers that are there already, in front of the one that any values can take: gives its place.
     fn fuse(&mut self, condition: &Atom) -> Option<usize> {
+        self.fuse_if(condition, |compiler, slot| compiler.state.facts.get(&slot) == Some(&Fact::Number))
+    }
+
+    /// The same in front of guards that ask for nothing but numbers: small integers are such, so they pass all of it in one step.
+    fn fuse_ahead(&mut self, condition: &Atom, guards: &[Instruction]) -> Option<usize> {
+        let is_guarded = |asked: Slot| {
+            let asks = |guard: &Instruction| matches!(guard, Instruction::Guard { slot, guard: Guard::Number, .. } if *slot == asked);
+            guards.iter().any(asks)
+        };
+        let asks_for_numbers = |guard: &Instruction| {
+            matches!(guard, Instruction::Guard { guard: Guard::Number, .. } | Instruction::GuardSame { .. })
+        };
+        let is_needed = guards.iter().any(|&guard| !self.holds(guard));
+        if !is_needed || !guards.iter().all(asks_for_numbers) {
+            return None;
+        }
+        self.fuse_if(condition, |compiler, slot| {
+            compiler.state.facts.get(&slot) == Some(&Fact::Number) || is_guarded(slot)
+        })
+    }
+
+    /// The same, given which slots hold numbers.
+    fn fuse_if(&mut self, condition: &Atom, is_number: impl Fn(&Self, Slot) -> bool) -> Option<usize> {
         let [head, left, right] = condition.children()? else { return None };
         let Lowering::Comparison(comparison) = lowering_of(head)? else { return None };
-        let left = self.number_slot(left)?;
+        let slot = |atom: &Atom| {
+            let Atom::Variable(variable) = atom else { return None };
+            self.state.variables.get(variable).copied().filter(|&slot| is_number(self, slot))
+        };
+        let (left, other) = (slot(left)?, slot(right));
         if let Some(constant) = self.run.m.values.constant_leaf(right).filter(|constant| is_small(*constant)) {
             // The constant is loaded for the instruction behind.
             return Some(self.emit(Instruction::CompareJumpWith { comparison, left, right: constant, then: 0, or: 0 }));
         }
-        let right = self.number_slot(right)?;
-        Some(self.emit(Instruction::CompareJump { comparison, left, right, then: 0, or: 0 }))
-    }
-
-    /// The slot of a variable that holds a number.
-    fn number_slot(&self, atom: &Atom) -> Option<Slot> {
-        let Atom::Variable(variable) = atom else { return None };
-        let slot = *self.state.variables.get(variable)?;
-        (self.state.facts.get(&slot) == Some(&Fact::Number)).then_some(slot)
+        Some(self.emit(Instruction::CompareJump { comparison, left, right: other?, then: 0, or: 0 }))
     }
 
     fn binding(&mut self, atom: &Atom, parts: [&Atom; 3], type_id: TypeId, dest: Dest) {
@@ -439,7 +463,7 @@ impl Compiler<'_, '_> {
             Atom::Variable(variable) => !self.state.variables.contains_key(variable),
             _ => false,
         };
-        let branches = |argument: &&Atom| self.may_branch(argument) || is_bound_here(argument);
+        let branches = |argument: &&Atom| !self.has_one_result(argument) || is_bound_here(argument);
         let branching = arguments.iter().filter(branches).count();
         let calls = arguments.iter().any(|argument| matches!(argument, Atom::Expression(_)));
         if dest == Dest::Tail || branching < 2 || !calls {

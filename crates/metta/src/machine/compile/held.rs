@@ -16,7 +16,8 @@ impl Compiler<'_, '_> {
                     if self.state.facts.contains_key(&slot) {
                         continue;
                     }
-                    may_bind |= calls.drain(..).any(|call| !self.is_same(call));
+                    // Arithmetic on numbers binds nothing.
+                    may_bind |= calls.drain(..).any(|call| !self.is_same(call) && !self.has_one_result(call));
                     if may_bind {
                         let dst = self.slot();
                         self.emit(Instruction::NoteUnbound { slot, dst });

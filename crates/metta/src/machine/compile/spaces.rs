@@ -7,7 +7,7 @@ use crate::machine::code::{Gathering, Guard, Instruction, Part, Query, QueryPart
 use crate::machine::types::{Formal, Signature};
 use crate::program::modules::ModuleId;
 use crate::stdlib;
-use space::{Atom, Variable, conjunction, variables};
+use space::{Atom, Grounded, Variable, conjunction, variables};
 
 impl Compiler<'_, '_> {
     /// Compiles a call whose arguments agree with their types; says whether there was an instruction for it.
@@ -69,12 +69,14 @@ impl Compiler<'_, '_> {
         let head = stdlib::operation_atom(stdlib::lowered(Lowering::Query), ModuleId::LIBRARY);
         let stand_in = self.stand_in(space);
         let rest = Atom::expression([head, stand_in, pattern.clone(), template.clone()]);
-        // What is no space is an argument all the same: it is evaluated, and its type was looked at.
-        let label = self.label();
-        let join = self.join(dest);
-        self.emit_to(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, label);
-        let (state, errors) = (self.state.clone(), self.errors);
-        self.later.push(Later::Called { label, call: rest.clone(), dest, state, join, errors });
+        if !matches!(written, Atom::Grounded(Grounded::Space(_))) {
+            // What is no space is an argument all the same: it is evaluated, and its type was looked at.
+            let label = self.label();
+            let join = self.join(dest);
+            self.emit_to(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, label);
+            let (state, errors) = (self.state.clone(), self.errors);
+            self.later.push(Later::Called { label, call: rest.clone(), dest, state, join, errors });
+        }
         let is_goal = std::mem::take(&mut self.is_goal) && dest == Dest::Tail;
         let goal = match self.gathers {
             Some([begun, value]) if dest == Dest::Slot(value) => QueryGoal::List(begun),
