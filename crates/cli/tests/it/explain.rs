@@ -12,7 +12,7 @@ fn document(name: &str) -> Vec<(String, String)> {
     kinds.map(|(kind, content)| (kind.to_owned(), content.to_owned())).collect()
 }
 
-/// Types the commands of a document; gives how many there are.
+/// Types the commands of a document, which shows what a terminal does, errors after output; gives how many there are.
 fn type_commands(name: &str) -> usize {
     let folder = Folder::new(name);
     let mut commands = 0;
@@ -22,7 +22,8 @@ fn type_commands(name: &str) -> usize {
         } else if kind == "console" {
             let (command, output) = content.split_once('\n').expect("a command has an output");
             let arguments: Vec<&str> = command.trim_start_matches("$ metroon ").split(' ').collect();
-            assert_eq!(folder.good(&arguments), output, "{command}");
+            let ended = folder.run(&arguments);
+            assert_eq!((ended.code, ended.out + &ended.err), (Some(0), output.to_owned()), "{command}");
             commands += 1;
         }
     }
