@@ -218,11 +218,7 @@ impl Sides {
         };
         let (base, table, asking) = (self.path("loaded-base"), self.path("loaded.db"), self.path("asking.metta"));
         let mut ours = || self.metroon(&["run", "--kb", text(&base), "-e", QUESTION]);
-        let of_sqlite = contest(
-            SQLITE,
-            ROUNDS,
-            "both find the answer by an index on disk",
-        );
+        let of_sqlite = contest(SQLITE, ROUNDS, "both find the answer by an index on disk");
         let of_hyperon = contest(
             HYPERON,
             ROUNDS_HYPERON,
@@ -231,11 +227,7 @@ impl Sides {
         let of_text = contest("ours, from the text", ROUNDS, "the same text run without a base");
         let queried = Contest {
             name: "a base of 500,000 facts asked by `metroon kb query`",
-            ..contest(
-                SQLITE,
-                ROUNDS,
-                "both find the answer by an index on disk",
-            )
+            ..contest(SQLITE, ROUNDS, "both find the answer by an index on disk")
         };
         let mut query = || self.metroon(&["kb", "query", text(&base), "(edge a7 $x)", "$x"]);
         Ok(vec![
