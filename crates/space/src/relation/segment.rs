@@ -3,11 +3,11 @@
 //! The last segment of a relation, its head, takes new rows. Once it is shared it never changes again: how many copies
 //! of a row there are, and which rows are gone, is kept beside it. One that lies in an image is sealed from the beginning.
 
-use super::Path;
 use super::copies::Copies;
 use super::index::{Index, IndexedBy, KeyReader, RowList};
 use super::indexes::Indexes;
 use super::mapped::MappedRows;
+use super::{COLUMNS_INDEXED_MAX, Path};
 use crate::columns::{Column, Table};
 use crate::prefetch::{LARGE_TABLE, read_slots};
 use crate::room::{self, reserve};
@@ -291,6 +291,14 @@ impl Segment {
         });
     }
 
+    /// Whether it is known, without a look at the rows, that none reaches so far: an image has an index of each path that one of its rows
+    /// reaches.
+    fn has_no_row_at(&self, place: IndexedBy) -> bool {
+        let IndexedBy::Path((column, child)) = place else { return false };
+        let is_listed = |number: u32| (number as usize) < COLUMNS_INDEXED_MAX;
+        self.is_mapped() && is_listed(column) && child.is_none_or(is_listed)
+    }
+
     /// Reads an index, which is made if need be; the holes are left out if it is said which those are.
     pub(super) fn with_index<T>(
         &self,
@@ -304,6 +312,7 @@ impl Segment {
             return read(index, &keys);
         }
         let index = match copies {
+            _ if self.has_no_row_at(place) => Index::default(),
             None => Index::of_sealed(0..self.len(), &keys),
             Some(copies) => {
                 let mut index = Index::default();

@@ -183,6 +183,30 @@ fn a_changed_byte_is_never_an_answer() {
     }
 }
 
+/// A question about a part of a compound, where no row has a compound, is answered without a look at the rows: one byte in each block is
+/// changed in turn, and hardly any of them matters.
+#[test]
+fn a_path_that_no_row_reaches_is_not_looked_for() {
+    let space = SharedSpace::new(1, "s", Terms::shared());
+    (0..50_000).for_each(|number| space.add(&atom(&format!("(edge n{} m{})", number % 5_000, number % 7_001))));
+    let bytes = image_of(&[space.own_snapshot()], 0);
+    let query = atom("(edge (n1 $y) $x)");
+    let blocks: Vec<usize> = (30_000..bytes.len()).step_by(65_536).collect();
+    let is_told = |&place: &usize| {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1;
+        let Ok(image) = open(changed) else { return true };
+        let asked = catching_damage(|| {
+            let space = image.space(0, &image.dictionary()).expect("it was written");
+            let space = SharedSpace::holding(1, "s", space, ChangeLog::default(), |_| 0);
+            space.query(&query, &mut VariableSource::default()).iter().count()
+        });
+        asked.map(|answers| assert_eq!(answers, 0)).is_err()
+    };
+    let told = blocks.iter().filter(|place| is_told(place)).count();
+    assert!(blocks.len() > 20 && told * 4 < blocks.len(), "{told} of {} blocks were looked at", blocks.len());
+}
+
 proptest! {
     #![proptest_config(config(60))]
 
