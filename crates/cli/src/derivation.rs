@@ -134,6 +134,7 @@ impl Places {
     fn line(&self, atom: &Atom, history: &History) -> String {
         let text = history.text(atom);
         match self.of(atom) {
+            Some(Reason { epoch, origin, .. }) if origin.is_empty() => format!("{text}  commit {epoch} or before"),
             Some(Reason { epoch, origin, line, column, .. }) => {
                 format!("{text}  commit {epoch}  {origin}:{line}:{column}")
             }

@@ -68,9 +68,9 @@ struct ShowArguments {
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
-    /// Begin with this frame
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    from: u64,
+    /// Begin with this frame, instead of the first that there is
+    #[arg(long, value_name = "N")]
+    from: Option<u64>,
 
     /// End with this frame
     #[arg(long, value_name = "N")]
@@ -131,12 +131,14 @@ fn folder_of_segments(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn show(arguments: &ShowArguments) -> Ended {
-    if arguments.to.is_some_and(|to| to < arguments.from) {
+    if arguments.to.is_some_and(|to| arguments.from.is_some_and(|from| to < from)) {
         return Err(fail("--to names a frame before --from", "the first frame has number 0", End::Usage));
     }
     let found = find(&arguments.path)?;
     let told = |error| unreadable(&found, error);
-    let mut reader = Reader::from_frame(found.disk.clone(), arguments.from).map_err(told)?;
+    let disk = found.disk.clone();
+    let reader = arguments.from.map_or_else(|| Reader::from_beginning(disk.clone()), |from| Reader::from_frame(disk, from));
+    let mut reader = reader.map_err(told)?;
     let mut out = Out::new();
     while reader.place().number <= arguments.to.unwrap_or(u64::MAX) {
         let line = reader.read_next().map(|frame| frame.map(|frame| shown(&frame, arguments.bytes)));
@@ -208,7 +210,8 @@ fn stats(path: &Path) -> Ended {
         ("synced bytes", sum(|segment| segment.synced).to_string()),
         ("chain", chain_of(&report)),
     ];
-    for (name, value) in lines {
+    let first = (report.first > 0).then(|| ("first frame", report.first.to_string()));
+    for (name, value) in first.into_iter().chain(lines) {
         out.line(&format!("{name:<13}  {value}"))?;
     }
     out.end()?;

@@ -6,12 +6,13 @@
 use crate::derivation::{self, Asked};
 use crate::end::End;
 use crate::kb_lines::{change_json, change_line, open, parent, place, warn};
-use crate::output::{Ended, Out, counted, fail};
+use crate::output::{Ended, Out, ProgressLine, counted, fail};
 use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
-    Atom, CheckpointVerdict, CommitJournal, CommitView, History, KnowledgeBaseError, LogEntry, Reason,
+    Atom, CheckpointVerdict, CommitJournal, CommitView, CompactProgress, Compacted, History, KnowledgeBaseError, LogEntry,
+    Origins, Reason,
     SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
 };
 use serde_json::json;
@@ -128,9 +129,9 @@ struct LogArguments {
     #[arg(long)]
     changes: bool,
 
-    /// Begin with this commit
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    from: u64,
+    /// Begin with this commit, instead of the first that is kept
+    #[arg(long, value_name = "N")]
+    from: Option<u64>,
 
     /// End with this commit
     #[arg(long, value_name = "N")]
@@ -188,6 +189,10 @@ reads only the commits after it. One is written without this command when much w
 is about to be only read, or whose checkpoint is damaged. It also leaves out the space that removed atoms have taken there. No commit is
 lost: the journal stays as it is, and `metroon kb verify` compares both.
 
+With --keep-commits N, the commits before the last N are given up for good: `log`, `at`, `diff`, `fork` and `why` say then that they are
+not known any more. What the knowledge base held after the last of them is kept in a file, which is compared with the commits, atom by
+atom, before any of them is taken away. The journal is cut by its segments of 8 MiB: if no segment holds only older commits, none is given up.
+
 Exit code: 0 fine; 1 the checkpoint cannot be written; 2 wrong usage, or no knowledge base there; 4 the knowledge base is damaged.";
 
 #[derive(Debug, Args)]
@@ -195,6 +200,10 @@ struct CompactArguments {
     /// The knowledge base
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+
+    /// Give up the commits before the last N, for good
+    #[arg(long, value_name = "N")]
+    keep_commits: Option<u64>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -325,18 +334,19 @@ fn read(view: &View, name: &str, text: &str) -> Result<Atom, End> {
 
 fn log(arguments: &LogArguments) -> Ended {
     let last = arguments.to.unwrap_or(u64::MAX);
-    if last < arguments.from {
+    if arguments.from.is_some_and(|from| last < from) {
         return Err(fail("--to names a commit before --from", "the first commit has number 1", End::Usage));
     }
     let mut view = open(&arguments.directory)?;
-    if arguments.from > view.epoch() && view.epoch() > 0 && arguments.from > 1 {
-        let message = format!("there is no commit {}: the last is {}", arguments.from, view.epoch());
+    let from = arguments.from.unwrap_or(view.first());
+    if arguments.from.is_some() && from > view.epoch() && view.epoch() > 0 && from > 1 {
+        let message = format!("there is no commit {from}: the last is {}", view.epoch());
         return Err(fail(&message, "choose a smaller number for --from", End::Usage));
     }
     let mut out = Out::new();
     let mut written = Ok(());
     let mut commit = 0;
-    let walked = view.log(arguments.from..=last, arguments.changes, &mut |entry| {
+    let walked = view.log(from..=last, arguments.changes, &mut |entry| {
         let line = match entry {
             LogEntry::Commit(found) => {
                 commit = found.epoch;
@@ -439,6 +449,7 @@ fn stats(arguments: &StatsArguments) -> Ended {
     if arguments.json {
         let object = json!({
             "commits": report.commits,
+            "first": report.first,
             "atoms": report.atoms,
             "spaces": report.spaces,
             "states": report.states,
@@ -457,8 +468,12 @@ fn stats(arguments: &StatsArguments) -> Ended {
         || "none".to_owned(),
         |checkpoint| format!("after commit {}, {} bytes", checkpoint.epoch, checkpoint.bytes),
     );
+    let commits = match report.first {
+        1 => report.commits.to_string(),
+        first => format!("{}, kept from {first} on", report.commits),
+    };
     let lines = [
-        ("commits", report.commits.to_string()),
+        ("commits", commits),
         ("atoms", report.atoms.to_string()),
         ("other spaces", report.spaces.to_string()),
         ("states", report.states.to_string()),
@@ -491,6 +506,9 @@ fn verify(directory: &Path) -> Ended {
     let mut out = Out::new();
     let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
     out.line(&format!("{}: sound: {commits}, {atoms}, state {:032x}", directory.display(), report.hash))?;
+    if report.first > 1 {
+        out.line(&format!("the commits before {} were given up, and what is kept begins with what they came to", report.first))?;
+    }
     match verdict {
         CheckpointVerdict::Sound { epoch } => {
             out.line(&format!("the checkpoint after commit {epoch} is what the journal comes to"))?;
@@ -514,17 +532,41 @@ fn compact(arguments: &CompactArguments) -> Ended {
     // A directory without a knowledge base does not get one.
     drop(CommitJournal::read(directory).map_err(|error| base_failed(directory, &error))?);
     let mut engine = crate::load::open(directory)?;
-    let written = engine.checkpoint().map_err(|error| base_failed(directory, &error));
+    let mut shown = ProgressLine::default();
+    let compacted = engine.compact(arguments.keep_commits, &mut |progress| shown.show(|| progress_text(progress)));
+    shown.end();
+    let compacted = compacted.map_err(|error| base_failed(directory, &error));
     let closed = engine.finish().map_err(|error| crate::run::recall_failed(&error));
-    let checkpoint = written?;
+    let compacted = compacted?;
     closed?;
     let mut out = Out::new();
-    out.line(&if arguments.json {
-        json!({ "commit": checkpoint.epoch, "bytes": checkpoint.bytes }).to_string()
-    } else {
-        format!("{}: checkpoint after commit {}", directory.display(), checkpoint.epoch)
-    })?;
+    let Compacted { checkpoint, given_up, .. } = compacted;
+    if arguments.json {
+        let mut object = json!({ "commit": checkpoint.epoch, "bytes": checkpoint.bytes });
+        if let Some(given_up) = given_up {
+            object["first"] = json!(given_up.first);
+            object["given_up"] = json!({ "commits": given_up.commits, "bytes": given_up.bytes });
+        }
+        out.line(&object.to_string())?;
+        return out.end();
+    }
+    let name = directory.display();
+    out.line(&format!("{name}: checkpoint after commit {}", checkpoint.epoch))?;
+    if let Some(given_up) = given_up {
+        out.line(&match given_up.commits {
+            0 => format!("no commit was given up: no segment of the journal holds only commits before {}", given_up.first.max((checkpoint.epoch + 1).saturating_sub(arguments.keep_commits.unwrap_or(0)))),
+            commits => format!("given up: {}, {} bytes; commit {} is the first that is kept", counted(commits, "commit"), given_up.bytes, given_up.first),
+        })?;
+    }
     out.end()
+}
+
+fn progress_text(progress: CompactProgress) -> String {
+    match progress {
+        CompactProgress::Written { bytes } => format!("writing a checkpoint: {} MB", bytes / 1_000_000),
+        CompactProgress::Compared { epoch, last } => format!("comparing: commit {epoch} of {last}"),
+        _ => String::new(),
+    }
 }
 
 /// Makes a copy.
@@ -552,13 +594,14 @@ fn tell_unsound(directory: &Path, unsound: &Unsound) -> End {
     }
     let name = directory.display();
     let sound = match sound_up_to {
+        0 if matches!(error, KnowledgeBaseError::NoBeginning { .. }) => "no commit can be made to happen again".to_owned(),
         0 => "no commit can be read".to_owned(),
         last if matches!(error, KnowledgeBaseError::NoManifest { .. }) => format!("all commits up to {last} are sound"),
         last => format!("commits up to {last} are sound, commit {} is not", last + 1),
     };
     render::say(&format!("{name}: damaged: {sound}"));
     let help = match sound_up_to {
-        0 if matches!(error, KnowledgeBaseError::NoJournal { .. }) => return base_failed(directory, error),
+        0 if matches!(error, KnowledgeBaseError::NoJournal { .. } | KnowledgeBaseError::NoBeginning { .. }) => return base_failed(directory, error),
         0 => format!(
             "restore it from a copy; `metroon journal salvage {name} --to NEW` carries frames that can be read into a new journal"
         ),
@@ -615,8 +658,9 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
     if arguments.not {
         return derivation::lacking(&asked(arguments), &view, &pattern);
     }
-    let reasons = view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
-    if reasons.is_empty() {
+    let Origins { reasons, given_up, .. } =
+        view.why(&pattern).map_err(|error| base_failed(&arguments.directory, &error))?;
+    if reasons.is_empty() && given_up == 0 {
         let message = format!("no atom of {} matches {}", arguments.directory.display(), arguments.atom);
         let help = "`metroon kb dump DIR` prints the atoms that are there, `metroon kb log DIR --changes` those that were there before";
         return Err(fail(&message, help, End::Error));
@@ -625,7 +669,13 @@ fn why_lines(arguments: &WhyArguments) -> Ended {
     for reason in &reasons {
         out.line(&if arguments.json { reason_json(&view, reason) } else { reason_line(&view, reason) })?;
     }
-    out.end()
+    let ended = out.end()?;
+    if given_up > 0 {
+        let error = KnowledgeBaseError::OriginGivenUp { copies: given_up, first: view.first() };
+        render::error(&error.to_string(), error.help());
+        return Err(End::Error);
+    }
+    Ok(ended)
 }
 
 /// How many derivations are asked for: one at least.

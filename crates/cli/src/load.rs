@@ -2,7 +2,7 @@
 
 use crate::end::End;
 use crate::limits::{Heard, watch_for_interrupts};
-use crate::output::{Ended, Out, counted, fail};
+use crate::output::{Ended, Out, ProgressLine, counted, fail};
 use crate::render;
 use crate::run::{base_failed, recall_failed};
 use clap::{Args, ValueEnum};
@@ -11,12 +11,8 @@ use metroon::{
     LoadReport, RecallError, Skipped, SystemWorld, WorldError, find_error,
 };
 use serde_json::json;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-/// How often the progress is shown.
-const SHOWN_EVERY: Duration = Duration::from_millis(200);
 
 const ABOUT: &str = "\
 The ending of a file's name says its format; --format says it otherwise:
@@ -119,8 +115,8 @@ pub(crate) fn open(directory: &Path) -> Result<Engine, End> {
 fn load_all(engine: &mut Engine, arguments: &LoadArguments, options: &LoadOptions, out: &mut Out) -> Ended {
     let mut end = End::Fine;
     for file in &arguments.files {
-        let mut shown = Shown::new(file);
-        let loaded = engine.load(file, options, &mut |progress| shown.show(progress));
+        let mut shown = ProgressLine::default();
+        let loaded = engine.load(file, options, &mut |progress| shown.show(|| progress_text(file, progress)));
         shown.end();
         let report = loaded.map_err(|error| failed(file, &error, engine.epoch()))?;
         out.line(&if arguments.json { report_json(file, &report) } else { report_line(file, &report) })?;
@@ -191,34 +187,9 @@ fn failed(file: &str, failure: &LoadFailure, epoch: Option<u64>) -> End {
     }
 }
 
-/// The progress of a load on the standard error, if that is a terminal.
-struct Shown<'a> {
-    file: &'a str,
-    is_terminal: bool,
-    last: Instant,
-    has_shown: bool,
-}
-
-impl<'a> Shown<'a> {
-    fn new(file: &'a str) -> Self {
-        Self { file, is_terminal: std::io::stderr().is_terminal(), last: Instant::now(), has_shown: false }
-    }
-
-    fn show(&mut self, progress: LoadProgress) {
-        if !self.is_terminal || self.last.elapsed() < SHOWN_EVERY {
-            return;
-        }
-        (self.last, self.has_shown) = (Instant::now(), true);
-        let percent = progress.bytes_in_all.map(|all| progress.bytes.saturating_mul(100) / all.max(1));
-        let part = percent.map_or_else(String::new, |percent| format!(" {percent} %,"));
-        let line = format!("\r{}:{part} {}\x1b[K", self.file, counted(progress.added, "atom"));
-        // Nobody can be told that standard error is closed.
-        let _ = std::io::stderr().write_all(line.as_bytes());
-    }
-
-    fn end(&self) {
-        if self.has_shown {
-            let _ = std::io::stderr().write_all(b"\r\x1b[K");
-        }
-    }
+/// How far a load is.
+fn progress_text(file: &str, progress: LoadProgress) -> String {
+    let percent = progress.bytes_in_all.map(|all| progress.bytes.saturating_mul(100) / all.max(1));
+    let part = percent.map_or_else(String::new, |percent| format!(" {percent} %,"));
+    format!("{file}:{part} {}", counted(progress.added, "atom"))
 }

@@ -2,7 +2,8 @@
 
 use crate::end::End;
 use crate::render;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 /// How a verb ended; an error has been told already.
 pub(crate) type Ended = Result<End, End>;
@@ -40,6 +41,39 @@ fn not_written(error: &io::Error) -> End {
 pub(crate) fn fail(message: &str, help: &str, end: End) -> End {
     render::error(message, Some(help).filter(|help| !help.is_empty()));
     end
+}
+
+/// How often the progress of long work is shown.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+
+/// The progress of long work: a line on the standard error, if that is a terminal, in the place of the one before.
+pub(crate) struct ProgressLine {
+    is_terminal: bool,
+    last: Instant,
+    has_shown: bool,
+}
+
+impl Default for ProgressLine {
+    fn default() -> Self {
+        Self { is_terminal: io::stderr().is_terminal(), last: Instant::now(), has_shown: false }
+    }
+}
+
+impl ProgressLine {
+    pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
+        if !self.is_terminal || self.last.elapsed() < SHOWN_EVERY {
+            return;
+        }
+        (self.last, self.has_shown) = (Instant::now(), true);
+        // Nobody can be told that standard error is closed.
+        let _ = io::stderr().write_all(format!("\r{}\x1b[K", text()).as_bytes());
+    }
+
+    pub(crate) fn end(&self) {
+        if self.has_shown {
+            let _ = io::stderr().write_all(b"\r\x1b[K");
+        }
+    }
 }
 
 pub(crate) fn counted(count: u64, what: &str) -> String {

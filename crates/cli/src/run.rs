@@ -128,7 +128,10 @@ pub(crate) fn base_failed(directory: &Path, error: &KnowledgeBaseError) -> End {
 
 /// Tells why the base in a directory cannot be used, and what to do about it.
 pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, help: Option<&str>) -> End {
-    use KnowledgeBaseError::{Append, Damaged, Differs, NoEpoch, Open, Read, ReadOnly, Semantics, Sync};
+    use KnowledgeBaseError::{
+        Append, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, Open, Read, ReadOnly, Semantics, Sync, TapeOfGivenUp,
+        Trim,
+    };
     // All others name it.
     let is_of_inside = matches!(
         error,
@@ -140,6 +143,10 @@ pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, hel
             | Damaged { .. }
             | Differs { .. }
             | NoEpoch { .. }
+            | GivenUp { .. }
+            | NoBeginning { .. }
+            | TapeOfGivenUp { .. }
+            | Trim(_)
             | Semantics { .. }
     );
     let message = if is_of_inside { format!("{}: {error}", directory.display()) } else { error.to_string() };
@@ -153,6 +160,7 @@ fn base_end(error: &KnowledgeBaseError) -> End {
         KnowledgeBaseError::Open(_)
         | KnowledgeBaseError::Read(_)
         | KnowledgeBaseError::Append(_)
+        | KnowledgeBaseError::Trim(_)
         | KnowledgeBaseError::Sync(_) => End::Error,
         _ => End::Usage,
     }

@@ -237,6 +237,42 @@ impl fmt::Display for SyncError {
     }
 }
 
+/// Why a journal was not trimmed, or not wholly. Nothing is lost that was to be kept.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TrimError {
+    /// The disk failed. Segments that were to be given up may still be there; opening the journal again, or trimming it again, takes them
+    /// away.
+    Disk(Failure),
+    /// What lies on the disk is not what was written.
+    Damaged(Damage),
+    /// The journal failed before. Nothing was given up.
+    Refused(Failure),
+}
+
+impl fmt::Display for TrimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(failure) => {
+                write!(f, "the journal was not trimmed: {failure}; nothing is lost that was to be kept")
+            }
+            Self::Damaged(damage) => write!(f, "the journal was not trimmed, since it is damaged: {damage}"),
+            Self::Refused(failure) => {
+                write!(f, "the journal has failed ({failure}) and is not trimmed; mend the cause and open it again")
+            }
+        }
+    }
+}
+
+impl Error for TrimError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Disk(failure) | Self::Refused(failure) => Some(failure),
+            Self::Damaged(damage) => Some(damage),
+        }
+    }
+}
+
 /// Why a frame cannot be read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -258,6 +294,13 @@ pub enum ReadError {
     NoSuchPlace(Place),
     /// The journal has other frames before this place than it had when the position was noted.
     OtherHistory(Place),
+    /// The journal was trimmed, and the frame given up.
+    Trimmed {
+        /// What was asked for.
+        number: u64,
+        /// The first frame that is kept.
+        first: u64,
+    },
 }
 
 impl fmt::Display for ReadError {
@@ -281,6 +324,10 @@ impl fmt::Display for ReadError {
                 "the journal has another history before byte {} of {} than when the position was noted: read it from its beginning",
                 place.offset,
                 name_of(place.segment)
+            ),
+            Self::Trimmed { number, first } => write!(
+                f,
+                "frame {number} was given up when the journal was trimmed: it begins with frame {first}"
             ),
         }
     }
@@ -371,7 +418,11 @@ impl Error for ReadError {
         match self {
             Self::Disk(failure) => Some(failure),
             Self::Damaged(damage) => Some(damage),
-            Self::Empty | Self::NoSuchFrame { .. } | Self::NoSuchPlace(_) | Self::OtherHistory(_) => None,
+            Self::Empty
+            | Self::NoSuchFrame { .. }
+            | Self::NoSuchPlace(_)
+            | Self::OtherHistory(_)
+            | Self::Trimmed { .. } => None,
         }
     }
 }
@@ -409,8 +460,8 @@ macro_rules! becomes {
 }
 
 becomes! {
-    Failure => OpenError::Disk, ReadError::Disk, VerifyError::Disk, SalvageError::Disk, SyncError::Failed;
-    Damage => OpenError::Damaged, ReadError::Damaged;
+    Failure => OpenError::Disk, ReadError::Disk, VerifyError::Disk, SalvageError::Disk, TrimError::Disk, SyncError::Failed;
+    Damage => OpenError::Damaged, ReadError::Damaged, TrimError::Damaged;
     OpenError => SalvageError::Open;
     AppendError => SalvageError::Append;
     SyncError => SalvageError::Sync;

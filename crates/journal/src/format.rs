@@ -50,6 +50,8 @@ pub enum Flaw {
     Seam,
     /// A segment that must be there is not.
     Missing,
+    /// The note of where the journal begins is not what was written.
+    Beginning,
 }
 
 impl fmt::Display for Flaw {
@@ -76,6 +78,7 @@ impl fmt::Display for Flaw {
             }
             Self::Seam => "the segment does not continue the one before it, which is cut, changed or missing",
             Self::Missing => "the segment is missing",
+            Self::Beginning => "the note of where the journal begins is damaged",
         };
         f.write_str(text)
     }
@@ -85,6 +88,8 @@ pub(crate) const SUFFIX: &str = ".segment";
 pub(crate) const NAME_DIGITS: usize = 20;
 /// How every segment begins.
 pub(crate) const MAGIC: [u8; 8] = *b"METROONJ";
+/// How the note begins that says where a trimmed journal does. The rest of it is like the header of the segment that it names.
+pub(crate) const BEGINNING_MAGIC: [u8; 8] = *b"METROONB";
 /// The version that this crate writes. It reads all versions up to it.
 pub const VERSION: u32 = 1;
 /// The header and each slot lie in a page of their own, so that no torn write harms two of them.
@@ -202,8 +207,12 @@ pub(crate) struct Header {
 
 impl Header {
     fn encode(&self) -> [u8; HEADER_BYTES] {
+        self.encode_as(MAGIC)
+    }
+
+    pub(crate) fn encode_as(&self, magic: [u8; 8]) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
-        put(&mut bytes, 0, &MAGIC);
+        put(&mut bytes, 0, &magic);
         put(&mut bytes, 8, &VERSION.to_le_bytes());
         put(&mut bytes, 16, &self.identity.0);
         put(&mut bytes, 32, &self.segment.to_le_bytes());
@@ -213,12 +222,16 @@ impl Header {
         bytes
     }
 
-    /// Magic, checksum and version lie at the same places in every version.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Flaw> {
+        Self::decode_as(MAGIC, bytes)
+    }
+
+    /// Magic, checksum and version lie at the same places in every version.
+    pub(crate) fn decode_as(magic: [u8; 8], bytes: &[u8]) -> Result<Self, Flaw> {
         if bytes.len() < HEADER_BYTES {
             return Err(Flaw::Short);
         }
-        if bytes[..8] != MAGIC {
+        if bytes[..8] != magic {
             return Err(Flaw::Magic);
         }
         if u32_at(bytes, 72) != crc32c(&bytes[..72]) {

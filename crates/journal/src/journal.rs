@@ -17,9 +17,10 @@
 //!
 //! Cost of a frame: a lock, a checksum, a copy; and for each 16 KiB of frames, the hash of as many bytes.
 
+use crate::beginning::{self, Trimmed};
 use crate::chain::Chain;
 use crate::disk::Disk;
-use crate::error::{AppendError, Failure, OpenError, SyncError, Warning};
+use crate::error::{AppendError, Failure, OpenError, SyncError, TrimError, Warning};
 use crate::file::Folder;
 use crate::format::{FRAME_BYTES_MAX, Identity, Mark};
 use crate::frame::Place;
@@ -73,6 +74,8 @@ pub struct Journal {
     room: Condvar,
     identity: Identity,
     buffer_bytes: usize,
+    /// Held by the thread that trims.
+    trimming: Mutex<Folder>,
 }
 
 struct State {
@@ -111,7 +114,7 @@ impl Journal {
     pub fn open(disk: Arc<dyn Disk>, options: Options) -> Result<(Self, Vec<Warning>), OpenError> {
         let folder = Folder::new(disk);
         let segment_bytes = if folder.has_one_segment() { u64::MAX } else { options.segment_bytes };
-        let recovered = recover(folder, &options)?;
+        let recovered = recover(folder.clone(), &options)?;
         let state = State {
             pending: Pending::new(recovered.identity, segment_bytes, recovered.end, recovered.block),
             has_begun: recovered.writer.has_begun(),
@@ -131,6 +134,7 @@ impl Journal {
             room: Condvar::new(),
             identity: recovered.identity,
             buffer_bytes: options.buffer_bytes,
+            trimming: Mutex::new(folder),
         };
         Ok((journal, recovered.warnings))
     }
@@ -202,6 +206,35 @@ impl Journal {
     pub fn position(&self) -> Position {
         let state = self.lock();
         Position::of(&state.pending.end(), state.pending.block())
+    }
+
+    /// Gives up the segments that hold only frames before one: so much of a history cannot be read any more, by anybody. The journal
+    /// begins with the segment that has this frame then, or with the last one. The chain of what is kept can be verified as before.
+    ///
+    /// # Errors
+    /// The disk fails or the journal is damaged; what was to be kept is kept.
+    ///
+    /// ```
+    /// use journal::simulated::SimulatedDisk;
+    /// use journal::{Durability, Journal, Options, Reader};
+    /// use std::sync::Arc;
+    ///
+    /// let disk = Arc::new(SimulatedDisk::new());
+    /// let (journal, _) = Journal::open(disk.clone(), Options::default().segment_bytes(1 << 15))?;
+    /// let payload = [7; 1 << 12];
+    /// (0..20).try_for_each(|_| journal.append(&payload, Durability::Fsync).map(drop))?;
+    /// let trimmed = journal.trim(15)?;
+    /// assert!(trimmed.segments > 0 && trimmed.first <= 15);
+    /// assert!(Reader::from_frame(disk.clone(), 0).is_err());
+    /// assert_eq!(Reader::from_beginning(disk)?.read_next()?.unwrap().place.number, trimmed.first);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trim(&self, before: u64) -> Result<Trimmed, TrimError> {
+        let folder = self.trimming.lock().expect(UNHARMED);
+        if let Some(failure) = &self.lock().failure {
+            return Err(TrimError::Refused(failure.clone()));
+        }
+        beginning::trim(&folder, before)
     }
 
     /// Makes everything durable, the note of how far that is as well, and ends.

@@ -55,10 +55,11 @@
 //! # Where things are
 //!
 //! Appending goes down through `journal` (group commit), `pending` (frames get their places), `writer` (the disk) and
-//! `segment`; opening through `recovery`; reading up through `scan` and `reader`. `format` alone knows the bytes, which
+//! `segment`; opening through `recovery`; trimming through `beginning`; reading up through `scan` and `reader`. `format` alone knows the bytes, which
 //! `docs/formats.md` draws. All of it stands on the trait [`Disk`].
 
 mod access;
+mod beginning;
 mod block;
 mod chain;
 mod disk;
@@ -83,11 +84,13 @@ mod verify;
 mod writer;
 
 pub use access::Access;
+pub use beginning::{Beginning, Trimmed};
 pub use block::BLOCK_BYTES;
 pub use chain::Chain;
 pub use disk::{Directory, Disk, DiskFile, MemoryDisk, SingleFile, simulated};
 pub use error::{
-    Action, AppendError, Damage, Failure, OpenError, ReadError, SalvageError, SyncError, VerifyError, Warning,
+    Action, AppendError, Damage, Failure, OpenError, ReadError, SalvageError, SyncError, TrimError, VerifyError,
+    Warning,
 };
 pub use format::{FRAME_BYTES_MAX, FRAME_OVERHEAD_BYTES, FRAMES_AT, Flaw, Identity, VERSION};
 pub use frame::{Frame, Place};

@@ -1,5 +1,6 @@
 //! How a journal is kept, and what an acknowledgement means.
 
+use crate::beginning::Beginning;
 use crate::format::Identity;
 
 /// How long a segment gets before the next one begins.
@@ -25,6 +26,7 @@ pub struct Options {
     pub(crate) buffer_bytes: usize,
     pub(crate) identity: Option<Identity>,
     pub(crate) beginning: Durability,
+    pub(crate) continued: Option<Beginning>,
 }
 
 impl Default for Options {
@@ -34,6 +36,7 @@ impl Default for Options {
             buffer_bytes: BUFFER_BYTES_DEFAULT,
             identity: None,
             beginning: Durability::Fsync,
+            continued: None,
         }
     }
 }
@@ -69,6 +72,13 @@ impl Options {
     #[must_use]
     pub fn beginning(mut self, durability: Durability) -> Self {
         self.beginning = durability;
+        self
+    }
+
+    /// Where a new journal begins: as a copy of a journal that was trimmed. Not for a disk with room for one file.
+    #[must_use]
+    pub fn continues(mut self, beginning: Beginning) -> Self {
+        self.continued = (beginning.frame > 0).then_some(beginning);
         self
     }
 }

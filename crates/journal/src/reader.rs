@@ -16,6 +16,7 @@
 //! at [`Journal::progress`](crate::Journal::progress).
 
 use crate::access::Access;
+use crate::beginning::{Beginning, Note};
 use crate::chain::Chain;
 use crate::disk::Disk;
 use crate::error::{Damage, ReadError};
@@ -26,6 +27,7 @@ use crate::position::Position;
 use crate::scan::{Scan, Step};
 use crate::segment::{self, Segment, Trouble};
 use std::fmt;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Gives the frames of a journal in order.
@@ -90,11 +92,20 @@ impl Reader {
     /// The journal does not reach that far, or cannot be read up to there.
     pub fn from_frame(disk: Arc<dyn Disk>, number: u64) -> Result<Self, ReadError> {
         let folder = Folder::new(disk);
-        let segments = segment::list(&folder)?;
+        let names = folder.list()?;
+        let note = Note::read(&folder, &names)?;
+        let segments = note.kept(segment::among(&names));
+        let beginning = note.beginning().frame;
+        if number < beginning && !segments.is_empty() {
+            return Err(ReadError::Trimmed { number, first: beginning });
+        }
         let Some(&first) = segments.iter().rev().find(|&&first| first <= number).or(segments.first()) else {
             return Err(ReadError::Empty);
         };
         let mut reader = Self::at_segment(folder, first)?;
+        if beginning > 0 && first == segments[0] {
+            note.check(&reader.segment)?;
+        }
         while reader.scan.at().frames < number {
             if reader.read_next()?.is_none() {
                 return Err(ReadError::NoSuchFrame { number, frames: reader.scan.at().frames });
@@ -104,6 +115,15 @@ impl Reader {
             return Err(segment_missing(0));
         }
         Ok(reader)
+    }
+
+    /// A reader that gives the first frame next that the journal has.
+    ///
+    /// # Errors
+    /// There is no journal, or it cannot be read there.
+    pub fn from_beginning(disk: Arc<dyn Disk>) -> Result<Self, ReadError> {
+        let beginning = Beginning::of(&disk)?;
+        Self::from_frame(disk, beginning.frame)
     }
 
     /// A reader that gives the frame at this place next, found at once. The place after the last frame, which
@@ -155,7 +175,7 @@ impl Reader {
     }
 
     fn at_segment(folder: Folder, first: u64) -> Result<Self, ReadError> {
-        let segment = Segment::open(&folder, first, Access::Read)?;
+        let segment = open_segment(&folder, first)?;
         let scan = Scan::at_block(segment.salt, Mark::beginning(first), segment.header.chain);
         let known = Known::nothing(first);
         let mut reader = Self { folder, segment, scan, known };
@@ -235,7 +255,7 @@ impl Reader {
 
     /// Goes on in the segment that follows.
     fn enter(&mut self, next: u64) -> Result<(), ReadError> {
-        let segment = Segment::open(&self.folder, next, Access::Read)?;
+        let segment = open_segment(&self.folder, next)?;
         segment.check_seam(&self.segment)?;
         let chain = segment.header.chain;
         if self.scan.chain().is_some_and(|found| found != chain) {
@@ -253,6 +273,18 @@ impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").field("place", &self.place()).field("chain", &self.chain()).finish()
     }
+}
+
+/// The segment that begins with a frame. One that was given up since somebody knew of it is told from one that is missing.
+fn open_segment(folder: &Folder, first: u64) -> Result<Segment, ReadError> {
+    Segment::open(folder, first, Access::Read).map_err(|trouble| {
+        let is_gone = matches!(&trouble, Trouble::Disk(failure) if failure.error.kind() == ErrorKind::NotFound);
+        let beginning = || Some(Note::read(folder, &folder.list().ok()?).ok()?.beginning().frame);
+        match if is_gone { beginning() } else { None } {
+            Some(beginning) if first < beginning => ReadError::Trimmed { number: first, first: beginning },
+            _ => trouble.into(),
+        }
+    })
 }
 
 fn segment_missing(first: u64) -> ReadError {

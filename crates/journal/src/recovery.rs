@@ -7,14 +7,14 @@
 //!    nothing is changed. Otherwise they are a torn tail.
 //! 4. The tail is cut. What lies before it and was not certain to be synced, the beginning as well if nothing was, is written once more and synced: after a
 //!    sync that failed, the system may show bytes that the disk never got, and would not write them for another sync.
-//! 5. The names are synced, since the process that created the last segment may have ended before it did so.
+//! 5. What a trim that did not end has left is taken away. The names are synced, since the process that created the last segment may have ended before it did so.
 //!
 //! Invariants: a journal that opens holds every acknowledged frame; what it holds is durable when opening returns; opening
 //! again finds the same. A crash at any point leaves something that opens to the same frames.
 
 use crate::access::Access;
+use crate::beginning::{self, Note};
 use crate::block::Block;
-use crate::chain::Chain;
 use crate::error::{Damage, Failure, OpenError, Warning};
 use crate::file::{Folder, NamedFile};
 use crate::format::{FRAMES_AT, Flaw, Header, Identity, Mark, SLOTS_AT, Slot};
@@ -39,16 +39,17 @@ pub(crate) struct Recovered {
 /// Opens the journal in a folder, or makes one.
 pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, OpenError> {
     let names = folder.list()?;
-    let segments = segment::among(&names);
-    let Some(&last) = segments.last() else { return create(folder, &names, options) };
-    check_sealed(&folder, &segments)?;
+    let note = Note::read(&folder, &names)?;
+    let segments = note.kept(segment::among(&names));
+    let Some(&last) = segments.last() else { return create(folder, &names, options, &note) };
+    check_sealed(&folder, &segments, &note)?;
     let segment = Segment::open(&folder, last, Access::Write)?;
     let identity = segment.header.identity;
     if options.identity.is_some_and(|wanted| wanted != identity) {
         return Err(OpenError::WrongIdentity { found: identity });
     }
     let tail = examine(&segment)?;
-    mend(&folder, &names, &segment, &tail)?;
+    mend(&folder, (&names, &note), &segment, &tail)?;
     if let [.., before, _] = segments[..] {
         note_continued(&folder, before, &segment.header)?;
     }
@@ -62,13 +63,19 @@ pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, Op
     Ok(Recovered { writer, identity, end, block, warnings })
 }
 
-fn create(folder: Folder, names: &[String], options: &Options) -> Result<Recovered, OpenError> {
+fn create(folder: Folder, names: &[String], options: &Options, note: &Note) -> Result<Recovered, OpenError> {
     segment::remove_unfinished(&folder, names)?;
-    let identity = options.identity.unwrap_or_default();
-    let (end, chain) = (Mark::beginning(0), Chain::genesis());
-    let header = Header { identity, segment: 0, chain };
+    beginning::remove_given_up(&folder, names, note)?;
+    let identity = options.identity.or(note.identity()).unwrap_or_default();
+    let beginning = options.continued.unwrap_or(note.beginning());
+    let (first, chain) = (beginning.frame, beginning.chain);
+    let end = Mark::beginning(first);
+    let header = Header { identity, segment: first, chain };
+    if options.continued.is_some() {
+        beginning::write(&folder, header)?;
+    }
     let waits = options.beginning == Durability::Fsync;
-    let file = if waits { segment::create(&folder, &header)? } else { segment::create_empty(&folder, 0)? };
+    let file = if waits { segment::create(&folder, &header)? } else { segment::create_empty(&folder, first)? };
     let newest = Slot { sequence: Slot::FIRST_SEQUENCE - 1, synced: end, chain, is_continued: false };
     let writer = Writer::new(folder, header, file, (newest, true), (end, chain));
     let mut writer = if waits { writer } else { writer.not_begun() };
@@ -78,18 +85,18 @@ fn create(folder: Folder, names: &[String], options: &Options) -> Result<Recover
     Ok(Recovered { writer, identity, end, block: Block::new(end, chain), warnings: Vec::new() })
 }
 
-/// Every segment has a sound header and continues the one before it; the first begins with frame 0.
-fn check_sealed(folder: &Folder, segments: &[u64]) -> Result<(), OpenError> {
-    if segments[0] != 0 {
-        return Err(Damage::new(0, 0, Flaw::Missing).into());
+/// Every segment has a sound header and continues the one before it; the first is the one that the journal begins with.
+fn check_sealed(folder: &Folder, segments: &[u64], note: &Note) -> Result<(), OpenError> {
+    let beginning = note.beginning().frame;
+    if segments[0] != beginning {
+        return Err(Damage::new(beginning, 0, Flaw::Missing).into());
     }
     let mut before: Option<Segment> = None;
     for &first in segments {
         let segment = Segment::open(folder, first, Access::Read)?;
         match &before {
             Some(before) => segment.check_seam(before)?,
-            None if segment.header.chain != Chain::genesis() => return Err(segment.damage(0, Flaw::Seam).into()),
-            None => {}
+            None => note.check(&segment)?,
         }
         before = Some(segment);
     }
@@ -157,7 +164,12 @@ fn walk(segment: &Segment, scan: &mut Scan, slots: &Slots) -> Result<(Flaw, u64)
 }
 
 /// Makes the folder what it was found to be, durably.
-fn mend(folder: &Folder, names: &[String], segment: &Segment, tail: &Tail) -> Result<(), Failure> {
+fn mend(
+    folder: &Folder,
+    (names, note): (&[String], &Note),
+    segment: &Segment,
+    tail: &Tail,
+) -> Result<(), Failure> {
     let is_torn = tail.length > tail.end.offset;
     if is_torn {
         segment.file.cut(tail.end.offset)?;
@@ -172,6 +184,7 @@ fn mend(folder: &Folder, names: &[String], segment: &Segment, tail: &Tail) -> Re
         segment.file.sync()?;
     }
     segment::remove_unfinished(folder, names)?;
+    beginning::remove_given_up(folder, names, note)?;
     folder.sync_names()
 }
 

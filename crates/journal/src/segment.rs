@@ -12,7 +12,7 @@
 use crate::access::Access;
 use crate::block::Block;
 use crate::chain::Chain;
-use crate::error::{Damage, Failure};
+use crate::error::{Damage, Failure, TrimError};
 use crate::file::{Folder, NamedFile};
 use crate::format::{
     FRAME_HEADER_BYTES, FRAMES_AT, Flaw, HEADER_BYTES, Header, Identity, Mark, NAME_DIGITS, SLOT_BYTES, SLOTS_AT,
@@ -165,6 +165,15 @@ impl Segment {
         match seal.map(|slot| slot.synced.frames) {
             Some(frames) if frames < self.first() => Err(Damage::new(frames, 0, Flaw::Missing).into()),
             _ => Err(self.damage(0, Flaw::Seam).into()),
+        }
+    }
+}
+
+impl From<Trouble> for TrimError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Disk(failure) => Self::Disk(failure),
+            Trouble::Damaged(damage) => Self::Damaged(damage),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! Nothing is written. Cost: a pass over all bytes, and another over those that are skipped, except holes of a file.
 
 use crate::access::Access;
+use crate::beginning::Note;
 use crate::block::Block;
 use crate::chain::Chain;
 use crate::error::{Damage, Failure, Warning};
@@ -65,6 +66,8 @@ pub struct SegmentReport {
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) identity: Identity,
+    /// The first frame that there is to be.
+    pub(crate) first: u64,
     pub(crate) segments: Vec<SegmentReport>,
     /// The chain up to the last frame, if that is known.
     pub(crate) chain: Option<Chain>,
@@ -77,13 +80,24 @@ pub(crate) fn survey<E: From<Failure>>(
     folder: &Folder,
     keep: &mut dyn FnMut(Frame<'_>) -> Result<(), E>,
 ) -> Result<Option<Survey>, E> {
-    let segments = segment::list(folder)?;
+    let names = folder.list()?;
+    let segments = segment::among(&names);
+    let (note, damage) = match Note::read(folder, &names) {
+        Ok(note) => (Some(note), None),
+        Err(Trouble::Disk(failure)) => return Err(failure.into()),
+        Err(Trouble::Damaged(damage)) => (None, Some(damage)),
+    };
+    let segments = note.as_ref().map_or(segments.clone(), |note| note.kept(segments));
     let Some(&first) = segments.first() else { return Ok(None) };
     let identity = segment::identity(folder, &segments)?;
-    let (chain, is_identified) = (Some(Chain::genesis()), identity.is_some());
+    let (beginning, is_identified) = (note.map(|note| note.beginning()), identity.is_some());
     let identity = identity.unwrap_or_default();
-    let found = Survey { identity, segments: Vec::new(), chain, lost: Vec::new(), warnings: Vec::new() };
-    let mut surveyor = Surveyor { folder, keep, found, segments, is_identified, frames: 0 };
+    let chain = beginning.map(|beginning| beginning.chain);
+    // If nobody can tell where it begins, it is taken to begin with the first segment that is there.
+    let frames = beginning.map_or(first, |beginning| beginning.frame);
+    let found = Survey { identity, first: frames, segments: Vec::new(), chain, lost: Vec::new(), warnings: Vec::new() };
+    let mut surveyor = Surveyor { folder, keep, found, segments, is_identified, frames };
+    damage.into_iter().for_each(|damage| surveyor.note(damage));
     let mut at = Some(first);
     while let Some(first) = at {
         at = surveyor.segment(first)?;

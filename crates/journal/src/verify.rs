@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct Report {
     /// Which journal it is.
     pub identity: Identity,
+    /// The number of its first frame: 0 unless it was trimmed.
+    pub first: u64,
     /// Its segments, in order.
     pub segments: Vec<SegmentReport>,
     /// How many frames can be read.
@@ -50,6 +52,7 @@ pub fn verify(disk: Arc<dyn Disk>) -> Result<Report, VerifyError> {
     let found = found.ok_or(VerifyError::Empty)?;
     Ok(Report {
         identity: found.identity,
+        first: found.first,
         segments: found.segments,
         frames,
         payload_bytes,

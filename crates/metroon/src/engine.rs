@@ -1,6 +1,6 @@
 //! The engine: programs run one after the other in one space.
 
-use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError};
+use crate::commit_journal::{CheckpointReport, CommitJournal, CompactProgress, Compacted, KnowledgeBaseError};
 use crate::live::LiveHub;
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_failure, print_json, print_line};
@@ -127,6 +127,20 @@ impl Engine {
         self.run.checkpoint()
     }
 
+    /// Writes a checkpoint of the base and, if a number is given, gives up the commits before the last `keep`: what there was after them, and
+    /// how it came about, is not known any more then. The journal is cut by segments of 8 MiB, so nothing is given up if no segment
+    /// holds only commits before those. What replaces them is compared with them first; see `docs/knowledge-base.md`.
+    ///
+    /// # Errors
+    /// The base is only read, nothing was committed yet, it is damaged, or the disk refuses. The commits that are to be kept are kept.
+    pub fn compact(
+        &mut self,
+        keep: Option<u64>,
+        on_progress: &mut dyn FnMut(CompactProgress),
+    ) -> Result<Compacted, KnowledgeBaseError> {
+        self.run.compact(keep, on_progress)
+    }
+
     /// Its live queries. A run without any pays nothing for them.
     pub(crate) fn live(&mut self) -> LiveHub {
         if self.live.is_none() {
@@ -247,8 +261,21 @@ impl Engine {
     }
 
     fn run_events(&mut self, source: &Source<'_>, explains: bool, on_event: &mut OnEvent<'_>) -> Run {
-        let run = self.run.guarded(|runner| runner.run_explaining(source, explains, on_event));
+        let run = self.guarded(|runner| runner.run_explaining(source, explains, on_event));
         run.unwrap_or_else(|error| Run { end: RunEnd::RunRecord(Arc::new(error)), diagnostics: Vec::new() })
+    }
+
+    /// Does something with the runner. If that meets damage in the checkpoint that the run was made of, nothing is done any more, and whoever
+    /// follows a live query hears that it has ended.
+    ///
+    /// # Errors
+    /// The checkpoint is damaged.
+    pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Runner) -> T) -> Result<T, KnowledgeBaseError> {
+        let done = self.run.guarded(work);
+        if let (Err(_), Some(live)) = (&done, &self.live) {
+            live.end();
+        }
+        done
     }
 
     /// Notes from now on what it takes to undo what happens, unless a base or a tape keeps it.
@@ -360,7 +387,7 @@ impl Engine {
         if reporter.wants_notes() && source.text.len() <= NOTED_BYTES_MAX {
             let tree = metta::syntax::parse(source.text).tree;
             // If the base turns out to be damaged, the next form says so.
-            let checked = self.run.guarded(|runner| metta::check(runner.program_mut(), ModuleId::TOP, &tree));
+            let checked = self.guarded(|runner| metta::check(runner.program_mut(), ModuleId::TOP, &tree));
             let findings = checked.unwrap_or_default();
             findings.iter().for_each(|finding| reporter.note(source.origin, source.text, finding));
         }
@@ -402,7 +429,7 @@ impl Engine {
         &mut self,
         load: impl FnOnce(&mut Runner) -> Result<LoadReport, LoadError>,
     ) -> Result<LoadReport, LoadFailure> {
-        let loaded = self.run.guarded(load);
+        let loaded = self.guarded(load);
         loaded.unwrap_or_else(|error| Err(LoadError::RunRecord(error.into()))).map_err(LoadFailure::Load)
     }
 

@@ -303,9 +303,11 @@ impl KnowledgeBase {
                 return Err(SubscribeError::KnowledgeBase(KnowledgeBaseError::NoEpoch { epoch, last }));
             }
             let definition = asked.read(&view)?;
-            let runner = engine.runner();
-            let (space, variables) = (runner.top_space(), runner.program_mut().variables().last());
-            let query = LiveQuery::new(&definition, &space, variables).map_err(LiveRequestError::Unfit)?;
+            let made = engine.guarded(|runner| {
+                let (space, variables) = (runner.top_space(), runner.program_mut().variables().last());
+                LiveQuery::new(&definition, &space, variables)
+            });
+            let query = made.map_err(SubscribeError::KnowledgeBase)?.map_err(LiveRequestError::Unfit)?;
             Ok((engine.live().add(query, waiting_max, last), definition, view))
         });
         let (joined, definition, view) = joined??;

@@ -42,11 +42,11 @@ mod writer;
 pub use answer::Answer;
 pub use checker::{Checked, check_source};
 pub use commit_journal::{
-    BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, KnowledgeBaseError, KnowledgeBaseReport,
+    BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress, Compacted, KnowledgeBaseError, KnowledgeBaseReport,
     SalvagedKnowledgeBase,
 };
 pub use engine::Engine;
-pub use history::{Change, CommitView, History, LogEntry, SourceView, SourceWriter, Unsound, Unwritten};
+pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, SourceWriter, Unsound, Unwritten};
 pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };

@@ -164,7 +164,7 @@ impl View {
     }
 
     /// Does something with this view, or, if it meets damage in a checkpoint, with the same one read from the journal.
-    fn undamaged<T>(&self, work: impl Fn(&Self) -> T) -> Result<T, ViewError> {
+    pub(crate) fn undamaged<T>(&self, work: impl Fn(&Self) -> T) -> Result<T, ViewError> {
         if self.0.instead.get().is_none() {
             match catching_damage(|| work(self)) {
                 Ok(done) => return Ok(done),

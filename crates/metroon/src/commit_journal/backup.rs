@@ -1,7 +1,7 @@
 //! Copying a base, also while another process writes to it.
 //!
-//! The frames up to the last commit that is complete are copied to a new directory, and the newest checkpoint that is of one of these
-//! commits. The manifest is written last, so that a backup that did not end is not taken for a base. No commit is made to happen: what
+//! The frames up to the last commit that is complete are copied to a new directory, with what the base begins with if old commits were
+//! given up, and the newest checkpoint that is of one of these commits. The manifest is written last, so that a backup that did not end is not taken for a base. No commit is made to happen: what
 //! was copied is checked frame by frame, and its chain is that of the base.
 
 use super::checkpoint::Checkpoint;
@@ -35,16 +35,13 @@ impl CommitJournal {
         let mut refused = Vec::new();
         let checkpoint = Checkpoint::newest(&base.disk, u64::MAX, &mut refused);
         // After the checkpoint, so that the copy has the frames that it needs.
-        let (mut epoch, mut frames) = (0, 1);
-        let mut commits = base.commits()?;
+        let (start, mut commits) = base.commits()?;
+        let (mut epoch, mut frames) = (start.epoch, commits.frames().max(1));
         while let Some(committed) = commits.next()? {
             frames = commits.frames();
             epoch = committed.header.map_or(epoch, |header| header.epoch);
         }
-        copy(&base, frames, to, |disk| {
-            let copied = checkpoint.as_ref().map(|checkpoint| copy_file(&base.disk, disk, &checkpoint.name));
-            copied.transpose().map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error }).map(drop)
-        })?;
+        copy(&base, &start, frames, to, checkpoint.as_ref().map(|checkpoint| checkpoint.name.as_str()))?;
         Ok(BackedUp { epoch, checkpoint: checkpoint.map(|checkpoint| checkpoint.report()) })
     }
 }
@@ -52,9 +49,9 @@ impl CommitJournal {
 /// So much is copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
-fn copy_file(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>, name: &str) -> io::Result<()> {
+pub(super) fn copy_file(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>, name: &str, new_name: &str) -> io::Result<()> {
     let bytes = from.map(name)?;
-    let file = to.create(name)?;
+    let file = to.create(new_name)?;
     for (number, piece) in bytes.chunks(COPY_BYTES).enumerate() {
         file.write_full((number * COPY_BYTES) as u64, piece)?;
     }

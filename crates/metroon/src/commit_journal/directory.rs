@@ -20,6 +20,8 @@ const MANIFEST_NEW: &str = "MANIFEST.new";
 const JOURNAL: &str = "journal";
 /// How the file of a segment ends that is being made.
 const SEGMENT_NEW: &str = ".segment.new";
+/// How the file ends that says what a base held after commits that were given up.
+const BEGINNING: &str = ".beginning";
 
 /// How the manifest of every version begins.
 const MANIFEST_BEGINS: &str = "metroon base\nformat ";
@@ -102,6 +104,11 @@ fn look_at_journal(path: &Path) -> Result<Content, KnowledgeBaseError> {
         Err(ReadError::Empty) if names.iter().all(|name| name.ends_with(SEGMENT_NEW)) => return Ok(Content::Nothing),
         Err(ReadError::Empty) => return Ok(Content::Foreign),
         Err(ReadError::Damaged(_)) => return Ok(Content::Commits),
+        // Old commits were given up.
+        Err(ReadError::Trimmed { .. }) if names.iter().any(|name| name.ends_with(BEGINNING)) => {
+            return Ok(Content::Commits);
+        }
+        Err(ReadError::Trimmed { .. }) => return Ok(Content::Foreign),
         Err(error) => return Err(error.into()),
     };
     match reader.read_next() {

@@ -1,6 +1,6 @@
 //! Why a base cannot be used, and what to do about it.
 
-use journal::{AppendError, Failure, LockError, OpenError, Place, ReadError, SyncError};
+use journal::{AppendError, Failure, LockError, OpenError, Place, ReadError, SyncError, TrimError};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -100,6 +100,32 @@ pub enum KnowledgeBaseError {
         /// The last commit there is.
         last: u64,
     },
+    /// Commits were given up, and this is asked of one of them.
+    GivenUp {
+        /// The commit after which something is asked for.
+        epoch: u64,
+        /// The first commit that is kept.
+        first: u64,
+    },
+    /// Commits were given up, and what the base held after them cannot be told.
+    NoBeginning {
+        /// What is wrong with the file that says it.
+        reason: String,
+    },
+    /// Where an atom comes from is asked, and it was added by a commit that was given up.
+    OriginGivenUp {
+        /// How many copies of atoms this is so of.
+        copies: u64,
+        /// The first commit that is kept.
+        first: u64,
+    },
+    /// A tape is to begin with a base of which commits were given up.
+    TapeOfGivenUp {
+        /// The first commit that is kept.
+        first: u64,
+    },
+    /// Commits were not given up.
+    Trim(Box<TrimError>),
     /// A checkpoint is not what was written, which was found out while it was used.
     Checkpoint {
         /// Its file.
@@ -176,6 +202,28 @@ impl fmt::Display for KnowledgeBaseError {
             Self::NoEpoch { epoch, last } => {
                 write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
             }
+            Self::GivenUp { epoch, first } => write!(
+                formatter,
+                "what there was after commit {epoch} is not known any more: the commits before {first} were given up by `metroon kb compact \
+                 --keep-commits`"
+            ),
+            Self::NoBeginning { reason } => write!(
+                formatter,
+                "old commits were given up, and what the knowledge base held after them cannot be told: {reason}"
+            ),
+            Self::OriginGivenUp { copies, first } => {
+                let (copies, were) = if *copies == 1 { ("an atom".to_owned(), "was") } else { (format!("{copies} atoms"), "were") };
+                write!(
+                    formatter,
+                    "where {copies} that matched come from is not known any more: they {were} added before commit {first}, the first one that \
+                     is kept"
+                )
+            }
+            Self::TapeOfGivenUp { first } => write!(
+                formatter,
+                "a tape begins with all commits of its knowledge base, and those before {first} were given up"
+            ),
+            Self::Trim(error) => error.fmt(formatter),
             Self::Checkpoint { name, reason, is_removed } => {
                 let is_removed = if *is_removed { " and was taken away" } else { "" };
                 write!(
@@ -211,6 +259,16 @@ impl KnowledgeBaseError {
             Self::Checkpoint { is_removed: true, .. } => {
                 Some("run the program again: the knowledge base is read from its journal then")
             }
+            Self::GivenUp { .. } | Self::OriginGivenUp { .. } => {
+                Some("ask a backup that was made before they were given up, or ask for a later commit")
+            }
+            Self::NoBeginning { .. } => Some(
+                "what the knowledge base holds now is in its newest checkpoint and the commits after that: `metroon kb salvage DIR --to NEW` \
+                 makes a knowledge base of them; a backup has what came before",
+            ),
+            Self::TapeOfGivenUp { .. } => {
+                Some("record in a new knowledge base, into which `metroon kb load` loads what `metroon kb dump DIR` prints")
+            }
             Self::Checkpoint { .. } => Some("`metroon kb compact DIR` writes another one, of what the journal says"),
             error if error.is_damage() => Some(
                 "`metroon kb verify DIR` says up to which commit it is sound, and `metroon kb salvage DIR --to NEW` makes a \
@@ -219,7 +277,9 @@ impl KnowledgeBaseError {
             Self::WouldChange { .. } => {
                 Some("run the program without --read-only when no other process writes, or leave the form out")
             }
-            Self::Append(_) | Self::Sync(_) | Self::Open(_) | Self::Read(_) => self.failure().map(advice),
+            Self::Append(_) | Self::Sync(_) | Self::Open(_) | Self::Read(_) | Self::Trim(_) => {
+                self.failure().map(advice)
+            }
             _ => None,
         }
     }
@@ -243,6 +303,10 @@ impl KnowledgeBaseError {
                 SyncError::Failed(failure) => Some(failure),
                 _ => None,
             },
+            Self::Trim(error) => match &**error {
+                TrimError::Disk(failure) | TrimError::Refused(failure) => Some(failure),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -252,6 +316,8 @@ impl KnowledgeBaseError {
         match self {
             Self::Damaged { .. } | Self::Differs { .. } | Self::Format { .. } => true,
             Self::NoManifest { .. } | Self::NoJournal { .. } | Self::Semantics { .. } | Self::Checkpoint { .. } => true,
+            Self::NoBeginning { .. } => true,
+            Self::Trim(error) => matches!(**error, TrimError::Damaged(_)),
             Self::Open(error) => matches!(**error, OpenError::Damaged(_)),
             Self::Read(error) => matches!(**error, ReadError::Damaged(_)),
             _ => false,

@@ -62,37 +62,31 @@ impl Loaded {
         self.is_library_changed = is_library_changed;
     }
 
-    /// Makes happen in a fresh runner what the commits of a base say, and checks that it comes to what they recorded.
-    pub(crate) fn from_base(base: &CommitJournal, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
-        let mut loaded = Self::default();
-        loaded.take_all(base, runner)?;
-        Ok(loaded)
+    /// Makes happen what the kept commits of a base say, and checks that it comes to what they recorded.
+    pub(crate) fn from_base(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
+        let (mut runner, mut loaded, mut commits) = Self::begin(base)?;
+        loaded.take(base, &mut commits, &mut runner)?;
+        Ok((runner, loaded))
     }
 
-    /// Like [`Loaded::from_base`], but all spaces stay empty: enough to decode atoms.
-    pub(crate) fn outline(base: &CommitJournal, runner: &mut Runner) -> Result<Self, KnowledgeBaseError> {
-        let mut loaded = Self { is_outline: true, ..Self::default() };
-        loaded.take_all(base, runner)?;
-        Ok(loaded)
-    }
-
-    /// Applies all commits; when it fails, `epoch` is the last that is sound.
-    pub(crate) fn take_all(&mut self, base: &CommitJournal, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
-        if !self.is_outline {
-            runner.keep_hashes();
+    /// Like [`Loaded::from_base`], but all spaces of a base that has kept all commits stay empty: enough to decode atoms.
+    pub(crate) fn outline(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
+        let (start, mut commits) = base.commits()?;
+        if start.epoch > 0 {
+            return Self::from_base(base);
         }
-        self.take(base, &mut base.commits()?, runner)
+        let (mut runner, mut loaded) = (new_runner(), Self { is_outline: true, ..Self::default() });
+        loaded.take(base, &mut commits, &mut runner)?;
+        Ok((runner, loaded))
     }
 
-    /// Like [`Loaded::take_all`], and shows what there is after each commit.
+    /// Applies commits, and shows what there is after each.
     pub(crate) fn take_showing(
         &mut self,
-        base: &CommitJournal,
+        commits: &mut Commits,
         runner: &mut Runner,
         mut show: impl FnMut(&Self, &Runner),
     ) -> Result<(), KnowledgeBaseError> {
-        runner.keep_hashes();
-        let mut commits = base.commits()?;
         while let Some(committed) = commits.next()? {
             self.apply(&committed, runner)?;
             if committed.header.is_some() {
@@ -102,6 +96,7 @@ impl Loaded {
         Ok(())
     }
 
+    /// Applies the rest of the commits; when it fails, `epoch` is the last that is sound.
     pub(super) fn take(
         &mut self,
         base: &CommitJournal,

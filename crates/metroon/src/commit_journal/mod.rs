@@ -13,6 +13,8 @@
 //! - `sinks` takes the commits of a run and writes them; `sources` knows which texts and files they came from.
 //! - `checkpoint` keeps what the commits came to, so that not all of them are read again.
 //! - `open` opens it from one; `verify` compares one with the journal; `ledger` is what a run has come to.
+//! - `retention` gives up old commits when somebody asks for it; `start` is where those begin that are kept, and `statements` what files
+//!   state, which is to be known also of commits that were given up.
 //! - `load` makes a run again from its commits, and checks each against its `state_hash`; `report` counts what came of it.
 //! - `salvage` makes a base of a damaged one, `backup` a copy of a sound one.
 
@@ -26,19 +28,24 @@ mod open;
 pub(crate) mod pieces;
 pub(crate) mod record;
 mod report;
+mod retention;
 mod salvage;
 pub(crate) mod sinks;
 pub(crate) mod sources;
+pub(crate) mod start;
 mod state_hash;
+pub(crate) mod statements;
 pub(crate) mod verify;
 
 pub use backup::BackedUp;
 pub use checkpoint::CheckpointReport;
 pub use error::KnowledgeBaseError;
 pub use report::KnowledgeBaseReport;
+pub use retention::{CommitsGivenUp, CompactProgress, Compacted};
 pub use salvage::SalvagedKnowledgeBase;
 pub use verify::CheckpointVerdict;
 
+use checkpoint::Checkpoint;
 use directory::DirectoryState;
 use journal::{
     Directory, Disk, Durability, FRAME_OVERHEAD_BYTES, FolderLock, Journal, Options, Place, Position, ReadError, Reader,
@@ -123,7 +130,7 @@ impl CommitJournal {
     pub fn read_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, KnowledgeBaseError> {
         let mut base = Self::read(directory)?;
         base.end_at(epoch);
-        let (mut commits, mut last) = (base.commits()?, 0);
+        let (mut last, mut commits) = base.nearest()?;
         while let Some(committed) = commits.next()? {
             last = committed.header.as_ref().map_or(last, |header| header.epoch);
         }
@@ -173,7 +180,19 @@ impl CommitJournal {
     /// # Errors
     /// It is damaged, or the disk fails.
     pub fn on_disk(disk: Arc<dyn Disk>, directory: &str) -> Result<Self, KnowledgeBaseError> {
-        let opened = Journal::open(Arc::clone(&disk), journal_options());
+        Self::on_disk_in_segments(disk, directory, SEGMENT_BYTES)
+    }
+
+    /// The same with segments of another length, in bytes, than the usual 8 MiB.
+    ///
+    /// # Errors
+    /// It is damaged, or the disk fails.
+    pub fn on_disk_in_segments(
+        disk: Arc<dyn Disk>,
+        directory: &str,
+        segment_bytes: u64,
+    ) -> Result<Self, KnowledgeBaseError> {
+        let opened = Journal::open(Arc::clone(&disk), journal_options().segment_bytes(segment_bytes));
         let (journal, warnings) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
         if journal.progress().appended == 0 {
             let begun = journal.append(&record::begin_frame(), Durability::Fsync);
@@ -233,12 +252,16 @@ impl CommitJournal {
         Ok(())
     }
 
-    /// The commits, from the first on.
-    ///
-    /// # Errors
-    /// The journal cannot be read.
-    pub(crate) fn commits(&self) -> Result<Commits, KnowledgeBaseError> {
-        Commits::new(Arc::clone(&self.disk), self.last)
+    /// The commits after the newest checkpoint that can be used, and the number of that.
+    fn nearest(&self) -> Result<(u64, Commits), KnowledgeBaseError> {
+        let checkpoint = Checkpoint::newest(&self.disk, self.last, &mut Vec::new());
+        if let Some((checkpoint, reader)) = checkpoint.and_then(|found| found.reader(&self.disk).ok().map(|reader| (found, reader))) {
+            let mut commits = self.commits_from(reader);
+            commits.begin_after(checkpoint.epoch);
+            return Ok((checkpoint.epoch, commits));
+        }
+        let (start, commits) = self.commits()?;
+        Ok((start.epoch, commits))
     }
 
     /// The commits after those that a reader has read.
@@ -357,6 +380,22 @@ impl Commits {
     /// How many bytes of the journal were read.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// A commit comes before them: if it is the last to hand out, there is none.
+    fn begin_after(&mut self, epoch: u64) {
+        self.has_ended |= epoch >= self.last;
+    }
+
+    /// Where the journal goes on after what was handed out.
+    fn position(&self) -> Result<Position, KnowledgeBaseError> {
+        let lacking = || ReadError::OtherHistory(self.reader.place());
+        Ok(self.reader.position().ok_or_else(lacking)?)
+    }
+
+    /// Where the next frame begins.
+    pub(crate) fn place(&self) -> Place {
+        self.reader.place()
     }
 
     /// How many frames of the journal have been taken.

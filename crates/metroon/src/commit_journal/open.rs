@@ -3,7 +3,7 @@
 use super::CommitJournal;
 use super::checkpoint::{Checkpoint, CheckpointRefused};
 use super::error::KnowledgeBaseError;
-use super::load::{Loaded, new_runner};
+use super::load::Loaded;
 use super::record::Records;
 use metta::{MemoryWorld, ProgramSnapshot, Runner};
 use space::{CLASSES, catching_damage};
@@ -21,26 +21,12 @@ impl CommitJournal {
 impl Loaded {
     /// What a base comes to: its newest checkpoint with the commits after it, or all of its commits. The world of the run is empty.
     pub(crate) fn open(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
-        Self::of_checkpoint(base).map_or_else(
-            || {
-                let mut runner = new_runner();
-                let loaded = Self::from_base(base, &mut runner)?;
-                Ok((runner, loaded))
-            },
-            Ok,
-        )
+        Self::of_checkpoint(base).map_or_else(|| Self::from_base(base), Ok)
     }
 
     /// The same, but if there is no checkpoint the spaces stay empty: enough to decode atoms.
     pub(crate) fn open_outline(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
-        Self::of_checkpoint(base).map_or_else(
-            || {
-                let mut runner = new_runner();
-                let loaded = Self::outline(base, &mut runner)?;
-                Ok((runner, loaded))
-            },
-            Ok,
-        )
+        Self::of_checkpoint(base).map_or_else(|| Self::outline(base), Ok)
     }
 
     /// What the newest checkpoint comes to with the commits after it. If something is wrong with either, a warning says so, and what is

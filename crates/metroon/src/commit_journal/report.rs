@@ -8,8 +8,10 @@ use metta::Runner;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KnowledgeBaseReport {
-    /// How many commits there are.
+    /// How many commits there are, those that were given up included.
     pub commits: u64,
+    /// The first commit that is kept: 1 unless some were given up.
+    pub first: u64,
     /// The state hash after the last.
     pub hash: u128,
     /// How many atoms the program's space holds, copies counted.
@@ -27,9 +29,10 @@ pub struct KnowledgeBaseReport {
 }
 
 impl KnowledgeBaseReport {
-    pub(crate) fn new(loaded: &Loaded, runner: &Runner) -> Self {
+    pub(crate) fn new(loaded: &Loaded, runner: &Runner, first: u64) -> Self {
         Self {
             commits: loaded.epoch,
+            first,
             hash: loaded.hash.value(),
             atoms: loaded.atoms.try_into().unwrap_or(0),
             // The library and the program have one each.

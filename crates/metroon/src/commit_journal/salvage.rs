@@ -5,16 +5,18 @@
 //! 2. The frames up to there are copied as they are to a new directory. The manifest is written last, so that a salvage that
 //!    did not end is not taken for a base.
 //!
-//! The damaged base is not written to; it may lack its manifest.
+//! The damaged base is not written to; it may lack its manifest. If its old commits were given up and what they came to is damaged, its
+//! newest checkpoint takes the place of that.
 //!
 //! A fork is made in the same way, of a base that is sound.
 
 use super::directory;
 use super::error::KnowledgeBaseError;
-use super::load::{Loaded, new_runner};
+use super::backup::copy_file;
 use super::report::KnowledgeBaseReport;
+use super::start::Start;
 use super::{CommitJournal, journal_options};
-use journal::{AppendError, Directory, Disk, Durability, Journal, Reader};
+use journal::{AppendError, Beginning, Directory, Disk, Durability, Journal, Reader};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -44,15 +46,21 @@ impl CommitJournal {
             Err(KnowledgeBaseError::NoManifest { .. }) => Self::read_journal(damaged)?,
             base => base?,
         };
-        let mut runner = new_runner();
-        let mut loaded = Loaded::default();
-        let lost = match loaded.take_all(&base, &mut runner) {
+        let start = match base.start() {
+            Err(error @ KnowledgeBaseError::NoBeginning { .. }) => Start::of_newest(&base).ok_or(error)?,
+            start => start?,
+        };
+        let (mut runner, mut loaded) = start.make()?;
+        runner.keep_hashes();
+        let mut commits = start.commits(&base)?;
+        let first_frame = commits.frames();
+        let lost = match loaded.take(&base, &mut commits, &mut runner) {
             Err(error) if loaded.epoch == 0 => return Err(error),
             taken => taken.err(),
         };
         check_unoccupied(to)?;
-        copy(&base, loaded.frames, to, |_| Ok(()))?;
-        Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &runner), lost })
+        copy(&base, &start, loaded.frames.max(first_frame), to, None)?;
+        Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &runner, start.first()), lost })
     }
 }
 
@@ -68,15 +76,17 @@ impl CommitJournal {
     ) -> Result<KnowledgeBaseReport, KnowledgeBaseError> {
         let (mut base, to) = (Self::read(from)?, to.as_ref());
         base.end_at(at.unwrap_or(u64::MAX));
-        let (mut runner, mut loaded) = (new_runner(), Loaded::default());
-        loaded.take_all(&base, &mut runner)?;
+        let start = base.start()?;
+        let (mut runner, mut loaded) = start.make()?;
+        runner.keep_hashes();
+        loaded.take(&base, &mut start.commits(&base)?, &mut runner)?;
         if let Some(epoch) = at.filter(|&at| at > loaded.epoch) {
             return Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch });
         }
         check_unoccupied(to)?;
         // The first frame says what the journal is.
-        copy(&base, loaded.frames.max(1), to, |_| Ok(()))?;
-        Ok(KnowledgeBaseReport::new(&loaded, &runner))
+        copy(&base, &start, loaded.frames.max(1), to, None)?;
+        Ok(KnowledgeBaseReport::new(&loaded, &runner, start.first()))
     }
 }
 
@@ -93,27 +103,33 @@ pub(super) fn check_unoccupied(path: &Path) -> Result<(), KnowledgeBaseError> {
     }
 }
 
-/// Makes a base of the first frames of another, and whatever else is to be beside its journal before it is one.
+/// Makes a base of the frames of another below a number, with its start, and its checkpoint of this name.
 pub(super) fn copy(
     base: &CommitJournal,
+    start: &Start,
     frames: u64,
     to: &Path,
-    add: impl FnOnce(&Arc<dyn Disk>) -> Result<(), KnowledgeBaseError>,
+    checkpoint: Option<&str>,
 ) -> Result<(), KnowledgeBaseError> {
     fs::create_dir_all(to).map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error })?;
     let _lock = directory::lock(to)?;
     let folder = directory::journal_of(to);
     let disk = Directory::create(&folder).map_err(|error| KnowledgeBaseError::Io { path: folder, error })?;
     let disk: Arc<dyn Disk> = Arc::new(disk);
-    let opened = Journal::open(Arc::clone(&disk), journal_options());
+    let beginning = Beginning::of(&base.disk)?;
+    let opened = Journal::open(Arc::clone(&disk), journal_options().continues(beginning));
     let (journal, _) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
     let failed = |error: AppendError| KnowledgeBaseError::Append(Box::new(error));
-    let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0)?;
+    let mut reader = Reader::from_frame(Arc::clone(&base.disk), beginning.frame)?;
     while reader.place().number < frames {
         let Some(frame) = reader.read_next()? else { break };
         journal.append(frame.payload, Durability::None).map_err(failed)?;
     }
     journal.close().map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))?;
-    add(&disk)?;
+    let checkpoint = checkpoint.map(|name| (name, name.to_owned()));
+    for (from, name) in start.file().into_iter().chain(checkpoint) {
+        let copied = copy_file(&base.disk, &disk, from, &name);
+        copied.map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error })?;
+    }
     directory::write_manifest(to)
 }

@@ -3,7 +3,7 @@
 use super::History;
 use super::past::Causes;
 use crate::commit_journal::KnowledgeBaseError;
-use crate::commit_journal::load::{Loaded, new_runner};
+use crate::commit_journal::load::Loaded;
 use crate::commit_journal::record::Record;
 use metta::{Derivations, Reason};
 use rustc_hash::FxHashMap;
@@ -15,16 +15,15 @@ impl History {
     /// # Errors
     /// The journal cannot be read.
     pub fn derivations(&self, goal: &Atom, most: usize, states_max: usize) -> Result<Derivations, KnowledgeBaseError> {
-        let mut runner = new_runner();
         let mut base = self.base.reader();
         base.end_at(self.epoch());
-        Loaded::from_base(&base, &mut runner)?;
+        let (mut runner, _) = Loaded::from_base(&base)?;
         let space = runner.top_space();
         Ok(metta::derivations(goal, most, states_max, &space, runner.program_mut().variables()))
     }
 
     /// For each of these atoms the commit and the form that added the first copy that is still there, in any space; nothing for those of the
-    /// library.
+    /// library. The origin is empty if that commit was given up, and the commit is the last of these then.
     ///
     /// # Errors
     /// The journal cannot be read.
@@ -33,7 +32,16 @@ impl History {
         let mut found: FxHashMap<&[u8], Vec<(u64, Reason)>> =
             bytes.iter().map(|bytes| (bytes.as_slice(), Vec::new())).collect();
         let mut walk = Causes::default();
-        let mut commits = self.base.commits()?;
+        let (start, mut commits) = self.base.commits()?;
+        start.each_record(|record| walk.take(&record))?;
+        start.each_atom(|space, copies, atom| {
+            if let Some(reasons) = found.get_mut(atom.bytes) {
+                let (epoch, origin) = (start.epoch, String::new());
+                let given_up = Reason { atom: Atom::unit(), epoch, origin, line: 0, column: 0 };
+                reasons.extend(std::iter::repeat_n((space, given_up), copies));
+            }
+            Ok(())
+        })?;
         while let Some(committed) = commits.next()? {
             let epoch = committed.header.as_ref().map_or(0, |header| header.epoch);
             committed.each(|record| {

@@ -58,9 +58,12 @@ impl History {
         self.check_epoch(from.max(to))?;
         let [first, last] = [from.min(to), from.max(to)];
         let mut walk = Walk::default();
-        let mut commits = self.base.commits()?;
+        let (start, mut commits) = self.base.commits()?;
+        start.check(first)?;
+        let at = commits.place();
+        start.each_record(|record| walk.take(&record, false, at))?;
         let mut before = None;
-        let mut epoch = 0;
+        let mut epoch = start.epoch;
         while epoch < last
             && let Some(committed) = commits.next()?
         {

@@ -18,7 +18,7 @@ pub use sources::SourceView;
 pub(crate) use written::plain;
 pub use written::{SourceWriter, Unwritten};
 
-use crate::commit_journal::load::{Loaded, decode, new_runner};
+use crate::commit_journal::load::{Loaded, decode};
 use crate::commit_journal::record::{Record, TOP_SPACE};
 use crate::commit_journal::verify::verify_at;
 use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
@@ -72,6 +72,16 @@ pub struct Change {
     pub space: Option<String>,
     /// The atom, or what else changed.
     pub text: String,
+}
+
+/// Where atoms come from.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Origins {
+    /// For each copy of an atom the commit and the form that added it, in the order of the commits.
+    pub reasons: Vec<Reason>,
+    /// How many copies were added by commits that were given up.
+    pub given_up: u64,
 }
 
 /// A piece of a base's history: a commit, or one of the changes of the commit before it.
@@ -177,7 +187,7 @@ impl History {
         base.end_at(epoch);
         let (runner, loaded) = Loaded::open_outline(&base)?;
         base.end_at(loaded.epoch);
-        let report = KnowledgeBaseReport::new(&loaded, &runner);
+        let report = KnowledgeBaseReport::new(&loaded, &runner, base.first()?);
         Ok(Self { runner, base, report })
     }
 
@@ -216,19 +226,29 @@ impl History {
 
     fn verify_journal(base: &CommitJournal) -> Result<(KnowledgeBaseReport, CheckpointVerdict), Unsound> {
         let (checkpoint, mut verdict) = verify_at(base);
-        let (mut runner, mut loaded) = (new_runner(), Loaded::default());
-        let taken = loaded.take_showing(base, &mut runner, |loaded, runner| {
+        let begun = Loaded::begin(base).map_err(|error| Unsound { sound_up_to: 0, error })?;
+        let (mut runner, mut loaded, mut commits) = begun;
+        let first = loaded.epoch + 1;
+        let mut look = |loaded: &Loaded, runner: &Runner| {
             if let Some(checkpoint) = checkpoint.as_ref().filter(|checkpoint| checkpoint.epoch == loaded.epoch) {
                 verdict = checkpoint.compare(runner, loaded.hash.value());
             }
-        });
+        };
+        look(&loaded, &runner);
+        let taken = loaded.take_showing(&mut commits, &mut runner, look);
         taken.map_err(|error| Unsound { sound_up_to: loaded.epoch, error })?;
-        Ok((KnowledgeBaseReport::new(&loaded, &runner), verdict))
+        Ok((KnowledgeBaseReport::new(&loaded, &runner, first), verdict))
     }
 
     /// The number of the last commit.
     pub fn epoch(&self) -> u64 {
         self.report.commits
+    }
+
+    /// The first commit that is kept, which is 1 unless some were [given up](crate::Engine::compact). What there was before it is
+    /// known, but not how it came about.
+    pub fn first(&self) -> u64 {
+        self.report.first
     }
 
     /// What could not be used of it.
@@ -296,18 +316,18 @@ impl History {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, KnowledgeBaseError> {
+    pub fn why(&mut self, pattern: &Atom) -> Result<Origins, KnowledgeBaseError> {
         let space = self.runner.top_space();
-        let mut reasons = past::reasons(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
-        reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
-        Ok(reasons)
+        let mut found = past::origins(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
+        found.reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
+        Ok(found)
     }
 
     /// Hands out the commits from one number to another, in order, each followed by its changes if they are asked for.
     /// Ends when `take` says that it has seen enough, by `false`.
     ///
     /// # Errors
-    /// The journal cannot be read.
+    /// The journal cannot be read, or the first of these commits was given up.
     pub fn log(
         &mut self,
         epochs: std::ops::RangeInclusive<u64>,
@@ -327,7 +347,10 @@ impl History {
         take: &mut dyn FnMut(LogEntry<'_>) -> bool,
     ) -> Result<(), Halt> {
         let mut causes = Causes::default();
-        let mut commits = self.base.commits()?;
+        let (start, mut commits) = self.base.commits()?;
+        // A commit is shown by how it came about, which is more than what there was after it.
+        start.check(epochs.start().saturating_sub(1))?;
+        start.each_record(|record| causes.take(&record))?;
         while let Some(committed) = commits.next()? {
             let is_shown = committed.header.as_ref().is_some_and(|header| epochs.contains(&header.epoch));
             let mut before = (is_shown && with_changes).then(|| causes.clone());

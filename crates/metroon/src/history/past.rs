@@ -1,13 +1,15 @@
 //! The past of a base: spaces as they were, and where atoms come from.
 
+use super::Origins;
 use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::load::decode;
 use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Record, TOP_SPACE};
+use crate::commit_journal::start::Start;
+use crate::commit_journal::statements::{StatedByFile, Statements};
 use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError};
 use metta::{History, PAST_SERIALS, Program, Reason, RunRecordError};
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedSpace, SharedState, Symbol, Terms, canonical};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// How many images of the past are kept, the latest used.
@@ -63,7 +65,12 @@ impl History for KeptHistory {
         pattern: &Atom,
     ) -> Result<Vec<Reason>, RunRecordError> {
         let last = self.ledger.borrow().epoch;
-        Ok(reasons(&self.base, program, space, pattern, last)?)
+        let Origins { reasons, given_up } = origins(&self.base, program, space, pattern, last)?;
+        if given_up > 0 {
+            let first = self.base.first()?;
+            return Err(KnowledgeBaseError::OriginGivenUp { copies: given_up, first }.into());
+        }
+        Ok(reasons)
     }
 }
 
@@ -129,11 +136,11 @@ impl Images {
         if self.is_library_changed {
             self.copy_library(&mut past, program);
         }
-        let mut commits = base.commits()?;
+        let mut until = base.reader();
+        until.end_at(epoch);
+        let (start, mut commits) = until.commits_from_nearest()?;
+        self.begin_with(&mut past, program, &start)?;
         while let Some(committed) = commits.next()? {
-            if committed.header.as_ref().is_some_and(|header| header.epoch > epoch) {
-                break;
-            }
             committed
                 .each(|record| self.apply(&mut past, program, record).map_err(|reason| committed.damaged(reason)))?;
         }
@@ -146,6 +153,29 @@ impl Images {
         past.image.spaces.values().filter(is_past).for_each(SharedSpace::freeze);
         past.states.iter().for_each(SharedState::freeze);
         Ok(past.image)
+    }
+
+    /// Puts in what the base held where the commits begin that are to be applied.
+    fn begin_with(
+        &mut self,
+        past: &mut ImageBuilder,
+        program: &mut Program,
+        start: &Start,
+    ) -> Result<(), KnowledgeBaseError> {
+        let mut applied = Ok(());
+        let mut apply = |record: Record<'_>| {
+            if applied.is_ok() {
+                applied = self.apply(past, program, record);
+            }
+        };
+        start.each_record(&mut apply)?;
+        applied.map_err(|reason| start.damaged(reason))?;
+        start.each_atom(|serial, copies, atom| {
+            let atom = past.decode(program, &atom)?;
+            let space = past.image.spaces.get(&serial).ok_or_else(|| format!("there is no space {serial}"))?;
+            (0..copies).for_each(|_| space.add(&atom));
+            Ok(())
+        })
     }
 
     fn add_space(&mut self, past: &mut ImageBuilder, program: &Program, serial: u64) {
@@ -238,19 +268,32 @@ impl ImageBuilder {
 
 /// Where the copies of atoms come from that a query of a space finds now, those of its imports among them, in the order
 /// of the commits.
-pub(super) fn reasons(
+pub(super) fn origins(
     base: &CommitJournal,
     program: &mut Program,
     space: &SharedSpace,
     pattern: &Atom,
     last: u64,
-) -> Result<Vec<Reason>, KnowledgeBaseError> {
+) -> Result<Origins, KnowledgeBaseError> {
     let imports = space.imports();
     let serials: Vec<u64> = std::iter::once(space).chain(&imports).map(SharedSpace::serial).collect();
     let wanted = pattern.is_ground().then(|| canonical::encode(pattern));
     let mut found: Vec<(u64, Vec<u8>, Reason)> = Vec::new();
     let mut walk = Causes::default();
-    let mut commits = base.commits()?;
+    let (start, mut commits) = base.commits()?;
+    start.each_record(|record| walk.take(&record))?;
+    start.each_atom(|serial, copies, atom| {
+        if !serials.contains(&serial) || wanted.as_ref().is_some_and(|wanted| wanted != atom.bytes) {
+            return Ok(());
+        }
+        let (bytes, atom) = (atom.bytes.to_vec(), decode(program, &atom)?);
+        if matches(program, pattern, &atom) {
+            let (epoch, origin) = (start.epoch, String::new());
+            let given_up = Reason { atom, epoch, origin, line: 0, column: 0 };
+            found.extend(std::iter::repeat_n((serial, bytes, given_up), copies));
+        }
+        Ok(())
+    })?;
     // Records of a commit come before its number is known.
     while let Some(committed) = commits.next()? {
         let Some(header) = &committed.header else {
@@ -288,7 +331,9 @@ pub(super) fn reasons(
             Ok::<(), KnowledgeBaseError>(())
         })?;
     }
-    Ok(found.into_iter().map(|(_, _, reason)| reason).collect())
+    let reasons = found.into_iter().map(|(_, _, reason)| reason);
+    let (reasons, given_up): (Vec<Reason>, Vec<Reason>) = reasons.partition(|reason| reason.epoch > start.epoch);
+    Ok(Origins { reasons, given_up: given_up.len() as u64 })
 }
 
 /// Whether a pattern matches an atom as a query of a space that holds it would.
@@ -304,36 +349,21 @@ pub(crate) fn statements(
     program: &mut Program,
     source: u32,
 ) -> Result<Vec<Atom>, KnowledgeBaseError> {
-    let mut stated: Vec<Option<Atom>> = Vec::new();
-    let mut places: FxHashMap<Vec<u8>, VecDeque<usize>> = FxHashMap::default();
-    let mut is_statement = false;
-    let mut commits = base.commits()?;
+    let mut stated = Statements::of(source);
+    let (start, mut commits) = base.commits()?;
+    start.restore(&mut stated)?;
+    let mut last = commits.place();
     while let Some(committed) = commits.next()? {
-        let damaged = |reason| committed.damaged(reason);
+        last = committed.place;
         committed.each(|record| {
-            match record {
-                Record::Cause { source: cause, kind, .. } => {
-                    is_statement = cause == source && kind == CauseRecord::Statement;
-                }
-                Record::Count { copies, atom, .. } if is_statement && copies > 0 => {
-                    let decoded = decode(program, &atom).map_err(damaged)?;
-                    let places = places.entry(atom.bytes.to_vec()).or_default();
-                    for _ in 0..copies {
-                        places.push_back(stated.len());
-                        stated.push(Some(decoded.clone()));
-                    }
-                }
-                Record::Unstated { source: from, atom } if from == source => {
-                    if let Some(first) = places.get_mut(atom.bytes).and_then(VecDeque::pop_front) {
-                        stated[first] = None;
-                    }
-                }
-                _ => {}
-            }
+            stated.take(&record, 0);
             Ok::<(), KnowledgeBaseError>(())
         })?;
+        stated.end_commit();
     }
-    Ok(stated.into_iter().flatten().collect())
+    let atoms = stated.file(source).into_iter().flat_map(StatedByFile::atoms);
+    let decoded = atoms.map(|atom| decode(program, &atom.record()));
+    decoded.collect::<Result<Vec<Atom>, String>>().map_err(|reason| KnowledgeBaseError::Damaged { place: last, reason })
 }
 
 /// Follows a base's records to know what causes the next one.

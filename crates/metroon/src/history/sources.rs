@@ -3,6 +3,7 @@
 use super::History;
 use crate::commit_journal::KnowledgeBaseError;
 use crate::commit_journal::record::{CauseRecord, Record};
+use crate::commit_journal::statements::Statements;
 
 /// A file that a base knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,54 +31,77 @@ impl History {
     /// # Errors
     /// The journal cannot be read.
     pub fn sources(&self) -> Result<Vec<SourceView>, KnowledgeBaseError> {
-        let mut found: Vec<Option<SourceView>> = Vec::new();
-        let mut commits = self.base.commits()?;
+        let mut walk = Walk::default();
+        let (start, mut commits) = self.base.commits()?;
+        start.each_record(|record| walk.take(&record, 0))?;
+        let mut before = Statements::default();
+        start.restore(&mut before)?;
+        for (place, known) in walk.found.iter_mut().enumerate() {
+            if let (Some(known), Some(stated)) = (known, before.file(place as u32)) {
+                (known.atoms, known.epoch) = (stated.count, stated.epoch);
+            }
+        }
+        drop(before);
         while let Some(committed) = commits.next()? {
             let epoch = committed.header.as_ref().map_or(0, |header| header.epoch);
-            let mut stating = None;
+            walk.stating = None;
             committed.each(|record| {
-                match record {
-                    Record::SourceBegun { source, module, origin, file, content } => {
-                        let place = source as usize;
-                        if found.len() <= place {
-                            found.resize(place + 1, None);
-                        }
-                        let (atoms, before) = found[place].as_ref().map_or((0, 0), |known| (known.atoms, known.epoch));
-                        found[place] = file.map(|file| SourceView {
-                            file: file.to_owned(),
-                            origin: origin.to_owned(),
-                            content,
-                            is_complete: false,
-                            atoms,
-                            epoch: before,
-                            module,
-                        });
-                    }
-                    Record::SourceEnded { source } => {
-                        if let Some(Some(known)) = found.get_mut(source as usize) {
-                            known.is_complete = true;
-                        }
-                    }
-                    Record::Cause { source, kind, .. } => {
-                        stating = (kind == CauseRecord::Statement).then_some(source as usize);
-                    }
-                    Record::Count { copies, .. } if copies > 0 => {
-                        if let Some(Some(known)) = stating.and_then(|place| found.get_mut(place)) {
-                            known.atoms += copies.unsigned_abs();
-                            known.epoch = epoch.max(known.epoch);
-                        }
-                    }
-                    Record::Unstated { source, .. } => {
-                        if let Some(Some(known)) = found.get_mut(source as usize) {
-                            known.atoms = known.atoms.saturating_sub(1);
-                            known.epoch = epoch.max(known.epoch);
-                        }
-                    }
-                    _ => {}
-                }
+                walk.take(&record, epoch);
                 Ok::<(), KnowledgeBaseError>(())
             })?;
         }
-        Ok(found.into_iter().flatten().collect())
+        Ok(walk.found.into_iter().flatten().collect())
+    }
+}
+
+/// The files that were met on the way, by the numbers of their sources, and the one whose statements follow.
+#[derive(Default)]
+struct Walk {
+    found: Vec<Option<SourceView>>,
+    stating: Option<usize>,
+}
+
+impl Walk {
+    fn take(&mut self, record: &Record<'_>, epoch: u64) {
+        let found = &mut self.found;
+        match *record {
+            Record::SourceBegun { source, module, origin, file, content } => {
+                let place = source as usize;
+                if found.len() <= place {
+                    found.resize(place + 1, None);
+                }
+                let (atoms, before) = found[place].as_ref().map_or((0, 0), |known| (known.atoms, known.epoch));
+                found[place] = file.map(|file| SourceView {
+                    file: file.to_owned(),
+                    origin: origin.to_owned(),
+                    content,
+                    is_complete: false,
+                    atoms,
+                    epoch: before,
+                    module,
+                });
+            }
+            Record::SourceEnded { source } => {
+                if let Some(Some(known)) = found.get_mut(source as usize) {
+                    known.is_complete = true;
+                }
+            }
+            Record::Cause { source, kind, .. } => {
+                self.stating = (kind == CauseRecord::Statement).then_some(source as usize);
+            }
+            Record::Count { copies, .. } if copies > 0 => {
+                if let Some(Some(known)) = self.stating.and_then(|place| found.get_mut(place)) {
+                    known.atoms += copies.unsigned_abs();
+                    known.epoch = epoch.max(known.epoch);
+                }
+            }
+            Record::Unstated { source, .. } => {
+                if let Some(Some(known)) = found.get_mut(source as usize) {
+                    known.atoms = known.atoms.saturating_sub(1);
+                    known.epoch = epoch.max(known.epoch);
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::event::{LiveEvent, snapshot};
 use super::request::{LiveRequest, LiveRequestError};
-use crate::commit_journal::load::{Loaded, new_runner};
+use crate::commit_journal::load::Loaded;
 use crate::commit_journal::{CommitJournal, Commits, KnowledgeBaseError};
 use crate::history::shown;
 use crate::view::View;
@@ -78,8 +78,10 @@ impl LiveFollower {
         request: &LiveRequest,
         after: Option<u64>,
     ) -> Result<Self, FollowError> {
-        let (mut runner, mut loaded, mut commits) = (new_runner(), Loaded::default(), journal.commits()?);
-        runner.keep_hashes();
+        let (mut runner, mut loaded, mut commits) = Loaded::begin(journal)?;
+        if let Some(epoch) = after.filter(|after| *after < loaded.epoch) {
+            return Err(KnowledgeBaseError::GivenUp { epoch, first: loaded.epoch + 1 }.into());
+        }
         while after.is_none_or(|after| loaded.epoch < after) && loaded.take_next(&mut commits, &mut runner)? {}
         if let Some(epoch) = after
             && epoch > loaded.epoch

@@ -28,6 +28,11 @@ impl LiveHub {
         Joined { number, known, board: Arc::clone(&self.board) }
     }
 
+    /// Nothing is told any more.
+    pub(crate) fn end(&self) {
+        self.board.close();
+    }
+
     /// Counts: how many queries there are, and how many were looked at in all commits.
     pub(crate) fn touched(&self) -> u64 {
         self.queries.borrow().touched()

@@ -11,7 +11,7 @@ use super::follower::{FollowError, LiveFollower, answers_in};
 use super::hub::Joined;
 use super::request::{LiveRequest, LiveRequestError};
 use crate::commit_journal::KnowledgeBaseError;
-use crate::view::View;
+use crate::view::{View, ViewError};
 use crate::writer::WriterError;
 use metta::LiveDefinition;
 use std::collections::VecDeque;
@@ -30,6 +30,8 @@ pub enum SubscribeError {
     Request(LiveRequestError),
     /// The commits before cannot be read.
     KnowledgeBase(KnowledgeBaseError),
+    /// The answers of the beginning cannot be read.
+    View(ViewError),
     /// The thread that writes did not take it.
     Writer(WriterError),
 }
@@ -39,6 +41,7 @@ impl fmt::Display for SubscribeError {
         match self {
             Self::Request(error) => error.fmt(formatter),
             Self::KnowledgeBase(error) => error.fmt(formatter),
+            Self::View(error) => error.fmt(formatter),
             Self::Writer(error) => error.fmt(formatter),
         }
     }
@@ -145,7 +148,8 @@ impl Subscription {
     /// Finds what comes before the board.
     fn begin(&mut self) -> Result<(), SubscribeError> {
         if let Some((definition, view)) = self.first.take() {
-            self.waiting = super::event::snapshot(view.epoch(), answers_in(&definition, &view)?);
+            let answers = view.undamaged(|view| answers_in(&definition, view)).map_err(SubscribeError::View)?;
+            self.waiting = super::event::snapshot(view.epoch(), answers?);
         }
         let Some((following, last)) = self.missed.take() else { return Ok(()) };
         let LiveFollowing { mut journal, request, after } = *following;

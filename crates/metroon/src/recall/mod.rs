@@ -27,7 +27,7 @@ use crate::commit_journal::load::{Loaded, new_runner};
 use crate::commit_journal::record::{self, Record};
 use crate::commit_journal::sinks::{JournalSink, StateHashSink};
 use crate::commit_journal::sources::SourceMatch;
-use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError, pieces};
+use crate::commit_journal::{CheckpointReport, CommitJournal, CompactProgress, Compacted, KnowledgeBaseError, pieces};
 use crate::history::{KeptHistory, statements};
 use crate::load::imports as load_formats;
 use crate::program::RunRequest;
@@ -150,7 +150,17 @@ impl Remembered {
     /// Writes a checkpoint of its base.
     pub(crate) fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
         let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
-        self.guarded(|runner| checkpoints.now(runner.program()))?.map_err(KnowledgeBaseError::NoCheckpoint)
+        self.guarded(|runner| checkpoints.now(runner.program(), &mut |_| {}))?.map_err(KnowledgeBaseError::NoCheckpoint)
+    }
+
+    /// Writes a checkpoint of its base, and gives up the commits before the last `keep`, if a number is given.
+    pub(crate) fn compact(
+        &mut self,
+        keep: Option<u64>,
+        on_progress: &mut dyn FnMut(CompactProgress),
+    ) -> Result<Compacted, KnowledgeBaseError> {
+        let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
+        self.guarded(|runner| checkpoints.compact(runner.program(), keep, on_progress))?
     }
 
     /// Does something with the runner. If that meets a damaged block of the checkpoint that the run was made of, nothing is done any
@@ -189,6 +199,10 @@ impl Remembered {
 /// Writes what is run, and the base it begins with.
 fn begin_tape(tape: &mut Tape, program: &RunRequest, base: Option<&CommitJournal>) -> Result<(), RecallError> {
     let Some(base) = base else { return Ok(tape.begin(program, None)?) };
+    let first = base.first()?;
+    if first > 1 {
+        return Err(KnowledgeBaseError::TapeOfGivenUp { first }.into());
+    }
     let read = |error| RecallError::KnowledgeBase(KnowledgeBaseError::from(error));
     let secrets::Frames { count: frames, torn } = secrets::look_through(base, tape)?;
     tape.begin(program, Some(TapeBase { directory: base.directory().to_owned(), frames }))?;

@@ -116,7 +116,7 @@ fn check_opened(disk: &Arc<dyn Disk>, epoch: u64, context: &str) {
     let atoms = history.atoms().expect("it reads");
     for atom in atoms.iter().take(5).filter(|atom| atom.is_ground()) {
         let why = |history: &mut History| {
-            let reasons = history.why(atom).expect("it reads");
+            let reasons = history.why(atom).expect("it reads").reasons;
             reasons.iter().map(|reason| (reason.epoch, reason.line, reason.origin.clone())).collect::<Vec<_>>()
         };
         assert_eq!(why(&mut history), why(&mut replayed), "{atom}, {context}");

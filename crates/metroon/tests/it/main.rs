@@ -17,6 +17,7 @@ mod live;
 mod loading;
 mod power;
 mod regressions;
+mod retention;
 mod sinks;
 mod system_world;
 mod tapes;

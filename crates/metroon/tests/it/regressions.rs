@@ -27,7 +27,7 @@ fn a_source_that_changes_nothing_does_not_spoil_the_base() {
     assert_eq!(sitting(&disk, "! (get-atoms &self)"), ["[(a), (b)]"]);
     let mut view = History::on_disk(&disk, DIRECTORY).expect("it is sound");
     let asked = view.read("(b)").expect("it is an atom");
-    assert_eq!(view.why(&asked).expect("it reads")[0].origin, "text");
+    assert_eq!(view.why(&asked).expect("it reads").reasons[0].origin, "text");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_view_stays_with_what_it_saw() {
     let hash = view.report().hash;
     sitting(&disk, "! (add-atom &self (a (new-space))) ! (let $s (new-space) (add-atom &self (a $s)))");
     let asked = view.read("(a $x)").expect("it is an atom");
-    assert_eq!(view.why(&asked).expect("it reads").len(), 1);
+    assert_eq!(view.why(&asked).expect("it reads").reasons.len(), 1);
     let report = view.report().clone();
     assert_eq!((report.commits, report.hash, report.atoms), (1, hash, 1));
     let mut commits = 0;

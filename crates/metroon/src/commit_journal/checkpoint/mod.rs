@@ -10,6 +10,8 @@
 //!
 //! The journal is the base: a checkpoint that is lost or damaged costs time.
 //!
+//! A base whose old commits were [given up](super::retention) begins with one under another name, which no other one takes the place of.
+//!
 //! - `outline` keeps the records that make everything but rows.
 //! - `read` opens a checkpoint; `write` writes one; `policy` says when.
 
@@ -22,6 +24,8 @@ pub(crate) use outline::Outline;
 pub(crate) use policy::Checkpointer;
 pub(crate) use read::Checkpoint;
 pub use read::CheckpointReport;
+pub(crate) use read::beginnings;
+pub(crate) use write::{Account, CheckpointSource};
 
 use journal::{Chain, Position};
 use serde::{Deserialize, Serialize};
@@ -29,17 +33,27 @@ use std::fmt;
 
 /// How a checkpoint is called after the number of its commit.
 const SUFFIX: &str = ".checkpoint";
+/// How one is called with which the kept commits of a base begin.
+const SUFFIX_BEGINNING: &str = ".beginning";
 /// How one is called that is being written.
 const UNFINISHED: &str = ".checkpoint.new";
 const EPOCH_DIGITS: usize = 20;
 
 fn name_of(epoch: u64) -> String {
-    format!("{epoch:0EPOCH_DIGITS$}{SUFFIX}")
+    name_with(epoch, SUFFIX)
+}
+
+fn name_with(epoch: u64, suffix: &str) -> String {
+    format!("{epoch:0EPOCH_DIGITS$}{suffix}")
 }
 
 /// The commit of the checkpoint of this name; none for other files.
 fn epoch_of(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(SUFFIX)?;
+    epoch_before(SUFFIX, name)
+}
+
+fn epoch_before(suffix: &str, name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(suffix)?;
     let is_number = digits.len() == EPOCH_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { digits.parse().ok() } else { None }
 }
@@ -65,6 +79,8 @@ pub(crate) struct CheckpointHeader<'a> {
     pub(crate) is_library_changed: bool,
     /// How often each space was changed, by class.
     pub(crate) changes: Vec<(u64, Vec<u64>)>,
+    /// Whether what files state follows the header.
+    pub(crate) has_statements: bool,
     /// What makes everything but the atoms of spaces.
     #[serde(borrow, with = "serde_bytes")]
     pub(crate) records: &'a [u8],

@@ -2,9 +2,9 @@
 //! anybody wants to wait, and more than a part of what a checkpoint takes; and when the base is closed.
 
 use super::CheckpointReport;
-use super::write::CheckpointSource;
-use crate::commit_journal::CommitJournal;
+use super::write::{Account, CheckpointSource};
 use crate::commit_journal::ledger::SharedLedger;
+use crate::commit_journal::{CommitJournal, CompactProgress, Compacted, KnowledgeBaseError};
 use journal::Disk;
 use metta::Program;
 use std::cell::RefCell;
@@ -53,7 +53,7 @@ impl Checkpointer {
         }
         self.end_writing(&mut state);
         let (Some(source), disk) = (self.source(program), Arc::clone(&self.base.disk)) else { return };
-        let write = move || write(&source, &disk);
+        let write = move || write(&source, &disk, &mut |_| {});
         if let Ok(writing) = thread::Builder::new().name("metroon-checkpoint".to_owned()).spawn(write) {
             self.base.begin_tail();
             state.writing = Some(writing);
@@ -70,16 +70,32 @@ impl Checkpointer {
     }
 
     /// Writes one, however little has happened since the last.
-    pub(crate) fn now(&self, program: &Program) -> io::Result<CheckpointReport> {
+    pub(crate) fn now(
+        &self,
+        program: &Program,
+        on_progress: &mut dyn FnMut(CompactProgress),
+    ) -> io::Result<CheckpointReport> {
         let mut state = self.state.borrow_mut();
         self.end_writing(&mut state);
         let source = self.source(program).ok_or_else(|| io::Error::other("nothing was committed yet"))?;
-        write(&source, &self.base.disk)
+        write(&source, &self.base.disk, &mut |bytes| on_progress(CompactProgress::Written { bytes }))
+    }
+
+    /// Writes one, and gives up the commits before the last `keep`, if a number is given.
+    pub(crate) fn compact(
+        &self,
+        program: &Program,
+        keep: Option<u64>,
+        on_progress: &mut dyn FnMut(CompactProgress),
+    ) -> Result<Compacted, KnowledgeBaseError> {
+        let checkpoint = self.now(program, on_progress).map_err(KnowledgeBaseError::NoCheckpoint)?;
+        let given_up = keep.map(|keep| self.base.keep_last(keep, checkpoint.epoch, on_progress)).transpose()?;
+        Ok(Compacted { checkpoint, given_up })
     }
 
     fn write_now(&self, program: &Program, state: &mut State) {
         let Some(source) = self.source(program) else { return };
-        match write(&source, &self.base.disk) {
+        match write(&source, &self.base.disk, &mut |_| {}) {
             Ok(report) => state.last = Some(report),
             Err(error) => self.failed(&error),
         }
@@ -88,7 +104,8 @@ impl Checkpointer {
     fn source(&self, program: &Program) -> Option<CheckpointSource> {
         let ledger = self.ledger.borrow();
         let position = self.base.position().filter(|_| ledger.epoch > 0)?;
-        Some(CheckpointSource::new(program.snapshot(Some(ledger.epoch), None), &ledger, position))
+        let snapshot = program.snapshot(Some(ledger.epoch), None);
+        Some(CheckpointSource::new(snapshot, &Account::of_ledger(&ledger), position))
     }
 
     fn end_writing(&self, state: &mut State) {
@@ -113,7 +130,11 @@ impl State {
     }
 }
 
-fn write(source: &CheckpointSource, disk: &Arc<dyn Disk>) -> io::Result<CheckpointReport> {
-    let bytes = source.write(disk)?;
+fn write(
+    source: &CheckpointSource,
+    disk: &Arc<dyn Disk>,
+    on_progress: &mut dyn FnMut(u64),
+) -> io::Result<CheckpointReport> {
+    let bytes = source.write(disk, on_progress)?;
     Ok(CheckpointReport { epoch: source.epoch(), bytes })
 }

@@ -1,6 +1,6 @@
 //! Opening a checkpoint, and making a run of it.
 
-use super::{CheckpointHeader, CheckpointRefused, epoch_of};
+use super::{CheckpointHeader, CheckpointRefused, SUFFIX_BEGINNING, epoch_before, epoch_of};
 use crate::commit_journal::record::{SEMANTICS_VERSION, VARIABLES_MAX};
 use bytes::Bytes;
 use journal::{Chain, Disk, Mapping, Position, Reader};
@@ -44,6 +44,15 @@ pub(super) fn epochs(disk: &Arc<dyn Disk>) -> Vec<(u64, String)> {
     found
 }
 
+/// The files with which the kept commits of a base may begin, and their commits, the lowest first.
+pub(crate) fn beginnings(disk: &Arc<dyn Disk>) -> Vec<(u64, String)> {
+    let names = disk.list().unwrap_or_default();
+    let epoch_of = |name: String| Some((epoch_before(SUFFIX_BEGINNING, &name)?, name));
+    let mut found: Vec<(u64, String)> = names.into_iter().filter_map(epoch_of).collect();
+    found.sort_unstable();
+    found
+}
+
 impl Checkpoint {
     /// The newest checkpoint of a journal that is of a commit up to this one and can be used; what is said of those that cannot
     /// goes to `refused`.
@@ -54,11 +63,12 @@ impl Checkpoint {
         })
     }
 
-    fn open(disk: &Arc<dyn Disk>, epoch: u64, name: &str) -> Result<Self, String> {
+    /// The one of this name, which is to be of this commit, if it can be used.
+    pub(crate) fn open(disk: &Arc<dyn Disk>, epoch: u64, name: &str) -> Result<Self, String> {
         let mapping = disk.map(name).map_err(|error| format!("it cannot be read ({error})"))?;
         let image = Image::open(Bytes::from_owner(Mapped(mapping)), resolve_host).map_err(|error| error.to_string())?;
         let read =
-            catching_damage(|| header_of(&image).map(|header| (header.epoch, header.hash, position_of(&header))));
+            catching_damage(|| header_of(&image).map(|(header, _)| (header.epoch, header.hash, position_of(&header))));
         let (said, hash, position) = read.map_err(|damage| damage.to_string())??;
         if said != epoch {
             return Err(format!("it is of commit {said}, and its name says {epoch}"));
@@ -77,6 +87,11 @@ impl Checkpoint {
     /// How the checkpoint of a commit is called.
     pub(crate) fn name(epoch: u64) -> String {
         super::name_of(epoch)
+    }
+
+    /// How the file is called with which a base begins whose commits up to this one were given up.
+    pub(crate) fn name_of_beginning(epoch: u64) -> String {
+        super::name_with(epoch, SUFFIX_BEGINNING)
     }
 
     /// Takes its file away.
@@ -100,13 +115,23 @@ impl Checkpoint {
 
     /// What it says beside its spaces.
     pub(crate) fn header(&self) -> Result<CheckpointHeader<'_>, String> {
-        header_of(&self.image)
+        header_of(&self.image).map(|(header, _)| header)
+    }
+
+    /// What files state, as bytes.
+    pub(crate) fn statements(&self) -> Result<&[u8], String> {
+        let (header, statements) = header_of(&self.image)?;
+        if header.has_statements { Ok(statements) } else { Err("it does not say what files state".to_owned()) }
     }
 }
 
-fn header_of(image: &Image) -> Result<CheckpointHeader<'_>, String> {
-    let header: CheckpointHeader<'_> =
-        postcard::from_bytes(image.owner()).map_err(|_| "its header is malformed".to_owned())?;
+/// The header, and what follows it.
+fn header_of(image: &Image) -> Result<(CheckpointHeader<'_>, &[u8]), String> {
+    let (header, rest): (CheckpointHeader<'_>, &[u8]) =
+        postcard::take_from_bytes(image.owner()).map_err(|_| "its header is malformed".to_owned())?;
+    if !header.has_statements && !rest.is_empty() {
+        return Err("something follows its header".to_owned());
+    }
     if header.semantics > SEMANTICS_VERSION {
         let found = header.semantics;
         return Err(format!(
@@ -116,7 +141,7 @@ fn header_of(image: &Image) -> Result<CheckpointHeader<'_>, String> {
     if header.variables > VARIABLES_MAX {
         return Err("it says that more variables were numbered than there are".to_owned());
     }
-    Ok(header)
+    Ok((header, rest))
 }
 
 fn position_of(header: &CheckpointHeader<'_>) -> Position {
