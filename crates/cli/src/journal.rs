@@ -137,7 +137,10 @@ fn show(arguments: &ShowArguments) -> Ended {
     let found = find(&arguments.path)?;
     let told = |error| unreadable(&found, error);
     let disk = found.disk.clone();
-    let reader = arguments.from.map_or_else(|| Reader::from_beginning(disk.clone()), |from| Reader::from_frame(disk, from));
+    let reader = match arguments.from {
+        None => Reader::from_beginning(disk),
+        Some(from) => Reader::from_frame(disk, from),
+    };
     let mut reader = reader.map_err(told)?;
     let mut out = Out::new();
     while reader.place().number <= arguments.to.unwrap_or(u64::MAX) {
@@ -370,6 +373,11 @@ fn unreadable(found: &Found, error: ReadError) -> End {
         ReadError::NoSuchFrame { .. } => {
             fail(&format!("{name}: {error}"), "`metroon journal stats` counts the frames", End::Usage)
         }
+        ReadError::Trimmed { .. } => fail(
+            &format!("{name}: {error}"),
+            "ask for a later frame, or look into a copy that was made before",
+            End::Usage,
+        ),
         other => fail(&format!("{name}: {other}"), UNREADABLE, End::Error),
     }
 }

@@ -11,9 +11,8 @@ use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
-    Atom, CheckpointVerdict, CommitJournal, CommitView, CompactProgress, Compacted, History, KnowledgeBaseError, LogEntry,
-    Origins, Reason,
-    SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
+    Atom, CheckpointVerdict, CommitJournal, CommitView, CompactProgress, Compacted, History, KnowledgeBaseError,
+    LogEntry, Origins, Reason, SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
 };
 use serde_json::json;
 use std::io;
@@ -507,7 +506,10 @@ fn verify(directory: &Path) -> Ended {
     let (commits, atoms) = (counted(report.commits, "commit"), counted(report.atoms, "atom"));
     out.line(&format!("{}: sound: {commits}, {atoms}, state {:032x}", directory.display(), report.hash))?;
     if report.first > 1 {
-        out.line(&format!("the commits before {} were given up, and what is kept begins with what they came to", report.first))?;
+        out.line(&format!(
+            "the commits before {} were given up, and what is kept begins with what they came to",
+            report.first
+        ))?;
     }
     match verdict {
         CheckpointVerdict::Sound { epoch } => {
@@ -554,8 +556,16 @@ fn compact(arguments: &CompactArguments) -> Ended {
     out.line(&format!("{name}: checkpoint after commit {}", checkpoint.epoch))?;
     if let Some(given_up) = given_up {
         out.line(&match given_up.commits {
-            0 => format!("no commit was given up: no segment of the journal holds only commits before {}", given_up.first.max((checkpoint.epoch + 1).saturating_sub(arguments.keep_commits.unwrap_or(0)))),
-            commits => format!("given up: {}, {} bytes; commit {} is the first that is kept", counted(commits, "commit"), given_up.bytes, given_up.first),
+            0 => format!(
+                "no commit was given up: no segment of the journal holds only commits before {}",
+                given_up.first.max((checkpoint.epoch + 1).saturating_sub(arguments.keep_commits.unwrap_or(0)))
+            ),
+            commits => format!(
+                "given up: {}, {} bytes; commit {} is the first that is kept",
+                counted(commits, "commit"),
+                given_up.bytes,
+                given_up.first
+            ),
         })?;
     }
     out.end()
@@ -594,14 +604,18 @@ fn tell_unsound(directory: &Path, unsound: &Unsound) -> End {
     }
     let name = directory.display();
     let sound = match sound_up_to {
-        0 if matches!(error, KnowledgeBaseError::NoBeginning { .. }) => "no commit can be made to happen again".to_owned(),
+        0 if matches!(error, KnowledgeBaseError::NoBeginning { .. }) => {
+            "no commit can be made to happen again".to_owned()
+        }
         0 => "no commit can be read".to_owned(),
         last if matches!(error, KnowledgeBaseError::NoManifest { .. }) => format!("all commits up to {last} are sound"),
         last => format!("commits up to {last} are sound, commit {} is not", last + 1),
     };
     render::say(&format!("{name}: damaged: {sound}"));
     let help = match sound_up_to {
-        0 if matches!(error, KnowledgeBaseError::NoJournal { .. } | KnowledgeBaseError::NoBeginning { .. }) => return base_failed(directory, error),
+        0 if matches!(error, KnowledgeBaseError::NoJournal { .. } | KnowledgeBaseError::NoBeginning { .. }) => {
+            return base_failed(directory, error);
+        }
         0 => format!(
             "restore it from a copy; `metroon journal salvage {name} --to NEW` carries frames that can be read into a new journal"
         ),

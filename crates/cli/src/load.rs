@@ -13,7 +13,6 @@ use metroon::{
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-
 const ABOUT: &str = "\
 The ending of a file's name says its format; --format says it otherwise:
   metta      .metta           each plain form is an atom; forms after `!` are left out

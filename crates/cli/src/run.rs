@@ -100,6 +100,10 @@ fn engine(arguments: &RunArguments, program: &RunRequest) -> Result<Engine, End>
     };
     let tape = match &arguments.record {
         Some(path) => {
+            // Before there is a tape.
+            if let (Some(base), Some(directory)) = (&base, &arguments.kb) {
+                base.check_recordable().map_err(|error| base_failed(directory, &error))?;
+            }
             let tape = Tape::create(path).map_err(|error| tape_failed(path, &error))?;
             Some(if arguments.keep_secrets { tape.keep_secrets() } else { tape })
         }
@@ -129,7 +133,7 @@ pub(crate) fn base_failed(directory: &Path, error: &KnowledgeBaseError) -> End {
 /// Tells why the base in a directory cannot be used, and what to do about it.
 pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, help: Option<&str>) -> End {
     use KnowledgeBaseError::{
-        Append, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, Open, Read, ReadOnly, Semantics, Sync, TapeOfGivenUp,
+        Append, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, NoStatements, Open, Read, ReadOnly, Semantics, Sync, TapeOfGivenUp,
         Trim,
     };
     // All others name it.
@@ -145,6 +149,7 @@ pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, hel
             | NoEpoch { .. }
             | GivenUp { .. }
             | NoBeginning { .. }
+            | NoStatements { .. }
             | TapeOfGivenUp { .. }
             | Trim(_)
             | Semantics { .. }

@@ -121,9 +121,10 @@ pub(crate) fn remove_given_up(folder: &Folder, names: &[String], note: &Note) ->
         folder.remove(NOTE_NEW)?;
     }
     let first = note.beginning().frame;
-    segment::among(names).iter().filter(|segment| **segment < first).try_for_each(|segment| {
-        folder.remove(&name_of(*segment))
-    })
+    segment::among(names)
+        .iter()
+        .filter(|segment| **segment < first)
+        .try_for_each(|segment| folder.remove(&name_of(*segment)))
 }
 
 /// What a trim did.

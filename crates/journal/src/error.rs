@@ -325,10 +325,9 @@ impl fmt::Display for ReadError {
                 place.offset,
                 name_of(place.segment)
             ),
-            Self::Trimmed { number, first } => write!(
-                f,
-                "frame {number} was given up when the journal was trimmed: it begins with frame {first}"
-            ),
+            Self::Trimmed { number, first } => {
+                write!(f, "frame {number} was given up when the journal was trimmed: it begins with frame {first}")
+            }
         }
     }
 }

@@ -164,12 +164,7 @@ fn walk(segment: &Segment, scan: &mut Scan, slots: &Slots) -> Result<(Flaw, u64)
 }
 
 /// Makes the folder what it was found to be, durably.
-fn mend(
-    folder: &Folder,
-    (names, note): (&[String], &Note),
-    segment: &Segment,
-    tail: &Tail,
-) -> Result<(), Failure> {
+fn mend(folder: &Folder, (names, note): (&[String], &Note), segment: &Segment, tail: &Tail) -> Result<(), Failure> {
     let is_torn = tail.length > tail.end.offset;
     if is_torn {
         segment.file.cut(tail.end.offset)?;

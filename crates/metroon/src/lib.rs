@@ -42,8 +42,8 @@ mod writer;
 pub use answer::Answer;
 pub use checker::{Checked, check_source};
 pub use commit_journal::{
-    BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress, Compacted, KnowledgeBaseError, KnowledgeBaseReport,
-    SalvagedKnowledgeBase,
+    BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress, Compacted,
+    KnowledgeBaseError, KnowledgeBaseReport, SalvagedKnowledgeBase,
 };
 pub use engine::Engine;
 pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, SourceWriter, Unsound, Unwritten};

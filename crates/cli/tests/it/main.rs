@@ -15,6 +15,7 @@ mod input;
 mod journal_verbs;
 mod kb;
 mod kb_past;
+mod kb_retention;
 mod layout;
 mod limits;
 mod load;

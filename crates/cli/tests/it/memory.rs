@@ -20,12 +20,17 @@ fn peak_of(process: u32) -> Option<u64> {
 
 /// Waits for a child, and watches how large it becomes.
 fn watched(child: Child) -> (Ended, u64) {
+    watched_by(child, peak_of)
+}
+
+/// The same, by what says how large it is.
+fn watched_by(child: Child, size_of: fn(u32) -> Option<u64>) -> (Ended, u64) {
     let (id, is_over) = (child.id(), Arc::new(AtomicBool::new(false)));
     let watching = Arc::clone(&is_over);
     let watcher = std::thread::spawn(move || {
         let mut peak = 0;
         while !watching.load(Ordering::Relaxed) {
-            peak = peak_of(id).unwrap_or(0).max(peak);
+            peak = size_of(id).unwrap_or(0).max(peak);
             std::thread::sleep(Duration::from_micros(500));
         }
         peak
@@ -188,5 +193,62 @@ fn a_replay_has_limits_of_its_own() {
     assert!(time.code == Some(1) && time.err.contains("--timeout"), "{}", time.err);
     for fine in [tape, grown] {
         assert_eq!(run(&["replay", fine]).code, Some(0));
+    }
+}
+
+/// How much of a process is not the content of files, in bytes, as long as it is there.
+#[cfg(target_os = "linux")]
+fn anonymous_of(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}
+
+/// A base of three times the memory that a process may have answers point queries and joins: its image is mapped, and what the process
+/// has beside that stays below the limit, by its own account (`--memory`) and by the system's (`RssAnon`).
+#[test]
+#[cfg(target_os = "linux")]
+fn a_base_of_three_times_the_limit_is_asked() {
+    const PEOPLE: u64 = 500_000;
+    let folder = Folder::new("memory-base");
+    let mut facts = String::new();
+    for n in 0..PEOPLE {
+        facts += &format!("(parent person-{n} person-{})\n(lives person-{n} town-{})\n", n / 2, n % 1_000);
+    }
+    folder.write("facts.metta", &facts);
+    drop(facts);
+    folder.good(&["kb", "load", "kb", "facts.metta"]);
+    let compacted = folder.good(&["kb", "compact", "kb", "--json"]);
+    let compacted: serde_json::Value = serde_json::from_str(&compacted).expect("JSON");
+    let limit = compacted["bytes"].as_u64().expect("a length") / 3;
+    assert!(limit > 12 * MEBIBYTE, "an image of three times {limit} bytes is too small to tell");
+    let most = limit.to_string();
+    let run = ["run", "--read-only", "--kb", "kb", "--memory", &most, "-e"];
+    let asked: [(&[&str], &str, usize); 6] = [
+        (&["kb", "query", "kb", "(parent person-77777 $x)", "$x"], "person-38888", 1),
+        (&["kb", "query", "kb", "(parent $x person-1234)", "$x"], "person-2468", 2),
+        (
+            &["kb", "query", "kb", "(, (parent $x $y) (parent $y person-55) (lives $x $town))", "($x $town)"],
+            "(person-220 town-220)",
+            4,
+        ),
+        (&[&run[..], &["!(match &self (parent person-199999 $x) $x)"]].concat(), "[person-99999]", 1),
+        (&[&run[..], &["!(collapse (match &self (lives $x town-7) $x))"]].concat(), "person-499007", 1),
+        (
+            &[
+                &run[..],
+                &["!(count-results (match &self (, (lives $x town-7) (parent $x $y) (lives $y $town)) $town))"],
+            ]
+            .concat(),
+            "[500]",
+            1,
+        ),
+    ];
+    for (arguments, expected, lines) in asked {
+        let child = command(arguments).current_dir(folder.path()).spawn().expect("the binary runs");
+        let (ended, peak) = watched_by(child, anonymous_of);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.err);
+        assert!(ended.out.contains(expected) && ended.out.lines().count() == lines, "{arguments:?}: {}", ended.out);
+        assert!(peak < limit, "{arguments:?}: {peak} bytes of memory where {limit} are allowed");
     }
 }

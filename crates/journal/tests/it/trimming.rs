@@ -44,7 +44,9 @@ fn a_trimmed_journal_goes_on_as_the_whole_one() {
         assert_eq!(Beginning::of(&shared(&disk)).unwrap().frame, first);
         if first > 0 {
             let asked = Reader::from_frame(shared(&disk), first - 1).map(drop);
-            assert!(matches!(asked, Err(ReadError::Trimmed { number, first: kept }) if number == first - 1 && kept == first));
+            assert!(
+                matches!(asked, Err(ReadError::Trimmed { number, first: kept }) if number == first - 1 && kept == first)
+            );
         }
         // Trimming again gives up nothing more.
         assert_eq!(journal.trim(before).unwrap().segments, 0);
@@ -52,7 +54,8 @@ fn a_trimmed_journal_goes_on_as_the_whole_one() {
         journal.close().unwrap();
         let reopened = open_clean(&disk, &options);
         assert_eq!(reopened.progress().appended, FRAMES + 9);
-        let (trimmed_chain, whole_chain) = (reopened.chain(), open_clean(&written(FRAMES + 9, &options), &options).chain());
+        let (trimmed_chain, whole_chain) =
+            (reopened.chain(), open_clean(&written(FRAMES + 9, &options), &options).chain());
         assert_eq!(trimmed_chain, whole_chain, "{before}");
     }
 }
@@ -103,7 +106,11 @@ fn power_loss_while_trimming_loses_nothing_that_is_kept() {
             drop(journal);
             let left = survivor.names().into_iter().filter(|name| name.ends_with(".segment")).min();
             assert_eq!(left, Some(segment(first)), "{context}: what was given up is taken away");
-            assert_eq!(kept(&survivor.power_loss(Fate::Drop, 0)).unwrap().1.len() as u64, FRAMES + 1 - first, "{context}");
+            assert_eq!(
+                kept(&survivor.power_loss(Fate::Drop, 0)).unwrap().1.len() as u64,
+                FRAMES + 1 - first,
+                "{context}"
+            );
         }
     }
 }
@@ -141,7 +148,10 @@ fn a_damaged_note_is_named() {
         let damaged = disk.duplicate();
         assert!(damaged.flip(NOTE, offset as u64, 1 << (offset % 8)));
         let opened = Journal::open(shared(&damaged), options.clone()).map(drop);
-        assert!(matches!(&opened, Err(OpenError::Damaged(found)) if found.segment == NOTE), "byte {offset}: {opened:?}");
+        assert!(
+            matches!(&opened, Err(OpenError::Damaged(found)) if found.segment == NOTE),
+            "byte {offset}: {opened:?}"
+        );
         let read = kept(&damaged);
         assert!(matches!(&read, Err(ReadError::Damaged(found)) if found.segment == NOTE), "byte {offset}: {read:?}");
         let report = verify(shared(&damaged)).unwrap();
@@ -160,11 +170,15 @@ fn what_is_missing_is_told_from_what_was_given_up() {
     let without_note = trimmed.duplicate();
     without_note.remove(NOTE).unwrap();
     let opened = Journal::open(shared(&without_note), options.clone()).map(drop);
-    assert!(matches!(opened, Err(OpenError::Damaged(found)) if found.flaw == Flaw::Missing && found.segment == segment(0)));
+    assert!(
+        matches!(opened, Err(OpenError::Damaged(found)) if found.flaw == Flaw::Missing && found.segment == segment(0))
+    );
     let without_segment = trimmed.duplicate();
     without_segment.remove(&segment(first)).unwrap();
     let opened = Journal::open(shared(&without_segment), options.clone()).map(drop);
-    assert!(matches!(opened, Err(OpenError::Damaged(found)) if found.flaw == Flaw::Missing && found.segment == segment(first)));
+    assert!(
+        matches!(opened, Err(OpenError::Damaged(found)) if found.flaw == Flaw::Missing && found.segment == segment(first))
+    );
     let lost = verify(shared(&without_segment)).unwrap().damage;
     assert!(lost.iter().any(|lost| lost.damage.flaw == Flaw::Missing && lost.frames.start == first), "{lost:?}");
 }

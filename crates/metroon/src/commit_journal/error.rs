@@ -112,6 +112,11 @@ pub enum KnowledgeBaseError {
         /// What is wrong with the file that says it.
         reason: String,
     },
+    /// What files state is not known, since the base was salvaged from a checkpoint.
+    NoStatements {
+        /// The commit of the checkpoint.
+        epoch: u64,
+    },
     /// Where an atom comes from is asked, and it was added by a commit that was given up.
     OriginGivenUp {
         /// How many copies of atoms this is so of.
@@ -211,8 +216,13 @@ impl fmt::Display for KnowledgeBaseError {
                 formatter,
                 "old commits were given up, and what the knowledge base held after them cannot be told: {reason}"
             ),
+            Self::NoStatements { epoch } => write!(
+                formatter,
+                "what the files of the knowledge base state is not known: it was salvaged from what it held after commit {epoch}"
+            ),
             Self::OriginGivenUp { copies, first } => {
-                let (copies, were) = if *copies == 1 { ("an atom".to_owned(), "was") } else { (format!("{copies} atoms"), "were") };
+                let (copies, were) =
+                    if *copies == 1 { ("an atom".to_owned(), "was") } else { (format!("{copies} atoms"), "were") };
                 write!(
                     formatter,
                     "where {copies} that matched come from is not known any more: they {were} added before commit {first}, the first one that \
@@ -266,9 +276,13 @@ impl KnowledgeBaseError {
                 "what the knowledge base holds now is in its newest checkpoint and the commits after that: `metroon kb salvage DIR --to NEW` \
                  makes a knowledge base of them; a backup has what came before",
             ),
-            Self::TapeOfGivenUp { .. } => {
-                Some("record in a new knowledge base, into which `metroon kb load` loads what `metroon kb dump DIR` prints")
-            }
+            Self::NoStatements { .. } => Some(
+                "a file that was edited can be run under another name, and adds all that it states; `metroon kb load` loads what `metroon kb \
+                 dump DIR` prints into a new knowledge base",
+            ),
+            Self::TapeOfGivenUp { .. } => Some(
+                "record in a new knowledge base, into which `metroon kb load` loads what `metroon kb dump DIR` prints",
+            ),
             Self::Checkpoint { .. } => Some("`metroon kb compact DIR` writes another one, of what the journal says"),
             error if error.is_damage() => Some(
                 "`metroon kb verify DIR` says up to which commit it is sound, and `metroon kb salvage DIR --to NEW` makes a \

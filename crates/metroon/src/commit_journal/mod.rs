@@ -255,18 +255,21 @@ impl CommitJournal {
     /// The commits after the newest checkpoint that can be used, and the number of that.
     fn nearest(&self) -> Result<(u64, Commits), KnowledgeBaseError> {
         let checkpoint = Checkpoint::newest(&self.disk, self.last, &mut Vec::new());
-        if let Some((checkpoint, reader)) = checkpoint.and_then(|found| found.reader(&self.disk).ok().map(|reader| (found, reader))) {
-            let mut commits = self.commits_from(reader);
-            commits.begin_after(checkpoint.epoch);
-            return Ok((checkpoint.epoch, commits));
+        if let Some((checkpoint, reader)) =
+            checkpoint.and_then(|found| found.reader(&self.disk).ok().map(|reader| (found, reader)))
+        {
+            return Ok((checkpoint.epoch, self.commits_after(reader, checkpoint.epoch)));
         }
         let (start, commits) = self.commits()?;
         Ok((start.epoch, commits))
     }
 
-    /// The commits after those that a reader has read.
-    pub(crate) fn commits_from(&self, reader: Reader) -> Commits {
-        Commits::from_reader(Arc::clone(&self.disk), reader, true, self.last)
+    /// The commits after this one, up to which a reader has read.
+    pub(crate) fn commits_after(&self, reader: Reader, epoch: u64) -> Commits {
+        let mut commits = Commits::from_reader(Arc::clone(&self.disk), reader, true, self.last);
+        // If it is the last to hand out, there is none.
+        commits.has_ended |= epoch >= self.last;
+        commits
     }
 
     /// Whether it is open for reading only.
@@ -380,11 +383,6 @@ impl Commits {
     /// How many bytes of the journal were read.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// A commit comes before them: if it is the last to hand out, there is none.
-    fn begin_after(&mut self, epoch: u64) {
-        self.has_ended |= epoch >= self.last;
     }
 
     /// Where the journal goes on after what was handed out.

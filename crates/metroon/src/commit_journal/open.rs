@@ -49,7 +49,7 @@ impl Loaded {
     fn after(base: &CommitJournal, checkpoint: &Checkpoint) -> Result<(Runner, Self), String> {
         let (mut runner, mut loaded) = checkpoint.make()?;
         loaded.checkpoint = Some(checkpoint.report());
-        let mut commits = base.commits_from(checkpoint.reader(&base.disk)?);
+        let mut commits = base.commits_after(checkpoint.reader(&base.disk)?, checkpoint.epoch);
         let taken = loaded.take(base, &mut commits, &mut runner);
         taken.map_err(|error| format!("the commits after it cannot be applied ({error})"))?;
         Ok((runner, loaded))

@@ -19,7 +19,7 @@ use super::error::KnowledgeBaseError;
 use super::load::Loaded;
 use super::statements::Statements;
 use super::{CheckpointReport, CheckpointVerdict, CommitJournal};
-use journal::Position;
+use journal::{Beginning, Position, Reader};
 use metta::Runner;
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ impl CommitJournal {
             found => found?,
         };
         let (first, position) = before;
-        let beginning = journal::Beginning::of(&self.disk)?;
+        let beginning = Beginning::of(&self.disk)?;
         if epoch < first || position.place.segment <= beginning.frame {
             return nothing(first);
         }
@@ -145,7 +145,8 @@ impl CommitJournal {
         })?;
         let mut rest = self.reader();
         rest.end_at(u64::MAX);
-        let mut commits = Loaded::after_position(&rest, position)?;
+        let reader = Reader::from_position(Arc::clone(&self.disk), position)?;
+        let mut commits = rest.commits_after(reader, loaded.epoch);
         loaded.take_telling(&mut commits, &mut runner, on_progress)?;
         let mut refused = Vec::new();
         let newest = Checkpoint::newest(&self.disk, u64::MAX, &mut refused);
@@ -184,10 +185,5 @@ impl Loaded {
             }
         }
         Ok(())
-    }
-
-    /// The commits of a base after a place.
-    fn after_position(base: &CommitJournal, position: &Position) -> Result<super::Commits, KnowledgeBaseError> {
-        Ok(base.commits_from(journal::Reader::from_position(Arc::clone(&base.disk), position)?))
     }
 }

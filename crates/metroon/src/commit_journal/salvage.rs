@@ -10,9 +10,9 @@
 //!
 //! A fork is made in the same way, of a base that is sound.
 
+use super::backup::copy_file;
 use super::directory;
 use super::error::KnowledgeBaseError;
-use super::backup::copy_file;
 use super::report::KnowledgeBaseReport;
 use super::start::Start;
 use super::{CommitJournal, journal_options};

@@ -68,13 +68,25 @@ impl CommitJournal {
         Ok(usable.or(names.first()).map_or(1, |(epoch, _)| epoch + 1))
     }
 
+    /// An error if no tape can begin with it, since old commits were given up.
+    ///
+    /// # Errors
+    /// They were, or the journal cannot be read.
+    pub fn check_recordable(&self) -> Result<(), KnowledgeBaseError> {
+        match self.first()? {
+            1 => Ok(()),
+            first => Err(KnowledgeBaseError::TapeOfGivenUp { first }),
+        }
+    }
+
     /// The newest checkpoint of a commit up to the one that it ends with, and the commits after that; where all commits begin, if no
     /// checkpoint can be used.
     ///
     /// # Errors
     /// What it held before them is damaged, or the journal cannot be read.
     pub(crate) fn commits_from_nearest(&self) -> Result<(Start, Commits), KnowledgeBaseError> {
-        let newest = if self.ignores_checkpoints { None } else { Checkpoint::newest(&self.disk, self.last, &mut Vec::new()) };
+        let newest =
+            if self.ignores_checkpoints { None } else { Checkpoint::newest(&self.disk, self.last, &mut Vec::new()) };
         if let Some(checkpoint) = newest.filter(|checkpoint| checkpoint.verify().is_ok()) {
             let start = Start { epoch: checkpoint.epoch, checkpoint: Some(checkpoint) };
             let commits = start.commits(self)?;
@@ -126,9 +138,7 @@ impl Start {
     pub(crate) fn commits(&self, base: &CommitJournal) -> Result<Commits, KnowledgeBaseError> {
         let Some(checkpoint) = &self.checkpoint else { return Commits::new(Arc::clone(&base.disk), base.last) };
         let reader = checkpoint.reader(&base.disk).map_err(|reason| self.damaged(reason))?;
-        let mut commits = base.commits_from(reader);
-        commits.begin_after(self.epoch);
-        Ok(commits)
+        Ok(base.commits_after(reader, self.epoch))
     }
 
     /// A run that holds what the base did, and what is to be known of it.
@@ -176,6 +186,7 @@ impl Start {
         let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
         self.each_record(|record| statements.take(&record, 0))?;
         let said = checkpoint.statements().map_err(|reason| self.damaged(reason))?;
+        let said = said.ok_or(KnowledgeBaseError::NoStatements { epoch: self.epoch })?;
         statements.restore(said).map_err(|reason| self.damaged(reason))
     }
 

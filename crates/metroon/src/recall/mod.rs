@@ -199,10 +199,7 @@ impl Remembered {
 /// Writes what is run, and the base it begins with.
 fn begin_tape(tape: &mut Tape, program: &RunRequest, base: Option<&CommitJournal>) -> Result<(), RecallError> {
     let Some(base) = base else { return Ok(tape.begin(program, None)?) };
-    let first = base.first()?;
-    if first > 1 {
-        return Err(KnowledgeBaseError::TapeOfGivenUp { first }.into());
-    }
+    base.check_recordable()?;
     let read = |error| RecallError::KnowledgeBase(KnowledgeBaseError::from(error));
     let secrets::Frames { count: frames, torn } = secrets::look_through(base, tape)?;
     tape.begin(program, Some(TapeBase { directory: base.directory().to_owned(), frames }))?;

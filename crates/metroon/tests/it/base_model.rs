@@ -279,7 +279,8 @@ fn check_why(view: &mut History, past: &BTreeMap<u64, Vec<Atom>>, context: &str)
         }
     }
     for atom in past.values().last().into_iter().flatten().filter(|atom| atom.is_ground() && is_closed(atom)) {
-        let found: Vec<u64> = view.why(atom).expect("the journal reads").reasons.iter().map(|reason| reason.epoch).collect();
+        let found: Vec<u64> =
+            view.why(atom).expect("the journal reads").reasons.iter().map(|reason| reason.epoch).collect();
         let naive = &expected[&canonical::encode(atom)];
         // A source of several commits is one step of the account.
         let steps: Vec<u64> = found.iter().map(|epoch| *past.range(epoch..).next().expect("a later step").0).collect();
@@ -288,7 +289,7 @@ fn check_why(view: &mut History, past: &BTreeMap<u64, Vec<Atom>>, context: &str)
 }
 
 /// Whether it holds no state or space, which belong to one process.
-fn is_closed(atom: &Atom) -> bool {
+pub(crate) fn is_closed(atom: &Atom) -> bool {
     match atom {
         Atom::Grounded(Grounded::Space(_) | Grounded::State(_)) => false,
         Atom::Expression(expression) => expression.children().iter().all(is_closed),

@@ -123,6 +123,23 @@ fn check_opened(disk: &Arc<dyn Disk>, epoch: u64, context: &str) {
     }
 }
 
+/// What a base held after the very commit of a checkpoint is not what came after it.
+#[test]
+fn the_commit_of_a_checkpoint_is_shown_as_it_was() {
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let mut base = engine(&disk, MemoryWorld::default());
+    run(&mut base, "(a 1)");
+    assert_eq!(base.checkpoint().expect("something was committed").epoch, 1);
+    run(&mut base, "(a 2)");
+    run(&mut base, "(a 3)");
+    base.finish().expect("the base closes");
+    let history = History::on_disk(&disk, DIRECTORY).expect("it is sound");
+    let counts: Vec<usize> = (0..4).map(|epoch| history.atoms_at(epoch).expect("it reads").len()).collect();
+    assert_eq!(counts, [0, 1, 2, 3]);
+    let mut base = engine(&disk, MemoryWorld::default());
+    assert_eq!(results(&mut base, "!(get-atoms (as-of &self 1))").len(), 1);
+}
+
 /// A base with facts, rules, states, spaces, words and an edited library, and a checkpoint in the middle.
 fn rich(disk: &Arc<dyn Disk>) {
     let mut base = engine(disk, world());

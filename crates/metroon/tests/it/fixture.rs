@@ -7,7 +7,10 @@
 
 use crate::harness::{Nobody, programs, read, text_of};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options, Reader, SingleFile};
-use metroon::{CommitJournal, Engine, Evaluator, History, LogEntry, MemoryWorld, RunRequest, Tape, TapeReader};
+use metroon::{
+    CheckpointVerdict, CommitJournal, Engine, Evaluator, History, LogEntry, MemoryWorld, RunRequest, Tape, TapeReader,
+    View,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -186,4 +189,57 @@ fn bless(from: &Path, tape: &str, printed: &str) {
     if !folder().join("second.expected").exists() {
         fs::write(folder().join("second.expected"), printed).expect("a file can be written");
     }
+}
+
+/// The journal of a base whose old commits were given up, with what it begins with, and its checkpoint.
+fn trimmed() -> PathBuf {
+    folder().join("trimmed/journal")
+}
+
+/// A base with something of each kind, of which all but two commits are given up, and with a commit after its checkpoint.
+fn write_trimmed(to: &Path) {
+    let disk: Arc<dyn Disk> = Arc::new(Directory::create(to).expect("the folder can be made"));
+    let base = || CommitJournal::on_disk_in_segments(Arc::clone(&disk), "/somewhere/base", 13_000).expect("it opens");
+    let mut engine = Engine::with_base(MemoryWorld::default(), base()).expect("it loads");
+    let mut run = |text: &str| drop(engine.run_text(text, &mut |_, _| Ok(())));
+    run("(edge a b) (edge b c) (edge a b) (size a 1.5) (name a \"text\") (= (twice $x) (+ $x $x))");
+    run("! (bind! &s (new-state (a b))) ! (bind! &box (new-space)) ! (add-atom &box (held &s))");
+    (0..40).for_each(|n| run(&format!("! (add-atom &self (edge node-{n} node-{}))", n / 2)));
+    run("! (change-state! &s (c d)) ! (remove-atom &self (edge b c))");
+    engine.compact(Some(2), &mut |_| {}).expect("it is sound");
+    engine.run_text("(edge z a)", &mut |_, _| Ok(()));
+    engine.finish().expect("the base closes");
+}
+
+#[test]
+fn version_1_of_a_trimmed_base_is_opened_by_its_checkpoint() {
+    if std::env::var_os("METROON_BLESS").is_some() && !trimmed().exists() {
+        write_trimmed(&trimmed());
+    }
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    for entry in fs::read_dir(trimmed()).expect("it is there") {
+        let entry = entry.expect("it can be read");
+        let bytes = fs::read(entry.path()).expect("it can be read");
+        let name = entry.file_name().into_string().expect("it is a name");
+        disk.create(&name).and_then(|file| file.write_full(0, &bytes)).expect("memory has room");
+    }
+    let mut names = disk.list().expect("memory can be read");
+    names.retain(|name| !name.ends_with(".segment"));
+    names.sort();
+    let expected = ["00000000000000000044.beginning", "00000000000000000046.checkpoint", "beginning"];
+    assert_eq!(names, expected);
+    let view = View::on_disk(&disk, "/somewhere/base").expect("it is sound");
+    assert_eq!((view.epoch(), view.warnings()), (47, Vec::new()));
+    let found = view.query("(edge $x a)", "$x").expect("it answers");
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), ["z"]);
+    let answers = view.evaluate("!(twice 21) !(get-state &s) !(get-atoms &box)").expect("it answers");
+    assert_eq!(answers[0].results[0].to_string(), "42");
+    assert_eq!(answers[1].results[0].to_string(), "(c d)");
+    assert_eq!(answers[2].results.len(), 1);
+    let (report, verdict) = History::verify_on_disk(&disk, "/somewhere/base").expect("it is sound");
+    assert_eq!((report.first, report.commits), (45, 47));
+    assert!(matches!(verdict, CheckpointVerdict::Sound { epoch: 46 }), "{verdict:?}");
+    let history = History::on_disk(&disk, "/somewhere/base").expect("it is sound");
+    let before = history.atoms_at(44).expect("it is kept");
+    assert!(before.iter().any(|atom| atom.to_string() == "(edge b c)"), "{before:?}");
 }

@@ -10,6 +10,7 @@ mod edits;
 mod examples;
 mod fixture;
 mod formats;
+mod fuzzed;
 mod harm;
 mod harness;
 mod history;

@@ -1,13 +1,13 @@
 //! Bases of which old commits were given up: what is kept is what there was, what was given up is said to be, and a crash at any moment
 //! leaves one or the other.
 
-use crate::base_model::{contents, program};
+use crate::base_model::{contents, is_closed, program};
 use crate::history::{DIRECTORY, plain, results, run, run_source, world};
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use journal::{Disk, FRAMES_AT, MemoryDisk};
 use metroon::{
     CheckpointVerdict, CommitJournal, Engine, History, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseOptions,
-    LiveRequest, LogEntry, MemoryWorld, Source, SubscribeError, View, find_error,
+    LiveRequest, LogEntry, MemoryWorld, Source, SubscribeError, View,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,7 +85,8 @@ fn a_base_of_which_commits_were_given_up_is_the_one_it_was() {
         if base.epoch() == Some(0) {
             continue;
         }
-        let compacted = base.compact(Some(seed % 5), &mut |_| {}).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let compacted =
+            base.compact(Some(seed % 5), &mut |_| {}).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let context = format!("seed {seed}, {compacted:?}: {sources:#?}");
         let first = compacted.given_up.expect("it was asked for").first;
         given_up += u64::from(first > 1);
@@ -111,10 +112,13 @@ fn check_kept(disk: &Arc<dyn Disk>, whole: &Arc<dyn Disk>, first: u64, context: 
         let disk = copy_of(&**disk);
         if without_checkpoint {
             let names = disk.list().expect("it lists");
-            names.iter().filter(|name| name.ends_with(".checkpoint")).for_each(|name| disk.remove(name).expect("it goes"));
+            names
+                .iter()
+                .filter(|name| name.ends_with(".checkpoint"))
+                .for_each(|name| disk.remove(name).expect("it goes"));
         }
-        let [mut kept, mut all] =
-            [&disk, whole].map(|disk| History::on_disk(disk, DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error}")));
+        let [mut kept, mut all] = [&disk, whole]
+            .map(|disk| History::on_disk(disk, DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error}")));
         assert_eq!((kept.first(), kept.epoch()), (first, all.epoch()), "{context}");
         assert_eq!(kept.report().hash, all.report().hash, "{context}");
         assert_eq!(kept.warnings(), [""; 0], "{context}");
@@ -126,21 +130,30 @@ fn check_kept(disk: &Arc<dyn Disk>, whole: &Arc<dyn Disk>, first: u64, context: 
                 assert!(is_given_up(&found), "commit {epoch}: {found:?}, {context}");
                 continue;
             }
-            assert_eq!(found.expect("it is kept"), atoms(&all, epoch).expect("it is there"), "commit {epoch}: {context}");
+            assert_eq!(
+                found.expect("it is kept"),
+                atoms(&all, epoch).expect("it is there"),
+                "commit {epoch}: {context}"
+            );
             let [found, expected] =
                 [&mut kept, &mut all].map(|history| difference(history, epoch, history.epoch()).expect("it is kept"));
             assert_eq!(found, expected, "commit {epoch}: {context}");
         }
         assert_eq!(log(&mut kept, first).expect("it is kept"), log(&mut all, first).expect("it is there"), "{context}");
         assert!(first == 1 || is_given_up(&log(&mut kept, first - 1)), "{context}");
-        for atom in all.atoms().expect("it reads").iter().take(6).filter(|atom| atom.is_ground()) {
+        for atom in all.atoms().expect("it reads").iter().take(6).filter(|atom| atom.is_ground() && is_closed(atom)) {
             let [found, expected] = [&mut kept, &mut all].map(|history| history.why(atom).expect("it reads"));
             let kept = expected.reasons.iter().filter(|reason| reason.epoch >= first);
             let epochs: Vec<u64> = kept.map(|reason| reason.epoch).collect();
-            assert_eq!(found.reasons.iter().map(|reason| reason.epoch).collect::<Vec<_>>(), epochs, "{atom}: {context}");
+            assert_eq!(
+                found.reasons.iter().map(|reason| reason.epoch).collect::<Vec<_>>(),
+                epochs,
+                "{atom}: {context}"
+            );
             assert_eq!(found.given_up, (expected.reasons.len() - epochs.len()) as u64, "{atom}: {context}");
         }
-        let (report, verdict) = History::verify_on_disk(&disk, DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error:?}"));
+        let (report, verdict) =
+            History::verify_on_disk(&disk, DIRECTORY).unwrap_or_else(|error| panic!("{context}: {error:?}"));
         assert_eq!((report.first, report.hash), (first, all.report().hash), "{context}");
         assert_eq!(matches!(verdict, CheckpointVerdict::Sound { .. }), !without_checkpoint, "{context}: {verdict:?}");
         let mut engine = engine(&disk);
@@ -177,7 +190,8 @@ fn what_files_state_outlives_their_commits() {
     let given_up = base.compact(Some(1), &mut |_| {}).expect("it is sound").given_up.expect("it was asked for");
     assert!(given_up.commits > 0 && given_up.bytes > 0, "{given_up:?}");
     base.finish().expect("the base closes");
-    let sources = |disk| format!("{:?}", History::on_disk(disk, DIRECTORY).expect("it is sound").sources().expect("it reads"));
+    let sources =
+        |disk| format!("{:?}", History::on_disk(disk, DIRECTORY).expect("it is sound").sources().expect("it reads"));
     assert_eq!(sources(&disk), sources(&whole));
     for disk in [&disk, &whole] {
         let mut base = engine(disk);
@@ -192,7 +206,11 @@ fn what_files_state_outlives_their_commits() {
         atoms(&history, history.epoch()).expect("it reads")
     };
     assert_eq!(held(&disk), held(&whole));
-    assert!(held(&disk).contains(&"(a 4)".to_owned()) && !held(&disk).contains(&"(a 3)".to_owned()), "{:?}", held(&disk));
+    assert!(
+        held(&disk).contains(&"(a 4)".to_owned()) && !held(&disk).contains(&"(a 3)".to_owned()),
+        "{:?}",
+        held(&disk)
+    );
 }
 
 /// What is written while the power may fail at any moment: small commits, two trims, sittings.
@@ -242,7 +260,7 @@ fn power_loss_while_commits_are_given_up_loses_no_other() {
         disk.schedule(operation, Fault::PowerLoss);
         let acknowledged = run_script(&(Arc::new(disk.clone()) as Arc<dyn Disk>));
         assert!(operation < operations || acknowledged == last);
-        for fate in Fate::ALL {
+        for fate in [Fate::Drop, Fate::ALL[operation as usize % Fate::ALL.len()]] {
             let survivor: Arc<dyn Disk> = Arc::new(disk.power_loss(fate, operation));
             check_survivor(&survivor, &whole, acknowledged, &format!("operation {operation}, {fate:?}"));
         }
@@ -383,5 +401,4 @@ fn why_says_that_a_commit_was_given_up() {
     assert!(results(&mut base, "! (why &self (last))")[0].to_string().contains("commit"));
     let told = format!("{:?}", run(&mut base, "! (why &self (b 1))"));
     assert!(told.contains("not known any more") && told.contains("before commit"), "{told}");
-    let _ = find_error::<KnowledgeBaseError>;
 }

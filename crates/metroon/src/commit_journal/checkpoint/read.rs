@@ -118,10 +118,10 @@ impl Checkpoint {
         header_of(&self.image).map(|(header, _)| header)
     }
 
-    /// What files state, as bytes.
-    pub(crate) fn statements(&self) -> Result<&[u8], String> {
+    /// What files state, as bytes, if it says so.
+    pub(crate) fn statements(&self) -> Result<Option<&[u8]>, String> {
         let (header, statements) = header_of(&self.image)?;
-        if header.has_statements { Ok(statements) } else { Err("it does not say what files state".to_owned()) }
+        Ok(header.has_statements.then_some(statements))
     }
 }
 
