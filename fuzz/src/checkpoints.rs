@@ -78,9 +78,12 @@ fn change(content: &mut [u8], changes: &[u8]) {
     put_checksums_right(content);
 }
 
+/// Files with their names.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// The files of a base with a checkpoint of its last commit, and the name of that.
-fn good() -> &'static (Vec<(String, Vec<u8>)>, String) {
-    static GOOD: OnceLock<(Vec<(String, Vec<u8>)>, String)> = OnceLock::new();
+fn good() -> &'static (Files, String) {
+    static GOOD: OnceLock<(Files, String)> = OnceLock::new();
     GOOD.get_or_init(|| {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         let base = CommitJournal::on_disk(Arc::clone(&disk), "/kb").expect("memory has room");

@@ -133,8 +133,8 @@ pub(crate) fn base_failed(directory: &Path, error: &KnowledgeBaseError) -> End {
 /// Tells why the base in a directory cannot be used, and what to do about it.
 pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, help: Option<&str>) -> End {
     use KnowledgeBaseError::{
-        Append, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, NoStatements, Open, Read, ReadOnly, Semantics, Sync, TapeOfGivenUp,
-        Trim,
+        Append, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, NoStatements, Open, Read, ReadOnly, Semantics, Sync,
+        TapeOfGivenUp, Trim,
     };
     // All others name it.
     let is_of_inside = matches!(

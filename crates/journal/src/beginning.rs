@@ -60,7 +60,7 @@ impl Note {
             return Ok(Self(None));
         }
         let bytes = folder.open(NOTE, Access::Read)?.read(0, HEADER_BYTES)?;
-        let header = Header::decode_as(BEGINNING_MAGIC, &bytes).map_err(|flaw| Self::damage(flaw))?;
+        let header = Header::decode_as(BEGINNING_MAGIC, &bytes).map_err(Self::damage)?;
         Ok(Self(Some(header)))
     }
 

@@ -1,17 +1,14 @@
 //! Copying a base, also while another process writes to it.
 //!
 //! The frames up to the last commit that is complete are copied to a new directory, with what the base begins with if old commits were
-//! given up, and the newest checkpoint that is of one of these commits. The manifest is written last, so that a backup that did not end is not taken for a base. No commit is made to happen: what
-//! was copied is checked frame by frame, and its chain is that of the base.
+//! given up, and the newest checkpoint that is of one of these commits. The manifest is written last, so that a backup that did not end is
+//! not taken for a base. No commit is made to happen: what was copied is checked frame by frame, and its chain is that of the base.
 
 use super::checkpoint::Checkpoint;
 use super::error::KnowledgeBaseError;
 use super::salvage::{check_unoccupied, copy};
 use super::{CheckpointReport, CommitJournal};
-use journal::Disk;
-use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 /// What a backup has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,17 +41,4 @@ impl CommitJournal {
         copy(&base, &start, frames, to, checkpoint.as_ref().map(|checkpoint| checkpoint.name.as_str()))?;
         Ok(BackedUp { epoch, checkpoint: checkpoint.map(|checkpoint| checkpoint.report()) })
     }
-}
-
-/// So much is copied at once.
-const COPY_BYTES: usize = 1 << 20;
-
-pub(super) fn copy_file(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>, name: &str, new_name: &str) -> io::Result<()> {
-    let bytes = from.map(name)?;
-    let file = to.create(new_name)?;
-    for (number, piece) in bytes.chunks(COPY_BYTES).enumerate() {
-        file.write_full((number * COPY_BYTES) as u64, piece)?;
-    }
-    file.sync()?;
-    to.sync_names()
 }

@@ -207,6 +207,35 @@ impl fmt::Display for KnowledgeBaseError {
             Self::NoEpoch { epoch, last } => {
                 write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
             }
+            Self::GivenUp { .. }
+            | Self::NoBeginning { .. }
+            | Self::NoStatements { .. }
+            | Self::OriginGivenUp { .. }
+            | Self::TapeOfGivenUp { .. } => self.tell_given_up(formatter),
+            Self::Trim(error) => error.fmt(formatter),
+            Self::Checkpoint { name, reason, is_removed } => {
+                let is_removed = if *is_removed { " and was taken away" } else { "" };
+                write!(
+                    formatter,
+                    "the checkpoint {name} of the knowledge base is damaged{is_removed}: {reason}; every commit is kept"
+                )
+            }
+            Self::NoCheckpoint(error) => write!(formatter, "no checkpoint was written: {error}; every commit is kept"),
+            Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
+            Self::WouldChange { origin, line, column, change } => write!(
+                formatter,
+                "the form at {origin}:{line}:{column} changes the knowledge base, which is read-only: {change}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for KnowledgeBaseError {}
+
+impl KnowledgeBaseError {
+    /// Says what is not known since commits were given up.
+    fn tell_given_up(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::GivenUp { epoch, first } => write!(
                 formatter,
                 "what there was after commit {epoch} is not known any more: the commits before {first} were given up by `metroon kb compact \
@@ -233,27 +262,10 @@ impl fmt::Display for KnowledgeBaseError {
                 formatter,
                 "a tape begins with all commits of its knowledge base, and those before {first} were given up"
             ),
-            Self::Trim(error) => error.fmt(formatter),
-            Self::Checkpoint { name, reason, is_removed } => {
-                let is_removed = if *is_removed { " and was taken away" } else { "" };
-                write!(
-                    formatter,
-                    "the checkpoint {name} of the knowledge base is damaged{is_removed}: {reason}; every commit is kept"
-                )
-            }
-            Self::NoCheckpoint(error) => write!(formatter, "no checkpoint was written: {error}; every commit is kept"),
-            Self::ReadOnly => formatter.write_str("the knowledge base was opened for reading only"),
-            Self::WouldChange { origin, line, column, change } => write!(
-                formatter,
-                "the form at {origin}:{line}:{column} changes the knowledge base, which is read-only: {change}"
-            ),
+            _ => Ok(()),
         }
     }
-}
 
-impl std::error::Error for KnowledgeBaseError {}
-
-impl KnowledgeBaseError {
     /// What to do next, where that is known.
     pub fn help(&self) -> Option<&'static str> {
         match self {

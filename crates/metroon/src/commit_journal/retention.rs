@@ -105,7 +105,6 @@ impl CommitJournal {
     }
 
     /// The first commit that is kept, the place after the last that is read, and what files state then.
-    #[expect(clippy::type_complexity, reason = "two things that one walk gives")]
     fn statements_at_end(&self) -> Result<((u64, Position), Statements), KnowledgeBaseError> {
         let (start, mut commits) = self.commits()?;
         let mut statements = Statements::default();

@@ -7,10 +7,11 @@ use journal::simulated::SimulatedDisk;
 use journal::{Access, Disk, MemoryDisk};
 use metroon::{
     CheckpointVerdict, CommitJournal, Engine, History, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseOptions,
-    LogEntry, MemoryWorld, RunEnd, View, find_error,
+    LiveEvent, LiveRequest, LogEntry, MemoryWorld, RunEnd, View, find_error,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn checkpoint_names(disk: &dyn Disk) -> Vec<String> {
     let mut names: Vec<String> =
@@ -322,4 +323,68 @@ fn threads_share_a_base_that_is_opened_from_a_checkpoint() {
     });
     assert_eq!(base.view().query("(edge $x node-number-1)", "$x").expect("it answers").len(), before + 20);
     base.close().expect("the base closes");
+}
+
+/// Live queries over a damaged checkpoint: whoever subscribes gets the right answers or a precise error, a commit whose rows lie in a damaged
+/// block ends the run with an error, whoever follows hears the end, and the thread that writes never dies of it.
+#[test]
+fn damage_under_live_queries_is_an_error_and_an_end() {
+    let disk = SimulatedDisk::new();
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    rich(&shared);
+    let request = || LiveRequest::new("(, (edge $x $y) (edge $y $z))").template("($x $z)");
+    let expected = first_answers(&shared, &request()).expect("it is sound");
+    let name = checkpoint_names(&*shared).remove(0);
+    let bytes = disk.contents(&name).expect("it is there");
+    let (mut refused, mut ended) = (0, 0);
+    for offset in (0..bytes.len()).step_by(bytes.len() / 120) {
+        let damaged = disk.duplicate();
+        assert!(damaged.flip(&name, offset as u64, 1 << (offset % 8)));
+        let damaged: Arc<dyn Disk> = Arc::new(damaged);
+        match first_answers(&damaged, &request()) {
+            Ok(answers) => assert_eq!(answers, expected, "byte {offset}"),
+            Err(error) => {
+                refused += 1;
+                assert!(
+                    error.contains("checkpoint") && error.contains("every commit is kept"),
+                    "byte {offset}: {error}"
+                );
+            }
+        }
+        let base = KnowledgeBase::on_disk(Arc::clone(&damaged), DIRECTORY, KnowledgeBaseOptions::new(world()));
+        let base = base.expect("the journal is sound");
+        let Ok(mut following) = base.subscribe(&request()) else { continue };
+        for text in [
+            "! (add-atom &self (edge node-number-2 node-number-9))",
+            "! (remove-atom &self (edge node-number-2 node-number-14))",
+        ] {
+            let Err(error) = base.run(text) else { continue };
+            ended += 1;
+            assert!(error.to_string().contains("checkpoint"), "byte {offset}: {error}");
+            // What was told before is told, and then there is an end, at once.
+            let begun = std::time::Instant::now();
+            while let Ok(Some(_)) = following.next_within(Duration::from_secs(20)) {}
+            assert!(begun.elapsed() < Duration::from_secs(10), "byte {offset}: whoever follows hears nothing");
+            let again = base.run("! (+ 1 2)").expect_err("nothing is done any more").to_string();
+            assert!(again.contains("checkpoint"), "byte {offset}: {again}");
+            break;
+        }
+        assert!(base.live_queries_touched().is_ok(), "byte {offset}: the thread that writes is there");
+    }
+    assert!(refused + ended > 20, "{refused} refused, {ended} ended");
+}
+
+/// The answers that somebody is told first who follows a live query.
+fn first_answers(disk: &Arc<dyn Disk>, request: &LiveRequest) -> Result<Vec<String>, String> {
+    let base = KnowledgeBase::on_disk(Arc::clone(disk), DIRECTORY, KnowledgeBaseOptions::new(world()));
+    let base = base.map_err(|error| error.to_string())?;
+    let mut following = base.subscribe(request).map_err(|error| error.to_string())?;
+    let mut answers = Vec::new();
+    while let Some(event) = following.next_within(Duration::from_secs(20)).map_err(|error| error.to_string())? {
+        match event {
+            LiveEvent::Answers { changes, .. } => answers.extend(changes.iter().map(|change| format!("{change:?}"))),
+            _ => break,
+        }
+    }
+    Ok(answers)
 }
