@@ -7,12 +7,13 @@
 //! It takes no lock and writes nothing. It holds what the knowledge base holds.
 
 use super::event::{LiveEvent, snapshot};
+use super::queries::{LiveQueries, LiveQueriesStatistics};
 use super::request::{LiveRequest, LiveRequestError};
 use crate::commit_journal::load::{Loaded, new_runner};
 use crate::commit_journal::{CommitJournal, Commits, KnowledgeBaseError};
 use crate::history::shown;
 use crate::view::View;
-use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQueries, LiveQuery, LiveStatistics, Runner};
+use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQuery, LiveRulesStatistics, LiveStatistics, Runner};
 use space::Atom;
 use std::collections::VecDeque;
 use std::fmt;
@@ -87,14 +88,18 @@ impl LiveFollower {
             return Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }.into());
         }
         runner.note_changes();
-        let snapshot = runner.program().snapshot(Some(loaded.epoch), None);
-        let view = View::new(snapshot, loaded.epoch, loaded.hash.value(), None);
+        let now = runner.program().snapshot(Some(loaded.epoch), None);
+        let view = View::new(now, loaded.epoch, loaded.hash.value(), None);
         let definition = request.read(&view)?;
-        let (space, variables) = (runner.top_space(), runner.program_mut().variables().last());
-        let query = LiveQuery::new(&definition, &space, variables).map_err(LiveRequestError::Unfit)?;
-        let waiting = if after.is_none() { first_answers(&query, &definition, &view)? } else { VecDeque::new() };
         let (mut queries, told) = (LiveQueries::default(), loaded.epoch);
-        let number = queries.add(query);
+        let number = queries.add(&definition, runner.program_mut()).map_err(LiveRequestError::Unfit)?;
+        let waiting = match after {
+            Some(_) => VecDeque::new(),
+            None => {
+                let known = queries.known(number).map_or_else(|| answers_in(&definition, &view), Ok)?;
+                snapshot(told, known)
+            }
+        };
         Ok(Self { runner, loaded, commits, queries, number, waiting, told })
     }
 
@@ -119,10 +124,10 @@ impl LiveFollower {
             let variables = self.runner.program_mut().variables().last();
             let changed = self.queries.take_changes(&changes, extent, variables);
             let epoch = self.loaded.epoch;
-            if let Some((_, changes)) = changed.into_iter().next() {
+            if let Some((_, change)) = changed.into_iter().next() {
                 debug_assert!(epoch > before, "a note between two commits changes nothing");
                 self.told = epoch;
-                return Ok(Some(LiveEvent::Changes { epoch, changes }));
+                return Ok(Some(LiveEvent::of(epoch, change)));
             }
         }
     }
@@ -142,20 +147,20 @@ impl LiveFollower {
         self.loaded.epoch
     }
 
+    /// What the commits that were followed came to.
+    pub fn queries_statistics(&self) -> LiveQueriesStatistics {
+        self.queries.statistics()
+    }
+
+    /// What was done to keep the rows of the call up to date, if its answers are followed.
+    pub fn rules_statistics(&self) -> Option<LiveRulesStatistics> {
+        self.queries.rules_statistics(self.number)
+    }
+
     /// What was done to keep the answers up to date.
     pub fn statistics(&self) -> LiveStatistics {
         self.queries.get(self.number).map(LiveQuery::statistics).unwrap_or_default()
     }
-}
-
-/// What is told of a query first: its answers after the last commit of a view, and their end.
-pub(super) fn first_answers(
-    query: &LiveQuery,
-    definition: &LiveDefinition,
-    view: &View,
-) -> Result<VecDeque<LiveEvent>, LiveRequestError> {
-    let answers = if query.is_by_rows() { answers_in(definition, view)? } else { query.known() };
-    Ok(snapshot(view.epoch(), answers))
 }
 
 /// The answers of a query that rows answer, in a view.
