@@ -1,10 +1,10 @@
 //! Opening a base: from its newest checkpoint and the commits after that, or from its first commit.
 
-use super::CommitJournal;
 use super::checkpoint::{Checkpoint, CheckpointRefused};
 use super::error::KnowledgeBaseError;
 use super::load::{Loaded, new_runner};
 use super::record::Records;
+use super::{CommitJournal, Commits};
 use metta::{MemoryWorld, ProgramSnapshot, Runner};
 use space::{CLASSES, catching_damage};
 use std::sync::Arc;
@@ -58,6 +58,45 @@ impl Loaded {
         });
         refused.iter().for_each(|refused| base.warn(refused.to_string()));
         made
+    }
+
+    /// What a base comes to after a commit, or after the last for now, and the commits that follow: from the newest checkpoint that is not of a
+    /// later commit, or from the first commit.
+    ///
+    /// # Errors
+    /// There is no such commit, or the base is damaged.
+    pub(crate) fn begin(
+        base: &CommitJournal,
+        after: Option<u64>,
+    ) -> Result<(Runner, Self, Commits), KnowledgeBaseError> {
+        let (mut runner, mut loaded, mut commits) = Self::newest_before(base, after).map_or_else(
+            || {
+                let mut runner = new_runner();
+                runner.keep_hashes();
+                Ok((runner, Self::default(), base.commits()?))
+            },
+            Ok::<_, KnowledgeBaseError>,
+        )?;
+        while after.is_none_or(|after| loaded.epoch < after) && loaded.take_next(&mut commits, &mut runner)? {}
+        match after {
+            Some(epoch) if epoch > loaded.epoch => Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }),
+            _ => Ok((runner, loaded, commits)),
+        }
+    }
+
+    /// What the newest checkpoint holds that is not of a commit after this one, and the commits that follow it.
+    fn newest_before(base: &CommitJournal, after: Option<u64>) -> Option<(Runner, Self, Commits)> {
+        if base.ignores_checkpoints {
+            return None;
+        }
+        let (last, mut refused) = (after.unwrap_or(u64::MAX).min(base.last), Vec::new());
+        let checkpoint = Checkpoint::newest(&base.disk, last, &mut refused)?;
+        let made = catching_damage(|| {
+            let (runner, mut loaded) = checkpoint.make()?;
+            loaded.checkpoint = Some(checkpoint.report());
+            Ok::<_, String>((runner, loaded, base.commits_from(checkpoint.reader(&base.disk)?)))
+        });
+        made.ok()?.ok()
     }
 
     fn after(base: &CommitJournal, checkpoint: &Checkpoint) -> Result<(Runner, Self), String> {

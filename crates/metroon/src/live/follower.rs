@@ -1,6 +1,7 @@
 //! Following a live query through the journal of a knowledge base that another process may write to, or that was written before.
 //!
-//! 1. The commits up to the one to begin with are made to happen again, as when a base is opened.
+//! 1. What there was after the commit to begin with is made of the newest checkpoint that is not of a later commit, and of the commits after
+//!    it, or of all commits. If a checkpoint turns out to be damaged, all is made again without it, and nothing is told twice.
 //! 2. Each commit after it is made to happen, and what it changed in the spaces changes the answers.
 //! 3. Where the journal ends for now, there is nothing to be told, and may be later.
 //!
@@ -9,26 +10,33 @@
 use super::event::{LiveEvent, snapshot};
 use super::queries::{LiveQueries, LiveQueriesStatistics};
 use super::request::{LiveRequest, LiveRequestError};
-use crate::commit_journal::load::{Loaded, new_runner};
+use crate::commit_journal::load::Loaded;
 use crate::commit_journal::{CommitJournal, Commits, KnowledgeBaseError};
 use crate::history::shown;
 use crate::view::View;
 use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQuery, LiveRulesStatistics, LiveStatistics, Runner};
-use space::Atom;
+use space::{Atom, catching_damage};
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 
 /// Follows a live query through a journal.
 pub struct LiveFollower {
+    journal: CommitJournal,
+    request: LiveRequest,
+    following: Following,
+    waiting: VecDeque<LiveEvent>,
+    /// The last commit that was told of.
+    told: u64,
+}
+
+/// A run that is made to happen again, and the query that is followed.
+struct Following {
     runner: Runner,
     loaded: Loaded,
     commits: Commits,
     queries: LiveQueries,
     number: usize,
-    waiting: VecDeque<LiveEvent>,
-    /// The last commit that was told of.
-    told: u64,
 }
 
 /// Why a live query cannot be followed.
@@ -79,28 +87,17 @@ impl LiveFollower {
         request: &LiveRequest,
         after: Option<u64>,
     ) -> Result<Self, FollowError> {
-        let (mut runner, mut loaded, mut commits) = (new_runner(), Loaded::default(), journal.commits()?);
-        runner.keep_hashes();
-        while after.is_none_or(|after| loaded.epoch < after) && loaded.take_next(&mut commits, &mut runner)? {}
-        if let Some(epoch) = after
-            && epoch > loaded.epoch
-        {
-            return Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }.into());
-        }
-        runner.note_changes();
-        let now = runner.program().snapshot(Some(loaded.epoch), None);
-        let view = View::new(now, loaded.epoch, loaded.hash.value(), None);
-        let definition = request.read(&view)?;
-        let (mut queries, told) = (LiveQueries::default(), loaded.epoch);
-        let number = queries.add(&definition, runner.program_mut()).map_err(LiveRequestError::Unfit)?;
-        let waiting = match after {
-            Some(_) => VecDeque::new(),
-            None => {
-                let known = queries.known(number).map_or_else(|| answers_in(&definition, &view), Ok)?;
-                snapshot(told, known)
+        let journal = journal.reader();
+        let (journal, (following, waiting)) = match catching_damage(|| Following::begin(&journal, request, after)) {
+            Ok(begun) => (journal, begun?),
+            Err(_) => {
+                let journal = journal.without_checkpoints();
+                let begun = Following::begin(&journal, request, after)?;
+                (journal, begun)
             }
         };
-        Ok(Self { runner, loaded, commits, queries, number, waiting, told })
+        let told = following.loaded.epoch;
+        Ok(Self { journal, request: request.clone(), following, waiting, told })
     }
 
     /// What there is to be told next; nothing where the journal ends for now.
@@ -111,25 +108,29 @@ impl LiveFollower {
         if let Some(event) = self.waiting.pop_front() {
             return Ok(Some(event));
         }
-        loop {
-            let (before, others) = (self.loaded.epoch, self.loaded.others);
-            if !self.loaded.take_next(&mut self.commits, &mut self.runner)? {
-                let epoch = self.loaded.epoch;
-                let is_news = std::mem::replace(&mut self.told, epoch) < epoch;
-                return Ok(is_news.then_some(LiveEvent::Progress { epoch }));
+        let found = match catching_damage(|| self.following.next_event()) {
+            Ok(found) => found?,
+            Err(_) => {
+                self.follow_without_checkpoints()?;
+                self.following.next_event()?
             }
-            let changes = self.runner.take_changes();
-            let has_others = self.loaded.others > others;
-            let extent = ChangeExtent { states: has_others, modules: has_others };
-            let variables = self.runner.program_mut().variables().last();
-            let changed = self.queries.take_changes(&changes, extent, variables);
-            let epoch = self.loaded.epoch;
-            if let Some((_, change)) = changed.into_iter().next() {
-                debug_assert!(epoch > before, "a note between two commits changes nothing");
-                self.told = epoch;
-                return Ok(Some(LiveEvent::of(epoch, change)));
-            }
-        }
+        };
+        let epoch = self.following.loaded.epoch;
+        let is_news = std::mem::replace(&mut self.told, epoch) < epoch;
+        Ok(found.or_else(|| is_news.then_some(LiveEvent::Progress { epoch })))
+    }
+
+    /// Begins anew after the last commit that was told of, from the first commit: the checkpoint that was used is damaged.
+    fn follow_without_checkpoints(&mut self) -> Result<(), KnowledgeBaseError> {
+        let journal = self.journal.reader().without_checkpoints();
+        let begun = Following::begin(&journal, &self.request, Some(self.told));
+        self.following = match begun {
+            Ok((following, _)) => following,
+            Err(FollowError::KnowledgeBase(error)) => return Err(error),
+            Err(FollowError::Request(error)) => unreachable!("it was followed before: {error}"),
+        };
+        self.journal = journal;
+        Ok(())
     }
 
     /// Whether something is to be told that was found already.
@@ -144,22 +145,67 @@ impl LiveFollower {
 
     /// The last commit that was looked at.
     pub fn epoch(&self) -> u64 {
-        self.loaded.epoch
+        self.following.loaded.epoch
     }
 
     /// What the commits that were followed came to.
     pub fn queries_statistics(&self) -> LiveQueriesStatistics {
-        self.queries.statistics()
+        self.following.queries.statistics()
     }
 
     /// What was done to keep the rows of the call up to date, if its answers are followed.
     pub fn rules_statistics(&self) -> Option<LiveRulesStatistics> {
-        self.queries.rules_statistics(self.number)
+        self.following.queries.rules_statistics(self.following.number)
     }
 
     /// What was done to keep the answers up to date.
     pub fn statistics(&self) -> LiveStatistics {
-        self.queries.get(self.number).map(LiveQuery::statistics).unwrap_or_default()
+        self.following.queries.get(self.following.number).map(LiveQuery::statistics).unwrap_or_default()
+    }
+}
+
+impl Following {
+    /// Begins after a commit, or after the last for now: then what is to be told first comes with it.
+    fn begin(
+        journal: &CommitJournal,
+        request: &LiveRequest,
+        after: Option<u64>,
+    ) -> Result<(Self, VecDeque<LiveEvent>), FollowError> {
+        let (mut runner, loaded, commits) = Loaded::begin(journal, after)?;
+        runner.note_changes();
+        let now = runner.program().snapshot(Some(loaded.epoch), None);
+        let view = View::new(now, loaded.epoch, loaded.hash.value(), None);
+        let definition = request.read(&view)?;
+        let mut queries = LiveQueries::default();
+        let number = queries.add(&definition, runner.program_mut()).map_err(LiveRequestError::Unfit)?;
+        let waiting = match after {
+            Some(_) => VecDeque::new(),
+            None => {
+                let known = queries.known(number).map_or_else(|| answers_in(&definition, &view), Ok)?;
+                snapshot(loaded.epoch, known)
+            }
+        };
+        Ok((Self { runner, loaded, commits, queries, number }, waiting))
+    }
+
+    /// What the next commit changes that changes something; nothing where the journal ends for now.
+    fn next_event(&mut self) -> Result<Option<LiveEvent>, KnowledgeBaseError> {
+        loop {
+            let (before, others) = (self.loaded.epoch, self.loaded.others);
+            if !self.loaded.take_next(&mut self.commits, &mut self.runner)? {
+                return Ok(None);
+            }
+            let changes = self.runner.take_changes();
+            let has_others = self.loaded.others > others;
+            let extent = ChangeExtent { states: has_others, modules: has_others };
+            let variables = self.runner.program_mut().variables().last();
+            let changed = self.queries.take_changes(&changes, extent, variables);
+            let epoch = self.loaded.epoch;
+            if let Some((_, change)) = changed.into_iter().next() {
+                debug_assert!(epoch > before, "a note between two commits changes nothing");
+                return Ok(Some(LiveEvent::of(epoch, change)));
+            }
+        }
     }
 }
 

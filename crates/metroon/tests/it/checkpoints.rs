@@ -12,14 +12,14 @@ use metroon::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-fn checkpoint_names(disk: &dyn Disk) -> Vec<String> {
+pub(crate) fn checkpoint_names(disk: &dyn Disk) -> Vec<String> {
     let mut names: Vec<String> =
         disk.list().expect("it lists").into_iter().filter(|name| name.contains("checkpoint")).collect();
     names.sort();
     names
 }
 
-fn bytes_of(disk: &dyn Disk, name: &str) -> Vec<u8> {
+pub(crate) fn bytes_of(disk: &dyn Disk, name: &str) -> Vec<u8> {
     disk.map(name).expect("it is there").to_vec()
 }
 
@@ -36,7 +36,7 @@ fn journal_of(disk: &dyn Disk) -> Arc<dyn Disk> {
 }
 
 /// The same with one checkpoint.
-fn with_only(disk: &dyn Disk, name: &str, checkpoint: &[u8]) -> Arc<dyn Disk> {
+pub(crate) fn with_only(disk: &dyn Disk, name: &str, checkpoint: &[u8]) -> Arc<dyn Disk> {
     let copy = journal_of(disk);
     put(&*copy, name, checkpoint);
     copy
