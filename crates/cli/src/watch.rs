@@ -129,6 +129,7 @@ fn watch(arguments: &WatchArguments) -> Ended {
         return Ok(End::Fine);
     }
     let followed = follow(arguments, &mut follower, &mut printer);
+    follower.warnings().iter().for_each(|warning| render::say(&format!("warning: {warning}")));
     if arguments.stats {
         print_statistics(&follower);
     }

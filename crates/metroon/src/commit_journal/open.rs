@@ -90,13 +90,18 @@ impl Loaded {
             return None;
         }
         let (last, mut refused) = (after.unwrap_or(u64::MAX).min(base.last), Vec::new());
-        let checkpoint = Checkpoint::newest(&base.disk, last, &mut refused)?;
-        let made = catching_damage(|| {
-            let (runner, mut loaded) = checkpoint.make()?;
-            loaded.checkpoint = Some(checkpoint.report());
-            Ok::<_, String>((runner, loaded, base.commits_from(checkpoint.reader(&base.disk)?)))
+        let checkpoint = Checkpoint::newest(&base.disk, last, &mut refused);
+        let made = checkpoint.and_then(|checkpoint| {
+            let made = catching_damage(|| {
+                let (runner, mut loaded) = checkpoint.make()?;
+                loaded.checkpoint = Some(checkpoint.report());
+                Ok((runner, loaded, base.commits_from(checkpoint.reader(&base.disk)?)))
+            });
+            let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
+            made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
         });
-        made.ok()?.ok()
+        refused.iter().for_each(|refused| base.warn(refused.to_string()));
+        made
     }
 
     fn after(base: &CommitJournal, checkpoint: &Checkpoint) -> Result<(Runner, Self), String> {

@@ -15,7 +15,7 @@ use crate::commit_journal::{CommitJournal, Commits, KnowledgeBaseError};
 use crate::history::shown;
 use crate::view::View;
 use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQuery, LiveRulesStatistics, LiveStatistics, Runner};
-use space::{Atom, catching_damage};
+use space::{Atom, ImageDamage, catching_damage};
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
@@ -90,8 +90,8 @@ impl LiveFollower {
         let journal = journal.reader();
         let (journal, (following, waiting)) = match catching_damage(|| Following::begin(&journal, request, after)) {
             Ok(begun) => (journal, begun?),
-            Err(_) => {
-                let journal = journal.without_checkpoints();
+            Err(damage) => {
+                let journal = without_checkpoints(&journal, &damage);
                 let begun = Following::begin(&journal, request, after)?;
                 (journal, begun)
             }
@@ -110,8 +110,8 @@ impl LiveFollower {
         }
         let found = match catching_damage(|| self.following.next_event()) {
             Ok(found) => found?,
-            Err(_) => {
-                self.follow_without_checkpoints()?;
+            Err(damage) => {
+                self.follow_without_checkpoints(&damage)?;
                 self.following.next_event()?
             }
         };
@@ -121,16 +121,25 @@ impl LiveFollower {
     }
 
     /// Begins anew after the last commit that was told of, from the first commit: the checkpoint that was used is damaged.
-    fn follow_without_checkpoints(&mut self) -> Result<(), KnowledgeBaseError> {
-        let journal = self.journal.reader().without_checkpoints();
+    fn follow_without_checkpoints(&mut self, damage: &ImageDamage) -> Result<(), KnowledgeBaseError> {
+        let journal = without_checkpoints(&self.journal, damage);
         let begun = Following::begin(&journal, &self.request, Some(self.told));
-        self.following = match begun {
-            Ok((following, _)) => following,
-            Err(FollowError::KnowledgeBase(error)) => return Err(error),
-            Err(FollowError::Request(error)) => unreachable!("it was followed before: {error}"),
-        };
+        (self.following, _) = begun.map_err(|error| match error {
+            FollowError::KnowledgeBase(error) => error,
+            // Rows did not answer the rules when it was told last.
+            FollowError::Request(error) => KnowledgeBaseError::Checkpoint {
+                name: "that it was read from".to_owned(),
+                reason: format!("{damage}, and following cannot begin anew after commit {}: {error}", self.told),
+                is_removed: false,
+            },
+        })?;
         self.journal = journal;
         Ok(())
+    }
+
+    /// What could not be used so far, such as a checkpoint that is damaged.
+    pub fn warnings(&self) -> Vec<String> {
+        self.journal.warnings()
     }
 
     /// Whether something is to be told that was found already.
@@ -162,6 +171,14 @@ impl LiveFollower {
     pub fn statistics(&self) -> LiveStatistics {
         self.following.queries.get(self.following.number).map(LiveQuery::statistics).unwrap_or_default()
     }
+}
+
+/// The same commits, without the checkpoints, one of which is damaged.
+fn without_checkpoints(journal: &CommitJournal, damage: &ImageDamage) -> CommitJournal {
+    let without = journal.reader().without_checkpoints();
+    journal.warnings().into_iter().for_each(|warning| without.warn(warning));
+    without.warn(format!("a checkpoint is damaged ({damage}), and all commits are read instead"));
+    without
 }
 
 impl Following {
