@@ -1,15 +1,17 @@
 //! Reactive state: pages that follow from others, beside libraries for incremental computation and beside what the system takes.
 //!
-//! 1. [`sheets`] makes the same pages in ours, in salsa and in incremental: chains, fans, diamonds, with the same functions.
+//! 1. [`sheets`] makes the same pages in ours, in salsa and in incremental: chains, fans, diamonds, with the same functions; [`differential`]
+//!    makes the chains and fans in differential-dataflow.
 //! 2. [`waves`] changes one page and looks at what follows. A page is 1 KiB; the images that are written come round again, so making them
 //!    costs nothing. Each side sums up what the last page holds.
 //! 3. [`log`] compares commits that are logged with the bare `write()` of as many bytes, and [`history`] opening with reading.
 //! 4. [`report`] sets ours beside what the report published of another machine: workloads, not machines, are compared.
 //! 5. [`counts`] has what does not depend on the machine.
 //!
-//! salsa and incremental keep no log; where ours has one, the note says so.
+//! The libraries keep no log; where ours has one, the note says so.
 
 mod counts;
+mod differential;
 mod history;
 mod log;
 mod report;

@@ -1,5 +1,6 @@
 //! One page changes, and what depends on it follows.
 
+use super::differential::Differential;
 use super::sheets::{Incremental, Ours, Salsa, Shape, Sheet};
 use super::{Failure, PAGE_BYTES, ROUNDS, SUITE, images};
 use crate::compare::{Case, Clock, Timed, contest};
@@ -10,6 +11,7 @@ use std::error::Error;
 
 pub(super) const SALSA: &str = "salsa";
 const INCREMENTAL: &str = "incremental";
+const DIFFERENTIAL: &str = "differential-dataflow";
 
 /// A case: its name, the shape, how many pages follow, and what must be beside salsa.
 const CASES: &[(&str, Shape, u64, Option<f64>)] = &[
@@ -31,23 +33,23 @@ pub(super) fn rows(plan: &Plan) -> Rows {
         let n = plan.scaled(DERIVED / follow);
         let dense = images(PAGE_BYTES);
         let note = "all bytes of the first page change; no log on either side";
-        rows.extend(beside_both(plan, name, n, shape, &dense, must, note)?);
+        rows.extend(beside_all(plan, name, n, shape, &dense, must, note)?);
     }
     let sparse = images(10);
     let note = "ten bytes of the first page change; no log on either side";
-    rows.extend(beside_both(plan, "one hop, ten bytes", plan.scaled(DERIVED), Shape::Chain(2), &sparse, None, note)?);
+    rows.extend(beside_all(plan, "one hop, ten bytes", plan.scaled(DERIVED), Shape::Chain(2), &sparse, None, note)?);
     // The lowest bits of all images are the same, so nothing follows from the page that has them.
     let even: Vec<Vec<u8>> =
         images(PAGE_BYTES).into_iter().map(|image| image.into_iter().map(|byte| byte & !1).collect()).collect();
     let note =
         "the first page that follows does not change, so a thousand behind it need no look; no log on either side";
     let name = "cut off before a chain of 1,000";
-    rows.extend(beside_both(plan, name, plan.scaled(1_000), Shape::CutOff(1_000), &even, Some(20.0), note)?);
+    rows.extend(beside_all(plan, name, plan.scaled(1_000), Shape::CutOff(1_000), &even, Some(20.0), note)?);
     rows.push(made(plan)?);
     Ok(rows)
 }
 
-fn beside_both(
+fn beside_all(
     plan: &Plan,
     name: &str,
     n: u64,
@@ -57,11 +59,17 @@ fn beside_both(
     note: &str,
 ) -> Rows {
     let mut ours = Ours::new(shape).map_err(plain)?;
-    let (mut salsa, mut incremental) = (Salsa::new(shape), Incremental::new(shape));
+    let (mut salsa, mut incremental, differential) =
+        (Salsa::new(shape), Incremental::new(shape), Differential::new(shape));
     let salsa = beside(plan, name, n, SALSA, must, note, images, (&mut ours, &mut salsa))?;
     let mut ours = Ours::new(shape).map_err(plain)?;
     let incremental = beside(plan, name, n, INCREMENTAL, None, note, images, (&mut ours, &mut incremental))?;
-    Ok(vec![salsa, incremental])
+    let mut rows = vec![salsa, incremental];
+    if let Some(mut differential) = differential {
+        let mut ours = Ours::new(shape).map_err(plain)?;
+        rows.push(beside(plan, name, n, DIFFERENTIAL, None, note, images, (&mut ours, &mut differential))?);
+    }
+    Ok(rows)
 }
 
 #[allow(clippy::too_many_arguments, reason = "a case in a line")]

@@ -24,6 +24,8 @@ a commit adds, takes away or changes. It works while another process writes. A l
   3 - (road Oslo Bergen)          went
   4 ~ (spent Ann 5) -> (spent Ann 8)    is another one now
 
+  5 ! the rules cannot be followed: …    with --result, if rows do not answer the rules any more; a later line goes on
+
 TEMPLATE is what to print for each match, and may begin with tests: '(if (> $price 3) (dear $item) (empty))'. With --count, --sum, --min or
 --max, matches are taken together that agree in the other variables of TEMPLATE. --from N goes on as if it had been watched until commit N.
 
@@ -45,6 +47,11 @@ pub(crate) struct WatchArguments {
     #[arg(value_name = "TEMPLATE", allow_hyphen_values = true)]
     template: Option<String>,
 
+    /// PATTERN is a call of a function with rules of Datalog shape, which may be recursive; in TEMPLATE, this variable stands for what the call
+    /// comes to. Each answer is there once
+    #[arg(long, value_name = "$VAR")]
+    result: Option<String>,
+
     /// Print only what came after this commit
     #[arg(long, value_name = "N")]
     from: Option<u64>,
@@ -60,6 +67,10 @@ pub(crate) struct WatchArguments {
     /// Say of commits that change nothing that they were looked at
     #[arg(long)]
     progress: bool,
+
+    /// Print on the standard error, at the end, what following took
+    #[arg(long)]
+    stats: bool,
 
     /// Print one JSON object a line
     #[arg(long)]
@@ -117,6 +128,16 @@ fn watch(arguments: &WatchArguments) -> Ended {
     if printer.left == 0 {
         return Ok(End::Fine);
     }
+    let followed = follow(arguments, &mut follower, &mut printer);
+    follower.warnings().iter().for_each(|warning| render::say(&format!("warning: {warning}")));
+    if arguments.stats {
+        print_statistics(&follower);
+    }
+    followed
+}
+
+/// Prints what happens until it is to end.
+fn follow(arguments: &WatchArguments, follower: &mut LiveFollower, printer: &mut Printer<'_>) -> Ended {
     loop {
         let event = follower.next_event().map_err(|error| base_failed(&arguments.directory, &error))?;
         let is_last = match event {
@@ -135,6 +156,25 @@ fn watch(arguments: &WatchArguments) -> Ended {
     }
 }
 
+fn print_statistics(follower: &LiveFollower) {
+    let (waves, query) = (follower.queries_statistics(), follower.statistics());
+    render::say(&format!("commits      {}  (that touched what the answers depend on)", waves.commits));
+    render::say(&format!("reached      {}  (times, from rows or other atoms that had changed)", waves.reached));
+    render::say(&format!("ran          {}  (queries and calls, each once for a commit that touched it)", waves.ran));
+    render::say(&format!("cut off      {}  (of these: nothing changed in the answers)", waves.cut_off));
+    render::say(&format!("asked again  {}  (times, where rows did not say what had changed)", query.recomputed));
+    render::say(&format!("rows         {}  (looked at to find what changed in the query)", query.rows));
+    if let Some(rules) = follower.rules_statistics() {
+        render::say(&format!("rounds       {}  (in which rules found rows)", rules.rounds));
+        render::say(&format!("rule rows    {}  (looked at to find what changed in the call)", rules.looked_at));
+        render::say(&format!(
+            "derived      {}  (rows came), {} went, {} put back",
+            rules.came, rules.went, rules.put_back
+        ));
+    }
+    render::say(&format!("changes      {}  (of answers)", query.changes));
+}
+
 /// Whether nobody reads the standard output any more.
 fn is_closed() -> bool {
     let output = std::io::stdout();
@@ -144,7 +184,10 @@ fn is_closed() -> bool {
 }
 
 fn request(arguments: &WatchArguments) -> Result<LiveRequest, End> {
-    let mut request = LiveRequest::new(&arguments.pattern);
+    let mut request = match &arguments.result {
+        Some(result) => LiveRequest::call(&arguments.pattern, result),
+        None => LiveRequest::new(&arguments.pattern),
+    };
     if let Some(template) = &arguments.template {
         request = request.template(template);
     }
@@ -213,6 +256,11 @@ impl Printer<'_> {
                 json!({ "commit": epoch, "change": "end-of-snapshot", "answers": answers }).to_string()
             } else {
                 format!("{epoch} . {}", counted(*answers, "answer"))
+            })?,
+            LiveEvent::Stopped { epoch, reason } => self.out.line(&if is_json {
+                json!({ "commit": epoch, "change": "stopped", "reason": reason }).to_string()
+            } else {
+                format!("{epoch} ! the rules cannot be followed: {reason}")
             })?,
             LiveEvent::Progress { epoch } if self.arguments.progress => self.out.line(&if is_json {
                 json!({ "commit": epoch, "change": "none" }).to_string()

@@ -294,8 +294,9 @@ impl Slot {
 }
 
 /// The first three pages of a new segment: both slots say that it is synced as far as it goes.
-pub(crate) fn encode_beginning(header: &Header) -> Vec<u8> {
-    let mut bytes = vec![0; FRAMES_AT as usize];
+pub(crate) fn encode_beginning(header: &Header, frames: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(FRAMES_AT as usize + frames.len());
+    bytes.resize(FRAMES_AT as usize, 0);
     put(&mut bytes, 0, &header.encode());
     let salt = Salt::new(header.identity, header.segment);
     for sequence in 0..Slot::FIRST_SEQUENCE {
@@ -303,6 +304,7 @@ pub(crate) fn encode_beginning(header: &Header) -> Vec<u8> {
         let slot = Slot { sequence, synced, chain: header.chain, is_continued: false };
         put(&mut bytes, Slot::place(sequence) as usize, &slot.encode(salt));
     }
+    bytes.extend_from_slice(frames);
     bytes
 }
 
@@ -471,7 +473,7 @@ mod tests {
     #[test]
     fn a_header_and_its_slots_are_read_as_they_were_written() {
         let header = Header { identity: Identity([1; 16]), segment: SEGMENT, chain: Chain::genesis() };
-        let bytes = encode_beginning(&header);
+        let bytes = encode_beginning(&header, &[]);
         assert_eq!(Header::decode(&bytes), Ok(header));
         for (sequence, place) in [(0, SLOTS_AT[0]), (1, SLOTS_AT[1])] {
             let slot = Slot::decode(&bytes[place as usize..], salt(), place, SEGMENT).unwrap();
@@ -488,7 +490,7 @@ mod tests {
         assert_eq!(Salt::of_frame(&frame, at.offset), Some(salt()));
         assert_ne!(Salt::of_frame(&frame, at.offset + 1), Some(salt()));
         let beginning =
-            encode_beginning(&Header { identity: Identity([1; 16]), segment: SEGMENT, chain: Chain::genesis() });
+            encode_beginning(&Header { identity: Identity([1; 16]), segment: SEGMENT, chain: Chain::genesis() }, &[]);
         for place in SLOTS_AT {
             assert_eq!(Salt::of_slot(&beginning[place as usize..], place), Some(salt()));
         }
@@ -498,7 +500,7 @@ mod tests {
     #[test]
     fn a_later_version_is_named() {
         let mut bytes =
-            encode_beginning(&Header { identity: Identity::default(), segment: 0, chain: Chain::genesis() });
+            encode_beginning(&Header { identity: Identity::default(), segment: 0, chain: Chain::genesis() }, &[]);
         bytes[8] = 2;
         assert_eq!(Header::decode(&bytes), Err(Flaw::HeaderChecksum));
         let checksum = crc32c(&bytes[..72]).to_le_bytes();

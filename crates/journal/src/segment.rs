@@ -56,7 +56,7 @@ pub(crate) fn remove_unfinished(folder: &Folder, names: &[String]) -> Result<(),
 /// Makes a segment durably: written, synced, renamed, and the name synced.
 pub(crate) fn create(folder: &Folder, header: &Header) -> Result<NamedFile, Failure> {
     let mut file = create_empty(folder, header.segment)?;
-    file.write(0, &encode_beginning(header))?;
+    file.write(0, &encode_beginning(header, &[]))?;
     file.sync()?;
     folder.rename(&mut file, &name_of(header.segment))?;
     folder.sync_names()?;
@@ -68,9 +68,9 @@ pub(crate) fn create_empty(folder: &Folder, segment: u64) -> Result<NamedFile, F
     folder.create(&unfinished_name_of(segment))
 }
 
-/// Begins a segment, as durably as the system makes it by itself. The first sync of it has to sync its name as well.
-pub(crate) fn begin(folder: &Folder, file: &mut NamedFile, header: &Header) -> Result<(), Failure> {
-    file.write(0, &encode_beginning(header))?;
+/// Begins a segment with its first frames, as durably as the system makes it by itself. The first sync of it has to sync its name as well.
+pub(crate) fn begin(folder: &Folder, file: &mut NamedFile, header: &Header, frames: &[u8]) -> Result<(), Failure> {
+    file.write(0, &encode_beginning(header, frames))?;
     folder.rename(file, &name_of(header.segment))
 }
 

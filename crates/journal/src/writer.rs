@@ -77,10 +77,13 @@ impl Writer {
 
     /// Begins the segment, if that is to be done.
     pub(crate) fn begin(&mut self) -> Result<(), Failure> {
-        if !self.has_begun() {
-            segment::begin(&self.folder, &mut self.file, &self.header)?;
-            self.beginning = Beginning::Written;
-        }
+        if self.has_begun() { Ok(()) } else { self.begin_with(&[]) }
+    }
+
+    /// Begins the segment with its first frames, in one write.
+    fn begin_with(&mut self, frames: &[u8]) -> Result<(), Failure> {
+        segment::begin(&self.folder, &mut self.file, &self.header, frames)?;
+        self.beginning = Beginning::Written;
         Ok(())
     }
 
@@ -101,7 +104,17 @@ impl Writer {
 
     /// Writes what comes next, the beginning first if that is to be done.
     pub(crate) fn write(&mut self, pieces: &[Piece]) -> Result<(), Failure> {
-        self.begin()?;
+        let mut pieces = pieces;
+        match (self.has_begun(), pieces) {
+            (false, [first, rest @ ..]) => {
+                debug_assert_eq!(first.from, self.written, "the first piece follows the beginning");
+                self.begin_with(&first.bytes)?;
+                self.written = first.to;
+                pieces = rest;
+            }
+            (false, []) => self.begin()?,
+            (true, _) => {}
+        }
         for piece in pieces {
             if piece.from.segment != self.written.segment {
                 self.roll_over(piece.from, piece.before)?;

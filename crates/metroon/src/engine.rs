@@ -1,7 +1,7 @@
 //! The engine: programs run one after the other in one space.
 
 use crate::commit_journal::{CheckpointReport, CommitJournal, CompactProgress, Compacted, KnowledgeBaseError};
-use crate::live::LiveHub;
+use crate::live::{LiveHub, LiveQueriesStatistics};
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_failure, print_json, print_line};
 use crate::recall::{RecallError, Remembered};
@@ -149,6 +149,11 @@ impl Engine {
             self.live = Some(hub);
         }
         self.live.clone().expect("it has been made")
+    }
+
+    /// What its live queries have done.
+    pub fn live_statistics(&self) -> LiveQueriesStatistics {
+        self.live.as_ref().map(LiveHub::statistics).unwrap_or_default()
     }
 
     pub(crate) fn runner(&mut self) -> &mut Runner {

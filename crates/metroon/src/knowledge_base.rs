@@ -16,7 +16,8 @@ use crate::answer::Answer;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::engine::Engine;
 use crate::live::{
-    CHANGES_WAITING_DEFAULT, LiveFollowing, LiveRequest, LiveRequestError, SubscribeError, Subscription,
+    CHANGES_WAITING_DEFAULT, LiveFollowing, LiveQueriesStatistics, LiveRequest, LiveRequestError, SubscribeError,
+    Subscription,
 };
 use crate::load::{LoadFailure, LoadOptions};
 use crate::program::RunRequest;
@@ -25,7 +26,7 @@ use crate::view::{View, ViewOrigin};
 use crate::writer::{Writer, WriterError};
 use journal::Disk;
 use metta::syntax::{Diagnostic, Severity};
-use metta::{ChangeExtent, Commit, CommitSink, CommitStamp, LiveQuery, LoadReport, Program, RunEnd, SinkError, World};
+use metta::{ChangeExtent, Commit, CommitSink, CommitStamp, LoadReport, Program, RunEnd, SinkError, World};
 use space::ChangeDetail;
 use std::fmt;
 use std::path::Path;
@@ -303,12 +304,10 @@ impl KnowledgeBase {
                 return Err(SubscribeError::KnowledgeBase(KnowledgeBaseError::NoEpoch { epoch, last }));
             }
             let definition = asked.read(&view)?;
-            let made = engine.guarded(|runner| {
-                let (space, variables) = (runner.top_space(), runner.program_mut().variables().last());
-                LiveQuery::new(&definition, &space, variables)
-            });
-            let query = made.map_err(SubscribeError::KnowledgeBase)?.map_err(LiveRequestError::Unfit)?;
-            Ok((engine.live().add(query, waiting_max, last), definition, view))
+            let hub = engine.live();
+            let joined = engine.guarded(|runner| hub.add(&definition, runner.program_mut(), (waiting_max, last)));
+            let joined = joined.map_err(SubscribeError::KnowledgeBase)?;
+            Ok((joined.map_err(LiveRequestError::Unfit)?, definition, view))
         });
         let (joined, definition, view) = joined??;
         let Some(after) = after else { return Ok(Subscription::of_now(joined, definition, view)) };
@@ -316,12 +315,12 @@ impl KnowledgeBase {
         Ok(Subscription::of_before(joined, LiveFollowing { journal, request: request.clone(), after }, view.epoch()))
     }
 
-    /// How many live queries were looked at in all commits: a commit looks at those that it touches.
+    /// What the live queries have done: a commit looks at those that it touches.
     ///
     /// # Errors
     /// The knowledge base is closed.
-    pub fn live_queries_touched(&self) -> Result<u64, WriterError> {
-        self.transact(|engine| engine.live().touched())
+    pub fn live_statistics(&self) -> Result<LiveQueriesStatistics, WriterError> {
+        self.transact(|engine| engine.live_statistics())
     }
 
     /// Does what was asked until now, and closes the knowledge base, for all handles.

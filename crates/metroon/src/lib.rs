@@ -51,12 +51,12 @@ pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };
 pub use live::{
-    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveRequest, LiveRequestError, SubscribeError,
-    Subscription,
+    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveQueriesStatistics, LiveRequest,
+    LiveRequestError, SubscribeError, Subscription,
 };
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
-pub use metta::{AnswerChange, LiveError, LiveStatistics};
+pub use metta::{AnswerChange, LiveError, LiveRulesStatistics, LiveStatistics};
 pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
 pub use metta::{Certainty, FailedCall, Failure, Place};
 pub use metta::{ChangeExtent, MemoryOutput, MemoryWorld, Program, Reason};

@@ -59,7 +59,10 @@ pub use evaluate::Evaluator;
 pub use failure::{Certainty, FailedCall, Failure, Place};
 pub use format::format;
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
-pub use live::{Aggregate, AnswerChange, LiveDefinition, LiveError, LiveQueries, LiveQuery, LiveStatistics, Top};
+pub use live::{
+    Aggregate, AnswerChange, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesUpdate, LiveSource,
+    LiveStatistics, Top,
+};
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,
     RECORD_BYTES_MAX, Skipped, WordMeaning, Words,
@@ -80,5 +83,6 @@ pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
 pub use runner::{FormAnswer, OnAnswer, OnEvent, RunEvent, Runner};
 pub use session::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog, Run, RunEnd, Source, Statistics};
+pub use space::LiveDatalogStatistics as LiveRulesStatistics;
 pub use tokenizer::Tokenizer;
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

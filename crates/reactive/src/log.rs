@@ -25,7 +25,9 @@ pub(crate) struct Log {
 impl Log {
     /// A log that begins, after `base`, on a disk that holds none. Its beginning is as durable as its commits are to be.
     pub(crate) fn new(disk: Arc<dyn Disk>, options: &Options, base: Epoch) -> Self {
-        let options = options.journal.clone().beginning(options.durability);
+        // What needs no sync begins with its first commit, in one write.
+        let beginning = if options.durability == Durability::Fsync { Durability::Fsync } else { Durability::None };
+        let options = options.journal.clone().beginning(beginning);
         Self { disk: Some(disk), options, base, ..Self::default() }
     }
 

@@ -52,15 +52,18 @@ pub use bindings::Bindings;
 pub use change::{Change, ChangeDetail, ChangeLog, ChangeMark, Changes, Delta, SAMPLE_MAX};
 pub use columns::{ImageDamage, ImageError, catching_damage};
 pub use contents::{Candidate, Multiplicity, TooMany};
-pub use datalog::{Datalog, Found, Operand, Part, Predicate, Program as DatalogProgram, Refused, Rule, Values, Watch};
+pub use datalog::{
+    Datalog, Found, LiveDatalog, LiveDatalogStatistics, Operand, Part, Predicate, Program as DatalogProgram, Refused,
+    Rule, TestFilter, Values, Watch,
+};
 pub use grounded::{Grounded, HostValue, SharedState};
 pub use image::{Image, ImagePattern, ImageSource, write_image};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use query::{
-    Answers, AnswersAt, Asked, Cursor, DeltaQuery, Dispatch, ExplainedStep, Filter, FilterInputs, FilterPart,
-    FilterValue, Given, Head, NO_TERM, PatternPart, Plan, PlanStep, QueryExplanation, QueryWay, Question, ShouldStop,
-    SignedAnswers, SignedRows, StepOf, conjunction, passes,
+    Answers, AnswersAt, Asked, Cursor, DeltaQuery, ExplainedStep, Filter, FilterInputs, FilterPart, FilterValue, Given,
+    Head, NO_TERM, PatternPart, Plan, PlanStep, QueryExplanation, QueryWay, Question, ShouldStop, SignedAnswers,
+    SignedRows, StepOf, conjunction, passes,
 };
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};

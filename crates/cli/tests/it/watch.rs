@@ -72,6 +72,45 @@ fn commits_of_another_process_are_seen_as_they_come() {
 }
 
 #[test]
+fn the_answers_of_a_recursive_call_follow_facts_and_rules() {
+    let folder = Folder::new("watch-rules");
+    folder.write(
+        "reach.metta",
+        "(e a b) (e b c)
+        (= (reach $x) (match &self (e $x $y) $y))
+        (= (reach $x) (let $z (reach $x) (match &self (e $z $y) $y)))",
+    );
+    folder.good(&["run", "--kb", "kb", "reach.metta"]);
+    for text in [
+        "(e c a)",
+        "!(remove-atom &self (e b c))",
+        "(= (reach $x) (match &self (f $x $y) $y))",
+        "(f a d)",
+        "(e d $any)",
+        "!(remove-atom &self (e d $any))",
+    ] {
+        folder.good(&["run", "--kb", "kb", "-e", text]);
+    }
+    let watch = ["watch", "kb", "(reach a)", "--result", "$r", "--from", "1", "--to", "7", "--stats"];
+    let ended = folder.run(&watch);
+    let expected =
+        "2 + a\n3 - a\n3 - c\n5 + d\n6 ! the rules cannot be followed: atoms with variables may match a pattern\n";
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), expected), "{}", ended.err);
+    for line in ["commits      6  (", "changes      4  (of answers)", "put back"] {
+        assert!(ended.err.contains(line), "{line}: {}", ended.err);
+    }
+    let template = ["watch", "kb", "(reach $x)", "($x $r)", "--result", "$r", "--to", "7"];
+    assert_eq!(folder.good(&template), "7 + (a b)\n7 + (a d)\n7 + (c a)\n7 + (c b)\n7 . 4 answers\n");
+    let refused = folder.run(&["watch", "kb", "(e a $x)", "--result", "$r"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.err.contains("cannot be kept up to date from its rules: the function has no rules"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
 fn it_ends_when_nobody_reads() {
     let folder = shop("watch-closed");
     let mut watching = folder.command(&["watch", "kb", "(price $what $price)"]).spawn().expect("it starts");

@@ -1,10 +1,10 @@
 //! Opening a base: from its newest checkpoint and the commits after that, or from its first commit.
 
-use super::CommitJournal;
 use super::checkpoint::{Checkpoint, CheckpointRefused};
 use super::error::KnowledgeBaseError;
 use super::load::Loaded;
 use super::record::Records;
+use super::{CommitJournal, Commits};
 use metta::{MemoryWorld, ProgramSnapshot, Runner};
 use space::{CLASSES, catching_damage};
 use std::sync::Arc;
@@ -39,6 +39,47 @@ impl Loaded {
         let checkpoint = Checkpoint::newest(&base.disk, base.last, &mut refused);
         let made = checkpoint.and_then(|checkpoint| {
             let made = catching_damage(|| Self::after(base, &checkpoint));
+            let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
+            made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
+        });
+        refused.iter().for_each(|refused| base.warn(refused.to_string()));
+        made
+    }
+
+    /// What a base comes to after a commit, or after the last for now, and the commits that follow: from the newest checkpoint that is not of a
+    /// later commit, or from the first commit that is kept.
+    ///
+    /// # Errors
+    /// There is no such commit, it was given up, or the base is damaged.
+    pub(crate) fn begin_after(
+        base: &CommitJournal,
+        after: Option<u64>,
+    ) -> Result<(Runner, Self, Commits), KnowledgeBaseError> {
+        let newest = Self::newest_before(base, after);
+        let (mut runner, mut loaded, mut commits) = newest.map_or_else(|| Self::begin(base), Ok)?;
+        if let Some(epoch) = after.filter(|after| *after < loaded.epoch) {
+            return Err(KnowledgeBaseError::GivenUp { epoch, first: loaded.epoch + 1 });
+        }
+        while after.is_none_or(|after| loaded.epoch < after) && loaded.take_next(&mut commits, &mut runner)? {}
+        match after {
+            Some(epoch) if epoch > loaded.epoch => Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }),
+            _ => Ok((runner, loaded, commits)),
+        }
+    }
+
+    /// What the newest checkpoint holds that is not of a commit after this one, and the commits that follow it.
+    fn newest_before(base: &CommitJournal, after: Option<u64>) -> Option<(Runner, Self, Commits)> {
+        if base.ignores_checkpoints {
+            return None;
+        }
+        let (last, mut refused) = (after.unwrap_or(u64::MAX).min(base.last), Vec::new());
+        let checkpoint = Checkpoint::newest(&base.disk, last, &mut refused);
+        let made = checkpoint.and_then(|checkpoint| {
+            let made = catching_damage(|| {
+                let (runner, mut loaded) = checkpoint.make()?;
+                loaded.checkpoint = Some(checkpoint.report());
+                Ok((runner, loaded, base.commits_after(checkpoint.reader(&base.disk)?, checkpoint.epoch)))
+            });
             let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
             made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
         });

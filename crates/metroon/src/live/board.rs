@@ -5,7 +5,7 @@
 //! all, that of the last commit.
 
 use super::event::LiveEvent;
-use metta::AnswerChange;
+use super::queries::Changed;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -68,12 +68,12 @@ impl Board {
     }
 
     /// Says what a commit changed.
-    pub(super) fn put(&self, epoch: u64, changes: Vec<(usize, Vec<AnswerChange>)>) {
+    pub(super) fn put(&self, epoch: u64, changed: Changed) {
         let mut state = self.state();
         state.epoch = epoch;
-        for (number, changes) in changes {
+        for (number, change) in changed {
             if let Some(queue) = state.queues.get_mut(&number) {
-                queue.put(epoch, changes);
+                queue.put(epoch, LiveEvent::of(epoch, change));
             }
         }
         drop(state);
@@ -112,12 +112,12 @@ impl Board {
 }
 
 impl Queue {
-    fn put(&mut self, epoch: u64, changes: Vec<AnswerChange>) {
-        let more = self.waiting + changes.len();
+    fn put(&mut self, epoch: u64, event: LiveEvent) {
+        let more = self.waiting + event.changes();
         // One commit is taken whole, whatever it changes, if nothing else waits.
         if more <= self.waiting_max || self.events.is_empty() {
             self.waiting = more;
-            self.events.push_back(LiveEvent::Changes { epoch, changes });
+            self.events.push_back(event);
         } else if let Some(LiveEvent::Dropped { to, .. }) = self.events.back_mut() {
             *to = epoch;
         } else {
@@ -127,9 +127,7 @@ impl Queue {
 
     fn take(&mut self) -> Option<LiveEvent> {
         let event = self.events.pop_front()?;
-        if let LiveEvent::Changes { changes, .. } = &event {
-            self.waiting -= changes.len();
-        }
+        self.waiting -= event.changes();
         Some(event)
     }
 }

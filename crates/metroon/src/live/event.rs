@@ -1,5 +1,6 @@
 //! What somebody hears who follows a live query.
 
+use super::queries::LiveChange;
 use metta::AnswerChange;
 use std::collections::VecDeque;
 
@@ -36,6 +37,14 @@ pub enum LiveEvent {
         /// The commit.
         epoch: u64,
     },
+    /// Since this commit the answers are not kept up to date: rows do not answer the rules of the call any more. They are again as soon as rows
+    /// do, and then [`LiveEvent::Changes`] has what has changed since, which may be nothing.
+    Stopped {
+        /// The commit.
+        epoch: u64,
+        /// Why.
+        reason: String,
+    },
     /// Nobody took what waited, and the queue was full: what these commits changed is not handed out. Who follows the query anew after the
     /// commit before them gets it.
     Dropped {
@@ -47,6 +56,22 @@ pub enum LiveEvent {
 }
 
 impl LiveEvent {
+    /// What a commit came to.
+    pub(super) fn of(epoch: u64, change: LiveChange) -> Self {
+        match change {
+            LiveChange::Answers(changes) => Self::Changes { epoch, changes },
+            LiveChange::Stopped(reason) => Self::Stopped { epoch, reason: reason.to_owned() },
+        }
+    }
+
+    /// How many changes it has.
+    pub(super) fn changes(&self) -> usize {
+        match self {
+            Self::Answers { changes, .. } | Self::Changes { changes, .. } => changes.len(),
+            _ => 0,
+        }
+    }
+
     /// The last commit that it tells of.
     pub fn epoch(&self) -> u64 {
         match self {
@@ -54,6 +79,7 @@ impl LiveEvent {
             | Self::SnapshotEnd { epoch, .. }
             | Self::Changes { epoch, .. }
             | Self::Progress { epoch }
+            | Self::Stopped { epoch, .. }
             | Self::Dropped { to: epoch, .. } => *epoch,
         }
     }

@@ -1,33 +1,42 @@
 //! Following a live query through the journal of a knowledge base that another process may write to, or that was written before.
 //!
-//! 1. The commits up to the one to begin with are made to happen again, as when a base is opened.
+//! 1. What there was after the commit to begin with is made of the newest checkpoint that is not of a later commit, and of the commits after
+//!    it, or of all commits. If a checkpoint turns out to be damaged, all is made again without it, and nothing is told twice.
 //! 2. Each commit after it is made to happen, and what it changed in the spaces changes the answers.
 //! 3. Where the journal ends for now, there is nothing to be told, and may be later.
 //!
 //! It takes no lock and writes nothing. It holds what the knowledge base holds.
 
 use super::event::{LiveEvent, snapshot};
+use super::queries::{LiveQueries, LiveQueriesStatistics};
 use super::request::{LiveRequest, LiveRequestError};
 use crate::commit_journal::load::Loaded;
 use crate::commit_journal::{CommitJournal, Commits, KnowledgeBaseError};
 use crate::history::shown;
 use crate::view::View;
-use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQueries, LiveQuery, LiveStatistics, Runner};
-use space::Atom;
+use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQuery, LiveRulesStatistics, LiveStatistics, Runner};
+use space::{Atom, ImageDamage, catching_damage};
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 
 /// Follows a live query through a journal.
 pub struct LiveFollower {
+    journal: CommitJournal,
+    request: LiveRequest,
+    following: Following,
+    waiting: VecDeque<LiveEvent>,
+    /// The last commit that was told of.
+    told: u64,
+}
+
+/// A run that is made to happen again, and the query that is followed.
+struct Following {
     runner: Runner,
     loaded: Loaded,
     commits: Commits,
     queries: LiveQueries,
     number: usize,
-    waiting: VecDeque<LiveEvent>,
-    /// The last commit that was told of.
-    told: u64,
 }
 
 /// Why a live query cannot be followed.
@@ -78,26 +87,17 @@ impl LiveFollower {
         request: &LiveRequest,
         after: Option<u64>,
     ) -> Result<Self, FollowError> {
-        let (mut runner, mut loaded, mut commits) = Loaded::begin(journal)?;
-        if let Some(epoch) = after.filter(|after| *after < loaded.epoch) {
-            return Err(KnowledgeBaseError::GivenUp { epoch, first: loaded.epoch + 1 }.into());
-        }
-        while after.is_none_or(|after| loaded.epoch < after) && loaded.take_next(&mut commits, &mut runner)? {}
-        if let Some(epoch) = after
-            && epoch > loaded.epoch
-        {
-            return Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }.into());
-        }
-        runner.note_changes();
-        let snapshot = runner.program().snapshot(Some(loaded.epoch), None);
-        let view = View::new(snapshot, loaded.epoch, loaded.hash.value(), None);
-        let definition = request.read(&view)?;
-        let (space, variables) = (runner.top_space(), runner.program_mut().variables().last());
-        let query = LiveQuery::new(&definition, &space, variables).map_err(LiveRequestError::Unfit)?;
-        let waiting = if after.is_none() { first_answers(&query, &definition, &view)? } else { VecDeque::new() };
-        let (mut queries, told) = (LiveQueries::default(), loaded.epoch);
-        let number = queries.add(query);
-        Ok(Self { runner, loaded, commits, queries, number, waiting, told })
+        let journal = journal.reader();
+        let (journal, (following, waiting)) = match catching_damage(|| Following::begin(&journal, request, after)) {
+            Ok(begun) => (journal, begun?),
+            Err(damage) => {
+                let journal = without_checkpoints(&journal, &damage);
+                let begun = Following::begin(&journal, request, after)?;
+                (journal, begun)
+            }
+        };
+        let told = following.loaded.epoch;
+        Ok(Self { journal, request: request.clone(), following, waiting, told })
     }
 
     /// What there is to be told next; nothing where the journal ends for now.
@@ -108,25 +108,38 @@ impl LiveFollower {
         if let Some(event) = self.waiting.pop_front() {
             return Ok(Some(event));
         }
-        loop {
-            let (before, others) = (self.loaded.epoch, self.loaded.others);
-            if !self.loaded.take_next(&mut self.commits, &mut self.runner)? {
-                let epoch = self.loaded.epoch;
-                let is_news = std::mem::replace(&mut self.told, epoch) < epoch;
-                return Ok(is_news.then_some(LiveEvent::Progress { epoch }));
+        let found = match catching_damage(|| self.following.next_event()) {
+            Ok(found) => found?,
+            Err(damage) => {
+                self.follow_without_checkpoints(&damage)?;
+                self.following.next_event()?
             }
-            let changes = self.runner.take_changes();
-            let has_others = self.loaded.others > others;
-            let extent = ChangeExtent { states: has_others, modules: has_others };
-            let variables = self.runner.program_mut().variables().last();
-            let changed = self.queries.take_changes(&changes, extent, variables);
-            let epoch = self.loaded.epoch;
-            if let Some((_, changes)) = changed.into_iter().next() {
-                debug_assert!(epoch > before, "a note between two commits changes nothing");
-                self.told = epoch;
-                return Ok(Some(LiveEvent::Changes { epoch, changes }));
-            }
-        }
+        };
+        let epoch = self.following.loaded.epoch;
+        let is_news = std::mem::replace(&mut self.told, epoch) < epoch;
+        Ok(found.or_else(|| is_news.then_some(LiveEvent::Progress { epoch })))
+    }
+
+    /// Begins anew after the last commit that was told of, from the first commit: the checkpoint that was used is damaged.
+    fn follow_without_checkpoints(&mut self, damage: &ImageDamage) -> Result<(), KnowledgeBaseError> {
+        let journal = without_checkpoints(&self.journal, damage);
+        let begun = Following::begin(&journal, &self.request, Some(self.told));
+        (self.following, _) = begun.map_err(|error| match error {
+            FollowError::KnowledgeBase(error) => error,
+            // Rows did not answer the rules when it was told last.
+            FollowError::Request(error) => KnowledgeBaseError::Checkpoint {
+                name: "that it was read from".to_owned(),
+                reason: format!("{damage}, and following cannot begin anew after commit {}: {error}", self.told),
+                is_removed: false,
+            },
+        })?;
+        self.journal = journal;
+        Ok(())
+    }
+
+    /// What could not be used so far, such as a checkpoint that is damaged.
+    pub fn warnings(&self) -> Vec<String> {
+        self.journal.warnings()
     }
 
     /// Whether something is to be told that was found already.
@@ -141,23 +154,76 @@ impl LiveFollower {
 
     /// The last commit that was looked at.
     pub fn epoch(&self) -> u64 {
-        self.loaded.epoch
+        self.following.loaded.epoch
+    }
+
+    /// What the commits that were followed came to.
+    pub fn queries_statistics(&self) -> LiveQueriesStatistics {
+        self.following.queries.statistics()
+    }
+
+    /// What was done to keep the rows of the call up to date, if its answers are followed.
+    pub fn rules_statistics(&self) -> Option<LiveRulesStatistics> {
+        self.following.queries.rules_statistics(self.following.number)
     }
 
     /// What was done to keep the answers up to date.
     pub fn statistics(&self) -> LiveStatistics {
-        self.queries.get(self.number).map(LiveQuery::statistics).unwrap_or_default()
+        self.following.queries.get(self.following.number).map(LiveQuery::statistics).unwrap_or_default()
     }
 }
 
-/// What is told of a query first: its answers after the last commit of a view, and their end.
-pub(super) fn first_answers(
-    query: &LiveQuery,
-    definition: &LiveDefinition,
-    view: &View,
-) -> Result<VecDeque<LiveEvent>, LiveRequestError> {
-    let answers = if query.is_by_rows() { answers_in(definition, view)? } else { query.known() };
-    Ok(snapshot(view.epoch(), answers))
+/// The same commits, without the checkpoints, one of which is damaged.
+fn without_checkpoints(journal: &CommitJournal, damage: &ImageDamage) -> CommitJournal {
+    let without = journal.reader().without_checkpoints();
+    journal.warnings().into_iter().for_each(|warning| without.warn(warning));
+    without.warn(format!("a checkpoint is damaged ({damage}), and all commits are read instead"));
+    without
+}
+
+impl Following {
+    /// Begins after a commit, or after the last for now: then what is to be told first comes with it.
+    fn begin(
+        journal: &CommitJournal,
+        request: &LiveRequest,
+        after: Option<u64>,
+    ) -> Result<(Self, VecDeque<LiveEvent>), FollowError> {
+        let (mut runner, loaded, commits) = Loaded::begin_after(journal, after)?;
+        runner.note_changes();
+        let now = runner.program().snapshot(Some(loaded.epoch), None);
+        let view = View::new(now, loaded.epoch, loaded.hash.value(), None);
+        let definition = request.read(&view)?;
+        let mut queries = LiveQueries::default();
+        let number = queries.add(&definition, runner.program_mut()).map_err(LiveRequestError::Unfit)?;
+        let waiting = match after {
+            Some(_) => VecDeque::new(),
+            None => {
+                let known = queries.known(number).map_or_else(|| answers_in(&definition, &view), Ok)?;
+                snapshot(loaded.epoch, known)
+            }
+        };
+        Ok((Self { runner, loaded, commits, queries, number }, waiting))
+    }
+
+    /// What the next commit changes that changes something; nothing where the journal ends for now.
+    fn next_event(&mut self) -> Result<Option<LiveEvent>, KnowledgeBaseError> {
+        loop {
+            let (before, others) = (self.loaded.epoch, self.loaded.others);
+            if !self.loaded.take_next(&mut self.commits, &mut self.runner)? {
+                return Ok(None);
+            }
+            let changes = self.runner.take_changes();
+            let has_others = self.loaded.others > others;
+            let extent = ChangeExtent { states: has_others, modules: has_others };
+            let variables = self.runner.program_mut().variables().last();
+            let changed = self.queries.take_changes(&changes, extent, variables);
+            let epoch = self.loaded.epoch;
+            if let Some((_, change)) = changed.into_iter().next() {
+                debug_assert!(epoch > before, "a note between two commits changes nothing");
+                return Ok(Some(LiveEvent::of(epoch, change)));
+            }
+        }
+    }
 }
 
 /// The answers of a query that rows answer, in a view.

@@ -1,7 +1,8 @@
 //! The live queries of an engine, and what hands commits to them.
 
 use super::board::Board;
-use metta::{AnswerChange, Commit, CommitSink, CommitStamp, LiveQueries, LiveQuery, Program, SinkError};
+use super::queries::{LiveQueries, LiveQueriesStatistics};
+use metta::{AnswerChange, Commit, CommitSink, CommitStamp, LiveDefinition, LiveError, Program, SinkError};
 use space::ChangeDetail;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,12 +21,20 @@ impl LiveHub {
         Box::new(LiveSink(self.clone()))
     }
 
-    /// Adds a query, whose queue has so much room; gives its number, and what it knows of its answers.
-    pub(crate) fn add(&self, query: LiveQuery, waiting_max: usize, epoch: u64) -> Joined {
-        let known = (!query.is_by_rows()).then(|| query.known());
-        let number = self.queries.borrow_mut().add(query);
+    /// Adds a query of a program, whose queue has so much room; gives its number, and what it knows of its answers.
+    ///
+    /// # Errors
+    /// It asks for something that cannot be kept up to date.
+    pub(crate) fn add(
+        &self,
+        definition: &LiveDefinition,
+        program: &mut Program,
+        (waiting_max, epoch): (usize, u64),
+    ) -> Result<Joined, LiveError> {
+        let mut queries = self.queries.borrow_mut();
+        let number = queries.add(definition, program)?;
         self.board.join(number, waiting_max, epoch);
-        Joined { number, known, board: Arc::clone(&self.board) }
+        Ok(Joined { number, known: queries.known(number), board: Arc::clone(&self.board) })
     }
 
     /// Nothing is told any more.
@@ -33,9 +42,9 @@ impl LiveHub {
         self.board.close();
     }
 
-    /// Counts: how many queries there are, and how many were looked at in all commits.
-    pub(crate) fn touched(&self) -> u64 {
-        self.queries.borrow().touched()
+    /// What the queries have done.
+    pub(crate) fn statistics(&self) -> LiveQueriesStatistics {
+        self.queries.borrow().statistics()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::view::{View, ViewError};
 use metta::{Aggregate, LiveDefinition, LiveError, Top};
-use space::Variable;
+use space::{Atom, Variable};
 use std::fmt;
 
 /// A query to be kept up to date, as text.
@@ -20,6 +20,7 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub struct LiveRequest {
     pattern: String,
+    result: Option<String>,
     template: Option<String>,
     aggregate: Option<AggregateRequest>,
     within: Vec<String>,
@@ -73,8 +74,19 @@ impl From<LiveError> for LiveRequestError {
 impl LiveRequest {
     /// What matches a pattern, or several: `(, P1 P2 …)`.
     pub fn new(pattern: impl Into<String>) -> Self {
-        let (template, aggregate, within, key) = Default::default();
-        Self { pattern: pattern.into(), template, aggregate, within, key }
+        let (result, template, aggregate, within, key) = Default::default();
+        Self { pattern: pattern.into(), result, template, aggregate, within, key }
+    }
+
+    /// What a call comes to, such as `(reach Oslo)` of a function `reach` that may be recursive: each answer once. In the template, the variable
+    /// `result` stands for it; it is the template if there is no other. The rules must be of the shape that the page about live queries
+    /// says.
+    ///
+    /// ```
+    /// metroon::LiveRequest::call("(reach $from)", "$to").template("($from reaches $to)");
+    /// ```
+    pub fn call(call: impl Into<String>, result: impl Into<String>) -> Self {
+        Self { result: Some(result.into()), ..Self::new(call) }
     }
 
     /// What there is for each match, instead of the pattern itself; it may begin with tests, as that of a `match` may.
@@ -143,7 +155,9 @@ impl LiveRequest {
     pub(crate) fn read(&self, view: &View) -> Result<LiveDefinition, LiveRequestError> {
         let pattern = view.read(&self.pattern).map_err(LiveRequestError::Pattern)?;
         let template = self.template.as_ref().map(|template| view.read(template).map_err(LiveRequestError::Template));
-        let template = template.transpose()?.unwrap_or_else(|| pattern.clone());
+        let result = self.result.as_ref().map(|name| variable(name)).transpose()?;
+        let whole = || result.clone().map_or_else(|| pattern.clone(), Atom::Variable);
+        let template = template.transpose()?.unwrap_or_else(whole);
         let within = self.within.iter().map(|name| variable(name)).collect::<Result<_, _>>()?;
         let key = self.key.iter().map(|name| variable(name)).collect::<Result<_, _>>()?;
         let aggregate = match &self.aggregate {
@@ -156,7 +170,7 @@ impl LiveRequest {
                 Some(Aggregate::Top(Top { most: *most, by: variable(by)?, is_greatest: *is_greatest, within }))
             }
         };
-        Ok(LiveDefinition { pattern, template, aggregate, key })
+        Ok(LiveDefinition { pattern, result, template, aggregate, key })
     }
 }
 

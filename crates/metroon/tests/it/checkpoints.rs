@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn checkpoint_names(disk: &dyn Disk) -> Vec<String> {
+pub(crate) fn checkpoint_names(disk: &dyn Disk) -> Vec<String> {
     let mut names: Vec<String> =
         disk.list().expect("it lists").into_iter().filter(|name| name.contains("checkpoint")).collect();
     names.sort();
     names
 }
 
-fn bytes_of(disk: &dyn Disk, name: &str) -> Vec<u8> {
+pub(crate) fn bytes_of(disk: &dyn Disk, name: &str) -> Vec<u8> {
     disk.map(name).expect("it is there").to_vec()
 }
 
@@ -37,7 +37,7 @@ fn journal_of(disk: &dyn Disk) -> Arc<dyn Disk> {
 }
 
 /// The same with one checkpoint.
-fn with_only(disk: &dyn Disk, name: &str, checkpoint: &[u8]) -> Arc<dyn Disk> {
+pub(crate) fn with_only(disk: &dyn Disk, name: &str, checkpoint: &[u8]) -> Arc<dyn Disk> {
     let copy = journal_of(disk);
     put(&*copy, name, checkpoint);
     copy
@@ -370,7 +370,7 @@ fn damage_under_live_queries_is_an_error_and_an_end() {
             assert!(again.contains("checkpoint"), "byte {offset}: {again}");
             break;
         }
-        assert!(base.live_queries_touched().is_ok(), "byte {offset}: the thread that writes is there");
+        assert!(base.live_statistics().is_ok(), "byte {offset}: the thread that writes is there");
     }
     assert!(ended > 0, "{refused} refused, {ended} ended");
 }

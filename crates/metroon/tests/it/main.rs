@@ -15,6 +15,7 @@ mod harm;
 mod harness;
 mod history;
 mod live;
+mod live_rules;
 mod loading;
 mod power;
 mod regressions;

@@ -15,3 +15,4 @@ mod recognize;
 
 pub(crate) use answers::{RowAnswers, RowValue};
 pub(crate) use goals::{Asked, Goals, Grounds};
+pub(crate) use recognize::{Lookup, Recognized, leaf, recognize};

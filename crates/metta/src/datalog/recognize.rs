@@ -21,20 +21,20 @@ const RULES_MAX: usize = 256;
 type Why = &'static str;
 
 /// Where rules are looked up.
-pub(super) struct Lookup<'a> {
-    pub(super) space: &'a SharedSpace,
-    pub(super) library: &'a SharedSpace,
-    pub(super) source: &'a mut VariableSource,
-    pub(super) is_tabled: &'a dyn Fn(&Symbol) -> bool,
+pub(crate) struct Lookup<'a> {
+    pub(crate) space: &'a SharedSpace,
+    pub(crate) library: &'a SharedSpace,
+    pub(crate) source: &'a mut VariableSource,
+    pub(crate) is_tabled: &'a dyn Fn(&Symbol) -> bool,
 }
 
 /// Functions of Datalog shape.
-pub(super) struct Recognized {
+pub(crate) struct Recognized {
     /// The name and the number of arguments of each predicate.
-    pub(super) functions: Vec<(Symbol, usize)>,
+    pub(crate) functions: Vec<(Symbol, usize)>,
     /// The comparisons of its tests, and what each is to say.
-    pub(super) tests: Vec<(Comparison, bool)>,
-    pub(super) program: DatalogProgram,
+    pub(crate) tests: Vec<(Comparison, bool)>,
+    pub(crate) program: DatalogProgram,
 }
 
 /// Reads a function and those that it calls.
@@ -75,7 +75,7 @@ impl DraftPart {
 }
 
 /// Reads a function with so many arguments, and those that it calls.
-pub(super) fn recognize(lookup: &mut Lookup<'_>, name: &Symbol, arguments: usize) -> Result<Recognized, Why> {
+pub(crate) fn recognize(lookup: &mut Lookup<'_>, name: &Symbol, arguments: usize) -> Result<Recognized, Why> {
     let mut reader = Reader { lookup, functions: vec![(name.clone(), arguments)], tests: Vec::new() };
     let mut predicates = Vec::new();
     while let Some((name, arguments)) = reader.functions.get(predicates.len()).cloned() {
@@ -89,7 +89,7 @@ pub(super) fn recognize(lookup: &mut Lookup<'_>, name: &Symbol, arguments: usize
 }
 
 /// The value of data that comes to itself.
-pub(super) fn leaf(atom: &Atom) -> Option<&Atom> {
+pub(crate) fn leaf(atom: &Atom) -> Option<&Atom> {
     let is_leaf = match atom {
         Atom::Symbol(name) => ![names::EMPTY, names::NOT_REDUCIBLE].contains(&name.as_str()),
         Atom::Grounded(value) => matches!(value, Grounded::Bool(_) | Grounded::Number(_) | Grounded::Text(_)),

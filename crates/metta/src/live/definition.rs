@@ -16,8 +16,10 @@ use space::{Atom, DeltaQuery, Grounded, SharedSpace, Variable, conjunction, vari
 /// A query to be kept up to date.
 #[derive(Clone, Debug)]
 pub struct LiveDefinition {
-    /// What must match.
+    /// What must match; a call, if `result` is named.
     pub pattern: Atom,
+    /// The variable that stands for what the call comes to, if the answers of a call are followed ([`LiveRules`](super::LiveRules)).
+    pub result: Option<Variable>,
     /// What there is for each match: data, behind tests.
     pub template: Atom,
     /// What is made of the matches, if they are not wanted one by one.
@@ -73,7 +75,7 @@ pub(super) struct Shape {
 impl Shape {
     /// Takes a definition apart, whose patterns ask a space.
     pub(super) fn of(definition: &LiveDefinition, space: &SharedSpace) -> Result<Self, LiveError> {
-        let LiveDefinition { pattern, template, aggregate, key } = definition;
+        let LiveDefinition { pattern, template, aggregate, key, .. } = definition;
         let mut patterns = patterns_of(pattern).to_vec();
         if patterns.is_empty() {
             return Err(LiveError::NoPattern);

@@ -28,6 +28,13 @@ pub enum LiveError {
         /// Which.
         variable: String,
     },
+    /// A call cannot be followed.
+    Rules {
+        /// Which.
+        call: String,
+        /// Why.
+        reason: &'static str,
+    },
     /// The pattern is `(,)`.
     NoPattern,
 }
@@ -56,6 +63,9 @@ impl fmt::Display for LiveError {
                 formatter,
                 "{variable} is to stand for a count, and the pattern binds it; write a variable that the pattern does not have"
             ),
+            Self::Rules { call, reason } => {
+                write!(formatter, "the answers of {call} cannot be kept up to date from its rules: {reason}")
+            }
             Self::NoPattern => formatter.write_str("the pattern asks for nothing; write one, or (, P1 P2 …)"),
         }
     }

@@ -5,13 +5,15 @@
 //!    before: this is counted. As soon as rows answer it again, they do.
 //! 3. What is made of the answers is kept by [key](super::groups).
 
-use super::change::{AnswerChange, SignedTuple, filled, paired};
+use super::change::{AnswerChange, SignedTuple, filled, identity, paired};
 use super::definition::{LiveDefinition, Shape, patterns_of};
 use super::error::LiveError;
 use super::groups::Groups;
 use super::held::Held;
+use super::rules::LiveRules;
+use super::source::LiveSource;
 use space::{
-    AnswersAt, Atom, Head, Rewrite, SharedSpace, SignedAnswers, SignedRows, Snapshot, Solution, Terms, Variable,
+    AnswersAt, Atom, Rewrite, SharedSpace, SignedAnswers, SignedRows, Snapshot, Solution, Terms, Variable,
     VariableSource, rewrite, variables,
 };
 
@@ -36,6 +38,8 @@ pub struct LiveQuery {
     spaces: Vec<SharedSpace>,
     /// Which of the values that are asked for make the key.
     key: Vec<usize>,
+    /// Whether its answers are those of a call that is followed.
+    is_of_rules: bool,
     /// The answers, if rows do not answer it.
     held: Option<Held>,
     groups: Option<Groups>,
@@ -48,35 +52,75 @@ impl LiveQuery {
     /// # Errors
     /// It asks for something that cannot be kept up to date.
     pub fn new(definition: &LiveDefinition, space: &SharedSpace, variables: u64) -> Result<Self, LiveError> {
-        let shape = Shape::of(definition, space)?;
-        let key = definition.key.iter().filter_map(|name| shape.wanted.iter().position(|known| known == name));
-        let key = key.collect();
-        let groups = definition.aggregate.as_ref().map(|aggregate| Groups::new(aggregate, &shape.body, &shape.wanted));
-        let (space, spaces) = (space.clone(), looked_at(space));
-        let mut query = Self { shape, space, spaces, key, held: None, groups, statistics: LiveStatistics::default() };
+        let spaces = looked_at(space);
+        let mut query = Self::of_shape(Shape::of(definition, space)?, definition, (space, spaces));
         let found = query.find(AnswersAt::Now, &mut SignedRows::default());
         if found.is_none() {
             query.held = Some(Held::of(query.asked_again(variables)));
         }
-        if let Some(groups) = &mut query.groups {
-            let answers = found.or_else(|| query.held.as_ref().map(|held| held.answers().to_vec()));
-            groups.take(answers.unwrap_or_default());
-        }
+        query.begin_groups(found);
         Ok(query)
     }
 
-    /// Whether its answers are found by rows: then [`LiveQuery::answers_in`] gives them.
-    pub fn is_by_rows(&self) -> bool {
-        self.held.is_none() && self.groups.is_none()
+    /// One of the answers of a call that is followed, as they are now.
+    ///
+    /// # Errors
+    /// It asks for something that cannot be kept up to date.
+    pub fn of_rules(definition: &LiveDefinition, rules: &LiveRules) -> Result<Self, LiveError> {
+        if let Some(reason) = rules.stopped() {
+            return Err(LiveError::Rules { call: definition.pattern.to_string(), reason });
+        }
+        let (definition, derived) = (LiveRules::definition(definition), rules.derived());
+        let mut query = Self::of_shape(Shape::of(&definition, derived)?, &definition, (derived, vec![derived.clone()]));
+        query.is_of_rules = true;
+        let found = query.in_order();
+        query.begin_groups(Some(found));
+        Ok(query)
     }
 
-    /// What it knows of its answers now; nothing if they are found by rows.
-    pub fn known(&self) -> Vec<AnswerChange> {
+    fn of_shape(shape: Shape, definition: &LiveDefinition, (space, spaces): (&SharedSpace, Vec<SharedSpace>)) -> Self {
+        let key = definition.key.iter().filter_map(|name| shape.wanted.iter().position(|known| known == name));
+        let key = key.collect();
+        let groups = definition.aggregate.as_ref().map(|aggregate| Groups::new(aggregate, &shape.body, &shape.wanted));
+        let (space, statistics) = (space.clone(), LiveStatistics::default());
+        Self { shape, space, spaces, key, is_of_rules: false, held: None, groups, statistics }
+    }
+
+    fn begin_groups(&mut self, found: Option<Vec<SignedTuple>>) {
+        if let Some(groups) = &mut self.groups {
+            let answers = found.or_else(|| self.held.as_ref().map(|held| held.answers().to_vec()));
+            groups.take(answers.unwrap_or_default());
+        }
+    }
+
+    /// Whether its answers are found by rows of a snapshot: then [`LiveQuery::answers_in`] gives them.
+    pub fn is_by_rows(&self) -> bool {
+        self.held.is_none() && self.groups.is_none() && !self.is_of_rules
+    }
+
+    /// What it knows of its answers now; nothing if they are found by rows of a snapshot.
+    pub fn known(&mut self) -> Vec<AnswerChange> {
         match (&self.groups, &self.held) {
             (Some(groups), _) => groups.all(),
             (None, Some(held)) => self.changes(held.answers().to_vec()),
+            (None, None) if self.is_of_rules => {
+                let found = self.in_order();
+                self.changes(found)
+            }
             (None, None) => Vec::new(),
         }
+    }
+
+    /// Its answers now, if they are those of a call, in an order that does not depend on how they were found.
+    fn in_order(&mut self) -> Vec<SignedTuple> {
+        let mut found = self.find(AnswersAt::Now, &mut SignedRows::default()).unwrap_or_default();
+        found.sort_by_cached_key(|(values, _)| identity(values));
+        found
+    }
+
+    /// What a commit changes in the answers, after the call that they are of took it.
+    pub fn take_rules(&mut self, rules: &mut LiveRules) -> Vec<AnswerChange> {
+        self.take(rules.changed(), 0)
     }
 
     /// All answers in a snapshot of its space, as the query of a definition finds them; `None` if rows do not answer it there.
@@ -97,21 +141,17 @@ impl LiveQuery {
         Ok(found.map(|_| tuples(&answers, snapshot.terms()).into_iter().map(made).collect()))
     }
 
-    /// The lengths and heads of the rows that its answers depend on; none if they depend on other atoms.
-    pub(super) fn heads(&self) -> Vec<Head> {
-        let by_rows = self.shape.query.as_ref().filter(|_| self.held.is_none());
-        by_rows.map(|query| query.heads().collect()).unwrap_or_default()
+    /// What its answers depend on now. It is another thing once it has been asked again, or need not be any more.
+    pub fn sources(&self) -> Vec<LiveSource> {
+        match self.shape.query.as_ref().filter(|_| self.held.is_none()) {
+            Some(query) => LiveSource::of(query.heads(), &self.spaces),
+            None => vec![LiveSource::Anything],
+        }
     }
 
     /// Whether it is asked again after each commit.
-    pub(super) fn is_held(&self) -> bool {
+    pub fn is_held(&self) -> bool {
         self.held.is_some()
-    }
-
-    /// Whether a commit may have changed more than rows for it: its imports, or atoms that are not rows.
-    pub(super) fn may_differ(&self, rows: &SignedRows, has_modules: bool) -> bool {
-        self.spaces.iter().any(|space| rows.has_open(space))
-            || (has_modules && !self.has_spaces(&looked_at(&self.space)))
     }
 
     /// Whether its answers are from these spaces.
@@ -124,8 +164,9 @@ impl LiveQuery {
         self.statistics
     }
 
-    /// What the rows that a commit changed, and whatever else it changed, change in the answers.
-    pub(super) fn take(&mut self, rows: &mut SignedRows, variables: u64) -> Vec<AnswerChange> {
+    /// What the rows that a commit changed, and whatever else it changed, change in the answers; `variables` is how many variables were
+    /// numbered. To be called after each commit that changes a source of the query.
+    pub fn take(&mut self, rows: &mut SignedRows, variables: u64) -> Vec<AnswerChange> {
         self.statistics.commits += 1;
         let spaces = looked_at(&self.space);
         let changed =

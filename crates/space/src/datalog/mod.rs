@@ -22,6 +22,7 @@
 
 mod columns;
 mod evaluate;
+mod live;
 mod matched;
 mod plan;
 mod program;
@@ -30,5 +31,6 @@ mod tuples;
 mod values;
 
 pub use evaluate::{Datalog, Found, Watch};
+pub use live::{LiveDatalog, LiveDatalogStatistics, TestFilter};
 pub use program::{Operand, Part, Predicate, Program, Refused, Rule};
 pub use values::Values;

@@ -17,6 +17,7 @@ pub enum Operand {
 }
 
 /// A part of a rule.
+#[derive(Clone)]
 pub enum Part {
     /// A pattern, or a conjunction of patterns, of a space.
     Match {

@@ -38,7 +38,8 @@ mod subquery;
 mod view;
 
 pub use cursor::Cursor;
-pub use delta::{AnswersAt, DeltaQuery, Dispatch, Head, SignedAnswers, SignedRows};
+pub use delta::{AnswersAt, DeltaQuery, Head, SignedAnswers, SignedRows};
+pub(crate) use delta::{Begin, HeadPart, conclude};
 pub use execute::{Answers, ShouldStop};
 pub(crate) use explain::{explain, explained};
 pub use explanation::{ExplainedStep, PlanStep, QueryExplanation, QueryWay, StepOf};

@@ -23,14 +23,16 @@
 //! Rules of differences: Gupta, Mumick, Subrahmanian, *Maintaining views incrementally* (1993).
 
 mod answers;
-mod dispatch;
+mod derivations;
+mod head;
 mod places;
 mod query;
 mod rows;
 mod walk;
 
 pub use answers::SignedAnswers;
-pub use dispatch::{Dispatch, Head};
+pub(crate) use derivations::{Begin, HeadPart, conclude};
+pub use head::Head;
 pub use query::DeltaQuery;
 pub use rows::SignedRows;
 
@@ -42,7 +44,7 @@ use crate::snapshot::Snapshot;
 use crate::space::Space;
 use crate::space_handle::SharedSpace;
 use crate::term::Term;
-use query::{Absence, Made};
+use query::{Absence, Made, Pattern};
 use rows::RowsOfLength;
 use rustc_hash::FxHashSet;
 use std::ops::ControlFlow;
@@ -71,28 +73,14 @@ impl DeltaQuery {
         rows: &mut SignedRows,
         answers: &mut SignedAnswers,
     ) -> Option<u64> {
-        let guards: Vec<RwLockReadGuard<'_, Space>> =
-            spaces.iter().map(SharedSpace::try_guard).collect::<Option<_>>()?;
-        let first = guards.first()?;
-        let are_together = guards.iter().all(|guard| Arc::ptr_eq(guard.terms(), first.terms()));
-        if !are_together || spaces.len() > SPACES_MAX {
-            return None;
-        }
-        let terms = first.terms().try_read().ok()?;
-        let contents: Vec<&Contents> = guards.iter().map(|guard| guard.contents()).collect();
-        if asked != AnswersAt::Now {
-            spaces.iter().zip(&contents).for_each(|(space, contents)| rows.settle(space, contents, &terms));
-        }
-        let changed: Vec<&[RowsOfLength]> = spaces.iter().map(|space| rows.lengths_of(space)).collect();
-        let view = View { spaces: &contents, others: &[], terms: &terms };
-        self.find_in(asked, Scene { view, changed: &changed }, answers)
+        with_scene(spaces, rows, asked != AnswersAt::Now, |scene| self.find_in(asked, scene, answers))
     }
 
     /// Finds all answers in a snapshot; the same otherwise.
     pub fn find_all(&mut self, snapshot: &Snapshot, answers: &mut SignedAnswers) -> Option<u64> {
         snapshot.with_view(|view| {
             let changed: Vec<&[RowsOfLength]> = vec![&[]; view.spaces.len()];
-            self.find_in(AnswersAt::Now, Scene { view, changed: &changed }, answers)
+            self.find_in(AnswersAt::Now, Scene { view, changed: &changed, are_sets: false }, answers)
         })
     }
 
@@ -113,6 +101,30 @@ impl DeltaQuery {
         }
         Some(search.looked_at)
     }
+}
+
+/// Hands on spaces as they are now, locked, with what has changed in them; `looks_before` says whether it is asked what was there before.
+/// `None` if they cannot be read together.
+fn with_scene<T>(
+    spaces: &[SharedSpace],
+    rows: &mut SignedRows,
+    looks_before: bool,
+    work: impl FnOnce(Scene<'_>) -> Option<T>,
+) -> Option<T> {
+    let guards: Vec<RwLockReadGuard<'_, Space>> = spaces.iter().map(SharedSpace::try_guard).collect::<Option<_>>()?;
+    let first = guards.first()?;
+    let are_together = guards.iter().all(|guard| Arc::ptr_eq(guard.terms(), first.terms()));
+    if !are_together || spaces.len() > SPACES_MAX {
+        return None;
+    }
+    let terms = first.terms().try_read().ok()?;
+    let contents: Vec<&Contents> = guards.iter().map(|guard| guard.contents()).collect();
+    if looks_before {
+        spaces.iter().zip(&contents).for_each(|(space, contents)| rows.settle(space, contents, &terms));
+    }
+    let changed = rows.of_spaces(spaces);
+    let view = View { spaces: &contents, others: &[], terms: &terms };
+    work(Scene { view, changed: &changed, are_sets: rows.are_sets() })
 }
 
 /// Answers that are found together, before they are put in order.
@@ -146,12 +158,13 @@ impl<'a> Search<'a> {
     fn difference(&mut self) {
         let (scene, made) = (self.scene, self.made);
         let mut walk = Walk::new(scene, made, &made.patterns, Moment::Before);
-        for rows in scene.changed.iter().flat_map(|lengths| lengths.iter()) {
-            if made.patterns.iter().all(|pattern| pattern.length != rows.length) {
+        for (space, rows) in each_length(scene.changed) {
+            let may_match = |pattern: &&Pattern| pattern.length == rows.length && pattern.asks(space);
+            if !made.patterns.iter().any(|pattern| may_match(&pattern)) {
                 continue;
             }
             for (row, count) in rows.each() {
-                for pattern in 0..made.patterns.len() {
+                for pattern in (0..made.patterns.len()).filter(|&pattern| may_match(&&made.patterns[pattern])) {
                     (0..made.patterns.len()).for_each(|other| {
                         walk.look_at(other, if other < pattern { Moment::Now } else { Moment::Before });
                     });
@@ -175,7 +188,7 @@ impl<'a> Search<'a> {
         let mut walk = Walk::new(scene, made, &made.patterns, Moment::Now);
         for place in 0..absence.patterns.len() {
             let outer = absence.patterns[place].variables & self.query.outer();
-            for rows in scene.changed.iter().flat_map(|lengths| lengths.iter()) {
+            for (_, rows) in each_length(scene.changed).filter(|(space, _)| absence.patterns[place].asks(*space)) {
                 for (row, _) in rows.each() {
                     let Some(bound) = bound_by(absence, place, row, (outer, width), scene) else { continue };
                     if !seen[place].insert(bound.clone()) {
@@ -227,10 +240,7 @@ impl<'a> Search<'a> {
 
     /// Whether an absence lets an answer pass.
     fn holds(&mut self, absence: &'a Absence, answer: &[Term], moment: Moment) -> bool {
-        let mut walk = Walk::new(self.scene, self.made, &absence.patterns, moment);
-        let has_row = walk.go_on_from(answer, u64::MAX, &mut |_| ControlFlow::Break(())).is_break();
-        self.looked_at += walk.looked_at;
-        has_row != absence.is_absence
+        absence.holds((self.scene, self.made), answer, moment, &mut self.looked_at)
     }
 
     /// Adds the answers that were found together, in order.
@@ -249,6 +259,22 @@ impl<'a> Search<'a> {
         counts.clear();
         orders.clear();
     }
+}
+
+impl Absence {
+    /// Whether it lets an answer pass.
+    fn holds(&self, (scene, made): (Scene<'_>, &Made), answer: &[Term], moment: Moment, looked_at: &mut u64) -> bool {
+        let mut walk = Walk::new(scene, made, &self.patterns, moment);
+        let has_row = walk.go_on_from(answer, u64::MAX, &mut |_| ControlFlow::Break(())).is_break();
+        *looked_at += walk.looked_at;
+        has_row != self.is_absence
+    }
+}
+
+/// The rows that changed, by the number of their space and by length.
+fn each_length<'a>(changed: &[&'a [RowsOfLength]]) -> impl Iterator<Item = (usize, &'a RowsOfLength)> {
+    let spaces = changed.iter().enumerate();
+    spaces.flat_map(|(space, lengths)| lengths.iter().map(move |rows| (space, rows)))
 }
 
 /// The match keys of some variables of an answer, nothing for the others.

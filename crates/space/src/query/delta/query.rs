@@ -1,7 +1,8 @@
 //! A query whose answers are kept up to date: its patterns, what must be absent, and tests.
 
-use super::dispatch::Head;
+use super::head::Head;
 use crate::atom::{Atom, Variable};
+use crate::patterns::Patterns;
 use crate::query::filter::{Filter, FilterInputs, FilterValue};
 use crate::query::matching::{Match, matches};
 use crate::query::pattern::{NO_TERM, PatternPart, leaves};
@@ -26,6 +27,9 @@ const DEPTH_MAX: usize = 16;
 pub struct DeltaQuery {
     patterns: Vec<Atom>,
     absences: Vec<(Vec<Atom>, bool)>,
+    /// Which spaces each pattern asks, a bit for each, and those of the patterns of each absence.
+    asked: Vec<u64>,
+    asked_by_absences: Vec<Vec<u64>>,
     /// The variables: those of the patterns, as they first occur, then those that only absences have.
     names: Vec<Variable>,
     /// How many are of the patterns.
@@ -66,8 +70,11 @@ pub(super) struct Pattern {
     pub(super) paths: Vec<(Path, PatternPart)>,
     /// Its variables, as bits.
     pub(super) variables: u64,
-    /// The pattern itself, if parts of it are not in the dictionary.
-    unknown: Option<Atom>,
+    /// Which spaces it asks, as bits.
+    pub(super) spaces: u64,
+    /// The pattern itself, and whether parts of it are not in the dictionary.
+    atom: Atom,
+    is_unknown: bool,
 }
 
 impl DeltaQuery {
@@ -81,8 +88,10 @@ impl DeltaQuery {
         patterns.iter().for_each(|pattern| number(pattern, &mut names));
         let outer = names.len();
         let wanted = (0..outer).collect();
-        let (absences, filters, values) = Default::default();
-        let query = Self { patterns: patterns.to_vec(), absences, names, outer, wanted, filters, values, made: None };
+        let (absences, asked_by_absences, filters, values) = Default::default();
+        let (patterns, asked) = (patterns.to_vec(), vec![u64::MAX; patterns.len()]);
+        let query =
+            Self { patterns, absences, asked, asked_by_absences, names, outer, wanted, filters, values, made: None };
         (outer <= VARIABLES_MAX).then_some(query)
     }
 
@@ -91,7 +100,15 @@ impl DeltaQuery {
         let are_rows = !patterns.is_empty() && patterns.len() <= PATTERNS_MAX && patterns.iter().all(is_of_rows);
         patterns.iter().for_each(|pattern| number(pattern, &mut self.names));
         self.absences.push((patterns.to_vec(), is_absence));
+        self.asked_by_absences.push(vec![u64::MAX; patterns.len()]);
         are_rows && self.names.len() <= VARIABLES_MAX
+    }
+
+    /// Says which of the spaces that are looked at together each pattern asks, a bit for each, and each pattern of each absence; all of them
+    /// unless this is said.
+    pub(crate) fn ask_of(&mut self, asked: Vec<u64>, asked_by_absences: Vec<Vec<u64>>) {
+        debug_assert_eq!((asked.len(), asked_by_absences.len()), (self.patterns.len(), self.absences.len()));
+        (self.asked, self.asked_by_absences) = (asked, asked_by_absences);
     }
 
     /// Keeps the answers that certainly pass these tests, whose variables are those of the patterns, in the order of
@@ -148,13 +165,16 @@ impl DeltaQuery {
 
     fn make(&self, terms: &Terms) -> Made {
         let mut has_unknown = false;
-        let mut pattern = |atom: &Atom| Pattern::new(atom, &self.names, terms, &mut has_unknown);
-        let patterns = self.patterns.iter().map(&mut pattern).collect();
-        let absence = |(patterns, is_absence): &(Vec<Atom>, bool)| Absence {
-            patterns: patterns.iter().map(&mut pattern).collect(),
+        let mut pattern = |(atom, &spaces): (&Atom, &u64)| Pattern {
+            spaces,
+            ..Pattern::new(atom, &self.names, terms, &mut has_unknown)
+        };
+        let patterns = self.patterns.iter().zip(&self.asked).map(&mut pattern).collect();
+        let absence = |((patterns, is_absence), asked): (&(Vec<Atom>, bool), &Vec<u64>)| Absence {
+            patterns: patterns.iter().zip(asked).map(&mut pattern).collect(),
             is_absence: *is_absence,
         };
-        let absences = self.absences.iter().map(absence).collect();
+        let absences = self.absences.iter().zip(&self.asked_by_absences).map(absence).collect();
         let tested = |filter: &Filter| filter.variables().iter().fold(0_u64, |bits, variable| bits | 1 << variable);
         let filters = self.filters.iter().map(|filter| (tested(filter), filter.clone())).collect();
         let values = self.values.iter().enumerate().map(|(place, atom)| {
@@ -222,8 +242,8 @@ impl Pattern {
         }
         let is_flat = parts.len() == children.len();
         *has_unknown |= is_unknown;
-        let unknown = is_unknown.then(|| atom.clone());
-        Self { parts, length: children.len(), is_flat, paths, variables: bits, unknown }
+        let atom = atom.clone();
+        Self { parts, length: children.len(), is_flat, paths, variables: bits, spaces: u64::MAX, atom, is_unknown }
     }
 
     /// Binds variables by a row; `false` if it does not match.
@@ -232,16 +252,20 @@ impl Pattern {
         row.len() == self.length && matches(self.is_flat, &self.parts, row, &mut found)
     }
 
+    /// Whether it asks a space.
+    pub(super) fn asks(&self, space: usize) -> bool {
+        self.spaces >> space & 1 == 1
+    }
+
     /// Whether an atom that is not a row may match.
     fn may_match_others(&self, view: View<'_>) -> bool {
         let opening = PatternPart::Open(self.length as u32);
         let parts: Vec<PatternPart> = std::iter::once(opening).chain(self.parts.iter().copied()).collect();
-        let mut trees = view.spaces.iter().map(|contents| contents.patterns()).filter(|tree| !tree.is_empty());
-        trees.any(|tree| match &self.unknown {
-            // Of what was never interned no part says what it is.
-            Some(pattern) => !tree.candidates(pattern).is_empty(),
-            None => tree.may_match(&parts, view.terms),
-        })
+        let asked = view.spaces.iter().enumerate().filter(|(space, _)| self.asks(*space));
+        let mut trees = asked.map(|(_, contents)| contents.patterns()).filter(|tree| !tree.is_empty());
+        // Of what was never interned no part says what it is; and what has been removed may still be seen by its parts.
+        let is_ruled_out = |tree: &&Patterns| !self.is_unknown && !tree.may_match(&parts, view.terms);
+        trees.any(|tree| !is_ruled_out(&tree) && !tree.candidates(&self.atom).is_empty())
     }
 }
 

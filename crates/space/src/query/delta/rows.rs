@@ -13,6 +13,8 @@ use std::convert::Infallible;
 #[derive(Default)]
 pub struct SignedRows {
     spaces: Vec<RowsOfSpace>,
+    /// Whether a row counts once however many copies there are.
+    are_sets: bool,
 }
 
 struct RowsOfSpace {
@@ -31,7 +33,8 @@ pub(super) struct RowsOfLength {
     places: Places,
     /// Those that went and of which no copy is left, with the copies there were.
     gone: Relation,
-    is_settled: bool,
+    /// For how many of them it is known whether they have gone.
+    settled: usize,
 }
 
 impl SignedRows {
@@ -63,9 +66,58 @@ impl SignedRows {
         self.spaces.iter().flat_map(|space| &space.lengths).map(|rows| rows.counts.len()).sum()
     }
 
-    /// Whether atoms of a space changed that are not rows.
-    pub fn has_open(&self, space: &SharedSpace) -> bool {
-        self.spaces.iter().any(|rows| rows.has_open && rows.space.is_same(space))
+    /// The spaces of which atoms changed that are not rows.
+    pub fn open_spaces(&self) -> impl Iterator<Item = &SharedSpace> {
+        self.spaces.iter().filter(|rows| rows.has_open).map(|rows| &rows.space)
+    }
+
+    /// The same rows of some spaces, as these are now, where a row is there or not: it came if there was no copy before, and went if none is
+    /// left.
+    pub(crate) fn as_sets(&self, spaces: &[SharedSpace]) -> Self {
+        let mut sets = Self { spaces: Vec::new(), are_sets: true };
+        for known in self.spaces.iter().filter(|known| spaces.iter().any(|space| space.is_same(&known.space))) {
+            let set = sets.of_space(&known.space);
+            set.has_open = known.has_open;
+            known.space.read(|space| {
+                let terms = space.terms().read().expect("no panic while terms are locked");
+                for rows in &known.lengths {
+                    let relation = space.contents().relation_of_length(rows.length);
+                    for (row, count) in rows.each() {
+                        let now = i64::from(relation.copies(row, &terms));
+                        match i64::from(now > 0) - i64::from(now > count) {
+                            0 => {}
+                            sign => set.of_length(rows.length).add(row, sign),
+                        }
+                    }
+                }
+            });
+        }
+        sets
+    }
+
+    /// Adds a row of a space that came, or went.
+    pub(crate) fn push(&mut self, space: &SharedSpace, row: &[Term], sign: i64) {
+        self.of_space(space).of_length(row.len()).add(row, sign);
+    }
+
+    /// Adds a row of a space with this sign unless it is there; says whether it is new.
+    pub(crate) fn insert(&mut self, space: &SharedSpace, row: &[Term], sign: i64) -> bool {
+        let rows = self.of_space(space).of_length(row.len());
+        let is_new = rows.count_of(row) == 0;
+        if is_new {
+            rows.add(row, sign);
+        }
+        is_new
+    }
+
+    /// Whether a row counts once however many copies there are.
+    pub(super) fn are_sets(&self) -> bool {
+        self.are_sets
+    }
+
+    /// One of the spaces that changed; all have one dictionary.
+    pub fn any_space(&self) -> Option<&SharedSpace> {
+        self.spaces.first().map(|rows| &rows.space)
     }
 
     /// Whether anything changed in a space.
@@ -88,10 +140,25 @@ impl SignedRows {
         &mut self.spaces[place]
     }
 
+    /// No rows, where a row will be there or not.
+    pub(crate) fn of_sets() -> Self {
+        Self { spaces: Vec::new(), are_sets: true }
+    }
+
+    /// Those of each of some spaces, by length.
+    pub(super) fn of_spaces(&self, spaces: &[SharedSpace]) -> Vec<&[RowsOfLength]> {
+        spaces.iter().map(|space| self.lengths_of(space)).collect()
+    }
+
     /// Those of a space, by length.
-    pub(super) fn lengths_of(&self, space: &SharedSpace) -> &[RowsOfLength] {
+    fn lengths_of(&self, space: &SharedSpace) -> &[RowsOfLength] {
         let known = self.spaces.iter().find(|known| known.space.is_same(space));
         known.map_or(&[], |known| &known.lengths)
+    }
+
+    /// The rows of a space of which copies came or went, with how many.
+    pub(crate) fn each_of(&self, space: &SharedSpace) -> impl Iterator<Item = (&[Term], i64)> {
+        self.lengths_of(space).iter().flat_map(RowsOfLength::each)
     }
 
     /// Finds out which rows have gone from a space, of which this is what it holds now.
@@ -115,7 +182,7 @@ impl RowsOfSpace {
 impl RowsOfLength {
     fn new(length: usize) -> Self {
         let (cells, counts, places) = Default::default();
-        Self { length, cells, counts, places, gone: Relation::default(), is_settled: false }
+        Self { length, cells, counts, places, gone: Relation::default(), settled: 0 }
     }
 
     fn add(&mut self, row: &[Term], count: i64) {
@@ -132,11 +199,8 @@ impl RowsOfLength {
     }
 
     fn settle(&mut self, contents: &Contents, terms: &Terms) {
-        if std::mem::replace(&mut self.is_settled, true) {
-            return;
-        }
         let relation = contents.relation_of_length(self.length);
-        for place in 0..self.counts.len() {
+        for place in std::mem::replace(&mut self.settled, self.counts.len())..self.counts.len() {
             let (row, count) = (&self.cells[place * self.length..][..self.length], self.counts[place]);
             if count < 0 && relation.copies(row, terms) == 0 {
                 let copies = u32::try_from(-count).expect("a row has fewer copies than a word counts");

@@ -30,6 +30,8 @@ pub(super) struct Scene<'a> {
     pub(super) view: View<'a>,
     /// For each space of the view, what has changed.
     pub(super) changed: &'a [&'a [RowsOfLength]],
+    /// Whether a row is there or not, and copies do not count.
+    pub(super) are_sets: bool,
 }
 
 /// A row that a pattern matches.
@@ -209,7 +211,8 @@ impl<'a> Walk<'a> {
             return 0;
         }
         let (length, terms) = (self.patterns[pattern].length, self.scene.view.terms);
-        let spaces = self.scene.view.spaces.iter().map(|contents| contents.relation_of_length(length));
+        let asked = self.scene.view.spaces.iter().enumerate().filter(|(space, _)| self.patterns[pattern].asks(*space));
+        let spaces = asked.map(|(_, contents)| contents.relation_of_length(length));
         let is_whole = self.is_whole(pattern, &known);
         spaces.map(|relation| if is_whole { 1 } else { relation.listed(&known, terms) }).sum()
     }
@@ -241,11 +244,12 @@ impl<'a> Walk<'a> {
         if known.iter().any(|&(_, key)| key == NO_TERM) {
             return candidates;
         }
-        let Scene { view, changed } = self.scene;
+        let Scene { view, changed, are_sets } = self.scene;
         let (length, moment) = (self.patterns[pattern].length, self.moments[pattern]);
         let is_whole = self.is_whole(pattern, &known);
         let mut numbers = Vec::new();
-        for (space, contents) in view.spaces.iter().enumerate() {
+        let asked = view.spaces.iter().enumerate().filter(|(space, _)| self.patterns[pattern].asks(*space));
+        for (space, contents) in asked {
             let changes = match moment {
                 Moment::Before => changed[space].iter().find(|rows| rows.length == length),
                 Moment::Now => None,
@@ -263,7 +267,7 @@ impl<'a> Walk<'a> {
                 let found = numbers.iter().map(|&number| relation.found(number));
                 candidates.extend(found.filter_map(|FoundRow { terms: row, copies, number }| {
                     let came = changes.filter(|_| !is_gone).map_or(0, |changes| changes.count_of(row));
-                    let copies = i64::from(copies) - came;
+                    let copies = if are_sets { i64::from(copies.min(1)) } else { i64::from(copies) } - came;
                     (copies > 0).then_some(Candidate { row, copies, order: order | number })
                 }));
             };
