@@ -5,6 +5,7 @@
 //!    the peer is the same run of ours without what the row is about.
 //! 3. The checksum of a side is that of the words that it prints, whatever stands between them.
 
+mod bases;
 mod facts;
 mod wordnet;
 
@@ -24,7 +25,7 @@ type Failure = Box<dyn Error>;
 
 /// Runs the suite.
 pub(crate) fn run(plan: &Plan) -> Rows {
-    let parts = [("wordnet", wordnet::rows as fn(&Plan) -> Rows), ("facts", facts::rows)];
+    let parts = [("wordnet", wordnet::rows as fn(&Plan) -> Rows), ("facts", facts::rows), ("bases", bases::rows)];
     crate::rows_of(SUITE, &parts, plan)
 }
 

@@ -23,7 +23,7 @@ use crate::levels::View;
 use crate::log;
 use crate::manifest::{Manifest, RunName, Space};
 use crate::memory::Memory;
-use crate::memtable::{End, Memtable};
+use crate::memtable::End;
 use crate::options::{Log, Maintenance, Options};
 use crate::pack::Compression;
 use crate::shape::KeyShape;
@@ -65,6 +65,9 @@ pub(crate) struct Engine {
     changed: Condvar,
 }
 
+/// While a store is opened, a memtable becomes a run when it has this part of what it may have otherwise.
+const RECOVERED_PARTS: usize = 4;
+
 /// How much may gather in the log before a background thread syncs it, in bytes.
 const LOG_SYNC_BYTES: u64 = 8 << 20;
 
@@ -104,30 +107,22 @@ impl Engine {
         let memory = Memory::new(options.index_limit());
         let levels = manifest.open_levels(&*disk, &[], &memory)?;
         remove_left_over(&disk, &manifest)?;
-        let (memtable, sequence, last) = replay(&disk, &manifest)?;
-        let (log, warnings) = match options.log {
-            // Reading stopped where a log is torn; opening it cuts what is left there.
-            Log::Own => {
-                let (log, warnings) = log::open(&disk, manifest.identity, last)?;
-                (Some(Arc::new(log)), warnings)
-            }
-            Log::Owners => (None, Vec::new()),
-        };
         let options = options.identity(manifest.identity);
+        let (flushed, log_number) = (manifest.flushed, manifest.log);
         let keyspaces = Arc::new(named(&manifest));
-        let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
-        let engine = Self {
+        let view = View { keyspaces, active: Arc::default(), sealed: Vec::new(), levels: Arc::new(levels) };
+        let mut engine = Self {
             disk,
             options,
-            writer: Mutex::new(Writer { log_number: last, sequence }),
+            writer: Mutex::new(Writer { log_number, sequence: flushed }),
             memory,
-            log: RwLock::new(log),
+            log: RwLock::new(None),
             flushing: Mutex::new(()),
             merging: Mutex::new(()),
             manifest: Mutex::new(manifest),
             view: RwLock::new(Arc::new(view)),
             registry: Arc::new(Registry::default()),
-            visible: AtomicU64::new(sequence),
+            visible: AtomicU64::new(flushed),
             unsynced_bytes: AtomicU64::new(0),
             first_level: AtomicUsize::new(0),
             delay: AtomicU64::new(0),
@@ -135,7 +130,41 @@ impl Engine {
             work: Mutex::new(Work::default()),
             changed: Condvar::new(),
         };
+        let warnings = engine.recover()?;
         Ok((engine, warnings))
+    }
+
+    /// Reads the batches back that are in no run, and opens the last log. What was read becomes runs whenever it takes a share of a
+    /// memtable, so that opening takes less memory than what was committed before.
+    fn recover(&mut self) -> Result<Vec<Warning>, OpenError> {
+        let manifest = self.manifest.lock().expect(UNHARMED).clone();
+        let limit = self.options.memtable_limit() / RECOVERED_PARTS;
+        let replayed = replay(&self.disk, &manifest, |sequence, number, batch| {
+            let active = self.view().active.clone();
+            active.apply(sequence, batch, &BTreeMap::new());
+            if active.bytes() < limit.max(1) {
+                return Ok(());
+            }
+            // Its log has batches that come later, and stays.
+            let end = End { sequence, log: number.saturating_sub(1) };
+            self.change_view(|view| {
+                let sealed = std::mem::take(&mut view.active);
+                sealed.seal(end);
+                view.sealed.insert(0, sealed);
+            });
+            drop(active);
+            self.flush_one().map(drop).map_err(not_recovered)
+        });
+        let (sequence, last) = replayed?;
+        *self.writer.get_mut().expect(UNHARMED) = Writer { log_number: last, sequence };
+        self.visible.store(sequence, Ordering::Release);
+        if self.options.log == Log::Owners {
+            return Ok(Vec::new());
+        }
+        // Reading stopped where a log is torn; opening it cuts what is left there.
+        let (log, warnings) = log::open(&self.disk, manifest.identity, last)?;
+        *self.log.get_mut().expect(UNHARMED) = Some(Arc::new(log));
+        Ok(warnings)
     }
 
     fn check_failure(&self) -> Result<(), WriteError> {
@@ -559,6 +588,15 @@ fn write_ascending<K: AsRef<[u8]>, V: AsRef<[u8]>, E>(
     Ok(out.finish()?)
 }
 
+/// Why what was read back cannot be written as a run.
+fn not_recovered(error: WriteError) -> OpenError {
+    match error {
+        WriteError::Disk(failure) => failure.into(),
+        WriteError::Damaged(damage) => damage.into(),
+        other => Damage::new("", 0, other.to_string()).into(),
+    }
+}
+
 /// Why a run that was just written cannot be opened.
 fn not_opened(error: OpenError) -> WriteError {
     match error {
@@ -592,16 +630,19 @@ fn remove_left_over(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), Ope
     Ok(())
 }
 
-/// A memtable of the batches that are in no run, the newest of them, and the number of the last log.
-pub(crate) fn replay(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(Memtable, u64, u64), OpenError> {
+/// Hands out the batches that are in no run, each with its sequence number and the number of its log; gives the newest, and the number of the
+/// last log.
+pub(crate) fn replay(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    mut take: impl FnMut(u64, u64, &[u8]) -> Result<(), OpenError>,
+) -> Result<(u64, u64), OpenError> {
     let names = disk.list().map_err(crate::error::Failure::of("list", ""))?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|name| log::number_of(name)).collect();
     numbers.retain(|number| *number >= manifest.log);
     numbers.sort_unstable();
     numbers.dedup();
-    let memtable = Memtable::default();
     let mut sequence = manifest.flushed;
-    let none = BTreeMap::new();
     for &number in &numbers {
         log::read(disk, number, |found, batch| {
             if found <= manifest.flushed {
@@ -618,10 +659,9 @@ pub(crate) fn replay(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(Memta
             if !changes(batch).all(|change| change.as_ref().is_some_and(known)) {
                 return Err(damaged(format!("batch {found} is not one of this store")));
             }
-            memtable.apply(found, batch, &none);
             sequence = found;
-            Ok(())
+            take(found, number, batch)
         })?;
     }
-    Ok((memtable, sequence, numbers.last().copied().unwrap_or(manifest.log)))
+    Ok((sequence, numbers.last().copied().unwrap_or(manifest.log)))
 }

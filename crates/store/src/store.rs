@@ -7,12 +7,14 @@ use crate::keyspace::{Keyspace, NamedKeyspace};
 use crate::levels::View;
 use crate::manifest::Manifest;
 use crate::memory::Memory;
+use crate::memtable::Memtable;
 use crate::options::{Maintenance, Options};
 use crate::pack::Compression;
 use crate::shape::KeyShape;
 use crate::snapshot::{Inner, Snapshot};
 use crate::value::Value;
 use journal::{Directory, Disk, Durability, FolderLock, Warning};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
@@ -289,7 +291,11 @@ fn check_empty(disk: &dyn Disk) -> Result<(), OpenError> {
 fn read_only(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Snapshot, OpenError> {
     let memory = Memory::new(Options::default().index_limit());
     let levels = manifest.open_levels(&**disk, &[], &memory)?;
-    let (memtable, sequence, _) = replay(disk, manifest)?;
+    let (memtable, none) = (Memtable::default(), BTreeMap::new());
+    let (sequence, _) = replay(disk, manifest, |sequence, _, batch| {
+        memtable.apply(sequence, batch, &none);
+        Ok(())
+    })?;
     let keyspaces = Arc::new(named(manifest));
     let view = View { keyspaces, active: Arc::new(memtable), sealed: Vec::new(), levels: Arc::new(levels) };
     let inner = Inner { identity: manifest.identity, memory, view: Arc::new(view), sequence, _registered: None };

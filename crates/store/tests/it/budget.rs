@@ -2,6 +2,7 @@
 
 use crate::folder::Folder;
 use crate::history::{create, numbers, put, shared, words};
+use journal::simulated::{Fate, Fault};
 use std::process::Command;
 use store::{Batch, Compression, Durability, KeyShape, Maintenance, Options, Step, Store};
 
@@ -160,4 +161,41 @@ fn what_was_put_last_is_counted_in_memory() {
     store.commit(&put(words, "a", [1; 1000]), Durability::None).unwrap();
     let memory = store.snapshot().stats().unwrap().memory;
     assert!((1000..2000).contains(&memory.memtables), "{memory:?}");
+}
+
+/// What a process that was killed left in its log becomes runs while it is read back: opening holds a part of a memtable, and a crash at any
+/// operation of it loses nothing.
+#[test]
+fn opening_holds_a_part_of_what_was_not_written() {
+    const MEMTABLE: usize = 1 << 18;
+    let options = inline().memtable_bytes(MEMTABLE);
+    let (disk, store) = create(&options);
+    let keyspace = numbers(&store);
+    let rows = 900_u64;
+    for number in 0..rows {
+        store.commit(&put(keyspace, key_of(number), value_of(number)), Durability::Os).unwrap();
+    }
+    let killed = disk.duplicate();
+    drop(store);
+    let opened = killed.duplicate();
+    let before = opened.operations();
+    let store = Store::open_on(shared(&opened), options.clone()).unwrap();
+    let stats = store.snapshot().stats().unwrap();
+    assert!(stats.keyspaces[0].first.len() >= 2, "{stats:?}");
+    assert!(stats.memory.memtables <= MEMTABLE as u64 / 4, "{stats:?}");
+    let operations = opened.operations() - before;
+    let all = |store: &Store| {
+        (0..rows).all(|number| store.get(keyspace, key_of(number)).unwrap().as_deref() == Some(&value_of(number)[..]))
+    };
+    assert!(all(&store));
+    drop(store);
+    for operation in (0..operations).step_by(3) {
+        let interrupted = killed.duplicate();
+        interrupted.schedule(before + operation, Fault::PowerLoss);
+        let _ = Store::open_on(shared(&interrupted), options.clone());
+        let survivor = interrupted.power_loss(Fate::Keep, operation);
+        let store = Store::open_on(shared(&survivor), options.clone())
+            .unwrap_or_else(|error| panic!("operation {operation}: {error}"));
+        assert!(all(&store), "operation {operation}");
+    }
 }
