@@ -5,6 +5,8 @@
 //! 1. Under the lock, a frame gets its number and place, becomes part of the chain, and joins what is pending. This fixes the order.
 //! 2. A thread that wants its frame written or synced looks for the writer. If it is there, the thread leads: it takes the
 //!    writer and everything pending, and releases the lock while it writes, and syncs if any thread asked for it.
+//!    Before it syncs, it lets those run whom the last round served, as long as some of them append: they come back at about the same time,
+//!    and a round for a few of them would keep the others waiting for the next.
 //! 3. Meanwhile others append and, finding the writer gone, sleep. When the leader brings it back, those whose frames the
 //!    round has written wake, and one of the rest, which leads the next round. The others sleep on: the next round serves them.
 //!
@@ -91,6 +93,8 @@ struct State {
     round: u64,
     /// How far that round goes, and whether it syncs.
     goal: (u64, bool),
+    /// How many frames the last round that synced had.
+    gathered: u64,
     /// Whether it has its name.
     has_begun: bool,
     /// How many threads sleep for a round, as in [`Journal`], and for room.
@@ -125,6 +129,7 @@ impl Journal {
             sync_wanted: 0,
             round: 0,
             goal: (0, false),
+            gathered: 0,
             sleepers: [0; 2],
             room_sleepers: 0,
         };
@@ -336,7 +341,24 @@ impl Journal {
         state
     }
 
-    fn lead<'a>(&'a self, mut writer: Writer, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// Lets other threads append before a round that syncs, as long as some do, and fewer have than in the round before. A thread that is
+    /// alone waits for nobody.
+    fn gather<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let mut appended = state.pending.end().frames;
+        while state.is_sync_wanted() && appended - state.written.frames < state.gathered {
+            drop(state);
+            std::thread::yield_now();
+            state = self.lock();
+            let now = state.pending.end().frames;
+            if std::mem::replace(&mut appended, now) == now {
+                break;
+            }
+        }
+        state
+    }
+
+    fn lead<'a>(&'a self, mut writer: Writer, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let mut state = self.gather(state);
         let round = state.begin_round();
         drop(state);
         let watch = Watch { journal: self };
@@ -425,6 +447,11 @@ impl State {
         }
     }
 
+    /// Whether somebody waits for frames to be durable that are not.
+    fn is_sync_wanted(&self) -> bool {
+        self.sync_wanted > self.synced.frames
+    }
+
     /// Whether the round under way reaches this.
     fn is_goal(&self, frames: u64, durability: Durability) -> bool {
         let (goal, is_synced) = self.goal;
@@ -432,8 +459,11 @@ impl State {
     }
 
     fn begin_round(&mut self) -> Round {
-        let is_synced = self.sync_wanted > self.synced.frames;
+        let is_synced = self.is_sync_wanted();
         self.round += 1;
+        if is_synced {
+            self.gathered = self.pending.end().frames - self.written.frames;
+        }
         self.goal = (self.pending.end().frames, is_synced);
         let chain = is_synced.then(|| self.pending.block().chain());
         Round { pieces: self.pending.take(), chain }
