@@ -14,7 +14,7 @@ use super::error::KnowledgeBaseError;
 use super::load::{Loaded, new_runner};
 use super::report::KnowledgeBaseReport;
 use super::{CommitJournal, journal_options};
-use journal::{AppendError, Directory, Disk, Durability, Journal, Reader};
+use journal::{AppendError, Directory, Disk, Durability, Journal, MemoryDisk, Reader};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -80,6 +80,24 @@ impl CommitJournal {
     }
 }
 
+impl CommitJournal {
+    /// A base in memory with the commits of this one up to one, or all there are.
+    ///
+    /// # Errors
+    /// There is no such commit, or it is damaged.
+    pub fn fork_in_memory(mut self, at: Option<u64>) -> Result<Self, KnowledgeBaseError> {
+        self.end_at(at.unwrap_or(u64::MAX));
+        let (mut runner, mut loaded) = (new_runner(), Loaded::default());
+        loaded.take_all(&self, &mut runner)?;
+        if let Some(epoch) = at.filter(|&at| at > loaded.epoch) {
+            return Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch });
+        }
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        copy_frames(&self, loaded.frames.max(1), &disk)?;
+        Self::on_disk(disk, self.directory())
+    }
+}
+
 /// An error unless there is nothing in a directory.
 pub(super) fn check_unoccupied(path: &Path) -> Result<(), KnowledgeBaseError> {
     match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
@@ -105,7 +123,14 @@ pub(super) fn copy(
     let folder = directory::journal_of(to);
     let disk = Directory::create(&folder).map_err(|error| KnowledgeBaseError::Io { path: folder, error })?;
     let disk: Arc<dyn Disk> = Arc::new(disk);
-    let opened = Journal::open(Arc::clone(&disk), journal_options());
+    copy_frames(base, frames, &disk)?;
+    add(&disk)?;
+    directory::write_manifest(to)
+}
+
+/// Makes a journal of the first frames of a base.
+fn copy_frames(base: &CommitJournal, frames: u64, disk: &Arc<dyn Disk>) -> Result<(), KnowledgeBaseError> {
+    let opened = Journal::open(Arc::clone(disk), journal_options());
     let (journal, _) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
     let failed = |error: AppendError| KnowledgeBaseError::Append(Box::new(error));
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), 0)?;
@@ -113,7 +138,5 @@ pub(super) fn copy(
         let Some(frame) = reader.read_next()? else { break };
         journal.append(frame.payload, Durability::None).map_err(failed)?;
     }
-    journal.close().map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))?;
-    add(&disk)?;
-    directory::write_manifest(to)
+    journal.close().map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))
 }
