@@ -111,25 +111,26 @@ fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("there is no wheel in {}", repository::shown(folder)))
 }
 
+/// Builds the wheel and installs it in the environment; gives its Python.
+///
+/// # Errors
+/// It cannot be built or installed.
+pub(crate) fn install() -> Result<PathBuf, String> {
+    let wheel = build("dev")?;
+    let mut installed = Command::new(python());
+    installed.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+    match process::shown(installed.arg(&wheel))? {
+        true => Ok(python()),
+        false => Err(format!("{} cannot be installed", repository::shown(&wheel))),
+    }
+}
+
 /// Builds the wheel, installs it and runs the tests of the package.
 ///
 /// # Errors
 /// Something cannot be built or started.
 pub(crate) fn check() -> Result<Outcome, String> {
-    let wheel = build("dev")?;
-    let mut installed = Command::new(python());
-    installed.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--force-reinstall",
-        "--no-deps",
-    ]);
-    if !process::shown(installed.arg(&wheel))? {
-        return Err(format!("{} cannot be installed", repository::shown(&wheel)));
-    }
+    install()?;
     let mut tests = Command::new(python());
     // From elsewhere, so that the wheel is found and not the source folder beside it.
     tests

@@ -167,6 +167,11 @@ impl Expression {
         from_python(item).is_ok_and(|item| children(&self_).contains(&item))
     }
 
+    /// Its children as objects of atoms.
+    fn atoms(self_: PyRef<'_, Self>) -> PyResult<Vec<Py<PyAny>>> {
+        children(&self_).iter().map(|child| object(self_.py(), child.clone())).collect()
+    }
+
     /// Its children as values.
     fn children(self_: PyRef<'_, Self>) -> PyResult<Py<PyTuple>> {
         let py = self_.py();

@@ -7,11 +7,12 @@
 
 use crate::atoms::Atom;
 use crate::convert::{from_python, to_python};
+use crate::matching::Bindings;
 use metroon::{Environment, HostCall, HostFunction, Outcome};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyString, PyTuple};
 use scoped_tls_hkt::scoped_thread_local;
-use space::{Atom as Native, Grounded, HostValue};
+use space::{Atom as Native, Grounded, HostSpace, HostValue, Solution};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
@@ -136,6 +137,7 @@ pub(crate) struct PythonValue {
     identity: String,
     name: OnceLock<String>,
     type_atom: Native,
+    is_space: bool,
 }
 
 /// The kinds whose values are equal if they are written alike.
@@ -162,7 +164,8 @@ impl PythonValue {
             true => format!("python:{name}:{}", object.repr()?),
             false => format!("python:{:x}:{type_atom}", object.as_ptr() as usize),
         };
-        let value = Self { object: object.clone().unbind(), identity, name: OnceLock::new(), type_atom };
+        let is_space = object.hasattr("query_native")?;
+        let value = Self { object: object.clone().unbind(), identity, name: OnceLock::new(), type_atom, is_space };
         Ok(Native::Grounded(Grounded::Host(Arc::new(value))))
     }
 
@@ -192,6 +195,51 @@ impl HostValue for PythonValue {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn space(&self) -> Option<&dyn HostSpace> {
+        self.is_space.then_some(self)
+    }
+}
+
+/// A space that is an object of Python: the methods of the object are given atoms of the engine, and give such.
+impl HostSpace for PythonValue {
+    fn add(&self, atom: &Native) -> Result<(), String> {
+        self.asked("add_native", atom, |_| Ok(()))
+    }
+
+    fn remove(&self, atom: &Native) -> Result<bool, String> {
+        self.asked("remove_native", atom, |removed| removed.is_truthy())
+    }
+
+    fn atoms(&self) -> Result<Vec<Native>, String> {
+        self.asked("atoms_native", &Native::unit(), |found| {
+            found.try_iter()?.map(|atom| Ok(atom?.cast::<Atom>()?.get().atom.clone())).collect()
+        })
+    }
+
+    fn query(&self, pattern: &Native) -> Result<Vec<Solution>, String> {
+        self.asked("query_native", pattern, |found| {
+            found.try_iter()?.map(|bindings| Ok(bindings?.cast::<Bindings>()?.get().0.clone())).collect()
+        })
+    }
+}
+
+impl PythonValue {
+    fn asked<T>(
+        &self,
+        method: &str,
+        atom: &Native,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<T, String> {
+        Python::attach(|py| {
+            let atom = crate::atoms::object(py, atom.clone());
+            let asked = atom.and_then(|atom| self.object.bind(py).call_method1(method, (atom,)));
+            asked.and_then(|found| read(&found)).map_err(|error| match failure(py, &error) {
+                Outcome::Failure(Native::Grounded(Grounded::Text(text))) => text.to_string(),
+                _ => error.to_string(),
+            })
+        })
     }
 }
 

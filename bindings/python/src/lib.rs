@@ -5,7 +5,7 @@
 //!    meanwhile, so that Ctrl-C cancels what the engine does.
 //! 3. Functions of Python ([`functions`]) are called on the thread of the engine. What they ask of that engine is done inside the form
 //!    that calls them.
-//! 4. [`knowledge_base`] and [`tapes`] are what `metroon` offers, `runner` and `spaces` what `metroon.hyperon` stands on.
+//! 4. [`knowledge_base`] and [`tapes`] are what `metroon` offers, [`runner`] and [`spaces`] what `metroon.hyperon` stands on.
 //!
 //! No lock of the engine is held while Python runs, and no call that may wait for the engine holds the interpreter lock.
 #![forbid(unsafe_code)]
@@ -17,7 +17,10 @@ mod errors;
 mod functions;
 mod knowledge_base;
 mod live;
+mod matching;
 mod rows;
+mod runner;
+mod spaces;
 mod tapes;
 
 use pyo3::prelude::*;
@@ -36,6 +39,13 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<knowledge_base::Transaction>()?;
     module.add_class::<rows::Rows>()?;
     module.add_class::<live::Subscription>()?;
+    module.add_class::<runner::Runner>()?;
+    module.add_class::<spaces::Space>()?;
+    module.add_class::<matching::Bindings>()?;
+    module.add_function(wrap_pyfunction!(matching::equivalent, module)?)?;
+    module.add_function(wrap_pyfunction!(runner::opaque, module)?)?;
+    module.add_function(wrap_pyfunction!(runner::object_of, module)?)?;
+    module.add_function(wrap_pyfunction!(runner::grounded_type, module)?)?;
     module.add_function(wrap_pyfunction!(atoms::parse, module)?)?;
     module.add_function(wrap_pyfunction!(convert::atom, module)?)?;
     module.add_function(wrap_pyfunction!(convert::value, module)?)?;

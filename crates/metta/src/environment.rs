@@ -14,13 +14,14 @@ use crate::random::Generator;
 use crate::tokenizer::WordMaker;
 use crate::world::{FileId, World};
 use space::{Atom, HostValue, SharedSpace, SharedState, Solution, Symbol, VariableSource};
+use std::any::Any;
 use std::sync::{Arc, Weak};
 
 /// An open file and its handle, an atom. A file whose handle nobody holds can be closed.
 pub type OpenFile = (FileId, Weak<dyn HostValue>);
 
 /// A function of the host: what carries out its calls, on whichever thread evaluates.
-pub trait HostFunction: Send + Sync {
+pub trait HostFunction: Any + Send + Sync {
     /// Carries a call out.
     fn call(&self, environment: &mut dyn Environment, call: &HostCall<'_>) -> Outcome;
 }

@@ -8,7 +8,7 @@ use crate::lowering::Lowering;
 pub(crate) use crate::outcome::Outcome;
 use crate::outcome::Stop;
 use crate::program::modules::ModuleId;
-use space::{Atom, Grounded, HostValue, Number, SharedSpace, SharedState};
+use space::{Atom, Grounded, HostSpace, HostValue, Number, SharedSpace, SharedState};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -53,6 +53,14 @@ impl<'a> Call<'a> {
     pub fn space(&self, position: usize) -> Option<SharedSpace> {
         match self.argument(position)? {
             Atom::Grounded(Grounded::Space(space)) => Some(space.clone()),
+            _ => None,
+        }
+    }
+
+    /// The argument as a space that the host keeps.
+    pub fn host_space(&self, position: usize) -> Option<&'a dyn HostSpace> {
+        match self.argument(position)? {
+            Atom::Grounded(Grounded::Host(value)) => value.space(),
             _ => None,
         }
     }

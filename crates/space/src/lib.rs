@@ -53,7 +53,7 @@ pub use change::{Change, ChangeDetail, ChangeLog, ChangeMark, Changes, Delta, SA
 pub use columns::{ImageDamage, ImageError, catching_damage};
 pub use contents::{Candidate, Multiplicity, TooMany};
 pub use datalog::{Datalog, Found, Operand, Part, Predicate, Program as DatalogProgram, Refused, Rule, Values, Watch};
-pub use grounded::{Grounded, HostValue, SharedState};
+pub use grounded::{Grounded, HostSpace, HostValue, SharedState};
 pub use image::{Image, ImagePattern, ImageSource, write_image};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;

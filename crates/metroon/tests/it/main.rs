@@ -13,6 +13,7 @@ mod formats;
 mod harm;
 mod harness;
 mod history;
+mod host_functions;
 mod live;
 mod loading;
 mod power;
