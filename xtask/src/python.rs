@@ -118,7 +118,15 @@ fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
 pub(crate) fn install() -> Result<PathBuf, String> {
     let wheel = build("dev")?;
     let mut installed = Command::new(python());
-    installed.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+    installed.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--force-reinstall",
+        "--no-deps",
+    ]);
     match process::shown(installed.arg(&wheel))? {
         true => Ok(python()),
         false => Err(format!("{} cannot be installed", repository::shown(&wheel))),

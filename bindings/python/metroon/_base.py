@@ -333,7 +333,7 @@ class KnowledgeBase:
         if len(wanted) > 1:
             raise ValueError("a live query counts, sums, or takes the least or greatest: name one of these")
         aggregate = wanted[0] if wanted else None
-        return Subscription(self._native.follow(pattern, template, list(key), aggregate, after, waiting))
+        return Subscription(self._native.follow((pattern, template, list(key)), aggregate, after, waiting))
 
     def register(self, call: Callable[..., Any], **options: Any) -> Callable[..., Any]:
         """Makes the name of a function mean it in MeTTa: see `metroon.function`, whose options these are."""

@@ -95,9 +95,7 @@ class KnowledgeBase:
     def fork_to(self, path: Optional[_Path], at: Optional[int]) -> Optional[KnowledgeBase]: ...
     def follow(
         self,
-        pattern: str,
-        template: Optional[str],
-        key: List[str],
+        query: Tuple[str, Optional[str], List[str]],
         aggregate: Optional[Tuple[str, str]],
         after: Optional[int],
         waiting_max: Optional[int],

@@ -11,8 +11,8 @@
 //!
 //! Nothing here takes native stack for what is nested deep.
 
-use crate::atoms::{self, Atom};
-use crate::functions::PythonValue;
+use crate::classes::{Atom, object};
+use crate::values::PythonValue;
 use num_bigint::BigInt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -30,10 +30,10 @@ pub(crate) fn to_python(py: Python<'_>, atom: &Native) -> PyResult<Py<PyAny>> {
         Native::Grounded(Grounded::Text(text)) => Ok(PyString::new(py, text).into_any().unbind()),
         Native::Grounded(Grounded::Host(value)) => match value.as_any().downcast_ref::<PythonValue>() {
             Some(value) => Ok(value.object(py)),
-            None => atoms::object(py, atom.clone()),
+            None => object(py, atom.clone()),
         },
         Native::Expression(expression) if expression.is_empty() => Ok(py.None()),
-        atom => atoms::object(py, atom.clone()),
+        atom => object(py, atom.clone()),
     }
 }
 
@@ -148,7 +148,7 @@ fn close(open: &mut Open<'_>) -> Native {
 #[pyfunction]
 pub(crate) fn atom(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let atom = from_python(value)?;
-    atoms::object(value.py(), atom)
+    object(value.py(), atom)
 }
 
 /// An atom as a value.

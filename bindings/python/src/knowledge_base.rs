@@ -263,19 +263,17 @@ impl KnowledgeBase {
         }
     }
 
-    /// Follows a live query.
-    #[pyo3(signature = (pattern, template, key, aggregate, after, waiting_max))]
+    /// Follows a live query: its pattern, template and key, and what it counts or sums, if it does.
     fn follow(
         &self,
         py: Python<'_>,
-        pattern: &str,
-        template: Option<&str>,
-        key: Vec<String>,
+        query: (String, Option<String>, Vec<String>),
         aggregate: Option<(String, String)>,
         after: Option<u64>,
         waiting_max: Option<usize>,
     ) -> PyResult<Subscription> {
-        let request = live_request(pattern, template, key, aggregate)?;
+        let (pattern, template, key) = query;
+        let request = live_request(&pattern, template.as_deref(), key, aggregate)?;
         let most = waiting_max.unwrap_or(metroon::CHANGES_WAITING_DEFAULT);
         let joined = py.detach(|| self.base.base.subscribe_with(&request, most, after));
         joined.map(Subscription::new).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))

@@ -1,6 +1,6 @@
 //! The engine from Python: the module `metroon._engine`, of which the package `metroon` makes what people use.
 //!
-//! 1. [`atoms`] are objects of Python; [`convert`] makes values of Python of them, and atoms of values.
+//! 1. [`classes`] of atoms are objects of Python; [`convert`] makes values of Python of them, and atoms of values.
 //! 2. An engine lives on a thread of its own. A caller gives up the interpreter lock, waits for it ([`asking`]), and looks at signals
 //!    meanwhile, so that Ctrl-C cancels what the engine does.
 //! 3. Functions of Python ([`functions`]) are called on the thread of the engine. What they ask of that engine is done inside the form
@@ -12,6 +12,7 @@
 
 mod asking;
 mod atoms;
+mod classes;
 mod convert;
 mod errors;
 mod functions;
@@ -22,6 +23,7 @@ mod rows;
 mod runner;
 mod spaces;
 mod tapes;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -29,11 +31,11 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<atoms::Atom>()?;
-    module.add_class::<atoms::Symbol>()?;
-    module.add_class::<atoms::Variable>()?;
-    module.add_class::<atoms::Expression>()?;
-    module.add_class::<atoms::Grounded>()?;
+    module.add_class::<classes::Atom>()?;
+    module.add_class::<classes::Symbol>()?;
+    module.add_class::<classes::Variable>()?;
+    module.add_class::<classes::Expression>()?;
+    module.add_class::<classes::Grounded>()?;
     module.add_class::<knowledge_base::KnowledgeBase>()?;
     module.add_class::<knowledge_base::View>()?;
     module.add_class::<knowledge_base::Transaction>()?;
@@ -41,7 +43,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<live::Subscription>()?;
     module.add_class::<runner::Runner>()?;
     module.add_class::<spaces::Space>()?;
-    module.add_class::<matching::Bindings>()?;
+    module.add_class::<classes::Bindings>()?;
     module.add_function(wrap_pyfunction!(matching::equivalent, module)?)?;
     module.add_function(wrap_pyfunction!(runner::opaque, module)?)?;
     module.add_function(wrap_pyfunction!(runner::object_of, module)?)?;

@@ -80,8 +80,10 @@ fn event_of(py: Python<'_>, event: LiveEvent) -> PyResult<Py<PyDict>> {
     Ok(found.unbind())
 }
 
-/// What came and went: `(went, came, copies)`.
-fn changes_of(py: Python<'_>, changes: &[AnswerChange]) -> PyResult<Vec<(Py<PyAny>, Py<PyAny>, u64)>> {
+/// What an answer was, what it is, and of how many copies; `None` for none.
+type Change = (Py<PyAny>, Py<PyAny>, u64);
+
+fn changes_of(py: Python<'_>, changes: &[AnswerChange]) -> PyResult<Vec<Change>> {
     let side = |atom: Option<&space::Atom>| atom.map_or_else(|| Ok(py.None()), |atom| to_python(py, atom));
     changes
         .iter()

@@ -1,6 +1,6 @@
 //! What variables are bound to, for `metroon.hyperon`: bindings, matching, and where fresh variables come from.
 
-use crate::atoms::{self, Atom};
+use crate::classes::{Atom, Bindings, object};
 use pyo3::prelude::*;
 use space::{Atom as Native, Bindings as NativeBindings, Solution, Unifier, Variable, VariableSource};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,6 @@ pub(crate) fn source() -> MutexGuard<'static, VariableSource> {
     });
     SOURCE.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// What some variables are bound to, each value resolved.
-#[pyclass(module = "metroon._engine", frozen)]
-pub(crate) struct Bindings(pub(crate) Solution);
 
 impl Bindings {
     fn native(&self) -> NativeBindings {
@@ -81,7 +77,7 @@ impl Bindings {
     fn resolve(&self, py: Python<'_>, variable: &Atom) -> PyResult<Option<Py<PyAny>>> {
         let Native::Variable(wanted) = &variable.atom else { return Ok(None) };
         let found = self.0.iter().find(|(bound, _)| bound == wanted);
-        found.map(|(_, value)| atoms::object(py, value.clone())).transpose()
+        found.map(|(_, value)| object(py, value.clone())).transpose()
     }
 
     /// The same for some variables only.
@@ -93,7 +89,7 @@ impl Bindings {
     /// Each variable with its value.
     fn items(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, Py<PyAny>)>> {
         let pair = |(variable, value): &(Variable, Native)| {
-            Ok((atoms::object(py, variable.clone().into())?, atoms::object(py, value.clone())?))
+            Ok((object(py, variable.clone().into())?, object(py, value.clone())?))
         };
         self.0.iter().map(pair).collect()
     }

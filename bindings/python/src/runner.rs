@@ -2,13 +2,16 @@
 //! from Python.
 
 use crate::asking::{Alone, ask};
-use crate::atoms::{self, Atom};
+use crate::classes::{self, Atom, object};
 use crate::errors;
-use crate::functions::{PythonValue, at_hand, failure, with_python};
+use crate::functions::{at_hand, with_python};
 use crate::knowledge_base::{inside, world};
 use crate::spaces::Space;
+use crate::values::{PythonValue, failure};
 use metroon::syntax::Severity;
-use metroon::{Engine, EngineThread, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function};
+use metroon::{
+    Engine, EngineThread, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function,
+};
 use metta::{Effects, WordMaker};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -27,8 +30,11 @@ pub(crate) struct Runner {
 /// The results of each form, and what the parser could not read.
 type Ran = (Vec<Vec<Native>>, Option<String>);
 
+/// The results of each form as objects.
+type Answers = Vec<Vec<Py<PyAny>>>;
+
 fn objects(py: Python<'_>, found: &[Native]) -> PyResult<Vec<Py<PyAny>>> {
-    found.iter().map(|atom| atoms::object(py, atom.clone())).collect()
+    found.iter().map(|atom| object(py, atom.clone())).collect()
 }
 
 /// Runs forms; an error ends them and is their last result.
@@ -62,7 +68,7 @@ impl Runner {
     }
 
     /// Runs a text; gives the results of each form, and what the parser could not read.
-    fn run(&self, py: Python<'_>, text: String) -> PyResult<(Vec<Vec<Py<PyAny>>>, Option<String>)> {
+    fn run(&self, py: Python<'_>, text: String) -> PyResult<(Answers, Option<String>)> {
         let (answers, parse_error) = if self.alone.thread.is_current() {
             (inside(py, at_hand(py, |environment| environment.run_inside(&text)))?, None)
         } else {
@@ -177,14 +183,14 @@ pub(crate) fn opaque(
 ) -> PyResult<Py<PyAny>> {
     let type_atom = type_atom.atom.clone();
     let Some(carry_out) = carry_out else {
-        return atoms::object(py, PythonValue::typed(object, type_atom)?);
+        return classes::object(py, PythonValue::typed(object, type_atom)?);
     };
     // While the atom is there, so is the object, and nothing else has its address.
     let identity = format!("python:{:x}:{type_atom}", object.as_ptr() as usize);
     let function = Arc::new(Held { object: object.clone().unbind(), carry_out });
     let name = name.unwrap_or("function");
     let atom = held_function(name, &identity, type_atom, Effects::ANY, function);
-    atoms::object(py, atom)
+    classes::object(py, atom)
 }
 
 /// The object of an atom, if it is one of Python.
@@ -205,5 +211,5 @@ pub(crate) fn grounded_type(py: Python<'_>, atom: &Atom) -> PyResult<Py<PyAny>> 
         Native::Grounded(value) => metta::types::grounded_type(value),
         _ => Native::symbol("%Undefined%"),
     };
-    atoms::object(py, found)
+    object(py, found)
 }

@@ -1,7 +1,7 @@
 //! Spaces as objects, for `metroon.hyperon`: asked and changed on any thread, without the engine.
 
-use crate::atoms::{self, Atom};
-use crate::matching::{Bindings, source};
+use crate::classes::{Atom, Bindings, object};
+use crate::matching::source;
 use metta::types::types_of;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -34,7 +34,7 @@ impl Space {
 
     /// It as an atom.
     fn atom(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        atoms::object(py, self.0.clone().into())
+        object(py, self.0.clone().into())
     }
 
     fn add(&self, py: Python<'_>, atom: &Atom) {
@@ -55,7 +55,7 @@ impl Space {
     /// Its own atoms.
     fn atoms(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         let found = py.detach(|| self.0.atoms(&mut source()));
-        found.into_iter().map(|atom| atoms::object(py, atom)).collect()
+        found.into_iter().map(|atom| object(py, atom)).collect()
     }
 
     /// What each way in which a pattern matches binds its variables to.
@@ -68,7 +68,7 @@ impl Space {
     fn types(&self, py: Python<'_>, atom: &Atom) -> PyResult<Vec<(Py<PyAny>, bool)>> {
         let atom = atom.atom.clone();
         let found = py.detach(|| types_of(&self.0, &atom, &mut source()));
-        found.into_iter().map(|found| Ok((atoms::object(py, found.atom.clone())?, found.is_valid()))).collect()
+        found.into_iter().map(|found| Ok((object(py, found.atom.clone())?, found.is_valid()))).collect()
     }
 
     fn __eq__(&self, other: &Self) -> bool {

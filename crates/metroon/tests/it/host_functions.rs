@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A function made of a closure.
 struct Made<F>(F);
 
-impl<F: Fn(&mut dyn Environment, &HostCall<'_>) -> Outcome + Send + Sync> HostFunction for Made<F> {
+impl<F: Fn(&mut dyn Environment, &HostCall<'_>) -> Outcome + Send + Sync + 'static> HostFunction for Made<F> {
     fn call(&self, environment: &mut dyn Environment, call: &HostCall<'_>) -> Outcome {
         (self.0)(environment, call)
     }
@@ -424,7 +424,10 @@ impl space::HostSpace for Listed {
 fn a_space_of_the_host_is_asked_and_changed() {
     for mut engine in engines() {
         let listed = Atom::Grounded(Grounded::Host(Arc::new(Listed::default())));
-        engine.program_mut().bind_maker(metroon::ModuleId::TOP, "&host", Arc::new(move |_| Some(listed.clone()))).expect("it is bound");
+        engine
+            .program_mut()
+            .bind_maker(metroon::ModuleId::TOP, "&host", Arc::new(move |_| Some(listed.clone())))
+            .expect("it is bound");
         let found = answers(
             &mut engine,
             "! (add-atom &host (edge a b)) ! (add-atom &host (edge a c)) ! (match &host (edge a $x) (to $x))
@@ -452,7 +455,9 @@ fn spaces_of_two_programs_are_told_apart() {
     let space = Atom::from(one.top_space());
     for mut two in engines() {
         let other = space.clone();
-        two.program_mut().bind_maker(metroon::ModuleId::TOP, "&other", Arc::new(move |_| Some(other.clone()))).expect("it is bound");
+        two.program_mut()
+            .bind_maker(metroon::ModuleId::TOP, "&other", Arc::new(move |_| Some(other.clone())))
+            .expect("it is bound");
         let found = answers(
             &mut two,
             "(eq C B) (= (find-in $s $x) (match $s (eq $y $x) $y)) ! (find-in &other B) ! (find-in &self B) ! (find-in &other B)",

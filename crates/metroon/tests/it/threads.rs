@@ -366,7 +366,9 @@ fn a_view_refuses_what_changes_something_or_reaches_outside() {
         ("! 1 (fact 2)", "a form without !", EffectKind::Change),
     ] {
         match reader.evaluate(text) {
-            Err(ViewError::Effect(refused)) => assert_eq!(refused, EffectRefused { operation: operation.into(), kind }, "{text}"),
+            Err(ViewError::Effect(refused)) => {
+                assert_eq!(refused, EffectRefused { operation: operation.into(), kind }, "{text}")
+            }
             other => panic!("{text}: {other:?}"),
         }
         let answers = reader.evaluate("! (collapse (match &self (fact $x) $x)) ! (get-state &s)").expect("it is pure");

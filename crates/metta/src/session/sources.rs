@@ -197,10 +197,7 @@ impl Session {
             let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
-            let (atom, written) = match given {
-                Some(atoms) => (atoms[index].clone(), 0),
-                None => self.read_form(module, &parsed.tree, form),
-            };
+            let (atom, written) = self.form_of(module, parsed, given, index);
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
@@ -358,6 +355,14 @@ impl Session {
         self.statistics.atoms_added += 1;
         space.add(atom);
         None
+    }
+
+    /// A form as the atom that was given for it, or as it is read.
+    fn form_of(&self, module: ModuleId, parsed: &Parsed, given: Option<&[Atom]>, index: usize) -> (Atom, usize) {
+        match given.and_then(|atoms| atoms.get(index)) {
+            Some(atom) => (atom.clone(), 0),
+            None => self.read_form(module, &parsed.tree, &parsed.forms_before_error()[index]),
+        }
     }
 
     /// A form as an atom, and the bytes that it takes with the part of the text's tree that it is read from.
