@@ -1,6 +1,32 @@
 from os import PathLike
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union, final
 
+__all__ = [
+    "Atom",
+    "Bindings",
+    "Expression",
+    "Grounded",
+    "KnowledgeBase",
+    "Rows",
+    "Runner",
+    "Space",
+    "Subscription",
+    "Symbol",
+    "Transaction",
+    "Variable",
+    "View",
+    "__version__",
+    "atom",
+    "equivalent",
+    "grounded_type",
+    "object_of",
+    "opaque",
+    "parse",
+    "record",
+    "replay",
+    "value",
+]
+
 __version__: str
 
 class Atom:

@@ -7,7 +7,7 @@
 //!    can be done there.
 
 use crate::errors;
-use metroon::{Engine, EngineThread, Interrupt, KnowledgeBase, Pending, WriterError};
+use metroon::{Engine, EngineThread, Interrupt, KnowledgeBase, Pending, RecallError, WriterError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
 use std::sync::Arc;
@@ -38,8 +38,31 @@ pub(crate) trait Asked {
 
 /// A knowledge base with what ends its evaluations.
 pub(crate) struct Base {
-    pub(crate) base: KnowledgeBase,
-    pub(crate) interrupt: Interrupt,
+    /// It is there until it is dropped.
+    base: Option<KnowledgeBase>,
+    interrupt: Interrupt,
+}
+
+impl Base {
+    pub(crate) fn new(base: KnowledgeBase, interrupt: Interrupt) -> Self {
+        Self { base: Some(base), interrupt }
+    }
+
+    pub(crate) fn base(&self) -> &KnowledgeBase {
+        self.base.as_ref().expect("it is dropped last")
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        drop_without_lock(self.base.take());
+    }
+}
+
+/// Drops something that may wait for a thread which runs functions of Python.
+fn drop_without_lock<T: Send>(dropped: T) {
+    // Where Python has ended, it is dropped as well.
+    let _ = Python::try_attach(|py| py.detach(move || drop(dropped)));
 }
 
 impl Asked for Base {
@@ -47,7 +70,7 @@ impl Asked for Base {
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<Pending<T>, WriterError> {
-        self.base.submit(work)
+        self.base().submit(work)
     }
 
     fn interrupt(&self) -> &Interrupt {
@@ -57,8 +80,33 @@ impl Asked for Base {
 
 /// An engine that keeps nothing, with what ends its evaluations.
 pub(crate) struct Alone {
-    pub(crate) thread: EngineThread,
-    pub(crate) interrupt: Interrupt,
+    /// It is there until it is dropped.
+    thread: Option<EngineThread>,
+    interrupt: Interrupt,
+}
+
+impl Alone {
+    /// Starts the thread, whose engine `make` makes there.
+    ///
+    /// # Errors
+    /// The thread cannot be started, or the engine not be made.
+    pub(crate) fn start(
+        make: impl FnOnce() -> Result<Engine, RecallError> + Send + 'static,
+    ) -> Result<Self, WriterError> {
+        let thread = EngineThread::start(metroon::REQUESTS_WAITING_DEFAULT, make)?;
+        let interrupt = thread.ask(|engine| engine.limits_mut().interrupt.clone())?;
+        Ok(Self { thread: Some(thread), interrupt })
+    }
+
+    pub(crate) fn thread(&self) -> &EngineThread {
+        self.thread.as_ref().expect("it is dropped last")
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        drop_without_lock(self.thread.take());
+    }
 }
 
 impl Asked for Alone {
@@ -66,7 +114,7 @@ impl Asked for Alone {
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<Pending<T>, WriterError> {
-        self.thread.submit(work)
+        self.thread().submit(work)
     }
 
     fn interrupt(&self) -> &Interrupt {

@@ -7,7 +7,7 @@ use metroon::syntax;
 use metta::{Tokenizer, read_atom};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PySlice, PyTuple};
+use pyo3::types::{PyIterator, PySlice, PyTuple};
 use space::Atom as Native;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -128,6 +128,11 @@ impl Expression {
         let place = if index < 0 { index + children.len() as isize } else { index };
         let child = usize::try_from(place).ok().and_then(|place| children.get(place));
         to_python(py, child.ok_or_else(|| PyIndexError::new_err("the expression has no such child"))?)
+    }
+
+    fn __iter__(self_: PyRef<'_, Self>) -> PyResult<Py<PyIterator>> {
+        let py = self_.py();
+        Ok(Self::children(self_)?.bind(py).try_iter()?.unbind())
     }
 
     fn __contains__(self_: PyRef<'_, Self>, item: &Bound<'_, PyAny>) -> bool {

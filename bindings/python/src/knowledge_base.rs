@@ -116,12 +116,12 @@ impl KnowledgeBase {
     fn opened(py: Python<'_>, base: metroon::KnowledgeBase, path: Option<String>) -> PyResult<Self> {
         let found = py.detach(|| base.transact(|engine| engine.limits_mut().interrupt.clone()));
         let interrupt = found.map_err(|error| errors::writer(py, &error))?;
-        Ok(Self { base: Base { base, interrupt }, path })
+        Ok(Self { base: Base::new(base, interrupt), path })
     }
 
     /// The atoms of values; a text at the top is read.
     fn statements(&self, py: Python<'_>, values: &Bound<'_, PyList>) -> PyResult<Vec<Native>> {
-        let view = self.base.base.view();
+        let view = self.base.base().view();
         values.iter().map(|value| read_pattern(py, &view, &value)).collect()
     }
 
@@ -158,27 +158,27 @@ impl KnowledgeBase {
     /// The number of the last commit.
     #[getter]
     fn epoch(&self) -> u64 {
-        self.base.base.view().epoch()
+        self.base.base().view().epoch()
     }
 
     /// The hash of all that it holds, as 32 hexadecimal digits.
     #[getter]
     fn hash(&self) -> String {
-        format!("{:032x}", self.base.base.view().hash())
+        format!("{:032x}", self.base.base().view().hash())
     }
 
     /// What opening it mended.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.base.base.warnings().to_vec()
+        self.base.base().warnings().to_vec()
     }
 
     fn __len__(&self) -> usize {
-        self.base.base.view().atom_count()
+        self.base.base().view().atom_count()
     }
 
     fn __repr__(&self) -> String {
-        let view = self.base.base.view();
+        let view = self.base.base().view();
         let place = self.path.as_deref().map_or("in memory".to_owned(), |path| format!("{path:?}"));
         format!("<KnowledgeBase {place}, commit {}, {} atoms>", view.epoch(), view.atom_count())
     }
@@ -186,7 +186,7 @@ impl KnowledgeBase {
     /// Runs a text as a part of the program; gives a list of results for each form after `!`.
     #[pyo3(signature = (text, *, file = None))]
     fn run<'py>(&self, py: Python<'py>, text: &str, file: Option<&str>) -> PyResult<Bound<'py, PyList>> {
-        if self.base.base.is_writer() {
+        if self.base.base().is_writer() {
             return run_at_hand(py, text);
         }
         let (owned, name) = (text.to_owned(), file.map(str::to_owned));
@@ -197,7 +197,7 @@ impl KnowledgeBase {
     /// Adds atoms, all in one commit.
     fn add_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
         let atoms = self.statements(py, atoms)?;
-        if self.base.base.is_writer() {
+        if self.base.base().is_writer() {
             return change_at_hand(py, "add-atom", atoms);
         }
         let finished = self.ask(py, move |engine| state(engine, &atoms))?;
@@ -207,7 +207,7 @@ impl KnowledgeBase {
     /// Removes one copy of each of these atoms that is there, all in one commit.
     fn remove_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
         let atoms = self.statements(py, atoms)?;
-        if self.base.base.is_writer() {
+        if self.base.base().is_writer() {
             return change_at_hand(py, "remove-atom", atoms);
         }
         let finished = self.ask(py, move |engine| remove(engine, atoms))?;
@@ -216,23 +216,23 @@ impl KnowledgeBase {
 
     /// The rows that match a pattern, in the newest view.
     fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
-        query(py, &self.base.base.view(), pattern)
+        query(py, &self.base.base().view(), pattern)
     }
 
     /// What the base is now, for any thread.
     fn view(&self) -> View {
-        View(self.base.base.view())
+        View(self.base.base().view())
     }
 
     /// What the base was after a commit.
     fn as_of(&self, py: Python<'_>, epoch: u64) -> PyResult<View> {
-        let found = py.detach(|| self.base.base.view_at(epoch));
+        let found = py.detach(|| self.base.base().view_at(epoch));
         found.map(View).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
     }
 
     /// Where the atoms that match a pattern come from: a dictionary for each.
     fn why<'py>(&self, py: Python<'py>, pattern: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let pattern = read_pattern(py, &self.base.base.view(), pattern)?;
+        let pattern = read_pattern(py, &self.base.base().view(), pattern)?;
         let reasons = self.ask(py, move |engine| engine.why(&pattern))?;
         let list = PyList::empty(py);
         for reason in reasons.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))? {
@@ -251,7 +251,7 @@ impl KnowledgeBase {
     fn fork_to(&self, py: Python<'_>, path: Option<std::path::PathBuf>, at: Option<u64>) -> PyResult<Option<Self>> {
         match (path, &self.path) {
             (None, _) => {
-                let forked = py.detach(|| self.base.base.fork(at, KnowledgeBaseOptions::new(world())));
+                let forked = py.detach(|| self.base.base().fork(at, KnowledgeBaseOptions::new(world())));
                 Self::opened(py, forked.map_err(|error| errors::writer(py, &error))?, None).map(Some)
             }
             (Some(to), Some(from)) => {
@@ -275,7 +275,7 @@ impl KnowledgeBase {
         let (pattern, template, key) = query;
         let request = live_request(&pattern, template.as_deref(), key, aggregate)?;
         let most = waiting_max.unwrap_or(metroon::CHANGES_WAITING_DEFAULT);
-        let joined = py.detach(|| self.base.base.subscribe_with(&request, most, after));
+        let joined = py.detach(|| self.base.base().subscribe_with(&request, most, after));
         joined.map(Subscription::new).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
     }
 
@@ -292,7 +292,7 @@ impl KnowledgeBase {
         let signature = signature(name, type_text, effects)?;
         let expected = expected.iter().map(|name| Expected::of_type(name)).collect();
         let function = Arc::new(PythonFunction { function, expected });
-        let added = py.detach(|| self.base.base.add_function(signature, function));
+        let added = py.detach(|| self.base.base().add_function(signature, function));
         added.map_err(|error| errors::writer(py, &error))
     }
 
@@ -303,7 +303,7 @@ impl KnowledgeBase {
 
     /// Does what was asked until now, and closes the base.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.base.base.close()).map_err(|error| errors::writer(py, &error))
+        py.detach(|| self.base.base().close()).map_err(|error| errors::writer(py, &error))
     }
 }
 
@@ -469,7 +469,7 @@ impl Transaction {
     fn begin(py: Python<'_>, base: &KnowledgeBase) -> PyResult<Self> {
         let (commands, told) = sync_channel(0);
         let (begun, is_begun) = sync_channel(1);
-        let interrupt = base.base.interrupt.clone();
+        let interrupt = base.base.interrupt().clone();
         let work = move |engine: &mut Engine| {
             interrupt.reset();
             // Somebody waits for it.
@@ -479,7 +479,7 @@ impl Transaction {
         let pending = py.detach(|| base.base.submit(work)).map_err(|error| errors::writer(py, &error))?;
         wait_for(py, is_begun)?;
         let (commands, ended) = (Mutex::new(Some(commands)), Mutex::new(Some(pending)));
-        Ok(Self { commands, ended, view: base.base.base.view() })
+        Ok(Self { commands, ended, view: base.base.base().view() })
     }
 
     fn tell<T: Send + 'static>(

@@ -10,7 +10,7 @@ use crate::spaces::Space;
 use crate::values::{PythonValue, failure};
 use metroon::syntax::Severity;
 use metroon::{
-    Engine, EngineThread, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function,
+    Engine, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function,
 };
 use metta::{Effects, WordMaker};
 use pyo3::exceptions::PyRuntimeError;
@@ -59,17 +59,13 @@ fn run(engine: &mut Engine, directory: &str, text: &str) -> Result<Ran, String> 
 impl Runner {
     #[new]
     fn new(py: Python<'_>, directory: String) -> PyResult<Self> {
-        let started = py.detach(|| {
-            let thread = EngineThread::start(metroon::REQUESTS_WAITING_DEFAULT, || Ok(Engine::new(world())))?;
-            let interrupt = thread.ask(|engine| engine.limits_mut().interrupt.clone())?;
-            Ok::<_, metroon::WriterError>(Alone { thread, interrupt })
-        });
+        let started = py.detach(|| Alone::start(|| Ok(Engine::new(world()))));
         Ok(Self { alone: started.map_err(|error| errors::writer(py, &error))?, directory })
     }
 
     /// Runs a text; gives the results of each form, and what the parser could not read.
     fn run(&self, py: Python<'_>, text: String) -> PyResult<(Answers, Option<String>)> {
-        let (answers, parse_error) = if self.alone.thread.is_current() {
+        let (answers, parse_error) = if self.alone.thread().is_current() {
             (inside(py, at_hand(py, |environment| environment.run_inside(&text)))?, None)
         } else {
             let directory = self.directory.clone();
@@ -83,7 +79,7 @@ impl Runner {
     /// What an atom comes to.
     fn evaluate(&self, py: Python<'_>, atom: &Atom) -> PyResult<Vec<Py<PyAny>>> {
         let atom = atom.atom.clone();
-        let results = if self.alone.thread.is_current() {
+        let results = if self.alone.thread().is_current() {
             inside(py, at_hand(py, |environment| environment.evaluate_inside(&atom)))?
         } else {
             ask(py, &self.alone, move |engine| {
@@ -100,7 +96,7 @@ impl Runner {
 
     /// The atoms of a text, with the words of the program, and what the parser could not read.
     fn parse(&self, py: Python<'_>, text: String) -> PyResult<(Vec<Py<PyAny>>, Option<String>)> {
-        let (found, error) = if self.alone.thread.is_current() {
+        let (found, error) = if self.alone.thread().is_current() {
             match at_hand(py, |environment| environment.read_inside(&text)) {
                 Some(Err(error)) => (Vec::new(), Some(error.to_string())),
                 found => (inside(py, found)?, None),
@@ -117,7 +113,7 @@ impl Runner {
 
     /// The program's own space.
     fn space(&self, py: Python<'_>) -> PyResult<Space> {
-        if self.alone.thread.is_current() {
+        if self.alone.thread().is_current() {
             let found = at_hand(py, |environment| Ok(environment.module_space(ModuleId::TOP)));
             return inside(py, found).map(Space);
         }
@@ -133,7 +129,7 @@ impl Runner {
                 made.map_err(|error| error.print(py)).ok()
             })
         });
-        let bound = if self.alone.thread.is_current() {
+        let bound = if self.alone.thread().is_current() {
             let found = at_hand(py, |environment| {
                 let module = environment.current_module();
                 Ok(environment.bind_maker(module, &token, maker))

@@ -8,8 +8,8 @@ use crate::functions::{Expected, PythonFunction};
 use crate::knowledge_base::signature;
 use metroon::syntax::Diagnostic;
 use metroon::{
-    CommitJournal, Engine, EngineThread, Failure, HostSignature, ProgramEnd, RecallError, ReplayEnd, Reporter,
-    RunRequest, SystemWorld, Tape, TapeReader, WriterError,
+    CommitJournal, Engine, Failure, HostSignature, ProgramEnd, RecallError, ReplayEnd, Reporter,
+    RunRequest, SystemWorld, Tape, TapeReader,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -69,16 +69,11 @@ fn taken(lines: &Lines) -> Vec<String> {
 
 /// An engine on a thread of its own.
 fn start(py: Python<'_>, make: impl FnOnce() -> Result<Engine, RecallError> + Send + 'static) -> PyResult<Alone> {
-    let started = py.detach(|| {
-        let thread = EngineThread::start(1, make)?;
-        let interrupt = thread.ask(|engine| engine.limits_mut().interrupt.clone())?;
-        Ok::<_, WriterError>(Alone { thread, interrupt })
-    });
-    started.map_err(|error| errors::plain(py, "TapeError", &error))
+    py.detach(|| Alone::start(make)).map_err(|error| errors::plain(py, "TapeError", &error))
 }
 
 fn end(py: Python<'_>, alone: Alone) -> PyResult<()> {
-    py.detach(|| alone.thread.close()).map_err(|error| errors::plain(py, "TapeError", &error))
+    py.detach(|| alone.thread().close()).map_err(|error| errors::plain(py, "TapeError", &error))
 }
 
 /// The exception for how a program ended, if it is one.
