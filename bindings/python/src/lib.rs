@@ -1,11 +1,11 @@
 //! The engine from Python: the module `metroon._engine`, of which the package `metroon` makes what people use.
 //!
-//! 1. [`classes`] of atoms are objects of Python; [`convert`] makes values of Python of them, and atoms of values.
-//! 2. An engine lives on a thread of its own. A caller gives up the interpreter lock, waits for it ([`asking`]), and looks at signals
+//! 1. `classes` of atoms are objects of Python; `convert` makes values of Python of them, and atoms of values.
+//! 2. An engine lives on a thread of its own. A caller gives up the interpreter lock, waits for it (`asking`), and looks at signals
 //!    meanwhile, so that Ctrl-C cancels what the engine does.
-//! 3. Functions of Python ([`functions`]) are called on the thread of the engine. What they ask of that engine is done inside the form
+//! 3. Functions of Python (`functions`) are called on the thread of the engine. What they ask of that engine is done inside the form
 //!    that calls them.
-//! 4. [`knowledge_base`] and [`tapes`] are what `metroon` offers, [`runner`] and [`spaces`] what `metroon.hyperon` stands on.
+//! 4. `knowledge_base` and `tapes` are what `metroon` offers, `runner` and `spaces` what `metroon.hyperon` stands on.
 //!
 //! No lock of the engine is held while Python runs, and no call that may wait for the engine holds the interpreter lock.
 #![forbid(unsafe_code)]

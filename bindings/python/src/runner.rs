@@ -9,9 +9,7 @@ use crate::knowledge_base::{inside, world};
 use crate::spaces::Space;
 use crate::values::{PythonValue, failure};
 use metroon::syntax::Severity;
-use metroon::{
-    Engine, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function,
-};
+use metroon::{Engine, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function};
 use metta::{Effects, WordMaker};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

@@ -8,8 +8,8 @@ use crate::functions::{Expected, PythonFunction};
 use crate::knowledge_base::signature;
 use metroon::syntax::Diagnostic;
 use metroon::{
-    CommitJournal, Engine, Failure, HostSignature, ProgramEnd, RecallError, ReplayEnd, Reporter,
-    RunRequest, SystemWorld, Tape, TapeReader,
+    CommitJournal, Engine, Failure, HostSignature, ProgramEnd, RecallError, ReplayEnd, Reporter, RunRequest,
+    SystemWorld, Tape, TapeReader,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
