@@ -22,6 +22,7 @@ mod differential;
 mod install;
 mod licences;
 mod process;
+mod python;
 mod repository;
 mod sanitize;
 mod supply;
@@ -63,6 +64,7 @@ enum Task {
     Licences(licences::Flags),
     Wordnet(wordnet::Flags),
     Bench(bench::Flags),
+    Wheel(python::Wheel),
 }
 
 impl Task {
@@ -79,6 +81,7 @@ impl Task {
             Task::Licences(flags) => ("licences", licences::run(flags)),
             Task::Wordnet(flags) => ("wordnet", wordnet::run(flags)),
             Task::Bench(flags) => ("bench", bench::run(flags)),
+            Task::Wheel(flags) => ("wheel", python::run(flags)),
         }
     }
 }

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use crate::install::Install;
 use crate::process::{self, cargo};
-use crate::{Outcome, clients, conformance, repository, supply, tidy, vcrpy, wordnet};
+use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcrpy, wordnet};
 
 /// Run everything that must hold before a change is taken.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, documents, benches, program, \
+    after_help = "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, python, documents, benches, program, \
                         examples, wordnet, conformance.\n\
                         If a step lacks something, it says so and counts as skipped; the last line is `N passed, N failed, N skipped`."
 )]
@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     ("clients", clients_of_the_proxy),
     ("tests", tests),
     ("vcrpy", cassettes_of_vcrpy),
+    ("python", package_for_python),
     ("documents", documents),
     ("benches", benches),
     ("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
@@ -220,6 +221,14 @@ fn cassettes_of_vcrpy(context: &Context) -> Verdict {
             let mut command = cargo(&["test", "--package", "metroon-cassette", "--test", "it", "vcrpy::"]);
             of_command(command.env(vcrpy::VARIABLE, python))
         }
+        Err(missing) => Verdict::Skipped(missing),
+    }
+}
+
+/// The wheel of the package for Python, and its tests.
+fn package_for_python(context: &Context) -> Verdict {
+    match python::prepare(context.installs) {
+        Ok(()) => of_result(python::check()),
         Err(missing) => Verdict::Skipped(missing),
     }
 }

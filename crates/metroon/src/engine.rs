@@ -7,10 +7,13 @@ use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_fail
 use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
+use crate::view::filled;
 use metta::{
-    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, Limits, LoadError, LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent,
-    OnProgress, Program, QueryLog, Run, RunEnd, RunEvent, Runner, Source, Statistics, World, WorldError,
+    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport, LoadSource,
+    ModuleId, OnAnswer, OnEvent, OnProgress, Program, QueryLog, Reason, Run, RunEnd, RunEvent, Runner, Source,
+    Statistics, World, WorldError,
 };
+use space::{Atom, SharedSpace};
 use std::sync::Arc;
 
 /// Runs MeTTa programs.
@@ -296,6 +299,72 @@ impl Engine {
     /// The program that is run, to ask for names, types and documentation.
     pub fn program_mut(&mut self) -> &mut Program {
         self.run.runner.program_mut()
+    }
+
+    /// Makes the name of a function of the host mean that function in every module, now and later. A run that is recorded has to hear of
+    /// all of them before it runs anything. Registering a name again replaces the function.
+    ///
+    /// # Errors
+    /// It cannot be recorded.
+    pub fn add_function(
+        &mut self,
+        signature: &HostSignature,
+        function: Arc<dyn HostFunction>,
+    ) -> Result<(), WorldError> {
+        self.world().note_function(&signature.identity())?;
+        self.run.runner.add_host_function(signature, function);
+        Ok(())
+    }
+
+    /// Registers the code of a function that a tape declares, in a replay: a pure one is called again. Others are answered from the tape.
+    pub fn supply_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
+        self.run.runner.add_host_function(signature, function);
+    }
+
+    /// Runs atoms as the forms of a source: evaluates each, or states each. `origin` is what the source is called.
+    pub fn run_atoms(&mut self, origin: &str, atoms: &[Atom], evaluates: bool, on_answer: &mut OnAnswer<'_>) -> Run {
+        let run = self.run.guarded(|runner| {
+            runner.run_atoms(origin, atoms, evaluates, &mut |world, event| match event {
+                RunEvent::Answer(answer) => on_answer(world, answer),
+                RunEvent::Failure(_) => Ok(()),
+            })
+        });
+        run.unwrap_or_else(|error| Run { end: RunEnd::RunRecord(Arc::new(error)), diagnostics: Vec::new() })
+    }
+
+    /// Does something as one commit: nobody sees a part of it, and if `work` says that it is not to be kept, it is undone.
+    ///
+    /// # Errors
+    /// The commit cannot be kept.
+    pub fn transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> (T, bool),
+    ) -> Result<T, Arc<dyn std::error::Error + Send + Sync>> {
+        let depth = self.run.runner.open_transaction();
+        let (done, keeps) = work(self);
+        self.run.runner.end_transaction(depth, keeps).map_err(Arc::from)?;
+        Ok(done)
+    }
+
+    /// Where the atoms of the program's space that match a pattern come from.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, String> {
+        let space = self.run.runner.top_space();
+        self.run.runner.why(&space, pattern)
+    }
+
+    /// The program's own space.
+    pub fn top_space(&self) -> SharedSpace {
+        self.run.runner.top_space()
+    }
+
+    /// What `(match &self pattern template)` finds now, with nothing evaluated.
+    pub fn query_atoms(&mut self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
+        let space = self.run.runner.top_space();
+        let solutions = space.query(pattern, self.run.runner.program_mut().variables());
+        solutions.iter().map(|solution| filled(template, solution)).collect()
     }
 
     /// Runs a text whose imports are looked for in a directory; the empty one is the current directory.

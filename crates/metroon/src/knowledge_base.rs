@@ -23,10 +23,13 @@ use crate::load::{LoadFailure, LoadOptions};
 use crate::program::RunRequest;
 use crate::recall::{RecallError, Remembered};
 use crate::view::{View, ViewOrigin};
-use crate::writer::{Writer, WriterError};
-use journal::Disk;
+use crate::writer::{EngineThread, Pending, WriterError};
+use journal::{Disk, MemoryDisk};
 use metta::syntax::{Diagnostic, Severity};
-use metta::{ChangeExtent, Commit, CommitSink, CommitStamp, LoadReport, Program, RunEnd, SinkError, World};
+use metta::{
+    ChangeExtent, Commit, CommitSink, CommitStamp, HostFunction, HostSignature, LoadReport, Program, RunEnd, SinkError,
+    World,
+};
 use space::ChangeDetail;
 use std::fmt;
 use std::path::Path;
@@ -78,7 +81,7 @@ impl KnowledgeBaseOptions {
 pub struct KnowledgeBase(Arc<Shared>);
 
 struct Shared {
-    writer: Writer,
+    writer: EngineThread,
     newest: Arc<NewestView>,
     warnings: Vec<String>,
     /// Where the journal lies, and the directory from which sources are named.
@@ -180,6 +183,14 @@ impl KnowledgeBase {
         Self::of_journal(CommitJournal::open(directory), options)
     }
 
+    /// A knowledge base in memory, which is gone with its last handle.
+    ///
+    /// # Errors
+    /// The thread that writes cannot be started.
+    pub fn in_memory(options: KnowledgeBaseOptions) -> Result<Self, WriterError> {
+        Self::on_disk(Arc::new(MemoryDisk::new()), "", options)
+    }
+
     /// The same for one whose journal lies on a disk; sources are named from the directory.
     ///
     /// # Errors
@@ -198,7 +209,7 @@ impl KnowledgeBase {
         let origin = Arc::new(ViewOrigin { disk: Arc::clone(&disk), directory: directory.clone() });
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
-        let writer = Writer::start(requests_waiting_max, move || {
+        let writer = EngineThread::start(requests_waiting_max, move || {
             let mut run = Remembered::new(world, Some(journal), None, &RunRequest::default())?;
             run.runner.freeze_results(freezes_results);
             let record = run.runner.record().expect("a run in a base is on record");
@@ -264,6 +275,57 @@ impl KnowledgeBase {
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<T, WriterError> {
         self.0.writer.ask(work)
+    }
+
+    /// The knowledge base as it was after a commit.
+    ///
+    /// # Errors
+    /// There is no such commit, or the journal cannot be read.
+    pub fn view_at(&self, epoch: u64) -> Result<View, KnowledgeBaseError> {
+        let view = View::up_to(CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory), epoch)?;
+        let last = view.epoch();
+        if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(view) }
+    }
+
+    /// A knowledge base in memory that has the commits of this one, or those up to one of them, and goes on for itself.
+    ///
+    /// # Errors
+    /// There is no such commit, or the journal cannot be read.
+    pub fn fork(&self, at: Option<u64>, options: KnowledgeBaseOptions) -> Result<Self, WriterError> {
+        let journal = CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory);
+        Self::of_journal(journal.fork_in_memory(at), options)
+    }
+
+    /// Whether the thread that asks is the one that writes: then it waits for nothing that is asked of the writer.
+    pub fn is_writer(&self) -> bool {
+        self.0.writer.is_current()
+    }
+
+    /// Lets the writer do something with its engine, in its turn, and does not wait for the result.
+    ///
+    /// # Errors
+    /// The knowledge base is closed, or the writer panicked.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<Pending<T>, WriterError> {
+        self.0.writer.submit(work)
+    }
+
+    /// Makes the name of a function of the host mean that function to what is run from now on, and to what views are asked from now on;
+    /// a view carries out a pure one only. Registering a name again replaces the function.
+    ///
+    /// # Errors
+    /// The knowledge base is closed, or the writer panicked.
+    pub fn add_function(&self, signature: HostSignature, function: Arc<dyn HostFunction>) -> Result<(), WriterError> {
+        let newest = Arc::clone(&self.0.newest);
+        self.transact(move |engine| {
+            let runner = engine.runner();
+            runner.add_host_function(&signature, function);
+            let record = runner.record().expect("a run in a base is on record");
+            let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash() };
+            newest.publish(runner.program(), stamp, ChangeExtent { modules: true, ..ChangeExtent::default() });
+        })
     }
 
     /// Follows a live query: its answers as they are now, their end, and then what each commit changes in them. Between the moment of

@@ -57,6 +57,7 @@ pub use live::{
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
 pub use metta::{AnswerChange, LiveError, LiveRulesStatistics, LiveStatistics};
+pub use metta::{CarryOut, Environment, HostCall, HostEffects, HostFunction, HostSignature, Outcome, held_function};
 pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
 pub use metta::{Certainty, FailedCall, Failure, Place};
 pub use metta::{ChangeExtent, MemoryOutput, MemoryWorld, Program, Reason};
@@ -75,11 +76,11 @@ pub use permissions::{Permissions, PermittedWorld};
 pub use program::{ProgramEnd, ProgramSource, Reporter, RunRequest};
 pub use recall::{RecallError, find_error};
 pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, QueryWay, Row};
-pub use system_world::SystemWorld;
+pub use system_world::{Printer, SystemWorld};
 pub use tape::replaying::{Difference, ReplayEnd};
 pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{Reader, View, ViewError};
-pub use writer::WriterError;
+pub use writer::{EngineThread, Pending, WriterError};
 
 /// The program on the page about knowledge bases.
 #[cfg(doctest)]

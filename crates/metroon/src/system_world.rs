@@ -8,15 +8,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Where what a program prints goes, line by line, if not to the standard output.
+pub type Printer = Box<dyn FnMut(&str) -> Result<(), WorldError> + Send>;
+
 /// The world of a command line program. Lines are written when they are complete.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct SystemWorld {
     open: BTreeMap<FileId, OpenFile>,
     opened: u64,
     source_bytes_max: Option<u64>,
+    printer: Option<Printer>,
 }
 
-#[derive(Debug)]
 struct OpenFile {
     path: String,
     file: File,
@@ -26,6 +29,12 @@ impl SystemWorld {
     /// A world that reads no source of more than so many bytes, and no more of its standard input.
     pub fn with_source_bytes_max(most: Option<u64>) -> Self {
         Self { source_bytes_max: most, ..Self::default() }
+    }
+
+    /// The same world, whose lines go somewhere else.
+    #[must_use]
+    pub fn printing(self, printer: Printer) -> Self {
+        Self { printer: Some(printer), ..self }
     }
 
     /// All bytes of a source, unless they are too many.
@@ -68,6 +77,9 @@ fn not_opened(path: String, reason: String) -> WorldError {
 
 impl World for SystemWorld {
     fn print(&mut self, line: &str) -> Result<(), WorldError> {
+        if let Some(printer) = &mut self.printer {
+            return printer(line);
+        }
         let mut output = io::stdout().lock();
         let written = output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n"));
         written.and_then(|()| output.flush()).map_err(|error| match error.kind() {

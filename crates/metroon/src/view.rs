@@ -110,7 +110,7 @@ impl View {
     /// # Errors
     /// There is no knowledge base in the directory, or it is damaged.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, KnowledgeBaseError> {
-        Self::of_journal(CommitJournal::read(directory)?, u64::MAX)
+        Self::up_to(CommitJournal::read(directory)?, u64::MAX)
     }
 
     /// The same after an earlier commit; what follows it is not read.
@@ -118,7 +118,7 @@ impl View {
     /// # Errors
     /// There is no knowledge base in the directory or no such commit, or it is damaged.
     pub fn open_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, KnowledgeBaseError> {
-        let view = Self::of_journal(CommitJournal::read(directory)?, epoch)?;
+        let view = Self::up_to(CommitJournal::read(directory)?, epoch)?;
         let last = view.epoch();
         if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(view) }
     }
@@ -128,10 +128,11 @@ impl View {
     /// # Errors
     /// It is damaged.
     pub fn on_disk(disk: &Arc<dyn Disk>, directory: &str) -> Result<Self, KnowledgeBaseError> {
-        Self::of_journal(CommitJournal::read_on_disk(Arc::clone(disk), directory), u64::MAX)
+        Self::up_to(CommitJournal::read_on_disk(Arc::clone(disk), directory), u64::MAX)
     }
 
-    fn of_journal(mut journal: CommitJournal, last: u64) -> Result<Self, KnowledgeBaseError> {
+    /// After a commit, or the last one before it.
+    pub(crate) fn up_to(mut journal: CommitJournal, last: u64) -> Result<Self, KnowledgeBaseError> {
         let (snapshot, epoch, hash) = journal.snapshot_at(last)?;
         let origin = ViewOrigin { disk: Arc::clone(&journal.disk), directory: journal.directory().to_owned() };
         Ok(Self::made(snapshot, epoch, hash, Some(Arc::new(origin)), journal.warnings()))
@@ -308,7 +309,7 @@ fn holds_handles(atom: &Atom) -> bool {
 }
 
 /// A template with a solution put in.
-fn filled(template: &Atom, solution: &Solution) -> Atom {
+pub(crate) fn filled(template: &Atom, solution: &Solution) -> Atom {
     let filled = rewrite(template, |variable| {
         let value = solution.iter().find(|(bound, _)| bound == variable);
         value.map_or(Rewrite::Keep, |(_, value)| Rewrite::Replace(value.clone()))

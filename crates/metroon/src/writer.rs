@@ -1,14 +1,16 @@
-//! The thread that writes to a knowledge base.
+//! An engine on a thread of its own, such as the one that writes to a knowledge base.
 //!
-//! It owns the engine, which is made on it and never leaves it. What it is to do comes through a queue of bounded length: if the
-//! queue is full, the caller waits. It does one thing after the other, in the order of the queue.
+//! The thread owns the engine, which is made on it and never leaves it. What it is to do comes through a queue of bounded length: if the
+//! queue is full, the caller waits. It does one thing after the other, in the order of the queue. Somebody who does not want to wait for
+//! the end of something, or not only, has it as [`Pending`].
 
 use crate::engine::Engine;
 use crate::recall::RecallError;
 use std::fmt;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle, ThreadId};
+use std::time::Duration;
 
 type Work = Box<dyn FnOnce(&mut Engine) + Send>;
 
@@ -57,16 +59,36 @@ impl From<RecallError> for WriterError {
     }
 }
 
-/// The handle of the thread that writes.
-pub(crate) struct Writer {
+/// An engine on a thread of its own. Any thread may ask it for something; it ends when this is dropped.
+///
+/// ```
+/// use metroon::{Engine, EngineThread, MemoryWorld};
+///
+/// let thread = EngineThread::start(64, || Ok(Engine::new(MemoryWorld::default())))?;
+/// let pending = thread.submit(|engine| {
+///     let mut results = Vec::new();
+///     engine.run_text("! (+ 1 2)", &mut |_, answer| {
+///         results.extend(answer.results.iter().map(ToString::to_string));
+///         Ok(())
+///     });
+///     results
+/// })?;
+/// assert_eq!(pending.wait()?, ["3"]);
+/// thread.close()?;
+/// # Ok::<(), metroon::WriterError>(())
+/// ```
+pub struct EngineThread {
     requests: SyncSender<Request>,
-    thread: Mutex<Option<JoinHandle<Result<(), RecallError>>>>,
+    thread: SharedThread,
     id: ThreadId,
 }
 
-impl Writer {
-    /// Starts the thread, whose engine `make` makes there.
-    pub(crate) fn start(
+impl EngineThread {
+    /// Starts the thread, whose engine `make` makes there. So many requests may wait before the next caller waits for room.
+    ///
+    /// # Errors
+    /// The thread cannot be started, or the engine not be made.
+    pub fn start(
         waiting_max: usize,
         make: impl FnOnce() -> Result<Engine, RecallError> + Send + 'static,
     ) -> Result<Self, WriterError> {
@@ -87,35 +109,51 @@ impl Writer {
         let thread = thread.map_err(WriterError::NotStarted)?;
         let id = thread.thread().id();
         is_made.recv().map_err(|_| WriterError::Panicked)??;
-        Ok(Self { requests, thread: Mutex::new(Some(thread)), id })
+        Ok(Self { requests, thread: Arc::new(Mutex::new(Some(thread))), id })
     }
 
     /// Lets the engine do something, and waits until that is done.
-    pub(crate) fn ask<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// The thread has ended, or is the one that asks.
+    pub fn ask<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<T, WriterError> {
-        if thread::current().id() == self.id {
+        self.submit(work)?.wait()
+    }
+
+    /// Lets the engine do something, in its turn.
+    ///
+    /// # Errors
+    /// The thread has ended, or is the one that asks.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<Pending<T>, WriterError> {
+        if self.is_current() {
             return Err(WriterError::AskedByItself);
         }
         let (done, result) = sync_channel(1);
         let work: Work = Box::new(move |engine| {
-            // The answer is not taken any more if the caller's thread has ended.
+            // The answer is not taken any more if nobody waits for it.
             let _ = done.send(work(engine));
         });
-        self.requests.send(Request::Work(work)).map_err(|_| self.gone())?;
-        result.recv().map_err(|_| self.gone())
+        self.requests.send(Request::Work(work)).map_err(|_| gone(&self.thread))?;
+        Ok(Pending { result, thread: Arc::clone(&self.thread) })
     }
 
-    /// Why the thread answers no more.
-    fn gone(&self) -> WriterError {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_some() { WriterError::Panicked } else { WriterError::Closed }
+    /// Whether the thread is the one that asks.
+    pub fn is_current(&self) -> bool {
+        thread::current().id() == self.id
     }
 
     /// Does what is in the queue by now, and ends the thread.
-    pub(crate) fn close(&self) -> Result<(), WriterError> {
-        if thread::current().id() == self.id {
+    ///
+    /// # Errors
+    /// The thread panicked, what its engine keeps could not be completed, or it is the one that asks.
+    pub fn close(&self) -> Result<(), WriterError> {
+        if self.is_current() {
             return Err(WriterError::AskedByItself);
         }
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,15 +164,52 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for EngineThread {
     /// Every commit is durable. A caller that wants to hear what fails here calls `close` first.
     fn drop(&mut self) {
-        if thread::current().id() == self.id {
+        if self.is_current() {
             // A transaction held the last handle: the thread ends after it.
             let _ = self.requests.try_send(Request::Close);
             return;
         }
         let _ = self.close();
+    }
+}
+
+/// The thread, until it was ended.
+type SharedThread = Arc<Mutex<Option<JoinHandle<Result<(), RecallError>>>>>;
+
+/// Why a thread answers no more.
+fn gone(thread: &SharedThread) -> WriterError {
+    let thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
+    if thread.is_some() { WriterError::Panicked } else { WriterError::Closed }
+}
+
+/// Something that an engine is to do, or does, or has done. If it is dropped, it is done all the same.
+pub struct Pending<T> {
+    result: Receiver<T>,
+    thread: SharedThread,
+}
+
+impl<T> Pending<T> {
+    /// Waits until it is done.
+    ///
+    /// # Errors
+    /// The thread panicked or was ended before.
+    pub fn wait(self) -> Result<T, WriterError> {
+        self.result.recv().map_err(|_| gone(&self.thread))
+    }
+
+    /// Waits for so long; `None` if it is not done by then.
+    ///
+    /// # Errors
+    /// As [`Pending::wait`].
+    pub fn wait_for(&self, time: Duration) -> Result<Option<T>, WriterError> {
+        match self.result.recv_timeout(time) {
+            Ok(result) => Ok(Some(result)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(gone(&self.thread)),
+        }
     }
 }
 

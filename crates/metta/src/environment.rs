@@ -5,40 +5,29 @@
 
 use crate::documentation::Documentation;
 use crate::effects::Effects;
+use crate::host_call::HostCall;
 use crate::limits::LimitReached;
+pub(crate) use crate::outcome::{Outcome, Refused, Stop};
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
-use crate::refusal::EffectRefused;
-use crate::world::{FileId, World, WorldError};
+use crate::tokenizer::WordMaker;
+use crate::world::{FileId, World};
 use space::{Atom, HostValue, SharedSpace, SharedState, Solution, Symbol, VariableSource};
+use std::any::Any;
 use std::sync::{Arc, Weak};
 
 /// An open file and its handle, an atom. A file whose handle nobody holds can be closed.
 pub type OpenFile = (FileId, Weak<dyn HostValue>);
 
-/// Why a whole run ends at once.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The world failed while printing.
-    World(WorldError),
-    /// A form that was run inside the one that is being run was told to end.
-    Limit(LimitReached),
-    /// A runner of a snapshot does not carry out an operation.
-    Effect(EffectRefused),
-    /// What is on record of the run, or a sink of its commits, failed.
-    RunRecord(Arc<dyn std::error::Error + Send + Sync>),
+/// A function of the host: what carries out its calls, on whichever thread evaluates.
+pub trait HostFunction: Any + Send + Sync {
+    /// Carries a call out.
+    fn call(&self, environment: &mut dyn Environment, call: &HostCall<'_>) -> Outcome;
 }
 
-/// Why an effect on the world outside, or a commit, may not be.
-#[derive(Clone, Debug)]
-pub enum Refused {
-    /// A `(transaction …)` is open; the message says what is not allowed inside one.
-    InTransaction(&'static str),
-    /// The run ends.
-    Stop(Stop),
-}
+/// Carries out a call that nothing has the answer of.
+pub type CarryOut<'a> = dyn FnMut(&mut dyn Environment) -> Outcome + 'a;
 
 /// The run, as native functions see it.
 pub trait Environment {
@@ -50,7 +39,7 @@ pub trait Environment {
 
     /// Counts a call of a native function; gives why it must not be: the run that is replayed did not come to it, or the run is one of a
     /// view, which refuses it.
-    fn begin_call(&mut self, operation: &'static str, effects: Effects, arguments: &[Atom]) -> Option<Stop>;
+    fn begin_call(&mut self, operation: &str, effects: Effects, arguments: &[Atom]) -> Option<Stop>;
 
     /// The limit that is reached in the middle of a call, if so many more bytes are taken.
     fn limit_reached(&self, more: usize) -> Option<LimitReached>;
@@ -198,4 +187,35 @@ pub trait Environment {
 
     /// The files that the program has open.
     fn open_files(&mut self) -> &mut Vec<OpenFile>;
+
+    /// The function of the host that is registered under a name.
+    fn host_function(&self, name: &str) -> Option<Arc<dyn HostFunction>>;
+
+    /// What a call of a function of the host came to: as it is on record, or carried out now and put on record, if the run is.
+    fn ask_host(&mut self, call: &HostCall<'_>, carry_out: &mut CarryOut<'_>) -> Outcome;
+
+    /// Runs a text in the current module, as a part of the form that is being evaluated; gives what its `!` forms came to, up to one
+    /// with an error among its results.
+    ///
+    /// # Errors
+    /// It does not parse, is nested too deep, or must not be run here; what it did before stands.
+    fn run_inside(&mut self, text: &str) -> Result<Vec<Vec<Atom>>, ModuleError>;
+
+    /// Evaluates an atom in the current module, as a part of the form that is being evaluated.
+    ///
+    /// # Errors
+    /// As [`Environment::run_inside`].
+    fn evaluate_inside(&mut self, atom: &Atom) -> Result<Vec<Atom>, ModuleError>;
+
+    /// The atoms of a text, with the words of the current module; nothing is added or evaluated.
+    ///
+    /// # Errors
+    /// It does not parse.
+    fn read_inside(&self, text: &str) -> Result<Vec<Atom>, ModuleError>;
+
+    /// Makes the words of a module's sources that a regular expression covers mean what the host makes of each.
+    ///
+    /// # Errors
+    /// The text is not a regular expression.
+    fn bind_maker(&mut self, module: ModuleId, token: &str, maker: Arc<WordMaker>) -> Result<(), String>;
 }

@@ -21,6 +21,8 @@ mod evaluate;
 mod failure;
 mod format;
 mod handles;
+mod host;
+mod host_call;
 mod instructions;
 mod interpreter;
 mod limits;
@@ -31,6 +33,7 @@ mod machine;
 mod memory_world;
 pub mod names;
 mod operation;
+mod outcome;
 mod program;
 mod random;
 mod reader;
@@ -54,10 +57,12 @@ pub use derivation::{Derivation, Derivations, Ground, NearMiss, STATES_MAX_DEFAU
 pub use describe::{documentation_of, known_names, type_of, types_of_text};
 pub use documentation::Documentation;
 pub use effects::Effects;
-pub use environment::{Environment, OpenFile, Refused, Stop};
+pub use environment::{CarryOut, Environment, HostFunction, OpenFile};
 pub use evaluate::Evaluator;
 pub use failure::{Certainty, FailedCall, Failure, Place};
 pub use format::format;
+pub use host::{HostEffects, HostSignature, held_function};
+pub use host_call::{HostCall, RecordedAnswer};
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use live::{
     Aggregate, AnswerChange, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesUpdate, LiveSource,
@@ -70,7 +75,8 @@ pub use load::{
 pub use lowering::{Arithmetic, Comparison, Logic, Lowering};
 pub use machine::FrozenResults;
 pub use memory_world::{MemoryOutput, MemoryWorld};
-pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec, Outcome};
+pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentation, OperationSpec};
+pub use outcome::{Outcome, Refused, Stop};
 pub use program::history::{Event, Reason, SourceId};
 pub use program::modules::{ModuleError, ModuleId};
 pub use program::{ChangeExtent, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces, resolve_host};
@@ -84,5 +90,5 @@ pub use region::FreezeError;
 pub use runner::{FormAnswer, OnAnswer, OnEvent, RunEvent, Runner};
 pub use session::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog, Run, RunEnd, Source, Statistics};
 pub use space::LiveDatalogStatistics as LiveRulesStatistics;
-pub use tokenizer::Tokenizer;
+pub use tokenizer::{Tokenizer, WordMaker};
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

@@ -1,54 +1,17 @@
 //! Native functions: operations that MeTTa programs call and Rust carries out.
 
 use crate::effects::Effects;
-use crate::environment::{Environment, Refused, Stop};
+use crate::environment::{Environment, HostFunction};
+use crate::host_call::HostCall;
 use crate::limits::LimitReached;
 use crate::lowering::Lowering;
+pub(crate) use crate::outcome::Outcome;
+use crate::outcome::Stop;
 use crate::program::modules::ModuleId;
-use space::{Atom, Grounded, HostValue, Number, SharedSpace, SharedState, Solution};
+use space::{Atom, Grounded, HostSpace, HostValue, Number, SharedSpace, SharedState};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
-
-/// What a native function gives back.
-pub enum Outcome {
-    /// These results, each evaluated further as the function's type says; none is `Empty`.
-    Results(Vec<Atom>),
-    /// Results that bind variables.
-    Solutions(Vec<(Solution, Atom)>),
-    /// The function does not apply to these arguments: the call stays as it is.
-    NotReducible,
-    /// The call is an error, with this message.
-    Failure(Atom),
-    /// The run ends here.
-    Stop(Stop),
-}
-
-impl Outcome {
-    /// One result.
-    pub fn one(atom: impl Into<Atom>) -> Self {
-        Self::Results(vec![atom.into()])
-    }
-
-    /// The unit result, `()`.
-    pub fn unit() -> Self {
-        Self::Results(vec![Atom::unit()])
-    }
-
-    /// A failure whose message is a symbol of this text.
-    pub fn failure(message: impl AsRef<str>) -> Self {
-        Self::Failure(Atom::symbol(message.as_ref()))
-    }
-}
-
-impl From<Refused> for Outcome {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::InTransaction(message) => Self::failure(message),
-            Refused::Stop(stop) => Self::Stop(stop),
-        }
-    }
-}
 
 /// A call of a native function.
 pub struct Call<'a> {
@@ -90,6 +53,14 @@ impl<'a> Call<'a> {
     pub fn space(&self, position: usize) -> Option<SharedSpace> {
         match self.argument(position)? {
             Atom::Grounded(Grounded::Space(space)) => Some(space.clone()),
+            _ => None,
+        }
+    }
+
+    /// The argument as a space that the host keeps.
+    pub fn host_space(&self, position: usize) -> Option<&'a dyn HostSpace> {
+        match self.argument(position)? {
+            Atom::Grounded(Grounded::Host(value)) => value.space(),
             _ => None,
         }
     }
@@ -249,17 +220,37 @@ impl OperationSpec {
 
 /// A native function as an atom.
 pub struct Operation {
-    spec: &'static OperationSpec,
+    body: Body,
     identity: String,
     type_atom: Atom,
     home: ModuleId,
+}
+
+/// What carries out the calls of a native function.
+enum Body {
+    /// A function of the library.
+    Library(&'static OperationSpec),
+    /// A function of the host.
+    Host { name: String, effects: Effects, is_durable: bool, function: Arc<dyn HostFunction> },
 }
 
 impl Operation {
     /// The function of a specification with its type, read in a module.
     pub fn new(spec: &'static OperationSpec, type_atom: Atom, home: ModuleId) -> Self {
         let identity = if spec.has_home { format!("{}@{}", spec.name, home.0) } else { spec.name.to_owned() };
-        Self { spec, identity, type_atom, home }
+        Self { body: Body::Library(spec), identity, type_atom, home }
+    }
+
+    /// A function of the host of this name and identity.
+    pub(crate) fn of_host(
+        name: String,
+        identity: String,
+        type_atom: Atom,
+        (effects, is_durable): (Effects, bool),
+        function: Arc<dyn HostFunction>,
+    ) -> Self {
+        let body = Body::Host { name, effects, is_durable, function };
+        Self { body, identity, type_atom, home: ModuleId::LIBRARY }
     }
 
     /// As an atom.
@@ -280,14 +271,28 @@ impl Operation {
         self.home
     }
 
-    /// What is known of it.
-    pub fn spec(&self) -> &'static OperationSpec {
-        self.spec
+    /// What a call touches besides its arguments.
+    pub fn effects(&self) -> Effects {
+        match &self.body {
+            Body::Library(spec) => spec.effects,
+            Body::Host { effects, .. } => *effects,
+        }
     }
 
-    /// Its name in the library.
-    pub(crate) fn static_name(&self) -> &'static str {
-        self.spec.name
+    /// What the machine makes of a call.
+    pub fn lowering(&self) -> Lowering {
+        match &self.body {
+            Body::Library(spec) => spec.lowering,
+            Body::Host { .. } => Lowering::Call,
+        }
+    }
+
+    /// What the host has as this function, if it is the host's.
+    pub fn host_function(&self) -> Option<&Arc<dyn HostFunction>> {
+        match &self.body {
+            Body::Library(_) => None,
+            Body::Host { function, .. } => Some(function),
+        }
     }
 
     /// Calls it.
@@ -298,7 +303,7 @@ impl Operation {
         arguments: &[Atom],
         context: &SharedSpace,
     ) -> Outcome {
-        if let Some(stop) = environment.begin_call(self.spec.name, self.spec.effects, arguments) {
+        if let Some(stop) = environment.begin_call(self.name(), self.effects(), arguments) {
             return Outcome::Stop(stop);
         }
         let mut call = Call { environment, head, arguments, home: self.home, context };
@@ -308,18 +313,24 @@ impl Operation {
         {
             return refused;
         }
-        (self.spec.native)(&mut call)
+        match &self.body {
+            Body::Library(spec) => (spec.native)(&mut call),
+            Body::Host { name, function, .. } => function.call(call.environment, &HostCall { name, arguments }),
+        }
     }
 }
 
 /// What is made of a call whose head is this native function.
 pub(crate) fn lowering_of(head: &Atom) -> Option<Lowering> {
-    Operation::of(head).map(|operation| operation.spec().lowering)
+    Operation::of(head).map(Operation::lowering)
 }
 
 impl HostValue for Operation {
     fn name(&self) -> &str {
-        self.spec.name
+        match &self.body {
+            Body::Library(spec) => spec.name,
+            Body::Host { name, .. } => name,
+        }
     }
 
     fn identity(&self) -> &str {
@@ -335,6 +346,9 @@ impl HostValue for Operation {
     }
 
     fn is_durable(&self) -> bool {
-        true
+        match &self.body {
+            Body::Library(_) => true,
+            Body::Host { is_durable, .. } => *is_durable,
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::effects::Effects;
 use space::{Atom, Grounded};
+use std::borrow::Cow;
 use std::fmt;
 
 /// What a runner is a view of.
@@ -30,14 +31,14 @@ pub enum EffectKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectRefused {
     /// Its name.
-    pub operation: &'static str,
+    pub operation: Cow<'static, str>,
     /// Why.
     pub kind: EffectKind,
 }
 
 impl EffectRefused {
     /// Of a form without `!`, which states an atom.
-    pub(crate) const STATEMENT: Self = Self { operation: "a form without !", kind: EffectKind::Change };
+    pub(crate) const STATEMENT: Self = Self { operation: Cow::Borrowed("a form without !"), kind: EffectKind::Change };
 }
 
 impl fmt::Display for EffectRefused {
@@ -47,7 +48,7 @@ impl fmt::Display for EffectRefused {
             EffectKind::Outside => "reaches outside the program",
             EffectKind::History => "asks for the history of the program",
         };
-        let operation = self.operation;
+        let operation = &self.operation;
         write!(formatter, "{operation} {does}, and a view only answers: let the writer of the knowledge base run it")
     }
 }
@@ -61,20 +62,20 @@ const TRANSACTIONS: [&str; 2] = ["_open-transaction", "_close-transaction"];
 const HISTORY: [&str; 2] = ["as-of", "why"];
 
 /// Why a runner of a snapshot refuses a call of an operation with these effects, if it does.
-pub(crate) fn refuse(operation: &'static str, effects: Effects, arguments: &[Atom]) -> Option<EffectRefused> {
+pub(crate) fn refuse(operation: &str, effects: Effects, arguments: &[Atom]) -> Option<EffectRefused> {
     let kind = match operation {
         _ if HISTORY.contains(&operation) => EffectKind::History,
         _ if TRANSACTIONS.contains(&operation) => return None,
         _ => kind_of(effects, arguments)?,
     };
-    Some(EffectRefused { operation, kind })
+    Some(EffectRefused { operation: operation.to_owned().into(), kind })
 }
 
 /// Why an operation with these effects is not carried out a second time, if it is not: it would change something, or ask for another
 /// answer. What is printed goes nowhere then.
-pub(crate) fn refuse_again(operation: &'static str, effects: Effects) -> Option<EffectRefused> {
+pub(crate) fn refuse_again(operation: &str, effects: Effects) -> Option<EffectRefused> {
     let acts = effects.without(Effects::READS).without(Effects::MAKES).without(Effects::TELLS);
-    (acts != Effects::NONE).then_some(EffectRefused { operation, kind: EffectKind::Change })
+    (acts != Effects::NONE).then(|| EffectRefused { operation: operation.to_owned().into(), kind: EffectKind::Change })
 }
 
 /// Everything that the snapshot holds is frozen.

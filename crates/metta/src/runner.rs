@@ -1,8 +1,10 @@
 //! The runner: a session with its evaluators, as those who run programs use it.
 
-use crate::commit::CommitSink;
+use crate::commit::{CommitSink, CommitTrigger};
+use crate::environment::HostFunction;
 use crate::evaluate::{Evaluator, Evaluators};
 use crate::failure::Failure;
+use crate::host::HostSignature;
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
 use crate::load::{Format, Formats, LoadError, LoadReport, LoadSource, OnProgress, Words};
@@ -12,9 +14,9 @@ use crate::program::history::{Event, Reason};
 use crate::program::modules::ModuleId;
 use crate::program::{Program, ProgramSnapshot, RestoreError};
 use crate::random::Generator;
-use crate::record::RunRecord;
+use crate::record::{RunRecord, RunRecordError};
 use crate::refusal::{EffectRefused, Viewed};
-use crate::session::{FormEvent, FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics};
+use crate::session::{FormEvent, FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics, text_of_atoms};
 use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
@@ -60,6 +62,21 @@ pub enum RunEvent<'a> {
 
 /// Takes each event as it comes, with the world to print on.
 pub type OnEvent<'a> = dyn FnMut(&mut dyn World, RunEvent<'_>) -> Result<(), WorldError> + 'a;
+
+/// Hands out what comes of each form to those who run programs.
+fn handing_out<'a>(
+    machine: &'a MachineEvaluator,
+    on_event: &'a mut OnEvent<'_>,
+) -> impl FnMut(&mut dyn World, FormEvent<'_>) -> Result<(), WorldError> + 'a {
+    |world, event| match event {
+        FormEvent::Failure(failure) => on_event(world, RunEvent::Failure(failure)),
+        FormEvent::Outcome(&FormOutcome { number, span, atom, results, limit }) => {
+            let frozen = machine.take_frozen().map(|frozen| frozen.map(Arc::new));
+            let frozen = frozen.as_ref();
+            on_event(world, RunEvent::Answer(&FormAnswer { number, span, atom, results, limit, frozen }))
+        }
+    }
+}
 
 /// Runs sources in modules.
 pub struct Runner {
@@ -218,6 +235,20 @@ impl Runner {
         done
     }
 
+    /// Opens a transaction: what is run from now on is committed at its end, and not before. Gives how many are open then.
+    pub fn open_transaction(&mut self) -> usize {
+        self.session.open_transaction()
+    }
+
+    /// Ends the transaction that was opened as this one of those open, and commits what it did, or undoes it.
+    ///
+    /// # Errors
+    /// A sink cannot take the commit.
+    pub fn end_transaction(&mut self, depth: usize, keeps: bool) -> Result<(), RunRecordError> {
+        self.session.close_transaction(depth, keeps);
+        self.session.commit(CommitTrigger::Asked)
+    }
+
     /// Notes from now on what it takes to undo what happens, unless the run is on record.
     pub fn begin_undoable(&mut self) {
         self.session.transactions.begin_undoable(&mut self.session.program);
@@ -356,14 +387,24 @@ impl Runner {
         if session.view.is_some() && parsed.forms_before_error().iter().any(|form| !form.bang) {
             return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: parsed.diagnostics };
         }
-        session.run_in(ModuleId::TOP, source.origin, source.file, &parsed, &mut |world, event| match event {
-            FormEvent::Failure(failure) => on_event(world, RunEvent::Failure(failure)),
-            FormEvent::Outcome(&FormOutcome { number, span, atom, results, limit }) => {
-                let frozen = machine.take_frozen().map(|frozen| frozen.map(Arc::new));
-                let frozen = frozen.as_ref();
-                on_event(world, RunEvent::Answer(&FormAnswer { number, span, atom, results, limit, frozen }))
-            }
-        })
+        session.run_in(ModuleId::TOP, source.origin, source.file, &parsed, &mut handing_out(machine, on_event))
+    }
+
+    /// Runs atoms as the forms of a source: evaluates each, or states each. `origin` is what the source is called.
+    pub fn run_atoms(&mut self, origin: &str, atoms: &[Atom], evaluates: bool, on_event: &mut OnEvent<'_>) -> Run {
+        let Self { session, machine } = self;
+        if session.view.is_some() && !evaluates {
+            return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: Vec::new() };
+        }
+        let parsed = syntax::parse(&text_of_atoms(atoms, evaluates));
+        let source = (&parsed, Some(atoms));
+        session.run_forms_in(ModuleId::TOP, origin, None, source, &mut handing_out(machine, on_event))
+    }
+
+    /// Makes the name of a function of the host mean that function in every module, now and later. Registering a name again replaces
+    /// the function.
+    pub fn add_host_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
+        self.session.program.add_host_function(signature, function);
     }
 
     /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named, where `trace!` goes; with

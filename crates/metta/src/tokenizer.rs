@@ -11,10 +11,14 @@ use std::sync::Arc;
 
 type Constructor = fn(&str) -> Option<Atom>;
 
+/// What makes an atom of each word that a pattern covers; `None` leaves the word to the tokens before.
+pub type WordMaker = dyn Fn(&str) -> Option<Atom> + Send + Sync;
+
 #[derive(Clone)]
 enum Meaning {
     Atom(Atom),
     Constructor(Constructor),
+    Maker(Arc<WordMaker>),
 }
 
 /// A token that covers every word of a form.
@@ -82,6 +86,20 @@ impl Tokenizer {
             self.register_pattern(regex, None, Meaning::Atom(atom.clone()));
         }
         self.register_name(token, atom);
+        Ok(())
+    }
+
+    /// Makes every word that a regular expression covers mean what the host makes of it.
+    ///
+    /// # Errors
+    /// When the text is not a regular expression; the message says why.
+    pub fn register_maker(&mut self, token: &str, maker: Arc<WordMaker>) -> Result<(), String> {
+        if regex::escape(token) != token {
+            let regex = whole(token).map_err(|error| error.to_string())?;
+            self.register_pattern(regex, None, Meaning::Maker(Arc::clone(&maker)));
+        }
+        self.registered += 1;
+        self.names.insert(token.to_owned(), (self.registered, Meaning::Maker(maker)));
         Ok(())
     }
 
@@ -154,6 +172,7 @@ impl Tokenizer {
         found.iter().find_map(|(_, meaning)| match meaning {
             Meaning::Atom(atom) => Some(atom.clone()),
             Meaning::Constructor(make) => make(word),
+            Meaning::Maker(make) => make(word),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! What a program asks and what it is answered is plain data: paths, bytes, numbers, [`OpenMode`], [`FileId`],
 //! [`WorldError`]. A world that records writes them down; one that replays reads them back.
 
+use crate::host_call::{HostCall, RecordedAnswer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -94,6 +95,36 @@ pub trait World {
     /// # Errors
     /// When the file is not open.
     fn file_size(&mut self, file: FileId) -> Result<u64, WorldError>;
+
+    /// Hears of a function of the host that a program may call by name from now on, by its identity: see
+    /// [`HostSignature::identity`](crate::HostSignature::identity).
+    ///
+    /// # Errors
+    /// When it cannot be recorded, or is not what was recorded.
+    fn note_function(&mut self, _identity: &str) -> Result<(), WorldError> {
+        Ok(())
+    }
+
+    /// What a call of a function of the host came to, if that is on record: then the call is not carried out.
+    ///
+    /// # Errors
+    /// When the recording has something else.
+    fn recorded_answer(&mut self, _call: &HostCall<'_>) -> Result<Option<RecordedAnswer>, WorldError> {
+        Ok(None)
+    }
+
+    /// Whether what calls of functions of the host come to is recorded.
+    fn records_answers(&self) -> bool {
+        false
+    }
+
+    /// Records what a call of a function of the host came to.
+    ///
+    /// # Errors
+    /// When it cannot be recorded.
+    fn note_answer(&mut self, _call: &HostCall<'_>, _answer: &RecordedAnswer) -> Result<(), WorldError> {
+        Ok(())
+    }
 
     /// Closes a file; its id means nothing from then on.
     ///

@@ -45,6 +45,36 @@ pub trait HostValue: Send + Sync {
     fn is_durable(&self) -> bool {
         false
     }
+    /// It as a space that the host keeps, if it is one.
+    fn space(&self) -> Option<&dyn HostSpace> {
+        None
+    }
+}
+
+/// A space that a host keeps in its own way. Programs ask and change it by name; it is not searched when it lies in another space.
+///
+/// What goes wrong is said by the message of an error.
+pub trait HostSpace: Send + Sync {
+    /// Adds an atom.
+    ///
+    /// # Errors
+    /// The host refuses.
+    fn add(&self, atom: &Atom) -> Result<(), String>;
+    /// Removes one copy of an atom; says whether there was one.
+    ///
+    /// # Errors
+    /// The host refuses.
+    fn remove(&self, atom: &Atom) -> Result<bool, String>;
+    /// What it holds.
+    ///
+    /// # Errors
+    /// The host cannot list it.
+    fn atoms(&self) -> Result<Vec<Atom>, String>;
+    /// What each way in which a pattern matches binds the variables of the pattern to.
+    ///
+    /// # Errors
+    /// The host cannot answer.
+    fn query(&self, pattern: &Atom) -> Result<Vec<Solution>, String>;
 }
 
 impl Grounded {
@@ -234,7 +264,7 @@ impl SharedState {
     }
 
     /// Where it lies: what tells it from every other state alive.
-    pub(crate) fn address(&self) -> usize {
+    pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 

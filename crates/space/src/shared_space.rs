@@ -136,6 +136,11 @@ impl SharedSpace {
         self.read(|space| SharedTerms::clone(space.terms()))
     }
 
+    /// Where its atoms lie: what tells them from those of every other space alive, of other programs too.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.live().content) as usize
+    }
+
     /// A view of the same atoms without the imports: the space itself, if it does not belong to a module.
     pub fn without_imports(&self) -> Self {
         let LiveSpace { bare_name, content, log, .. } = self.live();

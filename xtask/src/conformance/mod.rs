@@ -12,6 +12,7 @@
 //! The suite this is for is that of hyperon-experimental 0.2.10; [`HOW_TO_GET`] says how to get it.
 
 mod assertions;
+mod python;
 pub(crate) mod record;
 mod report;
 
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::install::Install;
 use crate::{Outcome, process, repository};
 use report::{FileReport, Report};
 
@@ -33,6 +35,11 @@ pub(crate) struct Flags {
     /// The program to test (built from here if not given)
     #[arg(long, value_name = "PATH")]
     metroon: Option<PathBuf>,
+    /// Run hyperon's tests for Python in this folder instead, against the package for Python
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "metroon"])]
+    python: Option<PathBuf>,
+    #[command(flatten)]
+    install: Install,
 }
 
 /// What to do when there is no suite.
@@ -41,7 +48,9 @@ The public scripts of hyperon-experimental are in no package registry (PyPI has 
 can install them. To put them where this task looks:
 
   git clone --depth 1 --branch v0.2.10 https://github.com/trueagi-io/hyperon-experimental target/hyperon
-  mkdir -p target/suite && cp -r target/hyperon/python/tests/scripts target/hyperon/lib/tests target/suite/";
+  mkdir -p target/suite && cp -r target/hyperon/python/tests/scripts target/hyperon/lib/tests target/suite/
+
+With --python target/hyperon/python/tests its tests for Python are run against metroon.hyperon.";
 
 /// The longest a file may run.
 const FILE_LIMIT: Duration = Duration::from_secs(120);
@@ -49,6 +58,10 @@ const FILE_LIMIT: Duration = Duration::from_secs(120);
 const STALE: &[&str] = &["g1_docs.metta"];
 
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
+    if let Some(folder) = &flags.python {
+        crate::python::prepare(flags.install.is_wanted())?;
+        return python::check(folder);
+    }
     let suite = match &flags.suite {
         Some(folder) => folder.clone(),
         None => suite().ok_or_else(|| format!("there is no suite at target/suite.\n{HOW_TO_GET}"))?,

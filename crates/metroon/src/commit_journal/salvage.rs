@@ -12,10 +12,12 @@
 
 use super::directory;
 use super::error::KnowledgeBaseError;
+use super::load::Loaded;
 use super::report::KnowledgeBaseReport;
 use super::start::Start;
 use super::{CommitJournal, journal_options};
-use journal::{AppendError, Beginning, Directory, Disk, Durability, Journal, Reader};
+use journal::{AppendError, Beginning, Directory, Disk, Durability, Journal, MemoryDisk, Reader};
+use metta::Runner;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -74,18 +76,36 @@ impl CommitJournal {
         at: Option<u64>,
     ) -> Result<KnowledgeBaseReport, KnowledgeBaseError> {
         let (mut base, to) = (Self::read(from)?, to.as_ref());
-        base.end_at(at.unwrap_or(u64::MAX));
-        let start = base.start()?;
-        let (mut runner, mut loaded) = start.make()?;
-        runner.keep_hashes();
-        loaded.take(&base, &mut start.commits(&base)?, &mut runner)?;
-        if let Some(epoch) = at.filter(|&at| at > loaded.epoch) {
-            return Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch });
-        }
+        let (start, runner, loaded) = base.make_up_to(at)?;
         check_unoccupied(to)?;
         // The first frame says what the journal is.
         copy(&base, &start, loaded.frames.max(1), to, None)?;
         Ok(KnowledgeBaseReport::new(&loaded, &runner, start.first()))
+    }
+
+    /// A base in memory with the commits of this one up to one, or all there are.
+    ///
+    /// # Errors
+    /// There is no such commit, or it is damaged.
+    pub fn fork_in_memory(mut self, at: Option<u64>) -> Result<Self, KnowledgeBaseError> {
+        let (start, _, loaded) = self.make_up_to(at)?;
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        copy_frames(&self, loaded.frames.max(1), &disk)?;
+        copy_files(&self, start.file(), &disk)?;
+        Self::on_disk(disk, self.directory())
+    }
+
+    /// Makes the commits up to one happen again, or all there are: where they start, and what they come to.
+    fn make_up_to(&mut self, at: Option<u64>) -> Result<(Start, Runner, Loaded), KnowledgeBaseError> {
+        self.end_at(at.unwrap_or(u64::MAX));
+        let start = self.start()?;
+        let (mut runner, mut loaded) = start.make()?;
+        runner.keep_hashes();
+        loaded.take(self, &mut start.commits(self)?, &mut runner)?;
+        match at {
+            Some(epoch) if epoch > loaded.epoch => Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }),
+            _ => Ok((start, runner, loaded)),
+        }
     }
 }
 
@@ -115,22 +135,38 @@ pub(super) fn copy(
     let folder = directory::journal_of(to);
     let disk = Directory::create(&folder).map_err(|error| KnowledgeBaseError::Io { path: folder, error })?;
     let disk: Arc<dyn Disk> = Arc::new(disk);
+    copy_frames(base, frames, &disk)?;
+    let checkpoint = checkpoint.map(|name| (name, name.to_owned()));
+    copy_files(base, start.file().into_iter().chain(checkpoint), &disk)?;
+    directory::write_manifest(to)
+}
+
+/// Makes a journal of the frames of a base below a number.
+fn copy_frames(base: &CommitJournal, frames: u64, disk: &Arc<dyn Disk>) -> Result<(), KnowledgeBaseError> {
     let beginning = Beginning::of(&base.disk)?;
-    let opened = Journal::open(Arc::clone(&disk), journal_options().continues(beginning));
+    let first = beginning.frame;
+    let opened = Journal::open(Arc::clone(disk), journal_options().continues(beginning));
     let (journal, _) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
     let failed = |error: AppendError| KnowledgeBaseError::Append(Box::new(error));
-    let mut reader = Reader::from_frame(Arc::clone(&base.disk), beginning.frame)?;
+    let mut reader = Reader::from_frame(Arc::clone(&base.disk), first)?;
     while reader.place().number < frames {
         let Some(frame) = reader.read_next()? else { break };
         journal.append(frame.payload, Durability::None).map_err(failed)?;
     }
-    journal.close().map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))?;
-    let checkpoint = checkpoint.map(|name| (name, name.to_owned()));
-    for (from, name) in start.file().into_iter().chain(checkpoint) {
-        let copied = copy_file(&base.disk, &disk, from, &name);
-        copied.map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error })?;
+    journal.close().map_err(|error| KnowledgeBaseError::Sync(Box::new(error)))
+}
+
+/// Copies files of a base, each under a name.
+fn copy_files<'a>(
+    base: &CommitJournal,
+    files: impl IntoIterator<Item = (&'a str, String)>,
+    to: &Arc<dyn Disk>,
+) -> Result<(), KnowledgeBaseError> {
+    for (from, name) in files {
+        let copied = copy_file(&base.disk, to, from, &name);
+        copied.map_err(|error| KnowledgeBaseError::Io { path: base.directory().into(), error })?;
     }
-    directory::write_manifest(to)
+    Ok(())
 }
 
 /// So much is copied at once.

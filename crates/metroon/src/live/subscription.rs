@@ -84,6 +84,7 @@ pub struct Subscription {
     missed: Option<(Box<LiveFollowing>, u64)>,
     /// The last commit that was told of.
     told: u64,
+    is_over: bool,
 }
 
 /// What is to be followed through the journal, when somebody first asks: it belongs to their thread.
@@ -102,7 +103,7 @@ impl Subscription {
             Some(known) => (None, super::event::snapshot(told, known)),
             None => (Some((definition, view)), VecDeque::new()),
         };
-        Self { board, number, waiting, first, missed: None, told }
+        Self { board, number, waiting, first, missed: None, told, is_over: false }
     }
 
     /// One that begins after an earlier commit; `last` is the last that the board does not tell of.
@@ -110,7 +111,7 @@ impl Subscription {
         let Joined { number, board, .. } = joined;
         let told = following.after;
         let missed = Some((Box::new(following), last));
-        Self { board, number, waiting: VecDeque::new(), first: None, missed, told }
+        Self { board, number, waiting: VecDeque::new(), first: None, missed, told, is_over: false }
     }
 
     /// What comes next; nothing if nothing comes within a time. Commits that changed nothing are told of as
@@ -130,6 +131,11 @@ impl Subscription {
         self.next_within(Duration::ZERO)
     }
 
+    /// Whether all events of a knowledge base that was closed were taken.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     fn take(&mut self, until: Option<Instant>) -> Result<Option<LiveEvent>, SubscribeError> {
         self.begin()?;
         if let Some(event) = self.waiting.pop_front() {
@@ -139,7 +145,11 @@ impl Subscription {
         let event = match self.board.take(self.number, self.told, until) {
             Found::Event(event) => event,
             Found::Nothing(epoch) if epoch > self.told => LiveEvent::Progress { epoch },
-            Found::Nothing(_) | Found::Closed => return Ok(None),
+            Found::Nothing(_) => return Ok(None),
+            Found::Closed => {
+                self.is_over = true;
+                return Ok(None);
+            }
         };
         self.told = event.epoch();
         Ok(Some(event))

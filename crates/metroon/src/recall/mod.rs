@@ -37,7 +37,7 @@ use crate::tape::sinks::{ReplayGate, ReplaySink, TapeSink};
 use crate::tape::{Tape, TapeBase, TapeError, TapeFrame, TapeHalted, TapeReader, secrets};
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use metta::{
-    Begun, Cause, CommitSink, CommitTrigger, ContentHasher, Halted, History, Known, ModuleId, RunRecord,
+    Begun, Cause, CommitSink, CommitTrigger, ContentHasher, Halted, History, HostSignature, Known, ModuleId, RunRecord,
     RunRecordError, Runner, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use read_only::ReadOnlySink;
@@ -119,7 +119,7 @@ impl Remembered {
         mut tape: TapeReader,
         stop_after: Option<u64>,
     ) -> Result<(Self, RunRequest), RecallError> {
-        let halted = replaying::look_ahead(&mut tape)?;
+        let (halted, functions) = replaying::look_ahead(&mut tape)?;
         let begin = tape.next(|frame| match frame {
             TapeFrame::Begin(begin) => Ok(Some(begin)),
             _ => Ok(None),
@@ -132,7 +132,16 @@ impl Remembered {
         let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
         let follower = Follower::new(tape, halted, stop_after);
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
-        let run = Recall::follow(base, TapeMode::Replays(Rc::clone(&follower)), Box::new(world))?;
+        let mut run = Recall::follow(base, TapeMode::Replays(Rc::clone(&follower)), Box::new(world))?;
+        for identity in &functions {
+            let unknown = || TapeError::Malformed { frame: 0, reason: format!("{identity} is no function of a host") };
+            let signature = HostSignature::of_identity(identity).ok_or_else(unknown)?;
+            run.runner
+                .world()
+                .note_function(identity)
+                .map_err(|error| TapeError::Malformed { frame: 0, reason: error.to_string() })?;
+            run.runner.program_mut().declare_host_function(&signature);
+        }
         Ok((Self { follower: Some(follower), ..run }, begin.program_to_replay()))
     }
 

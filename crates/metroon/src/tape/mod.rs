@@ -70,6 +70,7 @@ pub(crate) struct TapeBase {
 }
 
 /// What a run asks of the world.
+/// New ones go to the end: tapes number them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request<'a> {
     Print(Cow<'a, str>),
@@ -86,6 +87,10 @@ pub(crate) enum Request<'a> {
     SeekFile(FileId, u64),
     FileSize(FileId),
     CloseFile(FileId),
+    /// A function of the host, by identity, that the program may call from then on.
+    Function(Cow<'a, str>),
+    /// The canonical bytes of a call of a function of the host.
+    Call(Cow<'a, [u8]>),
 }
 
 impl fmt::Display for Request<'_> {
@@ -107,8 +112,15 @@ impl fmt::Display for Request<'_> {
             Self::SeekFile(file, position) => write!(formatter, "go to byte {position} of file {}", file.0),
             Self::FileSize(file) => write!(formatter, "ask for the size of file {}", file.0),
             Self::CloseFile(file) => write!(formatter, "close file {}", file.0),
+            Self::Function(identity) => write!(formatter, "register a function of the host: {identity}"),
+            Self::Call(call) => write!(formatter, "call the host: {}", shown_call(call)),
         }
     }
+}
+
+/// A call of a function of the host, for people.
+fn shown_call(bytes: &[u8]) -> String {
+    secrets::readable(bytes).map_or_else(|| Shown(bytes).to_string(), |call| call.to_string())
 }
 
 /// The most bytes of a write that are shown to people.

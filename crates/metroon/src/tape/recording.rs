@@ -2,7 +2,7 @@
 
 use super::secrets::Tails;
 use super::{Request, Tape, TapeError};
-use metta::{FileId, OpenMode, World, WorldError};
+use metta::{FileId, HostCall, OpenMode, RecordedAnswer, World, WorldError};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -156,6 +156,21 @@ impl World for RecordingWorld {
             self.tails.seek(file, position);
         }
         self.note(&Request::SeekFile(file, position), answer)
+    }
+
+    fn note_function(&mut self, identity: &str) -> Result<(), WorldError> {
+        self.note(&Request::Function(identity.into()), Ok(()))
+    }
+
+    fn records_answers(&self) -> bool {
+        true
+    }
+
+    fn note_answer(&mut self, call: &HostCall<'_>, answer: &RecordedAnswer) -> Result<(), WorldError> {
+        let bytes = call.bytes();
+        let place = || format!("a call of {}", call.name);
+        self.write(|tape| tape.check(place, &bytes).and_then(|()| tape.check(place, answer.bytes())))?;
+        self.note(&Request::Call(bytes.into()), Ok(answer)).map(drop)
     }
 
     fn file_size(&mut self, file: FileId) -> Result<u64, WorldError> {

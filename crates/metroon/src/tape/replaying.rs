@@ -2,7 +2,7 @@
 
 use super::{Request, TapeCommit, TapeError, TapeFrame, TapeHalted, TapeReader, whole};
 use crate::commit_journal::record::RecordError;
-use metta::{FileId, LimitReached, OpenMode, World, WorldError};
+use metta::{FileId, HostCall, LimitReached, OpenMode, RecordedAnswer, World, WorldError};
 use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::fmt;
@@ -344,6 +344,14 @@ impl World for ReplayingWorld {
         self.ask(&Request::SeekFile(file, position))
     }
 
+    fn note_function(&mut self, identity: &str) -> Result<(), WorldError> {
+        self.ask(&Request::Function(identity.into()))
+    }
+
+    fn recorded_answer(&mut self, call: &HostCall<'_>) -> Result<Option<RecordedAnswer>, WorldError> {
+        self.ask(&Request::Call(call.bytes().into())).map(Some)
+    }
+
     fn file_size(&mut self, file: FileId) -> Result<u64, WorldError> {
         self.ask(&Request::FileSize(file))
     }
@@ -353,17 +361,18 @@ impl World for ReplayingWorld {
     }
 }
 
-/// What a whole tape says of the run before it is run again.
-pub(crate) fn look_ahead(tape: &mut TapeReader) -> Result<Option<TapeHalted>, TapeError> {
-    let mut halted = None;
-    while let Some(found) = tape.next(|frame| {
-        Ok(match frame {
-            TapeFrame::Halted(found) => Some(found),
-            _ => None,
-        })
-    })? {
-        halted = halted.or(found);
-    }
+/// What a whole tape says of the run before it is run again: where it was ended, and the functions of the host that it could call, by
+/// identity.
+pub(crate) fn look_ahead(tape: &mut TapeReader) -> Result<(Option<TapeHalted>, Vec<String>), TapeError> {
+    let (mut halted, mut functions) = (None, Vec::new());
+    while let Some(()) = tape.next(|frame| {
+        match frame {
+            TapeFrame::Halted(found) => halted = halted.or(Some(found)),
+            TapeFrame::Effect(Request::Function(identity), _) => functions.push(identity.into_owned()),
+            _ => {}
+        }
+        Ok(())
+    })? {}
     tape.rewind()?;
-    Ok(halted)
+    Ok((halted, functions))
 }

@@ -97,13 +97,19 @@ fn parts<'r>(record: &'r Record<'_>) -> (Vec<&'r str>, Vec<&'r AtomRecord<'r>>) 
 /// An atom by itself: spaces, states and values of the host are names.
 fn decoded(atom: &AtomRecord<'_>) -> Result<Atom, String> {
     let variable = |number: u32| Variable::new(atom.names.get(number as usize).copied().unwrap_or("_"));
-    let resolve = |unresolved: &canonical::Unresolved<'_>| {
-        Some(match unresolved {
-            canonical::Unresolved::Host(name) => Atom::symbol(name),
-            _ => Atom::symbol("_"),
-        })
-    };
-    canonical::decode_naming(atom.bytes, variable, resolve).map_err(|error| error.to_string())
+    canonical::decode_naming(atom.bytes, variable, nameless).map_err(|error| error.to_string())
+}
+
+/// The atom of canonical bytes, for people.
+pub(super) fn readable(bytes: &[u8]) -> Option<Atom> {
+    canonical::decode(bytes, nameless).ok()
+}
+
+fn nameless(unresolved: &canonical::Unresolved<'_>) -> Option<Atom> {
+    Some(match unresolved {
+        canonical::Unresolved::Host(name) => Atom::symbol(name),
+        _ => Atom::symbol("_"),
+    })
 }
 
 /// So much of what went before is looked at with everything, and so much where what comes may end something long: a private key ends

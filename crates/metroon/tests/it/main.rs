@@ -14,6 +14,7 @@ mod fuzzed;
 mod harm;
 mod harness;
 mod history;
+mod host_functions;
 mod live;
 mod live_rules;
 mod loading;

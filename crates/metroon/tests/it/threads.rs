@@ -366,13 +366,15 @@ fn a_view_refuses_what_changes_something_or_reaches_outside() {
         ("! 1 (fact 2)", "a form without !", EffectKind::Change),
     ] {
         match reader.evaluate(text) {
-            Err(ViewError::Effect(refused)) => assert_eq!(refused, EffectRefused { operation, kind }, "{text}"),
+            Err(ViewError::Effect(refused)) => {
+                assert_eq!(refused, EffectRefused { operation: operation.into(), kind }, "{text}")
+            }
             other => panic!("{text}: {other:?}"),
         }
         let answers = reader.evaluate("! (collapse (match &self (fact $x) $x)) ! (get-state &s)").expect("it is pure");
         assert_eq!(answers.iter().map(shown).collect::<Vec<_>>(), ["(1)", "1"], "after {text}");
     }
-    let message = ViewError::Effect(EffectRefused { operation: "bind!", kind: EffectKind::Change }).to_string();
+    let message = ViewError::Effect(EffectRefused { operation: "bind!".into(), kind: EffectKind::Change }).to_string();
     assert_eq!(
         message,
         "bind! changes the program, and a view only answers: let the writer of the knowledge base run it, with KnowledgeBase::run"

@@ -97,7 +97,7 @@ impl Evaluation<'_> {
         };
         // A list of results is data, whatever stands first in it.
         let is_list =
-            call.head().and_then(Operation::of).is_some_and(|found| found.spec().lowering == Lowering::CollapsedAtoms);
+            call.head().and_then(Operation::of).is_some_and(|found| found.lowering() == Lowering::CollapsedAtoms);
         let enter = |(solution, result): (Solution, Atom)| match function_body(&result).cloned().filter(|_| !is_list) {
             None => Alternative::new(solution, Work::Return(result)),
             Some(body) => Alternative {

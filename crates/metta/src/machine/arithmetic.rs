@@ -180,6 +180,6 @@ impl Machine {
     /// A native function that makes a number or a truth value of its arguments and does nothing else.
     pub(super) fn plain_operation(&self, head: Ref) -> Option<Lowering> {
         let operation = if head.tag() == FOREIGN { Operation::of(self.values.foreign_of(head))? } else { return None };
-        Some(operation.spec().lowering).filter(|lowering| lowering.is_plain())
+        Some(operation.lowering()).filter(|lowering| lowering.is_plain())
     }
 }

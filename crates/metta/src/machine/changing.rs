@@ -67,7 +67,7 @@ pub(super) fn form_may_change_rules(form: &Atom) -> bool {
 
 /// Whether an atom is a native function that may change rules.
 fn is_changer(atom: &Atom) -> bool {
-    Operation::of(atom).is_some_and(|operation| operation.spec().effects.have(Effects::CHANGES_RULES))
+    Operation::of(atom).is_some_and(|operation| operation.effects().have(Effects::CHANGES_RULES))
 }
 
 /// Whether an atom is a fact that no evaluation looks up, whatever its variables stand for.

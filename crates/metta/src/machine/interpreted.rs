@@ -8,7 +8,7 @@
 use crate::interpreter::Task;
 use crate::operation::Operation;
 use rustc_hash::FxHashMap;
-use space::{Atom, Symbol};
+use space::{Atom, HostValue as _, Symbol};
 use std::fmt;
 
 /// More kinds are not told apart.
@@ -20,7 +20,7 @@ enum Kind {
     /// Its head is this name.
     Named(Symbol),
     /// Its head is this native function.
-    Native(&'static str),
+    Native(String),
     /// It is one reduction of what this is.
     Reduction(Box<Kind>),
     HeadedByVariable,
@@ -46,7 +46,7 @@ impl Kind {
             Some(Atom::Variable(_)) => Self::HeadedByVariable,
             Some(Atom::Expression(_)) => Self::HeadedByExpression,
             Some(head) => match Operation::of(head) {
-                Some(operation) => Self::Native(operation.static_name()),
+                Some(operation) => Self::Native(operation.name().to_owned()),
                 None => Self::HeadedByValue,
             },
         }

@@ -21,7 +21,7 @@ const SHORT: usize = 32;
 
 /// Whether an atom is the native function that takes the elements of one list from another.
 fn is_difference(head: &Atom) -> bool {
-    Operation::of(head).is_some_and(|operation| operation.spec().lowering == Lowering::Difference)
+    Operation::of(head).is_some_and(|operation| operation.lowering() == Lowering::Difference)
 }
 
 impl Running<'_> {
@@ -127,7 +127,7 @@ impl Running<'_> {
             children.push(self.m.values.store(argument, scope, self.session.variables())?);
         }
         let operation = Operation::of(head).expect("it is a native function");
-        self.must_gather_unless_read(operation.spec().effects)?;
+        self.must_gather_unless_read(operation.effects())?;
         self.settle_fuel();
         let outcome = operation.call(self.session, head, &children[1..], &self.space);
         self.refresh();

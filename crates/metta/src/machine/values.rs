@@ -285,8 +285,9 @@ impl Values {
             Grounded::Bool(value) => return truth(*value),
             Grounded::Host(value) => Some(format!("h{}", value.identity())),
             Grounded::Text(text) => Some(format!("t{text}")),
-            Grounded::Space(space) => Some(format!("s{}/{}", space.serial(), space.name())),
-            Grounded::State(state) if !state.is_frozen() => Some(format!("c{}", state.serial())),
+            // Serial numbers are those of a program, and its atoms may hold spaces and states of others.
+            Grounded::Space(space) => Some(format!("s{:x}/{}", space.address(), space.name())),
+            Grounded::State(state) if !state.is_frozen() => Some(format!("c{:x}", state.address())),
             Grounded::Number(Number::Float(float)) => Some(format!("f{}", float.to_bits())),
             Grounded::Number(integer) => Some(format!("i{integer}")),
             Grounded::State(_) | Grounded::Bindings(_) => None,

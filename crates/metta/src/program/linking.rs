@@ -2,10 +2,12 @@
 
 use super::modules::{Module, ModuleId};
 use super::{Program, Undo};
+use crate::environment::HostFunction;
+use crate::host::HostSignature;
 use crate::names;
 use crate::program::history::Event;
 use crate::stdlib;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{Tokenizer, WordMaker};
 use rustc_hash::FxHashSet;
 use space::{Atom, SharedSpace, canonical};
 use std::sync::Arc;
@@ -26,6 +28,9 @@ impl Program {
         let space = self.add_space(space);
         let mut tokenizer = Tokenizer::over(Arc::clone(&self.base_tokens));
         stdlib::register_at_home(&mut tokenizer, id, &space);
+        for (name, atom) in &self.host_words {
+            tokenizer.register_name(name, atom.clone());
+        }
         let mut imports = Vec::new();
         if id != ModuleId::LIBRARY {
             space.import(&self.module(ModuleId::LIBRARY).space);
@@ -161,5 +166,43 @@ impl Program {
             self.note(event, Undo::Tokens { module, before });
         }
         Ok(())
+    }
+
+    /// Makes the words of a module's sources that a regular expression covers mean what the host makes of each, as long as the
+    /// process lives.
+    ///
+    /// # Errors
+    /// The text is not a regular expression.
+    pub fn bind_maker(&mut self, module: ModuleId, token: &str, maker: Arc<WordMaker>) -> Result<(), String> {
+        let is_noting = self.is_noting();
+        let tokenizer = &mut self.module_mut(module).tokenizer;
+        let before = is_noting.then(|| Box::new(tokenizer.clone()));
+        tokenizer.register_maker(token, maker)?;
+        if let Some(before) = before {
+            self.note(None, Undo::Tokens { module, before });
+        }
+        Ok(())
+    }
+
+    /// Makes the name of a function of the host mean that function in every module, now and later. Registering a name again replaces
+    /// the function.
+    pub fn add_host_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
+        Arc::make_mut(&mut self.host_functions).insert(signature.name().to_owned(), function);
+        self.declare_host_function(signature);
+    }
+
+    /// The same without the function itself: its calls must be on record.
+    pub fn declare_host_function(&mut self, signature: &HostSignature) {
+        let (name, atom) = (signature.name(), signature.atom());
+        for module in &mut self.modules {
+            module.tokenizer.register_name(name, atom.clone());
+        }
+        self.host_words.retain(|(known, _)| known != name);
+        self.host_words.push((name.to_owned(), atom));
+    }
+
+    /// The function of the host that is registered under a name.
+    pub(crate) fn host_function(&self, name: &str) -> Option<Arc<dyn HostFunction>> {
+        self.host_functions.get(name).cloned()
     }
 }

@@ -42,6 +42,7 @@ mod snapshot;
 mod undo;
 
 use crate::bundled::Bundle;
+use crate::environment::HostFunction;
 use crate::random::Generator;
 use crate::reader::read_atom;
 use crate::stdlib;
@@ -56,6 +57,9 @@ pub use snapshot::{ChangeExtent, ProgramSnapshot, SnapshotSpaces};
 use space::{Atom, ChangeDetail, ChangeLog, Classify, SharedSpace, SharedState, SharedTerms, Terms, VariableSource};
 use std::sync::Arc;
 pub(crate) use undo::Undo;
+
+/// The functions of the host by name.
+type HostFunctions = FxHashMap<String, Arc<dyn HostFunction>>;
 
 /// The setting that limits the depth of the stack.
 const STACK_DEPTH: &str = "max-stack-depth";
@@ -74,6 +78,9 @@ pub struct Program {
     base_tokens: Arc<Tokenizer>,
     /// Native functions that were looked up by identity.
     operations: FxHashMap<String, Atom>,
+    /// The words of every module that mean functions of the host, and these by name.
+    host_words: Vec<(String, Atom)>,
+    host_functions: Arc<HostFunctions>,
     /// The modules that come with the program and are loaded.
     bundles: Vec<(ModuleId, &'static Bundle)>,
     /// Names left out, for tests of what depends on them.
@@ -147,6 +154,8 @@ impl Program {
             names: FxHashMap::default(),
             base_tokens,
             operations: FxHashMap::default(),
+            host_words: Vec::new(),
+            host_functions: Arc::default(),
             bundles: Vec::new(),
             missing: missing.iter().map(|&name| name.to_owned()).collect(),
             settings: FxHashMap::default(),

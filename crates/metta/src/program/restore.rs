@@ -3,6 +3,7 @@
 use super::Program;
 use super::modules::ModuleId;
 use crate::bundled::generator_of_identity;
+use crate::host;
 use crate::program::history::Event;
 use crate::stdlib;
 use space::canonical::{self, DecodeError, Unresolved};
@@ -188,7 +189,7 @@ impl Program {
 pub fn resolve_host(identity: &str) -> Option<Atom> {
     generator_of_identity(identity).or_else(|| {
         let (name, home) = stdlib::split_identity(identity);
-        stdlib::operation(name, home)
+        stdlib::operation(name, home).or_else(|| host::of_identity(identity))
     })
 }
 

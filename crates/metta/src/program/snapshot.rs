@@ -12,7 +12,7 @@
 //! a snapshot costs the words of its modules and a walk over the atoms that are not rows.
 
 use super::modules::{Module, ModuleId};
-use super::{Program, Undo};
+use super::{HostFunctions, Program, Undo};
 use crate::bundled::Bundle;
 use crate::handles::{exchange, holds_handles};
 use crate::random::Generator;
@@ -64,6 +64,7 @@ struct ModulesSnapshot {
     settings: Vec<(String, Atom)>,
     bundles: Vec<(ModuleId, &'static Bundle)>,
     base_tokens: Arc<Tokenizer>,
+    host_functions: Arc<HostFunctions>,
 }
 
 struct ModuleSnapshot {
@@ -103,6 +104,7 @@ impl ModulesSnapshot {
             settings: program.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
             bundles: program.bundles.clone(),
             base_tokens: Arc::clone(&program.base_tokens),
+            host_functions: Arc::clone(&program.host_functions),
         }
     }
 }
@@ -249,6 +251,7 @@ impl Program {
                 bound_before: FxHashSet::default(),
             });
         }
+        program.host_functions = Arc::clone(&held.host_functions);
         program.names.clone_from(&held.names);
         program.bundles.clone_from(&held.bundles);
         program.generators.clone_from(&snapshot.generators);

@@ -4,16 +4,20 @@ use super::Session;
 use crate::commit::CommitTrigger;
 use crate::documentation::Documentation;
 use crate::effects::Effects;
-use crate::environment::{Environment, OpenFile, Refused, Stop};
+use crate::environment::{CarryOut, Environment, HostFunction, OpenFile, Outcome, Refused, Stop};
+use crate::host_call::HostCall;
 use crate::limits::LimitReached;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
 use crate::record::NO_HISTORY;
 use crate::refusal;
+use crate::syntax::Severity;
+use crate::tokenizer::WordMaker;
 use crate::world::World;
 use space::{Atom, SharedSpace, SharedState, Solution, Symbol, VariableSource};
 use std::cell::Cell;
+use std::sync::Arc;
 
 impl Session {
     fn commit_as(&mut self, trigger: CommitTrigger) -> Result<(), Refused> {
@@ -30,7 +34,7 @@ impl Environment for Session {
         self.program.variables()
     }
 
-    fn begin_call(&mut self, operation: &'static str, effects: Effects, arguments: &[Atom]) -> Option<Stop> {
+    fn begin_call(&mut self, operation: &str, effects: Effects, arguments: &[Atom]) -> Option<Stop> {
         if let Some(limit) = self.form_steps.act() {
             return Some(Stop::Limit(limit));
         }
@@ -216,6 +220,34 @@ impl Environment for Session {
         let generators = self.program.generators_mut();
         generators.push(generator);
         generators.len() - 1
+    }
+
+    fn host_function(&self, name: &str) -> Option<Arc<dyn HostFunction>> {
+        self.program.host_function(name)
+    }
+
+    fn ask_host(&mut self, call: &HostCall<'_>, carry_out: &mut CarryOut<'_>) -> Outcome {
+        Session::ask_host(self, call, carry_out)
+    }
+
+    fn run_inside(&mut self, text: &str) -> Result<Vec<Vec<Atom>>, ModuleError> {
+        Session::run_inside(self, text)
+    }
+
+    fn evaluate_inside(&mut self, atom: &Atom) -> Result<Vec<Atom>, ModuleError> {
+        Session::evaluate_inside(self, atom)
+    }
+
+    fn read_inside(&self, text: &str) -> Result<Vec<Atom>, ModuleError> {
+        let (atoms, diagnostics) = self.program.read(Session::current_module(self), text);
+        match diagnostics.into_iter().find(|found| found.severity == Severity::Error) {
+            Some(error) => Err(ModuleError::Source { message: error.message }),
+            None => Ok(atoms),
+        }
+    }
+
+    fn bind_maker(&mut self, module: ModuleId, token: &str, maker: Arc<WordMaker>) -> Result<(), String> {
+        self.program.bind_maker(module, token, maker)
     }
 
     fn open_files(&mut self) -> &mut Vec<OpenFile> {

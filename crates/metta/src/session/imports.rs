@@ -181,7 +181,7 @@ impl Session {
     }
 
     /// Remembers that a source inside another ended for a reason that ends the other too.
-    fn note_end_inside(&mut self, end: &RunEnd) {
+    pub(super) fn note_end_inside(&mut self, end: &RunEnd) {
         let stop = match end {
             RunEnd::Limit(limit) if limit.is_from_outside() => Stop::Limit(*limit),
             RunEnd::World(error) => Stop::World(error.clone()),

@@ -6,6 +6,7 @@
 
 mod environment;
 mod failures;
+mod host;
 mod imports;
 mod query_log;
 mod sources;
@@ -27,7 +28,7 @@ use crate::transaction::Transactions;
 use crate::world::World;
 pub(crate) use query_log::Execution;
 pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
-pub(crate) use sources::{FormEvent, FormOutcome};
+pub(crate) use sources::{FormEvent, FormOutcome, text_of_atoms};
 pub use sources::{Run, RunEnd, Source};
 use space::{Atom, VariableSource};
 use std::rc::Rc;
@@ -106,6 +107,8 @@ pub(crate) struct Session {
     pub(crate) explains_failures: bool,
     /// Whether the forms after one that has failed are run.
     pub(crate) keeps_going: bool,
+    /// Whether a function of the host is being called whose call is recorded, so that it must not use the engine.
+    is_off_record: bool,
     /// Whether a form is being evaluated again, so that nothing may be changed and nobody asked.
     is_rehearsing: bool,
     texts: Texts,
@@ -134,6 +137,7 @@ impl Session {
             view: None,
             explains_failures: false,
             keeps_going: false,
+            is_off_record: false,
             is_rehearsing: false,
             texts: Texts::default(),
             traced: None,

@@ -21,7 +21,7 @@ use crate::reader::read_atom;
 use crate::record::{Begun, Known, RunRecordError, SourceContent, SourceText};
 use crate::refusal::EffectRefused;
 use crate::stated::Stated;
-use crate::syntax::{Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
+use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree};
 use crate::types;
 use crate::world::{World, WorldError};
 use rustc_hash::FxHashMap;
@@ -106,6 +106,8 @@ pub struct Run {
 struct Begin<'a> {
     origin: &'a str,
     parsed: &'a Parsed,
+    /// The atoms of its forms, if they are not to be read.
+    given: Option<&'a [Atom]>,
     module: ModuleId,
     id: SourceId,
     known: Known,
@@ -121,6 +123,18 @@ impl Session {
         parsed: &Parsed,
         on_form: &mut OnForm<'_>,
     ) -> Run {
+        self.run_forms_in(module, origin, file, (parsed, None), on_form)
+    }
+
+    /// The same, with the atoms of the forms if they are given: then the text is only how they are shown.
+    pub(crate) fn run_forms_in(
+        &mut self,
+        module: ModuleId,
+        origin: &str,
+        file: Option<&str>,
+        (parsed, given): (&Parsed, Option<&[Atom]>),
+        on_form: &mut OnForm<'_>,
+    ) -> Run {
         let cause = self.enter_source(module);
         if self.explains_failures || self.traced.is_some() {
             self.texts.add(origin, parsed.tree.shared_text(), module);
@@ -132,14 +146,15 @@ impl Session {
                 if is_module && matches!(known, Known::Unchanged) {
                     return Ok(RunEnd::Finished);
                 }
-                let end = self.run_forms(Begin { origin, parsed, module, id, known }, on_form)?;
+                let end = self.run_forms(Begin { origin, parsed, given, module, id, known }, on_form)?;
                 if matches!(end, RunEnd::Finished)
                     && let Some(record) = self.transactions.record_mut()
                 {
                     record.end_source(id);
                 }
                 let is_cancelled = matches!(end, RunEnd::Limit(limit) if self.is_cancelled_by(limit));
-                if self.is_outermost() && !is_cancelled {
+                // What somebody does as one transaction is committed at its end.
+                if self.is_outermost() && !is_cancelled && self.transactions.depth() == 0 {
                     self.commit(CommitTrigger::EndOfSource)?;
                 }
                 Ok(end)
@@ -166,7 +181,7 @@ impl Session {
     }
 
     fn run_forms(&mut self, source: Begin<'_>, on_form: &mut OnForm<'_>) -> Result<RunEnd, RunRecordError> {
-        let Begin { origin, parsed, module, id, known } = source;
+        let Begin { origin, parsed, given, module, id, known } = source;
         let cause = |kind, offset| Some(Cause { source: id, kind, offset });
         let skips_statements = matches!(known, Known::Unchanged);
         let mut kept = match known {
@@ -182,7 +197,7 @@ impl Session {
             let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
-            let (atom, written) = self.read_form(module, &parsed.tree, form);
+            let (atom, written) = self.form_of(module, parsed, given, index);
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;
             }
@@ -266,7 +281,7 @@ impl Session {
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
     fn end_transaction(&mut self, found: &Answer) -> Result<(), RunRecordError> {
-        if !self.is_outermost() {
+        if !self.is_outermost() || self.transactions.depth() > 0 {
             return Ok(());
         }
         if let Some(halted) = self.form_steps.halted().filter(|halted| found.limit == Some(halted.reason))
@@ -342,6 +357,14 @@ impl Session {
         None
     }
 
+    /// A form as the atom that was given for it, or as it is read.
+    fn form_of(&self, module: ModuleId, parsed: &Parsed, given: Option<&[Atom]>, index: usize) -> (Atom, usize) {
+        match given.and_then(|atoms| atoms.get(index)) {
+            Some(atom) => (atom.clone(), 0),
+            None => self.read_form(module, &parsed.tree, &parsed.forms_before_error()[index]),
+        }
+    }
+
     /// A form as an atom, and the bytes that it takes with the part of the text's tree that it is read from.
     fn read_form(&self, module: ModuleId, tree: &SyntaxTree, form: &Form) -> (Atom, usize) {
         let (read, before) = (tree.bytes_of(form), region::memory::of_thread());
@@ -411,6 +434,20 @@ impl Session {
     }
 }
 
+/// A text with a form for each of these atoms: as they are written if that can be read, else a word in the place of each.
+pub(crate) fn text_of_atoms(atoms: &[Atom], bang: bool) -> String {
+    let mark = if bang { "! " } else { "" };
+    let text = |shown: &dyn Fn(&Atom) -> String| atoms.iter().map(|atom| format!("{mark}{}\n", shown(atom))).collect();
+    let written: String = text(&Atom::to_string);
+    let parsed = syntax::parse(&written);
+    let is_read = parsed.first_error().is_none() && parsed.tree.forms().len() == atoms.len();
+    if is_read && parsed.tree.forms().iter().all(|form| form.bang == bang) {
+        written
+    } else {
+        text(&|_| "_".to_owned())
+    }
+}
+
 /// How a run ends that must, unless it is for a limit.
 fn end_of(stop: &Stop) -> Option<RunEnd> {
     match stop {
@@ -424,7 +461,7 @@ fn end_of(stop: &Stop) -> Option<RunEnd> {
 /// Whether a form after `!` says what words or rules mean.
 fn defines(form: &Atom) -> bool {
     let operation = form.head().and_then(Operation::of);
-    operation.is_some_and(|operation| operation.spec().effects.have(Effects::DEFINES))
+    operation.is_some_and(|operation| operation.effects().have(Effects::DEFINES))
 }
 
 /// The results of an answer, with the error of the limit it reached at the end.

@@ -184,6 +184,11 @@ fn matches(call: &mut Call<'_>) -> Outcome {
     let (Some(pattern), Some(template)) = (call.argument(1), call.argument(2)) else {
         return Outcome::failure("match expects three arguments: space, pattern and template");
     };
+    if let Some(space) = call.host_space(0) {
+        return of_host(space.query(pattern), |solutions| {
+            Outcome::Solutions(solutions.into_iter().map(|solution| with_template(solution, template)).collect())
+        });
+    }
     let Some(space) = call.space(0) else {
         return Outcome::failure("match expects a space as the first argument");
     };
@@ -192,6 +197,11 @@ fn matches(call: &mut Call<'_>) -> Outcome {
         Err(limit) => return call.refuse(limit),
     };
     Outcome::Solutions(solutions.into_iter().map(|solution| with_template(solution, template)).collect())
+}
+
+/// What a space of the host has said.
+fn of_host<T>(said: Result<T, String>, done: impl FnOnce(T) -> Outcome) -> Outcome {
+    said.map_or_else(Outcome::failure, done)
 }
 
 /// A solution and the template with it put in.
@@ -204,6 +214,9 @@ pub(super) fn with_template(solution: Solution, template: &Atom) -> (Solution, A
 }
 
 fn add(call: &mut Call<'_>, name: &str) -> Outcome {
+    if let (Some(space), Some(atom)) = (call.host_space(0), call.argument(1)) {
+        return of_host(space.add(atom), |()| Outcome::unit());
+    }
     match (call.space(0), call.argument(1)) {
         (Some(space), Some(atom)) => add_to(call, &space, std::slice::from_ref(atom)),
         _ => Outcome::failure(format!("{name} expects a space as the first argument and an atom as the second")),
@@ -236,6 +249,9 @@ fn add_all(call: &mut Call<'_>, name: &str) -> Outcome {
 }
 
 fn remove(call: &mut Call<'_>) -> Outcome {
+    if let (Some(space), Some(atom)) = (call.host_space(0), call.argument(1)) {
+        return of_host(space.remove(atom), |_| Outcome::unit());
+    }
     match (call.space(0), call.argument(1)) {
         (Some(space), Some(atom)) => refuse_frozen(&space).unwrap_or_else(|| {
             space.remove(atom);
@@ -257,6 +273,9 @@ fn remove_all(call: &mut Call<'_>) -> Outcome {
 }
 
 fn atoms(call: &mut Call<'_>) -> Outcome {
+    if let Some(space) = call.host_space(0) {
+        return of_host(space.atoms(), Outcome::Results);
+    }
     match call.space(0) {
         Some(space) => Outcome::Results(space.atoms(call.environment.variables())),
         None => Outcome::failure("get-atoms expects a space as its argument"),

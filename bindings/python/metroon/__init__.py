@@ -1,0 +1,52 @@
+"""Metroon: a MeTTa reasoning engine with perfect recall."""
+
+from ._base import Change, Event, KnowledgeBase, Reason, Rows, Subscription, Transaction, View
+from ._engine import Atom, Expression, Grounded, Symbol, Variable, __version__, parse
+from ._errors import (
+    ClosedError,
+    EffectError,
+    EvaluationError,
+    KnowledgeBaseError,
+    LimitError,
+    MettaError,
+    NotReducible,
+    ParseError,
+    ReplayError,
+    TapeError,
+    WorldError,
+)
+from ._functions import function
+from ._tapes import Replayed, record, replay
+
+__all__ = [
+    "Atom",
+    "Change",
+    "ClosedError",
+    "EffectError",
+    "EvaluationError",
+    "Event",
+    "Expression",
+    "Grounded",
+    "KnowledgeBase",
+    "KnowledgeBaseError",
+    "LimitError",
+    "MettaError",
+    "NotReducible",
+    "ParseError",
+    "Reason",
+    "ReplayError",
+    "Replayed",
+    "Rows",
+    "Subscription",
+    "Symbol",
+    "TapeError",
+    "Transaction",
+    "Variable",
+    "View",
+    "WorldError",
+    "__version__",
+    "function",
+    "parse",
+    "record",
+    "replay",
+]

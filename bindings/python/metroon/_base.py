@@ -1,0 +1,348 @@
+"""Knowledge bases, as people use them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _engine, _frames
+from ._functions import Function, described, function
+
+Pattern = Union[str, _engine.Atom, Sequence[Any]]
+
+
+class Rows(Sequence):
+    """The answers of a query: a sequence of tuples, with a column for each variable of the pattern."""
+
+    def __init__(self, rows: _engine.Rows) -> None:
+        self._rows = rows
+
+    @property
+    def columns(self) -> Tuple[str, ...]:
+        return self._rows.columns
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[Tuple[Any, ...]]:
+        for start in range(0, len(self._rows), 1024):
+            yield from self._rows[start : start + 1024]
+
+    def __eq__(self, other: object) -> bool:
+        return self._rows == (other._rows if isinstance(other, Rows) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._rows)
+
+    def column(self, column: Union[str, int]) -> List[Any]:
+        """The values of a column."""
+        return self._rows.column(column)
+
+    def to_dicts(self) -> List[Dict[str, Any]]:
+        """A dictionary for each row."""
+        return [dict(zip(self.columns, row)) for row in self]
+
+    def to_pandas(self) -> Any:
+        """The rows as a frame of pandas."""
+        return _frames.to_pandas(self._rows)
+
+    def to_polars(self) -> Any:
+        """The rows as a frame of Polars."""
+        return _frames.to_polars(self._rows)
+
+    def to_arrow(self) -> Any:
+        """The rows as a table of PyArrow; text is not copied again."""
+        return _frames.to_arrow(self._rows)
+
+    def _repr_html_(self) -> str:
+        return _frames.to_html(self._rows)
+
+
+class Reason(NamedTuple):
+    """Where an atom comes from: the commit that put it there, and the form."""
+
+    atom: Any
+    epoch: int
+    origin: str
+    line: int
+    column: int
+
+    def __repr__(self) -> str:
+        return f"{self.atom}: commit {self.epoch}, {self.origin}:{self.line}:{self.column}"
+
+
+class Change(NamedTuple):
+    """What changed in the answers of a live query: an answer went, came, or became another one."""
+
+    before: Any
+    after: Any
+    copies: int
+
+
+class Event(NamedTuple):
+    """What somebody hears who follows a live query.
+
+    `kind` is `answers` (those of the beginning), `snapshot_end`, `changes`, `progress` or `dropped`.
+    """
+
+    kind: str
+    epoch: int
+    changes: List[Change]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"+{change.after}" if change.before is None else f"-{change.before}" if change.after is None else
+            f"{change.before} -> {change.after}"
+            for change in self.changes
+        )
+        return f"<{self.kind} of commit {self.epoch}{': ' + shown if shown else ''}>"
+
+
+class Subscription:
+    """A live query that somebody follows: an iterator of events, also an asynchronous one, that ends when the base is closed."""
+
+    def __init__(self, native: _engine.Subscription) -> None:
+        self._native = native
+
+    def next(self, timeout: float = 1e9) -> Optional[Event]:
+        """The next event; `None` if nothing comes within so many seconds."""
+        found = self._native.next_within(timeout)
+        if found is None:
+            return None
+        changes = [Change(*change) for change in found.get("changes", ())]
+        return Event(found["kind"], found["epoch"], changes)
+
+    def __iter__(self) -> "Subscription":
+        return self
+
+    def __next__(self) -> Event:
+        while True:
+            event = self.next()
+            if event is not None:
+                return event
+            if self._native.is_over:
+                raise StopIteration
+
+    def __aiter__(self) -> "Subscription":
+        return self
+
+    async def __anext__(self) -> Event:
+        loop = asyncio.get_running_loop()
+        while True:
+            event = await loop.run_in_executor(None, self.next, 0.5)
+            if event is not None:
+                return event
+            if self._native.is_over:
+                raise StopAsyncIteration
+
+    def close(self) -> None:
+        """Follows it no more."""
+        self._native.close()
+
+    def __enter__(self) -> "Subscription":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+class View:
+    """A base as it was after a commit. It never changes, and any thread may ask it."""
+
+    def __init__(self, native: _engine.View) -> None:
+        self._native = native
+
+    @property
+    def epoch(self) -> int:
+        return self._native.epoch
+
+    @property
+    def hash(self) -> str:
+        return self._native.hash
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return repr(self._native)
+
+    def query(self, pattern: Pattern) -> Rows:
+        """The rows that match a pattern; nothing is evaluated."""
+        return Rows(self._native.query(pattern))
+
+    def evaluate(self, text: str) -> List[List[Any]]:
+        """What the `!` forms of a text come to; a form that changes something or reaches outside is refused."""
+        return self._native.evaluate(text)
+
+
+class Transaction:
+    """Several changes that are one commit, or none: `with kb.transaction() as t:`. An exception undoes all of them."""
+
+    def __init__(self, base: "KnowledgeBase") -> None:
+        self._base = base
+        self._native: Optional[_engine.Transaction] = None
+
+    def __enter__(self) -> "Transaction":
+        self._native = self._base._native.begin()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        native, self._native = self._open(), None
+        native.end(kind is None)
+
+    def _open(self) -> _engine.Transaction:
+        if self._native is None:
+            raise ValueError("the transaction is not open: use it by `with`")
+        return self._native
+
+    def run(self, text: str) -> List[List[Any]]:
+        """Runs a text inside the transaction."""
+        return self._open().run(text)
+
+    def add(self, *atoms: Pattern) -> None:
+        """Adds atoms."""
+        self._open().add_all(list(atoms))
+
+    def remove(self, *atoms: Pattern) -> None:
+        """Removes one copy of each of these atoms that is there."""
+        self._open().remove_all(list(atoms))
+
+    def query(self, pattern: Pattern) -> Rows:
+        """The rows that match a pattern, what the transaction has done so far included."""
+        return Rows(self._open().query(pattern))
+
+
+class KnowledgeBase:
+    """Facts and rules, in a folder or in memory. Any thread may use it: one writes at a time, and all others read meanwhile."""
+
+    def __init__(self, path: Union[str, "os.PathLike[str]", None] = None) -> None:
+        self._native = _engine.KnowledgeBase(path)
+
+    @classmethod
+    def _of(cls, native: _engine.KnowledgeBase) -> "KnowledgeBase":
+        base = cls.__new__(cls)
+        base._native = native
+        return base
+
+    @property
+    def path(self) -> Optional[str]:
+        """The folder in which it lies; `None` for one in memory."""
+        return self._native.path
+
+    @property
+    def epoch(self) -> int:
+        """The number of the last commit."""
+        return self._native.epoch
+
+    @property
+    def hash(self) -> str:
+        """The hash of all that it holds."""
+        return self._native.hash
+
+    @property
+    def warnings(self) -> List[str]:
+        """What opening it mended."""
+        return self._native.warnings
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __repr__(self) -> str:
+        return repr(self._native)
+
+    def __enter__(self) -> "KnowledgeBase":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Does what was asked until now, and closes the base."""
+        self._native.close()
+
+    def run(self, text: str, *, file: Optional[str] = None) -> List[List[Any]]:
+        """Runs a text as a part of the program; gives the results of each form after `!`."""
+        return self._native.run(text, file=file)
+
+    def run_file(self, path: Union[str, "os.PathLike[str]"]) -> List[List[Any]]:
+        """Runs a file. A base that has run it before applies what was edited."""
+        name = os.fspath(path)
+        with open(name, encoding="utf-8") as source:
+            return self._native.run(source.read(), file=name)
+
+    def add(self, *atoms: Pattern) -> None:
+        """Adds atoms, all in one commit. A string is read as MeTTa; strings inside tuples are strings."""
+        self._native.add_all(list(atoms))
+
+    def remove(self, *atoms: Pattern) -> None:
+        """Removes one copy of each of these atoms that is there, all in one commit."""
+        self._native.remove_all(list(atoms))
+
+    def add_rows(self, head: Union[str, _engine.Atom], rows: Any) -> None:
+        """Adds `(head a b ...)` for each row of a list of tuples, a frame of pandas or Polars, or a table of PyArrow."""
+        name = _engine.Symbol(head) if isinstance(head, str) else head
+        self._native.add_all([(name, *row) for row in _frames.rows_of(rows)])
+
+    def query(self, pattern: Pattern) -> Rows:
+        """The rows that match a pattern, with a column for each variable; nothing is evaluated."""
+        return Rows(self._native.query(pattern))
+
+    def view(self) -> View:
+        """The base as it is now, for any thread."""
+        return View(self._native.view())
+
+    def as_of(self, epoch: int) -> View:
+        """The base as it was after a commit."""
+        return View(self._native.as_of(epoch))
+
+    def why(self, pattern: Pattern) -> List[Reason]:
+        """Where the atoms that match a pattern come from."""
+        return [Reason(**reason) for reason in self._native.why(pattern)]
+
+    def fork(self, path: Union[str, "os.PathLike[str]", None] = None, *, at: Optional[int] = None) -> "KnowledgeBase":
+        """Another base with the commits of this one, or those up to one of them, which goes on for itself."""
+        native = self._native.fork_to(path, at)
+        return KnowledgeBase(path) if native is None else KnowledgeBase._of(native)
+
+    def transaction(self) -> Transaction:
+        """Several changes that are one commit, or none."""
+        return Transaction(self)
+
+    def subscribe(
+        self,
+        pattern: str,
+        *,
+        template: Optional[str] = None,
+        key: Iterable[str] = (),
+        count: Optional[str] = None,
+        sum: Optional[str] = None,
+        min: Optional[str] = None,
+        max: Optional[str] = None,
+        after: Optional[int] = None,
+        waiting: Optional[int] = None,
+    ) -> Subscription:
+        """Follows a live query: its answers as they are now, and then what each commit changes in them."""
+        named = {"count": count, "sum": sum, "min": min, "max": max}
+        wanted = [(kind, variable) for kind, variable in named.items() if variable is not None]
+        if len(wanted) > 1:
+            raise ValueError("a live query counts, sums, or takes the least or greatest: name one of these")
+        aggregate = wanted[0] if wanted else None
+        return Subscription(self._native.follow((pattern, template, list(key)), aggregate, after, waiting))
+
+    def register(self, call: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        """Makes the name of a function mean it in MeTTa: see `metroon.function`, whose options these are."""
+        found: Function = described(function(call, **options) if options else call)
+        self._native.add_function(*found.registered())
+        return call
+
+    def function(self, call: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
+        """The same as a decorator: `@kb.function`."""
+        if call is not None:
+            return self.register(call, **options)
+        return lambda call: self.register(call, **options)

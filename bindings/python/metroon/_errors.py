@@ -1,0 +1,98 @@
+"""What can go wrong, as exceptions that say where and what to do next."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional
+
+__all__ = [
+    "ClosedError",
+    "EffectError",
+    "EvaluationError",
+    "KnowledgeBaseError",
+    "LimitError",
+    "MettaError",
+    "NotReducible",
+    "ParseError",
+    "ReplayError",
+    "TapeError",
+    "WorldError",
+]
+
+
+class MettaError(Exception):
+    """Something that a program did, or that was done with it, has failed.
+
+    `file`, `line` and `column` say where, as far as there is a place; `text` is what stands there, `help` what to do next, and
+    `answers` what the forms before came to.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: Optional[str] = None,
+        line: Optional[int] = None,
+        column: Optional[int] = None,
+        text: Optional[str] = None,
+        help: Optional[str] = None,
+        answers: Optional[List[List[Any]]] = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.text = text
+        self.help = help
+        self.answers = answers or []
+
+    def __str__(self) -> str:
+        place = ""
+        if self.line is not None:
+            place = f"{self.file or 'text'}:{self.line}:{self.column}: "
+        said = [f"{place}{self.message}"]
+        if self.text:
+            said.append(f"  {self.text}")
+        if self.help:
+            said.append(f"help: {self.help}")
+        return "\n".join(said)
+
+
+class ParseError(MettaError):
+    """A text does not parse."""
+
+
+class EvaluationError(MettaError):
+    """A form came to an error."""
+
+
+class LimitError(MettaError):
+    """A limit of steps, time or memory ended the run, or somebody did."""
+
+
+class EffectError(MettaError):
+    """A view was asked to change something, or to reach outside."""
+
+
+class WorldError(MettaError):
+    """The world failed: a file that cannot be read, an output that takes no more."""
+
+
+class KnowledgeBaseError(MettaError):
+    """A knowledge base cannot be opened, read or written."""
+
+
+class ClosedError(KnowledgeBaseError):
+    """The knowledge base is closed."""
+
+
+class TapeError(MettaError):
+    """A tape cannot be written or read."""
+
+
+class ReplayError(TapeError):
+    """A replay is not the run that was recorded."""
+
+
+class NotReducible(Exception):
+    """Raised by a function to say that it does not apply: the call stays as it is."""

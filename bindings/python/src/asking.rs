@@ -1,0 +1,176 @@
+//! How a thread of Python asks an engine for something.
+//!
+//! 1. The interpreter lock is given up while it waits.
+//! 2. It looks for signals now and then. If somebody presses Ctrl-C, what has not begun is not done, and what has begun is cancelled; then
+//!    the exception goes on.
+//! 3. On the thread of the engine itself, inside a function that the engine has called, asking is refused: see [`crate::functions`] for what
+//!    can be done there.
+
+use crate::errors;
+use metroon::{Engine, EngineThread, Interrupt, KnowledgeBase, Pending, RecallError, WriterError};
+use pyo3::prelude::*;
+use scoped_tls_hkt::scoped_thread_local;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+/// How long signals are not looked for.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a run that was cancelled may take to end before nobody waits for it any more: it may be in a function of Python.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What has become of something that was asked for.
+const WAITS: u8 = 0;
+const RUNS: u8 = 1;
+const GIVEN_UP: u8 = 2;
+
+/// What has an engine on a thread of its own.
+pub(crate) trait Asked {
+    /// Lets the engine do something, in its turn.
+    fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<Pending<T>, WriterError>;
+
+    /// What ends an evaluation of the engine.
+    fn interrupt(&self) -> &Interrupt;
+}
+
+/// A knowledge base with what ends its evaluations.
+pub(crate) struct Base {
+    /// It is there until it is dropped.
+    base: Option<KnowledgeBase>,
+    interrupt: Interrupt,
+}
+
+impl Base {
+    pub(crate) fn new(base: KnowledgeBase, interrupt: Interrupt) -> Self {
+        Self { base: Some(base), interrupt }
+    }
+
+    pub(crate) fn base(&self) -> &KnowledgeBase {
+        self.base.as_ref().expect("it is dropped last")
+    }
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        drop_without_lock(self.base.take());
+    }
+}
+
+/// Drops something that may wait for a thread which runs functions of Python.
+fn drop_without_lock<T: Send>(dropped: T) {
+    // Where Python has ended, it is dropped as well.
+    let _ = Python::try_attach(|py| py.detach(move || drop(dropped)));
+}
+
+impl Asked for Base {
+    fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<Pending<T>, WriterError> {
+        self.base().submit(work)
+    }
+
+    fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+}
+
+/// An engine that keeps nothing, with what ends its evaluations.
+pub(crate) struct Alone {
+    /// It is there until it is dropped.
+    thread: Option<EngineThread>,
+    interrupt: Interrupt,
+}
+
+impl Alone {
+    /// Starts the thread, whose engine `make` makes there.
+    ///
+    /// # Errors
+    /// The thread cannot be started, or the engine not be made.
+    pub(crate) fn start(
+        make: impl FnOnce() -> Result<Engine, RecallError> + Send + 'static,
+    ) -> Result<Self, WriterError> {
+        let thread = EngineThread::start(metroon::REQUESTS_WAITING_DEFAULT, make)?;
+        let interrupt = thread.ask(|engine| engine.limits_mut().interrupt.clone())?;
+        Ok(Self { thread: Some(thread), interrupt })
+    }
+
+    pub(crate) fn thread(&self) -> &EngineThread {
+        self.thread.as_ref().expect("it is dropped last")
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        drop_without_lock(self.thread.take());
+    }
+}
+
+impl Asked for Alone {
+    fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<Pending<T>, WriterError> {
+        self.thread().submit(work)
+    }
+
+    fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+}
+
+scoped_thread_local!(static mut ENGINE: for<'a> &'a mut Engine);
+
+/// Does something with an engine on its thread, which has a state of Python meanwhile, for all functions that are called, and not the
+/// interpreter lock.
+pub(crate) fn without_lock<T: Send>(engine: &mut Engine, work: impl FnOnce(&mut Engine) -> T + Send) -> T {
+    Python::attach(|py| ENGINE.set(engine, || py.detach(|| ENGINE.with(work))))
+}
+
+/// Lets the engine do something, and waits for it without the interpreter lock.
+///
+/// # Errors
+/// The engine is gone, or a signal raised an exception.
+pub(crate) fn ask<T: Send + 'static>(
+    py: Python<'_>,
+    asked: &(impl Asked + Sync),
+    work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+) -> PyResult<T> {
+    let state = Arc::new(AtomicU8::new(WAITS));
+    let (seen, interrupt) = (Arc::clone(&state), asked.interrupt().clone());
+    let begun = move |engine: &mut Engine| {
+        if seen.compare_exchange(WAITS, RUNS, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return None;
+        }
+        interrupt.reset();
+        Some(without_lock(engine, work))
+    };
+    let pending = py.detach(|| asked.submit(begun)).map_err(|error| errors::writer(py, &error))?;
+    let (mut pending, mut time) = (Some(pending), LOOK);
+    let mut cancelled = None;
+    loop {
+        let waiting = pending.take().expect("it is put back");
+        let (waiting, found) = py.detach(move || {
+            let found = waiting.wait_for(time);
+            (waiting, found)
+        });
+        pending = Some(waiting);
+        match (found, cancelled.take()) {
+            (Ok(Some(_)) | Err(_), Some(error)) | (Ok(None), Some(error)) => return Err(error),
+            (Ok(Some(Some(done))), None) => return Ok(done),
+            (Ok(Some(None)), None) => unreachable!("only who has given up is not served"),
+            (Err(error), None) => return Err(errors::writer(py, &error)),
+            (Ok(None), None) => {}
+        }
+        if let Err(error) = py.check_signals() {
+            if state.compare_exchange(WAITS, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return Err(error);
+            }
+            asked.interrupt().cancel();
+            (cancelled, time) = (Some(error), GRACE);
+        }
+    }
+}

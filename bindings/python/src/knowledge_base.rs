@@ -1,0 +1,578 @@
+//! Knowledge bases: one thread writes, and every thread asks views.
+
+use crate::asking::{Asked as _, Base, ask, without_lock};
+use crate::convert::{to_python, values};
+use crate::errors::{self, Ran};
+use crate::functions::{Expected, PythonFunction, at_hand, read_or_convert};
+use crate::live::Subscription;
+use crate::rows::Rows;
+use metroon::{
+    Answer, CommitJournal, Engine, Failure, HostEffects, HostSignature, KnowledgeBaseOptions, LiveRequest, ModuleId,
+    Run, RunEnd, RunEvent, Source, SystemWorld, ViewError, WorldError,
+};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use space::{Atom as Native, Grounded};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+/// A base of facts and rules, in a folder or in memory, that threads share.
+#[pyclass(module = "metroon", frozen, subclass)]
+pub(crate) struct KnowledgeBase {
+    base: Base,
+    path: Option<String>,
+}
+
+/// A world whose lines go to `sys.stdout`, as it is when they are printed.
+pub(crate) fn world() -> SystemWorld {
+    SystemWorld::default().printing(Box::new(|line| {
+        Python::attach(|py| {
+            let print = py.import("builtins").and_then(|builtins| builtins.getattr("print"));
+            let printed = print.and_then(|print| print.call1((line,)));
+            printed.map(drop).map_err(|error| WorldError::OutputFailed { reason: error.to_string() })
+        })
+    }))
+}
+
+/// What a text came to.
+pub(crate) struct Finished {
+    pub(crate) run: Run,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) failure: Option<Box<Failure>>,
+}
+
+/// Runs a text as a part of the program.
+pub(crate) fn run_text(engine: &mut Engine, text: &str, file: Option<&str>) -> Finished {
+    let (mut answers, mut failure) = (Vec::new(), None);
+    let directory = file.and_then(|file| file.rsplit_once('/')).map_or("", |(directory, _)| directory);
+    let source = Source { origin: file.unwrap_or("text"), file, directory, ..Source::text(text) };
+    let run = engine.run_explaining(&source, &mut |_, event| {
+        match event {
+            RunEvent::Answer(answer) => answers.push(Answer::of(answer)),
+            RunEvent::Failure(found) => failure = Some(Box::new(found.clone())),
+        }
+        Ok(())
+    });
+    Finished { run, answers, failure }
+}
+
+impl Finished {
+    /// The answers as lists of values, or the exception for what ended the text.
+    pub(crate) fn into_python<'py>(
+        self,
+        py: Python<'py>,
+        text: &str,
+        file: Option<&str>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let Self { run, answers, failure } = self;
+        match run.end {
+            RunEnd::Finished => errors::answers(py, &answers),
+            end => {
+                let ran = Ran { file, text, answers: &answers, failure: failure.as_deref() };
+                Err(errors::ended(py, &ran, &end, &run.diagnostics))
+            }
+        }
+    }
+}
+
+/// What went wrong while a view was asked.
+fn view_error(py: Python<'_>, text: &str, error: &ViewError) -> PyErr {
+    match error {
+        ViewError::NotParsed { diagnostic, .. } => {
+            let ran = Ran { file: None, text, answers: &[], failure: None };
+            errors::not_parsed(py, &ran, std::slice::from_ref(diagnostic))
+        }
+        ViewError::NotOneAtom { .. } => errors::plain(py, "ParseError", error),
+        ViewError::Effect(_) => errors::plain(py, "EffectError", error),
+        ViewError::Limit { .. } => errors::plain(py, "LimitError", error),
+        ViewError::World(_) => errors::plain(py, "WorldError", error),
+        _ => errors::plain(py, "KnowledgeBaseError", error),
+    }
+}
+
+fn read_pattern(py: Python<'_>, view: &metroon::View, value: &Bound<'_, PyAny>) -> PyResult<Native> {
+    read_or_convert(value, |text| view.read(text).map_err(|error| view_error(py, text, &error)))
+}
+
+/// The variables of a pattern, and the template of a row of them.
+fn row_of(pattern: &Native) -> (Vec<String>, Native) {
+    let mut variables = Vec::new();
+    space::canonical::encode_naming(pattern, &mut Vec::new(), |variable| variables.push(variable.clone()));
+    let columns = variables.iter().map(|variable| variable.name().as_str().to_owned()).collect();
+    let cells: Vec<Native> = variables.into_iter().map(Native::from).collect();
+    (columns, Native::expression(cells))
+}
+
+fn query(py: Python<'_>, view: &metroon::View, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
+    let pattern = read_pattern(py, view, pattern)?;
+    let (columns, template) = row_of(&pattern);
+    let rows = py.detach(|| view.query_atoms(&pattern, &template));
+    Ok(Rows::new(columns, rows.map_err(|error| view_error(py, "", &error))?))
+}
+
+impl KnowledgeBase {
+    fn opened(py: Python<'_>, base: metroon::KnowledgeBase, path: Option<String>) -> PyResult<Self> {
+        let found = py.detach(|| base.transact(|engine| engine.limits_mut().interrupt.clone()));
+        let interrupt = found.map_err(|error| errors::writer(py, &error))?;
+        Ok(Self { base: Base::new(base, interrupt), path })
+    }
+
+    /// The atoms of values; a text at the top is read.
+    fn statements(&self, py: Python<'_>, values: &Bound<'_, PyList>) -> PyResult<Vec<Native>> {
+        let view = self.base.base().view();
+        values.iter().map(|value| read_pattern(py, &view, &value)).collect()
+    }
+
+    /// Does something with the engine that is no source of its own, or refuses to inside a function that the engine has called.
+    fn ask<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        ask(py, &self.base, work)
+    }
+}
+
+#[pymethods]
+impl KnowledgeBase {
+    #[new]
+    #[pyo3(signature = (path = None))]
+    fn new(py: Python<'_>, path: Option<std::path::PathBuf>) -> PyResult<Self> {
+        let options = KnowledgeBaseOptions::new(world());
+        let opened = py.detach(|| match &path {
+            Some(path) => metroon::KnowledgeBase::open(path, options),
+            None => metroon::KnowledgeBase::in_memory(options),
+        });
+        let base = opened.map_err(|error| errors::writer(py, &error))?;
+        Self::opened(py, base, path.map(|path| path.display().to_string()))
+    }
+
+    /// The folder in which it lies; `None` for one in memory.
+    #[getter]
+    fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The number of the last commit.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.base.base().view().epoch()
+    }
+
+    /// The hash of all that it holds, as 32 hexadecimal digits.
+    #[getter]
+    fn hash(&self) -> String {
+        format!("{:032x}", self.base.base().view().hash())
+    }
+
+    /// What opening it mended.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.base.base().warnings().to_vec()
+    }
+
+    fn __len__(&self) -> usize {
+        self.base.base().view().atom_count()
+    }
+
+    fn __repr__(&self) -> String {
+        let view = self.base.base().view();
+        let place = self.path.as_deref().map_or("in memory".to_owned(), |path| format!("{path:?}"));
+        format!("<KnowledgeBase {place}, commit {}, {} atoms>", view.epoch(), view.atom_count())
+    }
+
+    /// Runs a text as a part of the program; gives a list of results for each form after `!`.
+    #[pyo3(signature = (text, *, file = None))]
+    fn run<'py>(&self, py: Python<'py>, text: &str, file: Option<&str>) -> PyResult<Bound<'py, PyList>> {
+        if self.base.base().is_writer() {
+            return run_at_hand(py, text);
+        }
+        let (owned, name) = (text.to_owned(), file.map(str::to_owned));
+        let finished = self.ask(py, move |engine| run_text(engine, &owned, name.as_deref()))?;
+        finished.into_python(py, text, file)
+    }
+
+    /// Adds atoms, all in one commit.
+    fn add_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
+        let atoms = self.statements(py, atoms)?;
+        if self.base.base().is_writer() {
+            return change_at_hand(py, "add-atom", atoms);
+        }
+        let finished = self.ask(py, move |engine| state(engine, &atoms))?;
+        finished.into_python(py, "", None).map(drop)
+    }
+
+    /// Removes one copy of each of these atoms that is there, all in one commit.
+    fn remove_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
+        let atoms = self.statements(py, atoms)?;
+        if self.base.base().is_writer() {
+            return change_at_hand(py, "remove-atom", atoms);
+        }
+        let finished = self.ask(py, move |engine| remove(engine, atoms))?;
+        finished.into_python(py, "", None).map(drop)
+    }
+
+    /// The rows that match a pattern, in the newest view.
+    fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
+        query(py, &self.base.base().view(), pattern)
+    }
+
+    /// What the base is now, for any thread.
+    fn view(&self) -> View {
+        View(self.base.base().view())
+    }
+
+    /// What the base was after a commit.
+    fn as_of(&self, py: Python<'_>, epoch: u64) -> PyResult<View> {
+        let found = py.detach(|| self.base.base().view_at(epoch));
+        found.map(View).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
+    }
+
+    /// Where the atoms that match a pattern come from: a dictionary for each.
+    fn why<'py>(&self, py: Python<'py>, pattern: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let pattern = read_pattern(py, &self.base.base().view(), pattern)?;
+        let reasons = self.ask(py, move |engine| engine.why(&pattern))?;
+        let list = PyList::empty(py);
+        for reason in reasons.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))? {
+            let entry = PyDict::new(py);
+            entry.set_item("atom", to_python(py, &reason.atom)?)?;
+            entry.set_item("epoch", reason.epoch)?;
+            entry.set_item("origin", reason.origin)?;
+            entry.set_item("line", reason.line)?;
+            entry.set_item("column", reason.column)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// Another base with the same commits, or those up to one, which goes on for itself: in a new folder, or in memory.
+    fn fork_to(&self, py: Python<'_>, path: Option<std::path::PathBuf>, at: Option<u64>) -> PyResult<Option<Self>> {
+        match (path, &self.path) {
+            (None, _) => {
+                let forked = py.detach(|| self.base.base().fork(at, KnowledgeBaseOptions::new(world())));
+                Self::opened(py, forked.map_err(|error| errors::writer(py, &error))?, None).map(Some)
+            }
+            (Some(to), Some(from)) => {
+                let forked = py.detach(|| CommitJournal::fork(from, &to, at));
+                forked.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))?;
+                Ok(None)
+            }
+            (Some(_), None) => Err(PyValueError::new_err("a base in memory is forked in memory: leave out the path")),
+        }
+    }
+
+    /// Follows a live query: its pattern, template and key, and what it counts or sums, if it does.
+    fn follow(
+        &self,
+        py: Python<'_>,
+        query: (String, Option<String>, Vec<String>),
+        aggregate: Option<(String, String)>,
+        after: Option<u64>,
+        waiting_max: Option<usize>,
+    ) -> PyResult<Subscription> {
+        let (pattern, template, key) = query;
+        let request = live_request(&pattern, template.as_deref(), key, aggregate)?;
+        let most = waiting_max.unwrap_or(metroon::CHANGES_WAITING_DEFAULT);
+        let joined = py.detach(|| self.base.base().subscribe_with(&request, most, after));
+        joined.map(Subscription::new).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
+    }
+
+    /// Makes a name mean a function of Python.
+    fn add_function(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        type_text: &str,
+        effects: &str,
+        function: Py<PyAny>,
+        expected: Vec<String>,
+    ) -> PyResult<()> {
+        let signature = signature(name, type_text, effects)?;
+        let expected = expected.iter().map(|name| Expected::of_type(name)).collect();
+        let function = Arc::new(PythonFunction { function, expected });
+        let added = py.detach(|| self.base.base().add_function(signature, function));
+        added.map_err(|error| errors::writer(py, &error))
+    }
+
+    /// Begins a transaction: what it does is one commit, or none. Nobody else writes until it ends.
+    fn begin(&self, py: Python<'_>) -> PyResult<Transaction> {
+        Transaction::begin(py, self)
+    }
+
+    /// Does what was asked until now, and closes the base.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.base.base().close()).map_err(|error| errors::writer(py, &error))
+    }
+}
+
+/// The signature of a function.
+pub(crate) fn signature(name: &str, type_text: &str, effects: &str) -> PyResult<HostSignature> {
+    let effects = match effects {
+        "pure" => HostEffects::Pure,
+        "asks" => HostEffects::Asks,
+        "acts" => HostEffects::Acts,
+        other => return Err(PyKeyError::new_err(format!("effects are pure, asks or acts, and not {other}"))),
+    };
+    HostSignature::new(name, type_text, effects).map_err(PyValueError::new_err)
+}
+
+fn live_request(
+    pattern: &str,
+    template: Option<&str>,
+    key: Vec<String>,
+    aggregate: Option<(String, String)>,
+) -> PyResult<LiveRequest> {
+    let mut request = LiveRequest::new(pattern);
+    if let Some(template) = template {
+        request = request.template(template);
+    }
+    for variable in key {
+        request = request.key(variable);
+    }
+    match aggregate {
+        None => Ok(request),
+        Some((kind, variable)) => match kind.as_str() {
+            "count" => Ok(request.count(variable)),
+            "sum" => Ok(request.sum(variable)),
+            "min" => Ok(request.min(variable)),
+            "max" => Ok(request.max(variable)),
+            other => Err(PyValueError::new_err(format!("a live query can count, sum, min or max, and not {other}"))),
+        },
+    }
+}
+
+/// Runs a text inside the form that has called the function at hand.
+pub(crate) fn run_at_hand<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
+    let found = at_hand(py, |environment| environment.run_inside(text));
+    let list = PyList::empty(py);
+    for results in inside(py, found)? {
+        if let Some(error) = results.iter().find(|result| metta::names::is_error(result)) {
+            return Err(errors::plain(py, "EvaluationError", &message_of(error)));
+        }
+        list.append(values(py, &results)?)?;
+    }
+    Ok(list)
+}
+
+/// What an error atom says.
+fn message_of(error: &Native) -> String {
+    match error.children().and_then(|parts| parts.get(2)) {
+        Some(Native::Grounded(Grounded::Text(text))) => text.to_string(),
+        _ => error.to_string(),
+    }
+}
+
+/// Adds or removes atoms inside the form that has called the function at hand.
+fn change_at_hand(py: Python<'_>, operation: &str, atoms: Vec<Native>) -> PyResult<()> {
+    let found = at_hand(py, |environment| {
+        let space = Native::from(environment.module_space(environment.current_module()));
+        let head = environment.read_inside(operation)?.pop().unwrap_or_else(|| Native::symbol(operation));
+        for atom in atoms {
+            environment.evaluate_inside(&Native::expression([head.clone(), space.clone(), atom]))?;
+        }
+        Ok(())
+    });
+    inside(py, found)
+}
+
+/// What a run at hand came to.
+pub(crate) fn inside<T>(py: Python<'_>, found: Option<Result<T, metta::ModuleError>>) -> PyResult<T> {
+    match found {
+        Some(Ok(done)) => Ok(done),
+        Some(Err(error)) => Err(errors::plain(py, "MettaError", &error)),
+        None => Err(errors::writer(py, &metroon::WriterError::AskedByItself)),
+    }
+}
+
+/// States atoms as the forms of a source.
+pub(crate) fn state(engine: &mut Engine, atoms: &[Native]) -> Finished {
+    let mut answers = Vec::new();
+    let run = engine.run_atoms("Python", atoms, false, &mut |_, answer| {
+        answers.push(Answer::of(answer));
+        Ok(())
+    });
+    Finished { run, answers, failure: None }
+}
+
+/// Removes one copy of each atom.
+fn remove(engine: &mut Engine, atoms: Vec<Native>) -> Finished {
+    let (words, _) = engine.program_mut().read(ModuleId::TOP, "remove-atoms &self");
+    let form = Native::expression(words.into_iter().chain([Native::expression(atoms)]).collect::<Vec<_>>());
+    let mut answers = Vec::new();
+    let run = engine.run_atoms("Python", &[form], true, &mut |_, answer| {
+        answers.push(Answer::of(answer));
+        Ok(())
+    });
+    Finished { run, answers, failure: None }
+}
+
+/// A base as it was after a commit. It never changes, and any thread may ask it.
+#[pyclass(module = "metroon", frozen, subclass)]
+pub(crate) struct View(pub(crate) metroon::View);
+
+#[pymethods]
+impl View {
+    /// The number of the last commit that it shows.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.0.epoch()
+    }
+
+    /// The hash of all that it holds, as 32 hexadecimal digits.
+    #[getter]
+    fn hash(&self) -> String {
+        format!("{:032x}", self.0.hash())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.atom_count()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<View of commit {}, {} atoms>", self.0.epoch(), self.0.atom_count())
+    }
+
+    /// The rows that match a pattern.
+    fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
+        query(py, &self.0, pattern)
+    }
+
+    /// What the `!` forms of a text come to; a form that changes something or reaches outside is refused.
+    fn evaluate<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
+        let found = py.detach(|| self.0.evaluate(text));
+        errors::answers(py, &found.map_err(|error| view_error(py, text, &error))?)
+    }
+}
+
+type Step = Box<dyn FnOnce(&mut Engine) + Send>;
+
+/// What a transaction is told.
+enum Command {
+    Do(Step),
+    /// Whether what it did is kept.
+    End(bool),
+}
+
+/// Several changes that are one commit, or none.
+///
+/// The thread that writes does what it is told until the transaction ends.
+#[pyclass(module = "metroon", frozen)]
+pub(crate) struct Transaction {
+    commands: Mutex<Option<SyncSender<Command>>>,
+    ended: Mutex<Option<metroon::Pending<Result<(), String>>>>,
+    view: metroon::View,
+}
+
+impl Transaction {
+    fn begin(py: Python<'_>, base: &KnowledgeBase) -> PyResult<Self> {
+        let (commands, told) = sync_channel(0);
+        let (begun, is_begun) = sync_channel(1);
+        let interrupt = base.base.interrupt().clone();
+        let work = move |engine: &mut Engine| {
+            interrupt.reset();
+            // Somebody waits for it.
+            let _ = begun.send(());
+            engine.transaction(|engine| ((), obey(engine, &told))).map_err(|error| error.to_string())
+        };
+        let pending = py.detach(|| base.base.submit(work)).map_err(|error| errors::writer(py, &error))?;
+        wait_for(py, is_begun)?;
+        let (commands, ended) = (Mutex::new(Some(commands)), Mutex::new(Some(pending)));
+        Ok(Self { commands, ended, view: base.base.base().view() })
+    }
+
+    fn tell<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        let over = || PyValueError::new_err("the transaction has ended");
+        let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(over)?;
+        let (done, result) = sync_channel(1);
+        let step: Step = Box::new(move |engine| {
+            // The answer is not taken any more if the caller has given up.
+            let _ = done.send(without_lock(engine, work));
+        });
+        py.detach(|| commands.send(Command::Do(step))).map_err(|_| over())?;
+        wait_for(py, result)
+    }
+}
+
+/// Does what a transaction is told; gives whether it is kept. If nobody tells it anything more, it is not.
+fn obey(engine: &mut Engine, told: &Receiver<Command>) -> bool {
+    loop {
+        match told.recv() {
+            Ok(Command::Do(step)) => step(engine),
+            Ok(Command::End(keeps)) => return keeps,
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Waits for something, and looks for signals now and then.
+fn wait_for<T: Send>(py: Python<'_>, from: Receiver<T>) -> PyResult<T> {
+    let mut from = Some(from);
+    loop {
+        let waiting = from.take().expect("it is put back");
+        let (waiting, found) = py.detach(move || {
+            let found = waiting.recv_timeout(std::time::Duration::from_millis(20));
+            (waiting, found)
+        });
+        from = Some(waiting);
+        match found {
+            Ok(found) => return Ok(found),
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+                return Err(errors::writer(py, &metroon::WriterError::Closed));
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Transaction {
+    /// Runs a text inside the transaction.
+    fn run<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
+        let owned = text.to_owned();
+        self.tell(py, move |engine| run_text(engine, &owned, None))?.into_python(py, text, None)
+    }
+
+    /// Adds atoms.
+    fn add_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
+        let atoms = self.read_all(py, atoms)?;
+        self.tell(py, move |engine| state(engine, &atoms))?.into_python(py, "", None).map(drop)
+    }
+
+    /// Removes one copy of each of these atoms that is there.
+    fn remove_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
+        let atoms = self.read_all(py, atoms)?;
+        self.tell(py, move |engine| remove(engine, atoms))?.into_python(py, "", None).map(drop)
+    }
+
+    /// The rows that match a pattern, what the transaction has done so far included.
+    fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
+        let pattern = read_pattern(py, &self.view, pattern)?;
+        let (columns, template) = row_of(&pattern);
+        let rows = self.tell(py, move |engine| engine.query_atoms(&pattern, &template))?;
+        Ok(Rows::new(columns, rows))
+    }
+
+    /// Ends it: what it did is one commit, or is undone.
+    fn end(&self, py: Python<'_>, keeps: bool) -> PyResult<()> {
+        let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(commands) = commands else { return Ok(()) };
+        // If the thread that writes is gone, waiting for the end says why.
+        let _ = py.detach(|| commands.send(Command::End(keeps)));
+        let pending = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(pending) = pending else { return Ok(()) };
+        let ended = py.detach(move || pending.wait()).map_err(|error| errors::writer(py, &error))?;
+        ended.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
+    }
+}
+
+impl Transaction {
+    fn read_all(&self, py: Python<'_>, values: &Bound<'_, PyList>) -> PyResult<Vec<Native>> {
+        values.iter().map(|value| read_pattern(py, &self.view, &value)).collect()
+    }
+}

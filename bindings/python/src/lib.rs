@@ -1,0 +1,57 @@
+//! The engine from Python: the module `metroon._engine`, of which the package `metroon` makes what people use.
+//!
+//! 1. `classes` of atoms are objects of Python; `convert` makes values of Python of them, and atoms of values.
+//! 2. An engine lives on a thread of its own. A caller gives up the interpreter lock, waits for it (`asking`), and looks at signals
+//!    meanwhile, so that Ctrl-C cancels what the engine does.
+//! 3. Functions of Python (`functions`) are called on the thread of the engine. What they ask of that engine is done inside the form
+//!    that calls them.
+//! 4. `knowledge_base` and `tapes` are what `metroon` offers, `runner` and `spaces` what `metroon.hyperon` stands on.
+//!
+//! No lock of the engine is held while Python runs, and no call that may wait for the engine holds the interpreter lock.
+#![forbid(unsafe_code)]
+
+mod asking;
+mod atoms;
+mod classes;
+mod convert;
+mod errors;
+mod functions;
+mod knowledge_base;
+mod live;
+mod matching;
+mod rows;
+mod runner;
+mod spaces;
+mod tapes;
+mod values;
+
+use pyo3::prelude::*;
+
+/// What the package is made of.
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<classes::Atom>()?;
+    module.add_class::<classes::Symbol>()?;
+    module.add_class::<classes::Variable>()?;
+    module.add_class::<classes::Expression>()?;
+    module.add_class::<classes::Grounded>()?;
+    module.add_class::<knowledge_base::KnowledgeBase>()?;
+    module.add_class::<knowledge_base::View>()?;
+    module.add_class::<knowledge_base::Transaction>()?;
+    module.add_class::<rows::Rows>()?;
+    module.add_class::<live::Subscription>()?;
+    module.add_class::<runner::Runner>()?;
+    module.add_class::<spaces::Space>()?;
+    module.add_class::<classes::Bindings>()?;
+    module.add_function(wrap_pyfunction!(matching::equivalent, module)?)?;
+    module.add_function(wrap_pyfunction!(runner::opaque, module)?)?;
+    module.add_function(wrap_pyfunction!(runner::object_of, module)?)?;
+    module.add_function(wrap_pyfunction!(runner::grounded_type, module)?)?;
+    module.add_function(wrap_pyfunction!(atoms::parse, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::atom, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::value, module)?)?;
+    module.add_function(wrap_pyfunction!(tapes::record, module)?)?;
+    module.add_function(wrap_pyfunction!(tapes::replay, module)?)?;
+    Ok(())
+}

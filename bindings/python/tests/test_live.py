@@ -1,0 +1,56 @@
+"""Live queries."""
+
+import asyncio
+import threading
+
+import pytest
+
+import metroon
+from metroon import Symbol
+
+
+def test_answers_come_first_and_then_what_commits_change():
+    with metroon.KnowledgeBase() as kb:
+        kb.add("(age Tom 33)")
+        with kb.subscribe("(age $who $years)", key=["$who"]) as live:
+            first, end = live.next(5), live.next(5)
+            assert first.kind == "answers" and first.changes[0].after == (Symbol("age"), Symbol("Tom"), 33)
+            assert end.kind == "snapshot_end" and end.epoch == 1
+            with kb.transaction() as changes:
+                changes.remove("(age Tom 33)")
+                changes.add("(age Tom 34)")
+            (change,) = live.next(5).changes
+            assert (str(change.before), str(change.after)) == ("(age Tom 33)", "(age Tom 34)")
+            assert live.next(0.05) is None
+
+
+def test_an_aggregate_is_kept_up_to_date_and_the_end_is_seen():
+    kb = metroon.KnowledgeBase()
+    kb.add("(order Ann 3)", "(order Ann 4)")
+    live = kb.subscribe("(order $who $price)", template="(spent $who $price)", sum="$price")
+    threading.Timer(0.2, lambda: (kb.add("(order Ann 5)"), kb.close())).start()
+    seen = [str(change.after) for event in live for change in event.changes]
+    assert seen == ["(spent Ann 7)", "(spent Ann 12)"]
+
+
+def test_events_are_awaited():
+    async def follow(kb):
+        found = []
+        async for event in kb.subscribe("(n $x)"):
+            found += [change.after[1] for change in event.changes]
+            if event.kind == "snapshot_end":
+                await asyncio.get_running_loop().run_in_executor(None, kb.add, "(n 2)")
+            if len(found) == 2:
+                return found
+
+    with metroon.KnowledgeBase() as kb:
+        kb.add("(n 1)")
+        assert asyncio.run(asyncio.wait_for(follow(kb), 30)) == [1, 2]
+
+
+def test_a_query_that_is_none_is_refused():
+    with metroon.KnowledgeBase() as kb:
+        with pytest.raises(metroon.KnowledgeBaseError, match="pattern"):
+            kb.subscribe("(n")
+        with pytest.raises(ValueError, match="one of these"):
+            kb.subscribe("(n $x)", sum="$x", min="$x")

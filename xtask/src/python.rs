@@ -1,0 +1,155 @@
+//! The package for Python: its wheel, and its tests in an environment of their own below the target folder.
+//!
+//! 1. The environment has what `bindings/python/requirements.txt` says, maturin among it. It is made anew when that list changes.
+//! 2. [`Wheel`] builds the wheel of a profile into `target/wheels`.
+//! 3. The tests run with the wheel installed, not with the source folder, in that environment. Their wheel is built with the profile of
+//!    other tests, whose libraries are compiled already.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::install::Install;
+use crate::{Outcome, process, repository};
+
+const PACKAGE: &str = "bindings/python";
+const LIST: &str = "bindings/python/requirements.txt";
+const ENVIRONMENT: &str = "venv-metroon";
+/// The tests of the package take a minute.
+const TESTS_LIMIT: Duration = Duration::from_secs(600);
+
+/// Build the wheel of the package for Python into target/wheels.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Wheel {
+    /// How it is compiled: release for people, dev for a quick look
+    #[arg(long, value_name = "PROFILE", default_value = "dist")]
+    profile: String,
+    #[command(flatten)]
+    install: Install,
+}
+
+fn environment() -> PathBuf {
+    repository::target().join(ENVIRONMENT)
+}
+
+fn python() -> PathBuf {
+    environment().join("bin/python")
+}
+
+/// The list as it was when the environment was filled.
+fn stamp() -> PathBuf {
+    environment().join("installed-requirements.txt")
+}
+
+fn is_filled() -> bool {
+    let wanted = fs::read(repository::root().join(LIST));
+    wanted.is_ok_and(|wanted| fs::read(stamp()).is_ok_and(|there| there == wanted))
+}
+
+/// Sees that the environment is there, and fills it if that is wanted.
+///
+/// # Errors
+/// It is not there and is not to be filled, or cannot be.
+pub(crate) fn prepare(installs: bool) -> Result<(), String> {
+    if is_filled() {
+        return Ok(());
+    }
+    let shown = repository::shown(&environment());
+    if !installs {
+        return Err(format!(
+            "maturin and pytest are not in {shown}: `cargo xtask test --install` gets them from PyPI (needs python3 with venv)"
+        ));
+    }
+    if environment().exists() {
+        fs::remove_dir_all(environment()).map_err(|error| format!("cannot empty {shown}: {error}"))?;
+    }
+    let mut made = Command::new("python3");
+    made.args(["-m", "venv"]).arg(environment());
+    let mut packages = Command::new(python());
+    packages
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .arg(repository::root().join(LIST));
+    for mut command in [made, packages] {
+        if !process::shown(&mut command)? {
+            return Err(format!("cannot fill {shown}: {command:?} failed"));
+        }
+    }
+    fs::copy(repository::root().join(LIST), stamp())
+        .map(drop)
+        .map_err(|error| format!("cannot write to {shown}: {error}"))
+}
+
+pub(crate) fn run(flags: &Wheel) -> Result<Outcome, String> {
+    prepare(flags.install.is_wanted())?;
+    let wheel = build(&flags.profile)?;
+    let bytes = fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
+    println!("{}: {:.1} MB", repository::shown(&wheel), bytes as f64 / 1e6);
+    Ok(Outcome::Good)
+}
+
+/// Builds the wheel; gives where it lies.
+fn build(profile: &str) -> Result<PathBuf, String> {
+    let folder = repository::target().join("wheels").join(profile);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| format!("cannot empty {}: {error}", repository::shown(&folder)))?;
+    }
+    let mut maturin = Command::new(environment().join("bin/maturin"));
+    maturin.args(["build", "--quiet", "--strip", "--profile", profile, "--out"]).arg(&folder);
+    maturin.arg("--interpreter").arg(python()).current_dir(repository::root().join(PACKAGE));
+    if !process::shown(&mut maturin)? {
+        return Err(format!("{maturin:?} failed"));
+    }
+    only_wheel(&folder)
+}
+
+fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let mut wheels = entries.filter_map(Result::ok).map(|entry| entry.path());
+    wheels
+        .find(|path| path.extension().is_some_and(|end| end == "whl"))
+        .ok_or_else(|| format!("there is no wheel in {}", repository::shown(folder)))
+}
+
+/// Builds the wheel and installs it in the environment; gives its Python.
+///
+/// # Errors
+/// It cannot be built or installed.
+pub(crate) fn install() -> Result<PathBuf, String> {
+    let wheel = build("dev")?;
+    let mut installed = Command::new(python());
+    installed.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--force-reinstall",
+        "--no-deps",
+    ]);
+    match process::shown(installed.arg(&wheel))? {
+        true => Ok(python()),
+        false => Err(format!("{} cannot be installed", repository::shown(&wheel))),
+    }
+}
+
+/// Builds the wheel, installs it and runs the tests of the package.
+///
+/// # Errors
+/// Something cannot be built or started.
+pub(crate) fn check() -> Result<Outcome, String> {
+    install()?;
+    let mut tests = Command::new(python());
+    // From elsewhere, so that the wheel is found and not the source folder beside it.
+    tests
+        .args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"])
+        .arg(repository::root().join(PACKAGE).join("tests"));
+    let finished = process::bounded(tests.current_dir(repository::target()), TESTS_LIMIT)?;
+    print!("{}", finished.stdout);
+    eprint!("{}", finished.stderr);
+    if finished.succeeded() {
+        return Ok(Outcome::Good);
+    }
+    println!("the tests of {PACKAGE}: {}", finished.ending());
+    Ok(Outcome::Bad)
+}
