@@ -250,13 +250,11 @@ impl KnowledgeBaseError {
                 "what the files of the knowledge base state is not known: it was salvaged from what it held after commit {epoch}"
             ),
             Self::OriginGivenUp { copies, first } => {
-                let (copies, were) =
-                    if *copies == 1 { ("an atom".to_owned(), "was") } else { (format!("{copies} atoms"), "were") };
-                write!(
-                    formatter,
-                    "where {copies} that matched come from is not known any more: they {were} added before commit {first}, the first one that \
-                     is kept"
-                )
+                let what = match copies {
+                    1 => "an atom that matches comes from is not known any more: it was".to_owned(),
+                    copies => format!("{copies} atoms that match come from is not known any more: they were"),
+                };
+                write!(formatter, "where {what} added before commit {first}, the first one that is kept")
             }
             Self::TapeOfGivenUp { first } => write!(
                 formatter,
