@@ -2,6 +2,7 @@
 
 use crate::end::End;
 use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
+use crate::profile;
 use crate::query_plans;
 use crate::render;
 use crate::run_arguments::RunArguments;
@@ -60,6 +61,9 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if !arguments.trace.is_empty() {
         engine.trace_calls(Some(arguments.trace.clone()));
     }
+    if arguments.profile.is_some() {
+        profile::begin(&mut engine);
+    }
     let end = match arguments.explain {
         true => engine.explain_program(&program, &mut terminal),
         false => engine.run_program(&program, &mut terminal),
@@ -72,6 +76,14 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if let Some(log) = engine.query_log() {
         query_plans::print(log);
     }
+    let end = match arguments.profile.as_ref().map(|file| (file, profile::end(&mut engine, file))) {
+        Some((file, Err(error))) => {
+            let message = format!("cannot write the flame graph to {}: {error}", file.display());
+            render::error(&message, Some("name a file in a folder that is there"));
+            End::Error
+        }
+        _ => end,
+    };
     if arguments.stats {
         print_statistics(&engine, started.elapsed(), program.evaluator);
     }

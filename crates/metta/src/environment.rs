@@ -10,6 +10,7 @@ use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
 use crate::refusal::EffectRefused;
+use crate::tokenizer::Tokenizer;
 use crate::world::{FileId, World, WorldError};
 use space::{Atom, HostValue, SharedSpace, SharedState, Solution, Symbol, VariableSource};
 use std::sync::{Arc, Weak};
@@ -90,6 +91,9 @@ pub trait Environment {
 
     /// The space of a module that is loaded, by its path.
     fn space_of_path(&self, path: &str) -> Option<SharedSpace>;
+
+    /// What the words of a module's sources mean.
+    fn words(&self, module: ModuleId) -> &Tokenizer;
 
     /// The directory from which a module's imports are looked up.
     fn module_directory(&self, module: ModuleId) -> &str;

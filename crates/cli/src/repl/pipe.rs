@@ -4,7 +4,6 @@ use super::session::Session;
 use super::{Next, enter, is_open};
 use crate::end::End;
 use crate::output::fail;
-use std::io::BufRead;
 
 /// The most bytes of one input: a stream without an end is no input.
 const INPUT_BYTES_MAX: usize = 1 << 30;
@@ -12,7 +11,8 @@ const INPUT_BYTES_MAX: usize = 1 << 30;
 /// Runs inputs until the stream ends.
 pub(super) fn read(session: &mut Session) -> End {
     let mut input = String::new();
-    for line in std::io::stdin().lock().lines() {
+    // Lines are taken one by one: `:step` reads some of them itself.
+    for line in std::io::stdin().lines() {
         match line {
             Ok(line) => {
                 input.push_str(&line);

@@ -11,6 +11,7 @@ use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
 use crate::record::NO_HISTORY;
 use crate::refusal;
+use crate::tokenizer::Tokenizer;
 use crate::world::World;
 use space::{Atom, SharedSpace, SharedState, Solution, Symbol, VariableSource};
 use std::cell::Cell;
@@ -33,6 +34,9 @@ impl Environment for Session {
     fn begin_call(&mut self, operation: &'static str, effects: Effects, arguments: &[Atom]) -> Option<Stop> {
         if let Some(limit) = self.form_steps.act() {
             return Some(Stop::Limit(limit));
+        }
+        if let Some(profile) = &mut self.profile {
+            profile.enter_native(operation);
         }
         if self.is_rehearsing {
             return refusal::refuse_again(operation, effects).map(Stop::Effect);
@@ -101,6 +105,10 @@ impl Environment for Session {
 
     fn space_of_path(&self, path: &str) -> Option<SharedSpace> {
         self.program.space_of_path(path)
+    }
+
+    fn words(&self, module: ModuleId) -> &Tokenizer {
+        &self.program.module(module).tokenizer
     }
 
     fn module_directory(&self, module: ModuleId) -> &str {
