@@ -11,13 +11,11 @@ const INPUT_BYTES_MAX: usize = 1 << 30;
 /// Runs inputs until the stream ends.
 pub(super) fn read(session: &mut Session) -> End {
     let mut input = String::new();
-    // Lines are taken one by one: `:step` reads some of them itself.
-    for line in std::io::stdin().lines() {
-        match line {
-            Ok(line) => {
-                input.push_str(&line);
-                input.push('\n');
-            }
+    // The lock is not kept: `:step` reads lines itself.
+    loop {
+        match std::io::stdin().read_line(&mut input) {
+            Ok(0) => break,
+            Ok(_) => {}
             Err(error) => {
                 return fail(&format!("cannot read the standard input: {error}"), "pipe UTF-8 text in", End::Usage);
             }

@@ -136,5 +136,10 @@ fn an_evaluation_is_stepped_through() {
     assert_eq!(to_the_end.out, "[9]\n[2]\n");
     assert!(to_the_end.err.contains("`what` is none of these\nhelp: Enter, o, r or q\n"), "{}", to_the_end.err);
     let cancelled = entered(&format!("{rules}:step (area 2)\nq\n!(+ 1 1)\n"));
-    assert!(cancelled.err.contains("was cancelled") && cancelled.out.ends_with("[2]\n"), "{}{}", cancelled.out, cancelled.err);
+    assert!(
+        cancelled.err.contains("was cancelled") && cancelled.out.ends_with("[2]\n"),
+        "{}{}",
+        cancelled.out,
+        cancelled.err
+    );
 }

@@ -419,7 +419,8 @@ fn a_recorded_run_ends_before_the_rest_of_a_secret_is_on_its_tape() {
 #[test]
 fn a_prompt_opens_where_a_replay_ended() {
     let folder = Folder::new("replay_prompt");
-    folder.write("p.metta", "(= (double $x) (* 2 $x))\n!(add-atom &self (n 1))\n!(add-atom &self (n 2))\n!(double 4)\n");
+    folder
+        .write("p.metta", "(= (double $x) (* 2 $x))\n!(add-atom &self (n 1))\n!(add-atom &self (n 2))\n!(double 4)\n");
     folder.good(&["run", "p.metta", "--record", "tape"]);
     let input = b":space (n $x)\n!(double 21)\n!(add-atom &self (n 9))\n:space (n $x)\n";
     let ended = feed(folder.command(&["replay", "tape", "--to", "1", "--repl"]), input);
@@ -428,6 +429,9 @@ fn a_prompt_opens_where_a_replay_ended() {
     let whole = feed(folder.command(&["replay", "tape", "--repl"]), b":space (n $x)\n");
     assert_eq!(whole.out, "[()]\n[()]\n[8]\n(n 1)\n(n 2)\n", "{}", whole.err);
     // The tape is as it was, and the program still reaches nothing.
-    let ended = feed(folder.command(&["replay", "tape", "--repl"]), b"!(import! &self fileio)\n!(file-open! \"p.metta\" \"r\")\n");
+    let ended = feed(
+        folder.command(&["replay", "tape", "--repl"]),
+        b"!(import! &self fileio)\n!(file-open! \"p.metta\" \"r\")\n",
+    );
     assert!(ended.out.contains("Error (file-open!"), "{}{}", ended.out, ended.err);
 }

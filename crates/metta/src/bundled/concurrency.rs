@@ -7,6 +7,7 @@
 use super::Bundle;
 use crate::effects::Effects;
 use crate::operation::{Compatibility, OperationSpec as Spec, Outcome};
+use space::Atom;
 
 pub(super) const MODULE: Bundle = Bundle {
     name: "concurrency",
@@ -33,6 +34,16 @@ pub(super) const MODULE: Bundle = Bundle {
             "What the first one came to; () if there is none",
         )
         .compared(Compatibility::MetroonOnly("of the module `concurrency`; PeTTa has it")),
+        Spec::typed("_put-first", "(-> Atom Atom Atom)", |call| match call.arguments {
+            [first, others] => match others.children() {
+                Some(others) => Outcome::one(Atom::expression([std::slice::from_ref(first), others].concat())),
+                None => Outcome::failure("a tuple is expected as the second argument"),
+            },
+            _ => Outcome::failure("an atom and a tuple are expected"),
+        })
+        .with(Effects::NONE)
+        .documented("A tuple with a child more, its first.", &["Raw: the child", "Raw: the tuple"], "The longer tuple")
+        .compared(Compatibility::MetroonOnly("called by `par`")),
     ],
     values: &[],
     source: include_str!("concurrency.metta"),

@@ -240,11 +240,14 @@ fn repeat(call: &mut Call<'_>) -> Outcome {
     Outcome::one(text.repeat(times).as_str())
 }
 
+/// The longest text that is made by repeating one, in bytes.
+const REPEATED_BYTES_MAX: usize = 1 << 28;
+
 /// Looks at the limits before so many bytes are taken; more than can be counted are too many.
 fn look_at(call: &mut Call<'_>, bytes: Option<usize>) -> Result<(), Outcome> {
-    match bytes.filter(|&bytes| bytes <= isize::MAX as usize) {
+    match bytes.filter(|&bytes| bytes <= REPEATED_BYTES_MAX) {
         Some(bytes) => call.look(bytes),
-        None => Err(Outcome::failure("the text would be too long")),
+        None => Err(Outcome::failure(format!("the text would be longer than {REPEATED_BYTES_MAX} bytes"))),
     }
 }
 

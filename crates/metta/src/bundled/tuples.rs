@@ -8,7 +8,7 @@ use super::order::compare;
 use crate::effects::Effects;
 use crate::operation::{Call, Compatibility, Native, OperationSpec as Spec, Outcome};
 use rustc_hash::FxHashMap;
-use space::{ArithmeticError, Atom, Grounded, Number};
+use space::{ArithmeticError, Atom, Grounded, Number, make_fresh, substitute};
 
 const LIST: &str = "Evaluated: the list, a tuple";
 const INSIDE: Compatibility = Compatibility::MetroonOnly("called by functions of the module `tuples`");
@@ -96,11 +96,24 @@ pub(super) const MODULE: Bundle = Bundle {
             &[LIST],
             "A list of (child count), in the order in which they first stand there",
         ),
-        pure("_with-key", "(-> Atom Atom Atom)", |call| match call.arguments {
+        pure("_instance", "(-> Variable Atom Atom Atom)", |call| match call.arguments {
+            [Atom::Variable(variable), template, child] => {
+                let fresh = make_fresh(template, std::slice::from_ref(variable), call.environment.variables());
+                Outcome::one(substitute(&fresh, variable, child))
+            }
+            _ => Outcome::failure("a variable stands for a child of the list, and another atom is given in its place"),
+        })
+        .documented(
+            "A template with a child in place of its variable, the other variables renamed.",
+            &["The variable", "Raw: the template", "Raw: the child"],
+            "The template, not evaluated",
+        )
+        .compared(INSIDE),
+        pure("_with-key", "(-> Atom %Undefined% Atom)", |call| match call.arguments {
             [before, key] => Outcome::one(Atom::expression([Atom::symbol(KEYED), key.clone(), before.clone()])),
             _ => Outcome::failure("_with-key expects the keys so far and a key"),
         })
-        .documented("One key more.", &["Raw: the keys so far, nested", "Raw: the key"], "The keys, the last one outside")
+        .documented("One key more.", &["Raw: the keys so far, nested", "Evaluated: the key"], "The keys, the last one outside")
         .compared(INSIDE),
         pure("_sorted-by-keys", "(-> Atom Atom Atom)", |call| {
             by_keys(call, |list, keys| {
@@ -127,6 +140,9 @@ pub(super) const MODULE: Bundle = Bundle {
     source: include_str!("tuples.metta"),
     yields: true,
 };
+
+/// The longest list of integers that is made at once.
+const RANGE_MAX: usize = 1 << 26;
 
 /// What nested keys begin with, so that they are no call.
 const KEYED: &str = "_keyed";
@@ -183,8 +199,8 @@ fn range(call: &mut Call<'_>) -> Outcome {
         return Outcome::failure("range expects two integers");
     };
     let length = usize::try_from(i128::from(end) - i128::from(first)).unwrap_or(0);
-    if length > u32::MAX as usize {
-        return Outcome::failure("the list would be too long");
+    if length > RANGE_MAX {
+        return Outcome::failure(format!("the list would have more than {RANGE_MAX} children"));
     }
     if let Err(refused) = call.look(length * size_of::<Atom>()) {
         return refused;

@@ -138,8 +138,11 @@ impl Bench {
     /// What operations change, as text.
     fn state(&mut self) -> String {
         let source = self.runner.program_mut().variables();
-        let spaces: Vec<Vec<Atom>> =
-            self.spaces[1..].iter().map(|space| space.without_imports().atoms(source)).collect();
+        // The variables of rules have other numbers each time.
+        let mut atoms = |space: &SharedSpace| -> Vec<Atom> {
+            space.without_imports().atoms(source).iter().map(alpha_key).collect()
+        };
+        let spaces: Vec<Vec<Atom>> = self.spaces[1..].iter().map(&mut atoms).collect();
         let states: Vec<Atom> = self.arguments.iter().filter_map(value_of_state).collect();
         let transactions = self.runner.session().transactions.depth();
         let program = self.runner.program();
