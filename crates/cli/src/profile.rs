@@ -3,7 +3,6 @@
 use crate::render;
 use metroon::{Engine, ProfileNode};
 use std::fmt::Write;
-use std::io;
 use std::path::Path;
 use std::time::Instant;
 
@@ -24,16 +23,19 @@ pub(crate) fn begin(engine: &mut Engine) {
     engine.begin_profile(Box::new(move || u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)));
 }
 
-/// Prints the table on the standard error, and writes the picture to a file.
-///
-/// # Errors
-/// The file cannot be written.
-pub(crate) fn end(engine: &mut Engine, file: &Path) -> io::Result<()> {
+/// Prints the table on the standard error, and writes the picture to a file; tells why if it cannot, and gives whether it could.
+pub(crate) fn end(engine: &mut Engine, file: &Path) -> bool {
     let nodes = engine.take_profile();
     table(engine, &nodes).iter().for_each(|line| render::say(line));
-    std::fs::write(file, flame_graph(&nodes))?;
-    render::say(&format!("flame graph  {}", file.display()));
-    Ok(())
+    match std::fs::write(file, flame_graph(&nodes)) {
+        Ok(()) => render::say(&format!("flame graph  {}", file.display())),
+        Err(error) => {
+            let message = format!("cannot write the flame graph to {}: {error}", file.display());
+            render::error(&message, Some("name a file in a folder that is there"));
+            return false;
+        }
+    }
+    true
 }
 
 /// A function in all places where it was called.

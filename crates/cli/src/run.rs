@@ -61,9 +61,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if !arguments.trace.is_empty() {
         engine.trace_calls(Some(arguments.trace.clone()));
     }
-    if arguments.profile.is_some() {
-        profile::begin(&mut engine);
-    }
+    arguments.profile.iter().for_each(|_| profile::begin(&mut engine));
     let end = match arguments.explain {
         true => engine.explain_program(&program, &mut terminal),
         false => engine.run_program(&program, &mut terminal),
@@ -76,12 +74,8 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if let Some(log) = engine.query_log() {
         query_plans::print(log);
     }
-    let end = match arguments.profile.as_ref().map(|file| (file, profile::end(&mut engine, file))) {
-        Some((file, Err(error))) => {
-            let message = format!("cannot write the flame graph to {}: {error}", file.display());
-            render::error(&message, Some("name a file in a folder that is there"));
-            End::Error
-        }
+    let end = match &arguments.profile {
+        Some(file) if !profile::end(&mut engine, file) => End::Error,
         _ => end,
     };
     if arguments.stats {

@@ -32,7 +32,10 @@ pub(crate) struct Flags {
     suite: Option<PathBuf>,
     /// The program to test (built from here if not given)
     #[arg(long, value_name = "PATH")]
-    metroon: Option<PathBuf>,
+    pub(crate) metroon: Option<PathBuf>,
+    /// Instead: run the programs of the corpus in hyperon 0.2.10 of PyPI as well, and show what differs with its reason
+    #[arg(long, conflicts_with = "suite")]
+    pub(crate) oracle: bool,
 }
 
 /// What to do when there is no suite.

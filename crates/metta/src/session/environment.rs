@@ -35,11 +35,11 @@ impl Environment for Session {
         if let Some(limit) = self.form_steps.act() {
             return Some(Stop::Limit(limit));
         }
-        if let Some(profile) = &mut self.profile {
-            profile.enter_native(operation);
-        }
         if self.is_rehearsing {
             return refusal::refuse_again(operation, effects).map(Stop::Effect);
+        }
+        if let Some(profile) = &mut self.profile {
+            profile.enter_native(operation);
         }
         self.view?;
         refusal::refuse(operation, effects, arguments).map(Stop::Effect)

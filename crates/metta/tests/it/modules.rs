@@ -335,15 +335,15 @@ fn names_that_are_not_supported_yet_say_so() {
 #[test]
 fn a_program_may_declare_a_name_that_is_not_supported() {
     check(
-        "(= (get-keys) keys) ! (get-keys) ! (get-keys 1)",
+        "(= (das-services!) keys) ! (das-services!) ! (das-services! 1)",
         &[],
-        &["[keys]", "[(Error (get-keys 1) get-keys (of the module json) is not supported yet)]"],
+        &["[keys]", "[(Error (das-services! 1) das-services! (of the module das) is not supported yet)]"],
     );
-    check("(: get-keys (-> Keys)) ! (get-keys)", &[], &["[(get-keys)]"]);
+    check("(: das-services! (-> Keys)) ! (das-services!)", &[], &["[(das-services!)]"]);
     check(
-        "! (get-keys-of) ! get-keys ! (quote (get-keys))",
+        "! (das-services-of) ! das-services! ! (quote (das-services!))",
         &[],
-        &["[(get-keys-of)]", "[get-keys]", "[(quote (get-keys))]"],
+        &["[(das-services-of)]", "[das-services!]", "[(quote (das-services!))]"],
     );
-    check("! (import! &self json) ! (match &self ($x) $x)", &[("json.metta", "(mine)")], &["[()]", "[mine]"]);
+    check("! (import! &self das) ! (match &self ($x) $x)", &[("das.metta", "(mine)")], &["[()]", "[mine]"]);
 }
