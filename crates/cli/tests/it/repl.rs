@@ -135,7 +135,7 @@ fn an_evaluation_is_stepped_through() {
     let to_the_end = entered(&format!("{rules}:step (area 2)\nwhat\nr\n!(+ 1 1)\n"));
     assert_eq!(to_the_end.out, "[9]\n[2]\n");
     assert!(to_the_end.err.contains("`what` is none of these\nhelp: Enter, o, r or q\n"), "{}", to_the_end.err);
-    let cancelled = entered(&format!("{rules}:step (area 2)\nq\n!(+ 1 1)\n"));
+    let cancelled = entered("(= (loop $n) (loop (+ $n 1)))\n:step (loop 1)\n\nq\n!(+ 1 1)\n");
     assert!(
         cancelled.err.contains("was cancelled") && cancelled.out.ends_with("[2]\n"),
         "{}{}",
