@@ -73,6 +73,9 @@ impl Task {
         match self {
             Task::Test(flags) => ("test", test::run(flags)),
             Task::Tidy(flags) => ("tidy", tidy::run(flags)),
+            Task::Conformance(flags) if flags.oracle => {
+                ("conformance", differential::oracle::run(flags.metroon.as_deref()))
+            }
             Task::Conformance(flags) => ("conformance", conformance::run(flags)),
             Task::Corpus(flags) => ("corpus", corpus::run(flags)),
             Task::Differential(flags) => ("differential", differential::run(flags)),

@@ -83,6 +83,10 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "N", conflicts_with_all = ["command", "listen"])]
     pub(crate) to: Option<u64>,
 
+    /// Open a prompt then: the program is as it was there, and nothing that is done is kept
+    #[arg(long, conflicts_with_all = ["command", "listen"])]
+    pub(crate) repl: bool,
+
     /// Use at most this many bytes of memory for what a cassette holds, 1G by default; K, M and G stand for 2^10, 2^20 and 2^30
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     pub(crate) max_size: Option<u64>,

@@ -23,6 +23,7 @@ mod lsp;
 mod manual;
 mod output;
 mod permissions;
+mod profile;
 mod proxy;
 mod query_plans;
 mod render;

@@ -6,7 +6,7 @@ use crate::end::End;
 use crate::limits::{Heard, LimitArguments, MemoryGuard, explain_limit, watch_for_interrupts};
 use crate::output::{counted, fail};
 use crate::run::{Terminal, explain, recall_failed, tape_failed};
-use crate::{proxy, render};
+use crate::{proxy, render, repl};
 use metroon::{
     Engine, Permissions, PermittedWorld, ProgramEnd, RecallError, ReplayEnd, RunRequest, SystemWorld, TapeReader,
 };
@@ -50,14 +50,20 @@ fn replay_run(arguments: &ReplayArguments) -> End {
     let heard = Heard::default();
     limit(&mut engine, &mut program, &limits);
     guard.watch(&mut engine);
-    watch_for_interrupts(&mut engine, limits.timeout, &heard);
+    // Who sits at a prompt has time.
+    watch_for_interrupts(&mut engine, limits.timeout.filter(|_| !arguments.repl), &heard);
     // An error of the recorded run is not a failure of its replay.
     let mut terminal = Terminal { heard: heard.clone(), explains_failures: false, notes: false, failed: Vec::new() };
     let _ = engine.run_program(&program, &mut terminal);
     heard.set();
     let (commits, ended) = engine.replayed().unwrap_or_default();
     if let Some(ended) = ended {
-        return explain_end(ended, commits);
+        let end = explain_end(ended, commits);
+        return if arguments.repl && end == End::Fine { prompt(engine, &limits, &guard) } else { end };
+    }
+    if arguments.repl {
+        render::say(&format!("replayed {}: all the same", counted(commits, "commit")));
+        return prompt(engine, &limits, &guard);
     }
     match engine.finish() {
         Ok(()) => {}
@@ -70,6 +76,12 @@ fn replay_run(arguments: &ReplayArguments) -> End {
     };
     render::say(&format!("replayed {}: all the same{beyond}", counted(commits, "commit")));
     End::Fine
+}
+
+/// Opens a prompt where a replay ended. The program is a stranger's: it may still ask for nothing.
+fn prompt(engine: Engine, limits: &LimitArguments, guard: &MemoryGuard) -> End {
+    let world = PermittedWorld::new(SystemWorld::default(), Permissions::nothing());
+    repl::go_on(engine.beside_tape(world), limits, guard)
 }
 
 /// Sets the limits of a replay. Those that the recorded run had come from the tape.

@@ -2,6 +2,7 @@
 
 use crate::end::End;
 use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
+use crate::profile;
 use crate::query_plans;
 use crate::render;
 use crate::run_arguments::RunArguments;
@@ -60,6 +61,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if !arguments.trace.is_empty() {
         engine.trace_calls(Some(arguments.trace.clone()));
     }
+    arguments.profile.iter().for_each(|_| profile::begin(&mut engine));
     let end = match arguments.explain {
         true => engine.explain_program(&program, &mut terminal),
         false => engine.run_program(&program, &mut terminal),
@@ -72,6 +74,10 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     if let Some(log) = engine.query_log() {
         query_plans::print(log);
     }
+    let end = match &arguments.profile {
+        Some(file) if !profile::end(&mut engine, file) => End::Error,
+        _ => end,
+    };
     if arguments.stats {
         print_statistics(&engine, started.elapsed(), program.evaluator);
     }

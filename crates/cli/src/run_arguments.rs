@@ -82,6 +82,11 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FUNCTION", conflicts_with = "explain")]
     pub(crate) trace: Vec<String>,
 
+    /// Print on the standard error how often each function was called and where the time went, and draw it into this new SVG file as a flame
+    /// graph
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["interpreter", "trace", "explain"])]
+    pub(crate) profile: Option<PathBuf>,
+
     /// Print counts of the run on the standard error
     #[arg(long)]
     pub(crate) stats: bool,

@@ -9,9 +9,9 @@ use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use crate::view::filled;
 use metta::{
-    CommitSink, Evaluator, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport, LoadSource,
-    ModuleId, OnAnswer, OnEvent, OnProgress, Program, QueryLog, Reason, Run, RunEnd, RunEvent, Runner, Source,
-    Statistics, World, WorldError,
+    Ask, Clock, CommitSink, Evaluator, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport,
+    LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Place, ProfileNode, Program, QueryLog, Reason, Run, RunEnd,
+    RunEvent, Runner, Source, Statistics, World, WorldError,
 };
 use space::{Atom, SharedSpace};
 use std::sync::Arc;
@@ -105,6 +105,13 @@ impl Engine {
     /// nothing is replayed.
     pub fn replayed(&self) -> Option<(u64, Option<ReplayEnd>)> {
         self.run.replayed()
+    }
+
+    /// Leaves the tape that was followed: the engine goes on from there in another world, and nothing is compared any more.
+    pub fn beside_tape(mut self, world: impl World + 'static) -> Self {
+        self.run.runner.take_record();
+        self.run.runner.set_world(Box::new(world));
+        Self::from_runner(self.run.runner)
     }
 
     /// Ends the run: completes the tape that is written, checks that the one that is followed has ended too, closes
@@ -380,6 +387,26 @@ impl Engine {
     /// Traces the calls of these functions from now on: see [`Runner::trace_calls`].
     pub fn trace_calls(&mut self, names: Option<Vec<String>>) {
         self.run.runner.trace_calls(names);
+    }
+
+    /// Traces the calls of all functions, and asks after each line how to go on: see [`Runner::step_calls`].
+    pub fn step_calls(&mut self, ask: Ask) {
+        self.run.runner.step_calls(ask);
+    }
+
+    /// Begins a profile of all that is evaluated from now on: see [`Runner::begin_profile`].
+    pub fn begin_profile(&mut self, clock: Clock) {
+        self.run.runner.begin_profile(clock);
+    }
+
+    /// Ends the profile: see [`Runner::take_profile`].
+    pub fn take_profile(&mut self) -> Vec<ProfileNode> {
+        self.run.runner.take_profile()
+    }
+
+    /// Where the first rule of a function is written: see [`Runner::place_of_function`].
+    pub fn place_of_function(&self, name: &str) -> Option<Place> {
+        self.run.runner.place_of_function(name)
     }
 
     /// Says whether the forms after one that has failed are run. A tape does not know of it.

@@ -57,6 +57,7 @@ pub use live::{
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metta::syntax;
 pub use metta::{AnswerChange, LiveError, LiveRulesStatistics, LiveStatistics};
+pub use metta::{Ask, Clock, ProfileNode, Step};
 pub use metta::{CarryOut, Environment, HostCall, HostEffects, HostFunction, HostSignature, Outcome, held_function};
 pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
 pub use metta::{Certainty, FailedCall, Failure, Place};

@@ -11,7 +11,7 @@ pub(crate) use crate::outcome::{Outcome, Refused, Stop};
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
-use crate::tokenizer::WordMaker;
+use crate::tokenizer::{Tokenizer, WordMaker};
 use crate::world::{FileId, World};
 use space::{Atom, HostValue, SharedSpace, SharedState, Solution, Symbol, VariableSource};
 use std::any::Any;
@@ -79,6 +79,9 @@ pub trait Environment {
 
     /// The space of a module that is loaded, by its path.
     fn space_of_path(&self, path: &str) -> Option<SharedSpace>;
+
+    /// What the words of a module's sources mean.
+    fn words(&self, module: ModuleId) -> &Tokenizer;
 
     /// The directory from which a module's imports are looked up.
     fn module_directory(&self, module: ModuleId) -> &str;

@@ -88,7 +88,10 @@ pub use record::{
 pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
 pub use runner::{FormAnswer, OnAnswer, OnEvent, RunEvent, Runner};
-pub use session::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog, Run, RunEnd, Source, Statistics};
+pub use session::{
+    Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Run, RunEnd, Source, Statistics,
+    Step,
+};
 pub use space::LiveDatalogStatistics as LiveRulesStatistics;
 pub use tokenizer::{Tokenizer, WordMaker};
 pub use world::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};

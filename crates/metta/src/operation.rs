@@ -78,6 +78,35 @@ impl<'a> Call<'a> {
         self.argument(position)?.children()
     }
 
+    /// The argument as a text.
+    pub fn text(&self, position: usize) -> Option<&'a str> {
+        match self.argument(position)? {
+            Atom::Grounded(Grounded::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The argument as a number.
+    pub fn number(&self, position: usize) -> Option<&'a Number> {
+        match self.argument(position)? {
+            Atom::Grounded(Grounded::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The argument as an integer of 64 bits.
+    pub fn integer(&self, position: usize) -> Option<i64> {
+        match self.number(position)? {
+            Number::Int(integer) => Some(*integer),
+            _ => None,
+        }
+    }
+
+    /// The argument as a position or a length: an integer that is not negative.
+    pub fn size(&self, position: usize) -> Option<usize> {
+        usize::try_from(self.integer(position)?).ok()
+    }
+
     /// The argument as a name: a symbol or a text.
     pub fn name(&self, position: usize) -> Option<String> {
         match self.argument(position)? {

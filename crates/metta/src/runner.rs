@@ -3,7 +3,7 @@
 use crate::commit::{CommitSink, CommitTrigger};
 use crate::environment::HostFunction;
 use crate::evaluate::{Evaluator, Evaluators};
-use crate::failure::Failure;
+use crate::failure::{Failure, Place};
 use crate::host::HostSignature;
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
@@ -16,7 +16,9 @@ use crate::program::{Program, ProgramSnapshot, RestoreError};
 use crate::random::Generator;
 use crate::record::{RunRecord, RunRecordError};
 use crate::refusal::{EffectRefused, Viewed};
-use crate::session::{FormEvent, FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics, text_of_atoms};
+use crate::session::{
+    Ask, Clock, FormEvent, FormOutcome, ProfileNode, QueryLog, Run, RunEnd, Session, Source, Statistics, text_of_atoms,
+};
 use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
@@ -410,7 +412,27 @@ impl Runner {
     /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named, where `trace!` goes; with
     /// `None` those of none any more. Forms are evaluated by the interpreter meanwhile.
     pub fn trace_calls(&mut self, names: Option<Vec<String>>) {
-        self.session.trace_calls(names);
+        self.session.trace_calls(names, None);
+    }
+
+    /// Traces the calls of all functions that the texts so far have rules for, and asks after each line how to go on.
+    pub fn step_calls(&mut self, ask: Ask) {
+        self.session.trace_calls(Some(Vec::new()), Some(ask));
+    }
+
+    /// Begins a profile of what is evaluated from now on: how often each function is called by whom, and where the time of this clock goes.
+    pub fn begin_profile(&mut self, clock: Clock) {
+        self.session.begin_profile(clock);
+    }
+
+    /// Ends the profile. The first node is the whole evaluation, and callers come before those whom they call.
+    pub fn take_profile(&mut self) -> Vec<ProfileNode> {
+        self.session.take_profile()
+    }
+
+    /// Where the first rule of a function is written, if that was noted: see [`Runner::run_explaining`].
+    pub fn place_of_function(&self, name: &str) -> Option<Place> {
+        self.session.place_of_function(name)
     }
 
     /// Says whether the forms after one that has failed are run.

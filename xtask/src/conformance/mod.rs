@@ -34,10 +34,13 @@ pub(crate) struct Flags {
     suite: Option<PathBuf>,
     /// The program to test (built from here if not given)
     #[arg(long, value_name = "PATH")]
-    metroon: Option<PathBuf>,
-    /// Run hyperon's tests for Python in this folder instead, against the package for Python
+    pub(crate) metroon: Option<PathBuf>,
+    /// Instead: run hyperon's tests for Python in this folder, against the package for Python
     #[arg(long, value_name = "DIR", conflicts_with_all = ["suite", "metroon"])]
     python: Option<PathBuf>,
+    /// Instead: run the programs of the corpus in hyperon 0.2.10 of PyPI as well, and show what differs with its reason
+    #[arg(long, conflicts_with_all = ["suite", "python"])]
+    pub(crate) oracle: bool,
     #[command(flatten)]
     install: Install,
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -79,10 +79,18 @@ impl Hyperon {
     /// # Errors
     /// It cannot be started.
     pub(super) fn start() -> Result<Self, String> {
+        Self::start_in(&repository::root())
+    }
+
+    /// Starts the process in a folder, where it looks for modules.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(super) fn start_in(place: &Path) -> Result<Self, String> {
         let script = folder().join("peer.py");
         fs::write(&script, PEER).map_err(|error| format!("cannot write {}: {error}", script.display()))?;
         let mut command = Command::new(python());
-        command.arg("-B").arg(&script).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.current_dir(place).arg("-B").arg(&script).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("cannot start {}: {error}", python().display()))?;
         let programs = child.stdin.take().expect("its input was asked for");
         let answers = BufReader::new(child.stdout.take().expect("its output was asked for"));

@@ -8,6 +8,7 @@
 //! 4. A program that differs is made smaller and shown.
 
 mod hyperon;
+pub(crate) mod oracle;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -396,17 +397,22 @@ fn answers(program: &Path, evaluator: &Evaluator, text: &str) -> Option<(Answers
     if is_limit || run.status.is_none() {
         return None;
     }
+    let lines = run.stdout.lines().chain([run.ending().as_str()]).flat_map(nameless).collect();
+    Some((forms_of(&run.stdout), lines))
+}
+
+/// The answers in what `run --json` printed.
+fn forms_of(output: &str) -> Answers {
     let mut forms: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut printed = Vec::new();
-    for line in run.stdout.lines() {
+    for line in output.lines() {
         match record::record(line) {
             Some(Record::Result { form, text }) => forms.entry(form).or_default().push(text),
             Some(Record::Done { form, .. }) => drop(forms.entry(form).or_default()),
             None => printed.push(line.to_owned()),
         }
     }
-    let lines = run.stdout.lines().chain([run.ending().as_str()]).flat_map(nameless).collect();
-    Some((Answers { forms: forms.into_values().collect(), printed }, lines))
+    Answers { forms: forms.into_values().collect(), printed }
 }
 
 /// All lines as they were printed.

@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::end::End;
 use crate::render;
 use metroon::syntax::parse;
-use metroon::{Atom, ModuleId, documentation_of, nearest, types_of_text};
+use metroon::{Atom, ModuleId, Step, documentation_of, nearest, types_of_text};
 use space::{Rewrite, Solution, Variable, rewrite};
 
 /// A command: its name, what it takes, what it does.
@@ -17,7 +17,7 @@ struct Command {
 }
 
 /// All commands, in the order in which `:help` lists them.
-const COMMANDS: [Command; 16] = [
+const COMMANDS: [Command; 17] = [
     Command { name: "help", takes: "[NAME]", about: "list the commands, or tell what NAME is", run: help },
     Command { name: "type", takes: "ATOM", about: "the types of an atom; it is not evaluated", run: types },
     Command { name: "doc", takes: "NAME", about: "what is documented about a name", run: doc },
@@ -26,6 +26,7 @@ const COMMANDS: [Command; 16] = [
     Command { name: "undo", takes: "", about: "take back what the last input has changed", run: undo },
     Command { name: "time", takes: "ATOM", about: "evaluate, and say how long it took", run: time },
     Command { name: "trace", takes: "ATOM", about: "evaluate, and show each call and what it came to", run: trace },
+    Command { name: "step", takes: "ATOM", about: "evaluate call by call; asks after each how to go on", run: step },
     Command { name: "stats", takes: "", about: "counts of all that was done", run: stats },
     Command { name: "explain", takes: "NAME", about: "the code that the machine makes of a function", run: explain },
     Command { name: "why", takes: "PATTERN", about: "which commits put atoms there; with --kb", run: why },
@@ -170,6 +171,36 @@ fn trace(session: &mut Session, text: &str) -> Next {
     let next = session.run(&format!("! {text}"));
     session.engine.trace_calls(None);
     next
+}
+
+fn step(session: &mut Session, text: &str) -> Next {
+    let text = text.trim_start_matches('!');
+    if !one_atom(text) {
+        return Next::GoesOn;
+    }
+    render::say("Enter: the next call or result; o: over what is deeper; r: run to the end; q: cancel");
+    session.engine.step_calls(Box::new(ask_how_to_go_on));
+    let next = session.run(&format!("! {text}"));
+    session.engine.trace_calls(None);
+    next
+}
+
+/// Reads a line that says how to go on. If there are no more lines, the evaluation goes on to its end.
+fn ask_how_to_go_on() -> Step {
+    loop {
+        let mut line = String::new();
+        match std::io::stdin().read_line(&mut line) {
+            Ok(0) | Err(_) => return Step::On,
+            Ok(_) => {}
+        }
+        match line.trim() {
+            "" => return Step::In,
+            "o" => return Step::Over,
+            "r" => return Step::On,
+            "q" => return Step::End,
+            other => render::error(&format!("`{other}` is none of these"), Some("Enter, o, r or q")),
+        }
+    }
 }
 
 fn stats(session: &mut Session, _: &str) -> Next {

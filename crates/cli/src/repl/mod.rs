@@ -17,6 +17,7 @@ use crate::end::End;
 use crate::limits::{LimitArguments, MemoryGuard};
 use crate::permissions::PermissionArguments;
 use clap::Args;
+use metroon::Engine;
 use metroon::syntax::{Severity, parse};
 use session::Session;
 use std::io::IsTerminal;
@@ -72,6 +73,15 @@ pub(crate) fn run(arguments: &ReplArguments) -> End {
             return session.finish(end);
         }
     }
+    read(session)
+}
+
+/// Reads and runs inputs in an engine that has run already.
+pub(crate) fn go_on(engine: Engine, limits: &LimitArguments, guard: &MemoryGuard) -> End {
+    read(Session::over(engine, None, limits, guard))
+}
+
+fn read(mut session: Session) -> End {
     let end = if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
         editor::read(&mut session)
     } else {

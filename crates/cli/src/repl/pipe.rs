@@ -4,7 +4,6 @@ use super::session::Session;
 use super::{Next, enter, is_open};
 use crate::end::End;
 use crate::output::fail;
-use std::io::BufRead;
 
 /// The most bytes of one input: a stream without an end is no input.
 const INPUT_BYTES_MAX: usize = 1 << 30;
@@ -12,12 +11,11 @@ const INPUT_BYTES_MAX: usize = 1 << 30;
 /// Runs inputs until the stream ends.
 pub(super) fn read(session: &mut Session) -> End {
     let mut input = String::new();
-    for line in std::io::stdin().lock().lines() {
-        match line {
-            Ok(line) => {
-                input.push_str(&line);
-                input.push('\n');
-            }
+    // The lock is not kept: `:step` reads lines itself.
+    loop {
+        match std::io::stdin().read_line(&mut input) {
+            Ok(0) => break,
+            Ok(_) => {}
             Err(error) => {
                 return fail(&format!("cannot read the standard input: {error}"), "pipe UTF-8 text in", End::Usage);
             }

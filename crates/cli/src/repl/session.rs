@@ -3,7 +3,7 @@
 use super::shown::{Rest, lines};
 use super::{Next, ReplArguments};
 use crate::end::End;
-use crate::limits::{MemoryGuard, explain_limit};
+use crate::limits::{LimitArguments, MemoryGuard, explain_limit};
 use crate::render;
 use crate::run;
 use metroon::{
@@ -48,31 +48,41 @@ impl Session {
             }
             None => Engine::new(world),
         };
-        guard.watch(&mut engine);
-        let bytes = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
-        let limits = engine.limits_mut();
-        limits.steps_max = arguments.limits.steps;
-        limits.heap_bytes_max = arguments.limits.heap.map(bytes).or(Some(HEAP_BYTES_DEFAULT));
-        limits.memory_bytes_max = arguments.limits.memory.map(bytes);
-        let interrupt = limits.interrupt.clone();
         if arguments.interpreter {
             engine.set_evaluator(Evaluator::Interpreter);
         }
+        let session = Self::over(engine, arguments.kb.clone(), &arguments.limits, guard);
+        session.listen();
+        Ok(session)
+    }
+
+    /// A session in an engine, with these limits.
+    pub(super) fn over(
+        mut engine: Engine,
+        base: Option<PathBuf>,
+        limited: &LimitArguments,
+        guard: &MemoryGuard,
+    ) -> Self {
+        guard.watch(&mut engine);
+        let bytes = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
+        let limits = engine.limits_mut();
+        limits.steps_max = limited.steps;
+        limits.heap_bytes_max = limited.heap.map(bytes).or(Some(HEAP_BYTES_DEFAULT));
+        limits.memory_bytes_max = limited.memory.map(bytes);
+        let interrupt = limits.interrupt.clone();
         engine.keep_going(true);
-        let session = Self {
+        Self {
             engine,
-            base: arguments.kb.clone(),
+            base,
             rest: Rest::default(),
             interrupt,
-            timeout: arguments.limits.timeout,
+            timeout: limited.timeout,
             evaluation: Arc::default(),
             inputs: 0,
             took: Duration::ZERO,
             has_told_of_adding: false,
             unquotes: false,
-        };
-        session.listen();
-        Ok(session)
+        }
     }
 
     /// Ends evaluations at Ctrl-C; one that does not end so ends the program at the second.

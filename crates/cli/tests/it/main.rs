@@ -25,6 +25,7 @@ mod memory;
 mod messages;
 mod output;
 mod permissions;
+mod profile;
 mod proxy;
 mod reading;
 mod recall;

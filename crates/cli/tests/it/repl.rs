@@ -122,3 +122,24 @@ fn a_file_alone_is_run() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("missing.metta"), "{}", ended.err);
 }
+
+#[test]
+fn an_evaluation_is_stepped_through() {
+    let rules = "(= (square $x) (* $x $x))\n(= (area $x) (square (+ 1 $x)))\n";
+    let all = entered(&format!("{rules}:step (area 2)\n\n\n\n\n!(+ 1 1)\n"));
+    assert_eq!(all.out, "[9]\n[2]\n");
+    assert!(all.err.contains("(area 2)  ; input 2:1\n| (square 3)  ; input 1:1\n| = 9\n= 9\n"), "{}", all.err);
+    let over = entered(&format!("{rules}:step (area 2)\no\n\n!(+ 1 1)\n"));
+    assert_eq!(over.out, "[9]\n[2]\n");
+    assert!(over.err.contains("(area 2)  ; input 2:1\n= 9\n"), "{}", over.err);
+    let to_the_end = entered(&format!("{rules}:step (area 2)\nwhat\nr\n!(+ 1 1)\n"));
+    assert_eq!(to_the_end.out, "[9]\n[2]\n");
+    assert!(to_the_end.err.contains("`what` is none of these\nhelp: Enter, o, r or q\n"), "{}", to_the_end.err);
+    let cancelled = entered("(= (loop $n) (loop (+ $n 1)))\n:step (loop 1)\n\nq\n!(+ 1 1)\n");
+    assert!(
+        cancelled.err.contains("was cancelled") && cancelled.out.ends_with("[2]\n"),
+        "{}{}",
+        cancelled.out,
+        cancelled.err
+    );
+}

@@ -1,7 +1,7 @@
 //! Recorded runs and their replays: what differs is found where it does. That every program of the corpus comes to the same
 //! elsewhere is tested in `tests/corpus`.
 
-use crate::harness::{Ended, Folder, signal, wait};
+use crate::harness::{Ended, Folder, feed, signal, wait};
 use journal::{Durability, Journal, Options, Reader, SingleFile};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -414,4 +414,24 @@ fn a_recorded_run_ends_before_the_rest_of_a_secret_is_on_its_tape() {
         folder.good(&["run", &file, "--record", "kept.tape", "--keep-secrets"]);
         std::fs::remove_file(folder.path().join("kept.tape")).expect("it is there");
     }
+}
+
+#[test]
+fn a_prompt_opens_where_a_replay_ended() {
+    let folder = Folder::new("replay_prompt");
+    folder
+        .write("p.metta", "(= (double $x) (* 2 $x))\n!(add-atom &self (n 1))\n!(add-atom &self (n 2))\n!(double 4)\n");
+    folder.good(&["run", "p.metta", "--record", "tape"]);
+    let input = b":space (n $x)\n!(double 21)\n!(add-atom &self (n 9))\n:space (n $x)\n";
+    let ended = feed(folder.command(&["replay", "tape", "--to", "1", "--repl"]), input);
+    assert_eq!((ended.out.as_str(), ended.code), ("[()]\n(n 1)\n[42]\n[()]\n(n 1)\n(n 9)\n", Some(0)), "{}", ended.err);
+    assert!(ended.err.contains("replayed up to commit 1"), "{}", ended.err);
+    let whole = feed(folder.command(&["replay", "tape", "--repl"]), b":space (n $x)\n");
+    assert_eq!(whole.out, "[()]\n[()]\n[8]\n(n 1)\n(n 2)\n", "{}", whole.err);
+    // The tape is as it was, and the program still reaches nothing.
+    let ended = feed(
+        folder.command(&["replay", "tape", "--repl"]),
+        b"!(import! &self fileio)\n!(file-open! \"p.metta\" \"r\")\n",
+    );
+    assert!(ended.out.contains("Error (file-open!"), "{}{}", ended.out, ended.err);
 }

@@ -76,7 +76,7 @@ pub(super) const MODULE: Bundle = Bundle {
         )),
     ],
     values: &[],
-    documentation: "",
+    source: "",
     yields: false,
 };
 

@@ -1,16 +1,36 @@
-//! The modules that come with the program and are imported by name: `random`, `fileio`, `system`.
+//! The modules that come with the program and are imported by name.
 //!
-//! 1. Each lists its functions, the words that stand for values, and its documentation.
-//! 2. Loading one makes a module, `top:random`, whose space holds the documentation.
+//! | module | what it has |
+//! |---|---|
+//! | `random`, `fileio`, `json` | as in Hyperon: numbers from generators, files, JSON |
+//! | `system`, `dates` | the clock, the environment, the calendar |
+//! | `strings`, `regex` | texts, regular expressions |
+//! | `tuples`, `sets`, `assoc`, `queues` | tuples as lists, sets, association lists and priority queues |
+//! | `graphs` | relations of a space as graphs |
+//! | `concurrency` | independent goals in a fixed order |
+//!
+//! 1. Each lists its functions, the words that stand for values, and a source of rules, types and documentation.
+//! 2. Loading one makes a module, `top:random`, whose space holds what the source says.
 //! 3. `(import! &self random)` also gives the words of the module to the importing module: before it they are symbols,
 //!    as in Hyperon.
 //!
-//! Hyperon's modules come before files of the same name, as they do there; `system`, which Hyperon lacks, comes after,
-//! so that a program written for Hyperon finds its own file.
+//! Hyperon's modules come before files of the same name, as they do there; those that Hyperon lacks come after,
+//! so that a program written for Hyperon finds its own file. Names that programs are likely to use themselves are in modules, not in
+//! the library, so that a program has them only if it asks for them.
 
+mod concurrency;
+mod dates;
 mod fileio;
+mod graphs;
+mod json;
+mod order;
+mod queues;
 mod random;
+mod regex;
+mod sets;
+mod strings;
 mod system;
+mod tuples;
 
 pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
 pub use random::{GENERATORS_MAX, generator_atom};
@@ -30,17 +50,31 @@ pub(crate) struct Bundle {
     pub(crate) operations: &'static [OperationSpec],
     /// The words that stand for values.
     pub(crate) values: &'static [Value],
-    /// A `@doc` fact for each value.
-    pub(crate) documentation: &'static str,
+    /// Its rules and their types, and a `@doc` fact for each rule and each value.
+    pub(crate) source: &'static str,
     /// Whether a file of the same name is preferred.
     pub(crate) yields: bool,
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 3] = [&random::MODULE, &fileio::MODULE, &system::MODULE];
+pub(crate) const BUNDLES: [&Bundle; 13] = [
+    &random::MODULE,
+    &json::MODULE,
+    &fileio::MODULE,
+    &system::MODULE,
+    &dates::MODULE,
+    &strings::MODULE,
+    &regex::MODULE,
+    &tuples::MODULE,
+    &sets::SETS,
+    &sets::ASSOCIATIONS,
+    &queues::MODULE,
+    &graphs::MODULE,
+    &concurrency::MODULE,
+];
 
 /// The modules that come with Hyperon and not yet with Metroon.
-pub(crate) const LACKING: [&str; 4] = ["json", "catalog", "das", "skel"];
+pub(crate) const LACKING: [&str; 3] = ["catalog", "das", "skel"];
 
 /// What a call comes to when the world refuses: an error atom, or the end of the run when nobody reads its output.
 fn refused(message: &str, error: WorldError) -> Outcome {

@@ -84,7 +84,7 @@ pub(super) const MODULE: Bundle = Bundle {
             )),
     ],
     values: &[("&rng", || generator_atom(DEFAULT))],
-    documentation: include_str!("random.metta"),
+    source: include_str!("random.metta"),
     yields: false,
 };
 

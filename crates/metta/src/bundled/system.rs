@@ -26,7 +26,7 @@ pub(super) const MODULE: Bundle = Bundle {
             )),
     ],
     values: &[],
-    documentation: "",
+    source: "",
     yields: true,
 };
 

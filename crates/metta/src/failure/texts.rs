@@ -95,6 +95,14 @@ impl Texts {
         first
     }
 
+    /// Where the first rule of a function is written.
+    pub(crate) fn first_rule_of(&self, name: &str) -> Option<Place> {
+        self.texts.iter().find_map(|text| {
+            let (form, ..) = rules(text).find(|(_, left, _)| head_word(text.tree(), *left) == Some(name))?;
+            Some(text.place(form.span))
+        })
+    }
+
     /// The names that the texts have rules for.
     pub(crate) fn rule_names(&self) -> FxHashSet<String> {
         let of = |text: &Rc<Text>| {

@@ -13,6 +13,7 @@ impl Running<'_> {
     /// Looks at the limits, on entering a function.
     #[cold]
     pub(super) fn look(&mut self, function: u32) -> Result<(), Halt> {
+        self.profile_call(function);
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         self.look_at_limits().inspect_err(|_| self.m.counters.calls -= 1)?;
         if self.m.code.is_overgrown() || self.evaluator.collect_from.get() == Some(0) {
@@ -59,8 +60,8 @@ impl Running<'_> {
 
     pub(super) fn give_fuel(&mut self) {
         let fuel = match self.evaluator.collect_from.get() {
-            None => self.watch.steps_until_look(&self.session.form_steps),
-            Some(_) => 1,
+            None if self.session.profile.is_none() => self.watch.steps_until_look(&self.session.form_steps),
+            _ => 1,
         };
         (self.m.counters.fuel, self.m.counters.fuel_given) = (fuel, fuel);
     }
@@ -94,6 +95,9 @@ impl Running<'_> {
         self.must_gather()?;
         self.settle_fuel();
         self.evaluator.interpreted.borrow_mut().note(&task);
+        if let Some(profile) = &mut self.session.profile {
+            profile.enter_native("interpreted");
+        }
         let mut found = interpreter::solve(self.session, &self.space, (task, most), self.watch.steps_left());
         self.watch.count(found.steps);
         if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.session.limits.steps_max) {

@@ -55,6 +55,7 @@ mod noted_states;
 mod notes;
 mod operations;
 mod pieces;
+mod profiling;
 mod queries;
 mod query_notes;
 mod results;

@@ -42,14 +42,15 @@ impl Program {
         for (word, _) in bundle.values {
             words.register_name(word, Atom::symbol(word));
         }
-        self.document(module, bundle, &words);
+        self.fill_bundle(module, bundle, &words);
         module
     }
 
-    fn document(&self, module: ModuleId, bundle: &Bundle, words: &Tokenizer) {
-        for fact in stdlib::documentation_facts(bundle.documentation, bundle.operations.iter(), words) {
-            let is_missing = fact.children().is_some_and(|parts| self.lacks(&parts[1].to_string()));
-            if !is_missing {
+    /// Puts the rules of a bundled module, their types and what is documented into its space.
+    fn fill_bundle(&self, module: ModuleId, bundle: &Bundle, words: &Tokenizer) {
+        let missing: Vec<&str> = self.missing.iter().map(String::as_str).collect();
+        for fact in stdlib::documentation_facts(bundle.source, bundle.operations.iter(), words) {
+            if !stdlib::defines_one_of(&fact, &missing) {
                 self.module(module).space.add(&fact);
             }
         }

@@ -13,7 +13,7 @@ use crate::random::Generator;
 use crate::record::NO_HISTORY;
 use crate::refusal;
 use crate::syntax::Severity;
-use crate::tokenizer::WordMaker;
+use crate::tokenizer::{Tokenizer, WordMaker};
 use crate::world::World;
 use space::{Atom, SharedSpace, SharedState, Solution, Symbol, VariableSource};
 use std::cell::Cell;
@@ -40,6 +40,9 @@ impl Environment for Session {
         }
         if self.is_rehearsing {
             return refusal::refuse_again(operation, effects).map(Stop::Effect);
+        }
+        if let Some(profile) = &mut self.profile {
+            profile.enter_native(operation);
         }
         self.view?;
         refusal::refuse(operation, effects, arguments).map(Stop::Effect)
@@ -105,6 +108,10 @@ impl Environment for Session {
 
     fn space_of_path(&self, path: &str) -> Option<SharedSpace> {
         self.program.space_of_path(path)
+    }
+
+    fn words(&self, module: ModuleId) -> &Tokenizer {
+        &self.program.module(module).tokenizer
     }
 
     fn module_directory(&self, module: ModuleId) -> &str {

@@ -8,6 +8,7 @@ mod environment;
 mod failures;
 mod host;
 mod imports;
+mod profile;
 mod query_log;
 mod sources;
 mod tabling;
@@ -26,6 +27,8 @@ use crate::refusal::Viewed;
 use crate::tables::Tables;
 use crate::transaction::Transactions;
 use crate::world::World;
+use profile::Profile;
+pub use profile::{Clock, ProfileNode};
 pub(crate) use query_log::Execution;
 pub use query_log::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
 pub(crate) use sources::{FormEvent, FormOutcome, text_of_atoms};
@@ -33,6 +36,7 @@ pub use sources::{Run, RunEnd, Source};
 use space::{Atom, VariableSource};
 use std::rc::Rc;
 use traces::Traced;
+pub use traces::{Ask, Step};
 
 /// Counts of what a run did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,6 +118,8 @@ pub(crate) struct Session {
     texts: Texts,
     /// The functions whose calls are traced, if some are.
     traced: Option<Traced>,
+    /// What is counted of calls, if that is wanted.
+    pub(crate) profile: Option<Box<Profile>>,
 }
 
 impl Session {
@@ -141,6 +147,7 @@ impl Session {
             is_rehearsing: false,
             texts: Texts::default(),
             traced: None,
+            profile: None,
         }
     }
 

@@ -401,9 +401,16 @@ impl Session {
         }
         let evaluator = self.evaluator();
         let around = self.tables.depth();
+        let is_outermost = self.is_outermost();
+        if let Some(profile) = self.profile.as_mut().filter(|_| is_outermost) {
+            profile.begin_form();
+        }
         let mut answer = evaluator.evaluate(self, &space, atom);
+        if let Some(profile) = self.profile.as_mut().filter(|_| is_outermost) {
+            profile.end_form();
+        }
         self.tables.abandon(around);
-        if self.is_outermost() {
+        if is_outermost {
             self.note_end(&mut answer);
         }
         self.statistics.evaluations += 1;

@@ -14,6 +14,22 @@ const LINES_MAX: usize = 10_000;
 /// The deepest level that is shown as such.
 const LEVEL_MAX: usize = 40;
 
+/// How an evaluation goes on from a call that was told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To the next call or result.
+    In,
+    /// To the next one that is no deeper.
+    Over,
+    /// To its end, with nothing told any more.
+    On,
+    /// It is cancelled.
+    End,
+}
+
+/// Asked how to go on, after each line of a trace.
+pub type Ask = Box<dyn FnMut() -> Step>;
+
 /// What is traced.
 pub(super) struct Traced {
     /// The names of the functions.
@@ -21,18 +37,22 @@ pub(super) struct Traced {
     lines: usize,
     /// What evaluated before.
     evaluator: Evaluator,
+    /// Whom to ask after a line, if somebody steps through the evaluation.
+    ask: Option<Ask>,
+    /// The deepest level of which is told, meanwhile.
+    told_to: usize,
 }
 
 impl Session {
     /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named; or none any more.
-    pub(crate) fn trace_calls(&mut self, names: Option<Vec<String>>) {
+    pub(crate) fn trace_calls(&mut self, names: Option<Vec<String>>, ask: Option<Ask>) {
         if let Some(before) = self.traced.take() {
             self.evaluators.chosen = before.evaluator;
         }
         if let Some(names) = names {
             let evaluator = std::mem::replace(&mut self.evaluators.chosen, Evaluator::Interpreter);
             let names = if names.is_empty() { self.texts.rule_names() } else { names.into_iter().collect() };
-            self.traced = Some(Traced { names, lines: 0, evaluator });
+            self.traced = Some(Traced { names, lines: 0, evaluator, ask, told_to: usize::MAX });
         }
     }
 
@@ -57,7 +77,7 @@ impl Session {
     }
 
     fn trace_line(&mut self, level: usize, line: &str) {
-        let Some(traced) = &mut self.traced else { return };
+        let Some(traced) = self.traced.as_mut().filter(|traced| level <= traced.told_to) else { return };
         traced.lines += 1;
         let indent = "| ".repeat(level.min(LEVEL_MAX));
         match traced.lines.cmp(&LINES_MAX) {
@@ -65,5 +85,22 @@ impl Session {
             std::cmp::Ordering::Equal => self.world.trace("the trace has 10000 lines: the others are not shown"),
             std::cmp::Ordering::Greater => {}
         }
+        let Some(ask) = &mut traced.ask else { return };
+        traced.told_to = match ask() {
+            Step::In => usize::MAX,
+            Step::Over => level,
+            Step::On => {
+                traced.ask = None;
+                // The deepest level of all has no line of its own.
+                traced.names.clear();
+                0
+            }
+            Step::End => {
+                traced.ask = None;
+                traced.names.clear();
+                self.limits.interrupt.cancel();
+                0
+            }
+        };
     }
 }

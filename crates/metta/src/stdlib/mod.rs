@@ -15,6 +15,7 @@ mod facts;
 pub(crate) mod forms;
 mod math;
 mod modules;
+mod reading;
 mod recall;
 mod spaces;
 #[cfg(test)]
@@ -46,7 +47,7 @@ pub(crate) const VALUE_WORDS: [&str; 4] = ["&self", "PI", "EXP", "&rng"];
 
 /// Every native function.
 pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
-    let lists: [&'static [OperationSpec]; 11] = [
+    let lists: [&'static [OperationSpec]; 12] = [
         arithmetic::OPERATIONS,
         assertions::OPERATIONS,
         control::OPERATIONS,
@@ -54,6 +55,7 @@ pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
         expressions::OPERATIONS,
         math::OPERATIONS,
         modules::OPERATIONS,
+        reading::OPERATIONS,
         recall::OPERATIONS,
         spaces::OPERATIONS,
         text::OPERATIONS,
@@ -121,24 +123,8 @@ pub(crate) fn defines_one_of(form: &Atom, names: &[&str]) -> bool {
 }
 
 /// The names of Hyperon's library that Metroon does not have yet, by where they come from.
-pub const NOT_SUPPORTED: [(&str, &[&str]); 5] = [
-    (
-        "the Python host",
-        &[
-            "repr",
-            "parse",
-            "stringToChars",
-            "charsToString",
-            "py-atom",
-            "py-dot",
-            "py-tuple",
-            "py-list",
-            "py-dict",
-            "py-chain",
-            "load-ascii",
-        ],
-    ),
-    ("the module json", &["get-value", "get-keys", "dict-space", "json-encode", "json-decode"]),
+pub const NOT_SUPPORTED: [(&str, &[&str]); 3] = [
+    ("the Python host", &["py-atom", "py-dot", "py-tuple", "py-list", "py-dict", "py-chain"]),
     ("the module catalog", &["catalog-list!", "catalog-update!", "catalog-clear!"]),
     (
         "the module das",
@@ -155,7 +141,6 @@ pub const NOT_SUPPORTED: [(&str, &[&str]); 5] = [
             "das-helpers!",
         ],
     ),
-    ("git", &["git-module!"]),
 ];
 
 /// What to say of a call that no rule reduces, when its name belongs to a part of Hyperon that is not here yet.

@@ -65,18 +65,23 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "(); an error if there is no such file, or if it fails",
         )
         .compared(Compatibility::Differs("a file that is registered already is not an error")),
-    Spec::typed("git-module!", "(-> Atom (->))", |_| Outcome::failure("git-module! is not supported yet"))
+    Spec::typed("git-module!", "(-> Atom (->))", refuse_git)
         .with(Effects::NONE)
         .documented(
-            "Loads a module from a repository. Not supported yet.",
+            "Refused: a program does not fetch code. Clone the repository, and import it as a folder.",
             &["Raw: the address of the repository"],
-            "An error that says so",
+            "An error that says what to do",
         )
-        .compared(Compatibility::NotYet("an error that says so")),
+        .compared(Compatibility::Differs(
+            "an error that says to clone the repository and use `register-module!`: a program fetches no code, so that it means the same when it \
+             is run or replayed again",
+        )),
     Spec::untyped("pragma!", pragma)
         .with(Effects::CHANGES_RULES.and(Effects::DEFINES).and(Effects::TELLS))
         .documented(
-            "Sets max-stack-depth n (0: no limit), type-check auto, interpreter bare-minimal or semantics strict.",
+            "Changes a setting. max-stack-depth n limits the depth of evaluation (0: no limit); type-check auto looks at the types of \
+             each form; interpreter bare-minimal takes forms as minimal MeTTa; semantics strict keeps integers integers; table f \
+             remembers what calls of a function f came to, and untable f ends that.",
             &["The setting, a symbol", "Evaluated: its value"],
             "(); an error if the depth is no number",
         )
@@ -174,6 +179,13 @@ fn space_without_imports(call: &mut Call<'_>) -> Outcome {
 fn print_modules(call: &mut Call<'_>) -> Outcome {
     let lines: Vec<String> = call.environment.module_paths();
     print(call, &lines)
+}
+
+fn refuse_git(call: &mut Call<'_>) -> Outcome {
+    let address = call.name(0).unwrap_or_else(|| "URL".to_owned());
+    Outcome::failure(format!(
+        "git-module! is refused: a program fetches no code; run `git clone {address}` beside it and use (register-module! FOLDER)"
+    ))
 }
 
 /// Loads a file, or the `module.metta` of a directory, as a module of the top level named like it.

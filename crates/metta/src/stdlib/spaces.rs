@@ -224,7 +224,7 @@ fn add(call: &mut Call<'_>, name: &str) -> Outcome {
 }
 
 /// Adds all of these atoms, or none.
-fn add_to(call: &Call<'_>, space: &SharedSpace, atoms: &[Atom]) -> Outcome {
+pub(super) fn add_to(call: &Call<'_>, space: &SharedSpace, atoms: &[Atom]) -> Outcome {
     if let Some(refused) = refuse_frozen(space).or_else(|| atoms.iter().find_map(|atom| refuse_opaque(call, atom))) {
         return refused;
     }

@@ -35,18 +35,28 @@ fn forms(text: &str) -> Vec<Atom> {
 
 /// What the prelude declares or gives rules for.
 fn names_of_prelude() -> BTreeSet<String> {
+    names_of_rules(PRELUDE)
+}
+
+/// What a text declares or gives rules for; what it documents is left out.
+fn names_of_rules(text: &str) -> BTreeSet<String> {
     let name = |form: Atom| match form.children() {
         Some([statement, subject, _]) if statement.is_symbol(names::HAS_TYPE) => subject.to_string(),
         Some([_, call, _]) => call.head().expect("a rule is for a call").to_string(),
         _ => panic!("{form} is neither a type nor a rule"),
     };
-    forms(PRELUDE).into_iter().map(name).collect()
+    forms(text).into_iter().filter(|form| !is_documentation(form)).map(name).collect()
+}
+
+fn is_documentation(form: &Atom) -> bool {
+    form.head().is_some_and(|head| head.is_symbol("@doc"))
 }
 
 fn library() -> BTreeSet<String> {
     let values = BUNDLES.iter().flat_map(|bundle| bundle.values).map(|(word, _)| (*word).to_owned());
     let native = every_operation().map(|spec| spec.name.to_owned());
-    native.chain(values).chain(names_of_prelude()).collect()
+    let of_bundles = BUNDLES.iter().flat_map(|bundle| names_of_rules(bundle.source));
+    native.chain(values).chain(names_of_prelude()).chain(of_bundles).collect()
 }
 
 /// A program that imports every bundled module.
@@ -58,7 +68,7 @@ fn imports() -> String {
 fn documented() -> BTreeMap<String, Vec<Option<usize>>> {
     let mut found = documented_in_library();
     for bundle in BUNDLES {
-        found.extend(documented_by(bundle.documentation, bundle.operations.iter()));
+        found.extend(documented_by(bundle.source, bundle.operations.iter()));
     }
     found
 }
@@ -72,7 +82,8 @@ fn documented_by(
     operations: impl Iterator<Item = &'static OperationSpec>,
 ) -> BTreeMap<String, Vec<Option<usize>>> {
     let mut found: BTreeMap<String, Vec<Option<usize>>> = BTreeMap::new();
-    for form in documentation_facts(text, operations, &Tokenizer::default()) {
+    let facts = documentation_facts(text, operations, &Tokenizer::default());
+    for form in facts.into_iter().filter(|form| text == DOCUMENTATION || is_documentation(form)) {
         let parameters = match form.children() {
             Some([_, _, description]) if has_text(description, "@desc") => None,
             Some([_, _, description, parameters, result])

@@ -49,6 +49,14 @@ pub(super) fn plain(atom: &Atom) -> String {
     }
 }
 
+/// Writes an atom as people read it.
+fn put(atom: &Atom, text: &mut dyn Write) -> fmt::Result {
+    match atom {
+        Atom::Grounded(Grounded::Text(inside)) => text.write_str(inside),
+        other => write!(text, "{other}"),
+    }
+}
+
 /// A text that a call makes. It looks at the limits whenever it needs more room: a text is made in one step, and a small atom
 /// that refers to its parts many times is a long one.
 struct Making<'c, 'a> {
@@ -60,14 +68,6 @@ struct Making<'c, 'a> {
 impl<'c, 'a> Making<'c, 'a> {
     fn new(call: &'c mut Call<'a>) -> Self {
         Self { call, text: String::new(), refused: None }
-    }
-
-    /// Adds an atom as people read it.
-    fn put(&mut self, atom: &Atom) -> fmt::Result {
-        match atom {
-            Atom::Grounded(Grounded::Text(text)) => self.write_str(text),
-            other => write!(self, "{other}"),
-        }
     }
 
     /// The text, or why there is none. So many copies of it are to be made.
@@ -94,10 +94,20 @@ impl Write for Making<'_, '_> {
     }
 }
 
+/// A text that is written piece by piece, as long as the limits let it be.
+pub(super) fn made(call: &mut Call<'_>, write: impl FnOnce(&mut dyn Write) -> fmt::Result) -> Outcome {
+    let mut making = Making::new(call);
+    let made = write(&mut making);
+    match making.end(made, 1) {
+        Ok(text) => Outcome::one(text.as_str()),
+        Err(refused) => refused,
+    }
+}
+
 /// An atom as people read it, as long as the limits let it be.
 fn line(call: &mut Call<'_>, atom: &Atom) -> Result<String, Outcome> {
     let mut making = Making::new(call);
-    let made = making.put(atom);
+    let made = put(atom, &mut making);
     making.end(made, 0)
 }
 
@@ -158,16 +168,11 @@ fn format_args(call: &mut Call<'_>) -> Outcome {
         let expected = "format-args expects format string as a first argument and expression as a second argument";
         return Outcome::failure(expected);
     };
-    let mut making = Making::new(call);
-    let made = fill(format, arguments, &mut making);
-    match making.end(made, 1) {
-        Ok(text) => Outcome::one(text.as_str()),
-        Err(refused) => refused,
-    }
+    made(call, |text| fill(format, arguments, text))
 }
 
 /// The text with each `{}` replaced by the next argument; `{{` and `}}` are braces.
-fn fill(format: &str, arguments: &[Atom], filled: &mut Making<'_, '_>) -> fmt::Result {
+fn fill(format: &str, arguments: &[Atom], filled: &mut dyn Write) -> fmt::Result {
     let mut arguments = arguments.iter();
     let mut characters = format.char_indices().peekable();
     // What is written as it stands begins here.
@@ -178,7 +183,7 @@ fn fill(format: &str, arguments: &[Atom], filled: &mut Making<'_, '_>) -> fmt::R
             ('{', Some('}')) => {
                 characters.next();
                 filled.write_str(&format[from..at])?;
-                arguments.next().map_or(Ok(()), |argument| filled.put(argument))?;
+                arguments.next().map_or(Ok(()), |argument| put(argument, filled))?;
                 from = at + 2;
             }
             ('{', Some('{')) | ('}', Some('}')) => {

@@ -285,8 +285,8 @@ fn a_call_whose_argument_was_raw_and_is_evaluated_now_did_not_come_to_itself() {
 #[test]
 fn a_name_of_the_library_that_is_missing_is_an_error_where_no_rule_matches() {
     check_both(&[(
-        "(= ($f Key) opened) !(repr red)",
-        "[(Error (repr red) repr (of the Python host) is not supported yet)]",
+        "(= ($f Key) opened) !(py-atom red)",
+        "[(Error (py-atom red) py-atom (of the Python host) is not supported yet)]",
     )]);
 }
 

@@ -19,6 +19,7 @@ mod generated;
 mod harness;
 mod instructions;
 mod layout;
+mod library;
 mod limits;
 mod loading;
 mod loops;

@@ -1,0 +1,52 @@
+//! `metroon run --profile`: counts of calls, and a picture.
+
+use crate::harness::Folder;
+
+const PROGRAM: &str = "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2)))))\n\
+                       (= (even 0) True)\n(= (even $n) (if (> $n 0) (odd (- $n 1)) (empty)))\n\
+                       (= (odd $n) (if (> $n 0) (even (- $n 1)) (empty)))\n\
+                       (= (both $n) (pair (fib $n) (even $n)))\n!(both 10)\n";
+
+/// How often the table says that a function was called, and what follows its name.
+fn row(table: &str, function: &str) -> (u64, String) {
+    let mut rows = table.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "ms", _, "ms", calls, name, rest @ ..] = &words[..] else { return None };
+        (*name == function).then(|| (calls.parse().expect("a number"), rest.join(" ")))
+    });
+    rows.next().unwrap_or_else(|| panic!("no row of {function}: {table}"))
+}
+
+#[test]
+fn calls_are_counted_exactly_and_drawn() {
+    let folder = Folder::new("profile");
+    folder.write("p.metta", PROGRAM);
+    let ended = folder.run(&["run", "--profile", "p.svg", "p.metta"]);
+    assert_eq!((ended.out.as_str(), ended.code), ("[(pair 55 True)]\n", Some(0)), "{}", ended.err);
+    assert_eq!(row(&ended.err, "fib"), (177, "p.metta:1".to_owned()));
+    assert_eq!(row(&ended.err, "even"), (6, "p.metta:2".to_owned()));
+    assert_eq!(row(&ended.err, "odd"), (5, "p.metta:4".to_owned()));
+    assert_eq!(row(&ended.err, "both"), (1, "p.metta:5".to_owned()));
+    assert!(ended.err.ends_with("flame graph  p.svg\n"), "{}", ended.err);
+    let svg = std::fs::read_to_string(folder.path().join("p.svg")).expect("the picture is there");
+    assert!(svg.starts_with("<svg ") && svg.contains("<title>fib: 177 calls, "), "{svg}");
+}
+
+#[test]
+fn a_profile_changes_no_answer() {
+    let folder = Folder::new("profile_same");
+    folder.write("p.metta", "(= (n) 1) (= (n) 2) !(n) !(collapse (n)) !(/ 1 0)\n");
+    let (plain, profiled) = (folder.run(&["run", "p.metta"]), folder.run(&["run", "--profile", "p.svg", "p.metta"]));
+    assert_eq!((plain.out, plain.code), (profiled.out, profiled.code));
+    assert_eq!(row(&profiled.err, "n").0, 2);
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_an_error() {
+    let folder = Folder::new("profile_nowhere");
+    let ended = folder.run(&["run", "--profile", "missing/p.svg", "-e", "!(+ 1 2)"]);
+    assert_eq!((ended.out.as_str(), ended.code), ("[3]\n", Some(1)));
+    assert!(ended.err.contains("cannot write the flame graph to missing/p.svg"), "{}", ended.err);
+    let ended = folder.run(&["run", "--profile", "p.svg", "--interpreter", "-e", "!(+ 1 2)"]);
+    assert_eq!(ended.code, Some(2));
+}
