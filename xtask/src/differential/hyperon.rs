@@ -79,7 +79,7 @@ impl Hyperon {
     /// # Errors
     /// It cannot be started.
     pub(super) fn start() -> Result<Self, String> {
-        Self::start_in(repository::root())
+        Self::start_in(&repository::root())
     }
 
     /// Starts the process in a folder, where it looks for modules.
