@@ -7,7 +7,7 @@
 
 use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
-use super::schemes::Types;
+use super::schemes::{ARITY_MAX, Types};
 use super::types::{Formal, HeadKind, Signature};
 use super::words::raw;
 use super::words::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
@@ -29,8 +29,8 @@ impl Running<'_> {
     /// Whether an expression is of a type for certain.
     pub(super) fn expression_has_type(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
         let note = self.m.values.heap.note(value);
-        if self.m.type_cache.schemes.noted.of(self.m.type_cache.notes, note).is_some() {
-            return self.scheme_agrees(value, type_id, is_deep);
+        if let Some(scheme) = self.m.type_cache.schemes.noted.of(self.m.type_cache.notes, note) {
+            return self.scheme_of_type(type_id) == Some(scheme) || self.scheme_agrees(value, type_id, is_deep);
         }
         self.all_certain(vec![TypeQuestion { value, type_id, is_deep }])
     }
@@ -334,11 +334,15 @@ impl Running<'_> {
             return Ok(());
         }
         let (head, type_id) = (self.m.read(CHILDREN), (self.m.slot(SHAPE).payload() & 0xffff) as TypeId);
-        let values: Vec<Ref> = (1..length)
-            .map(|place| if place < index { self.m.read(CHILDREN + place as Slot) } else { self.original_child(place) })
-            .collect();
-        let says_type: Vec<bool> = (1..length).map(|place| place >= index || self.may_say_type(place)).collect();
-        let Some(signature) = self.signature_for_values(head, &values, &says_type, type_id) else { return Ok(()) };
+        let (mut values, mut says_type) = ([EMPTY; ARITY_MAX], [true; ARITY_MAX]);
+        for place in 1..length {
+            (values[place - 1], says_type[place - 1]) = match place < index {
+                true => (self.m.read(CHILDREN + place as Slot), self.may_say_type(place)),
+                false => (self.original_child(place), true),
+            };
+        }
+        let (values, says_type) = (&values[..length - 1], &says_type[..length - 1]);
+        let Some(signature) = self.signature_for_values(head, values, says_type, type_id) else { return Ok(()) };
         self.own_typed(length)?;
         let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
