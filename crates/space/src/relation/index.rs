@@ -2,8 +2,8 @@
 //!
 //! A key with one row costs that row's number. Of more rows, those that follow each other are a run, which costs nothing
 //! each (all rows, where all have one head); others lie in a list, in the order of the segment. The keys themselves are
-//! read from the rows. So a look-up reads the row that it finds, which the query does next in any case. Where the keys of a sealed segment lie
-//! close together their places are a list by key, and nothing is hashed.
+//! read from the rows. So a look-up reads the row that it finds, which the query does next in any case. Where the keys of a large or sealed
+//! segment lie close together their places are a list by key, and nothing is hashed.
 
 use super::copies::Copies;
 use super::direct::Direct;
@@ -23,6 +23,9 @@ const SEALED: &str = "a segment in an image is sealed, and its indexes are read 
 /// A place that is a list and no row.
 const LIST: u32 = 1 << 31;
 
+/// From this many rows on places are listed by key though more rows will come: a small table is in the cache in any case.
+const LARGE_HEAD: usize = 1 << 12;
+
 /// Rows by key.
 #[derive(Clone, Default)]
 pub(super) struct Index {
@@ -36,7 +39,7 @@ pub(super) struct Index {
 #[derive(Clone)]
 enum KeyTable {
     Hashed(HashTable<u32>),
-    /// Of a segment that was sealed when the index was made, and whose keys lie close together.
+    /// Of a segment that was sealed or large when the index was made, and whose keys lie close together.
     Direct(Direct),
     /// Of a segment in an image, where the lists lie as well.
     Mapped(Box<MappedIndex>),
@@ -207,9 +210,15 @@ pub(super) fn hash(key: Key) -> u64 {
 }
 
 impl Index {
-    /// An index of the rows of a segment that is sealed.
-    pub(super) fn of_sealed(rows: Range<u32>, keys: &KeyReader<'_>) -> Self {
-        let direct = Direct::spanning(rows.clone(), keys).filter(|_| matches!(keys.place, IndexedBy::Path(_)));
+    /// An index of rows of a segment, which is sealed if it will get no more of them.
+    pub(super) fn of(
+        rows: impl Iterator<Item = u32> + Clone,
+        count: usize,
+        is_sealed: bool,
+        keys: &KeyReader<'_>,
+    ) -> Self {
+        let may_be_direct = matches!(keys.place, IndexedBy::Path(_)) && (is_sealed || count >= LARGE_HEAD);
+        let direct = if may_be_direct { Direct::spanning(rows.clone(), count, keys) } else { None };
         let mut index = Self { places: direct.map_or_else(KeyTable::default, KeyTable::Direct), ..Self::default() };
         rows.for_each(|row| index.insert(row, keys));
         if let KeyTable::Direct(direct) = &index.places

@@ -313,11 +313,9 @@ impl Segment {
         }
         let index = match copies {
             _ if self.has_no_row_at(place) => Index::default(),
-            None => Index::of_sealed(0..self.len(), &keys),
+            None => Index::of(0..self.len(), self.len() as usize, true, &keys),
             Some(copies) => {
-                let mut index = Index::default();
-                (0..self.len()).filter(|&row| copies.get(row) > 0).for_each(|row| index.insert(row, &keys));
-                index
+                Index::of((0..self.len()).filter(|&row| copies.get(row) > 0), self.len() as usize, false, &keys)
             }
         };
         let answer = read(&index, &keys);

@@ -8,6 +8,7 @@
 //!
 //! Terms are local to one dictionary and never leave a process; [`crate::canonical`] is the form that does.
 
+mod integers;
 mod mapped;
 mod segment;
 mod write;
@@ -527,7 +528,8 @@ impl Terms {
         let Some(word) = integer_word(value) else { return self.intern_one(Visit::Leaf(&Atom::from(value))) };
         let hash = hash_of_word(word);
         let sought = Sought::Word(hash, word);
-        self.intern_in_head(sought, |part| part.find_word(hash, word), |head| head.intern_word(hash, word))
+        let find = |part: &TermSegment| part.find_integer(value, hash, word);
+        self.intern_in_head(sought, find, |head| head.intern_integer(value, hash, word))
     }
 
     /// The term of an integer, which is its match key as well; `None` when it was never interned.
@@ -535,7 +537,7 @@ impl Terms {
     pub fn find_integer(&self, value: i64) -> Option<Term> {
         let Some(word) = integer_word(value) else { return self.find_one(&Visit::Leaf(&Atom::from(value))) };
         let hash = hash_of_word(word);
-        self.in_parts(Sought::Word(hash, word), |part| part.find_word(hash, word))
+        self.in_parts(Sought::Word(hash, word), |part| part.find_integer(value, hash, word))
     }
 
     /// The term of the expression of these children, made if need be.
@@ -559,7 +561,10 @@ impl Terms {
     }
 
     fn find_entry(&self, hash: u64, entry: Entry<'_>) -> Option<Term> {
-        self.in_parts(Sought::Entry(hash, entry), |part| part.find(hash, |other| is_same(other, entry)))
+        match entry {
+            Entry::Integer(value) if integer_word(value).is_some() => self.find_integer(value),
+            entry => self.in_parts(Sought::Entry(hash, entry), |part| part.find(hash, |other| is_same(other, entry))),
+        }
     }
 
     /// What is found in the first part that has it.

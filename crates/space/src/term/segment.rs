@@ -11,6 +11,7 @@
 //!
 //! The atom of a term is made when it is first needed, and kept.
 
+use super::integers::IntegerPlaces;
 use super::{Term, hash_children, hash_leaf, hash_symbol, hash_word};
 use crate::atom::{Atom, CachedTerm, Expression};
 use crate::grounded::Grounded;
@@ -50,7 +51,9 @@ pub(super) struct TermSegment {
     others: Vec<Atom>,
     /// The match keys, once one differs from its term.
     keys: Vec<Term>,
+    /// The places of all entries but those of integers that are listed apart.
     table: HashTable<u32>,
+    integers: IntegerPlaces,
     /// How many more terms are expected.
     expected: usize,
     /// The atoms that were needed so far.
@@ -259,6 +262,15 @@ impl TermSegment {
         found.map(|&place| Term(self.base + place))
     }
 
+    /// The term of an integer whose entry is this word.
+    #[inline]
+    pub(super) fn find_integer(&self, value: i64, hash: u64, word: [u8; 8]) -> Option<Term> {
+        match self.integers.get(value) {
+            Some(place) => Some(Term(self.base + place)),
+            None => self.find_word(hash, word),
+        }
+    }
+
     fn find_long(&self, hash: u64, name: &str) -> Option<Term> {
         let found = self.table.find(hash, |&place| self.has_name(place, name));
         found.map(|&place| Term(self.base + place))
@@ -279,6 +291,12 @@ impl TermSegment {
     #[inline]
     pub(super) fn intern_word(&mut self, hash: u64, word: [u8; 8]) -> Term {
         self.find_word(hash, word).unwrap_or_else(|| self.push_word(hash, u64::from_le_bytes(word), None))
+    }
+
+    /// The term of an integer whose entry is this word, made if need be.
+    #[inline]
+    pub(super) fn intern_integer(&mut self, value: i64, hash: u64, word: [u8; 8]) -> Term {
+        self.find_integer(value, hash, word).unwrap_or_else(|| self.push_word(hash, u64::from_le_bytes(word), None))
     }
 
     /// Reads the slots of these hashes, then the entries that they lead to with the names of those that are long.
@@ -400,7 +418,7 @@ impl TermSegment {
     pub(super) fn reserve(&mut self, more: usize) {
         reserve_first(&mut self.entries, more, room::FIRST_TERMS);
         if self.table.capacity() - self.table.len() < more {
-            self.grow_table(more);
+            self.grow_table(self.entries.len() as u32, more);
         }
     }
 
@@ -409,23 +427,47 @@ impl TermSegment {
         self.expected = more;
     }
 
-    /// Puts the last entry into the table.
+    /// Lists the last entry, an integer among the others or in the table.
     fn list(&mut self, hash: u64, place: u32) {
+        if let Some(value) = self.integer_at(place)
+            && self.integers.list(value, place)
+        {
+            return;
+        }
         if self.table.len() == self.table.capacity() {
-            self.grow_table(1);
+            self.grow_table(place, 1);
         }
         self.table.insert_unique(hash, place, |_| unreachable!("there is room"));
     }
 
-    /// Makes the table anew, in the order of the entries.
+    fn integer_at(&self, place: u32) -> Option<i64> {
+        let word = self.word(place);
+        (word & 3 == INTEGER).then_some(word as i64 >> 2)
+    }
+
+    /// Makes the table of the first entries anew, in their order, with room for more. Whether integers are listed apart, and which, is
+    /// chosen when it is large.
     #[cold]
-    fn grow_table(&mut self, more: usize) {
-        let listed = self.table.len() as u32;
-        let room = room::table_towards(self.expected, self.table.len(), more).max(room::FIRST_TERMS);
+    fn grow_table(&mut self, entries: u32, more: usize) {
         self.table = HashTable::new();
-        let mut table = HashTable::with_capacity(room);
+        if entries as usize >= LARGE_TABLE {
+            self.integers = IntegerPlaces::for_these((0..entries).filter_map(|place| self.integer_at(place)));
+        }
+        let mut others = 0;
+        for place in 0..entries {
+            let is_listed = self.integer_at(place).is_some_and(|value| self.integers.list(value, place));
+            others += usize::from(!is_listed);
+        }
+        // As many of what is expected will stand in the table as of what there is.
+        let expected = match entries {
+            0 => self.expected,
+            entries => (self.expected as u64 * others as u64 / u64::from(entries)) as usize,
+        };
+        let mut table = HashTable::with_capacity(room::table_towards(expected, others, more).max(room::FIRST_TERMS));
         let hash_of = |&place: &u32| self.hash_at(place);
-        for place in 0..listed {
+        let is_listed =
+            |place: u32| self.integer_at(place).is_some_and(|value| self.integers.get(value) == Some(place));
+        for place in (0..entries).filter(|&place| !is_listed(place)) {
             table.insert_unique(hash_of(&place), place, hash_of);
         }
         self.table = table;

@@ -27,6 +27,7 @@ mod laws;
 mod measure;
 mod memory;
 mod model;
+mod near_numbers;
 mod numbers;
 mod plans;
 mod prefix;
