@@ -583,8 +583,6 @@ impl Compiler<'_, '_> {
                     self.agrees(left, number, is_nested, guards) && self.agrees(right, number, is_nested, guards);
                 agree.then_some(number)
             }
-            // What the left one comes to says of which type the right one must be.
-            (Side::Call, Side::Call) if !is_nested => None,
             (Side::Open | Side::Call, Side::Open | Side::Call) => Some(0),
             (Side::Typed(one), Side::Typed(other)) if one == other => {
                 let agree = self.agrees(left, one, is_nested, guards) && self.agrees(right, one, is_nested, guards);
