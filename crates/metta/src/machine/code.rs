@@ -8,6 +8,7 @@
 use super::assumptions::WrongAssumptions;
 use super::candidate_code::CandidateCache;
 use super::pieces::Pieces;
+use super::typed_data::TypedData;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
@@ -375,6 +376,8 @@ pub(super) struct Data {
     /// Whether its leaves are their own results, and whether it is what the program says, evaluated or not.
     pub(super) is_normal: bool,
     pub(super) is_same: bool,
+    /// What is known of its types, if its head has one.
+    pub(super) typed: Option<Box<TypedData>>,
 }
 
 /// A child of data that is in a slot.

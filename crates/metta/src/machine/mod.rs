@@ -73,6 +73,7 @@ mod type_cache;
 mod type_graph;
 mod type_table;
 mod typed;
+mod typed_data;
 mod types;
 mod unify;
 mod values;

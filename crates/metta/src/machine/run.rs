@@ -94,25 +94,21 @@ impl Machine {
         Ok(to)
     }
 
-    /// Whether a value is an error.
+    /// Whether a value is an error. The word may be what a variable stands for.
     #[inline]
     pub(super) fn is_error(&self, value: Ref) -> bool {
         if value.is_expression() {
-            return self.values.heap.children(value).first() == Some(&ERROR);
+            let first = self.values.heap.children(value).first();
+            return first.is_some_and(|&first| first == ERROR || first.is_variable() && self.stands_for_error(first));
         }
         value.tag() == TERM && !is_evaluated_term(value) && self.values.term_head(value) == Some(ERROR)
     }
 }
 
 impl Machine {
-    /// The same where the word may be what a variable stands for.
-    pub(super) fn is_error_as_bound(&self, value: Ref) -> bool {
-        let value = self.values.heap.walk(value);
-        if value.is_expression() {
-            let first = self.values.heap.children(value).first();
-            return first.is_some_and(|&first| self.values.heap.walk(first) == ERROR);
-        }
-        self.is_error(value)
+    #[cold]
+    fn stands_for_error(&self, variable: Ref) -> bool {
+        self.values.heap.walk(variable) == ERROR
     }
 
     #[inline]
@@ -265,7 +261,7 @@ impl Running<'_> {
             }
             Instruction::TailEvaluate { slot, type_id, is_answer } => {
                 let value = self.m.slot(slot);
-                if is_answer && self.m.is_error_as_bound(value) {
+                if is_answer && self.m.is_error(self.m.values.heap.walk(value)) {
                     let error = self.resolve(value)?;
                     return self.give(error.unmarked());
                 }
@@ -638,7 +634,7 @@ impl Running<'_> {
                 self.m.set_slot(dst, value);
                 Ok(())
             }
-            None if position == Position::Answer && self.m.is_error_as_bound(value) => {
+            None if position == Position::Answer && self.m.is_error(self.m.values.heap.walk(value)) => {
                 let error = self.resolve(value)?;
                 self.resume(return_point, error)
             }

@@ -241,7 +241,12 @@ impl Running<'_> {
         scheme
     }
 
-    fn result_of_signature(&mut self, signature: &Signature, value: Ref, known: &[Scheme]) -> Option<Scheme> {
+    pub(super) fn result_of_signature(
+        &mut self,
+        signature: &Signature,
+        value: Ref,
+        known: &[Scheme],
+    ) -> Option<Scheme> {
         for (place, formal) in signature.formals.iter().enumerate() {
             let agrees = match formal {
                 Formal::Raw => true,
@@ -333,7 +338,7 @@ impl Running<'_> {
     }
 
     /// What the function type of a head makes of arguments with these schemes, if it applies in one way.
-    fn applied_to(&mut self, head: Ref, function: &Atom, arguments: &[Scheme]) -> Option<Applied> {
+    pub(super) fn applied_to(&mut self, head: Ref, function: &Atom, arguments: &[Scheme]) -> Option<Applied> {
         let asked = application(head, arguments);
         if let Some(&applied) = self.m.type_cache.schemes.applied.get(&asked).filter(|_| is_lasting(head)) {
             return applied;
@@ -488,12 +493,7 @@ impl Running<'_> {
         type_id: TypeId,
     ) -> Result<Option<TypeId>, Halt> {
         let HeadKind::Parametric(function) = self.head_kind(head, values.len()) else { return Ok(None) };
-        let mut schemes = [Scheme::UNKNOWN; ARITY_MAX];
-        for ((scheme, &value), _) in schemes.iter_mut().zip(values).zip(says_type).filter(|(_, says_type)| **says_type)
-        {
-            let Some(found) = self.scheme_of(value) else { return Ok(None) };
-            *scheme = found;
-        }
+        let Some(schemes) = self.schemes_of_values(values, says_type) else { return Ok(None) };
         let schemes = &schemes[..values.len()];
         // Of data nothing is asked but whether the types agree.
         if head.tag() == SYMBOL
@@ -505,6 +505,29 @@ impl Running<'_> {
         }
         let instance = self.instance_for(head, &function, schemes, type_id);
         Ok(instance.map(|instance| instance.signature.result.unwrap_or(type_id)))
+    }
+
+    /// How the rest of a call's arguments is evaluated, by the types of those that say one: some are evaluated, others as they stand.
+    pub(super) fn signature_for_values(
+        &mut self,
+        head: Ref,
+        values: &[Ref],
+        says_type: &[bool],
+        type_id: TypeId,
+    ) -> Option<Signature> {
+        let HeadKind::Parametric(function) = self.head_kind(head, values.len()) else { return None };
+        let schemes = self.schemes_of_values(values, says_type)?;
+        self.instance_for(head, &function, &schemes[..values.len()], type_id).map(|instance| instance.signature)
+    }
+
+    /// The schemes of those values that say a type; nothing is known of the others.
+    fn schemes_of_values(&mut self, values: &[Ref], says_type: &[bool]) -> Option<[Scheme; ARITY_MAX]> {
+        let mut schemes = [Scheme::UNKNOWN; ARITY_MAX];
+        for ((scheme, &value), _) in schemes.iter_mut().zip(values).zip(says_type).filter(|(_, says_type)| **says_type)
+        {
+            *scheme = self.scheme_of(value)?;
+        }
+        Some(schemes)
     }
 
     /// Whether an expression is data without a type, whatever its children come to: that binds no variable of a type.

@@ -19,7 +19,7 @@ use super::code::{
 use super::frames::Frames;
 use super::type_cache::TypeCache;
 use super::values::Values;
-use super::words::is_always_normal;
+use super::words::{ALWAYS_NORMAL, NUMBERS};
 use super::{Halt, Machine, Running, WORDS_PER_FRAME};
 use crate::interpreter::Task;
 use crate::names;
@@ -94,7 +94,11 @@ impl Running<'_> {
             if !self.is_data(length, head)? {
                 return self.call_around_hole(hole, value);
             }
+            let tells_type = self.m.tells_type(hole);
             (value, hole) = self.m.close_hole(hole, value, is_only)?;
+            if tells_type {
+                self.note_closed(value, length - 1);
+            }
             if is_only {
                 (value, hole) = self.m.close_alike(hole, value, length - 1);
             }
@@ -129,18 +133,21 @@ impl Machine {
         let Machine { values, code, frames: Frames { stack, .. }, type_cache: TypeCache { notes, .. }, .. } = self;
         let here = self.frames.pc - 1;
         let Function { version, slots: room, .. } = code.functions[function as usize];
-        let Data { stamp, slots, is_normal, is_same, .. } = &code.data[data as usize];
+        let Data { stamp, slots, is_normal, is_same, typed, .. } = &code.data[data as usize];
         let Arguments { sources, is_direct, .. } = &code.arguments[arguments as usize];
         let Exclusive { argument, cases, .. } = &code.exclusives[exclusive as usize];
         let is_ready =
             version == code.version && self.frames.base >= self.choices.protected && *is_normal && *is_direct;
         let end = self.frames.base + 2 * HEADER + room.max(SOURCES_MAX);
-        if !is_ready || end > stack.len() {
-            return Ok(HoleLoop::Nothing);
-        }
+        // Numbers are of one type whatever they are.
+        let (note, tags) = match typed {
+            None => (Some(notes.normal()), ALWAYS_NORMAL),
+            Some(typed) => (typed.note_of_numbers(stamp.children(), slots, *notes), NUMBERS),
+        };
+        let Some(note) = note.filter(|_| is_ready && end <= stack.len()) else { return Ok(HoleLoop::Nothing) };
         let frame = &mut stack[self.frames.base..end];
-        while self.counters.fuel > 1 && slots.iter().all(|child| is_always_normal(slot_of(frame, child.slot))) {
-            let (made, children) = values.heap.stamp_open(&mut values.region, stamp, notes.normal())?;
+        while self.counters.fuel > 1 && slots.iter().all(|child| tags >> slot_of(frame, child.slot).tag() & 1 == 1) {
+            let (made, children) = values.heap.stamp_open(&mut values.region, stamp, note)?;
             for &DataSlot { place, slot, .. } in slots {
                 children[usize::from(place)] = slot_of(frame, slot);
             }

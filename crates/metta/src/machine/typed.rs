@@ -7,7 +7,7 @@
 
 use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
-use super::schemes::Types;
+use super::schemes::{ARITY_MAX, Types};
 use super::types::{Formal, HeadKind, Signature};
 use super::words::raw;
 use super::words::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
@@ -28,6 +28,10 @@ struct TypeQuestion {
 impl Running<'_> {
     /// Whether an expression is of a type for certain.
     pub(super) fn expression_has_type(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
+        let note = self.m.values.heap.note(value);
+        if let Some(scheme) = self.m.type_cache.schemes.noted.of(self.m.type_cache.notes, note) {
+            return self.scheme_of_type(type_id) == Some(scheme) || self.scheme_agrees(value, type_id, is_deep);
+        }
         self.all_certain(vec![TypeQuestion { value, type_id, is_deep }])
     }
 
@@ -293,11 +297,7 @@ impl Running<'_> {
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
         for (index, formal) in signature.formals.iter().enumerate() {
-            let formal = match formal {
-                Formal::Typed(type_id) => usize::from(*type_id),
-                Formal::Raw | Formal::Expression => AS_IT_STANDS as usize,
-            };
-            self.m.set_slot(CHILDREN + (length + index + 1) as Slot, raw(formal));
+            self.m.set_slot(CHILDREN + (length + index + 1) as Slot, formal_word(*formal));
         }
         self.walk_typed(1, length)
     }
@@ -326,6 +326,37 @@ impl Running<'_> {
         Ok(false)
     }
 
+    /// Puts what the arguments before one have come to into the type that it is evaluated to, if that is still open.
+    fn say_types(&mut self, index: usize, length: usize) -> Result<(), Halt> {
+        let place = |index: usize| CHILDREN + (length + index) as Slot;
+        let formal = self.m.slot(place(index)).payload();
+        if index == 1 || self.m.slot(HELD).payload() == 0 || !self.is_open_type(formal) {
+            return Ok(());
+        }
+        let (head, type_id) = (self.m.read(CHILDREN), (self.m.slot(SHAPE).payload() & 0xffff) as TypeId);
+        let (mut values, mut says_type) = ([EMPTY; ARITY_MAX], [true; ARITY_MAX]);
+        for place in 1..length {
+            (values[place - 1], says_type[place - 1]) = match place < index {
+                true => (self.m.read(CHILDREN + place as Slot), self.may_say_type(place)),
+                false => (self.original_child(place), true),
+            };
+        }
+        let (values, says_type) = (&values[..length - 1], &says_type[..length - 1]);
+        let Some(signature) = self.signature_for_values(head, values, says_type, type_id) else { return Ok(()) };
+        self.own_typed(length)?;
+        let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
+        self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
+        for (formal, index) in signature.formals.iter().zip(1..).skip(index - 1) {
+            self.m.set_slot(place(index), formal_word(*formal));
+        }
+        Ok(())
+    }
+
+    /// Whether the type of an argument has variables.
+    fn is_open_type(&self, formal: u32) -> bool {
+        formal != AS_IT_STANDS && (formal == 0 || !self.m.code.types[formal as usize].is_ground())
+    }
+
     /// Makes the frame of a typed call the own one of an alternative: another one goes on with what was there before.
     fn own_typed(&mut self, length: usize) -> Result<(), Halt> {
         if self.m.frames.base >= self.m.choices.protected {
@@ -349,6 +380,7 @@ impl Running<'_> {
     /// Goes on with the arguments of a typed call from this one on.
     pub(super) fn walk_typed(&mut self, from: usize, length: usize) -> Result<(), Halt> {
         for index in from..length {
+            self.say_types(index, length)?;
             let child = self.original_child(index);
             let formal = self.m.slot(CHILDREN + (length + index) as Slot).payload();
             let is_final = formal == AS_IT_STANDS || child == EMPTY || self.is_passed_on(child, formal as TypeId);
@@ -380,4 +412,12 @@ impl Running<'_> {
         self.m.frames.pc = self.how_children_came(length)?;
         self.tail_with(function, from, length - 1)
     }
+}
+
+/// What a formal type is as a word of a slot.
+fn formal_word(formal: Formal) -> Ref {
+    raw(match formal {
+        Formal::Typed(type_id) => usize::from(type_id),
+        Formal::Raw | Formal::Expression => AS_IT_STANDS as usize,
+    })
 }

@@ -357,7 +357,7 @@ impl Running<'_> {
     #[inline(always)]
     pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
         let m = &mut self.m;
-        let Data { stamp, slots, is_normal, is_same, or, .. } = &m.code.data[data as usize];
+        let Data { stamp, slots, is_normal, is_same, or, typed, .. } = &m.code.data[data as usize];
         let (mut is_normal, frame) = (*is_normal, &m.frames.stack[m.frames.base + HEADER..]);
         let made = m.values.heap.stamp(&mut m.values.region, stamp, m.type_cache.notes.normal())?;
         for &DataSlot { place, slot, is_value } in slots {
@@ -375,10 +375,37 @@ impl Running<'_> {
             }
             m.values.heap.set_child(made, usize::from(place), child);
         }
+        if typed.is_some() {
+            return Ok(self.constructed_by_type(made, data, is_normal));
+        }
         if !is_normal {
             m.values.heap.set_note(made, 0);
         }
         Ok(Some(if is_normal && *is_same { made.marked() } else { made }))
+    }
+
+    /// The same of data by a type with variables.
+    #[inline(never)]
+    fn constructed_by_type(&mut self, made: Ref, data: u32, is_normal: bool) -> Option<Ref> {
+        let Data { is_same, or, ref typed, .. } = self.m.code.data[data as usize];
+        let is_looked_at = typed.as_ref().is_some_and(|typed| typed.expected.is_none());
+        if !is_normal && is_looked_at {
+            self.m.values.heap.set_note(made, 0);
+            return Some(made);
+        }
+        match self.note_of_made(made, data) {
+            None if !is_looked_at => {
+                self.m.frames.pc = or;
+                return None;
+            }
+            Some(note) if is_normal => {
+                self.m.values.heap.set_note(made, note);
+                return Some(if is_same { made.marked() } else { made });
+            }
+            _ => {}
+        }
+        self.m.values.heap.set_note(made, 0);
+        Some(made)
     }
 
     /// Calls what was thought to be data.

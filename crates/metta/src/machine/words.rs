@@ -99,11 +99,16 @@ pub(super) fn plain(value: Ref) -> Ref {
     if is_evaluated_term(value) { Ref::new(TERM, value.payload() & !EVALUATED_TERM) } else { value.unmarked() }
 }
 
+/// The tags of values that are their own results whatever the rules are, a bit for each.
+pub(super) const ALWAYS_NORMAL: u32 = NUMBERS | 1 << FOREIGN | 1 << tag::MARKED;
+
+/// The tags that only numbers have.
+pub(super) const NUMBERS: u32 = 1 << INTEGER | 1 << tag::NUMBER;
+
 /// Whether a value is its own result whatever the rules are.
 #[inline]
 pub(super) fn is_always_normal(value: Ref) -> bool {
-    const ALWAYS: u32 = 1 << INTEGER | 1 << FOREIGN | 1 << tag::NUMBER | 1 << tag::MARKED;
-    ALWAYS >> value.tag() & 1 == 1
+    ALWAYS_NORMAL >> value.tag() & 1 == 1
 }
 
 /// A truth value.

@@ -842,3 +842,39 @@ fn a_space_that_is_written_in_the_head_of_a_rule_is_asked() {
         ("(= (i &self) yes) (= (i 1) one) !(i 1)", "[one]"),
     ]);
 }
+
+/// The first argument says what the type of the second is, also if it says so only when it is evaluated.
+#[test]
+fn an_error_of_an_argument_names_the_type_that_those_before_it_have_said() {
+    check_both(&[
+        (
+            "(: Cons (-> $t ($t) List)) (= (part 2) 1) !(Cons (part 2) (part 2))",
+            "[(Error 1 (BadType (Number) Number))]",
+        ),
+        (
+            "(: Same (-> $t $t Same)) (= (one) 1) (= (text) \"s\") !(Same (one) (text))",
+            "[(Error \"s\" (BadType Number String))]",
+        ),
+        ("(: Same (-> $t $t Same)) (= (some) 1) (= (some) \"s\") (= (one) 1) !(Same (some) (one))", "[(Same 1 1)]"),
+    ]);
+}
+
+#[test]
+fn an_error_whose_word_a_variable_stands_for_is_final() {
+    check_both(&[
+        ("(= (h $x) ((let $y Error ($y)))) !(h size-atom)", "[(Error)]"),
+        ("!((let $y Error ($y)))", "[(Error)]"),
+        ("(= (h $x) (foo (let $y $x ($y)))) !(h Error)", "[(Error)]"),
+        ("(= (h $x) ((let $y $x ($y a b)))) !(h Error)", "[(Error a b)]"),
+    ]);
+}
+
+#[test]
+fn what_stands_before_empty_is_evaluated() {
+    check_both(&[
+        ("!(map-atom ((Error)) $v (foo $v Empty))", "[(Error (Error) IncorrectNumberOfArguments)]"),
+        ("(= (h $x) (foo $x Empty)) !(h (Error))", "[(Error (Error) IncorrectNumberOfArguments)]"),
+        ("(= (h $x) (foo $x Empty)) !(h 1)", "[]"),
+        ("(= (h $x) (foo Empty $x)) (: h (-> Atom Atom)) !(h (Error))", "[(foo Empty (Error))]"),
+    ]);
+}

@@ -62,7 +62,7 @@ const GATES: &[Gate] = &[
     gate("stored", "2500 1", "2500", [2507, 13753, 0, 2979]),
     gate("branches", "10", "3070", [2050, 35302, 0, 3671]),
     gate("permutations", "6", "720", [1965, 17801, 0, 4293]),
-    gate("proofs", "5", "50", [652, 14910, 0, 7692]),
+    gate("proofs", "5", "50", [652, 14910, 0, 7960]),
 ];
 
 fn file(path: &str) -> String {

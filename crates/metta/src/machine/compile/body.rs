@@ -279,13 +279,18 @@ impl Compiler<'_, '_> {
                 self.typed(head, &raw, atom, type_id, dest);
             }
             HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
-            HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
-                Some((signature, guards)) => {
-                    self.guard(&guards, atom, type_id, dest);
-                    self.typed(head, &signature, atom, type_id, dest);
+            HeadKind::Parametric(function) => {
+                if self.construct_open(&function, head, Whole { atom, type_id }, dest) {
+                    return;
                 }
-                None => self.plain(atom, type_id, dest),
-            },
+                match self.instantiated(&function, &children[1..], type_id) {
+                    Some((signature, guards)) => {
+                        self.guard(&guards, atom, type_id, dest);
+                        self.typed(head, &signature, atom, type_id, dest);
+                    }
+                    None => self.plain(atom, type_id, dest),
+                }
+            }
             HeadKind::Other => self.plain(atom, type_id, dest),
         }
     }
@@ -569,6 +574,9 @@ impl Compiler<'_, '_> {
         let result = self.run.m.evaluated_as(result);
         let function = self.run.m.code.function(head, (children.len() - 1) as Slot, result);
         let whole = Whole { atom, type_id };
+        if self.construct_typed((function, head), &signature.formals, whole, dest) {
+            return;
+        }
         if self.call_with(function, &children[1..], &signature.formals, whole, dest).is_none() {
             self.typed_call(function, &signature.formals, &children[1..], dest);
         }
@@ -787,7 +795,7 @@ impl Compiler<'_, '_> {
             HeadKind::Untyped => type_id == 0 || self.run.makes_open(head, arity),
             HeadKind::Raw { result } => self.result_agrees(result, type_id, is_nested),
             HeadKind::Typed(signature) => self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards),
-            HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..]) {
+            HeadKind::Parametric(function) => match self.instantiated(&function, &children[1..], type_id) {
                 Some((signature, more)) => {
                     guards.extend(more);
                     self.signature_agrees(&signature, &children[1..], type_id, is_nested, guards)

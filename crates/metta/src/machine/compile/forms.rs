@@ -423,7 +423,7 @@ impl Compiler<'_, '_> {
         let kind = match self.run.head_kind(head, arguments.len()) {
             HeadKind::Raw { result } => Signature::raw(arguments.len(), result),
             HeadKind::Typed(signature) => signature,
-            HeadKind::Parametric(function) => match self.instantiated(&function, arguments) {
+            HeadKind::Parametric(function) => match self.instantiated(&function, arguments, 0) {
                 Some((signature, guards)) => {
                     self.guard(&guards, atom, type_id, dest);
                     signature

@@ -1,48 +1,60 @@
-//! Function types with variables, made plain by what is known of the arguments.
+//! Function types with variables, made plain by what is known of the arguments and by what is expected of the result.
 //!
 //! 1. An argument whose one type is known (a constant, a number, a call with a plain type) says what the variables of its
-//!    formal type are.
+//!    formal type are. So does the type that is expected of the result.
 //! 2. Of a variable in a slot nothing is known: where that leaves a variable open, a number or the state of one is guessed,
-//!    and a guard sees to it that the guess holds.
+//!    and a guard sees to it that the guess holds. Nor is anything known of a call whose function has no type; whatever else the
+//!    type says, it is evaluated to that.
 //! 3. A variable that occurs once in the function type asks for nothing: what a slot holds is of that type, unless it has a type error.
 //! 4. Data of no type agrees with every type and comes to no other; variables that only such arguments have stay open, and
 //!    the result then is of whatever type is expected.
 //! 5. Where other variables stay open, the call is evaluated as it stands.
 
 use super::{Compiler, Fact};
-use crate::machine::code::{Guard, Instruction, Slot};
+use crate::machine::code::{Guard, Instruction, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
 use crate::names;
 use crate::types;
 use space::{Atom, Bindings, Grounded, variables};
 
 impl Compiler<'_, '_> {
-    /// The signature that a function type has for these arguments, if the guards hold.
+    /// The signature that a function type has for these arguments and a type that is expected, if the guards hold.
     pub(super) fn instantiated(
         &mut self,
         function: &Atom,
         arguments: &[Atom],
+        type_id: TypeId,
     ) -> Option<(Signature, Vec<Instruction>)> {
-        let (formals, _) = types::function_parts(function);
+        let (formals, result) = types::function_parts(function);
         if formals.len() != arguments.len() {
             return None;
         }
         let mut bindings = Bindings::default();
-        let mut guards = Vec::new();
+        let mut unknown = Vec::new();
         for (formal, argument) in formals.iter().zip(arguments) {
-            let formal = bindings.resolve(formal);
-            if formal.is_ground()
-                || self.is_untyped_data(argument)
-                || self.asks_for_nothing(function, &formal, argument)
-            {
+            let now = bindings.resolve(formal);
+            if now.is_ground() || self.is_untyped_data(argument) || self.asks_for_nothing(function, &now, argument) {
                 continue;
             }
-            let actual = match self.only_type(argument) {
-                Some(actual) => actual,
-                None => self.guessed_type(&formal, argument, &mut guards)?,
-            };
-            let mut found = types::agree(&formal, &actual, &bindings, self.run.session.variables());
-            bindings = found.pop().filter(|_| found.is_empty())?;
+            match self.only_type(argument) {
+                Some(actual) => bindings = self.agreed(&now, &actual, &bindings)?,
+                None => unknown.push((formal, argument)),
+            }
+        }
+        if type_id != 0 && !unknown.is_empty() && !types::says_how(function) {
+            let expected = self.run.type_atom(type_id);
+            if !types::says_how(&expected) {
+                bindings = self.agreed(result, &expected, &bindings)?;
+            }
+        }
+        let mut guards = Vec::new();
+        for (formal, argument) in unknown {
+            let formal = bindings.resolve(formal);
+            if !formal.is_ground()
+                && let Some(guess) = self.guessed_type(&formal, argument, &mut guards)
+            {
+                bindings = self.agreed(&formal, &guess, &bindings)?;
+            }
         }
         let function = Atom::Expression(types::instantiated(function, &bindings));
         let function = if function.is_ground() { function } else { self.left_open(&function, arguments)? };
@@ -51,6 +63,12 @@ impl Compiler<'_, '_> {
             HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
             _ => None,
         }
+    }
+
+    /// What variables are if two types agree in one way.
+    fn agreed(&mut self, formal: &Atom, actual: &Atom, bindings: &Bindings) -> Option<Bindings> {
+        let mut found = types::agree(formal, actual, bindings, self.run.session.variables());
+        found.pop().filter(|_| found.is_empty())
     }
 
     /// Whether a formal type is a variable that occurs nowhere else in the function type, and the argument one of which nothing is known.
@@ -120,7 +138,7 @@ impl Compiler<'_, '_> {
             HeadKind::Typed(signature) => signature.result?,
             HeadKind::Raw { result } => result,
             HeadKind::Parametric(function) => {
-                let (signature, guards) = self.instantiated(&function, &children[1..])?;
+                let (signature, guards) = self.instantiated(&function, &children[1..], 0)?;
                 signature.result.filter(|_| guards.is_empty())?
             }
             HeadKind::Untyped | HeadKind::Other => return None,

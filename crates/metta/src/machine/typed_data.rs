@@ -1,0 +1,184 @@
+//! Data whose head has a type, put together by code.
+//!
+//! 1. Its children are evaluated when it is built. What type the whole is of follows from the types of its children, which is found out
+//!    once for each combination of these ([`super::schemes`]) and kept beside the code that builds the data.
+//! 2. The type of a child is told by its word, or by the note of an expression: that is the *type key* of the child. So to build
+//!    data whose children have been seen before takes a look at each of them.
+//! 3. The whole is noted with its type. So what is stored in it is never looked through again.
+//!
+//! If the types do not follow for certain, such as those of a child with several, the data stays without a note, or is evaluated as it
+//! stands if nobody has looked at its types yet.
+
+use super::code::TypeId;
+use super::notes::Notes;
+use super::schemes::ARITY_MAX;
+use super::type_table::Scheme;
+use super::types::HeadKind;
+use super::values::Values;
+use super::words::{INTEGER, is_lasting, plain};
+use super::{Machine, Running};
+use region::{Ref, tag};
+
+/// The combinations of types that are kept for each place that builds data.
+const KEPT: usize = 4;
+
+/// The type key of all numbers: no word is like this.
+const NUMBERS: u32 = u32::MAX;
+
+/// The type key of what has none: its type is looked up each time.
+const NO_KEY: u32 = 0;
+
+/// A combination of types of children, and the note of what is made of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Combination {
+    keys: [u32; ARITY_MAX],
+    /// The first note when this was found out: 0 is none.
+    since: u16,
+    note: u16,
+}
+
+/// What code knows of data whose head has a type.
+#[derive(Clone, Debug)]
+pub(super) struct TypedData {
+    /// The type that is expected of the whole, if that has not been looked at; then it is evaluated as it stands unless the types
+    /// follow for certain.
+    pub(super) expected: Option<TypeId>,
+    /// The type that the last child is evaluated to, if that is done later.
+    pub(super) last: Option<TypeId>,
+    kept: [Combination; KEPT],
+}
+
+impl TypedData {
+    pub(super) fn new(expected: Option<TypeId>, last: Option<TypeId>) -> Self {
+        Self { expected, last, kept: [Combination::default(); KEPT] }
+    }
+
+    /// The note of the whole for children with these keys, if that is known.
+    #[inline]
+    fn note_for(&self, keys: &[u32; ARITY_MAX], notes: Notes) -> Option<u16> {
+        let known = &self.kept[place_of(keys)];
+        (known.since == notes.normal() && known.keys == *keys).then_some(known.note)
+    }
+}
+
+fn place_of(keys: &[u32; ARITY_MAX]) -> usize {
+    let mixed = keys.iter().fold(0_u32, |mixed, key| (mixed ^ key).wrapping_mul(0x9e37_79b1));
+    (mixed >> 30) as usize
+}
+
+impl Running<'_> {
+    /// The note of an expression that was built from its data, all its children evaluated but the one that comes later; `None` if it
+    /// is not certain that it is well typed.
+    pub(super) fn note_of_made(&mut self, made: Ref, data: u32) -> Option<u16> {
+        let typed = self.m.code.data[data as usize].typed.as_ref().expect("it is of a type");
+        let (expected, last) = (typed.expected, typed.last);
+        let count = self.m.values.heap.length(made) - 1 - usize::from(last.is_some());
+        let (keys, notes) = (self.m.values.type_keys(made, count, self.m.type_cache.notes), self.m.type_cache.notes);
+        if let Some(note) = typed.note_for(&keys, notes) {
+            return Some(note);
+        }
+        let scheme = self.scheme_of_data(made, count, last)?;
+        if expected.is_some_and(|expected| !self.scheme_agrees_with(scheme, expected, false)) {
+            return None;
+        }
+        let note = self.note_of_scheme(scheme);
+        if keys[..count].iter().all(|&key| key != NO_KEY) {
+            let typed = self.m.code.data[data as usize].typed.as_mut().expect("it is of a type");
+            typed.kept[place_of(&keys)] = Combination { keys, since: self.m.type_cache.notes.normal(), note };
+        }
+        Some(note)
+    }
+
+    /// The scheme of data with so many children, and one more of a type if that is still to come.
+    fn scheme_of_data(&mut self, made: Ref, count: usize, last: Option<TypeId>) -> Option<Scheme> {
+        let mut known = [Scheme::UNKNOWN; ARITY_MAX];
+        for (place, known) in known.iter_mut().enumerate().take(count) {
+            *known = self.scheme_of(self.m.values.heap.child(made, place + 1))?;
+        }
+        if let Some(last) = last {
+            known[count] = self.scheme_of_type(last)?;
+        }
+        let arity = count + usize::from(last.is_some());
+        let head = self.m.values.heap.child(made, 0);
+        match self.head_kind(head, arity) {
+            HeadKind::Parametric(function) => self.applied_to(head, &function, &known[..arity]).flatten(),
+            HeadKind::Typed(signature) => self.result_of_signature(&signature, made, &known[..arity]),
+            _ => None,
+        }
+    }
+
+    /// Data has got its last child, which need not be of the type that it was evaluated to: what is evaluated already is taken as it is.
+    pub(super) fn note_closed(&mut self, made: Ref, count: usize) {
+        if self.m.values.heap.note(made) == 0 {
+            return;
+        }
+        let scheme = self.scheme_of_data(made, count, None);
+        self.m.values.heap.set_note(made, 0);
+        if let Some(scheme) = scheme {
+            let note = self.note_of_scheme(scheme);
+            self.m.values.heap.set_note(made, note);
+        }
+    }
+
+    /// The note of what is in normal form and of a type.
+    fn note_of_scheme(&mut self, scheme: Scheme) -> u16 {
+        let noted = match scheme.is_known() {
+            true => self.m.type_cache.schemes.noted.note_of(&mut self.m.type_cache.notes, scheme),
+            false => None,
+        };
+        noted.unwrap_or(self.m.type_cache.notes.normal())
+    }
+}
+
+impl Machine {
+    /// Whether the note of an expression says of which type it is.
+    pub(super) fn tells_type(&self, value: Ref) -> bool {
+        let (note, notes) = (self.values.heap.note(value), self.type_cache.notes);
+        notes.hold(note) && note != notes.normal()
+    }
+}
+
+impl Values {
+    /// The type keys of the first arguments of an expression.
+    #[inline]
+    fn type_keys(&self, made: Ref, count: usize, notes: Notes) -> [u32; ARITY_MAX] {
+        let mut keys = [NO_KEY; ARITY_MAX];
+        let children = &self.heap.children(made)[1..=count];
+        for (key, &child) in keys.iter_mut().zip(children) {
+            *key = self.type_key(child, notes);
+        }
+        keys
+    }
+
+    #[inline]
+    fn type_key(&self, child: Ref, notes: Notes) -> u32 {
+        match child.tag() {
+            INTEGER | tag::NUMBER => NUMBERS,
+            tag::EXPRESSION | tag::MARKED => {
+                let note = self.heap.note(child);
+                if notes.hold(note) && note != notes.normal() { u32::from(note) << 3 | tag::EXPRESSION } else { NO_KEY }
+            }
+            _ if is_lasting(child) => plain(child).bits(),
+            _ => NO_KEY,
+        }
+    }
+}
+
+impl TypedData {
+    /// The note of the whole if its children are numbers, but those that the data always has.
+    #[inline]
+    pub(super) fn note_of_numbers(
+        &self,
+        children: &[Ref],
+        slots: &[super::code::DataSlot],
+        notes: Notes,
+    ) -> Option<u16> {
+        let mut keys = [NO_KEY; ARITY_MAX];
+        let count = children.len() - 1 - usize::from(self.last.is_some());
+        for (key, &child) in keys.iter_mut().zip(&children[1..=count]) {
+            *key = if matches!(child.tag(), INTEGER | tag::NUMBER) { NUMBERS } else { plain(child).bits() };
+        }
+        slots.iter().for_each(|slot| keys[usize::from(slot.place) - 1] = NUMBERS);
+        self.note_for(&keys, notes)
+    }
+}
