@@ -7,8 +7,8 @@
 
 use super::assumptions::WrongAssumptions;
 use super::candidate_code::CandidateCache;
+use super::kept_types::TypedData;
 use super::pieces::Pieces;
-use super::typed_data::TypedData;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;

@@ -45,6 +45,7 @@ mod inert;
 mod interned;
 mod interpreted;
 mod kept;
+mod kept_types;
 mod lists;
 mod minimal;
 mod native;

@@ -14,6 +14,7 @@
 //!    then, for more than one that is to be evaluated, what they come to must agree as well ([`super::typed`]).
 
 use super::code::{Slot, TypeId};
+use super::kept_types::ARITY_MAX;
 use super::notes::NotedTypes;
 use super::type_graph::{self, Graph};
 use super::type_table::{Scheme, TypeTable};
@@ -27,9 +28,6 @@ use region::{Ref, tag};
 use rustc_hash::FxHashMap;
 use space::{Atom, Bindings, Rewrite, SharedTerms, Symbol, Variable, make_fresh, rewrite};
 use std::rc::Rc;
-
-/// Heads with more arguments are left to the specification.
-pub(super) const ARITY_MAX: usize = 6;
 
 /// Up to so many levels of an expression are looked at again and again, where each has a type of its own: notes are few.
 const LEVELS_TO_NOTE: usize = 32;

@@ -142,7 +142,10 @@ impl Machine {
         // Numbers are of one type whatever they are.
         let (note, tags) = match typed {
             None => (Some(notes.normal()), ALWAYS_NORMAL),
-            Some(typed) => (typed.note_of_numbers(stamp.children(), slots, *notes), NUMBERS),
+            Some(typed) => (
+                typed.note_of_numbers(stamp.children(), slots.iter().map(|slot| usize::from(slot.place)), *notes),
+                NUMBERS,
+            ),
         };
         let Some(note) = note.filter(|_| is_ready && end <= stack.len()) else { return Ok(HoleLoop::Nothing) };
         let frame = &mut stack[self.frames.base..end];

@@ -7,7 +7,8 @@
 
 use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
-use super::schemes::{ARITY_MAX, Types};
+use super::kept_types::ARITY_MAX;
+use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
 use super::words::raw;
 use super::words::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};

@@ -10,61 +10,14 @@
 //! stands if nobody has looked at its types yet.
 
 use super::code::TypeId;
+use super::kept_types::{ARITY_MAX, NO_KEY, NUMBERS};
 use super::notes::Notes;
-use super::schemes::ARITY_MAX;
 use super::type_table::Scheme;
 use super::types::HeadKind;
 use super::values::Values;
 use super::words::{INTEGER, is_lasting, plain};
 use super::{Machine, Running};
 use region::{Ref, tag};
-
-/// The combinations of types that are kept for each place that builds data.
-const KEPT: usize = 4;
-
-/// The type key of all numbers: no word is like this.
-const NUMBERS: u32 = u32::MAX;
-
-/// The type key of what has none: its type is looked up each time.
-const NO_KEY: u32 = 0;
-
-/// A combination of types of children, and the note of what is made of them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Combination {
-    keys: [u32; ARITY_MAX],
-    /// The first note when this was found out: 0 is none.
-    since: u16,
-    note: u16,
-}
-
-/// What code knows of data whose head has a type.
-#[derive(Clone, Debug)]
-pub(super) struct TypedData {
-    /// The type that is expected of the whole, if that has not been looked at; then it is evaluated as it stands unless the types
-    /// follow for certain.
-    pub(super) expected: Option<TypeId>,
-    /// The type that the last child is evaluated to, if that is done later.
-    pub(super) last: Option<TypeId>,
-    kept: [Combination; KEPT],
-}
-
-impl TypedData {
-    pub(super) fn new(expected: Option<TypeId>, last: Option<TypeId>) -> Self {
-        Self { expected, last, kept: [Combination::default(); KEPT] }
-    }
-
-    /// The note of the whole for children with these keys, if that is known.
-    #[inline]
-    fn note_for(&self, keys: &[u32; ARITY_MAX], notes: Notes) -> Option<u16> {
-        let known = &self.kept[place_of(keys)];
-        (known.since == notes.normal() && known.keys == *keys).then_some(known.note)
-    }
-}
-
-fn place_of(keys: &[u32; ARITY_MAX]) -> usize {
-    let mixed = keys.iter().fold(0_u32, |mixed, key| (mixed ^ key).wrapping_mul(0x9e37_79b1));
-    (mixed >> 30) as usize
-}
 
 impl Running<'_> {
     /// The note of an expression that was built from its data, all its children evaluated but the one that comes later; `None` if it
@@ -84,7 +37,7 @@ impl Running<'_> {
         let note = self.note_of_scheme(scheme);
         if keys[..count].iter().all(|&key| key != NO_KEY) {
             let typed = self.m.code.data[data as usize].typed.as_mut().expect("it is of a type");
-            typed.kept[place_of(&keys)] = Combination { keys, since: self.m.type_cache.notes.normal(), note };
+            typed.keep(keys, self.m.type_cache.notes, note);
         }
         Some(note)
     }
@@ -161,24 +114,5 @@ impl Values {
             _ if is_lasting(child) => plain(child).bits(),
             _ => NO_KEY,
         }
-    }
-}
-
-impl TypedData {
-    /// The note of the whole if its children are numbers, but those that the data always has.
-    #[inline]
-    pub(super) fn note_of_numbers(
-        &self,
-        children: &[Ref],
-        slots: &[super::code::DataSlot],
-        notes: Notes,
-    ) -> Option<u16> {
-        let mut keys = [NO_KEY; ARITY_MAX];
-        let count = children.len() - 1 - usize::from(self.last.is_some());
-        for (key, &child) in keys.iter_mut().zip(&children[1..=count]) {
-            *key = if matches!(child.tag(), INTEGER | tag::NUMBER) { NUMBERS } else { plain(child).bits() };
-        }
-        slots.iter().for_each(|slot| keys[usize::from(slot.place) - 1] = NUMBERS);
-        self.note_for(&keys, notes)
     }
 }

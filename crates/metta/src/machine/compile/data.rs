@@ -11,8 +11,7 @@
 use super::body::Whole;
 use super::{Compiler, Dest, Errors, Label, Later, State};
 use crate::machine::code::{ArgumentOrigin, Data, DataSlot, Instruction, Pc, Position, Slot, TypeId};
-use crate::machine::schemes::ARITY_MAX;
-use crate::machine::typed_data::TypedData;
+use crate::machine::kept_types::{ARITY_MAX, TypedData};
 use crate::machine::types::{Formal, HeadKind};
 use crate::machine::words::{COMPOUND, EMPTY, ERROR, SYMBOL};
 use crate::names;

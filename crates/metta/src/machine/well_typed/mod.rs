@@ -18,7 +18,7 @@
 mod infer;
 
 use super::code::{Guarded, Kind, REDUCE, Slot, TypeId, WELL_TYPED};
-use super::schemes::ARITY_MAX;
+use super::kept_types::ARITY_MAX;
 use super::type_table::Scheme;
 use super::types::HeadKind;
 use super::words::{FOREIGN, INTEGER, SYMBOL, TERM};

@@ -1,0 +1,80 @@
+//! What code knows of data whose head has a type: which types its children have had, and what the whole was of then.
+//!
+//! It knows no types: those of a child are told by a *type key*, the word of a leaf or the note of an expression. To look a combination up
+//! takes a comparison of keys.
+
+use super::notes::Notes;
+use super::words::{INTEGER, plain};
+use region::{Ref, tag};
+
+/// Heads with more arguments are left to the specification.
+pub(super) const ARITY_MAX: usize = 6;
+
+/// The combinations of types that are kept for each place that builds data.
+const KEPT: usize = 4;
+
+/// The type key of all numbers: no word is like this.
+pub(super) const NUMBERS: u32 = u32::MAX;
+
+/// The type key of what has none: its type is looked up each time.
+pub(super) const NO_KEY: u32 = 0;
+
+/// A combination of types of children, and the note of what is made of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Combination {
+    keys: [u32; ARITY_MAX],
+    /// The first note when this was found out: 0 is none.
+    since: u16,
+    note: u16,
+}
+
+/// What is kept beside the code of data. Types are places in the table of types.
+#[derive(Clone, Debug)]
+pub(super) struct TypedData {
+    /// The type that is expected of the whole, if that has not been looked at; then it is evaluated as it stands unless the types
+    /// follow for certain.
+    pub(super) expected: Option<u16>,
+    /// The type that the last child is evaluated to, if that is done later.
+    pub(super) last: Option<u16>,
+    kept: [Combination; KEPT],
+}
+
+impl TypedData {
+    pub(super) fn new(expected: Option<u16>, last: Option<u16>) -> Self {
+        Self { expected, last, kept: [Combination::default(); KEPT] }
+    }
+
+    /// The note of the whole for children with these keys, if that is known.
+    #[inline]
+    pub(super) fn note_for(&self, keys: &[u32; ARITY_MAX], notes: Notes) -> Option<u16> {
+        let known = &self.kept[place_of(keys)];
+        (known.since == notes.normal() && known.keys == *keys).then_some(known.note)
+    }
+
+    /// Keeps the note of the whole for children with these keys.
+    pub(super) fn keep(&mut self, keys: [u32; ARITY_MAX], notes: Notes, note: u16) {
+        self.kept[place_of(&keys)] = Combination { keys, since: notes.normal(), note };
+    }
+
+    /// The note of the whole if its children at these places are numbers; the others it always has.
+    #[inline]
+    pub(super) fn note_of_numbers(
+        &self,
+        children: &[Ref],
+        places: impl Iterator<Item = usize>,
+        notes: Notes,
+    ) -> Option<u16> {
+        let mut keys = [NO_KEY; ARITY_MAX];
+        let count = children.len() - 1 - usize::from(self.last.is_some());
+        for (key, &child) in keys.iter_mut().zip(&children[1..=count]) {
+            *key = if matches!(child.tag(), INTEGER | tag::NUMBER) { NUMBERS } else { plain(child).bits() };
+        }
+        places.for_each(|place| keys[place - 1] = NUMBERS);
+        self.note_for(&keys, notes)
+    }
+}
+
+fn place_of(keys: &[u32; ARITY_MAX]) -> usize {
+    let mixed = keys.iter().fold(0_u32, |mixed, key| (mixed ^ key).wrapping_mul(0x9e37_79b1));
+    (mixed >> 30) as usize
+}
