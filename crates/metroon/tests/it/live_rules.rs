@@ -4,7 +4,9 @@ use crate::checkpoints::{bytes_of, checkpoint_names, with_only};
 use crate::live::{Held, new_base, on, run, told};
 use generate::seeds;
 use journal::{Disk, MemoryDisk};
-use metroon::{CommitJournal, Engine, KnowledgeBase, LiveEvent, LiveRequest, MemoryWorld, RunEnd, Subscription};
+use metroon::{
+    CommitJournal, Engine, KnowledgeBase, LiveEvent, LiveRequest, MemoryWorld, RunEnd, SubscribeError, Subscription,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -294,10 +296,17 @@ fn random_rules_are_followed_as_they_are_evaluated() {
 
 /// What is told of a call after a commit, by the journal of a base that lies on a disk.
 fn told_after(disk: &Arc<dyn Disk>, after: u64) -> Vec<String> {
-    let base = on(Arc::clone(disk));
+    let mut base = on(Arc::clone(disk));
     let request = LiveRequest::call("(reach a)", "$r");
-    let mut late = base.subscribe_with(&request, 1_000, Some(after)).expect("the commit is there");
-    let lines = told(&mut late);
+    let mut late = base.subscribe_with(&request, 1_000, Some(after));
+    let is_checkpoint = |error: &SubscribeError| error.to_string().contains("checkpoint");
+    if late.as_ref().is_err_and(is_checkpoint) {
+        // The thread that writes has met the damage, and put the checkpoint out of the way.
+        drop(base);
+        base = on(Arc::clone(disk));
+        late = base.subscribe_with(&request, 1_000, Some(after));
+    }
+    let lines = told(&mut late.expect("the commit is there"));
     drop(base);
     lines
 }

@@ -837,6 +837,11 @@ impl Code {
         })
     }
 
+    /// The same, if something has asked for its code.
+    pub(super) fn known_function(&self, head: Ref, arguments: Slot, type_id: TypeId) -> Option<&Function> {
+        self.index.get(&(head, arguments, type_id)).map(|&function| &self.functions[function as usize])
+    }
+
     /// A function for calls that may not enter well-typed code.
     pub(super) fn plain_function(&mut self, head: Ref, arguments: Slot, type_id: TypeId) -> u32 {
         self.functions.push(Function { is_plain: true, ..Function::stale(head, arguments, type_id) });

@@ -336,9 +336,8 @@ impl Running<'_> {
 
     /// Whether a head has rules for so many arguments.
     pub(super) fn has_rules(&mut self, head: Ref, count: super::code::Slot) -> bool {
-        let function = self.m.code.function(head, count, 0);
-        let known = &self.m.code.functions[function as usize];
-        if known.version == self.m.code.version {
+        let known = self.m.code.known_function(head, count, 0);
+        if let Some(known) = known.filter(|known| known.version == self.m.code.version) {
             return !matches!(known.kind, super::code::Kind::Constructor);
         }
         if let Some(&known) = self.m.type_cache.ruled.get(&(head, count)) {
