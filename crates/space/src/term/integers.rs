@@ -48,6 +48,12 @@ impl IntegerPlaces {
         Self { first, places, listed: 0 }
     }
 
+    /// Whether it lists integers at all.
+    #[inline]
+    pub(super) fn has_range(&self) -> bool {
+        !self.places.is_empty()
+    }
+
     /// The place of an integer that is listed.
     #[inline]
     pub(super) fn get(&self, value: i64) -> Option<u32> {
@@ -56,9 +62,8 @@ impl IntegerPlaces {
     }
 
     /// Lists an integer, and says whether it belongs here. The range grows at its end while it stays dense enough.
-    #[inline]
     pub(super) fn list(&mut self, value: i64, place: u32) -> bool {
-        if self.places.is_empty() {
+        if !self.has_range() {
             return false;
         }
         let Some(at) = value.checked_sub(self.first).and_then(|at| usize::try_from(at).ok()) else { return false };

@@ -429,7 +429,8 @@ impl TermSegment {
 
     /// Lists the last entry, an integer among the others or in the table.
     fn list(&mut self, hash: u64, place: u32) {
-        if let Some(value) = self.integer_at(place)
+        if self.integers.has_range()
+            && let Some(value) = self.integer_at(place)
             && self.integers.list(value, place)
         {
             return;
@@ -453,10 +454,11 @@ impl TermSegment {
         if entries as usize >= LARGE_TABLE {
             self.integers = IntegerPlaces::for_these((0..entries).filter_map(|place| self.integer_at(place)));
         }
-        let mut others = 0;
-        for place in 0..entries {
+        let mut others = entries as usize;
+        let has_range = self.integers.has_range();
+        for place in (0..entries).filter(|_| has_range) {
             let is_listed = self.integer_at(place).is_some_and(|value| self.integers.list(value, place));
-            others += usize::from(!is_listed);
+            others -= usize::from(is_listed);
         }
         // As many of what is expected will stand in the table as of what there is.
         let expected = match entries {
@@ -465,8 +467,8 @@ impl TermSegment {
         };
         let mut table = HashTable::with_capacity(room::table_towards(expected, others, more).max(room::FIRST_TERMS));
         let hash_of = |&place: &u32| self.hash_at(place);
-        let is_listed =
-            |place: u32| self.integer_at(place).is_some_and(|value| self.integers.get(value) == Some(place));
+        let is_it = |value: i64, place: u32| self.integers.get(value) == Some(place);
+        let is_listed = |place: u32| has_range && self.integer_at(place).is_some_and(|value| is_it(value, place));
         for place in (0..entries).filter(|&place| !is_listed(place)) {
             table.insert_unique(hash_of(&place), place, hash_of);
         }
