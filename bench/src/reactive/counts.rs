@@ -1,4 +1,4 @@
-//! What does not depend on the machine: what ran, and what was written. Another count than expected, or more, ends the suite.
+//! What does not depend on the machine: what ran, and what was written. A count that breaks its promise ends the suite.
 
 use super::sheets::{Ours, Shape, Sheet, functions};
 use super::waves::plain;

@@ -21,7 +21,7 @@ pub(super) struct Differential {
     input: InputSession<u64, Vec<u8>, isize>,
     probe: ProbeHandle<u64>,
     held: Vec<u8>,
-    /// What was seen of the page that was made last.
+    /// What the sheet reads of the last page; see [`look`].
     seen: Rc<Cell<u64>>,
 }
 

@@ -20,7 +20,7 @@ const TEN_MILLION: u64 = 10_000_000;
 const ROUNDS: usize = 15;
 const ROUNDS_TEXT: usize = 5;
 
-/// What is asked, as `kb query` has it and as a program does.
+/// One question, as a pattern for `kb query` and as a form of a program.
 const PATTERN: &str = "(edge a77 $x)";
 const FORM: &str = "!(match &self (edge a77 $x) $x)";
 const JOIN: &str = "!(collapse (match &self (, (edge a77 $x) (edge $y $x)) $y))";

@@ -19,12 +19,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long a run that was cancelled may take to end before nobody waits for it any more: it may be in a function of Python.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What has become of something that was asked for.
+/// The states of a request: it waits, it runs, or nobody waits for it any more.
 const WAITS: u8 = 0;
 const RUNS: u8 = 1;
 const GIVEN_UP: u8 = 2;
 
-/// What has an engine on a thread of its own.
+/// A base or runner whose engine has a thread of its own.
 pub(crate) trait Asked {
     /// Lets the engine do something, in its turn.
     fn submit<T: Send + 'static>(

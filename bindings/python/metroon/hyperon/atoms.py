@@ -201,7 +201,7 @@ class MatchableObject(ValueObject):
     """An object that says itself what it matches: `match_` gives a dictionary of bindings for each way."""
 
     def match_(self, atom: Atom) -> List[Dict[str, Atom]]:
-        raise RuntimeError("match_ is not implemented by this object")
+        raise NotImplementedError(f"{type(self).__name__} has no method match_: define it to say what the object matches")
 
     __hash__ = ValueObject.__hash__
 

@@ -10,20 +10,25 @@ from .. import _engine
 from .atoms import Atom, Atoms, AtomType, BindingsSet, E, GroundedAtom
 
 
+def _lacks(owner: object, method: str) -> NotImplementedError:
+    name = type(owner).__name__
+    return NotImplementedError(f"{name} has no method {method}: define it in the class")
+
+
 class AbstractSpace:
     """What a space written in Python is made of."""
 
     def query(self, query_atom: Atom) -> BindingsSet:
-        raise RuntimeError("Space::query() is not implemented")
+        raise _lacks(self, "query")
 
     def add(self, atom: Atom) -> None:
-        raise RuntimeError("Space::add() is not implemented")
+        raise _lacks(self, "add")
 
     def remove(self, atom: Atom) -> bool:
-        raise RuntimeError("Space::remove() is not implemented")
+        raise _lacks(self, "remove")
 
     def replace(self, atom: Atom, replacement: Atom) -> bool:
-        raise RuntimeError("Space::replace() is not implemented")
+        raise _lacks(self, "replace")
 
     def atom_count(self) -> Optional[int]:
         return None
