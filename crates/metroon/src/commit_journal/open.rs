@@ -29,16 +29,34 @@ impl Loaded {
         Self::of_checkpoint(base).map_or_else(|| Self::outline(base), Ok)
     }
 
-    /// What the newest checkpoint comes to with the commits after it. If something is wrong with either, a warning says so, and what is
-    /// wrong with the commits is found when they are read from the first on.
+    /// What the newest checkpoint comes to with the commits after it. What is wrong with the commits is found when they are read from the first
+    /// on.
     fn of_checkpoint(base: &CommitJournal) -> Option<(Runner, Self)> {
+        Self::of_newest(base, base.last, |(mut runner, mut loaded, mut commits)| {
+            let taken = loaded.take(base, &mut commits, &mut runner);
+            taken.map_err(|error| format!("the commits after it cannot be applied ({error})"))?;
+            Ok((runner, loaded))
+        })
+    }
+
+    /// What is made of the newest checkpoint that is not of a commit after this one, given what it holds and the commits that follow it. If
+    /// something is wrong with it, a warning says so.
+    fn of_newest<T>(
+        base: &CommitJournal,
+        last: u64,
+        make: impl FnOnce((Runner, Self, Commits)) -> Result<T, String>,
+    ) -> Option<T> {
         if base.ignores_checkpoints {
             return None;
         }
         let mut refused = Vec::new();
-        let checkpoint = Checkpoint::newest(&base.disk, base.last, &mut refused);
+        let checkpoint = Checkpoint::newest(&base.disk, last, &mut refused);
         let made = checkpoint.and_then(|checkpoint| {
-            let made = catching_damage(|| Self::after(base, &checkpoint));
+            let made = catching_damage(|| {
+                let (runner, mut loaded) = checkpoint.make()?;
+                loaded.checkpoint = Some(checkpoint.report());
+                make((runner, loaded, base.commits_after(checkpoint.reader(&base.disk)?, checkpoint.epoch)))
+            });
             let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
             made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
         });
@@ -55,7 +73,7 @@ impl Loaded {
         base: &CommitJournal,
         after: Option<u64>,
     ) -> Result<(Runner, Self, Commits), KnowledgeBaseError> {
-        let newest = Self::newest_before(base, after);
+        let newest = Self::of_newest(base, after.unwrap_or(u64::MAX).min(base.last), Ok);
         let (mut runner, mut loaded, mut commits) = newest.map_or_else(|| Self::begin(base), Ok)?;
         if let Some(epoch) = after.filter(|after| *after < loaded.epoch) {
             return Err(KnowledgeBaseError::GivenUp { epoch, first: loaded.epoch + 1 });
@@ -65,35 +83,6 @@ impl Loaded {
             Some(epoch) if epoch > loaded.epoch => Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }),
             _ => Ok((runner, loaded, commits)),
         }
-    }
-
-    /// What the newest checkpoint holds that is not of a commit after this one, and the commits that follow it.
-    fn newest_before(base: &CommitJournal, after: Option<u64>) -> Option<(Runner, Self, Commits)> {
-        if base.ignores_checkpoints {
-            return None;
-        }
-        let (last, mut refused) = (after.unwrap_or(u64::MAX).min(base.last), Vec::new());
-        let checkpoint = Checkpoint::newest(&base.disk, last, &mut refused);
-        let made = checkpoint.and_then(|checkpoint| {
-            let made = catching_damage(|| {
-                let (runner, mut loaded) = checkpoint.make()?;
-                loaded.checkpoint = Some(checkpoint.report());
-                Ok((runner, loaded, base.commits_after(checkpoint.reader(&base.disk)?, checkpoint.epoch)))
-            });
-            let made = made.map_err(|damage| damage.to_string()).and_then(|made| made);
-            made.map_err(|reason| refused.push(CheckpointRefused { name: checkpoint.name, reason })).ok()
-        });
-        refused.iter().for_each(|refused| base.warn(refused.to_string()));
-        made
-    }
-
-    fn after(base: &CommitJournal, checkpoint: &Checkpoint) -> Result<(Runner, Self), String> {
-        let (mut runner, mut loaded) = checkpoint.make()?;
-        loaded.checkpoint = Some(checkpoint.report());
-        let mut commits = base.commits_after(checkpoint.reader(&base.disk)?, checkpoint.epoch);
-        let taken = loaded.take(base, &mut commits, &mut runner);
-        taken.map_err(|error| format!("the commits after it cannot be applied ({error})"))?;
-        Ok((runner, loaded))
     }
 }
 
