@@ -19,6 +19,7 @@ mod kb_past;
 mod kb_sources;
 mod limits;
 mod load;
+mod logs;
 mod lsp;
 mod manual;
 mod output;
@@ -50,6 +51,10 @@ fn main() -> ExitCode {
         return code;
     }
     let command = arguments().command;
+    if let Err(message) = logs::begin() {
+        render::say(&message);
+        return end::End::Usage.into();
+    }
     if let Err(error) = file_size::hold_signal() {
         render::say(&format!(
             "warning: a file that reaches its limit of size will end this program without a message: {error}"

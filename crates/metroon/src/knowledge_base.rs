@@ -20,6 +20,7 @@ use crate::live::{
     Subscription,
 };
 use crate::load::{LoadFailure, LoadOptions};
+use crate::metrics::{Counters, CountingSink, Metrics};
 use crate::program::RunRequest;
 use crate::recall::{RecallError, Remembered};
 use crate::view::{View, ViewOrigin};
@@ -83,6 +84,7 @@ pub struct KnowledgeBase(Arc<Shared>);
 struct Shared {
     writer: EngineThread,
     newest: Arc<NewestView>,
+    counters: Arc<Counters>,
     warnings: Vec<String>,
     /// Where the journal lies, and the directory from which sources are named.
     disk: Arc<dyn Disk>,
@@ -209,6 +211,8 @@ impl KnowledgeBase {
         let origin = Arc::new(ViewOrigin { disk: Arc::clone(&disk), directory: directory.clone() });
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
+        let counters = Arc::new(Counters::default());
+        let counted = Arc::clone(&counters);
         let writer = EngineThread::start(requests_waiting_max, move || {
             let mut run = Remembered::new(world, Some(journal), None, &RunRequest::default())?;
             run.runner.freeze_results(freezes_results);
@@ -217,12 +221,19 @@ impl KnowledgeBase {
             let view = view_of(run.runner.program(), stamp, None, Some(origin));
             let newest = Arc::new(NewestView(RwLock::new(view)));
             let _ = first.set((Arc::clone(&newest), run.warnings().to_vec()));
+            run.runner.add_sink(Box::new(CountingSink(counted)));
             run.runner.add_sink(Box::new(ViewSink(newest)));
             Ok(Engine::of(run))
         })?;
         let (newest, warnings) = found.get().expect("a writer that has started has published a view");
         let (newest, warnings) = (Arc::clone(newest), warnings.clone());
-        Ok(Self(Arc::new(Shared { writer, newest, warnings, disk, directory })))
+        Ok(Self(Arc::new(Shared { writer, newest, counters, warnings, disk, directory })))
+    }
+
+    /// What it has done since it was opened, and what it holds. The writer is not waited for.
+    pub fn metrics(&self) -> Metrics {
+        let view = self.view();
+        self.0.counters.read(view.epoch(), view.atom_count() as u64)
     }
 
     /// What opening it mended.
@@ -274,7 +285,7 @@ impl KnowledgeBase {
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<T, WriterError> {
-        self.0.writer.ask(work)
+        self.submit(work)?.wait()
     }
 
     /// The knowledge base as it was after a commit.
@@ -309,7 +320,13 @@ impl KnowledgeBase {
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<Pending<T>, WriterError> {
-        self.0.writer.submit(work)
+        let counters = Arc::clone(&self.0.counters);
+        self.0.counters.asked();
+        let submitted = self.0.writer.submit(move |engine| {
+            counters.begun();
+            work(engine)
+        });
+        submitted.inspect_err(|_| self.0.counters.refused())
     }
 
     /// Makes the name of a function of the host mean that function to what is run from now on, and to what views are asked from now on;

@@ -30,6 +30,8 @@ mod history;
 mod knowledge_base;
 mod live;
 mod load;
+pub mod logs;
+mod metrics;
 mod no_world;
 mod permissions;
 mod program;
@@ -55,6 +57,7 @@ pub use live::{
     LiveRequestError, SubscribeError, Subscription,
 };
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
+pub use metrics::Metrics;
 pub use metta::syntax;
 pub use metta::{AnswerChange, LiveError, LiveRulesStatistics, LiveStatistics};
 pub use metta::{Ask, Clock, ProfileNode, Step};
@@ -82,6 +85,11 @@ pub use tape::replaying::{Difference, ReplayEnd};
 pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{Reader, View, ViewError};
 pub use writer::{EngineThread, Pending, WriterError};
+
+/// The programs on the page about embedding.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+mod page_of_embedding {}
 
 /// The program on the page about knowledge bases.
 #[cfg(doctest)]

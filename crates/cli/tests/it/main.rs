@@ -19,6 +19,7 @@ mod kb_retention;
 mod layout;
 mod limits;
 mod load;
+mod logs;
 mod lsp;
 mod manual;
 mod memory;

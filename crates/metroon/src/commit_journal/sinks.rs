@@ -86,6 +86,8 @@ impl CommitSink for JournalSink {
         let header = CommitHeader { epoch, hash, parts: 0, variables: commit.variables, tape_frame };
         drop(ledger);
         self.base.append(writer.finish(header)).map_err(failed)?;
+        let (added, removed) = (commit.changes.added, commit.changes.removed);
+        tracing::debug!(target: crate::logs::COMMIT, epoch, added, removed, states = states(commit).len(), "commit");
         self.checkpoints.after_commit(program);
         Ok(())
     }

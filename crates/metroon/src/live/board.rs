@@ -73,7 +73,7 @@ impl Board {
         state.epoch = epoch;
         for (number, change) in changed {
             if let Some(queue) = state.queues.get_mut(&number) {
-                queue.put(epoch, LiveEvent::of(epoch, change));
+                queue.put(number, epoch, LiveEvent::of(epoch, change));
             }
         }
         drop(state);
@@ -112,7 +112,7 @@ impl Board {
 }
 
 impl Queue {
-    fn put(&mut self, epoch: u64, event: LiveEvent) {
+    fn put(&mut self, number: usize, epoch: u64, event: LiveEvent) {
         let more = self.waiting + event.changes();
         // One commit is taken whole, whatever it changes, if nothing else waits.
         if more <= self.waiting_max || self.events.is_empty() {
@@ -121,6 +121,7 @@ impl Queue {
         } else if let Some(LiveEvent::Dropped { to, .. }) = self.events.back_mut() {
             *to = epoch;
         } else {
+            tracing::warn!(target: crate::logs::LIVE, subscriber = number, epoch, "changes are dropped");
             self.events.push_back(LiveEvent::Dropped { from: epoch, to: epoch });
         }
     }

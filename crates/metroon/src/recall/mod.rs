@@ -30,6 +30,7 @@ use crate::commit_journal::sources::SourceMatch;
 use crate::commit_journal::{CheckpointReport, CommitJournal, CompactProgress, Compacted, KnowledgeBaseError, pieces};
 use crate::history::{KeptHistory, statements};
 use crate::load::imports as load_formats;
+use crate::logs;
 use crate::program::RunRequest;
 use crate::tape::recording::{RecordingWorld, SharedTape};
 use crate::tape::replaying::{self, Follower, ReplayEnd, ReplayingWorld, SharedFollower};
@@ -205,6 +206,14 @@ impl Remembered {
     }
 }
 
+/// Tells that a base is open.
+fn tell_opened(directory: &str, epoch: u64, atoms: usize, warnings: &[String]) {
+    tracing::info!(target: logs::OPEN, directory, epoch, atoms, "opened");
+    for warning in warnings {
+        tracing::warn!(target: logs::OPEN, directory, warning, "opened with a warning");
+    }
+}
+
 /// Writes what is run, and the base it begins with.
 fn begin_tape(tape: &mut Tape, program: &RunRequest, base: Option<&CommitJournal>) -> Result<(), RecallError> {
     let Some(base) = base else { return Ok(tape.begin(program, None)?) };
@@ -262,6 +271,10 @@ impl Recall {
             Rc::new(base)
         });
         let warnings = base.as_ref().map(|base| base.warnings()).unwrap_or_default();
+        if let Some(base) = &base {
+            let atoms = runner.top_space().len();
+            tell_opened(base.directory(), epoch, atoms, &warnings);
+        }
         let used = base.as_ref().map(|base| (Arc::clone(&base.disk), checkpoint));
         let checkpoints = base.as_ref().filter(|base| !base.is_read_only());
         let checkpoints =
@@ -502,6 +515,10 @@ impl RunRecord for Recall {
         // The history and the sinks, which are gone, had it too.
         self.history = None;
         let base = self.base.take().and_then(Rc::into_inner);
+        if let Some(base) = &base {
+            let epoch = self.ledger.borrow().epoch;
+            tracing::info!(target: logs::OPEN, directory = base.directory(), epoch, "closed");
+        }
         let closed = base.map_or(Ok(()), CommitJournal::close);
         let finished = match &self.tape {
             TapeMode::None => Ok(()),

@@ -18,6 +18,7 @@ mod host_functions;
 mod live;
 mod live_rules;
 mod loading;
+mod metrics;
 mod power;
 mod regressions;
 mod retention;

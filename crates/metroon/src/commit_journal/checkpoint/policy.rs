@@ -118,6 +118,7 @@ impl Checkpointer {
     }
 
     fn failed(&self, error: &io::Error) {
+        tracing::warn!(target: crate::logs::CHECKPOINT, %error, "no checkpoint was written");
         self.base.warn(format!(
             "no checkpoint was written: {error}; every commit is kept, and the knowledge base takes longer to open"
         ));
@@ -136,5 +137,6 @@ fn write(
     on_progress: &mut dyn FnMut(u64),
 ) -> io::Result<CheckpointReport> {
     let bytes = source.write(disk, on_progress)?;
+    tracing::info!(target: crate::logs::CHECKPOINT, epoch = source.epoch(), bytes, "checkpoint written");
     Ok(CheckpointReport { epoch: source.epoch(), bytes })
 }
