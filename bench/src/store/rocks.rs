@@ -53,7 +53,7 @@ impl Engine for Rocks {
                 workload.values.write(*key, &mut value);
                 batch.put(key_bytes(*key), &value);
             }
-            self.db.write(&batch)?;
+            self.db.write(batch)?;
         }
         Ok(self.db.flush_wal(true)?)
     }
@@ -69,7 +69,7 @@ impl Engine for Rocks {
         rows.iter().for_each(|(key, value)| batch.put(key_bytes(*key), value));
         let mut options = WriteOptions::default();
         options.set_sync(level == Level::Power);
-        Ok(self.db.write_opt(&batch, &options)?)
+        Ok(self.db.write_opt(batch, &options)?)
     }
 
     fn reader(&self) -> Done<Box<dyn Reader + '_>> {

@@ -4,18 +4,22 @@ use crate::access::Access;
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Action, Failure};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A folder whose failures are explained.
 #[derive(Clone)]
 pub(crate) struct Folder(Arc<dyn Disk>);
 
-/// A file whose failures are explained.
+/// A file whose failures are explained. A clone is the same open file.
+#[derive(Clone)]
 pub(crate) struct NamedFile {
     name: String,
     /// What people know it by.
     shown: String,
-    file: Box<dyn DiskFile>,
+    file: Arc<dyn DiskFile>,
+    /// Held while it is synced. Why that failed: the system tells it once, to whoever asks first, and what was written before may never get to the
+    /// disk, so that a sync which succeeds after that says nothing.
+    failure: Arc<Mutex<Option<Failure>>>,
 }
 
 impl Folder {
@@ -38,7 +42,8 @@ impl Folder {
     }
 
     fn named(&self, name: &str, file: Box<dyn DiskFile>) -> NamedFile {
-        NamedFile { name: name.to_owned(), shown: self.shown(name).to_owned(), file }
+        let (name, shown) = (name.to_owned(), self.shown(name).to_owned());
+        NamedFile { name, shown, file: Arc::from(file), failure: Arc::default() }
     }
 
     fn shown<'a>(&'a self, name: &'a str) -> &'a str {
@@ -64,7 +69,7 @@ impl Folder {
 
     /// Takes an open file away.
     pub(crate) fn discard(&self, file: NamedFile) -> Result<(), Failure> {
-        let NamedFile { name, shown, file } = file;
+        let NamedFile { name, shown, file, .. } = file;
         self.0.discard(&name, file).map_err(failed(Action::Remove, &shown))
     }
 
@@ -118,7 +123,13 @@ impl NamedFile {
     }
 
     pub(crate) fn sync(&self) -> Result<(), Failure> {
-        self.file.sync().map_err(failed(Action::Sync, &self.shown))
+        let mut failure = self.failure.lock().expect("no thread panics while it syncs");
+        if let Some(failure) = &*failure {
+            return Err(failure.clone());
+        }
+        let outcome = self.file.sync().map_err(failed(Action::Sync, &self.shown));
+        *failure = outcome.as_ref().err().cloned();
+        outcome
     }
 }
 

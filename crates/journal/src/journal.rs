@@ -19,11 +19,13 @@
 //!
 //! Cost of a frame: a lock, a checksum, a copy; and for each 16 KiB of frames, the hash of as many bytes.
 
+mod write_back;
+
 use crate::beginning::{self, Trimmed};
 use crate::chain::Chain;
 use crate::disk::Disk;
 use crate::error::{AppendError, Failure, OpenError, SyncError, TrimError, Warning};
-use crate::file::Folder;
+use crate::file::{Folder, NamedFile};
 use crate::format::{FRAME_BYTES_MAX, Identity, Mark};
 use crate::frame::Place;
 use crate::options::{Durability, Options};
@@ -84,6 +86,8 @@ struct State {
     pending: Pending,
     /// Away while a thread leads.
     writer: Option<Writer>,
+    /// The file of the segment that is written.
+    file: NamedFile,
     failure: Option<Failure>,
     written: Mark,
     synced: Mark,
@@ -122,6 +126,7 @@ impl Journal {
         let state = State {
             pending: Pending::new(recovered.identity, segment_bytes, recovered.end, recovered.block),
             has_begun: recovered.writer.has_begun(),
+            file: recovered.writer.file(),
             writer: Some(recovered.writer),
             failure: None,
             written: recovered.end,
@@ -471,7 +476,11 @@ impl State {
 
     fn take_back(&mut self, writer: Writer, round: Round) {
         self.pending.recycle(round.pieces);
-        self.written = writer.written();
+        let written = writer.written();
+        if written.segment != self.written.segment || !self.has_begun {
+            self.file = writer.file();
+        }
+        self.written = written;
         self.synced = writer.synced();
         self.has_begun = writer.has_begun();
         self.writer = Some(writer);

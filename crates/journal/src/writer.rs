@@ -92,6 +92,11 @@ impl Writer {
         if self.has_begun() { Ok(()) } else { self.folder.discard(self.file) }
     }
 
+    /// The file of the segment.
+    pub(crate) fn file(&self) -> NamedFile {
+        self.file.clone()
+    }
+
     /// How far the journal is written.
     pub(crate) fn written(&self) -> Mark {
         self.written
@@ -162,6 +167,15 @@ impl Writer {
         self.noted = self.synced;
         self.is_settled = false;
         Ok(())
+    }
+
+    /// Notes that the segment is durable up to a mark, with the chain value there: somebody has synced its file after it was written.
+    pub(crate) fn note_synced(&mut self, synced: Mark, chain: Chain) -> Result<(), Failure> {
+        if self.beginning != Beginning::Durable {
+            return Ok(());
+        }
+        (self.synced, self.chain) = (synced, chain);
+        self.note(false)
     }
 
     /// Ends the segment and begins the next, which continues the chain value that this one ends with.

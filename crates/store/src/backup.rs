@@ -15,6 +15,7 @@ use crate::levels::Level;
 use crate::manifest::{Manifest, RunName, Space};
 use crate::memtable::Direction;
 use crate::merge::Merge;
+use crate::page::Ahead;
 use crate::run::{Run, SortedRun};
 use crate::snapshot::Snapshot;
 use journal::{Directory, Disk};
@@ -107,8 +108,13 @@ impl Snapshot {
         let (keyspace, sequence) = (known.keyspace, self.sequence());
         let header = Header { identity: self.inner.identity, keyspace: keyspace.id, shape: keyspace.shape };
         let stem = format!("k{}-b{sequence}", keyspace.id);
-        let mut out =
-            PartsWriter::new(disk, (header, known.compression), stem, crate::options::PART_BYTES_DEFAULT, sequence);
+        let mut out = PartsWriter::new(
+            disk,
+            (header, known.compression),
+            stem,
+            (crate::options::PART_BYTES_DEFAULT, Ahead::Never),
+            sequence,
+        );
         let everything = (Bound::Unbounded, Bound::Unbounded);
         let cursor = |memtable| MemoryCursor::new(memtable, keyspace.id, sequence, Direction::Forward, &everything);
         let cursors = self.inner.view.memtables().map(|memtable| Cursor::Memory(cursor(memtable))).collect();

@@ -14,7 +14,7 @@ use crate::filter;
 use crate::footer::{Extent, FOOTER_BYTES, Footer, Header};
 use crate::model::{Head, Model};
 use crate::pack::{Compression, pack};
-use crate::page::{PAGE_BYTES, PageWriter, Salt};
+use crate::page::{Ahead, PAGE_BYTES, PageWriter, Salt};
 use crate::shape::KeyShape;
 use journal::Disk;
 
@@ -67,9 +67,9 @@ impl RunBuilder {
         disk: &dyn Disk,
         name: &str,
         header: Header,
-        compression: Compression,
+        (compression, ahead): (Compression, Ahead),
     ) -> Result<Self, Failure> {
-        let mut out = PageWriter::create(disk, name, Salt::new(header.identity, name))?;
+        let mut out = PageWriter::create(disk, name, Salt::new(header.identity, name), ahead)?;
         out.push_pages(&header.encode())?;
         Ok(Self {
             out,

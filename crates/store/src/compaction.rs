@@ -9,7 +9,7 @@
 //! What comes out depends on the runs that go in and on nothing else. While a merge goes on, its input and its output lie on the
 //! disk: at most twice what it takes in.
 
-use crate::builder::RunBuilder;
+use crate::builder::{RunBuilder, Written};
 use crate::cursor::{Cursor, RunCursor};
 use crate::error::{Failure, WriteError};
 use crate::footer::Header;
@@ -18,10 +18,13 @@ use crate::manifest::RunName;
 use crate::memtable::Direction;
 use crate::merge::Merge;
 use crate::pack::Compression;
+use crate::page::Ahead;
 use crate::run::{Run, SortedRun};
 use journal::Disk;
+use std::io;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// After so many records a merge looks whether it is told to end.
 const RECORDS_BETWEEN_LOOKS: u64 = 4096;
@@ -36,8 +39,12 @@ pub(crate) struct PartsWriter<'a> {
     /// The names of the parts are this, a number and a suffix.
     pub(crate) stem: String,
     pub(crate) part_bytes: u64,
+    pub(crate) ahead: Ahead,
     pub(crate) last_sequence: u64,
     pub(crate) builder: Option<RunBuilder>,
+    /// The part before that one, if it is ended by a thread of its own.
+    ending: Option<JoinHandle<Result<Written, Failure>>>,
+    parts: usize,
     pub(crate) written: Vec<RunName>,
 }
 
@@ -46,10 +53,11 @@ impl<'a> PartsWriter<'a> {
         disk: &'a dyn Disk,
         (header, compression): (Header, Compression),
         stem: String,
-        part_bytes: u64,
+        (part_bytes, ahead): (u64, Ahead),
         last_sequence: u64,
     ) -> Self {
-        Self { disk, header, compression, stem, part_bytes, last_sequence, builder: None, written: Vec::new() }
+        let (builder, ending, parts, written) = (None, None, 0, Vec::new());
+        Self { disk, header, compression, stem, part_bytes, ahead, last_sequence, builder, ending, parts, written }
     }
 
     pub(crate) fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Failure> {
@@ -59,23 +67,40 @@ impl<'a> PartsWriter<'a> {
         let builder = match &mut self.builder {
             Some(builder) => builder,
             None => {
-                let name = format!("{}-{}.run", self.stem, self.written.len());
-                self.builder.insert(RunBuilder::create(self.disk, &name, self.header, self.compression)?)
+                let name = format!("{}-{}.run", self.stem, self.parts);
+                self.parts += 1;
+                self.builder.insert(RunBuilder::create(self.disk, &name, self.header, (self.compression, self.ahead))?)
             }
         };
         builder.push(key, value)
     }
 
     pub(crate) fn end_part(&mut self) -> Result<(), Failure> {
-        if let Some(builder) = self.builder.take() {
-            self.written.push(builder.finish(self.last_sequence)?.into());
+        self.wait_for_ending()?;
+        let Some(builder) = self.builder.take() else { return Ok(()) };
+        let last_sequence = self.last_sequence;
+        if self.ahead == Ahead::Beside {
+            let failed = Failure::of("start a thread for", &self.stem);
+            let thread = std::thread::Builder::new().name("store-end".to_owned());
+            self.ending = Some(thread.spawn(move || builder.finish(last_sequence)).map_err(failed)?);
+        } else {
+            self.written.push(builder.finish(last_sequence)?.into());
         }
+        Ok(())
+    }
+
+    fn wait_for_ending(&mut self) -> Result<(), Failure> {
+        let Some(thread) = self.ending.take() else { return Ok(()) };
+        let panicked =
+            |_| Err(Failure::of("write", &self.stem)(io::Error::other("the thread that ends a part panicked")));
+        self.written.push(thread.join().unwrap_or_else(panicked)?.into());
         Ok(())
     }
 
     /// Ends the last part; all parts, durable but for their names.
     pub(crate) fn finish(mut self) -> Result<Vec<RunName>, Failure> {
         self.end_part()?;
+        self.wait_for_ending()?;
         Ok(self.written)
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! 1. A commit appends to the log and applies to the active memtable under one lock, which fixes the order of batches; waiting for
 //!    the disk comes after, so that commits of many threads share a sync.
-//! 2. If the memtable is full, the commit that comes next seals it and begins another, with a log of its own. The log before is
-//!    synced first: a batch is durable only if all before it are.
+//! 2. If the memtable is full, the commit that comes next seals it and begins another, with a log of its own, which was made when the memtable
+//!    was half full. The log before is synced first: a batch is durable only if all before it are. A thread takes it to the disk all
+//!    the time, so that little is left to be synced then.
 //! 3. Sealed memtables are written as runs of the first level; of those, the oldest few are merged into the base. Each ends with
 //!    another manifest, and only then are files removed that no manifest speaks of.
 //!
@@ -12,7 +13,7 @@
 //! 1. Nothing is acknowledged after a failure: the first one is kept, and every later commit gets it.
 //! 2. Commits are slowed down when the first level is two thirds full, and when a memtable is half full before the last one is written. At most one memtable is sealed and not written yet, and the first level has at most
 //!    [`Options::first_level_runs`](crate::Options::first_level_runs) runs: if more would come, commits wait.
-//! 3. Locks are taken in the order `writer`, `flushing`, `merging`, `manifest`, `view`, `snapshots`, `work`.
+//! 3. Locks are taken in the order `writer`, `next_log`, `flushing`, `merging`, `manifest`, `view`, `snapshots`, `work`.
 
 use crate::batch::{Batch, changes};
 use crate::compaction::{PartsWriter, Plan};
@@ -26,6 +27,7 @@ use crate::memory::Memory;
 use crate::memtable::End;
 use crate::options::{Log, Maintenance, Options};
 use crate::pack::Compression;
+use crate::page::Ahead;
 use crate::shape::KeyShape;
 use crate::snapshot::{Inner, Registered, Registry, Snapshot, UNHARMED, check_keyspace};
 use crate::value::Value;
@@ -53,7 +55,9 @@ pub(crate) struct Engine {
     registry: Arc<Registry>,
     /// The newest batch that readers see.
     visible: AtomicU64,
-    /// How many bytes went into the log since a background thread last synced it.
+    /// The log that the next memtable gets.
+    next_log: Mutex<NextLog>,
+    /// How many bytes went into the log since a background thread last took it to the disk.
     unsynced_bytes: AtomicU64,
     /// How many runs the fullest first level has.
     first_level: AtomicUsize,
@@ -68,15 +72,17 @@ pub(crate) struct Engine {
 /// While a store is opened, a memtable becomes a run when it has this part of what it may have otherwise.
 const RECOVERED_PARTS: usize = 4;
 
-/// How much may gather in the log before a background thread syncs it, in bytes.
-const LOG_SYNC_BYTES: u64 = 8 << 20;
+/// How much may gather in the log before a background thread takes it to the disk, in bytes: so much, and so much of a memtable at most.
+const LOG_SYNC_BYTES: u64 = 2 << 20;
+const LOG_SYNC_SHARE: u64 = 8;
 
-/// What a byte waits when there is no room left, in nanoseconds: about what writing and merging it takes.
-const DELAY_NANOSECONDS_PER_BYTE: u64 = 16;
+/// What a byte waits when there is no room left, in nanoseconds: four times what writing and merging it takes. It grows with the square of what is
+/// taken of the room, so that half of that is enough for as much as is written meanwhile.
+const DELAY_NANOSECONDS_PER_BYTE: u64 = 64;
 /// Shorter delays are put together, since the system sleeps no shorter.
 const DELAY_NANOSECONDS_MIN: u64 = 1_000_000;
 /// The longest delay of one commit.
-const DELAY_NANOSECONDS_MAX: u64 = 20_000_000;
+const DELAY_NANOSECONDS_MAX: u64 = 10_000_000;
 
 /// In how many parts a share is expressed.
 const SHARES: u64 = 1024;
@@ -85,6 +91,13 @@ const SHARES: u64 = 1024;
 fn share_over(found: usize, from: usize, most: usize) -> u64 {
     let over = found.saturating_sub(from) as u64 * SHARES;
     (over / (most - from).max(1) as u64).min(SHARES)
+}
+
+/// A log that is to come.
+#[derive(Default)]
+struct NextLog {
+    number: u64,
+    made: Option<Journal>,
 }
 
 struct Writer {
@@ -123,6 +136,7 @@ impl Engine {
             view: RwLock::new(Arc::new(view)),
             registry: Arc::new(Registry::default()),
             visible: AtomicU64::new(flushed),
+            next_log: Mutex::default(),
             unsynced_bytes: AtomicU64::new(0),
             first_level: AtomicUsize::new(0),
             delay: AtomicU64::new(0),
@@ -157,6 +171,7 @@ impl Engine {
         });
         let (sequence, last) = replayed?;
         *self.writer.get_mut().expect(UNHARMED) = Writer { log_number: last, sequence };
+        self.next_log.get_mut().expect(UNHARMED).number = last + 1;
         self.visible.store(sequence, Ordering::Release);
         if self.options.log == Log::Owners {
             return Ok(Vec::new());
@@ -305,7 +320,8 @@ impl Engine {
         let limit = self.options.memtable_limit();
         let view = self.view();
         let filled = if view.sealed.is_empty() { 0 } else { share_over(view.active.bytes(), limit / 2, limit) };
-        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * share.max(filled) / SHARES;
+        let square = share.max(filled) * share.max(filled) / SHARES;
+        let nanoseconds = bytes as u64 * DELAY_NANOSECONDS_PER_BYTE * square / SHARES;
         if nanoseconds == 0 {
             return;
         }
@@ -334,7 +350,8 @@ impl Engine {
         self.visible.store(sequence, Ordering::Release);
         drop(snapshots);
         let before = self.unsynced_bytes.fetch_add(encoded.len() as u64, Ordering::Relaxed);
-        if before < LOG_SYNC_BYTES && before + encoded.len() as u64 >= LOG_SYNC_BYTES {
+        let most = self.log_sync_bytes();
+        if before < most && before + encoded.len() as u64 >= most {
             self.tell();
         }
         Ok((log, sequence))
@@ -364,7 +381,7 @@ impl Engine {
         let end = End { sequence: writer.sequence, log: writer.log_number };
         if let Some(log) = self.log() {
             log.sync(Durability::Fsync)?;
-            let (log, _) = log::open(&self.disk, self.options.identity, writer.log_number + 1)?;
+            let log = self.take_next_log()?;
             *self.log.write().expect(UNHARMED) = Some(Arc::new(log));
         }
         writer.log_number += 1;
@@ -374,6 +391,26 @@ impl Engine {
             view.sealed.insert(0, sealed);
         });
         self.tell();
+        Ok(())
+    }
+
+    /// The log of the memtable that begins, which may have been made before.
+    fn take_next_log(&self) -> Result<Journal, WriteError> {
+        let mut next = self.next_log.lock().expect(UNHARMED);
+        let log = match next.made.take() {
+            Some(log) => log,
+            None => log::open(&self.disk, self.options.identity, next.number)?.0,
+        };
+        next.number += 1;
+        Ok(log)
+    }
+
+    /// Makes the log of the next memtable when this one is half full, so that the commit that seals it need not.
+    fn prepare_log(&self) -> Result<(), WriteError> {
+        let mut next = self.next_log.lock().expect(UNHARMED);
+        if next.made.is_none() && self.view().active.bytes() >= self.options.memtable_limit() / 2 {
+            next.made = Some(log::open(&self.disk, self.options.identity, next.number)?.0);
+        }
         Ok(())
     }
 
@@ -393,7 +430,7 @@ impl Engine {
         let mut runs: BTreeMap<u32, Vec<RunName>> = BTreeMap::new();
         for keyspace in memtable.keyspaces() {
             let stem = format!("k{keyspace}-f{}", manifest.flushes);
-            let mut out = self.parts_writer(&manifest, keyspace, stem, sequence);
+            let mut out = self.parts_writer(&manifest, keyspace, stem, sequence, Ahead::InSteps);
             memtable.for_each(keyspace, |key, value| out.push(key, value))?;
             runs.insert(keyspace, out.finish()?);
         }
@@ -409,11 +446,22 @@ impl Engine {
         Ok(true)
     }
 
-    fn parts_writer(&self, manifest: &Manifest, keyspace: u32, stem: String, sequence: u64) -> PartsWriter<'_> {
+    fn parts_writer(
+        &self,
+        manifest: &Manifest,
+        keyspace: u32,
+        stem: String,
+        sequence: u64,
+        ahead: Ahead,
+    ) -> PartsWriter<'_> {
         let shape = manifest.spaces[keyspace as usize].shape;
         let header = Header { identity: manifest.identity, keyspace, shape };
         let kind = (header, manifest.spaces[keyspace as usize].compression);
-        PartsWriter::new(&*self.disk, kind, stem, self.options.part_bytes, sequence)
+        let ahead = match self.options.maintenance {
+            Maintenance::Background => ahead,
+            Maintenance::Inline => Ahead::Never,
+        };
+        PartsWriter::new(&*self.disk, kind, stem, (self.options.part_bytes, ahead), sequence)
     }
 
     /// Merges the oldest runs of a first level that has at least so many into its base; whether there was one.
@@ -426,7 +474,7 @@ impl Engine {
         let plan = Plan::new(level, count, self.options.part_bytes);
         let manifest = self.manifest.lock().expect(UNHARMED).clone();
         let stem = format!("k{keyspace}-c{}", manifest.spaces[keyspace].compactions);
-        let out = self.parts_writer(&manifest, keyspace as u32, stem, plan.last_sequence());
+        let out = self.parts_writer(&manifest, keyspace as u32, stem, plan.last_sequence(), Ahead::InSteps);
         let is_ending = || self.work.lock().expect(UNHARMED).is_ending;
         let Some(base) = plan.carry_out(out, is_ending)? else { return Ok(false) };
         let change = |manifest: &mut Manifest| {
@@ -478,7 +526,7 @@ impl Engine {
         let manifest = self.manifest.lock().expect(UNHARMED).clone();
         let sequence = writer.sequence + 1;
         let stem = format!("k{}-f{}", keyspace.id, manifest.flushes);
-        let out = self.parts_writer(&manifest, keyspace.id, stem, sequence);
+        let out = self.parts_writer(&manifest, keyspace.id, stem, sequence, Ahead::Beside);
         let parts = match write_ascending(out, keyspace, records) {
             Err(IngestError::Write(error)) => self.note(Err(error))?,
             parts => parts?,
@@ -519,7 +567,13 @@ impl Engine {
     /// Writes everything as runs and makes it durable.
     pub(crate) fn finish(&self) -> Result<(), WriteError> {
         self.flush()?;
-        self.note(self.sync_log())
+        self.note(self.sync_log())?;
+        let mut next = self.next_log.lock().expect(UNHARMED);
+        if next.made.take().is_some() {
+            // If it cannot be removed, an empty log stays, which costs nothing.
+            let _ = log::remove(&self.disk, next.number);
+        }
+        Ok(())
     }
 
     fn sync_log(&self) -> Result<(), WriteError> {
@@ -553,12 +607,23 @@ impl Engine {
         }
     }
 
-    /// Syncs the log from time to time, so that sealing a memtable has little left to sync, and writes what is sealed.
-    pub(crate) fn flush_step(&self) -> Result<bool, WriteError> {
-        if self.unsynced_bytes.load(Ordering::Relaxed) >= LOG_SYNC_BYTES {
-            self.unsynced_bytes.store(0, Ordering::Relaxed);
-            self.sync_log()?;
+    fn log_sync_bytes(&self) -> u64 {
+        LOG_SYNC_BYTES.min(self.options.memtable_limit() as u64 / LOG_SYNC_SHARE).max(1)
+    }
+
+    /// Takes the log to the disk from time to time, so that sealing a memtable has little left to sync.
+    pub(crate) fn log_step(&self) -> Result<bool, WriteError> {
+        if self.unsynced_bytes.load(Ordering::Relaxed) < self.log_sync_bytes() {
+            return Ok(false);
         }
+        self.unsynced_bytes.store(0, Ordering::Relaxed);
+        let Some(log) = self.log() else { return Ok(false) };
+        self.prepare_log()?;
+        log.write_back()?;
+        Ok(true)
+    }
+
+    pub(crate) fn flush_step(&self) -> Result<bool, WriteError> {
         self.flush_one()
     }
 
@@ -643,8 +708,11 @@ pub(crate) fn replay(
     numbers.sort_unstable();
     numbers.dedup();
     let mut sequence = manifest.flushed;
+    // A log without a batch was made for a memtable that did not begin.
+    let mut last = manifest.log;
     for &number in &numbers {
         log::read(disk, number, |found, batch| {
+            last = number;
             if found <= manifest.flushed {
                 return Ok(());
             }
@@ -663,5 +731,5 @@ pub(crate) fn replay(
             take(found, number, batch)
         })?;
     }
-    Ok((sequence, numbers.last().copied().unwrap_or(manifest.log)))
+    Ok((sequence, last))
 }

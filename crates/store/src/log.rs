@@ -91,7 +91,9 @@ pub(crate) fn open(
     store: Identity,
     number: u64,
 ) -> Result<(Journal, Vec<Warning>), journal::OpenError> {
-    Journal::open(disk_of(disk, number), Options::default().identity(identity_of(store, number)))
+    // One segment: beginning another would make the commit wait that comes with it.
+    let options = Options::default().segment_bytes(u64::MAX);
+    Journal::open(disk_of(disk, number), options.identity(identity_of(store, number)))
 }
 
 /// Appends a batch; nobody waits for the disk.
@@ -195,7 +197,16 @@ impl Assembly {
 
 /// Removes the files of all logs below a number.
 pub(crate) fn remove_below(disk: &Arc<dyn Disk>, number: u64) -> io::Result<()> {
+    remove_those(disk, |found| found < number)
+}
+
+/// Removes the files of a log.
+pub(crate) fn remove(disk: &Arc<dyn Disk>, number: u64) -> io::Result<()> {
+    remove_those(disk, |found| found == number)
+}
+
+fn remove_those(disk: &Arc<dyn Disk>, is_old: impl Fn(u64) -> bool) -> io::Result<()> {
     let names = disk.list()?;
-    let old = names.iter().filter(|name| number_of(name).is_some_and(|found| found < number));
+    let old = names.iter().filter(|name| number_of(name).is_some_and(&is_old));
     old.map(|name| disk.remove(name)).fold(Ok(()), Result::and)
 }

@@ -26,7 +26,7 @@ pub enum Log {
 /// Who writes runs and merges them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maintenance {
-    /// Two threads of the store.
+    /// Threads of the store: one takes the log to the disk, one writes runs, one merges them.
     Background,
     /// The thread whose commit fills a memtable, before its commit returns. Every operation of the disk then happens in the same order
     /// each time.

@@ -260,14 +260,15 @@ impl Drop for Store {
 }
 
 fn start(engine: &Arc<Engine>) -> Result<Vec<JoinHandle<()>>, OpenError> {
-    let (flushing, merging) = (engine.clone(), engine.clone());
+    let (logging, flushing, merging) = (engine.clone(), engine.clone(), engine.clone());
+    let logging: Box<dyn FnOnce() + Send> = Box::new(move || logging.work(Engine::log_step));
     let flushing: Box<dyn FnOnce() + Send> = Box::new(move || flushing.work(Engine::flush_step));
     let merging: Box<dyn FnOnce() + Send> = Box::new(move || merging.work(Engine::merge_step));
     let start = |(name, work): (&str, Box<dyn FnOnce() + Send>)| {
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
         thread.map_err(|error| OpenError::from(Failure::of("start a thread for", "")(error)))
     };
-    [("store-flush", flushing), ("store-merge", merging)].into_iter().map(start).collect()
+    [("store-log", logging), ("store-flush", flushing), ("store-merge", merging)].into_iter().map(start).collect()
 }
 
 fn folder(path: &Path) -> Result<Directory, OpenError> {

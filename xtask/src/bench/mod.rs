@@ -43,7 +43,8 @@ pub(crate) struct Flags {
     /// One program of the suite metta or one part of proxy, queries, region, space or store, at its full size, kept below the target folder
     #[arg(long, value_name = "PROGRAM", requires = "suite")]
     only: Option<String>,
-    /// Build RocksDB as a peer of the suite store; its C++ takes a quarter of an hour, and needs libclang (LIBCLANG_PATH)
+    /// Build RocksDB as a peer of the suite store; its C++ takes a quarter of an hour, and needs libclang (LIBCLANG_PATH). With
+    /// ROCKSDB_LIB_DIR and ROCKSDB_STATIC=1, one that is built already is linked
     #[arg(long, requires = "suite")]
     rocksdb: bool,
     #[command(flatten)]
@@ -122,6 +123,10 @@ fn suite_command(suite: &str, has_rocksdb: bool) -> Command {
     command.arg(folder.join("Cargo.toml"));
     if has_rocksdb {
         command.args(["--features", "rocksdb"]);
+        // Else its checksums are computed without the instructions that every side has.
+        if cfg!(target_arch = "x86_64") {
+            command.env("CXXFLAGS", "-msse4.2 -mpclmul");
+        }
     }
     command.arg("--").arg(suite).current_dir(repository::root());
     command

@@ -23,6 +23,7 @@ pub use single_file::SingleFile;
 use crate::access::Access;
 use crate::mapping::Mapping;
 use std::io;
+use std::sync::Arc;
 
 /// One folder of files.
 pub trait Disk: Send + Sync {
@@ -60,7 +61,7 @@ pub trait Disk: Send + Sync {
     ///
     /// # Errors
     /// The disk refuses.
-    fn discard(&self, name: &str, file: Box<dyn DiskFile>) -> io::Result<()> {
+    fn discard(&self, name: &str, file: Arc<dyn DiskFile>) -> io::Result<()> {
         drop(file);
         self.remove(name)
     }

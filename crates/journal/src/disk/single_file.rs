@@ -165,7 +165,7 @@ impl Disk for SingleFile {
     }
 
     /// While it is locked still, so that nobody else's is taken away.
-    fn discard(&self, name: &str, file: Box<dyn DiskFile>) -> io::Result<()> {
+    fn discard(&self, name: &str, file: Arc<dyn DiskFile>) -> io::Result<()> {
         fs::remove_file(self.place(name)?)?;
         drop(file);
         Ok(())

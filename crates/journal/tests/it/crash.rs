@@ -24,7 +24,8 @@ pub(crate) enum Broken {
     Sync(SyncError),
 }
 
-/// Two sittings: frames of all levels, a batch across segments, a frame longer than a segment, an end without closing.
+/// Two sittings: frames of all levels, a batch across segments, a frame longer than a segment, frames taken to the disk beside the writer, an
+/// end without closing.
 pub(crate) fn run(disk: &SimulatedDisk, options: &Options, acknowledged: &mut u64) -> Result<(), Broken> {
     let journal = sitting(disk, options)?;
     for number in 0..6 {
@@ -38,9 +39,12 @@ pub(crate) fn run(disk: &SimulatedDisk, options: &Options, acknowledged: &mut u6
     let batch: Vec<Vec<u8>> = (6..12).map(scripted).collect();
     journal.append_all(&batch, Durability::Fsync).map_err(Broken::Append)?;
     *acknowledged = 12;
-    for number in 12..15 {
+    for number in 12..14 {
         append(&journal, number, Durability::Os, acknowledged)?;
+        journal.write_back().map_err(Broken::Sync)?;
+        *acknowledged = number + 1;
     }
+    append(&journal, 14, Durability::Os, acknowledged)?;
     journal.sync(Durability::Fsync).map_err(Broken::Sync)?;
     *acknowledged = 15;
     for number in 15..18 {

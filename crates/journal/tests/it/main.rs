@@ -32,3 +32,4 @@ mod rollover;
 mod salvaging;
 mod single_file;
 mod trimming;
+mod write_back;

@@ -45,7 +45,6 @@ pub use retention::{CommitsGivenUp, CompactProgress, Compacted};
 pub use salvage::SalvagedKnowledgeBase;
 pub use verify::CheckpointVerdict;
 
-use checkpoint::Checkpoint;
 use directory::DirectoryState;
 use journal::{
     Directory, Disk, Durability, FRAME_OVERHEAD_BYTES, FolderLock, Journal, Options, Place, Position, ReadError, Reader,
@@ -130,7 +129,8 @@ impl CommitJournal {
     pub fn read_at(directory: impl AsRef<Path>, epoch: u64) -> Result<Self, KnowledgeBaseError> {
         let mut base = Self::read(directory)?;
         base.end_at(epoch);
-        let (mut last, mut commits) = base.nearest()?;
+        let (start, mut commits) = base.commits_from_nearest(epoch, |_| true)?;
+        let mut last = start.epoch;
         while let Some(committed) = commits.next()? {
             last = committed.header.as_ref().map_or(last, |header| header.epoch);
         }
@@ -250,18 +250,6 @@ impl CommitJournal {
         let bytes: u64 = cut.iter().map(|frame| frame.len() as u64 + FRAME_OVERHEAD_BYTES).sum();
         self.tail_bytes.set(self.tail_bytes.get() + bytes);
         Ok(())
-    }
-
-    /// The commits after the newest checkpoint that can be used, and the number of that.
-    fn nearest(&self) -> Result<(u64, Commits), KnowledgeBaseError> {
-        let checkpoint = Checkpoint::newest(&self.disk, self.last, &mut Vec::new());
-        if let Some((checkpoint, reader)) =
-            checkpoint.and_then(|found| found.reader(&self.disk).ok().map(|reader| (found, reader)))
-        {
-            return Ok((checkpoint.epoch, self.commits_after(reader, checkpoint.epoch)));
-        }
-        let (start, commits) = self.commits()?;
-        Ok((start.epoch, commits))
     }
 
     /// The commits after this one, up to which a reader has read.

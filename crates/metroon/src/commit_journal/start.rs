@@ -79,18 +79,25 @@ impl CommitJournal {
         }
     }
 
-    /// The newest checkpoint of a commit up to the one that it ends with, and the commits after that; where all commits begin, if no
-    /// checkpoint can be used.
+    /// The newest checkpoint that is not of a commit after this one, and the commits after it; where all commits begin, if there is none that can be
+    /// used. Of a checkpoint that is open its records are sound; whoever wants its atoms as well has it verified.
     ///
     /// # Errors
-    /// What it held before them is damaged, or the journal cannot be read.
-    pub(crate) fn commits_from_nearest(&self) -> Result<(Start, Commits), KnowledgeBaseError> {
+    /// What it held before all commits is damaged, or the journal cannot be read.
+    pub(crate) fn commits_from_nearest(
+        &self,
+        epoch: u64,
+        is_usable: impl FnOnce(&Checkpoint) -> bool,
+    ) -> Result<(Start, Commits), KnowledgeBaseError> {
+        let last = epoch.min(self.last);
         let newest =
-            if self.ignores_checkpoints { None } else { Checkpoint::newest(&self.disk, self.last, &mut Vec::new()) };
-        if let Some(checkpoint) = newest.filter(|checkpoint| checkpoint.verify().is_ok()) {
+            if self.ignores_checkpoints { None } else { Checkpoint::newest(&self.disk, last, &mut Vec::new()) };
+        if let Some(checkpoint) = newest.filter(is_usable) {
             let start = Start { epoch: checkpoint.epoch, checkpoint: Some(checkpoint) };
-            let commits = start.commits(self)?;
-            return Ok((start, commits));
+            // What follows a checkpoint may have been given up since it was opened.
+            if let Ok(commits) = start.commits(self) {
+                return Ok((start, commits));
+            }
         }
         self.commits()
     }

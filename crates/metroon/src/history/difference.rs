@@ -58,7 +58,7 @@ impl History {
         self.check_epoch(from.max(to))?;
         let [first, last] = [from.min(to), from.max(to)];
         let mut walk = Walk::default();
-        let (start, mut commits) = self.base.commits()?;
+        let (start, mut commits) = self.base.commits_from_nearest(first, |_| true)?;
         start.check(first)?;
         let at = commits.place();
         start.each_record(|record| walk.take(&record, false, at))?;

@@ -347,9 +347,10 @@ impl History {
         take: &mut dyn FnMut(LogEntry<'_>) -> bool,
     ) -> Result<(), Halt> {
         let mut causes = Causes::default();
-        let (start, mut commits) = self.base.commits()?;
+        let before = epochs.start().saturating_sub(1);
+        let (start, mut commits) = self.base.commits_from_nearest(before, |_| true)?;
         // A commit is shown by how it came about, which is more than what there was after it.
-        start.check(epochs.start().saturating_sub(1))?;
+        start.check(before)?;
         start.each_record(|record| causes.take(&record))?;
         while let Some(committed) = commits.next()? {
             let is_shown = committed.header.as_ref().is_some_and(|header| epochs.contains(&header.epoch));

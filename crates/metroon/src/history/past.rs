@@ -138,7 +138,7 @@ impl Images {
         }
         let mut until = base.reader();
         until.end_at(epoch);
-        let (start, mut commits) = until.commits_from_nearest()?;
+        let (start, mut commits) = until.commits_from_nearest(epoch, |checkpoint| checkpoint.verify().is_ok())?;
         self.begin_with(&mut past, program, &start)?;
         while let Some(committed) = commits.next()? {
             committed

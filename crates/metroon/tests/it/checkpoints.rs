@@ -43,9 +43,9 @@ pub(crate) fn with_only(disk: &dyn Disk, name: &str, checkpoint: &[u8]) -> Arc<d
     copy
 }
 
-fn log_of(history: &mut History) -> Vec<String> {
+fn log_of(history: &mut History, from: u64) -> Vec<String> {
     let mut lines = Vec::new();
-    let read = history.log(1..=u64::MAX, true, &mut |entry| {
+    let read = history.log(from..=u64::MAX, true, &mut |entry| {
         lines.push(match entry {
             LogEntry::Commit(commit) => format!("{commit:?}"),
             LogEntry::Change(change) => crate::history::plain(&format!("{change:?}")),
@@ -113,7 +113,8 @@ fn check_opened(disk: &Arc<dyn Disk>, epoch: u64, context: &str) {
     assert_eq!((view.epoch(), view.hash(), view.warnings()), (epoch, report.hash, Vec::new()), "{context}");
     let without = journal_of(&**disk);
     let mut replayed = History::on_disk(&without, DIRECTORY).expect("it is sound");
-    assert_eq!(log_of(&mut history), log_of(&mut replayed), "{context}");
+    assert_eq!(log_of(&mut history, 1), log_of(&mut replayed, 1), "{context}");
+    check_parts(&mut history, &mut replayed, context);
     let atoms = history.atoms().expect("it reads");
     for atom in atoms.iter().take(5).filter(|atom| atom.is_ground()) {
         let why = |history: &mut History| {
@@ -122,6 +123,28 @@ fn check_opened(disk: &Arc<dyn Disk>, epoch: u64, context: &str) {
         };
         assert_eq!(why(&mut history), why(&mut replayed), "{atom}, {context}");
     }
+}
+
+/// A part of the log and what differs between two commits are the same, whether they are read from a checkpoint on or from the first commit.
+fn check_parts(history: &mut History, replayed: &mut History, context: &str) {
+    let last = history.epoch();
+    for from in 1..=last {
+        assert_eq!(log_of(history, from), log_of(replayed, from), "from {from}, {context}");
+        for to in [0, last / 2, last] {
+            let differences = [&mut *history, &mut *replayed].map(|history| differences(history, from, to));
+            assert_eq!(differences[0], differences[1], "{from} and {to}, {context}");
+        }
+    }
+}
+
+fn differences(history: &mut History, from: u64, to: u64) -> Vec<String> {
+    let mut lines = Vec::new();
+    let read = history.difference(from, to, &mut |change| {
+        lines.push(crate::history::plain(&format!("{change:?}")));
+        true
+    });
+    read.expect("the journal reads");
+    lines
 }
 
 /// What a base held after the very commit of a checkpoint is not what came after it.
