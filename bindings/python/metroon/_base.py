@@ -181,6 +181,15 @@ class View:
         return self._native.evaluate(text)
 
 
+def _add_rows(native: Union[_engine.KnowledgeBase, _engine.Transaction], head: Union[str, _engine.Atom], rows: Any) -> None:
+    name = _engine.Symbol(head) if isinstance(head, str) else head
+    columns = _frames.columns_of(rows)
+    if columns is None:
+        native.add_all([(name, *row) for row in _frames.rows_of(rows)])
+    elif columns:
+        native.add_columns(name, columns)
+
+
 class Transaction:
     """Several changes that are one commit, or none: `with kb.transaction() as t:`. An exception undoes all of them."""
 
@@ -208,6 +217,10 @@ class Transaction:
     def add(self, *atoms: Pattern) -> None:
         """Adds atoms."""
         self._open().add_all(list(atoms))
+
+    def add_rows(self, head: Union[str, _engine.Atom], rows: Any) -> None:
+        """Adds rows: see `KnowledgeBase.add_rows`."""
+        _add_rows(self._open(), head, rows)
 
     def remove(self, *atoms: Pattern) -> None:
         """Removes one copy of each of these atoms that is there."""
@@ -285,9 +298,11 @@ class KnowledgeBase:
         self._native.remove_all(list(atoms))
 
     def add_rows(self, head: Union[str, _engine.Atom], rows: Any) -> None:
-        """Adds `(head a b ...)` for each row of a list of tuples, a frame of pandas or Polars, or a table of PyArrow."""
-        name = _engine.Symbol(head) if isinstance(head, str) else head
-        self._native.add_all([(name, *row) for row in _frames.rows_of(rows)])
+        """Adds `(head a b ...)` for each row of a list of tuples, a frame of pandas or Polars, or a table of PyArrow, all in one commit.
+
+        What is missing in a row is `()`. If a row is refused, none is added.
+        """
+        _add_rows(self._native, head, rows)
 
     def query(self, pattern: Pattern) -> Rows:
         """The rows that match a pattern, with a column for each variable; nothing is evaluated."""
