@@ -77,6 +77,13 @@ class Reason(NamedTuple):
         return f"{self.atom}: commit {self.epoch}, {self.origin}:{self.line}:{self.column}"
 
 
+class Reasons(List[Reason]):
+    """Where some atoms come from; in a notebook a tree of commits, sources and places."""
+
+    def _repr_html_(self) -> str:
+        return _frames.tree_of_reasons(self)
+
+
 class Change(NamedTuple):
     """What changed in the answers of a live query: an answer went, came, or became another one."""
 
@@ -316,9 +323,9 @@ class KnowledgeBase:
         """The base as it was after a commit."""
         return View(self._native.as_of(epoch))
 
-    def why(self, pattern: Pattern) -> List[Reason]:
+    def why(self, pattern: Pattern) -> Reasons:
         """Where the atoms that match a pattern come from."""
-        return [Reason(**reason) for reason in self._native.why(pattern)]
+        return Reasons(Reason(**reason) for reason in self._native.why(pattern))
 
     def fork(self, path: Union[str, "os.PathLike[str]", None] = None, *, at: Optional[int] = None) -> "KnowledgeBase":
         """Another base with the commits of this one, or those up to one of them, which goes on for itself."""

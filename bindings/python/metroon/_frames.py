@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import _engine
 
@@ -114,6 +114,22 @@ def to_html(rows: _engine.Rows) -> str:
     ]
     more = f"<p>{len(rows)} rows</p>" if len(rows) > _SHOWN else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
+
+
+def tree_of_reasons(reasons: Sequence[Any]) -> str:
+    """Reasons as a tree: commits, the sources of each, the atoms of each with their places."""
+    tree: Dict[int, Dict[str, List[str]]] = {}
+    for reason in reasons:
+        leaf = f"<code>{html.escape(str(reason.atom))}</code>, line {reason.line}, column {reason.column}"
+        tree.setdefault(reason.epoch, {}).setdefault(reason.origin, []).append(leaf)
+    commits = []
+    for epoch, origins in sorted(tree.items()):
+        sources = "".join(
+            f"<li>{html.escape(origin)}<ul>{''.join(f'<li>{leaf}</li>' for leaf in leaves)}</ul></li>"
+            for origin, leaves in origins.items()
+        )
+        commits.append(f"<li>commit {epoch}<ul>{sources}</ul></li>")
+    return f"<ul>{''.join(commits)}</ul>"
 
 
 def _shown(cell: Any) -> str:
