@@ -13,6 +13,7 @@ mod journal;
 mod metta;
 mod peers;
 mod proxy;
+mod python;
 mod queries;
 mod reactive;
 mod recall;
@@ -85,6 +86,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "journal", has_programs: false, run: journal::run },
     Suite { name: "metta", has_programs: true, run: metta::run },
     Suite { name: "proxy", has_programs: true, run: proxy::run },
+    Suite { name: "python", has_programs: true, run: python::run },
     Suite { name: "queries", has_programs: true, run: queries::run },
     Suite { name: "reactive", has_programs: true, run: reactive::run },
     Suite { name: "recall", has_programs: true, run: recall::run },

@@ -9,6 +9,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 /// Wheels of PyPI, with the folder that their environment lies in.
 struct Wheel {
@@ -77,6 +78,8 @@ const WITHOUT_HYPERON_LATER: &str = "the Python wheel hyperon 0.2.10 is missing.
     puts it into a virtual environment below the target folder (needs python3 with venv, up to Python 3.12 or so)";
 const WITHOUT_PYMETTA: &str = "the Python wheel pymetta 0.9.4 is missing. To get it: `cargo xtask bench queries --install` \
     puts it into a virtual environment below the target folder (needs python3.12 with venv)";
+const WITHOUT_METROON: &str = "the wheel of Metroon is not built. To get it: `cargo xtask bench python --install` builds it by `cargo \
+    xtask wheel` and installs it below the target folder (needs python3 with venv)";
 const WITHOUT_WORDNET: &str = "there is no data/wordnet.metta: make it with `cargo xtask wordnet --install`, or let \
     `cargo xtask bench queries --install` do that";
 
@@ -120,6 +123,35 @@ pub(crate) fn python_with_hyperon_later(may_install: bool) -> Result<PathBuf, Bo
 /// It is missing; how to get it.
 pub(crate) fn python_with_pymetta(may_install: bool) -> Result<PathBuf, Box<dyn Error>> {
     PYMETTA.find(may_install, "python")
+}
+
+/// The Python that the tests of our package have, and the folder in which the wheel of this checkout is, which is built anew if it may be.
+///
+/// # Errors
+/// It is missing; how to get it.
+pub(crate) fn python_with_metroon(name: &str, may_build: bool) -> Result<(PathBuf, PathBuf), Box<dyn Error>> {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    let (python, installed) = (std::path::absolute(target())?.join("venv-metroon/bin/python"), folder()?.join(name));
+    if may_build && BUILT.get().is_none() {
+        build_metroon(&python, &installed).map_err(|error| format!("{WITHOUT_METROON}. ({error})"))?;
+        // Once in a run.
+        let _ = BUILT.set(());
+    }
+    let is_there = python.is_file() && installed.join("metroon/__init__.py").is_file();
+    if is_there { Ok((python, installed)) } else { Err(WITHOUT_METROON.into()) }
+}
+
+fn build_metroon(python: &Path, installed: &Path) -> Result<(), Box<dyn Error>> {
+    let cargo = || Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    checked(cargo().args(["xtask", "wheel", "--profile", "release", "--install"]))?;
+    let wheels = std::path::absolute(target())?.join("wheels/release");
+    let mut all = fs::read_dir(&wheels)?.filter_map(Result::ok).map(|entry| entry.path());
+    let wheel = all.find(|path| path.extension().is_some_and(|end| end == "whl")).ok_or("no wheel was built")?;
+    if installed.exists() {
+        fs::remove_dir_all(installed)?;
+    }
+    let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"];
+    checked(Command::new(python).args(words).arg(installed).arg(wheel))
 }
 
 /// WordNet as MeTTa facts.

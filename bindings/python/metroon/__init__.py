@@ -16,6 +16,7 @@ from ._errors import (
     WorldError,
 )
 from ._functions import function
+from ._notebook import load_ipython_extension
 from ._tapes import Replayed, record, replay
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "WorldError",
     "__version__",
     "function",
+    "load_ipython_extension",
     "parse",
     "record",
     "replay",

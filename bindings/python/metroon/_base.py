@@ -77,6 +77,13 @@ class Reason(NamedTuple):
         return f"{self.atom}: commit {self.epoch}, {self.origin}:{self.line}:{self.column}"
 
 
+class Reasons(List[Reason]):
+    """Where some atoms come from; in a notebook a tree of commits, sources and places."""
+
+    def _repr_html_(self) -> str:
+        return _frames.tree_of_reasons(self)
+
+
 class Change(NamedTuple):
     """What changed in the answers of a live query: an answer went, came, or became another one."""
 
@@ -181,6 +188,15 @@ class View:
         return self._native.evaluate(text)
 
 
+def _add_rows(native: Union[_engine.KnowledgeBase, _engine.Transaction], head: Union[str, _engine.Atom], rows: Any) -> None:
+    name = _engine.Symbol(head) if isinstance(head, str) else head
+    columns = _frames.columns_of(rows)
+    if columns is None:
+        native.add_all([(name, *row) for row in _frames.rows_of(rows)])
+    elif columns:
+        native.add_columns(name, columns)
+
+
 class Transaction:
     """Several changes that are one commit, or none: `with kb.transaction() as t:`. An exception undoes all of them."""
 
@@ -208,6 +224,10 @@ class Transaction:
     def add(self, *atoms: Pattern) -> None:
         """Adds atoms."""
         self._open().add_all(list(atoms))
+
+    def add_rows(self, head: Union[str, _engine.Atom], rows: Any) -> None:
+        """Adds rows: see `KnowledgeBase.add_rows`."""
+        _add_rows(self._open(), head, rows)
 
     def remove(self, *atoms: Pattern) -> None:
         """Removes one copy of each of these atoms that is there."""
@@ -285,9 +305,11 @@ class KnowledgeBase:
         self._native.remove_all(list(atoms))
 
     def add_rows(self, head: Union[str, _engine.Atom], rows: Any) -> None:
-        """Adds `(head a b ...)` for each row of a list of tuples, a frame of pandas or Polars, or a table of PyArrow."""
-        name = _engine.Symbol(head) if isinstance(head, str) else head
-        self._native.add_all([(name, *row) for row in _frames.rows_of(rows)])
+        """Adds `(head a b ...)` for each row of a list of tuples, a frame of pandas or Polars, or a table of PyArrow, all in one commit.
+
+        What is missing in a row is `()`. If a row is refused, none is added.
+        """
+        _add_rows(self._native, head, rows)
 
     def query(self, pattern: Pattern) -> Rows:
         """The rows that match a pattern, with a column for each variable; nothing is evaluated."""
@@ -301,9 +323,9 @@ class KnowledgeBase:
         """The base as it was after a commit."""
         return View(self._native.as_of(epoch))
 
-    def why(self, pattern: Pattern) -> List[Reason]:
+    def why(self, pattern: Pattern) -> Reasons:
         """Where the atoms that match a pattern come from."""
-        return [Reason(**reason) for reason in self._native.why(pattern)]
+        return Reasons(Reason(**reason) for reason in self._native.why(pattern))
 
     def fork(self, path: Union[str, "os.PathLike[str]", None] = None, *, at: Optional[int] = None) -> "KnowledgeBase":
         """Another base with the commits of this one, or those up to one of them, which goes on for itself."""

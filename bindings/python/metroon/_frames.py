@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Iterable, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import _engine
 
 # So many rows are shown in a notebook.
 _SHOWN = 20
+
+Column = Tuple[Any, ...]
 
 
 def to_pandas(rows: _engine.Rows) -> Any:
@@ -21,10 +23,23 @@ def to_pandas(rows: _engine.Rows) -> Any:
         if kind in ("int64", "float64", "bool"):
             columns[name] = numpy.frombuffer(data[0], dtype=kind)
         elif kind in ("text", "symbol"):
-            columns[name] = _texts(*data)
+            columns[name] = _pandas_texts(pandas, data, rows, name)
         else:
             columns[name] = data[0]
     return pandas.DataFrame(columns, columns=list(rows.columns))
+
+
+def _pandas_texts(pandas: Any, data: Sequence[bytes], rows: _engine.Rows, name: str) -> Any:
+    """The texts as pandas keeps them: those of Arrow, not copied, if it uses Arrow for texts."""
+    try:
+        import pyarrow
+
+        kind = pandas.array(["x"], dtype="str").dtype
+        if getattr(kind, "storage", None) == "pyarrow":
+            return pandas.array(_arrow_texts(pyarrow, data), dtype=kind)
+    except (ImportError, TypeError):
+        pass
+    return _texts(*data)
 
 
 def _texts(offsets: bytes, letters: bytes) -> Sequence[str]:
@@ -33,6 +48,12 @@ def _texts(offsets: bytes, letters: bytes) -> Sequence[str]:
         text = letters.decode("ascii")
         return [text[ends[place] : ends[place + 1]] for place in range(len(ends) - 1)]
     return [letters[ends[place] : ends[place + 1]].decode() for place in range(len(ends) - 1)]
+
+
+def _arrow_texts(pyarrow: Any, data: Sequence[bytes]) -> Any:
+    offsets, letters = data
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(letters)]
+    return pyarrow.Array.from_buffers(pyarrow.large_utf8(), len(offsets) // 8 - 1, buffers)
 
 
 def to_arrow(rows: _engine.Rows) -> Any:
@@ -45,11 +66,10 @@ def to_arrow(rows: _engine.Rows) -> Any:
             wanted = pyarrow.int64() if kind == "int64" else pyarrow.float64()
             arrays.append(pyarrow.Array.from_buffers(wanted, len(rows), [None, pyarrow.py_buffer(data[0])]))
         elif kind == "bool":
-            arrays.append(pyarrow.array([bool(byte) for byte in data[0]], pyarrow.bool_()))
+            bytes_of = pyarrow.Array.from_buffers(pyarrow.uint8(), len(rows), [None, pyarrow.py_buffer(data[0])])
+            arrays.append(bytes_of.cast(pyarrow.bool_()))
         elif kind in ("text", "symbol"):
-            offsets, letters = data
-            buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(letters)]
-            arrays.append(pyarrow.Array.from_buffers(pyarrow.large_utf8(), len(rows), buffers))
+            arrays.append(_arrow_texts(pyarrow, data))
         else:
             arrays.append(pyarrow.array([None if cell is None else _plain(cell) for cell in data[0]]))
     return pyarrow.table(arrays, names=list(rows.columns))
@@ -62,13 +82,26 @@ def _plain(cell: Any) -> Any:
 def to_polars(rows: _engine.Rows) -> Any:
     import polars
 
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        pyarrow = None
     columns = {}
     for name in rows.columns:
         kind, *data = rows.column_data(name)
         if kind in ("int64", "float64", "bool"):
-            columns[name] = polars.Series(name, list(memoryview(data[0]).cast({"int64": "q", "float64": "d"}.get(kind, "?"))))
+            code = {"int64": "q", "float64": "d"}.get(kind, "?")
+            numbers: Any = memoryview(data[0]).cast(code)
+            try:
+                import numpy
+
+                numbers = numpy.frombuffer(data[0], dtype=kind)
+            except ImportError:
+                numbers = list(numbers)
+            columns[name] = polars.Series(name, numbers)
         elif kind in ("text", "symbol"):
-            columns[name] = polars.Series(name, _texts(*data), dtype=polars.Utf8)
+            texts = _texts(*data) if pyarrow is None else _arrow_texts(pyarrow, data)
+            columns[name] = polars.Series(name, texts, dtype=polars.Utf8)
         else:
             columns[name] = polars.Series(name, [_plain(cell) for cell in data[0]], strict=False)
     return polars.DataFrame(columns)
@@ -83,17 +116,108 @@ def to_html(rows: _engine.Rows) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
 
 
+def tree_of_reasons(reasons: Sequence[Any]) -> str:
+    """Reasons as a tree: commits, the sources of each, the atoms of each with their places."""
+    tree: Dict[int, Dict[str, List[str]]] = {}
+    for reason in reasons:
+        leaf = f"<code>{html.escape(str(reason.atom))}</code>, line {reason.line}, column {reason.column}"
+        tree.setdefault(reason.epoch, {}).setdefault(reason.origin, []).append(leaf)
+    commits = []
+    for epoch, origins in sorted(tree.items()):
+        sources = "".join(
+            f"<li>{html.escape(origin)}<ul>{''.join(f'<li>{leaf}</li>' for leaf in leaves)}</ul></li>"
+            for origin, leaves in origins.items()
+        )
+        commits.append(f"<li>commit {epoch}<ul>{sources}</ul></li>")
+    return f"<ul>{''.join(commits)}</ul>"
+
+
 def _shown(cell: Any) -> str:
     return f'"{cell}"' if isinstance(cell, str) else str(cell)
 
 
-def rows_of(source: Any) -> Iterable[Tuple[Any, ...]]:
-    """The rows of a frame, a table or an iterable."""
+def columns_of(source: Any) -> Optional[List[Column]]:
+    """The columns of a frame or a table, each as its kind and its bytes, or as a list; `None` of anything else."""
     if hasattr(source, "itertuples"):
-        # pandas: columns as lists of Python's own values are several times faster than tuples of NumPy's.
-        return zip(*(source[name].tolist() for name in source.columns))
-    if hasattr(source, "iter_rows"):
-        return source.iter_rows()
-    if hasattr(source, "to_pydict"):
-        return zip(*source.to_pydict().values())
-    return source
+        return [_of_series(source.iloc[:, place]) for place in range(len(source.columns))]
+    if hasattr(source, "to_pydict") and hasattr(source, "itercolumns"):
+        return [_of_arrow(column) for column in source.itercolumns()]
+    if hasattr(source, "iter_rows") and hasattr(source, "get_columns"):
+        return [_of_polars(column) for column in source.get_columns()]
+    return None
+
+
+def _of_series(series: Any) -> Column:
+    """A column of pandas. What is missing is `None` in a list, and not a number where numbers have that."""
+    kind = str(series.dtype)
+    if kind in ("int64", "float64", "bool"):
+        return (kind, series.to_numpy().tobytes())
+    if kind in ("str", "string", "large_string[pyarrow]", "string[pyarrow]"):
+        try:
+            import pyarrow
+
+            return _of_arrow(pyarrow.array(series, from_pandas=True))
+        except ImportError:
+            pass
+    return ("object", [None if missing else cell for cell, missing in zip(series.tolist(), _missing(series, kind))])
+
+
+def _missing(series: Any, kind: str) -> Iterable[bool]:
+    if kind.startswith(("float", "int", "uint", "bool")):
+        return (False for _ in range(len(series)))
+    return series.isna().tolist()
+
+
+def _of_polars(column: Any) -> Column:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        return ("object", column.to_list())
+    return _of_arrow(column.to_arrow())
+
+
+def _of_arrow(column: Any) -> Column:
+    """A column of PyArrow: its buffers, unless something is missing in it or it is of another kind."""
+    import pyarrow
+    import pyarrow.types as kinds
+
+    if isinstance(column, pyarrow.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        if isinstance(column, pyarrow.ChunkedArray):
+            column = pyarrow.concat_arrays(column.chunks) if column.num_chunks else pyarrow.array([], column.type)
+    kind, count = column.type, len(column)
+    if column.null_count:
+        return ("object", column.to_pylist())
+    if kinds.is_integer(kind) and kind != pyarrow.uint64():
+        return ("int64", _bytes(column.cast(pyarrow.int64()), 1, count))
+    if kinds.is_float32(kind) or kinds.is_float64(kind):
+        return ("float64", _bytes(column.cast(pyarrow.float64()), 1, count))
+    if kinds.is_boolean(kind):
+        values = column.cast(pyarrow.uint8())
+        return ("bool", memoryview(values.buffers()[1])[values.offset : values.offset + count].tobytes())
+    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+        texts = column.cast(pyarrow.large_utf8())
+        if texts.offset:
+            texts = pyarrow.concat_arrays([texts, pyarrow.array([], texts.type)])
+        offsets = _bytes(texts, 1, count + 1)
+        ends = memoryview(offsets).cast("q")
+        letters = texts.buffers()[2]
+        first, last = ends[0], ends[-1]
+        if first:
+            offsets = b"".join((end - first).to_bytes(8, "little") for end in ends)
+        return ("text", offsets, b"" if letters is None else memoryview(letters)[first:last].tobytes())
+    return ("object", column.to_pylist())
+
+
+def _bytes(array: Any, buffer: int, count: int) -> bytes:
+    """The numbers of eight bytes in a buffer of an array."""
+    found = array.buffers()[buffer]
+    if found is None:
+        return bytes(8 * count)
+    start = array.offset * 8
+    return memoryview(found)[start : start + count * 8].tobytes()
+
+
+def rows_of(source: Any) -> Iterable[Tuple[Any, ...]]:
+    """The rows of an iterable; those of a frame without columns that can be taken are asked one by one."""
+    return source.iter_rows() if hasattr(source, "iter_rows") else source

@@ -61,6 +61,10 @@ enum Shallow<'py> {
 }
 
 fn shallow<'py>(value: &Bound<'py, PyAny>) -> PyResult<Shallow<'py>> {
+    // What nearly all values are is looked for first, and costs a comparison of types.
+    if value.is_exact_instance_of::<PyInt>() {
+        return integer(value).map(Shallow::Leaf);
+    }
     if let Ok(atom) = value.cast::<Atom>() {
         return Ok(Shallow::Leaf(atom.get().atom.clone()));
     }
@@ -106,8 +110,15 @@ fn integer(value: &Bound<'_, PyAny>) -> PyResult<Native> {
 /// # Errors
 /// It is nested too deep, or a value cannot say what it is.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Native> {
+    match shallow(value)? {
+        Shallow::Leaf(atom) => Ok(atom),
+        items => nested(items),
+    }
+}
+
+fn nested(first: Shallow<'_>) -> PyResult<Native> {
     let mut open: Vec<(std::vec::IntoIter<Bound<'_, PyAny>>, Vec<Native>)> = Vec::new();
-    let mut next = Some(shallow(value)?);
+    let mut next = Some(first);
     loop {
         let done = match next.take() {
             Some(Shallow::Leaf(atom)) => atom,

@@ -10,7 +10,8 @@ use crate::convert::{from_python, to_python};
 use crate::values::failure;
 use metroon::{Environment, HostCall, HostFunction, Outcome};
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyIterator, PyString, PyTuple, PyType};
 use scoped_tls_hkt::scoped_thread_local;
 use space::{Atom as Native, Grounded};
 
@@ -99,8 +100,9 @@ impl HostFunction for PythonFunction {
 
 /// The results that a function has given: those of a generator one by one.
 fn results(result: &Bound<'_, PyAny>) -> PyResult<Outcome> {
+    static GENERATOR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = result.py();
-    if !result.is_instance(&py.import("types")?.getattr("GeneratorType")?)? {
+    if !result.get_type().is(GENERATOR.import(py, "types", "GeneratorType")?) {
         return Ok(Outcome::Results(vec![from_python(result)?]));
     }
     let mut found = Vec::new();

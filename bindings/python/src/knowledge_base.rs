@@ -1,11 +1,13 @@
 //! Knowledge bases: one thread writes, and every thread asks views.
 
 use crate::asking::{Asked as _, Base, ask, without_lock};
+use crate::classes::Atom;
 use crate::convert::{to_python, values};
 use crate::errors::{self, Ran};
 use crate::functions::{Expected, PythonFunction, at_hand, read_or_convert};
 use crate::live::Subscription;
 use crate::rows::Rows;
+use crate::table::Table;
 use metroon::{
     Answer, CommitJournal, Engine, Failure, HostEffects, HostSignature, KnowledgeBaseOptions, LiveRequest, ModuleId,
     Run, RunEnd, RunEvent, Source, SystemWorld, ViewError, WorldError,
@@ -96,20 +98,10 @@ fn read_pattern(py: Python<'_>, view: &metroon::View, value: &Bound<'_, PyAny>) 
     read_or_convert(value, |text| view.read(text).map_err(|error| view_error(py, text, &error)))
 }
 
-/// The variables of a pattern, and the template of a row of them.
-fn row_of(pattern: &Native) -> (Vec<String>, Native) {
-    let mut variables = Vec::new();
-    space::canonical::encode_naming(pattern, &mut Vec::new(), |variable| variables.push(variable.clone()));
-    let columns = variables.iter().map(|variable| variable.name().as_str().to_owned()).collect();
-    let cells: Vec<Native> = variables.into_iter().map(Native::from).collect();
-    (columns, Native::expression(cells))
-}
-
 fn query(py: Python<'_>, view: &metroon::View, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
     let pattern = read_pattern(py, view, pattern)?;
-    let (columns, template) = row_of(&pattern);
-    let rows = py.detach(|| view.query_atoms(&pattern, &template));
-    Ok(Rows::new(columns, rows.map_err(|error| view_error(py, "", &error))?))
+    let table = py.detach(|| view.query_table(&pattern));
+    Ok(Rows::new(table.map_err(|error| view_error(py, "", &error))?))
 }
 
 impl KnowledgeBase {
@@ -202,6 +194,15 @@ impl KnowledgeBase {
         }
         let finished = self.ask(py, move |engine| state(engine, &atoms))?;
         finished.into_python(py, "", None).map(drop)
+    }
+
+    /// Adds a row for each place in the columns, all in one commit.
+    fn add_columns(&self, py: Python<'_>, head: &Bound<'_, Atom>, columns: &Bound<'_, PyList>) -> PyResult<()> {
+        let table = Table::of_columns(head.get().atom.clone(), columns)?;
+        if self.base.base().is_writer() {
+            return change_at_hand(py, "add-atom", table.atoms());
+        }
+        added(py, self.ask(py, move |engine| load(engine, table))?)
     }
 
     /// Removes one copy of each of these atoms that is there, all in one commit.
@@ -396,6 +397,27 @@ pub(crate) fn state(engine: &mut Engine, atoms: &[Native]) -> Finished {
     Finished { run, answers, failure: None }
 }
 
+/// What came of a load; why it was undone if it was.
+type Loaded = Result<(), String>;
+
+/// Loads the rows of a table as one commit. If one is refused, none is added.
+fn load(engine: &mut Engine, mut table: Table) -> Loaded {
+    let done = engine.transaction(|engine| {
+        let loaded = engine.load_records("Python", &mut table).map_err(|error| error.to_string());
+        let loaded = loaded.and_then(|report| match report.skipped.iter().find(|skipped| skipped.is_error) {
+            Some(skipped) => Err(format!("row {}: {}; none was added", skipped.line, skipped.reason)),
+            None => Ok(()),
+        });
+        let keeps = loaded.is_ok();
+        (loaded, keeps)
+    });
+    done.unwrap_or_else(|error| Err(error.to_string()))
+}
+
+fn added(py: Python<'_>, loaded: Loaded) -> PyResult<()> {
+    loaded.map_err(|message| errors::plain(py, "EvaluationError", &message))
+}
+
 /// Removes one copy of each atom.
 fn remove(engine: &mut Engine, atoms: Vec<Native>) -> Finished {
     let (words, _) = engine.program_mut().read(ModuleId::TOP, "remove-atoms &self");
@@ -544,6 +566,12 @@ impl Transaction {
         self.tell(py, move |engine| state(engine, &atoms))?.into_python(py, "", None).map(drop)
     }
 
+    /// Adds a row for each place in the columns.
+    fn add_columns(&self, py: Python<'_>, head: &Bound<'_, Atom>, columns: &Bound<'_, PyList>) -> PyResult<()> {
+        let table = Table::of_columns(head.get().atom.clone(), columns)?;
+        added(py, self.tell(py, move |engine| load(engine, table))?)
+    }
+
     /// Removes one copy of each of these atoms that is there.
     fn remove_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
         let atoms = self.read_all(py, atoms)?;
@@ -553,9 +581,7 @@ impl Transaction {
     /// The rows that match a pattern, what the transaction has done so far included.
     fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
         let pattern = read_pattern(py, &self.view, pattern)?;
-        let (columns, template) = row_of(&pattern);
-        let rows = self.tell(py, move |engine| engine.query_atoms(&pattern, &template))?;
-        Ok(Rows::new(columns, rows))
+        self.tell(py, move |engine| engine.query_table(&pattern)).map(Rows::new)
     }
 
     /// Ends it: what it did is one commit, or is undone.

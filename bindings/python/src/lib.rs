@@ -22,6 +22,7 @@ mod matching;
 mod rows;
 mod runner;
 mod spaces;
+mod table;
 mod tapes;
 mod values;
 

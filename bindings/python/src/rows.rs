@@ -6,29 +6,29 @@
 use crate::convert::to_python;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PySlice, PyTuple};
-use space::{Atom as Native, Grounded, Number};
+use pyo3::types::{PyBytes, PyList, PySlice, PyString, PyTuple};
+use space::{AnswerTable, Atom as Native, Grounded, Number};
 
 /// The answers of a query: a sequence of tuples, with a column for each variable.
 #[pyclass(module = "metroon", frozen, sequence, subclass)]
 pub(crate) struct Rows {
     columns: Vec<String>,
-    /// One expression a row.
-    rows: Vec<Native>,
+    table: AnswerTable,
 }
 
 impl Rows {
-    pub(crate) fn new(columns: Vec<String>, rows: Vec<Native>) -> Self {
-        Self { columns, rows }
+    pub(crate) fn new(table: AnswerTable) -> Self {
+        let columns = table.variables.iter().map(|variable| variable.name().as_str().to_owned()).collect();
+        Self { columns, table }
     }
 
-    fn row<'py>(&self, py: Python<'py>, row: &Native) -> PyResult<Bound<'py, PyTuple>> {
-        let values = row.children().unwrap_or_default();
-        PyTuple::new(py, values.iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?)
+    fn row<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyTuple>> {
+        let values = self.table.row(place).iter();
+        PyTuple::new(py, values.map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?)
     }
 
-    fn cells(&self, column: usize) -> impl Iterator<Item = Option<&Native>> {
-        self.rows.iter().map(move |row| row.children().and_then(|cells| cells.get(column)))
+    fn len(&self) -> usize {
+        self.table.row_count
     }
 }
 
@@ -44,13 +44,13 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(cell: Option<&Native>) -> Self {
+    fn of(cell: &Native) -> Self {
         match cell {
-            Some(Native::Symbol(_)) => Self::Symbol,
-            Some(Native::Grounded(Grounded::Text(_))) => Self::Text,
-            Some(Native::Grounded(Grounded::Bool(_))) => Self::Truth,
-            Some(Native::Grounded(Grounded::Number(Number::Int(_)))) => Self::Integer,
-            Some(Native::Grounded(Grounded::Number(Number::Float(_)))) => Self::Float,
+            Native::Symbol(_) => Self::Symbol,
+            Native::Grounded(Grounded::Text(_)) => Self::Text,
+            Native::Grounded(Grounded::Bool(_)) => Self::Truth,
+            Native::Grounded(Grounded::Number(Number::Int(_))) => Self::Integer,
+            Native::Grounded(Grounded::Number(Number::Float(_))) => Self::Float,
             _ => Self::Other,
         }
     }
@@ -73,26 +73,26 @@ impl Rows {
     }
 
     fn __len__(&self) -> usize {
-        self.rows.len()
+        self.len()
     }
 
     fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         if let Ok(slice) = index.cast::<PySlice>() {
-            let range = slice.indices(self.rows.len() as isize)?;
+            let range = slice.indices(self.len() as isize)?;
             let places = (0..range.slicelength as isize).map(|step| (range.start + step * range.step) as usize);
-            let rows = places.map(|place| self.row(py, &self.rows[place])).collect::<PyResult<Vec<_>>>()?;
+            let rows = places.map(|place| self.row(py, place)).collect::<PyResult<Vec<_>>>()?;
             return Ok(PyList::new(py, rows)?.into_any().unbind());
         }
         let index: isize = index.extract()?;
-        let place = if index < 0 { index + self.rows.len() as isize } else { index };
-        let row = usize::try_from(place).ok().and_then(|place| self.rows.get(place));
+        let place = if index < 0 { index + self.len() as isize } else { index };
+        let row = usize::try_from(place).ok().filter(|place| *place < self.len());
         Ok(self.row(py, row.ok_or_else(|| PyIndexError::new_err("there is no such row"))?)?.into_any().unbind())
     }
 
     /// The values of a column, by name or place.
     fn column<'py>(&self, py: Python<'py>, column: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let place = self.place(column)?;
-        let values = self.cells(place).map(|cell| cell.map_or_else(|| Ok(py.None()), |cell| to_python(py, cell)));
+        let values = self.table.column(place).map(|cell| to_python(py, cell));
         PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -101,53 +101,58 @@ impl Rows {
     /// numbers are little-endian.
     fn column_data(&self, py: Python<'_>, column: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let place = self.place(column)?;
-        let kind = self.cells(place).map(Kind::of).reduce(Kind::with).unwrap_or(Kind::Other);
-        let bytes =
-            |name: &str, bytes: Vec<u8>| Ok((name, PyBytes::new(py, &bytes)).into_pyobject(py)?.into_any().unbind());
-        match kind {
-            Kind::Other => Ok(("object", self.column(py, column)?).into_pyobject(py)?.into_any().unbind()),
+        let cells = || self.table.column(place);
+        let kind = py.detach(|| cells().map(Kind::of).reduce(Kind::with).unwrap_or(Kind::Other));
+        let (name, parts) = match kind {
+            Kind::Other => {
+                return Ok(("object", self.column(py, column)?).into_pyobject(py)?.into_any().unbind());
+            }
             Kind::Text | Kind::Symbol => {
-                let (offsets, letters) = py.detach(|| self.letters(place));
-                let name = if kind == Kind::Text { "text" } else { "symbol" };
-                let parts = (name, PyBytes::new(py, &offsets), PyBytes::new(py, &letters));
-                Ok(parts.into_pyobject(py)?.into_any().unbind())
+                let lengths = || cells().map(|cell| letters(cell).len());
+                let (ends, all) = (self.ends(py, lengths())?, lengths().sum());
+                let written = PyBytes::new_with(py, all, |mut room| {
+                    for cell in cells() {
+                        let (here, rest) = room.split_at_mut(letters(cell).len());
+                        here.copy_from_slice(letters(cell));
+                        room = rest;
+                    }
+                    Ok(())
+                });
+                (if kind == Kind::Text { "text" } else { "symbol" }, vec![ends, written?])
             }
-            Kind::Integer => bytes(
-                "int64",
-                self.numbers(place, |number| match number {
-                    Number::Int(value) => value.to_le_bytes(),
-                    other => (other.to_f64() as i64).to_le_bytes(),
-                }),
-            ),
-            Kind::Float => bytes("float64", self.numbers(place, |number| number.to_f64().to_le_bytes())),
+            Kind::Integer => ("int64", vec![self.numbers(py, place, |number| integer(number).to_le_bytes())?]),
+            Kind::Float => ("float64", vec![self.numbers(py, place, |number| number.to_f64().to_le_bytes())?]),
             Kind::Truth => {
-                let truths = self
-                    .cells(place)
-                    .map(|cell| u8::from(matches!(cell, Some(Native::Grounded(Grounded::Bool(true))))));
-                bytes("bool", truths.collect())
+                let truths = cells().map(|cell| u8::from(matches!(cell, Native::Grounded(Grounded::Bool(true)))));
+                ("bool", vec![PyBytes::new(py, &truths.collect::<Vec<_>>())])
             }
-        }
+        };
+        let name = PyString::new(py, name).into_any();
+        let parts = std::iter::once(name).chain(parts.into_iter().map(Bound::into_any)).collect::<Vec<_>>();
+        Ok(PyTuple::new(py, parts)?.into_any().unbind())
     }
 
     fn __repr__(&self) -> String {
         const SHOWN: usize = 10;
         let mut lines = vec![self.columns.join("  ")];
-        for row in self.rows.iter().take(SHOWN) {
-            let cells: Vec<String> = row.children().unwrap_or_default().iter().map(ToString::to_string).collect();
+        for place in 0..self.len().min(SHOWN) {
+            let cells: Vec<String> = self.table.row(place).iter().map(ToString::to_string).collect();
             lines.push(cells.join("  "));
         }
-        if self.rows.len() > SHOWN {
+        if self.len() > SHOWN {
             lines.push("…".to_owned());
         }
-        lines.push(format!("[{} row{}]", self.rows.len(), if self.rows.len() == 1 { "" } else { "s" }));
+        lines.push(format!("[{} row{}]", self.len(), if self.len() == 1 { "" } else { "s" }));
         lines.join("\n")
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         if let Ok(other) = other.cast::<Self>() {
-            return Ok(self.rows == other.get().rows && self.columns == other.get().columns);
+            let other = other.get();
+            let is_equal = self.len() == other.len() && self.table.cells == other.table.cells;
+            return Ok(is_equal && self.columns == other.columns);
         }
-        let mine = self.rows.iter().map(|row| self.row(py, row)).collect::<PyResult<Vec<_>>>()?;
+        let mine = (0..self.len()).map(|place| self.row(py, place)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, mine)?.eq(other)
     }
 }
@@ -168,28 +173,49 @@ impl Rows {
         }
     }
 
-    fn numbers(&self, column: usize, bytes: impl Fn(&Number) -> [u8; 8]) -> Vec<u8> {
-        let mut all = Vec::with_capacity(self.rows.len() * 8);
-        for cell in self.cells(column) {
-            if let Some(Native::Grounded(Grounded::Number(number))) = cell {
-                all.extend(bytes(number));
+    /// The bytes of a column of numbers, of which none is copied again.
+    fn numbers<'py>(
+        &self,
+        py: Python<'py>,
+        column: usize,
+        bytes: impl Fn(&Number) -> [u8; 8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        PyBytes::new_with(py, self.len() * 8, |room| {
+            for (room, cell) in room.chunks_exact_mut(8).zip(self.table.column(column)) {
+                if let Native::Grounded(Grounded::Number(number)) = cell {
+                    room.copy_from_slice(&bytes(number));
+                }
             }
-        }
-        all
+            Ok(())
+        })
     }
 
-    /// Where each text ends, and all letters.
-    fn letters(&self, column: usize) -> (Vec<u8>, Vec<u8>) {
-        let (mut offsets, mut letters) = (Vec::with_capacity((self.rows.len() + 1) * 8), Vec::new());
-        offsets.extend(0_i64.to_le_bytes());
-        for cell in self.cells(column) {
-            match cell {
-                Some(Native::Symbol(symbol)) => letters.extend_from_slice(symbol.as_str().as_bytes()),
-                Some(Native::Grounded(Grounded::Text(text))) => letters.extend_from_slice(text.as_bytes()),
-                _ => {}
+    /// Where the texts of these lengths end, after a zero.
+    fn ends<'py>(&self, py: Python<'py>, lengths: impl Iterator<Item = usize>) -> PyResult<Bound<'py, PyBytes>> {
+        PyBytes::new_with(py, (self.len() + 1) * 8, |room| {
+            let mut end = 0_i64;
+            for (room, length) in room[8..].chunks_exact_mut(8).zip(lengths) {
+                end += length as i64;
+                room.copy_from_slice(&end.to_le_bytes());
             }
-            offsets.extend((letters.len() as i64).to_le_bytes());
-        }
-        (offsets, letters)
+            Ok(())
+        })
+    }
+}
+
+/// The integer of a number; there is no other kind in a column of integers.
+fn integer(number: &Number) -> i64 {
+    match number {
+        Number::Int(value) => *value,
+        other => other.to_f64() as i64,
+    }
+}
+
+/// The letters of a symbol or text.
+fn letters(cell: &Native) -> &[u8] {
+    match cell {
+        Native::Symbol(symbol) => symbol.as_str().as_bytes(),
+        Native::Grounded(Grounded::Text(text)) => text.as_bytes(),
+        _ => &[],
     }
 }

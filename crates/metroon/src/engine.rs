@@ -9,11 +9,11 @@ use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use crate::view::filled;
 use metta::{
-    Ask, Clock, CommitSink, Evaluator, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport,
-    LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Place, ProfileNode, Program, QueryLog, Reason, Run, RunEnd,
-    RunEvent, Runner, Source, Statistics, World, WorldError,
+    Ask, Clock, CommitSink, Evaluator, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError,
+    LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Place, ProfileNode, Program, QueryLog, Reason,
+    Run, RunEnd, RunEvent, Runner, Source, Statistics, World, WorldError,
 };
-use space::{Atom, SharedSpace};
+use space::{AnswerTable, Atom, SharedSpace};
 use std::sync::Arc;
 
 /// Runs MeTTa programs.
@@ -374,6 +374,13 @@ impl Engine {
         solutions.iter().map(|solution| filled(template, solution)).collect()
     }
 
+    /// The same as a table of the variables of the pattern.
+    pub fn query_table(&mut self, pattern: &Atom) -> AnswerTable {
+        let space = self.run.runner.top_space();
+        let solutions = space.query(pattern, self.run.runner.program_mut().variables());
+        AnswerTable::of_solutions(pattern, &solutions)
+    }
+
     /// Runs a text whose imports are looked for in a directory; the empty one is the current directory.
     pub fn run_text_in(&mut self, directory: &str, text: &str, on_answer: &mut OnAnswer<'_>) -> Run {
         self.run_source(&Source { directory, ..Source::text(text) }, on_answer)
@@ -524,6 +531,16 @@ impl Engine {
         let mut format = reader(file, &path, options, words).map_err(LoadFailure::Options)?;
         let source = LoadSource { origin: file, file: Some(file) };
         self.load_guarded(|runner| runner.load(&source, &mut *format, progress))
+    }
+
+    /// Adds the records that a format hands out of no bytes at all: rows that the host has in memory. `origin` is what they are called.
+    /// Nothing is evaluated. A base does not know them again, and is left with commits of some 100,000 atoms, or with one if this is part
+    /// of a [transaction](Self::transaction).
+    ///
+    /// # Errors
+    /// The load was cancelled, or cannot be kept.
+    pub fn load_records(&mut self, origin: &str, format: &mut dyn Format) -> Result<LoadReport, LoadFailure> {
+        self.load_guarded(|runner| runner.load_bytes(origin, Arc::default(), format, &mut |_| {}))
     }
 
     fn load_guarded(

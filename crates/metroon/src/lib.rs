@@ -72,14 +72,14 @@ pub use metta::{
     Statistics,
 };
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
-pub use metta::{LoadError, LoadProgress, LoadReport, OnProgress, Skipped};
+pub use metta::{Format, LoadError, LoadProgress, LoadReport, OnProgress, Out, Skipped};
 pub use metta::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
 pub use metta::{ModuleId, OnEvent, RunEvent};
 pub use metta::{documentation_of, format, known_names, nearest, type_of, types_of_text};
 pub use permissions::{Permissions, PermittedWorld};
 pub use program::{ProgramEnd, ProgramSource, Reporter, RunRequest};
 pub use recall::{RecallError, find_error};
-pub use space::{Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, QueryWay, Row};
+pub use space::{AnswerTable, Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, QueryWay, Row};
 pub use system_world::{Printer, SystemWorld};
 pub use tape::replaying::{Difference, ReplayEnd};
 pub use tape::{Tape, TapeError, TapeReader};

@@ -16,7 +16,9 @@ use metta::{
     EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,
     read_atom,
 };
-use space::{Atom, Grounded, ImageDamage, Rewrite, SharedSpace, Solution, VariableSource, catching_damage, rewrite};
+use space::{
+    AnswerTable, Atom, Grounded, ImageDamage, Rewrite, SharedSpace, Solution, VariableSource, catching_damage, rewrite,
+};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -246,17 +248,41 @@ impl View {
         self.undamaged(|view| view.found(pattern, template))
     }
 
+    /// What `(match &self pattern …)` finds, as a table of the variables of the pattern, with nothing evaluated.
+    ///
+    /// # Errors
+    /// A checkpoint is damaged, and so is the journal.
+    pub fn query_table(&self, pattern: &Atom) -> Result<AnswerTable, ViewError> {
+        self.undamaged(|view| {
+            let by_rows = if holds_handles(pattern) { None } else { view.0.snapshot.query_table(pattern) };
+            by_rows.unwrap_or_else(|| {
+                let (pattern, solutions) = view.unified(pattern);
+                AnswerTable::of_solutions(&pattern, &solutions)
+            })
+        })
+    }
+
     fn found(&self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
         let solutions = if holds_handles(pattern) || holds_handles(template) { None } else { self.rows(pattern) };
         if let Some(solutions) = solutions {
             return solutions.iter().map(|solution| filled(template, solution)).collect();
         }
-        let spaces = self.0.spaces.get_or_init(|| SnapshotSpaces::new(&self.0.snapshot));
-        let (pattern, template) = (spaces.relinked(pattern), spaces.relinked(template));
+        let (_, solutions) = self.unified(pattern);
+        let template = self.spaces().relinked(template);
+        solutions.iter().map(|solution| filled(&template, solution)).collect()
+    }
+
+    fn spaces(&self) -> &SnapshotSpaces {
+        self.0.spaces.get_or_init(|| SnapshotSpaces::new(&self.0.snapshot))
+    }
+
+    /// A pattern whose spaces are those of the snapshot, and its solutions by unification.
+    fn unified(&self, pattern: &Atom) -> (Atom, Vec<Solution>) {
+        let pattern = self.spaces().relinked(pattern);
         let mut variables = VariableSource::default();
         variables.advance_to(self.0.snapshot.variables());
-        let solutions = spaces.top_space().query(&pattern, &mut variables);
-        solutions.iter().map(|solution| filled(&template, solution)).collect()
+        let solutions = self.spaces().top_space().query(&pattern, &mut variables);
+        (pattern, solutions)
     }
 
     fn rows(&self, pattern: &Atom) -> Option<Vec<Solution>> {

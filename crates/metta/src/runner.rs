@@ -242,12 +242,16 @@ impl Runner {
         self.session.open_transaction()
     }
 
-    /// Ends the transaction that was opened as this one of those open, and commits what it did, or undoes it.
+    /// Ends the transaction that was opened as this one of those open, and commits what it did, or undoes it. What one inside another
+    /// did is committed with that.
     ///
     /// # Errors
     /// A sink cannot take the commit.
     pub fn end_transaction(&mut self, depth: usize, keeps: bool) -> Result<(), RunRecordError> {
         self.session.close_transaction(depth, keeps);
+        if self.session.transactions.depth() > 0 {
+            return Ok(());
+        }
         self.session.commit(CommitTrigger::Asked)
     }
 

@@ -7,7 +7,7 @@
 use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
 use crate::contents::Contents;
-use crate::query::{Queried, ShouldStop, View, with_imports};
+use crate::query::{AnswerTable, Queried, ShouldStop, View, with_imports};
 use crate::solve::complete;
 use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
@@ -123,6 +123,11 @@ impl Snapshot {
     /// atom with variables, states or spaces may answer it too.
     pub fn query_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
         self.solutions_by_rows(query)
+    }
+
+    /// The same as a table.
+    pub fn query_table(&self, query: &Atom) -> Option<AnswerTable> {
+        self.table_by_rows(query)
     }
 
     /// The rows of this length as they lie, each with the number of its copies.

@@ -19,6 +19,13 @@ const SUITES: &[(&str, &str)] = &[
          one request after the other.",
     ),
     (
+        "python",
+        "The engine from Python, beside the Python packages hyperon and PyMeTTa. Each side is a process of the same script, which measures \
+         itself. Where hyperon is the peer, both sides run the same program through the same names, ours by `metroon.hyperon`, but for \
+         frames and functions of Python, where ours is what `metroon` offers. What must take no longer than some time says so in its note. \
+         Ours is the wheel as `cargo xtask wheel --profile release` builds it.",
+    ),
+    (
         "queries",
         "Conjunctions of patterns and recursive programs, beside DuckDB, Ladybug, egglog, clingo, SWI-Prolog and other implementations of \
          MeTTa. Ours is a program: edges as facts, a rule that gathers what `match` finds with `collapse`, or counts it with `count-results`, and its call, which is measured. The peers are processes \

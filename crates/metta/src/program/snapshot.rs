@@ -19,8 +19,8 @@ use crate::random::Generator;
 use crate::tokenizer::Tokenizer;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{
-    Atom, CLASSES, ChangeLog, Changes, Classify, Grounded, SharedSpace, SharedState, SharedTerms, Snapshot, Solution,
-    Space, Terms,
+    AnswerTable, Atom, CLASSES, ChangeLog, Changes, Classify, Grounded, SharedSpace, SharedState, SharedTerms,
+    Snapshot, Solution, Space, Terms,
 };
 use std::sync::Arc;
 
@@ -148,6 +148,11 @@ impl ProgramSnapshot {
     /// [`Snapshot::query_rows`].
     pub fn query_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
         self.top_space_with_imports().query_rows(query)
+    }
+
+    /// The same as a table: see [`Snapshot::query_table`].
+    pub fn query_table(&self, query: &Atom) -> Option<AnswerTable> {
+        self.top_space_with_imports().query_table(query)
     }
 
     /// What the space of the library held, and all others, by serial number, each with how often it was changed, by class.

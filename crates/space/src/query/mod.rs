@@ -49,5 +49,6 @@ pub(crate) use loops::known_keys;
 pub(crate) use pattern::extent;
 pub use pattern::{NO_TERM, PatternPart, conjunction};
 pub use plan::Plan;
+pub use solutions::AnswerTable;
 pub(crate) use solutions::Queried;
 pub(crate) use view::{View, with_imports};

@@ -11,10 +11,50 @@ use super::filter::Given;
 use super::pattern::{Variables, conjunction};
 use super::plan::Plan;
 use super::view::View;
-use crate::atom::{Atom, Solution, VariableSource};
+use crate::atom::{Atom, Solution, Variable, VariableSource};
 use crate::bindings::Bindings;
 use crate::rewrite::variables;
 use std::cell::Cell;
+
+/// The answers of a query as a table: what each variable is in each of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AnswerTable {
+    /// The variables of the query, in the order in which they first occur.
+    pub variables: Vec<Variable>,
+    /// How many answers there are; a query without variables has some too.
+    pub row_count: usize,
+    /// The values, one answer after the other. What an answer leaves open is the variable itself.
+    pub cells: Vec<Atom>,
+}
+
+impl AnswerTable {
+    /// The table of the solutions of a query.
+    pub fn of_solutions(query: &Atom, solutions: &[Solution]) -> Self {
+        let variables = variables(query);
+        let mut cells = Vec::with_capacity(variables.len() * solutions.len());
+        for solution in solutions {
+            cells.extend(variables.iter().map(|variable| {
+                let value = solution.iter().find(|(bound, _)| bound == variable);
+                value.map_or_else(|| variable.clone().into(), |(_, value)| value.clone())
+            }));
+        }
+        Self { variables, row_count: solutions.len(), cells }
+    }
+
+    /// The values of an answer.
+    ///
+    /// # Panics
+    /// If there is no such answer.
+    pub fn row(&self, place: usize) -> &[Atom] {
+        assert!(place < self.row_count, "there are {} answers", self.row_count);
+        &self.cells[place * self.variables.len()..][..self.variables.len()]
+    }
+
+    /// The values of a variable, by its place.
+    pub fn column(&self, place: usize) -> impl Iterator<Item = &Atom> {
+        self.cells.iter().skip(place).step_by(self.variables.len().max(1))
+    }
+}
 
 thread_local! {
     /// Room for the queries of atoms of this thread; a query takes it out.
@@ -45,6 +85,11 @@ pub(crate) trait Queried {
     /// The same if rows alone answer the query; else `None`.
     fn solutions_by_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
         self.with_view(|view| view.solutions(query, &|| false)).flatten()
+    }
+
+    /// The same as a table.
+    fn table_by_rows(&self, query: &Atom) -> Option<AnswerTable> {
+        self.with_view(|view| view.table(query))
     }
 
     /// The same of a query that rows do not answer whole.
@@ -123,6 +168,33 @@ impl View<'_> {
     /// given up.
     fn solutions(self, query: &Atom, should_stop: ShouldStop<'_>) -> Option<Option<Vec<Solution>>> {
         self.solutions_and(query, false, should_stop, |_, _, _| ()).map(|found| found.map(|(found, ())| found))
+    }
+
+    /// The same as a table, of which no atom is made but its cells.
+    fn table(self, query: &Atom) -> Option<AnswerTable> {
+        let mut room = ROOM.take().unwrap_or_default();
+        let (plan, answers) = &mut *room;
+        plan.clear();
+        plan.forgets_sorted = false;
+        let mut known = Variables::default();
+        let is_put = plan.loops.patterns.put(query, &mut known, self.terms);
+        let count = if is_put { self.execute(plan, Given::nothing(), answers, &|| false) } else { None };
+        let table = count.filter(|_| !answers.is_stopped()).map(|row_count| {
+            let variables = variables(query);
+            let place = |variable: &Variable| known.iter().position(|name| *name == Some(variable));
+            let places: Vec<Option<usize>> = variables.iter().map(place).collect();
+            let mut cells = Vec::with_capacity(row_count * variables.len());
+            for answer in (0..row_count).map(|place| answers.get(place)) {
+                cells.extend(places.iter().zip(&variables).map(|(place, variable)| match place {
+                    Some(place) => self.terms.atom(answer[*place]).clone(),
+                    None => variable.clone().into(),
+                }));
+            }
+            AnswerTable { variables, row_count, cells }
+        });
+        answers.shrink();
+        ROOM.set(Some(room));
+        table
     }
 
     /// The same, with how they were found, as if nothing had been sorted before if that is to be forgotten.

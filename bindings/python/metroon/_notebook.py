@@ -1,0 +1,102 @@
+"""MeTTa in notebooks: `%load_ext metroon`, and then cells that begin with `%%metta`."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, List, Optional
+
+from ._base import KnowledgeBase
+from ._errors import MettaError
+
+# So many results of a form are shown.
+_SHOWN = 20
+
+
+class Answers(List[List[Any]]):
+    """The results of each form of a cell."""
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div><code>{html.escape(_line(results))}</code></div>" for results in self)
+
+    def __repr__(self) -> str:
+        return "\n".join(_line(results) for results in self)
+
+
+def _line(results: List[Any]) -> str:
+    shown = ", ".join(_written(result) for result in results[:_SHOWN])
+    more = f", … {len(results) - _SHOWN} more" if len(results) > _SHOWN else ""
+    return f"[{shown}{more}]"
+
+
+def _written(value: Any) -> str:
+    """A value as MeTTa writes it."""
+    if isinstance(value, bool):
+        return "True" if value else "False"
+    if value is None:
+        return "()"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
+    return str(value)
+
+
+class Trouble:
+    """What is wrong with a cell: the line, a caret below the place, and what to do next."""
+
+    def __init__(self, error: MettaError, cell: str) -> None:
+        self.error = error
+        self.cell = cell
+
+    def __repr__(self) -> str:
+        error, said = self.error, []
+        if self.error.answers:
+            said.append(repr(Answers(self.error.answers)))
+        said.append(f"{type(error).__name__}: {error.message}")
+        lines = self.cell.splitlines()
+        if error.line is not None and 0 < error.line <= len(lines):
+            beginning = f"{error.line} | "
+            said.append(beginning + lines[error.line - 1])
+            said.append(" " * (len(beginning) + max((error.column or 1) - 1, 0)) + "^")
+        if error.help:
+            said.append(f"help: {error.help}")
+        return "\n".join(said)
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="color:#b00020">{html.escape(repr(self))}</pre>'
+
+
+def _base_named(shell: Any, name: str) -> Any:
+    """The base that a name of the notebook means; without a name, one in memory that the notebook has for itself."""
+    if not name:
+        if getattr(shell, "_metroon_base", None) is None:
+            shell._metroon_base = KnowledgeBase()
+        return shell._metroon_base
+    found = shell.user_ns.get(name)
+    if not hasattr(found, "run"):
+        raise ValueError(f"{name} is no knowledge base of this notebook: write `{name} = metroon.KnowledgeBase()` in a cell before")
+    return found
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Makes `%%metta` known: a cell of MeTTa is run in a base, whose name may stand behind it."""
+
+    def metta(line: str, cell: str) -> Optional[Answers]:
+        from IPython.display import display
+
+        base = _base_named(shell, line.strip())
+        try:
+            found = Answers(base.run(cell))
+        except MettaError as error:
+            display(Trouble(error, cell))
+            # The cell has failed: a notebook that is run as a whole ends here.
+            raise _Shown(error.message) from None
+        return found if found else None
+
+    shell.register_magic_function(metta, magic_kind="cell", magic_name="metta")
+
+
+class _Shown(Exception):
+    """What went wrong was shown."""
+
+    def _render_traceback_(self) -> List[str]:
+        return []
