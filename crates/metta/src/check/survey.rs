@@ -78,8 +78,14 @@ pub(super) struct Survey<'a> {
     pub(super) asked: Vec<(NodeId, Role)>,
     /// How many arguments the rules of each name take.
     pub(super) known: FxHashMap<String, FxHashSet<usize>>,
+    /// How many rules there are for each name and number of arguments.
+    counts: FxHashMap<(String, usize), usize>,
     /// Words that stand for data: in facts, in patterns, in what is left as it is.
     pub(super) data: FxHashSet<&'a str>,
+    /// Words that patterns have: in `match`, in the left sides of rules, in what is left as it is.
+    pub(super) matched: FxHashSet<&'a str>,
+    /// Whether some pattern of a `match` is a variable, or begins with one.
+    pub(super) matches_anything: bool,
     /// Whether some rule may reduce anything.
     pub(super) is_open: bool,
     /// Whether the text is minimal MeTTa, of which little can be said.
@@ -98,6 +104,9 @@ impl<'a> Survey<'a> {
             asked: Vec::new(),
             known: FxHashMap::default(),
             data: FxHashSet::default(),
+            matched: FxHashSet::default(),
+            matches_anything: false,
+            counts: FxHashMap::default(),
             is_open: false,
             is_minimal: program.is_minimal(),
         };
@@ -120,6 +129,7 @@ impl<'a> Survey<'a> {
                 Some((side, Some(name))) => {
                     let arguments = side.children().map_or(0, |children| children.len() - 1);
                     self.known.entry(name.to_owned()).or_default().insert(arguments);
+                    *self.counts.entry((name.to_owned(), arguments)).or_default() += 1;
                 }
                 Some((Atom::Symbol(_) | Atom::Grounded(_), None)) => {}
                 _ => self.is_open = true,
@@ -143,7 +153,7 @@ impl<'a> Survey<'a> {
             NodeKind::Expression(&[head, left, right])
                 if !form.bang && self.tree.kind(head) == NodeKind::Word(names::EQUAL) =>
             {
-                self.tree.children(left).skip(1).for_each(|argument| self.add_data(argument));
+                self.tree.children(left).skip(1).for_each(|argument| self.add_matched(argument));
                 let parts = self.parts(right, program, raw);
                 self.rules.push(RuleForm { form: *form, left, parts });
             }
@@ -167,7 +177,7 @@ impl<'a> Survey<'a> {
         while let Some((node, role)) = pending.pop() {
             parts.push((node, role));
             match role {
-                Pattern | Raw => self.add_data(node),
+                Pattern | Raw => self.add_matched(node),
                 Evaluated => self.arguments(node, program, raw, &mut pending),
                 _ => {
                     let inner = |index: usize| match role {
@@ -185,7 +195,7 @@ impl<'a> Survey<'a> {
 
     /// What becomes of the children of an expression that is evaluated.
     fn arguments(
-        &self,
+        &mut self,
         node: NodeId,
         program: &mut Program,
         raw: &mut FxHashMap<String, Option<Vec<bool>>>,
@@ -195,6 +205,9 @@ impl<'a> Survey<'a> {
             pending.extend(self.tree.children(node).map(|child| (child, Evaluated)).rev());
             return;
         };
+        if head == "match" || head == "get-atoms" {
+            self.matches_anything |= arguments.get(1).is_none_or(|pattern| self.is_open_pattern(*pattern));
+        }
         let table = roles_of(head).or(head.starts_with("assert").then_some(&[]));
         if let Some(roles) = table {
             let role = |index: usize| roles.get(index).copied().unwrap_or(Raw);
@@ -221,6 +234,36 @@ impl<'a> Survey<'a> {
             }
         }
         (!raw.is_empty()).then_some(raw)
+    }
+
+    /// Notes what is matched with facts, or may be.
+    fn add_matched(&mut self, node: NodeId) {
+        self.add_data(node);
+        for visit in self.tree.walk(node) {
+            if let Visit::Leaf(leaf) = visit
+                && let NodeKind::Word(word) = self.tree.kind(leaf)
+            {
+                self.matched.insert(word);
+            }
+        }
+    }
+
+    /// Whether a pattern may match anything: it is a variable, begins with one, or has such a part if it is a conjunction.
+    fn is_open_pattern(&self, pattern: NodeId) -> bool {
+        match self.tree.kind(pattern) {
+            NodeKind::Variable(_) => true,
+            NodeKind::Expression([head, parts @ ..]) => match self.tree.kind(*head) {
+                NodeKind::Word(",") => parts.iter().any(|part| self.is_open_pattern(*part)),
+                NodeKind::Word(_) => false,
+                _ => true,
+            },
+            _ => false,
+        }
+    }
+
+    /// How many rules of the program and its imports there are for a name with so many arguments.
+    pub(super) fn rule_count(&self, name: &str, arguments: usize) -> usize {
+        self.counts.get(&(name.to_owned(), arguments)).copied().unwrap_or(0)
     }
 
     fn add_data(&mut self, node: NodeId) {
