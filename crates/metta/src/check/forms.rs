@@ -72,7 +72,7 @@ fn infix(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
     let &[left, operator, right] = expression(survey, node)? else { return None };
     let NodeKind::Word(name) = survey.tree.kind(operator) else { return None };
     let is_value = match survey.tree.kind(left) {
-        NodeKind::Word(word) => survey.words.atom(word).as_symbol().is_none() && !survey.is_native(word),
+        NodeKind::Word(word) => survey.meaning(word).as_symbol().is_none() && !survey.is_native(word),
         NodeKind::Variable(_) => true,
         NodeKind::Expression(_) => survey.call(left).is_some_and(|(head, _)| OPERATORS.contains(&head)),
         NodeKind::String(_) => false,
@@ -116,7 +116,7 @@ fn no_space(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
     let (head, arguments) = survey.call(node)?;
     let first = *arguments.first()?;
     let NodeKind::Word(word) = survey.tree.kind(first) else { return None };
-    let is_other = survey.words.atom(word).as_symbol().is_none() || survey.known.contains_key(word);
+    let is_other = survey.meaning(word).as_symbol().is_none() || survey.known.contains_key(word);
     if is_other || !SPACE_TAKERS.contains(&head) || survey.data.contains(word) {
         return None;
     }
@@ -178,7 +178,7 @@ fn is_call(survey: &Survey<'_>, (name, given): (&str, usize), form: &Form, progr
 
 /// Whether something is known of the type of a name: if wanted, of one that is no function.
 fn has_type(survey: &Survey<'_>, name: &str, program: &mut Program, except_functions: bool) -> bool {
-    let types = types::types_of(&survey.space, &survey.words.atom(name), program.variables());
+    let types = survey.types_of(&survey.meaning(name), program);
     let known = types.iter().filter(|found| !found.atom.is_symbol(names::UNDEFINED));
     known.filter(|found| !except_functions || !types::is_function(&found.atom)).count() > 0
 }
@@ -201,7 +201,7 @@ fn symbols(survey: &Survey<'_>, program: &mut Program, findings: &mut Vec<Diagno
         let used = calls.flat_map(|(head, arguments)| arguments.iter().map(move |argument| (head, *argument)));
         let wrong = used.filter_map(|(head, argument)| Some((head, words(argument)?, argument)));
         for (head, word, argument) in wrong.filter(|(_, word, _)| left.contains(word)) {
-            let is_symbol = matches!(survey.words.atom(word), Atom::Symbol(_)) && !survey.known.contains_key(word);
+            let is_symbol = matches!(survey.meaning(word), Atom::Symbol(_)) && !survey.known.contains_key(word);
             if is_symbol && !has_type(survey, word, program, false) {
                 findings.push(symbol(head, word, survey.tree.span(argument)));
                 break;

@@ -58,7 +58,7 @@ impl<'a> Near<'a> {
 /// A name that has no rule and is nearly one that has.
 fn unknown<'a>(survey: &Survey<'a>, program: &mut Program, name: &'a str, near: &mut Near<'a>) -> Option<Diagnostic> {
     let is_data = survey.data.contains(name) || is_instruction_name(name) || survey.is_open;
-    let atom = survey.words.atom(name);
+    let atom = survey.meaning(name);
     if is_data || atom.as_symbol().is_none() || has_type(survey, program, &atom) {
         return None;
     }
@@ -85,7 +85,7 @@ fn not_imported(name: &str, module: &str) -> Diagnostic {
 }
 
 fn has_type(survey: &Survey<'_>, program: &mut Program, atom: &Atom) -> bool {
-    let types = types::types_of(&survey.space, atom, program.variables());
+    let types = survey.types_of(atom, program);
     types.iter().any(|found| !found.atom.is_symbol(names::UNDEFINED))
 }
 
@@ -96,7 +96,7 @@ fn wrong_number(
     (name, given): (&str, usize),
     numbers: BTreeSet<usize>,
 ) -> Option<Diagnostic> {
-    let atom = survey.words.atom(name);
+    let atom = survey.meaning(name);
     let is_other = survey.is_open || numbers.contains(&given) || survey.is_native(name);
     // Data may have the same head; a type has more to say.
     if is_other || survey.data.contains(name) || has_type(survey, program, &atom) {
@@ -123,7 +123,7 @@ fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option
     if survey.has_open_calls(node) {
         return wrong_length(survey, program, node, &atom);
     }
-    let errors = types::type_errors(&survey.space, &atom, program.variables())?;
+    let errors = survey.type_errors(&atom, program)?;
     // An error of an argument is told there.
     let own = errors.iter().find(|error| error.children().is_some_and(|parts| parts.get(1) == Some(&atom)))?;
     let said = message_of(own, &survey.space, program.variables());
@@ -138,7 +138,7 @@ fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option
 /// A call of a built-in function with a number of arguments that its type does not have: told whatever its arguments are.
 fn wrong_length(survey: &Survey<'_>, program: &mut Program, node: NodeId, atom: &Atom) -> Option<Diagnostic> {
     let (head, given) = survey.call(node)?;
-    let types = types::types_of(&survey.space, &survey.words.atom(head), program.variables());
+    let types = survey.types_of(&survey.meaning(head), program);
     let mut functions =
         types.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom).0);
     let is_wrong =

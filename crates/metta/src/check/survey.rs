@@ -10,9 +10,10 @@ use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
 use crate::syntax::{Form, NodeId, NodeKind, SyntaxTree, Visit};
 use crate::tokenizer::Tokenizer;
-use crate::types;
+use crate::types::{self, AtomType, Declarations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, SharedSpace, Symbol};
+use std::cell::RefCell;
 
 /// What is done with a part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,12 @@ pub(super) struct RuleForm {
 pub(super) struct Survey<'a> {
     pub(super) tree: &'a SyntaxTree,
     pub(super) words: Tokenizer,
+    /// What the words of the text mean.
+    meanings: FxHashMap<&'a str, Atom>,
+    /// The atoms of the nodes, by their numbers: a part of an atom is not read again.
+    atoms: Vec<Option<Atom>>,
     pub(super) space: SharedSpace,
+    declarations: RefCell<Declarations>,
     pub(super) rules: Vec<RuleForm>,
     /// The parts of the forms after `!`.
     pub(super) asked: Vec<(NodeId, Role)>,
@@ -96,10 +102,15 @@ impl<'a> Survey<'a> {
     pub(super) fn new(program: &mut Program, module: ModuleId, tree: &'a SyntaxTree) -> Self {
         let words = program.tokenizer_of(module).cloned().unwrap_or_default();
         let space = program.space_of(module).cloned().unwrap_or_else(|| program.top_space());
+        let (atoms, meanings) = read_all(tree, &words);
+        let declarations = RefCell::new(Declarations::of(&space, program.variables()));
         let mut survey = Self {
             tree,
             words,
+            meanings,
+            atoms,
             space,
+            declarations,
             rules: Vec::new(),
             asked: Vec::new(),
             known: FxHashMap::default(),
@@ -224,7 +235,7 @@ impl<'a> Survey<'a> {
 
     /// Which arguments a function takes as they are; `None` if it has no type.
     fn raw_arguments(&self, head: &str, program: &mut Program) -> Option<Vec<bool>> {
-        let types = types::types_of(&self.space, &self.words.atom(head), program.variables());
+        let types = self.types_of(&self.meaning(head), program);
         let mut raw = Vec::new();
         for found in types.iter().filter(|found| found.is_function()) {
             let (formals, _) = types::function_parts(&found.atom);
@@ -300,11 +311,30 @@ impl<'a> Survey<'a> {
 
     /// What a word means, if it is a native function.
     pub(super) fn is_native(&self, word: &str) -> bool {
-        Operation::of(&self.words.atom(word)).is_some()
+        match self.meanings.get(word) {
+            Some(known) => Operation::of(known).is_some(),
+            None => Operation::of(&self.words.atom(word)).is_some(),
+        }
+    }
+
+    /// What a word means.
+    pub(super) fn meaning(&self, word: &str) -> Atom {
+        self.meanings.get(word).cloned().unwrap_or_else(|| self.words.atom(word))
     }
 
     pub(super) fn atom(&self, node: NodeId) -> Atom {
-        read_atom(self.tree, node, &self.words)
+        let known = self.atoms.get(node.index()).cloned().flatten();
+        known.unwrap_or_else(|| read_atom(self.tree, node, &self.words))
+    }
+
+    /// The types of an atom in the space of the text.
+    pub(super) fn types_of(&self, atom: &Atom, program: &mut Program) -> Vec<AtomType> {
+        self.declarations.borrow_mut().types_of(&self.space, atom, program.variables())
+    }
+
+    /// The errors of an atom that has no valid type.
+    pub(super) fn type_errors(&self, atom: &Atom, program: &mut Program) -> Option<Vec<Atom>> {
+        self.declarations.borrow_mut().type_errors(&self.space, atom, program.variables())
     }
 
     /// All parts that are evaluated, of rules and of forms after `!`.
@@ -312,4 +342,25 @@ impl<'a> Survey<'a> {
         let parts = self.rules.iter().flat_map(|rule| &rule.parts).chain(&self.asked);
         parts.filter(|(_, role)| *role == Evaluated).map(|(node, _)| *node)
     }
+}
+
+/// The atoms of all nodes of the forms, and what their words mean: each is read once.
+fn read_all<'a>(tree: &'a SyntaxTree, words: &Tokenizer) -> (Vec<Option<Atom>>, FxHashMap<&'a str, Atom>) {
+    let count = tree.forms().last().map_or(0, |form| form.node.index() + 1);
+    let (mut atoms, mut meanings) = (vec![None; count], FxHashMap::default());
+    for visit in tree.forms().iter().flat_map(|form| tree.walk(form.node)) {
+        let (node, atom) = match visit {
+            Visit::Open(_) => continue,
+            Visit::Close(node) => {
+                let parts = tree.children(node).map(|child| atoms[child.index()].clone().unwrap_or_else(Atom::unit));
+                (node, Atom::expression(parts.collect::<Vec<_>>()))
+            }
+            Visit::Leaf(leaf) => match tree.kind(leaf) {
+                NodeKind::Word(word) => (leaf, meanings.entry(word).or_insert_with(|| words.atom(word)).clone()),
+                _ => (leaf, read_atom(tree, leaf, words)),
+            },
+        };
+        atoms[node.index()] = Some(atom);
+    }
+    (atoms, meanings)
 }
