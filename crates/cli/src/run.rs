@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     let mut terminal = Terminal {
         heard: heard.clone(),
         explains_failures: true,
-        notes: !arguments.no_notes && !arguments.explain && std::io::stderr().is_terminal(),
+        notes: arguments.notes || !arguments.no_notes && !arguments.explain && std::io::stderr().is_terminal(),
         failed: Vec::new(),
     };
     engine.keep_going(arguments.keep_going);

@@ -77,6 +77,10 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) no_notes: bool,
 
+    /// Tell of likely mistakes also where the standard error is not a terminal
+    #[arg(long, conflicts_with_all = ["no_notes", "explain"])]
+    pub(crate) notes: bool,
+
     /// Show each call of this function, the rule that it takes and what it comes to, on the standard error; may be given several times. The
     /// reference interpreter evaluates, which is slow
     #[arg(long, value_name = "FUNCTION", conflicts_with = "explain")]

@@ -67,7 +67,8 @@ pub fn check_source(world: impl World + 'static, source: &Source<'_>) -> Checked
     let tree = parse(source.text).tree;
     let mut findings = check(runner.program_mut(), ModuleId::TOP, &tree);
     // What an import would have defined is not known.
-    findings.retain(|finding| is_known || finding.code != "unknown-function");
+    let may_be_imported = |code| matches!(code, "unknown-function" | "missing-import" | "unknown-space");
+    findings.retain(|finding| is_known || !may_be_imported(finding.code));
     diagnostics.append(&mut findings);
     diagnostics.sort_by_key(|found| found.span.start);
     Checked { diagnostics, runner }

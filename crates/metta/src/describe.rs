@@ -1,7 +1,7 @@
 //! What is known of words, for prompts and editors: names, types, documentation, as texts.
 
 use crate::documentation::Documentation;
-use crate::failure::message::plain_type;
+use crate::failure::message::shown;
 use crate::names;
 use crate::operation::Operation;
 use crate::program::Program;
@@ -47,7 +47,7 @@ pub fn types_of_text(program: &mut Program, text: &str) -> Vec<String> {
     let space = program.top_space();
     let types = types::types_of(&space, atom, program.variables());
     let line = |found: &types::AtomType| match &found.error {
-        None => plain_type(&found.atom),
+        None => shown(&found.atom),
         Some(error) => format!("ill-typed: {error}"),
     };
     types.iter().map(line).collect()
@@ -87,5 +87,5 @@ fn known_types(program: &mut Program, atom: &Atom) -> Vec<String> {
     let space = program.top_space();
     let types = types::types_of(&space, atom, program.variables());
     let known = types.iter().filter(|found| found.is_valid() && !found.atom.is_symbol(names::UNDEFINED));
-    known.map(|found| plain_type(&found.atom)).collect()
+    known.map(|found| shown(&found.atom)).collect()
 }

@@ -10,7 +10,10 @@
 //! Types are computed from the leaves up with an explicit stack. Types with variables are fresh at each use.
 
 use crate::names::{self, error, is_metatype};
-use space::{Atom, Bindings, Expression, Grounded, SharedSpace, Unifier, VariableSource, make_fresh, variables};
+use rustc_hash::{FxHashMap, FxHashSet};
+use space::{
+    Atom, Bindings, Expression, Grounded, SharedSpace, Symbol, Unifier, VariableSource, make_fresh, variables,
+};
 use space::{Rewrite, Variable, rewrite};
 
 /// How many types one expression may have: the product of its children's types grows fast.
@@ -51,13 +54,81 @@ pub fn is_function(atom: &Atom) -> bool {
 
 /// The types of an atom in a space; `%Undefined%` when none is known.
 pub fn types_of(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
-    let types = known_types(space, atom, source);
+    let types = known_types(space, atom, None, source);
     if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
 }
 
 /// The errors of an atom that has no valid type.
 pub fn type_errors(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Option<Vec<Atom>> {
     types_of(space, atom, source).into_iter().map(|found| found.error).collect()
+}
+
+/// What a space declares, looked up once: for many questions about a space that does not change meanwhile.
+///
+/// Most spaces declare types of symbols only, and few supertypes. Then an expression has no declared type, and each symbol is looked up
+/// once.
+pub(crate) struct Declarations {
+    /// The symbols that have types.
+    subjects: FxHashSet<Symbol>,
+    /// The types without variables of the symbols that were asked about.
+    ground: FxHashMap<Symbol, Vec<Atom>>,
+    /// Whether something else than symbols has types.
+    has_others: bool,
+    has_supertypes: bool,
+}
+
+impl Declarations {
+    pub(crate) fn of(space: &SharedSpace, source: &mut VariableSource) -> Self {
+        let (mut subjects, mut has_others) = (FxHashSet::default(), false);
+        for subject in subjects_of(space, names::HAS_TYPE, source) {
+            match subject {
+                Some(Atom::Symbol(name)) => drop(subjects.insert(name)),
+                _ => has_others = true,
+            }
+        }
+        let has_supertypes = !subjects_of(space, names::SUBTYPE, source).is_empty();
+        Self { subjects, ground: FxHashMap::default(), has_others, has_supertypes }
+    }
+
+    /// As [`types_of`].
+    pub(crate) fn types_of(&mut self, space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+        let types = known_types(space, atom, Some(self), source);
+        if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
+    }
+
+    /// As [`type_errors`].
+    pub(crate) fn type_errors(
+        &mut self,
+        space: &SharedSpace,
+        atom: &Atom,
+        source: &mut VariableSource,
+    ) -> Option<Vec<Atom>> {
+        self.types_of(space, atom, source).into_iter().map(|found| found.error).collect()
+    }
+
+    /// The declared types of an atom.
+    fn declared(&mut self, space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
+        let Atom::Symbol(name) = atom else { return Vec::new() };
+        if !self.subjects.contains(name) {
+            return Vec::new();
+        }
+        if let Some(known) = self.ground.get(name) {
+            return known.clone();
+        }
+        let found = declared_in(space, atom, source);
+        if found.iter().all(|type_atom| variables(type_atom).is_empty()) {
+            self.ground.insert(name.clone(), found.clone());
+        }
+        found
+    }
+}
+
+/// What stands second in the statements `(relation $X $Y)` of a space.
+fn subjects_of(space: &SharedSpace, relation: &str, source: &mut VariableSource) -> Vec<Option<Atom>> {
+    let [subject, object] = [source.fresh(names::asked()), source.fresh(names::asked())];
+    let query = Atom::expression([Atom::symbol(relation), Atom::Variable(subject.clone()), Atom::Variable(object)]);
+    let value = |solution: Vec<(Variable, Atom)>| solution.into_iter().find(|(bound, _)| *bound == subject);
+    space.query(&query, source).into_iter().map(|solution| value(solution).map(|(_, value)| value)).collect()
 }
 
 /// An expression whose children's types are being found.
@@ -77,7 +148,12 @@ impl<'a> Open<'a> {
 }
 
 /// The types that are known of an atom; empty when none is.
-fn known_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+fn known_types(
+    space: &SharedSpace,
+    atom: &Atom,
+    mut declarations: Option<&mut Declarations>,
+    source: &mut VariableSource,
+) -> Vec<AtomType> {
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut current = atom;
     loop {
@@ -86,7 +162,7 @@ fn known_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) ->
                 open.push(Open { atom: current, children: expression.children(), types: Vec::new() });
                 None
             }
-            leaf => Some(leaf_types(space, leaf, source)),
+            leaf => Some(leaf_types(space, leaf, declarations.as_deref_mut(), source)),
         };
         loop {
             if let Some(types) = found.take() {
@@ -101,14 +177,19 @@ fn known_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) ->
                 break;
             }
             let complete = open.pop().expect("an expression is open");
-            found = Some(expression_types(space, &complete, source));
+            found = Some(expression_types(space, &complete, declarations.as_deref_mut(), source));
         }
     }
 }
 
-fn leaf_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+fn leaf_types(
+    space: &SharedSpace,
+    atom: &Atom,
+    declarations: Option<&mut Declarations>,
+    source: &mut VariableSource,
+) -> Vec<AtomType> {
     match atom {
-        Atom::Symbol(_) => declared_types(space, atom, source).into_iter().map(AtomType::valid).collect(),
+        Atom::Symbol(_) => declared_types(space, atom, declarations, source).into_iter().map(AtomType::valid).collect(),
         Atom::Grounded(value) => match grounded_type(value) {
             type_atom if type_atom.is_symbol(names::UNDEFINED) => Vec::new(),
             type_atom => vec![AtomType::valid(make_fresh(&type_atom, &[], source))],
@@ -131,7 +212,19 @@ pub fn grounded_type(value: &Grounded) -> Atom {
 }
 
 /// The types declared for an atom, and their supertypes.
-fn declared_types(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
+fn declared_types(
+    space: &SharedSpace,
+    atom: &Atom,
+    declarations: Option<&mut Declarations>,
+    source: &mut VariableSource,
+) -> Vec<Atom> {
+    match declarations.filter(|declarations| !declarations.has_others) {
+        Some(declarations) => declarations.declared(space, atom, source),
+        None => declared_in(space, atom, source),
+    }
+}
+
+fn declared_in(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<Atom> {
     let mut types = second_of(space, names::HAS_TYPE, atom, source);
     types.retain(|found| !found.is_symbol(names::UNDEFINED));
     add_supertypes(space, &mut types, source);
@@ -164,11 +257,19 @@ fn add_supertypes(space: &SharedSpace, types: &mut Vec<Atom>, source: &mut Varia
     }
 }
 
-fn expression_types(space: &SharedSpace, expression: &Open<'_>, source: &mut VariableSource) -> Vec<AtomType> {
+fn expression_types(
+    space: &SharedSpace,
+    expression: &Open<'_>,
+    declarations: Option<&mut Declarations>,
+    source: &mut VariableSource,
+) -> Vec<AtomType> {
     let (head, arguments) = expression.types.split_first().expect("the expression has a head");
     let mut types = tuple_types(head, arguments);
-    types.extend(declared_types(space, expression.atom, source));
-    add_supertypes(space, &mut types, source);
+    let may_have_supertypes = declarations.as_ref().is_none_or(|declarations| declarations.has_supertypes);
+    types.extend(declared_types(space, expression.atom, declarations, source));
+    if may_have_supertypes {
+        add_supertypes(space, &mut types, source);
+    }
     let mut found: Vec<AtomType> = types.into_iter().map(AtomType::valid).collect();
     for function in head.iter().filter(|found| found.is_function()) {
         apply_function_type(expression, &function.atom, arguments, &mut found, source);

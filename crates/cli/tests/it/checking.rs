@@ -65,7 +65,7 @@ fn what_is_meant_as_it_stands_is_not_reported() {
         // Variables get values in patterns and calls.
         "(= (all) (match &self (fact $x $_) (found $x)))\n(fact 1 2)",
         "(= (keep $test $x) (if ($test $x) $x ()))",
-        "!(bind! &notes (new-space))\n!(bind! &file (file-open! \"a\" \"r\"))",
+        "!(import! &self fileio)\n!(bind! &notes (new-space))\n!(bind! &file (file-open! \"a\" \"r\"))",
         "(= (f $x) (let $y (* 2 $x) (+ $x $y)))",
         "(= (f $x) (let* (($y $x) ($z $y)) (+ $y $z)))",
         "(= (f $x) (case $x ((($a $b) (+ $a $b)) ($_ 0))))",

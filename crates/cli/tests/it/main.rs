@@ -24,6 +24,7 @@ mod lsp;
 mod manual;
 mod memory;
 mod messages;
+mod mistakes;
 mod output;
 mod permissions;
 mod profile;

@@ -76,6 +76,14 @@ pub(crate) const BUNDLES: [&Bundle; 13] = [
 /// The modules that come with Hyperon and not yet with Metroon.
 pub(crate) const LACKING: [&str; 3] = ["catalog", "das", "skel"];
 
+/// The module that has a function of this name.
+pub(crate) fn module_of(name: &str) -> Option<&'static str> {
+    let rule = format!("(= ({name} ");
+    let has =
+        |bundle: &&&Bundle| bundle.operations.iter().any(|spec| spec.name == name) || bundle.source.contains(&rule);
+    BUNDLES.iter().find(has).map(|bundle| bundle.name)
+}
+
 /// What a call comes to when the world refuses: an error atom, or the end of the run when nobody reads its output.
 fn refused(message: &str, error: WorldError) -> Outcome {
     if error.ends_run() { Outcome::Stop(Stop::World(error)) } else { Outcome::failure(format!("{message}: {error}")) }

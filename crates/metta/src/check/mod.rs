@@ -8,11 +8,15 @@
 //! 2. [`names`] looks at the heads of what is evaluated: unknown names, numbers of arguments, types.
 //! 3. [`rules`] looks at rules that can never be reached or are stated twice.
 //! 4. [`variables`] looks at what is bound on the left and used on the right.
+//! 5. [`forms`] looks at forms that are written otherwise than was meant, [`recursion`] at functions that never end, [`declared`] at types.
 //!
 //! What stands in an assertion, a quotation or an argument that its function takes as it is, is not looked at.
 
+mod declared;
+mod forms;
 mod names;
 mod nearest;
+mod recursion;
 mod rules;
 mod survey;
 mod variables;
@@ -33,6 +37,9 @@ pub fn check(program: &mut Program, module: ModuleId, tree: &SyntaxTree) -> Vec<
         names::check(&survey, program, &mut findings);
         rules::check(&survey, program, &mut findings);
         variables::check(&survey, &mut findings);
+        forms::check(&survey, program, &mut findings);
+        recursion::check(&survey, &mut findings);
+        declared::check(&survey, &mut findings);
     }
     findings.sort_by_key(|finding: &Diagnostic| (finding.span.start, finding.span.end));
     // Numbers of variables are part of what is recorded: this takes none.

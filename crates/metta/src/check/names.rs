@@ -2,6 +2,7 @@
 
 use super::nearest::nearest;
 use super::survey::Survey;
+use crate::bundled::module_of;
 use crate::failure::message::message_of;
 use crate::instructions::is_instruction_name;
 use crate::names;
@@ -57,9 +58,12 @@ impl<'a> Near<'a> {
 /// A name that has no rule and is nearly one that has.
 fn unknown<'a>(survey: &Survey<'a>, program: &mut Program, name: &'a str, near: &mut Near<'a>) -> Option<Diagnostic> {
     let is_data = survey.data.contains(name) || is_instruction_name(name) || survey.is_open;
-    let atom = survey.words.atom(name);
+    let atom = survey.meaning(name);
     if is_data || atom.as_symbol().is_none() || has_type(survey, program, &atom) {
         return None;
+    }
+    if let Some(module) = module_of(name).filter(|_| !survey.data.contains(name)) {
+        return Some(not_imported(name, module));
     }
     let near = near.of(name)?;
     let span = crate::syntax::Span { start: 0, end: 0 };
@@ -72,8 +76,16 @@ fn unknown<'a>(survey: &Survey<'a>, program: &mut Program, name: &'a str, near: 
     )
 }
 
+/// A name of a module that comes with the program and is not imported.
+fn not_imported(name: &str, module: &str) -> Diagnostic {
+    let span = crate::syntax::Span { start: 0, end: 0 };
+    let message = format!("no rule for `{name}`, which is in the module `{module}`");
+    let finding = Diagnostic::warning("missing-import", span, message).with_label("is data as it stands");
+    finding.with_help(format!("write `!(import! &self {module})` before it"))
+}
+
 fn has_type(survey: &Survey<'_>, program: &mut Program, atom: &Atom) -> bool {
-    let types = types::types_of(&survey.space, atom, program.variables());
+    let types = survey.types_of(atom, program);
     types.iter().any(|found| !found.atom.is_symbol(names::UNDEFINED))
 }
 
@@ -84,7 +96,7 @@ fn wrong_number(
     (name, given): (&str, usize),
     numbers: BTreeSet<usize>,
 ) -> Option<Diagnostic> {
-    let atom = survey.words.atom(name);
+    let atom = survey.meaning(name);
     let is_other = survey.is_open || numbers.contains(&given) || survey.is_native(name);
     // Data may have the same head; a type has more to say.
     if is_other || survey.data.contains(name) || has_type(survey, program, &atom) {
@@ -104,16 +116,39 @@ fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option
     let is_long = survey.tree.walk(node).take(TYPED_NODES_MAX + 1).count() > TYPED_NODES_MAX;
     // The first word of `bind!` means already what it says.
     let is_bound = survey.call(node).is_some_and(|(head, _)| head == "bind!");
-    if is_long || is_bound || survey.has_open_calls(node) {
+    if is_long || is_bound {
         return None;
     }
     let atom = survey.atom(node);
-    let errors = types::type_errors(&survey.space, &atom, program.variables())?;
+    if survey.has_open_calls(node) {
+        return wrong_length(survey, program, node, &atom);
+    }
+    let errors = survey.type_errors(&atom, program)?;
     // An error of an argument is told there.
     let own = errors.iter().find(|error| error.children().is_some_and(|parts| parts.get(1) == Some(&atom)))?;
     let said = message_of(own, &survey.space, program.variables());
     let finding = Diagnostic::warning(said.code, survey.tree.span(node), said.message);
     let finding = finding.with_label("comes to an error");
+    Some(match said.help.into_iter().next() {
+        Some(help) => finding.with_help(help),
+        None => finding,
+    })
+}
+
+/// A call of a built-in function with a number of arguments that its type does not have: told whatever its arguments are.
+fn wrong_length(survey: &Survey<'_>, program: &mut Program, node: NodeId, atom: &Atom) -> Option<Diagnostic> {
+    let (head, given) = survey.call(node)?;
+    let types = survey.types_of(&survey.meaning(head), program);
+    let mut functions =
+        types.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom).0);
+    let is_wrong =
+        types.iter().all(types::AtomType::is_function) && functions.all(|formals| formals.len() != given.len());
+    if !is_wrong || types.is_empty() || !survey.is_native(head) && !is_instruction_name(head) && head != "let" {
+        return None;
+    }
+    let error = names::error(atom.clone(), Atom::symbol(names::INCORRECT_NUMBER_OF_ARGUMENTS));
+    let said = message_of(&error, &survey.space, program.variables());
+    let finding = Diagnostic::warning(said.code, survey.tree.span(node), said.message).with_label("comes to an error");
     Some(match said.help.into_iter().next() {
         Some(help) => finding.with_help(help),
         None => finding,

@@ -5,7 +5,6 @@ use crate::failure::message::message_of;
 use crate::instructions::is_instruction_name;
 use crate::program::Program;
 use crate::syntax::Diagnostic;
-use crate::types;
 use rustc_hash::FxHashMap;
 use space::canonical;
 
@@ -35,7 +34,7 @@ fn unreachable(survey: &Survey<'_>, program: &mut Program, rule: &RuleForm) -> O
         return None;
     }
     let left = survey.atom(rule.left);
-    let errors = types::type_errors(&survey.space, &left, program.variables())?;
+    let errors = survey.type_errors(&left, program)?;
     let own = errors.iter().find(|error| error.children().is_some_and(|parts| parts.get(1) == Some(&left)))?;
     let said = message_of(own, &survey.space, program.variables());
     let message = format!("this rule can never be reached: {}", said.message);

@@ -10,9 +10,10 @@ use crate::program::modules::ModuleId;
 use crate::reader::read_atom;
 use crate::syntax::{Form, NodeId, NodeKind, SyntaxTree, Visit};
 use crate::tokenizer::Tokenizer;
-use crate::types;
+use crate::types::{self, AtomType, Declarations};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, SharedSpace, Symbol};
+use std::cell::RefCell;
 
 /// What is done with a part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +73,25 @@ pub(super) struct RuleForm {
 pub(super) struct Survey<'a> {
     pub(super) tree: &'a SyntaxTree,
     pub(super) words: Tokenizer,
+    /// What the words of the text mean.
+    meanings: FxHashMap<&'a str, Atom>,
+    /// The atoms of the nodes, by their numbers: a part of an atom is not read again.
+    atoms: Vec<Option<Atom>>,
     pub(super) space: SharedSpace,
+    declarations: RefCell<Declarations>,
     pub(super) rules: Vec<RuleForm>,
     /// The parts of the forms after `!`.
     pub(super) asked: Vec<(NodeId, Role)>,
     /// How many arguments the rules of each name take.
     pub(super) known: FxHashMap<String, FxHashSet<usize>>,
+    /// How many rules there are for each name and number of arguments.
+    counts: FxHashMap<(String, usize), usize>,
     /// Words that stand for data: in facts, in patterns, in what is left as it is.
     pub(super) data: FxHashSet<&'a str>,
+    /// Words that patterns have: in `match`, in the left sides of rules, in what is left as it is.
+    pub(super) matched: FxHashSet<&'a str>,
+    /// Whether some pattern of a `match` is a variable, or begins with one.
+    pub(super) matches_anything: bool,
     /// Whether some rule may reduce anything.
     pub(super) is_open: bool,
     /// Whether the text is minimal MeTTa, of which little can be said.
@@ -90,14 +102,22 @@ impl<'a> Survey<'a> {
     pub(super) fn new(program: &mut Program, module: ModuleId, tree: &'a SyntaxTree) -> Self {
         let words = program.tokenizer_of(module).cloned().unwrap_or_default();
         let space = program.space_of(module).cloned().unwrap_or_else(|| program.top_space());
+        let (atoms, meanings) = read_all(tree, &words);
+        let declarations = RefCell::new(Declarations::of(&space, program.variables()));
         let mut survey = Self {
             tree,
             words,
+            meanings,
+            atoms,
             space,
+            declarations,
             rules: Vec::new(),
             asked: Vec::new(),
             known: FxHashMap::default(),
             data: FxHashSet::default(),
+            matched: FxHashSet::default(),
+            matches_anything: false,
+            counts: FxHashMap::default(),
             is_open: false,
             is_minimal: program.is_minimal(),
         };
@@ -120,6 +140,7 @@ impl<'a> Survey<'a> {
                 Some((side, Some(name))) => {
                     let arguments = side.children().map_or(0, |children| children.len() - 1);
                     self.known.entry(name.to_owned()).or_default().insert(arguments);
+                    *self.counts.entry((name.to_owned(), arguments)).or_default() += 1;
                 }
                 Some((Atom::Symbol(_) | Atom::Grounded(_), None)) => {}
                 _ => self.is_open = true,
@@ -143,7 +164,7 @@ impl<'a> Survey<'a> {
             NodeKind::Expression(&[head, left, right])
                 if !form.bang && self.tree.kind(head) == NodeKind::Word(names::EQUAL) =>
             {
-                self.tree.children(left).skip(1).for_each(|argument| self.add_data(argument));
+                self.tree.children(left).skip(1).for_each(|argument| self.add_matched(argument));
                 let parts = self.parts(right, program, raw);
                 self.rules.push(RuleForm { form: *form, left, parts });
             }
@@ -167,7 +188,7 @@ impl<'a> Survey<'a> {
         while let Some((node, role)) = pending.pop() {
             parts.push((node, role));
             match role {
-                Pattern | Raw => self.add_data(node),
+                Pattern | Raw => self.add_matched(node),
                 Evaluated => self.arguments(node, program, raw, &mut pending),
                 _ => {
                     let inner = |index: usize| match role {
@@ -185,7 +206,7 @@ impl<'a> Survey<'a> {
 
     /// What becomes of the children of an expression that is evaluated.
     fn arguments(
-        &self,
+        &mut self,
         node: NodeId,
         program: &mut Program,
         raw: &mut FxHashMap<String, Option<Vec<bool>>>,
@@ -195,6 +216,9 @@ impl<'a> Survey<'a> {
             pending.extend(self.tree.children(node).map(|child| (child, Evaluated)).rev());
             return;
         };
+        if head == "match" || head == "get-atoms" {
+            self.matches_anything |= arguments.get(1).is_none_or(|pattern| self.is_open_pattern(*pattern));
+        }
         let table = roles_of(head).or(head.starts_with("assert").then_some(&[]));
         if let Some(roles) = table {
             let role = |index: usize| roles.get(index).copied().unwrap_or(Raw);
@@ -211,7 +235,7 @@ impl<'a> Survey<'a> {
 
     /// Which arguments a function takes as they are; `None` if it has no type.
     fn raw_arguments(&self, head: &str, program: &mut Program) -> Option<Vec<bool>> {
-        let types = types::types_of(&self.space, &self.words.atom(head), program.variables());
+        let types = self.types_of(&self.meaning(head), program);
         let mut raw = Vec::new();
         for found in types.iter().filter(|found| found.is_function()) {
             let (formals, _) = types::function_parts(&found.atom);
@@ -221,6 +245,36 @@ impl<'a> Survey<'a> {
             }
         }
         (!raw.is_empty()).then_some(raw)
+    }
+
+    /// Notes what is matched with facts, or may be.
+    fn add_matched(&mut self, node: NodeId) {
+        self.add_data(node);
+        for visit in self.tree.walk(node) {
+            if let Visit::Leaf(leaf) = visit
+                && let NodeKind::Word(word) = self.tree.kind(leaf)
+            {
+                self.matched.insert(word);
+            }
+        }
+    }
+
+    /// Whether a pattern may match anything: it is a variable, begins with one, or has such a part if it is a conjunction.
+    fn is_open_pattern(&self, pattern: NodeId) -> bool {
+        match self.tree.kind(pattern) {
+            NodeKind::Variable(_) => true,
+            NodeKind::Expression([head, parts @ ..]) => match self.tree.kind(*head) {
+                NodeKind::Word(",") => parts.iter().any(|part| self.is_open_pattern(*part)),
+                NodeKind::Word(_) => false,
+                _ => true,
+            },
+            _ => false,
+        }
+    }
+
+    /// How many rules of the program and its imports there are for a name with so many arguments.
+    pub(super) fn rule_count(&self, name: &str, arguments: usize) -> usize {
+        self.counts.get(&(name.to_owned(), arguments)).copied().unwrap_or(0)
     }
 
     fn add_data(&mut self, node: NodeId) {
@@ -257,11 +311,30 @@ impl<'a> Survey<'a> {
 
     /// What a word means, if it is a native function.
     pub(super) fn is_native(&self, word: &str) -> bool {
-        Operation::of(&self.words.atom(word)).is_some()
+        match self.meanings.get(word) {
+            Some(known) => Operation::of(known).is_some(),
+            None => Operation::of(&self.words.atom(word)).is_some(),
+        }
+    }
+
+    /// What a word means.
+    pub(super) fn meaning(&self, word: &str) -> Atom {
+        self.meanings.get(word).cloned().unwrap_or_else(|| self.words.atom(word))
     }
 
     pub(super) fn atom(&self, node: NodeId) -> Atom {
-        read_atom(self.tree, node, &self.words)
+        let known = self.atoms.get(node.index()).cloned().flatten();
+        known.unwrap_or_else(|| read_atom(self.tree, node, &self.words))
+    }
+
+    /// The types of an atom in the space of the text.
+    pub(super) fn types_of(&self, atom: &Atom, program: &mut Program) -> Vec<AtomType> {
+        self.declarations.borrow_mut().types_of(&self.space, atom, program.variables())
+    }
+
+    /// The errors of an atom that has no valid type.
+    pub(super) fn type_errors(&self, atom: &Atom, program: &mut Program) -> Option<Vec<Atom>> {
+        self.declarations.borrow_mut().type_errors(&self.space, atom, program.variables())
     }
 
     /// All parts that are evaluated, of rules and of forms after `!`.
@@ -269,4 +342,25 @@ impl<'a> Survey<'a> {
         let parts = self.rules.iter().flat_map(|rule| &rule.parts).chain(&self.asked);
         parts.filter(|(_, role)| *role == Evaluated).map(|(node, _)| *node)
     }
+}
+
+/// The atoms of all nodes of the forms, and what their words mean: each is read once.
+fn read_all<'a>(tree: &'a SyntaxTree, words: &Tokenizer) -> (Vec<Option<Atom>>, FxHashMap<&'a str, Atom>) {
+    let count = tree.forms().last().map_or(0, |form| form.node.index() + 1);
+    let (mut atoms, mut meanings) = (vec![None; count], FxHashMap::default());
+    for visit in tree.forms().iter().flat_map(|form| tree.walk(form.node)) {
+        let (node, atom) = match visit {
+            Visit::Open(_) => continue,
+            Visit::Close(node) => {
+                let parts = tree.children(node).map(|child| atoms[child.index()].clone().unwrap_or_else(Atom::unit));
+                (node, Atom::expression(parts.collect::<Vec<_>>()))
+            }
+            Visit::Leaf(leaf) => match tree.kind(leaf) {
+                NodeKind::Word(word) => (leaf, meanings.entry(word).or_insert_with(|| words.atom(word)).clone()),
+                _ => (leaf, read_atom(tree, leaf, words)),
+            },
+        };
+        atoms[node.index()] = Some(atom);
+    }
+    (atoms, meanings)
 }

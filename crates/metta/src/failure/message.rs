@@ -16,8 +16,11 @@ pub(crate) struct Message {
 }
 
 /// An atom on one line, not too long, without characters that a terminal would obey.
+/// Variables are as they were written.
 pub(crate) fn shown(atom: &Atom) -> String {
-    shorten(&atom.to_string(), SHOWN_CHARACTERS_MAX)
+    let written = |variable: &space::Variable| space::Rewrite::Replace(Atom::variable(variable.name().as_str()));
+    let plain = space::rewrite(atom, written);
+    shorten(&plain.as_ref().unwrap_or(atom).to_string(), SHOWN_CHARACTERS_MAX)
 }
 
 /// A text on one line, cut after so many characters.
@@ -40,24 +43,25 @@ pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut Variabl
     let head = shown(subject.head().unwrap_or(subject));
     let (code, message, help) = match (reason.children(), word_of(reason)) {
         (Some([kind, number, expected, actual]), _) if kind.is_symbol(names::BAD_ARG_TYPE) => {
-            let message = format!(
-                "argument {number} of `{head}` is of type `{}`, and `{}` is expected",
-                plain_type(actual),
-                plain_type(expected)
-            );
+            let expected = match expected {
+                Atom::Variable(_) => "another type is expected after the arguments before it".to_owned(),
+                expected => format!("`{}` is expected", shown(expected)),
+            };
+            let message = format!("argument {number} of `{head}` is of type `{}`, and {expected}", shown(actual));
             ("bad-argument-type", message, types_help(&head, subject, space, source))
         }
         (Some([kind, expected, actual]), _) if kind.is_symbol(names::BAD_TYPE) => {
-            let message =
-                format!("`{text}` is of type `{}`, and `{}` is expected", plain_type(actual), plain_type(expected));
+            let message = format!("`{text}` is of type `{}`, and `{}` is expected", shown(actual), shown(expected));
             ("bad-type", message, Vec::new())
         }
         (_, Some(names::INCORRECT_NUMBER_OF_ARGUMENTS)) => {
             let given = subject.children().map_or(0, |children| children.len() - 1);
             let plural = if given == 1 { "" } else { "s" };
-            let message =
-                format!("`{head}` is called with {given} argument{plural}, and its type takes another number");
-            ("wrong-number-of-arguments", message, types_help(&head, subject, space, source))
+            let takes = numbers_taken(subject, space, source);
+            let message = format!("`{head}` is called with {given} argument{plural}, and its type takes {takes}");
+            let mut help = types_help(&head, subject, space, source);
+            help.splice(0..0, usage(&head, given).map(|usage| format!("write `{usage}`")));
+            ("wrong-number-of-arguments", message, help)
         }
         (_, Some("DivisionByZero")) => ("division-by-zero", "division by zero".to_owned(), Vec::new()),
         (_, Some(names::STACK_OVERFLOW)) => {
@@ -68,21 +72,76 @@ pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut Variabl
             let help = "end every way through it with `(return …)`";
             ("no-return", format!("the `function` of `{text}` ends without `return`"), vec![help.to_owned()])
         }
-        (_, Some(said)) => said_by_program(&text, &head, said),
+        (_, Some(said)) if said.starts_with(RESOLVING) => {
+            let help = "modules are files beside the program, such as `NAME.metta`, and those of docs/language.md";
+            ("module-not-found", said.to_owned(), vec![help.to_owned()])
+        }
+        (_, Some(said)) => said_by_program(subject, (&text, &head), said),
         (_, None) => ("error", format!("`{text}` came to the error `{}`", shown(reason)), Vec::new()),
     };
     Message { code, message, help }
 }
 
 /// A text or a symbol that says why. Those of assertions have several lines.
-fn said_by_program(subject: &str, head: &str, said: &str) -> (&'static str, String, Vec<String>) {
+fn said_by_program(call: &Atom, (subject, head): (&str, &str), said: &str) -> (&'static str, String, Vec<String>) {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| shorten(line, 200));
     if head.starts_with("assert") {
         return ("assertion-failed", format!("an assertion failed: `{head}`"), lines.collect());
     }
     let first = lines.next().unwrap_or_default();
-    ("error", format!("`{subject}` came to an error: {first}"), lines.collect())
+    let mut help: Vec<String> = lines.collect();
+    let given = call.children().and_then(|parts| parts.get(1));
+    match given {
+        Some(Atom::Symbol(name)) if first.contains("expects a space") => help.push(format!(
+            "`{name}` is a symbol here; `!(bind! &{} (new-space))` makes a space of that name",
+            name.as_str().trim_start_matches('&')
+        )),
+        _ => help.extend(
+            usage(head, usize::MAX).filter(|_| first.contains(" is expected")).map(|usage| format!("write `{usage}`")),
+        ),
+    }
+    ("error", format!("`{subject}` came to an error: {first}"), help)
 }
+
+/// How many arguments the types of a function take.
+fn numbers_taken(call: &Atom, space: &SharedSpace, source: &mut VariableSource) -> String {
+    let types = call.head().map(|function| types::types_of(space, function, source)).unwrap_or_default();
+    let functions = types.iter().filter(|found| found.is_function());
+    let numbers: std::collections::BTreeSet<usize> =
+        functions.map(|found| types::function_parts(&found.atom).0.len()).collect();
+    match numbers.len() {
+        0 => "another number".to_owned(),
+        _ => numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+/// How a form is written that is often written otherwise.
+fn usage(head: &str, given: usize) -> Option<&'static str> {
+    Some(match (head, given) {
+        ("if", _) => "(if CONDITION THEN ELSE)",
+        ("let", _) => "(let PATTERN VALUE BODY)",
+        ("let*", _) => "(let* ((PATTERN VALUE) …) BODY)",
+        ("match", _) => "(match &self PATTERN TEMPLATE)",
+        ("case", _) => "(case VALUE ((PATTERN BODY) …))",
+        ("unify", _) => "(unify ATOM PATTERN THEN ELSE)",
+        ("superpose", _) => "(superpose (A B …))",
+        ("println!", _) => "(println! (A B …))",
+        ("bind!", _) => "(bind! &NAME VALUE)",
+        ("import!", _) => "(import! &self MODULE)",
+        ("add-atom", _) => "(add-atom &self ATOM)",
+        ("remove-atom", _) => "(remove-atom &self ATOM)",
+        ("get-atoms", _) => "(get-atoms &self)",
+        ("-", 1) => "(- 0 A)",
+        ("+", 3..) => "(+ A (+ B C))",
+        ("*", 3..) => "(* A (* B C))",
+        ("and", 3..) => "(and A (and B C))",
+        ("or", 3..) => "(or A (or B C))",
+        _ => return None,
+    })
+}
+
+/// How errors about modules that are not found begin.
+const RESOLVING: &str = "Failed to resolve module ";
 
 /// The word or text that an error gives as its reason.
 fn word_of(reason: &Atom) -> Option<&str> {
@@ -97,12 +156,6 @@ fn word_of(reason: &Atom) -> Option<&str> {
 fn types_help(head: &str, call: &Atom, space: &SharedSpace, source: &mut VariableSource) -> Vec<String> {
     let Some(function) = call.head() else { return Vec::new() };
     let known = types::types_of(space, function, source);
-    let known = known.iter().filter(|found| found.is_function()).map(|found| plain_type(&found.atom));
+    let known = known.iter().filter(|found| found.is_function()).map(|found| shown(&found.atom));
     known.map(|type_atom| format!("the type of `{head}` is `{type_atom}`")).collect()
-}
-
-/// A type as it was written: the numbers of its fresh variables say nothing to a person.
-pub(crate) fn plain_type(type_atom: &Atom) -> String {
-    let written = |variable: &space::Variable| space::Rewrite::Replace(Atom::variable(variable.name().as_str()));
-    shown(&space::rewrite(type_atom, written).unwrap_or_else(|| type_atom.clone()))
 }

@@ -13,6 +13,7 @@ mod filters;
 mod forms;
 mod frozen;
 mod fused;
+mod fuzzed;
 mod garbage;
 mod gates;
 mod generated;
