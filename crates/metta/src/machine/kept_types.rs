@@ -56,6 +56,11 @@ impl TypedData {
         self.kept[place_of(&keys)] = Combination { keys, since: notes.normal(), note };
     }
 
+    /// Forgets all notes: the numbers that they have begin again.
+    pub(super) fn forget(&mut self) {
+        self.kept = [Combination::default(); KEPT];
+    }
+
     /// The note of the whole if its children at these places are numbers; the others it always has.
     #[inline]
     pub(super) fn note_of_numbers(
@@ -77,4 +82,34 @@ impl TypedData {
 fn place_of(keys: &[u32; ARITY_MAX]) -> usize {
     let mixed = keys.iter().fold(0_u32, |mixed, key| (mixed ^ key).wrapping_mul(0x9e37_79b1));
     (mixed >> 30) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The next range of notes, as when rules change; whether the numbers began again.
+    fn next_range(notes: &mut Notes, data: &mut TypedData) -> bool {
+        let begins_again = !notes.advance();
+        if begins_again {
+            *notes = Notes::default();
+            data.forget();
+        }
+        begins_again
+    }
+
+    #[test]
+    fn a_note_that_is_kept_holds_in_no_later_range() {
+        let (mut notes, mut data) = (Notes::default(), TypedData::new(None, None));
+        let keys = [NUMBERS; ARITY_MAX];
+        data.keep(keys, notes, 7);
+        assert_eq!(data.note_for(&keys, notes), Some(7));
+        let mut beginnings = 0;
+        while beginnings < 2 {
+            beginnings += usize::from(next_range(&mut notes, &mut data));
+            assert_eq!(data.note_for(&keys, notes), None, "{notes:?}");
+        }
+        data.keep(keys, notes, 9);
+        assert_eq!(data.note_for(&keys, notes), Some(9));
+    }
 }

@@ -441,6 +441,8 @@ impl Machine {
         if !self.type_cache.notes.advance() {
             self.values.heap.clear_notes();
             self.type_cache.notes = Notes::default();
+            // The code of a frame that was entered long before keeps notes, too: their numbers are given again.
+            self.code.data.iter_mut().filter_map(|data| data.typed.as_mut()).for_each(|typed| typed.forget());
         }
         self.values.normal.advance(self.type_cache.notes.normal());
         if is_shape {
