@@ -76,7 +76,7 @@ fn end(ends: &[u8], place: usize) -> usize {
 fn texts(ends: Vec<u8>, letters: Vec<u8>) -> PyResult<(Column, usize)> {
     let letters = String::from_utf8(letters)?;
     let numbers = ends.chunks_exact(8).map(|bytes| u64::from_le_bytes(number(bytes, 0)));
-    let (mut last, mut is_sound) = (0, ends.len() >= 8 && ends.len() % 8 == 0);
+    let (mut last, mut is_sound) = (0, ends.len() >= 8 && ends.len().is_multiple_of(8));
     for found in numbers {
         let is_end = usize::try_from(found).is_ok_and(|place| letters.is_char_boundary(place));
         is_sound &= is_end && found >= last;
