@@ -32,7 +32,7 @@ pub(crate) fn run(plan: &Plan) -> Rows {
     crate::rows_of(SUITE, PARTS, plan)
 }
 
-/// Who stands beside ours.
+/// What ours is compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Peer {
     Hyperon,
@@ -68,7 +68,7 @@ fn ours(plan: &Plan) -> Result<Worker, Box<dyn Error>> {
     Worker::start(Command::new(python).env("PYTHONPATH", folder).args(["-B", SCRIPT, "metroon"]))
 }
 
-/// What must hold of a case, as the issue says.
+/// The target that the issue sets for a case.
 #[derive(Clone, Copy)]
 enum Must {
     Nothing,
@@ -84,7 +84,7 @@ enum Must {
 struct Asked {
     part: &'static str,
     name: &'static str,
-    /// What the script calls it.
+    /// Its name in the script.
     question: &'static str,
     /// The number that the script is told.
     size: u64,

@@ -73,7 +73,7 @@ def _base_named(shell: Any, name: str) -> Any:
         return shell._metroon_base
     found = shell.user_ns.get(name)
     if not hasattr(found, "run"):
-        raise ValueError(f"{name} is no knowledge base of this notebook: write `{name} = metroon.KnowledgeBase()` in a cell before")
+        raise ValueError(f"{name} is not a knowledge base of this notebook: write `{name} = metroon.KnowledgeBase()` in a cell before")
     return found
 
 

@@ -397,7 +397,7 @@ pub(crate) fn state(engine: &mut Engine, atoms: &[Native]) -> Finished {
     Finished { run, answers, failure: None }
 }
 
-/// What came of a load; why it was undone if it was.
+/// The outcome of a load: the reason if it was undone.
 type Loaded = Result<(), String>;
 
 /// Loads the rows of a table as one commit. If one is refused, none is added.

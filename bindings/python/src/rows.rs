@@ -203,7 +203,7 @@ impl Rows {
     }
 }
 
-/// The integer of a number; there is no other kind in a column of integers.
+/// The integer of a number in a column of integers, which has no other numbers.
 fn integer(number: &Number) -> i64 {
     match number {
         Number::Int(value) => *value,

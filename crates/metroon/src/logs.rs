@@ -3,14 +3,7 @@
 //! Whoever embeds Metroon sees them by a subscriber of their own, such as those of `tracing-subscriber`. Without one, an event costs the
 //! look at a flag. Events have fields, not texts to be taken apart, and no time: a subscriber adds it.
 //!
-//! | target | level | what | fields |
-//! |---|---|---|---|
-//! | [`OPEN`] | info | a knowledge base was opened; it was closed, without `atoms` | `directory`, `epoch`, `atoms` |
-//! | [`OPEN`] | warn | opening it mended something, or could not use it | `directory`, `warning` |
-//! | [`COMMIT`] | debug | a commit changed something, and is on the disk | `epoch`, `added`, `removed`, `states` |
-//! | [`CHECKPOINT`] | info | a checkpoint was written | `epoch`, `bytes` |
-//! | [`CHECKPOINT`] | warn | one could not be written; every commit is kept | `error` |
-//! | [`LIVE`] | warn | a subscriber did not take its changes in time, and loses some | `subscriber`, `epoch` |
+//! docs/embedding.md lists them with their levels and fields.
 
 /// The target of what is told of opening and closing.
 pub const OPEN: &str = "metroon::open";

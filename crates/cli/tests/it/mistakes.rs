@@ -1,6 +1,6 @@
 //! Typical mistakes, tried as a new user would: what `metroon run --notes` and `metroon check` print of each, word for word.
 //!
-//! Each is a program in `tests/mistakes/`, with what is printed beside it. With `UPDATE_SNAPSHOTS=1` the files are written anew; read what
+//! Each is a program in `tests/mistakes/`, with what is printed beside it. With `METROON_BLESS=1` the files are written anew; read what
 //! has changed in them before it is kept.
 
 use crate::harness::{Ended, command, wait};
@@ -40,7 +40,7 @@ fn programs() -> Vec<String> {
 
 #[test]
 fn each_mistake_reads_as_it_did() {
-    let is_updating = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
+    let is_updating = std::env::var_os("METROON_BLESS").is_some();
     let mut differing = Vec::new();
     for file in programs() {
         let path = folder().join(&file).with_extension("txt");
@@ -52,7 +52,7 @@ fn each_mistake_reads_as_it_did() {
         }
     }
     let told: Vec<String> = differing.iter().map(|(file, text)| format!("{file}:\n{text}")).collect();
-    assert!(differing.is_empty(), "these read otherwise; UPDATE_SNAPSHOTS=1 writes them:\n{}", told.join("\n"));
+    assert!(differing.is_empty(), "these read otherwise; METROON_BLESS=1 writes them:\n{}", told.join("\n"));
 }
 
 /// The codes of the diagnostics that a source of a crate makes.

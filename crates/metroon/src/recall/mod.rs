@@ -515,11 +515,13 @@ impl RunRecord for Recall {
         // The history and the sinks, which are gone, had it too.
         self.history = None;
         let base = self.base.take().and_then(Rc::into_inner);
-        if let Some(base) = &base {
+        let closed = base.map_or(Ok(()), |base| {
+            let directory = base.directory().to_owned();
+            base.close()?;
             let epoch = self.ledger.borrow().epoch;
-            tracing::info!(target: logs::OPEN, directory = base.directory(), epoch, "closed");
-        }
-        let closed = base.map_or(Ok(()), CommitJournal::close);
+            tracing::info!(target: logs::OPEN, directory, epoch, "closed");
+            Ok::<(), KnowledgeBaseError>(())
+        });
         let finished = match &self.tape {
             TapeMode::None => Ok(()),
             TapeMode::Records(tape) => {

@@ -90,9 +90,9 @@ fn infix(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
 /// A list of pairs that has something else in it.
 fn unpaired(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
     let (head, arguments) = survey.call(node)?;
-    let (list, pair, example) = match (head, arguments) {
-        ("let*", [list, _]) => (*list, "`(PATTERN VALUE)`", "(let* ((PATTERN VALUE) …) BODY)"),
-        ("case" | "switch", [_, list]) => (*list, "`(PATTERN BODY)`", "(case VALUE ((PATTERN BODY) …))"),
+    let (list, pair, whole) = match (head, arguments) {
+        ("let*", [list, _]) => (*list, "`(PATTERN VALUE)`", "(let* ((PATTERN VALUE) …) BODY)".to_owned()),
+        ("case" | "switch", [_, list]) => (*list, "`(PATTERN BODY)`", format!("({head} VALUE ((PATTERN BODY) …))")),
         _ => return None,
     };
     let pairs = expression(survey, list)?;
@@ -106,7 +106,7 @@ fn unpaired(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
     let lacks_brackets = pairs.len() == 2 && expression(survey, pairs[0]).is_none();
     let help = match lacks_brackets {
         true => format!("write `({})`: one pair is a list with one pair in it", quoted(survey, list)),
-        false => format!("write `{}`", example.replacen("case", if head == "let*" { "case" } else { head }, 1)),
+        false => format!("write `{whole}`"),
     };
     Some(finding.with_label("stands where a pair is expected").with_help(help))
 }

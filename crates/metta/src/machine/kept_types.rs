@@ -57,7 +57,7 @@ impl TypedData {
     }
 
     /// Forgets all notes: the numbers that they have begin again.
-    pub(super) fn forget(&mut self) {
+    fn forget(&mut self) {
         self.kept = [Combination::default(); KEPT];
     }
 
@@ -84,19 +84,20 @@ fn place_of(keys: &[u32; ARITY_MAX]) -> usize {
     (mixed >> 30) as usize
 }
 
+/// Goes on to the next range of notes, as when rules change. If their numbers begin again, all that is kept is forgotten, since an old number
+/// would be taken for a new one; says whether they do.
+pub(super) fn next_range<'a>(notes: &mut Notes, kept: impl Iterator<Item = &'a mut TypedData>) -> bool {
+    if notes.advance() {
+        return false;
+    }
+    *notes = Notes::default();
+    kept.for_each(TypedData::forget);
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The next range of notes, as when rules change; whether the numbers began again.
-    fn next_range(notes: &mut Notes, data: &mut TypedData) -> bool {
-        let begins_again = !notes.advance();
-        if begins_again {
-            *notes = Notes::default();
-            data.forget();
-        }
-        begins_again
-    }
 
     #[test]
     fn a_note_that_is_kept_holds_in_no_later_range() {
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(data.note_for(&keys, notes), Some(7));
         let mut beginnings = 0;
         while beginnings < 2 {
-            beginnings += usize::from(next_range(&mut notes, &mut data));
+            beginnings += usize::from(next_range(&mut notes, std::iter::once(&mut data)));
             assert_eq!(data.note_for(&keys, notes), None, "{notes:?}");
         }
         data.keep(keys, notes, 9);

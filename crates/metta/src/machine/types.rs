@@ -6,7 +6,7 @@
 
 use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
 use super::code::TypeId;
-use super::notes::Notes;
+use super::kept_types;
 use super::values::Scope;
 use super::words::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_lasting};
 use super::{Machine, Running};
@@ -438,11 +438,10 @@ impl Machine {
         self.type_cache.ruled.clear();
         self.type_cache.schemes.noted.clear();
         self.type_cache.well_typed.clear();
-        if !self.type_cache.notes.advance() {
+        // The code of a frame that was entered long before keeps notes, too.
+        let kept = self.code.data.iter_mut().filter_map(|data| data.typed.as_deref_mut());
+        if kept_types::next_range(&mut self.type_cache.notes, kept) {
             self.values.heap.clear_notes();
-            self.type_cache.notes = Notes::default();
-            // The code of a frame that was entered long before keeps notes, too: their numbers are given again.
-            self.code.data.iter_mut().filter_map(|data| data.typed.as_mut()).for_each(|typed| typed.forget());
         }
         self.values.normal.advance(self.type_cache.notes.normal());
         if is_shape {
