@@ -1,8 +1,10 @@
 //! A text that is open in an editor.
 
 use metroon::syntax::{Diagnostic, NodeId, NodeKind, Parsed, Severity, Span, Visit, parse};
-use metroon::{Checked, Source, SystemWorld, check_source};
+use crate::package;
+use metroon::{Checked, Source, SystemWorld, check_source_in};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// How a client counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +52,9 @@ impl Document {
         let path = path_of(uri);
         let directory = path.as_deref().and_then(|path| path.rsplit_once('/')).map_or("", |(directory, _)| directory);
         let source = Source { origin: uri, file: None, directory, text: &text, flaw: None };
-        let checked = check_source(SystemWorld::default(), &source);
+        let package = path.as_deref().and_then(|path| package::around(Path::new(path)));
+        let search = package.map(|package| package.modules).unwrap_or_default();
+        let checked = check_source_in(SystemWorld::default(), &source, search);
         let parsed = parse(&text);
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Self { text, parsed, checked, lines }
