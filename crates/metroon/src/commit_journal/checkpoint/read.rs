@@ -152,7 +152,7 @@ fn position_of(header: &CheckpointHeader<'_>) -> Position {
 mod tests {
     use super::*;
     use crate::{CommitJournal, Engine, MemoryWorld};
-    use journal::SimulatedDisk;
+    use journal::simulated::SimulatedDisk;
 
     /// Every byte of a checkpoint is covered by a sum: whichever is changed, it is found before anything is believed that depends on it.
     #[test]
