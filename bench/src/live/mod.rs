@@ -10,6 +10,7 @@ mod aggregates;
 mod base;
 mod dataflow;
 mod durable;
+mod flowlog;
 mod followed;
 mod graph;
 mod joins;

@@ -2,9 +2,10 @@
 
 use super::base::{Base, stated};
 use super::dataflow::{Dataflow, Shape};
+use super::flowlog::Flowlog;
 use super::graph::{Change, Graph};
 use super::{ROUNDS, SUITE};
-use crate::compare::{Case, contest};
+use crate::compare::{Case, Timed, contest};
 use crate::row::Row;
 use crate::worker::Worker;
 use crate::{Plan, Rows, peers};
@@ -19,6 +20,7 @@ const CHANGES: u64 = 400;
 const CHANGES_FEW: u64 = 2;
 
 const DIFFERENTIAL: &str = "differential-dataflow 0.25.1";
+const FLOWLOG: &str = "FlowLog 0.7.0";
 const DUCKDB: &str = "DuckDB 2.0.0, asked again";
 
 const RULES: &str = "(= (reach $from) (match &self (edge $from $to) $to))
@@ -26,8 +28,10 @@ const RULES: &str = "(= (reach $from) (match &self (edge $from $to) $to))
 
 pub(super) fn rows(plan: &Plan) -> Rows {
     Ok(vec![
-        beside_differential(plan, "closure, a row a commit", 1)?,
-        beside_differential(plan, "closure, 100 rows a commit", 100)?,
+        beside(plan, "closure, a row a commit", 1, DIFFERENTIAL)?,
+        beside(plan, "closure, a row a commit", 1, FLOWLOG)?,
+        beside(plan, "closure, 100 rows a commit", 100, DIFFERENTIAL)?,
+        beside(plan, "closure, 100 rows a commit", 100, FLOWLOG)?,
         beside_duckdb(plan)?,
     ])
 }
@@ -46,18 +50,44 @@ fn note(plan: &Plan, answers: i64) -> String {
     format!("{nodes} nodes, {edges} edges from ancestors, {answers} answers; an edge comes or goes in turn")
 }
 
-fn beside_differential(plan: &Plan, name: &str, each: usize) -> Result<Row, Box<dyn Error>> {
+/// Something that keeps the closure up to date.
+enum Peer {
+    Differential(Dataflow),
+    Flowlog(Flowlog),
+}
+
+impl Peer {
+    fn answers(&self) -> i64 {
+        match self {
+            Self::Differential(peer) => peer.answers,
+            Self::Flowlog(peer) => peer.answers,
+        }
+    }
+
+    fn side(&mut self, changes: &[Change], each: usize) -> Result<Timed, Box<dyn Error>> {
+        match self {
+            Self::Differential(peer) => peer.side(changes, each),
+            Self::Flowlog(peer) => peer.side(changes, each),
+        }
+    }
+}
+
+fn beside(plan: &Plan, name: &str, each: usize, peer: &'static str) -> Result<Row, Box<dyn Error>> {
     let mut graph = graph(plan);
-    let (mut ours, mut theirs) = (ours(&graph)?, Dataflow::new(Shape::Closure, graph.edges()));
-    if ours.answers != theirs.answers {
-        return Err(format!("{name}: {} answers, and {} of the peer", ours.answers, theirs.answers).into());
+    let mut ours = ours(&graph)?;
+    let mut theirs = match peer {
+        FLOWLOG => Peer::Flowlog(Flowlog::new(graph.edges())),
+        _ => Peer::Differential(Dataflow::new(Shape::Closure, graph.edges())),
+    };
+    if ours.answers != theirs.answers() {
+        return Err(format!("{name}: {} answers, and {} of the peer", ours.answers, theirs.answers()).into());
     }
     let rounds = plan.rounds(ROUNDS);
     let n = plan.scaled(CHANGES).next_multiple_of(each as u64);
     let changes = graph.changes(n as usize * (rounds + 1));
     let (mut left, mut right) = (changes.chunks(n as usize), changes.chunks(n as usize));
     let note = note(plan, ours.answers);
-    let case = Case { suite: SUITE, name: name.to_owned(), n, peer: DIFFERENTIAL, rounds, note };
+    let case = Case { suite: SUITE, name: name.to_owned(), n, peer, rounds, note };
     contest(
         case,
         Some((1.0, "the issue")),
@@ -108,10 +138,12 @@ mod tests {
     fn both_sides_are_told_the_same() {
         let mut graph = Graph::near_a_forest(80, 160);
         let (mut ours, mut theirs) = (ours(&graph).unwrap(), Dataflow::new(Shape::Closure, graph.edges()));
-        assert_eq!(ours.answers, theirs.answers);
+        let mut flowlog = Flowlog::new(graph.edges());
+        assert_eq!((ours.answers, ours.answers), (theirs.answers, flowlog.answers));
         for each in [1, 1, 10, 1, 10] {
             let changes = graph.changes(20);
-            assert_eq!(ours.apply(&changes, each).unwrap().1, theirs.apply(&changes, each).1);
+            let told = ours.apply(&changes, each).unwrap().1;
+            assert_eq!((told, told), (theirs.apply(&changes, each).1, flowlog.apply(&changes, each).1));
         }
         let change = |edge, is_added| Change { edge, is_added };
         assert_eq!(change_line(&[change((1, 2), true), change((3, 4), false)]), "change +1,2 -3,4");
