@@ -68,7 +68,7 @@ fn inserted(connection: &Connection, numbers: impl Iterator<Item = u64>) -> Resu
     let mut insert = connection.prepare_cached("INSERT INTO edge VALUES (?1, ?2)")?;
     let mut clock = Clock::default();
     clock.run(|| {
-        numbers.map(|number| insert.execute(params![number, number + 1])).try_for_each(|done| done.map(drop))
+        numbers.map(|number| insert.execute(params![number as i64, number as i64 + 1])).try_for_each(|done| done.map(drop))
     })?;
     let count: i64 = connection.query_row("SELECT count(*) FROM edge", [], |row| row.get(0))?;
     Ok(clock.done(count as u64))

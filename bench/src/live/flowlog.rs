@@ -6,7 +6,7 @@ use crate::compare::{Clock, Timed};
 use std::error::Error;
 
 mod closure {
-    #![allow(missing_docs, unreachable_pub, clippy::all, reason = "FlowLog has written it")]
+    #![allow(missing_docs, unreachable_pub, dead_code, clippy::all, reason = "FlowLog has written it")]
     include!(concat!(env!("OUT_DIR"), "/closure.rs"));
 }
 

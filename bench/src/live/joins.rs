@@ -4,7 +4,7 @@ use super::base::{Base, stated};
 use super::dataflow::{Dataflow, Shape};
 use super::graph::Graph;
 use super::{ROUNDS, SUITE};
-use crate::compare::{Case, contest, timed};
+use crate::compare::{Case, contest};
 use crate::row::Row;
 use crate::worker::Worker;
 use crate::{Plan, Rows, peers};
@@ -129,12 +129,6 @@ fn beside_pymetta(plan: &Plan) -> Result<Row, Box<dyn Error>> {
             peer.ask(&format!("change {}", words.join(" ")))
         },
     )
-}
-
-/// Times one piece of work, for rows that a round cannot repeat.
-pub(super) fn once<T>(work: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(f64, T), Box<dyn Error>> {
-    let (elapsed, done) = timed(work)?;
-    Ok((elapsed.as_nanos() as f64, done))
 }
 
 #[cfg(test)]

@@ -26,6 +26,14 @@ const SUITES: &[(&str, &str)] = &[
          Ours is the wheel as `cargo xtask wheel --profile release` builds it.",
     ),
     (
+        "live",
+        "Answers that follow every commit. A graph is stated, a query is followed, and then edges come and go, the same on both sides; a round goes \
+         on where the one before ended. Ours commits texts to a knowledge base in memory, with its journal, and takes what each commit \
+         changes from a subscription; numbers go into the inputs of differential-dataflow and FlowLog, which keep no journal, and one \
+         worker goes on until the answers are up to date. PyMeTTa and DuckDB find all answers again, on a smaller graph where they take \
+         seconds. The checksum is how many answers came and went, or how many there are.",
+    ),
+    (
         "queries",
         "Conjunctions of patterns and recursive programs, beside DuckDB, Ladybug, egglog, clingo, SWI-Prolog and other implementations of \
          MeTTa. Ours is a program: edges as facts, a rule that gathers what `match` finds with `collapse`, or counts it with `count-results`, and its call, which is measured. The peers are processes \
