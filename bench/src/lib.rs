@@ -10,6 +10,7 @@ mod cassette;
 mod command;
 mod compare;
 mod journal;
+mod live;
 mod metta;
 mod peers;
 mod proxy;
@@ -84,6 +85,7 @@ fn rows_of(suite: &str, parts: &[Part], plan: &Plan) -> Rows {
 const SUITES: &[Suite] = &[
     Suite { name: "cassette", has_programs: false, run: cassette::run },
     Suite { name: "journal", has_programs: false, run: journal::run },
+    Suite { name: "live", has_programs: true, run: live::run },
     Suite { name: "metta", has_programs: true, run: metta::run },
     Suite { name: "proxy", has_programs: true, run: proxy::run },
     Suite { name: "python", has_programs: true, run: python::run },

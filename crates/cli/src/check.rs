@@ -2,14 +2,15 @@
 
 use crate::end::End;
 use crate::output::{Ended, Out, counted};
-use crate::{render, run};
+use crate::{package, render, run};
 use clap::Args;
 use metroon::syntax::{Diagnostic, LineIndex, Severity};
-use metroon::{ProgramSource, SystemWorld, check_source};
+use metroon::{ModuleSearch, Package, ProgramSource, SystemWorld, check_source_in};
 use serde_json::json;
 
 pub(crate) const ABOUT: &str = "\
-Each file is checked as a program of its own, with the modules that it imports. Nothing is run but `import!`, `bind!` and other forms that
+Each file is checked as a program of its own, with the modules that it imports; of a package, a folder with a metroon.toml, the program that
+this names and each of its modules are. Nothing is run but `import!`, `bind!` and other forms that
 say what words mean, and these reach nothing but sources.
 
 Looked for: names that have no rule and are nearly those of others, numbers of arguments that no rule takes, types that the evaluator
@@ -21,7 +22,7 @@ Exit code: 0 nothing found; 1 something found; 2 wrong usage, or a file cannot b
 /// What `metroon check` is asked for.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// The programs; `-` is the standard input
+    /// The programs; `-` is the standard input, and a folder is a package
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
 
@@ -38,7 +39,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> End {
 fn checked(arguments: &CheckArguments) -> Ended {
     let mut out = Out::new();
     let (mut worst, mut found) = (End::Fine, 0);
-    for file in &arguments.files {
+    let files = sources(&arguments.files)?;
+    for (file, search) in &files {
         let source = match ProgramSource::read(&mut SystemWorld::default(), file) {
             Ok(source) => source,
             Err(end) => {
@@ -47,7 +49,7 @@ fn checked(arguments: &CheckArguments) -> Ended {
             }
         };
         let source = source.as_source();
-        let checked = check_source(SystemWorld::default(), &source);
+        let checked = check_source_in(SystemWorld::default(), &source, search.clone());
         found += checked.diagnostics.len() as u64;
         let lines = LineIndex::new(source.text);
         for diagnostic in &checked.diagnostics {
@@ -65,10 +67,25 @@ fn checked(arguments: &CheckArguments) -> Ended {
     }
     out.end()?;
     if !arguments.json && found > 0 {
-        let files = counted(arguments.files.len() as u64, "file");
+        let files = counted(files.len() as u64, "file");
         render::say(&format!("{} in {files}", counted(found, "finding")));
     }
     Ok(worst)
+}
+
+/// The files that are to be checked, each with the places where its modules are looked for.
+fn sources(named: &[String]) -> Result<Vec<(String, ModuleSearch)>, End> {
+    let mut sources = Vec::new();
+    for file in package::files(named)? {
+        if !Package::is_file(&file) {
+            sources.push((file, ModuleSearch::default()));
+            continue;
+        }
+        let package = package::read(&file)?;
+        let files = package.entry.into_iter().chain(package.modules.files());
+        sources.extend(files.map(|file| (file, package.modules.clone())));
+    }
+    Ok(sources)
 }
 
 fn finding_json(origin: &str, lines: &LineIndex<'_>, finding: &Diagnostic) -> String {

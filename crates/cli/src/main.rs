@@ -23,6 +23,7 @@ mod logs;
 mod lsp;
 mod manual;
 mod output;
+mod package;
 mod permissions;
 mod profile;
 mod proxy;

@@ -2,8 +2,9 @@
 
 use crate::end::End;
 use crate::output::fail;
+use crate::{package, render};
 use clap::Args;
-use metroon::Permissions;
+use metroon::{Package, Permissions};
 use std::io;
 
 /// What a program may reach.
@@ -15,7 +16,8 @@ pub(crate) struct PermissionArguments {
     pub(crate) deny_all: bool,
 
     /// Permit one thing, or several with commas between them: read=PATH and write=PATH a file, or a folder with what
-    /// is below it; env=NAME an environment variable. There is no net=HOST: no program reaches the network
+    /// is below it; env=NAME an environment variable; `package` all that the metroon.toml of a package asks for. There is no
+    /// net=HOST: no program reaches the network
     #[arg(long, value_name = "KIND=WHAT", value_parser = parse)]
     pub(crate) allow: Vec<Allowed>,
 }
@@ -29,10 +31,14 @@ enum One {
     Read(String),
     Write(String),
     Variable(String),
+    Package,
 }
 
 impl One {
     fn parse(text: &str) -> Option<Self> {
+        if text == "package" {
+            return Some(Self::Package);
+        }
         let (kind, what) = text.split_once('=')?;
         let make = match kind {
             "read" => Self::Read,
@@ -43,16 +49,17 @@ impl One {
         Some(make(what.to_owned()))
     }
 
-    fn what(&mut self) -> &mut String {
+    fn what(&mut self) -> Option<&mut String> {
         match self {
-            Self::Read(what) | Self::Write(what) | Self::Variable(what) => what,
+            Self::Read(what) | Self::Write(what) | Self::Variable(what) => Some(what),
+            Self::Package => None,
         }
     }
 }
 
 /// A comma that no kind follows is a part of a path.
 fn parse(text: &str) -> Result<Allowed, String> {
-    let expected = || "expected read=PATH, write=PATH or env=NAME".to_owned();
+    let expected = || "expected read=PATH, write=PATH, env=NAME or package".to_owned();
     let mut all: Vec<One> = Vec::new();
     for part in text.split(',') {
         if let Some(host) = part.strip_prefix("net=") {
@@ -60,17 +67,17 @@ fn parse(text: &str) -> Result<Allowed, String> {
                 "nothing can permit net={host}: no function of the language reaches the network; leave it out"
             ));
         }
-        match (One::parse(part), all.last_mut()) {
+        match (One::parse(part), all.last_mut().and_then(One::what)) {
             (Some(one), _) => all.push(one),
-            (None, Some(last)) => {
-                let what = last.what();
+            (None, Some(what)) => {
                 what.push(',');
                 what.push_str(part);
             }
             (None, None) => return Err(expected()),
         }
     }
-    if all.iter_mut().any(|one| one.what().is_empty()) { Err(expected()) } else { Ok(Allowed(all)) }
+    let is_empty = all.iter_mut().filter_map(One::what).any(|what| what.is_empty());
+    if is_empty { Err(expected()) } else { Ok(Allowed(all)) }
 }
 
 impl PermissionArguments {
@@ -97,10 +104,40 @@ impl PermissionArguments {
                 One::Read(path) => permissions.read(path).map_err(|error| failed(path, error))?,
                 One::Write(path) => permissions.write(path).map_err(|error| failed(path, error))?,
                 One::Variable(name) => permissions.variable(name),
+                One::Package => given_by_packages(permissions, files)?,
             };
+        }
+        if !all().any(|one| *one == One::Package) {
+            files.iter().filter(|file| Package::is_file(file)).try_for_each(|file| tell_of_wishes(file))?;
         }
         Ok(permissions)
     }
+}
+
+/// What packages among the files ask for.
+fn given_by_packages(permissions: Permissions, files: &[String]) -> Result<Permissions, End> {
+    let mut packages = files.iter().filter(|file| Package::is_file(file)).peekable();
+    if packages.peek().is_none() {
+        let help = "name a folder with a metroon.toml, or what they may reach, as in --allow read=PATH";
+        return Err(fail("--allow package is for packages, and there is none among the programs", help, End::Usage));
+    }
+    packages.try_fold(permissions, |permissions, file| {
+        let wishes = package::read(file)?.permissions;
+        wishes.give(permissions).map_err(|error| {
+            let message = format!("cannot tell where what {file} asks for lies: {error}");
+            fail(&message, "check the paths in it", End::Usage)
+        })
+    })
+}
+
+/// Says what a package asks for and does not get.
+fn tell_of_wishes(file: &str) -> Result<(), End> {
+    let wishes = package::read(file)?.permissions;
+    if !wishes.is_empty() {
+        let named = wishes.named().join(",");
+        render::say(&format!("note: {file} asks for {named}; --allow package gives it that"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -114,8 +151,9 @@ mod tests {
         assert_eq!(read("read=a"), Ok(vec![path("a")]));
         assert_eq!(read("read=a,b=c,write=d"), Ok(vec![path("a,b=c"), One::Write("d".to_owned())]));
         assert_eq!(read("env=HOME,read=a"), Ok(vec![One::Variable("HOME".to_owned()), path("a")]));
+        assert_eq!(read("package,env=A"), Ok(vec![One::Package, One::Variable("A".to_owned())]));
         assert_eq!(read("read=internet=b"), Ok(vec![path("internet=b")]));
-        for wrong in ["", "a", "read", "read=", "files=a", "a,read=b", "read=a,write=", "net=a.org", "read=a,net=b"] {
+        for wrong in ["", "a", "read", "read=", "files=a", "a,read=b", "read=a,write=", "package,", "packages", "net=a.org", "read=a,net=b"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::end::End;
 use crate::limits::{Heard, MemoryGuard, explain_limit, watch_for_interrupts};
+use crate::package;
 use crate::profile;
 use crate::query_plans;
 use crate::render;
@@ -18,8 +19,12 @@ use std::time::{Duration, Instant};
 /// Runs what the command line names.
 pub(crate) fn run(arguments: &RunArguments) -> End {
     let started = Instant::now();
+    let files = match package::files(&arguments.files) {
+        Ok(files) => files,
+        Err(end) => return end,
+    };
     let mut program = RunRequest {
-        files: arguments.files.clone(),
+        files,
         expressions: arguments.expressions.clone(),
         json: arguments.json,
         steps_max: arguments.limits.steps,
@@ -101,7 +106,13 @@ fn engine(arguments: &RunArguments, program: &RunRequest) -> Result<Engine, End>
         return Engine::reading(world, base).map_err(|error| engine_failed(&error, arguments)).inspect(warn);
     }
     let base = match &arguments.kb {
-        Some(directory) => Some(CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?),
+        Some(directory) => {
+            let base = CommitJournal::open(directory).map_err(|error| base_failed(directory, &error))?;
+            Some(match arguments.durability {
+                Some(level) => base.with_durability(level.into()),
+                None => base,
+            })
+        }
         None => None,
     };
     let tape = match &arguments.record {

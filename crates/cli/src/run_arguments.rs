@@ -1,14 +1,16 @@
 //! What `metroon run` is asked for.
 
 use crate::limits::LimitArguments;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use metroon::Durability;
 use std::path::PathBuf;
 
 pub(crate) const ABOUT_RUNS: &str = "\
 Each `!` form prints one line, `[a, b]`, when its evaluation ends. An answer with an error in it ends the run, unless --keep-going is
 given. A message says where the error was made, and under which calls; with --json it is an object in the output.
 
-With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it. A
+With --kb, what each `!` form did is on the disk before its answer is printed, together with the plain forms before it, unless
+--durability asks for less. A
 file that was run before adds no plain forms again, and an edited one adds those that differ; a text of -e or of the standard
 input adds its plain forms each time. Ctrl-C and --timeout undo what came
 after the last commit. `metroon kb` shows what a knowledge base holds, `metroon why` which commit and form put it there.
@@ -35,9 +37,26 @@ environment variable with the name of one, ends there, since a replay must be to
 Exit code: 0 fine; 1 an answer had an error in it, or a limit was reached; 2 wrong usage; 3 a source does not parse;
 4 the knowledge base is damaged.";
 
+/// What a commit outlives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CommitDurability {
+    Disk,
+    System,
+}
+
+impl From<CommitDurability> for Durability {
+    fn from(level: CommitDurability) -> Self {
+        match level {
+            CommitDurability::Disk => Self::Fsync,
+            CommitDurability::System => Self::Os,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Programs, run in order in one space; `-` is the standard input
+    /// Programs, run in order in one space; `-` is the standard input, and a folder is a package: the program that its
+    /// metroon.toml names
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<String>,
 
@@ -56,6 +75,11 @@ pub(crate) struct RunArguments {
     /// See the knowledge base of --kb as it was after this commit, and change nothing
     #[arg(long, value_name = "N", requires = "kb", conflicts_with_all = ["record", "explain"])]
     pub(crate) as_of: Option<u64>,
+
+    /// What a commit to --kb outlives when its answer is printed: `disk`, the loss of power; `system`, the end of this process,
+    /// which spares each commit a wait for the disk. When the run ends, the disk has all of them
+    #[arg(long, value_name = "LEVEL", requires = "kb", conflicts_with_all = ["read_only", "as_of"])]
+    pub(crate) durability: Option<CommitDurability>,
 
     /// Write to this new file what is needed to run the programs again
     #[arg(long, value_name = "TAPE")]

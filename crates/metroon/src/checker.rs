@@ -6,7 +6,7 @@
 
 use crate::no_world::NoWorld;
 use metta::syntax::{Diagnostic, Severity, parse};
-use metta::{FileId, ModuleId, OpenMode, Program, RunEnd, RunEvent, Runner, Source, World, WorldError, check, names};
+use metta::{FileId, ModuleId, ModuleSearch, OpenMode, Program, RunEnd, RunEvent, Runner, Source, World, WorldError, check, names};
 use space::Atom;
 use std::sync::Arc;
 
@@ -38,7 +38,13 @@ const IMPORT_FAILED: &str = "cannot-define";
 
 /// Checks a source. The world is asked for sources only.
 pub fn check_source(world: impl World + 'static, source: &Source<'_>) -> Checked {
+    check_source_in(world, source, ModuleSearch::default())
+}
+
+/// The same for a source of a package, whose modules are looked for in these places as well.
+pub fn check_source_in(world: impl World + 'static, source: &Source<'_>, search: ModuleSearch) -> Checked {
     let mut runner = Runner::new(Box::new(SourceWorld { inner: world }));
+    runner.search_modules(search);
     runner.only_define(true);
     runner.keep_going(true);
     runner.limits_mut().steps_max = Some(STEPS_MAX);

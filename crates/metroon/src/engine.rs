@@ -3,11 +3,13 @@
 use crate::commit_journal::{CheckpointReport, CommitJournal, CompactProgress, Compacted, KnowledgeBaseError};
 use crate::live::{LiveHub, LiveQueriesStatistics};
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
+use crate::package::Package;
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_failure, print_json, print_line};
 use crate::recall::{RecallError, Remembered};
 use crate::tape::replaying::ReplayEnd;
 use crate::tape::{Tape, TapeReader};
 use crate::view::filled;
+use metta::syntax::{Diagnostic, Span};
 use metta::{
     Ask, Clock, CommitSink, Evaluator, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError,
     LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Place, ProfileNode, Program, QueryLog, Reason,
@@ -452,14 +454,40 @@ impl Engine {
         let files = program.files.iter().map(|file| (file, true));
         let texts = program.expressions.iter().map(|text| (text, false));
         for (name, is_file) in files.chain(texts) {
-            let source =
+            let mut source =
                 if is_file { ProgramSource::read(self.world(), name)? } else { ProgramSource::expression(name) };
+            if is_file && Package::is_file(name) {
+                match self.open_package(&source, reporter)? {
+                    Some(entry) => source = ProgramSource::read(self.world(), &entry)?,
+                    None if program.files.len() + program.expressions.len() > 1 => continue,
+                    None => return Err(without_entry(&source, reporter)),
+                }
+            }
             match self.run_program_source(program, &source, prints, reporter) {
                 Err(ProgramEnd::Error) if self.keeps_going => has_failed = true,
                 end => end?,
             }
         }
         if has_failed { Err(ProgramEnd::Error) } else { Ok(()) }
+    }
+
+    /// Looks for modules where a package says from now on; the file that its program begins with.
+    ///
+    /// # Errors
+    /// It is not the file of a package. The reporter was told what is wrong.
+    pub fn open_package(
+        &mut self,
+        file: &ProgramSource,
+        reporter: &mut dyn Reporter,
+    ) -> Result<Option<String>, ProgramEnd> {
+        let source = file.as_source();
+        let package = source.flaw.cloned().map_or_else(|| Package::parse(source.origin, source.text), Err);
+        let package = package.map_err(|wrong| {
+            reporter.diagnostic(source.origin, source.text, &wrong);
+            ProgramEnd::NotParsed
+        })?;
+        self.runner().search_modules(package.modules);
+        Ok(package.entry)
     }
 
     fn run_program_source(
@@ -501,6 +529,16 @@ impl Engine {
         }
         end
     }
+}
+
+/// Nothing is to be run.
+fn without_entry(file: &ProgramSource, reporter: &mut dyn Reporter) -> ProgramEnd {
+    let source = file.as_source();
+    let message = "the package does not say where its program begins";
+    let lacking = Diagnostic::error("package", Span { start: 0, end: 0 }, message)
+        .with_help("add a line such as entry = \"main.metta\", or name a program after it");
+    reporter.diagnostic(source.origin, source.text, &lacking);
+    ProgramEnd::NotParsed
 }
 
 impl Engine {

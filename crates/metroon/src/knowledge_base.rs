@@ -25,7 +25,7 @@ use crate::program::RunRequest;
 use crate::recall::{RecallError, Remembered};
 use crate::view::{View, ViewOrigin};
 use crate::writer::{EngineThread, Pending, WriterError};
-use journal::{Disk, MemoryDisk};
+use journal::{Disk, Durability, MemoryDisk};
 use metta::syntax::{Diagnostic, Severity};
 use metta::{
     ChangeExtent, Commit, CommitSink, CommitStamp, HostFunction, HostSignature, LoadReport, Program, RunEnd, SinkError,
@@ -46,13 +46,16 @@ pub struct KnowledgeBaseOptions {
     pub requests_waiting_max: usize,
     /// Whether the results of [`KnowledgeBase::run`] are frozen as well: see [`Answer::frozen`]. It costs a copy of them.
     pub freezes_results: bool,
+    /// What a commit may outlive when it is told of: the loss of power, by default, which costs a wait for the disk each time; or the end of the
+    /// process only, or nothing. The commits before one that is lost are there in any case, and closing waits for the disk.
+    pub durability: Durability,
 }
 
 impl KnowledgeBaseOptions {
     /// The usual, with the world that programs act in.
     pub fn new(world: impl World + Send + 'static) -> Self {
-        let requests_waiting_max = REQUESTS_WAITING_DEFAULT;
-        Self { world: Box::new(world), requests_waiting_max, freezes_results: false }
+        let (requests_waiting_max, durability) = (REQUESTS_WAITING_DEFAULT, Durability::Fsync);
+        Self { world: Box::new(world), requests_waiting_max, freezes_results: false, durability }
     }
 }
 
@@ -205,8 +208,8 @@ impl KnowledgeBase {
         journal: Result<CommitJournal, KnowledgeBaseError>,
         options: KnowledgeBaseOptions,
     ) -> Result<Self, WriterError> {
-        let journal = journal.map_err(RecallError::from)?;
-        let KnowledgeBaseOptions { world, requests_waiting_max, freezes_results } = options;
+        let KnowledgeBaseOptions { world, requests_waiting_max, freezes_results, durability } = options;
+        let journal = journal.map_err(RecallError::from)?.with_durability(durability);
         let (disk, directory) = (Arc::clone(&journal.disk), journal.directory().to_owned());
         let origin = Arc::new(ViewOrigin { disk: Arc::clone(&disk), directory: directory.clone() });
         let first = Arc::new(OnceLock::new());

@@ -33,6 +33,7 @@ mod load;
 pub mod logs;
 mod metrics;
 mod no_world;
+mod package;
 mod permissions;
 mod program;
 mod recall;
@@ -42,7 +43,7 @@ mod view;
 mod writer;
 
 pub use answer::Answer;
-pub use checker::{Checked, check_source};
+pub use checker::{Checked, check_source, check_source_in};
 pub use commit_journal::{
     BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress, Compacted,
     KnowledgeBaseError, KnowledgeBaseReport, SalvagedKnowledgeBase,
@@ -52,6 +53,7 @@ pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, So
 pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };
+pub use journal::Durability;
 pub use live::{
     CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveQueriesStatistics, LiveRequest,
     LiveRequestError, SubscribeError, Subscription,
@@ -74,8 +76,9 @@ pub use metta::{
 pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 pub use metta::{Format, LoadError, LoadProgress, LoadReport, OnProgress, Out, Skipped};
 pub use metta::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
-pub use metta::{ModuleId, OnEvent, RunEvent};
+pub use metta::{ModuleId, ModuleSearch, OnEvent, RunEvent};
 pub use metta::{documentation_of, format, known_names, nearest, type_of, types_of_text};
+pub use package::{Package, PackagePermissions};
 pub use permissions::{Permissions, PermittedWorld};
 pub use program::{ProgramEnd, ProgramSource, Reporter, RunRequest};
 pub use recall::{RecallError, find_error};

@@ -79,7 +79,9 @@ pub use operation::{Call, Compatibility, Native, Operation, OperationDocumentati
 pub use outcome::{Outcome, Refused, Stop};
 pub use program::history::{Event, Reason, SourceId};
 pub use program::modules::{ModuleError, ModuleId};
-pub use program::{ChangeExtent, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces, resolve_host};
+pub use program::{
+    ChangeExtent, ModuleSearch, PAST_SERIALS, Program, ProgramSnapshot, RestoreError, SnapshotSpaces, resolve_host,
+};
 pub use random::Generator;
 pub use reader::read_atom;
 pub use record::{

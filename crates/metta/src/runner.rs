@@ -12,7 +12,7 @@ use crate::machine::{self, FrozenResults, MachineEvaluator};
 use crate::names;
 use crate::program::history::{Event, Reason};
 use crate::program::modules::ModuleId;
-use crate::program::{Program, ProgramSnapshot, RestoreError};
+use crate::program::{ModuleSearch, Program, ProgramSnapshot, RestoreError};
 use crate::random::Generator;
 use crate::record::{RunRecord, RunRecordError};
 use crate::refusal::{EffectRefused, Viewed};
@@ -173,6 +173,11 @@ impl Runner {
     /// Says whether the results of each form are frozen as well: see [`FormAnswer::frozen`]. Costs a copy of them.
     pub fn freeze_results(&mut self, freezes: bool) {
         self.machine.freeze_results(freezes);
+    }
+
+    /// Looks for modules in these places as well, from the next form on.
+    pub fn search_modules(&mut self, search: ModuleSearch) {
+        self.session.program.search_modules(search);
     }
 
     /// Says whether only those forms after `!` are evaluated that say what words and rules mean, such as `import!`.

@@ -223,6 +223,32 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnM
     }
 }
 
+/// The bytes with which the canonical form of every atom without variables begins that a pattern matches: those before its first variable,
+/// or its first number, since `1` and `1.0` are equal and have other bytes. All of them, if there is neither.
+pub fn encode_prefix(pattern: &Atom) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut open = vec![std::slice::from_ref(pattern).iter()];
+    while let Some(children) = open.last_mut() {
+        match children.next() {
+            None => {
+                open.pop();
+                if !open.is_empty() {
+                    bytes.push(tag::END);
+                }
+            }
+            Some(Atom::Expression(expression)) => {
+                bytes.push(tag::EXPRESSION);
+                open.push(expression.children().iter());
+            }
+            Some(Atom::Symbol(symbol)) => encode_bytes(tag::SYMBOL, symbol.as_str().as_bytes(), &mut bytes),
+            Some(Atom::Grounded(value @ (Grounded::Text(_) | Grounded::Bool(_)))) => encode_value(value, &mut bytes),
+            // A float may be equal to an integer.
+            Some(_) => break,
+        }
+    }
+    bytes
+}
+
 /// Appends the canonical bytes of the symbol of this name.
 pub(crate) fn encode_symbol(name: &[u8], bytes: &mut Vec<u8>) {
     encode_bytes(tag::SYMBOL, name, bytes);

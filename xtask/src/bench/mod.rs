@@ -40,7 +40,7 @@ pub(crate) struct Flags {
     /// Fewer rounds and smaller inputs, kept below the target folder: to see that it works, not to compare
     #[arg(long, requires = "suite")]
     quick: bool,
-    /// One program of the suite metta or one part of proxy, python, queries, region, space or store, at its full size, kept below the target folder
+    /// One program of the suite metta or one part of live, proxy, python, queries, region, space or store, at its full size, kept below the target folder
     #[arg(long, value_name = "PROGRAM", requires = "suite")]
     only: Option<String>,
     /// Build RocksDB as a peer of the suite store; its C++ takes a quarter of an hour, and needs libclang (LIBCLANG_PATH). With

@@ -7,6 +7,14 @@ const SUITES: &[(&str, &str)] = &[
     ("cassette", "Exchanges with the network in a file, against the layouts of the Magneto-Serge optimization report."),
     ("journal", "The append-only log, against what the system offers without one: `write`, `read`, `fdatasync`."),
     (
+        "live",
+        "Answers that follow every commit. A graph is stated, a query is followed, and then edges come and go, the same on both sides; a round goes \
+         on where the one before ended. Ours commits texts to a knowledge base in memory, with its journal, and takes what each commit \
+         changes from a subscription; numbers go into the inputs of differential-dataflow and FlowLog, which keep no journal, and one \
+         worker goes on until the answers are up to date. PyMeTTa and DuckDB find all answers again, on a smaller graph where they take \
+         seconds. The checksum is how many answers came and went, or how many there are.",
+    ),
+    (
         "metta",
         "Programs as they are natural in MeTTa and in Prolog, on both the same calls in the same order: SWI-Prolog with default flags \
          and with `-O`, and the Python wheel of Hyperon. Whole processes with the size varied: a time is the slope between the two sizes \

@@ -1,8 +1,10 @@
 //! A text that is open in an editor.
 
+use crate::package;
 use metroon::syntax::{Diagnostic, NodeId, NodeKind, Parsed, Severity, Span, Visit, parse};
-use metroon::{Checked, Source, SystemWorld, check_source};
+use metroon::{Checked, Source, SystemWorld, check_source_in};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// How a client counts the characters of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,11 +30,16 @@ impl Encoding {
     }
 }
 
-/// A text, what was found in it, and the program that has read it.
+/// A text that is open, what was found in it, and the program that has read it.
 pub(super) struct Document {
+    pub(super) text: Text,
+    pub(super) checked: Checked,
+}
+
+/// A text and its tree.
+pub(super) struct Text {
     pub(super) text: String,
     pub(super) parsed: Parsed,
-    pub(super) checked: Checked,
     /// Where each line begins.
     lines: Vec<usize>,
 }
@@ -50,10 +57,10 @@ impl Document {
         let path = path_of(uri);
         let directory = path.as_deref().and_then(|path| path.rsplit_once('/')).map_or("", |(directory, _)| directory);
         let source = Source { origin: uri, file: None, directory, text: &text, flaw: None };
-        let checked = check_source(SystemWorld::default(), &source);
-        let parsed = parse(&text);
-        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { text, parsed, checked, lines }
+        let package = path.as_deref().and_then(|path| package::around(Path::new(path)));
+        let search = package.map(|package| package.modules).unwrap_or_default();
+        let checked = check_source_in(SystemWorld::default(), &source, search);
+        Self { text: Text::new(text), checked }
     }
 
     /// What was found, as the protocol has it.
@@ -72,16 +79,25 @@ impl Document {
             None => found.message.clone(),
         };
         let related = found.related.iter().map(|(span, words)| {
-            json!({ "location": { "uri": uri, "range": self.range(*span, encoding) }, "message": words })
+            json!({ "location": { "uri": uri, "range": self.text.range(*span, encoding) }, "message": words })
         });
         json!({
-            "range": self.range(found.span, encoding),
+            "range": self.text.range(found.span, encoding),
             "severity": severity,
             "code": found.code,
             "source": "metroon",
             "message": message,
             "relatedInformation": related.collect::<Vec<_>>(),
         })
+    }
+
+}
+
+impl Text {
+    pub(super) fn new(text: String) -> Self {
+        let parsed = parse(&text);
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { text, parsed, lines }
     }
 
     /// A place as the protocol has it.
@@ -130,6 +146,25 @@ impl Document {
         let forms = self.parsed.tree.forms();
         let index = forms.partition_point(|form| form.span.end < offset);
         forms.get(index).filter(|form| form.span.start <= offset).map(|form| form.node)
+    }
+
+    /// The names of the modules and files that its forms import or include.
+    pub(super) fn imported(&self) -> Vec<String> {
+        let tree = &self.parsed.tree;
+        let named = tree.forms().iter().filter_map(|form| {
+            let words: Vec<&str> = tree
+                .children(form.node)
+                .map(|child| match tree.kind(child) {
+                    NodeKind::Word(word) => word,
+                    _ => "",
+                })
+                .collect();
+            match words[..] {
+                ["import!", _, name, ..] | ["include" | "mod-space!", name, ..] => Some(name.to_owned()),
+                _ => None,
+            }
+        });
+        named.collect()
     }
 
     /// The places of a word: of a variable in its form, of any other word in the whole text.
@@ -189,6 +224,13 @@ fn words(parsed: &Parsed, form: NodeId) -> impl Iterator<Item = Word> {
             _ => None,
         }
     })
+}
+
+/// The URI of the file at a path.
+pub(super) fn uri_of(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let escaped = path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+    format!("file://{}", escaped.collect::<String>())
 }
 
 /// The path of a file that a URI names.

@@ -3,13 +3,15 @@
 //! 1. [`protocol`] frames messages. Each is answered before the next is read, so answers never overtake changes.
 //! 2. A [`document`] is a text that is open in the editor, with what the checker found and the program that has read it. It is checked
 //!    when it is opened and after each change, by the engine of `metroon check`.
-//! 3. [`requests`] are answered from documents: hover, definition, completion, rename, layout.
+//! 3. [`requests`] are answered from documents: hover, definition, completion, rename, layout. Names are looked for in the files of the
+//!    [`workspace`] that share them.
 //!
 //! Nothing is run. Positions count as the client says: in UTF-16 units, or in bytes if it can do that.
 
 mod document;
 mod protocol;
 mod requests;
+mod workspace;
 
 use crate::end::End;
 use crate::output::fail;
@@ -19,6 +21,7 @@ use protocol::{Message, Read};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 
 pub(crate) const ABOUT: &str = "\
 Editors start this command and speak with it on its standard input and output. It shows what `metroon check` finds while a text is written,
@@ -44,6 +47,8 @@ const NOT_INITIALIZED: i64 = -32002;
 struct Server {
     encoding: Encoding,
     documents: BTreeMap<String, Document>,
+    /// The folders that the editor has open.
+    folders: Vec<PathBuf>,
     is_initialized: bool,
     is_shut_down: bool,
 }
@@ -108,6 +113,10 @@ impl Server {
         let offered = parameters["capabilities"]["general"]["positionEncodings"].as_array();
         let can_bytes = offered.is_some_and(|offered| offered.iter().any(|one| one == "utf-8"));
         self.encoding = if can_bytes { Encoding::Utf8 } else { Encoding::Utf16 };
+        let folders = parameters["workspaceFolders"].as_array().into_iter().flatten().map(|folder| &folder["uri"]);
+        let uris = folders.chain([&parameters["rootUri"]]).filter_map(Value::as_str);
+        self.folders = uris.filter_map(document::path_of).map(PathBuf::from).collect();
+        self.folders.dedup();
         json!({
             "capabilities": {
                 "positionEncoding": self.encoding.name(),

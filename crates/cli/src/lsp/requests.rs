@@ -1,7 +1,8 @@
 //! The requests that are answered from documents.
 
 use super::Server;
-use super::document::{Document, Encoding, Word};
+use super::document::{Document, Encoding, Text, Word};
+use super::workspace::{self, Near};
 use metroon::syntax::{Span, parse};
 use metroon::{documentation_of, format, known_names, type_of};
 use serde_json::{Value, json};
@@ -23,13 +24,18 @@ pub(super) fn answer(server: &mut Server, method: &str, parameters: &Value) -> O
     };
     let encoding = server.encoding;
     let uri = parameters["textDocument"]["uri"].as_str().unwrap_or_default().to_owned();
+    // Only names are looked for in other files.
+    let is_of_names = matches!(method, "textDocument/definition" | "textDocument/references" | "textDocument/rename");
+    let near = if is_of_names { workspace::near(&server.folders, &server.documents, &uri) } else { Vec::new() };
     let Some(document) = server.documents.get_mut(&uri) else { return Some(Err(format!("{uri} is not open"))) };
-    Some(serve(&mut Asked { document, encoding, uri: &uri, parameters }))
+    Some(serve(&mut Asked { document, near, encoding, uri: &uri, parameters }))
 }
 
 /// A request about a document.
 struct Asked<'a> {
     document: &'a mut Document,
+    /// The other files that share its names.
+    near: Vec<Near>,
     encoding: Encoding,
     uri: &'a str,
     parameters: &'a Value,
@@ -37,16 +43,25 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     fn offset(&self) -> Option<usize> {
-        self.document.offset(&self.parameters["position"], self.encoding)
+        self.document.text.offset(&self.parameters["position"], self.encoding)
     }
 
     fn word(&self) -> Option<Word> {
-        self.document.word_at(self.offset()?)
+        self.document.text.word_at(self.offset()?)
     }
 
-    fn locations(&self, spans: Vec<Span>) -> Value {
-        let location = |span| json!({ "uri": self.uri, "range": self.document.range(span, self.encoding) });
-        spans.into_iter().map(location).collect()
+    /// The text that was asked about, and the others that share its names; a variable is of its own form.
+    fn texts(&self, word: &Word) -> impl Iterator<Item = (&str, &Text)> {
+        let near = if word.is_variable { &[][..] } else { &self.near[..] };
+        std::iter::once((self.uri, &self.document.text)).chain(near.iter().map(|near| (near.uri.as_str(), &near.text)))
+    }
+
+    fn locations(&self, word: &Word, spans: impl Fn(&Text) -> Vec<Span>) -> Value {
+        let of_text = |(uri, text): (&str, &Text)| {
+            let location = |span| json!({ "uri": uri, "range": text.range(span, self.encoding) });
+            spans(text).into_iter().map(location).collect::<Vec<_>>()
+        };
+        self.texts(word).flat_map(of_text).collect()
     }
 }
 
@@ -56,10 +71,10 @@ fn hover(asked: &mut Asked<'_>) -> Result<Value, String> {
     let mut lines = documentation_of(program, &word.name);
     if lines.is_empty() {
         lines.extend(type_of(program, &word.name).map(|type_text| format!("{} : {type_text}", word.name)));
-        let rules = asked.document.definitions_of(&word.name);
+        let rules = asked.document.text.definitions_of(&word.name);
         let shown = rules.iter().take(3).filter_map(|span| {
-            let form = asked.document.form_at(span.start)?;
-            Some(asked.document.parsed.tree.span(form).slice(&asked.document.text).to_owned())
+            let form = asked.document.text.form_at(span.start)?;
+            Some(asked.document.text.parsed.tree.span(form).slice(&asked.document.text.text).to_owned())
         });
         lines.extend(shown.filter(|text| text.len() < 2_000));
     }
@@ -68,27 +83,26 @@ fn hover(asked: &mut Asked<'_>) -> Result<Value, String> {
     }
     let [first, others @ ..] = &lines[..] else { return Ok(Value::Null) };
     let value = format!("```metta\n{first}\n```\n{}", others.join("\n\n"));
-    let range = asked.document.range(word.span, asked.encoding);
+    let range = asked.document.text.range(word.span, asked.encoding);
     Ok(json!({ "contents": { "kind": "markdown", "value": value.trim_end() }, "range": range }))
 }
 
 fn definition(asked: &mut Asked<'_>) -> Result<Value, String> {
     let Some(word) = asked.word() else { return Ok(Value::Null) };
-    let spans = match word.is_variable {
-        true => asked.document.places_of(&word).into_iter().take(1).collect(),
-        false => asked.document.definitions_of(&word.name),
-    };
-    Ok(asked.locations(spans))
+    Ok(asked.locations(&word, |text| match word.is_variable {
+        true => text.places_of(&word).into_iter().take(1).collect(),
+        false => text.definitions_of(&word.name),
+    }))
 }
 
 fn references(asked: &mut Asked<'_>) -> Result<Value, String> {
     let Some(word) = asked.word() else { return Ok(Value::Null) };
-    Ok(asked.locations(asked.document.places_of(&word)))
+    Ok(asked.locations(&word, |text| text.places_of(&word)))
 }
 
 fn completion(asked: &mut Asked<'_>) -> Result<Value, String> {
     let Some(offset) = asked.offset() else { return Ok(Value::Null) };
-    let before = &asked.document.text[..offset];
+    let before = &asked.document.text.text[..offset];
     let begin = before
         .rfind(|one: char| one.is_whitespace() || "()!\"".contains(one))
         .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
@@ -110,7 +124,7 @@ fn completion(asked: &mut Asked<'_>) -> Result<Value, String> {
 
 /// The variables of the form that is being written, which may not parse yet.
 fn variables(asked: &Asked<'_>, offset: usize, beginning: &str) -> Value {
-    let text = &asked.document.text;
+    let text = &asked.document.text.text;
     let start = text[..offset].rfind("\n(").map_or(0, |at| at + 1);
     let written = text[start..offset].split(|one: char| one.is_whitespace() || "()".contains(one));
     let mut names: Vec<&str> = written.filter_map(|word| word.strip_prefix('$')).collect();
@@ -136,28 +150,34 @@ fn rename(asked: &mut Asked<'_>) -> Result<Value, String> {
     if !is_one || written.starts_with('"') || written.starts_with('(') {
         return Err(format!("`{wanted}` cannot be a name"));
     }
-    let is_of_library = !word.is_variable && asked.document.definitions_of(&word.name).is_empty();
-    if is_of_library {
-        return Err(format!("`{}` is not defined in this file", word.name));
+    let is_defined = |(_, text): (&str, &Text)| !text.definitions_of(&word.name).is_empty();
+    if !word.is_variable && !asked.texts(&word).any(is_defined) {
+        return Err(format!("`{}` is not defined in this file, nor in one that it shares names with", word.name));
     }
-    let edit = |span| json!({ "range": asked.document.range(span, asked.encoding), "newText": written });
-    let edits: Vec<Value> = asked.document.places_of(&word).into_iter().map(edit).collect();
-    Ok(json!({ "changes": { asked.uri: edits } }))
+    let mut changes = serde_json::Map::new();
+    for (uri, text) in asked.texts(&word) {
+        let edit = |span| json!({ "range": text.range(span, asked.encoding), "newText": written });
+        let edits: Vec<Value> = text.places_of(&word).into_iter().map(edit).collect();
+        if !edits.is_empty() {
+            changes.insert(uri.to_owned(), edits.into());
+        }
+    }
+    Ok(json!({ "changes": changes }))
 }
 
 fn formatting(asked: &mut Asked<'_>) -> Result<Value, String> {
-    if asked.document.parsed.first_error().is_some() {
+    if asked.document.text.parsed.first_error().is_some() {
         return Err("what does not parse is not laid out".to_owned());
     }
-    let laid_out = format(&asked.document.parsed);
-    if laid_out == asked.document.text {
+    let laid_out = format(&asked.document.text.parsed);
+    if laid_out == asked.document.text.text {
         return Ok(json!([]));
     }
-    Ok(json!([{ "range": asked.document.whole(asked.encoding), "newText": laid_out }]))
+    Ok(json!([{ "range": asked.document.text.whole(asked.encoding), "newText": laid_out }]))
 }
 
 fn symbols(asked: &mut Asked<'_>) -> Result<Value, String> {
-    let document = &*asked.document;
+    let document = &asked.document.text;
     let symbol = |form: &metroon::syntax::Form| {
         let (name, span) = document.defined_by(form.node).filter(|_| !form.bang)?;
         let range = document.range(form.span, asked.encoding);

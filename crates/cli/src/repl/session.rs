@@ -4,11 +4,13 @@ use super::shown::{Rest, lines};
 use super::{Next, ReplArguments};
 use crate::end::End;
 use crate::limits::{LimitArguments, MemoryGuard, explain_limit};
+use crate::package;
 use crate::render;
 use crate::run;
+use metroon::syntax::Diagnostic;
 use metroon::{
-    Atom, CommitJournal, Engine, Evaluator, HEAP_BYTES_DEFAULT, Interrupt, PermittedWorld, ProgramSource, RunEnd,
-    RunEvent, Source, SystemWorld, WorldError,
+    Atom, CommitJournal, Engine, Evaluator, HEAP_BYTES_DEFAULT, Interrupt, Package, PermittedWorld, ProgramSource,
+    Reporter, RunEnd, RunEvent, Source, SystemWorld, WorldError,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,9 +36,18 @@ pub(super) struct Session {
     unquotes: bool,
 }
 
+/// Shows what is wrong with the file of a package.
+struct Shown;
+
+impl Reporter for Shown {
+    fn diagnostic(&mut self, origin: &str, text: &str, diagnostic: &Diagnostic) {
+        render::diagnostic(origin, text, diagnostic);
+    }
+}
+
 impl Session {
     pub(super) fn new(arguments: &ReplArguments, guard: &MemoryGuard) -> Result<Self, End> {
-        let permissions = arguments.permissions.permissions(&arguments.files)?;
+        let permissions = arguments.permissions.permissions(&package::files(&arguments.files)?)?;
         let world = PermittedWorld::new(SystemWorld::default(), permissions);
         let mut engine = match &arguments.kb {
             Some(directory) => {
@@ -116,13 +127,25 @@ impl Session {
 
     /// Runs a file.
     pub(super) fn load(&mut self, file: &str) -> Next {
-        match ProgramSource::read(self.engine.world(), file) {
-            Ok(source) => self.run_source(&source.as_source(), false),
-            Err(end) => {
-                run::explain(end, None);
-                Next::GoesOn
-            }
+        let read = package::files(&[file.to_owned()]).map(|mut files| files.remove(0)).and_then(|file| self.read(&file));
+        match read {
+            Ok(Some(source)) => self.run_source(&source.as_source(), false),
+            Ok(None) | Err(_) => Next::GoesOn,
         }
+    }
+
+    /// Reads a file; that of a package says which one is meant, if any.
+    fn read(&mut self, file: &str) -> Result<Option<ProgramSource>, End> {
+        let source = self.read_source(file)?;
+        if !Package::is_file(file) {
+            return Ok(Some(source));
+        }
+        let entry = self.engine.open_package(&source, &mut Shown).map_err(|end| run::explain(end, None))?;
+        entry.map(|entry| self.read_source(&entry)).transpose()
+    }
+
+    fn read_source(&mut self, file: &str) -> Result<ProgramSource, End> {
+        ProgramSource::read(self.engine.world(), file).map_err(|end| run::explain(end, None))
     }
 
     fn run_source(&mut self, source: &Source<'_>, is_input: bool) -> Next {

@@ -77,6 +77,8 @@ fn what_is_meant_as_it_stands_is_not_reported() {
         // Rules that are added while the program runs.
         "!(add-atom &self (= (later $x) $x))\n!(later 1)",
         "(= (if-then $c $t) (if $c $t ()))",
+        // A value as an index of a dependent type.
+        "(: Tag Type)\n(: number Tag)\n(: Holds (-> Tag Type Type))\n(: h (Holds number Number))",
         "",
     ] {
         assert_eq!(found(text), [""; 0], "{text}");

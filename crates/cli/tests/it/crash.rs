@@ -79,6 +79,27 @@ fn count_facts(folder: &Folder) -> u64 {
     facts.len() as u64
 }
 
+/// What the system has outlives the process: a commit is told of when the system has it, and no disk is waited for.
+#[test]
+fn commits_that_only_the_system_has_outlive_the_process() {
+    let folder = Folder::new("crash-system");
+    for round in 1..=5 {
+        let before = if folder.path().join("kb").exists() { count_facts(&folder) } else { 0 };
+        let forms = (before + 1..before + 5_000)
+            .map(|number| format!("!(let $x (add-atom &self (fact {number})) {number})\n"))
+            .collect();
+        let mut running = Running::begin(&folder, &["run", "--kb", "kb", "--durability", "system"], forms);
+        (0..100 * round).for_each(|_| running.wait_for_line());
+        let (last, said) = running.kill();
+        let acknowledged = number_of(last).expect("lines were printed");
+        let held = count_facts(&folder);
+        assert!(held >= acknowledged, "round {round}: {held} of {acknowledged}: {said}");
+        folder.good(&["kb", "verify", "kb"]);
+    }
+    let refused = folder.run(&["run", "--durability", "system", "-e", "1"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--kb"), "{}", refused.err);
+}
+
 #[test]
 fn a_base_that_is_killed_again_and_again_holds_what_was_acknowledged() {
     let folder = Folder::new("crash-facts");

@@ -78,6 +78,7 @@ fn a_run_sees_an_earlier_commit() {
 fn files_are_listed_and_forgotten() {
     let folder = towns("kb-sources");
     let sources = folder.good(&["kb", "sources", "kb"]);
+    assert!(!sources.contains("did not run to its end"), "{sources}");
     let words: Vec<&str> = sources.split_whitespace().collect();
     assert_eq!(
         (&words[..5], words.len(), sources.lines().count()),

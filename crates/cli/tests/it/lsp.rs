@@ -173,7 +173,7 @@ fn a_name_is_renamed_everywhere_it_is_meant() {
     let edits = |request| answers.result(request)["changes"][URI].as_array().expect("a list").clone();
     assert_eq!((edits(function).len(), edits(variable).len()), (3, 2));
     assert!(edits(variable).iter().all(|edit| edit["newText"] == "$n"));
-    assert_eq!(answers.error(library), "`*` is not defined in this file");
+    assert_eq!(answers.error(library), "`*` is not defined in this file, nor in one that it shares names with");
     assert_eq!(answers.error(wrong), "`two words` cannot be a name");
 }
 
@@ -204,6 +204,49 @@ fn modules_beside_the_file_are_imported() {
     editor.notify("textDocument/didOpen", json!({ "textDocument": document }));
     let answers = editor.end();
     assert_eq!(answers.published(), [vec!["unknown-function"]]);
+}
+
+#[test]
+fn a_name_is_found_and_renamed_in_the_files_that_share_it() {
+    let folder = Folder::new("lsp_workspace");
+    folder.write("geometry/shapes.metta", "(= (area $side) (* $side $side))\n");
+    folder.write("user.metta", "!(import! &self geometry:shapes)\n!(area 2)\n(= (both) (area (area 3)))\n");
+    // What imports neither has a name of its own, and what another one is imported by is near.
+    folder.write("stranger.metta", "(= (area $a $b) (* $a $b))\n");
+    folder.write("more.metta", "!(import! &self user)\n!(both)\n!(area 4)\n");
+    folder.write(".hidden/shapes.metta", "(= (area) 0)\n");
+    let uri = |name: &str| format!("file://{}/{name}", folder.path().display());
+    let mut editor = Editor::default();
+    let workspace = json!([{ "uri": uri("").trim_end_matches('/'), "name": "w" }]);
+    editor.request("initialize", json!({ "capabilities": {}, "workspaceFolders": workspace }));
+    editor.notify("initialized", json!({}));
+    let text = "!(import! &self geometry:shapes)\n!(area 5)\n";
+    // What the editor shows comes before what is on the disk.
+    let document = json!({ "uri": uri("user.metta"), "languageId": "metta", "version": 1, "text": text });
+    editor.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    let at = json!({ "textDocument": { "uri": uri("user.metta") }, "position": { "line": 1, "character": 3 } });
+    let with = |more: Value| {
+        let mut at = at.clone();
+        at.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        at
+    };
+    let defined = editor.request("textDocument/definition", at.clone());
+    let used = editor.request("textDocument/references", at.clone());
+    let renamed = editor.request("textDocument/rename", with(json!({ "newName": "surface" })));
+    let answers = editor.end();
+    let places = |request: u64| -> Vec<String> {
+        let all = answers.result(request).as_array().expect("a list");
+        all.iter().map(|place| format!("{} {}", place["uri"].as_str().expect("a URI"), place["range"]["start"]["line"])).collect()
+    };
+    assert_eq!(places(defined), [format!("{} 0", uri("geometry/shapes.metta"))]);
+    let expected = [("user.metta", 1), ("geometry/shapes.metta", 0), ("more.metta", 2)];
+    assert_eq!(places(used), expected.map(|(name, line)| format!("{} {line}", uri(name))));
+    let changes = answers.result(renamed)["changes"].as_object().expect("an object");
+    let mut edited: Vec<(&str, usize)> =
+        changes.iter().map(|(uri, edits)| (uri.as_str(), edits.as_array().expect("a list").len())).collect();
+    edited.sort_unstable();
+    let [shapes, more, user] = ["geometry/shapes.metta", "more.metta", "user.metta"].map(&uri);
+    assert_eq!(edited, [(shapes.as_str(), 1), (more.as_str(), 1), (user.as_str(), 1)]);
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod memory;
 mod messages;
 mod mistakes;
 mod output;
+mod packages;
 mod permissions;
 mod profile;
 mod proxy;

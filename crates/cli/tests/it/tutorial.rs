@@ -68,7 +68,9 @@ impl Reader {
     fn read(&mut self, block: Block) {
         match block {
             Block::File { name, content } => {
-                std::fs::write(self.directory.join(name), content).expect("a file can be written");
+                let path = self.directory.join(name);
+                std::fs::create_dir_all(path.parent().expect("it lies in a folder")).expect("a folder can be made");
+                std::fs::write(path, content).expect("a file can be written");
             }
             Block::Console(steps) => steps.iter().for_each(|step| self.type_in(step)),
         }
@@ -231,4 +233,10 @@ fn a_failure_that_is_not_shown_fails() {
     let mut reader = Reader { directory: std::env::temp_dir(), code: None, commands: 0, pond: None };
     blocks("```console\n$ false\n```").into_iter().for_each(|block| reader.read(block));
     reader.expect_success();
+}
+
+#[test]
+fn the_page_on_packages_shows_what_happens() {
+    let commands = follow("packages", blocks(&document("docs/packages.md")));
+    assert!(commands >= 5, "{commands} commands");
 }

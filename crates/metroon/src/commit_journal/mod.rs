@@ -69,6 +69,8 @@ pub struct CommitJournal {
     tail_bytes: Cell<u64>,
     /// Whether its checkpoints are not looked at.
     ignores_checkpoints: bool,
+    /// What it means that a commit is kept.
+    durability: Durability,
     /// Held as long as the base is open for writing.
     _lock: Option<FolderLock>,
 }
@@ -159,6 +161,7 @@ impl CommitJournal {
             last: u64::MAX,
             tail_bytes: Cell::new(0),
             ignores_checkpoints: false,
+            durability: Durability::Fsync,
             _lock: None,
         }
     }
@@ -167,6 +170,13 @@ impl CommitJournal {
     #[must_use]
     pub fn without_checkpoints(mut self) -> Self {
         self.ignores_checkpoints = true;
+        self
+    }
+
+    /// Keeps commits so far from now on; the usual is that the disk has each. The disk has all when it is closed.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
         self
     }
 
@@ -241,11 +251,11 @@ impl CommitJournal {
         relative(&self.directory, file)
     }
 
-    /// Appends frames and returns when they are durable.
+    /// Appends frames and returns when they are as durable as commits are to be.
     pub(crate) fn append(&self, frames: Vec<Vec<u8>>) -> Result<(), KnowledgeBaseError> {
         let journal = self.journal.as_ref().ok_or(KnowledgeBaseError::ReadOnly)?;
         let cut: Vec<Vec<u8>> = frames.into_iter().flat_map(pieces::cut).collect();
-        let appended = journal.append_all(&cut, Durability::Fsync);
+        let appended = journal.append_all(&cut, self.durability);
         appended.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
         let bytes: u64 = cut.iter().map(|frame| frame.len() as u64 + FRAME_OVERHEAD_BYTES).sum();
         self.tail_bytes.set(self.tail_bytes.get() + bytes);

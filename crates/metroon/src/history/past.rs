@@ -277,13 +277,13 @@ pub(super) fn origins(
 ) -> Result<Origins, KnowledgeBaseError> {
     let imports = space.imports();
     let serials: Vec<u64> = std::iter::once(space).chain(&imports).map(SharedSpace::serial).collect();
-    let wanted = pattern.is_ground().then(|| canonical::encode(pattern));
+    let wanted = Wanted::of(pattern);
     let mut found: Vec<(u64, Vec<u8>, Reason)> = Vec::new();
     let mut walk = Causes::default();
     let (start, mut commits) = base.commits()?;
     start.each_record(|record| walk.take(&record))?;
     start.each_atom(|serial, copies, atom| {
-        if !serials.contains(&serial) || wanted.as_ref().is_some_and(|wanted| wanted != atom.bytes) {
+        if !serials.contains(&serial) || !wanted.may_be(&atom) {
             return Ok(());
         }
         let (bytes, atom) = (atom.bytes.to_vec(), decode(program, &atom)?);
@@ -306,7 +306,7 @@ pub(super) fn origins(
         committed.each(|record| {
             walk.take(&record);
             let Record::Count { space, copies, atom } = record else { return Ok(()) };
-            if !serials.contains(&space) || wanted.as_ref().is_some_and(|wanted| wanted != atom.bytes) {
+            if !serials.contains(&space) || !wanted.may_be(&atom) {
                 return Ok(());
             }
             if copies < 0 {
@@ -334,6 +334,32 @@ pub(super) fn origins(
     let reasons = found.into_iter().map(|(_, _, reason)| reason);
     let (reasons, given_up): (Vec<Reason>, Vec<Reason>) = reasons.partition(|reason| reason.epoch > start.epoch);
     Ok(Origins { reasons, given_up: given_up.len() as u64 })
+}
+
+/// What the bytes of an atom say of whether it is asked for, before it is decoded.
+enum Wanted {
+    /// An atom without variables asks for itself.
+    Exactly(Vec<u8>),
+    /// What a pattern matches begins with these, if it has no variables.
+    BeginningWith(Vec<u8>),
+}
+
+impl Wanted {
+    fn of(pattern: &Atom) -> Self {
+        if pattern.is_ground() {
+            return Self::Exactly(canonical::encode(pattern));
+        }
+        // The patterns of a conjunction match other atoms than it.
+        let is_conjunction = pattern.head().is_some_and(|head| head.to_string() == ",");
+        Self::BeginningWith(if is_conjunction { Vec::new() } else { canonical::encode_prefix(pattern) })
+    }
+
+    fn may_be(&self, atom: &AtomRecord<'_>) -> bool {
+        match self {
+            Self::Exactly(bytes) => bytes == atom.bytes,
+            Self::BeginningWith(bytes) => !atom.names.is_empty() || atom.bytes.starts_with(bytes),
+        }
+    }
 }
 
 /// Whether a pattern matches an atom as a query of a space that holds it would.

@@ -32,7 +32,10 @@ impl History {
     /// The journal cannot be read.
     pub fn sources(&self) -> Result<Vec<SourceView>, KnowledgeBaseError> {
         let mut walk = Walk::default();
-        let (start, mut commits) = self.base.commits()?;
+        // The note that a file has run to its end comes after its last commit.
+        let mut base = self.base.reader();
+        base.end_at(u64::MAX);
+        let (start, mut commits) = base.commits()?;
         start.each_record(|record| walk.take(&record, 0))?;
         let mut before = Statements::default();
         start.restore(&mut before)?;
@@ -42,8 +45,20 @@ impl History {
             }
         }
         drop(before);
-        while let Some(committed) = commits.next()? {
+        let (last, mut at) = (self.epoch(), start.epoch);
+        loop {
+            let committed = match commits.next() {
+                Ok(Some(committed)) => committed,
+                Ok(None) => break,
+                // What follows the last commit may be damaged.
+                Err(_) if at == last => break,
+                Err(error) => return Err(error),
+            };
             let epoch = committed.header.as_ref().map_or(0, |header| header.epoch);
+            if epoch > last {
+                break;
+            }
+            at = at.max(epoch);
             walk.stating = None;
             committed.each(|record| {
                 walk.take(&record, epoch);

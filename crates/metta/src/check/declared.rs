@@ -26,12 +26,17 @@ const BUILT_IN: [&str; 11] = [
 
 pub(super) fn check(survey: &Survey<'_>, findings: &mut Vec<Diagnostic>) {
     let mut declared: BTreeSet<&str> = BUILT_IN.into();
+    // A value may be an index of a dependent type: what it is of is said as well.
+    let mut has_type: BTreeSet<&str> = BTreeSet::new();
     let mut uses: FxHashMap<&str, Vec<NodeId>> = FxHashMap::default();
     for form in survey.tree.forms() {
         let Some((":", &[subject, stated])) = survey.call(form.node) else { continue };
         let name = survey.tree.children(subject).next().unwrap_or(subject);
-        if let (NodeKind::Word(name), true) = (survey.tree.kind(name), is_kind(survey, stated)) {
-            declared.insert(name);
+        if let NodeKind::Word(name) = survey.tree.kind(name) {
+            has_type.insert(name);
+            if is_kind(survey, stated) {
+                declared.insert(name);
+            }
         }
         for visit in survey.tree.walk(stated) {
             if let Visit::Leaf(leaf) = visit
@@ -43,7 +48,7 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Vec<Diagnostic>) {
     }
     let mut unknown: Vec<(&str, NodeId)> = uses
         .iter()
-        .filter(|(word, places)| places.len() == 1 && !declared.contains(*word) && **word != names::ARROW)
+        .filter(|(word, places)| places.len() == 1 && !declared.contains(*word) && !has_type.contains(*word) && **word != names::ARROW)
         .map(|(word, places)| (*word, places[0]))
         .collect();
     unknown.sort_unstable_by_key(|(_, place)| *place);

@@ -38,6 +38,7 @@ pub(crate) mod history;
 mod linking;
 pub(crate) mod modules;
 mod restore;
+mod search;
 mod snapshot;
 mod undo;
 
@@ -53,6 +54,7 @@ pub use history::PAST_SERIALS;
 use modules::{Module, ModuleId, TOP_PATH};
 pub use restore::{RestoreError, resolve_host};
 use rustc_hash::FxHashMap;
+pub use search::ModuleSearch;
 pub use snapshot::{ChangeExtent, ProgramSnapshot, SnapshotSpaces};
 use space::{Atom, ChangeDetail, ChangeLog, Classify, SharedSpace, SharedState, SharedTerms, Terms, VariableSource};
 use std::sync::Arc;
@@ -74,6 +76,8 @@ pub struct Program {
     classify: Classify,
     modules: Vec<Module>,
     names: FxHashMap<String, ModuleId>,
+    /// Where modules are looked for beside the usual places.
+    search: ModuleSearch,
     /// The words that mean the same in every module.
     base_tokens: Arc<Tokenizer>,
     /// Native functions that were looked up by identity.
@@ -112,6 +116,16 @@ impl Default for Program {
 }
 
 impl Program {
+    /// Where modules are looked for beside the usual places.
+    pub(crate) fn module_search(&self) -> &ModuleSearch {
+        &self.search
+    }
+
+    /// Looks for modules in these places as well.
+    pub(crate) fn search_modules(&mut self, search: ModuleSearch) {
+        self.search.extend(search);
+    }
+
     /// The standard library and an empty program.
     pub fn new() -> Self {
         Self::without(&[], |_| 0)
@@ -152,6 +166,7 @@ impl Program {
             classify,
             modules: Vec::new(),
             names: FxHashMap::default(),
+            search: ModuleSearch::default(),
             base_tokens,
             operations: FxHashMap::default(),
             host_words: Vec::new(),

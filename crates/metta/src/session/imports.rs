@@ -192,21 +192,29 @@ impl Session {
         self.ended_inside.get_or_insert(stop);
     }
 
-    /// The file of a module: from the importing module's directory on, else from the program's.
+    /// The file of a module: the one that a package lists for it, or else from the importing module's directory on, then from the
+    /// program's, then in the folders that a package names.
     pub(crate) fn find_file(&mut self, path: &str, from: ModuleId) -> Result<String, ModuleError> {
         let importer = self.program.module(from);
         let top_directory = self.program.module(ModuleId::TOP).directory.clone();
-        let relative = path.strip_prefix(&format!("{}:", importer.path));
+        let own = path.strip_prefix(&format!("{}:", importer.path));
+        let of_top = path.strip_prefix("top:");
+        let search = self.program.module_search();
+        if let Some(listed) = own.into_iter().chain(of_top).find_map(|relative| search.listed(relative)) {
+            return self.first_source(path, listed);
+        }
         let mut tried: Vec<String> = Vec::new();
-        if let Some(relative) = relative {
+        if let Some(relative) = own {
             tried.extend(self.candidates(relative, &importer.directory));
             tried.extend(self.candidates(relative, &top_directory));
         }
-        if let Some(relative) = path.strip_prefix("top:") {
+        if let Some(relative) = of_top {
             tried.extend(self.candidates(relative, &top_directory));
             tried.extend(self.candidates(relative, ""));
         }
-        tried.dedup();
+        for folder in search.folders() {
+            own.into_iter().chain(of_top).for_each(|relative| tried.extend(self.candidates(relative, folder)));
+        }
         let mut seen = Vec::new();
         tried.retain(|file| {
             !seen.contains(file) && {

@@ -30,7 +30,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("stringToChars", "(-> String Atom)", to_characters)
         .with(Effects::NONE)
         .documented("The characters of a text.", &["The text"], "The tuple of them, such as ('a' 'b')")
-        .compared(Compatibility::Differs("a character is a symbol, not a value of type `Char`")),
+        .compared(Compatibility::Differs("a character is a symbol, not a value of type `Char`; an escape such as `\\\"` is one character, where Hyperon keeps the backslash as another")),
     Spec::typed("charsToString", "(-> Atom String)", to_text)
         .with(Effects::NONE)
         .documented(

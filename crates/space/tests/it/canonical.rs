@@ -6,8 +6,8 @@ use crate::tree::{Tree, canonical_order};
 use num_bigint::BigInt;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use space::canonical::{DecodeError, INTEGER_BITS_MAX, Unresolved, decode, encode, encode_into};
-use space::{Atom, Grounded, Number, SharedSpace, SharedState, Terms, alpha_equivalent};
+use space::canonical::{DecodeError, INTEGER_BITS_MAX, Unresolved, decode, encode, encode_into, encode_prefix};
+use space::{Atom, Grounded, Number, SharedSpace, SharedState, Terms, VariableSource, alpha_equivalent};
 use std::sync::Arc;
 
 /// Reads bytes, with every host value, space and state standing for a symbol that says which.
@@ -54,6 +54,20 @@ proptest! {
         prop_assert_eq!(found, canonical_order(&left, &right));
     }
 
+    /// Patterns are made of what they match, with a part replaced, so that they do match.
+    #[test]
+    fn what_a_pattern_matches_begins_with_its_prefix(stored in tree(0), places in vec(any::<u8>(), 0..3), flips in vec(any::<bool>(), 1..4)) {
+        let pattern = places.iter().fold(disguised(&stored, &flips), |pattern, &place| with_variable(&pattern, place)).to_atom();
+        let (space, stored) = (SharedSpace::new(0, "one", Terms::shared()), stored.to_atom());
+        space.add(&stored);
+        if !space.query(&pattern, &mut VariableSource::default()).is_empty() {
+            prop_assert!(encode(&stored).starts_with(&encode_prefix(&pattern)), "{} matches {}", pattern, stored);
+        }
+        if pattern.is_ground() && !pattern.to_string().contains(|one: char| one.is_ascii_digit()) {
+            prop_assert!(encode(&pattern).starts_with(&encode_prefix(&pattern)));
+        }
+    }
+
     #[test]
     fn no_beginning_of_the_bytes_is_an_atom(tree in tree(6)) {
         let bytes = encode(&tree.to_atom());
@@ -73,6 +87,19 @@ proptest! {
     #[test]
     fn no_sequence_of_tags_makes_the_reader_panic(bytes in vec(prop::sample::select(TAGS.to_vec()), 0..40)) {
         check_damaged(&bytes);
+    }
+}
+
+/// A tree with a variable in the place of one of its parts, which a number chooses.
+fn with_variable(tree: &Tree, place: u8) -> Tree {
+    match tree {
+        Tree::List(parts) if !parts.is_empty() && place > 20 => {
+            let chosen = usize::from(place) % parts.len();
+            let mut parts = parts.clone();
+            parts[chosen] = with_variable(&parts[chosen], place / 3);
+            Tree::List(parts)
+        }
+        _ => Tree::Variable("x".to_owned()),
     }
 }
 

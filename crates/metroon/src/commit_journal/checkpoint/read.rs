@@ -147,3 +147,35 @@ fn header_of(image: &Image) -> Result<(CheckpointHeader<'_>, &[u8]), String> {
 fn position_of(header: &CheckpointHeader<'_>) -> Position {
     Position::from_numbers(header.position, Chain::from_bytes(header.chain))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CommitJournal, Engine, MemoryWorld};
+    use journal::simulated::SimulatedDisk;
+
+    /// Every byte of a checkpoint is covered by a sum: whichever is changed, it is found before anything is believed that depends on it.
+    #[test]
+    fn every_changed_byte_of_a_checkpoint_is_found() {
+        let disk = SimulatedDisk::new();
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let base = CommitJournal::on_disk(Arc::clone(&shared), "/kb").expect("it opens");
+        let mut engine = Engine::with_base(MemoryWorld::default(), base).expect("it loads");
+        for text in ["(a 1) (a (b $x)) (= (f $x) (a $x))", "! (bind! &s (new-state 1)) (a \"text\")"] {
+            engine.run_text(text, &mut |_, _| Ok(()));
+        }
+        engine.checkpoint().expect("something was committed");
+        engine.finish().expect("the base closes");
+        let (epoch, name) = epochs(&shared).remove(0);
+        let length = disk.contents(&name).expect("it is there").len();
+        let verdict = || Checkpoint::open(&shared, epoch, &name).and_then(|opened| opened.verify());
+        assert_eq!(verdict(), Ok(()));
+        for offset in 0..length as u64 {
+            let mask = 1 << (offset % 8);
+            disk.flip(&name, offset, mask);
+            assert!(verdict().is_err(), "byte {offset} of {length}");
+            disk.flip(&name, offset, mask);
+        }
+        assert_eq!(verdict(), Ok(()));
+    }
+}

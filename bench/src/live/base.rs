@@ -1,0 +1,139 @@
+//! Our side: a knowledge base in memory, and who follows its live queries.
+
+use super::graph::Change;
+use crate::compare::{Clock, Timed};
+use metroon::{
+    KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveQueriesStatistics, LiveRequest, MemoryWorld, RunEnd,
+    Subscription,
+};
+use std::error::Error;
+
+/// So many changes may wait for whoever follows: more than any round makes.
+const WAITING_MAX: usize = 1 << 24;
+
+/// A knowledge base with followers.
+pub(super) struct Base {
+    base: KnowledgeBase,
+    followers: Vec<Subscription>,
+    /// How many answers there are, of all queries.
+    pub(super) answers: i64,
+    /// The commit up to which the followers were told.
+    told: u64,
+}
+
+/// What changes in answers came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) come: u64,
+    pub(super) gone: u64,
+}
+
+impl Told {
+    /// As a number that only the same counts have.
+    pub(super) fn checksum(self) -> u64 {
+        self.come << 32 | self.gone
+    }
+}
+
+impl Base {
+    /// A base in which a text has run, with queries that are followed from then on.
+    pub(super) fn new(text: &str, requests: &[LiveRequest]) -> Result<Self, Box<dyn Error>> {
+        Self::of(KnowledgeBase::in_memory(KnowledgeBaseOptions::new(MemoryWorld::default()))?, text, requests)
+    }
+
+    pub(super) fn of(base: KnowledgeBase, text: &str, requests: &[LiveRequest]) -> Result<Self, Box<dyn Error>> {
+        base.run(text)?;
+        let followers = requests.iter().map(|request| base.subscribe_with(request, WAITING_MAX, None));
+        let followers = followers.collect::<Result<_, _>>()?;
+        let mut made = Self { base, followers, answers: 0, told: 0 };
+        made.hear()?;
+        Ok(made)
+    }
+
+    /// Takes what the followers are to be told.
+    pub(super) fn hear(&mut self) -> Result<Told, Box<dyn Error>> {
+        let mut told = Told::default();
+        for follower in &mut self.followers {
+            while let Some(event) = follower.try_next()? {
+                self.told = self.told.max(event.epoch());
+                match event {
+                    LiveEvent::Answers { changes, .. } | LiveEvent::Changes { changes, .. } => {
+                        for change in changes {
+                            told.come += if change.after.is_some() { change.copies } else { 0 };
+                            told.gone += if change.before.is_some() { change.copies } else { 0 };
+                        }
+                    }
+                    LiveEvent::SnapshotEnd { .. } | LiveEvent::Progress { .. } => {}
+                    other => return Err(format!("a follower was told {other:?}").into()),
+                }
+            }
+        }
+        self.answers += told.come as i64 - told.gone as i64;
+        Ok(told)
+    }
+
+    /// Makes each text a commit, one after the other, and takes what all of them change.
+    pub(super) fn commit_each(&mut self, texts: Vec<String>) -> Result<(Clock, Told), Box<dyn Error>> {
+        let mut clock = Clock::default();
+        let told = clock.run(|| {
+            let ended = self.base.transact(move |engine| {
+                texts.iter().map(|text| engine.run_text(text, &mut |_, _| Ok(())).end).find(|end| !is_fine(end))
+            })?;
+            if let Some(end) = ended {
+                return Err(format!("a commit ended early: {end:?}").into());
+            }
+            self.hear()
+        })?;
+        Ok((clock, told))
+    }
+
+    /// Makes each group of texts one commit.
+    pub(super) fn commit_groups(&mut self, groups: Vec<String>) -> Result<(Clock, Told), Box<dyn Error>> {
+        let mut clock = Clock::default();
+        let told = clock.run(|| {
+            let committed = self.base.transact(move |engine| {
+                groups.iter().try_for_each(|text| {
+                    let end = engine.transaction(|engine| (engine.run_text(text, &mut |_, _| Ok(())).end, true));
+                    end.map_err(|error| error.to_string())
+                        .and_then(|end| if is_fine(&end) { Ok(()) } else { Err(format!("{end:?}")) })
+                })
+            })?;
+            committed.map_err(|reason| format!("a commit failed: {reason}"))?;
+            self.hear()
+        })?;
+        Ok((clock, told))
+    }
+
+    /// Applies changes of edges, so many a commit.
+    pub(super) fn apply(&mut self, changes: &[Change], each: usize) -> Result<(Clock, Told), Box<dyn Error>> {
+        let texts: Vec<String> =
+            changes.chunks(each).map(|changes| changes.iter().map(text_of).collect::<String>()).collect();
+        if each == 1 { self.commit_each(texts) } else { self.commit_groups(texts) }
+    }
+
+    /// The same, as a side whose checksum is what came and went.
+    pub(super) fn side(&mut self, changes: &[Change], each: usize) -> Result<Timed, Box<dyn Error>> {
+        let (clock, told) = self.apply(changes, each)?;
+        Ok(clock.done(told.checksum()))
+    }
+
+    /// What its live queries have done.
+    pub(super) fn statistics(&self) -> Result<LiveQueriesStatistics, Box<dyn Error>> {
+        Ok(self.base.live_statistics()?)
+    }
+}
+
+fn is_fine(end: &RunEnd) -> bool {
+    matches!(end, RunEnd::Finished)
+}
+
+/// The form that makes a change.
+pub(super) fn text_of(change: &Change) -> String {
+    let Change { edge: (from, to), is_added } = change;
+    if *is_added { format!("(edge {from} {to})\n") } else { format!("!(remove-atom &self (edge {from} {to}))\n") }
+}
+
+/// The text that states edges.
+pub(super) fn stated(edges: &[super::graph::Edge]) -> String {
+    edges.iter().map(|&edge| text_of(&Change { edge, is_added: true })).collect()
+}

@@ -1,0 +1,46 @@
+//! Folders on the command line: packages, by the `metroon.toml` in them.
+
+use crate::end::End;
+use crate::output::fail;
+use crate::render;
+use metroon::Package;
+use std::path::Path;
+
+/// The files that the command line means: of a folder its `metroon.toml`.
+///
+/// # Errors
+/// A folder has none.
+pub(crate) fn files(named: &[String]) -> Result<Vec<String>, End> {
+    named.iter().map(|file| if Path::new(file).is_dir() { file_of(file) } else { Ok(file.clone()) }).collect()
+}
+
+fn file_of(folder: &str) -> Result<String, End> {
+    let trimmed = if folder == "/" { "" } else { folder.trim_end_matches('/') };
+    let file = if folder == "." { Package::FILE.to_owned() } else { format!("{trimmed}/{}", Package::FILE) };
+    if Path::new(&file).is_file() {
+        return Ok(file);
+    }
+    let message = format!("{folder} is a folder, and there is no {} in it", Package::FILE);
+    let help = format!("name a file of it, or write {file} with a line such as entry = \"main.metta\"");
+    Err(fail(&message, &help, End::Usage))
+}
+
+/// Reads the file of a package.
+///
+/// # Errors
+/// It cannot be read, or is not one; the user was told.
+pub(crate) fn read(file: &str) -> Result<Package, End> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| fail(&format!("cannot read {file}: {error}"), "check the path", End::Usage))?;
+    Package::parse(file, &text).map_err(|wrong| {
+        render::diagnostic(file, &text, &wrong);
+        End::NotParsed
+    })
+}
+
+/// The package that a file belongs to: that of the nearest folder above it which has one. One that cannot be read says nothing.
+pub(crate) fn around(file: &Path) -> Option<Package> {
+    let found = file.ancestors().skip(1).map(|folder| folder.join(Package::FILE)).find(|path| path.is_file())?;
+    let text = std::fs::read_to_string(&found).ok()?;
+    Package::parse(&found.to_string_lossy(), &text).ok()
+}
