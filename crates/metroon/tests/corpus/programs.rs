@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// A folder for what programs print. `cargo xtask corpus --accept` names one, and takes the outputs from there.
 const OUTPUTS: &str = "METROON_CORPUS_OUTPUTS";
-const PROGRAMS_MIN: usize = 40;
-const ASSERTIONS_MIN: usize = 300;
+const PROGRAMS_MIN: usize = 162;
+const ASSERTIONS_MIN: usize = 2000;
 
 pub(crate) fn corpus() -> PathBuf {
     root().join("corpus")
