@@ -53,8 +53,8 @@ pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };
 pub use live::{
-    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveQueriesStatistics, LiveRequest,
-    LiveRequestError, SubscribeError, Subscription,
+    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveNameError, LiveQueriesStatistics, LiveRequest,
+    LiveRequestError, NamedLiveQuery, SubscribeError, Subscription,
 };
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metrics::Metrics;

@@ -59,7 +59,7 @@ impl std::error::Error for EffectRefused {}
 const TRANSACTIONS: [&str; 2] = ["_open-transaction", "_close-transaction"];
 
 /// These read what a snapshot does not have.
-const HISTORY: [&str; 2] = ["as-of", "why"];
+const HISTORY: [&str; 3] = ["as-of", "why", "_changes-after"];
 
 /// Why a runner of a snapshot refuses a call of an operation with these effects, if it does.
 pub(crate) fn refuse(operation: &str, effects: Effects, arguments: &[Atom]) -> Option<EffectRefused> {

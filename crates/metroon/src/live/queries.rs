@@ -80,11 +80,11 @@ impl LiveQueries {
     ///
     /// # Errors
     /// It asks for something that cannot be kept up to date.
-    pub(super) fn add(&mut self, definition: &LiveDefinition, program: &mut Program) -> Result<usize, LiveError> {
+    pub(super) fn add(&mut self, definition: &LiveDefinition, program: &Program) -> Result<usize, LiveError> {
         let node = match definition.result {
             Some(_) => self.add_of_call(definition, program)?,
             None => {
-                let (space, variables) = (program.top_space(), program.variables().last());
+                let (space, variables) = (program.top_space(), program.variables_numbered());
                 let query = LiveQuery::new(definition, &space, variables)?;
                 let sources = query.sources();
                 let node = self.nodes.add(Held::Query(Box::new(query), None));
@@ -96,7 +96,7 @@ impl LiveQueries {
         Ok(node as usize)
     }
 
-    fn add_of_call(&mut self, definition: &LiveDefinition, program: &mut Program) -> Result<Node, LiveError> {
+    fn add_of_call(&mut self, definition: &LiveDefinition, program: &Program) -> Result<Node, LiveError> {
         let key = LiveRules::key(&definition.pattern);
         let call = match self.nodes.calls.get(&key) {
             Some(&call) => call,
@@ -146,6 +146,20 @@ impl LiveQueries {
             Held::Query(query, _) if !query.is_by_rows() => Some(query.known()),
             _ => None,
         }
+    }
+
+    /// The answers of a query as they were before these changes, which no commit has yet.
+    pub(super) fn known_before(&mut self, number: usize, uncommitted: &Changes) -> Vec<AnswerChange> {
+        match self.nodes.all.get_mut(number) {
+            Some(Held::Query(query, _)) => query.known_before(&mut SignedRows::of(uncommitted)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Why the call that a query is of is not kept up to date, if it is not.
+    pub(super) fn stopped(&self, number: usize) -> Option<&'static str> {
+        let Held::Query(_, Some(call)) = self.nodes.all.get(number)? else { return None };
+        if let Held::Call(rules) = &self.nodes.all[*call as usize] { rules.stopped() } else { None }
     }
 
     /// What was done for the call that a query is of, if it is of one.

@@ -7,6 +7,7 @@ use crate::effects::Effects;
 use crate::environment::{CarryOut, Environment, HostFunction, OpenFile, Outcome, Refused, Stop};
 use crate::host_call::HostCall;
 use crate::limits::LimitReached;
+use crate::live::{LiveDefinition, LiveError, LiveNews, NamedQuery};
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
@@ -162,6 +163,26 @@ impl Environment for Session {
 
     fn set_setting(&mut self, key: String, value: Atom) {
         Session::set_setting(self, key, value);
+    }
+
+    fn live_queries(&self) -> Vec<NamedQuery> {
+        NamedQuery::all(&self.program)
+    }
+
+    fn set_live_queries(&mut self, named: &[NamedQuery]) {
+        Session::set_live_queries(self, named);
+    }
+
+    fn check_live(&self, definition: &LiveDefinition) -> Result<(), LiveError> {
+        definition.check(&self.program)
+    }
+
+    fn live_news(&mut self, name: &str, from: Option<u64>) -> Result<Vec<LiveNews>, String> {
+        Session::live_news(self, name, from)
+    }
+
+    fn note_told(&mut self, name: &str, has_news: bool) {
+        Session::note_told(self, name, has_news);
     }
 
     fn set_tabled(&mut self, name: &Symbol, is_tabled: bool) {
