@@ -11,7 +11,7 @@
 //! call share its node.
 
 use metta::{
-    AnswerChange, ChangeExtent, Commit, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesStatistics,
+    AnswerChange, ChangeExtent, Commit, Event, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesStatistics,
     LiveRulesUpdate, LiveSource, Program,
 };
 use reactive::Schedule;
@@ -180,7 +180,10 @@ impl LiveQueries {
 
     /// What a commit changes in the answers of each query.
     pub(super) fn take(&mut self, commit: &Commit) -> Changed {
-        self.take_changes(&commit.changes, commit.extent, commit.variables)
+        // No setting is an import, and that a program was told of something is one.
+        let has_modules = commit.events.iter().any(|event| !matches!(event, Event::Set { .. }));
+        let extent = ChangeExtent { modules: commit.extent.modules && has_modules, ..commit.extent };
+        self.take_changes(&commit.changes, extent, commit.variables)
     }
 
     /// The same for changes that were noted in another way.
