@@ -34,9 +34,8 @@ Exit code: 0 it ended by --to, --limit or because nobody reads the output; 2 wro
 kept up to date; 3 PATTERN or TEMPLATE does not parse; 4 the knowledge base is damaged.";
 
 /// What a live query that is registered says itself.
-const LIVE_EXCLUDES: [&str; 11] = [
-    "pattern", "template", "result", "key", "count", "sum", "min", "max", "greatest", "least", "within",
-];
+const LIVE_EXCLUDES: [&str; 11] =
+    ["pattern", "template", "result", "key", "count", "sum", "min", "max", "greatest", "least", "within"];
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
@@ -203,7 +202,9 @@ fn is_closed() -> bool {
 fn request(arguments: &WatchArguments) -> Result<LiveRequest, End> {
     match (&arguments.live, &arguments.pattern) {
         (Some(name), _) => Ok(LiveRequest::named(name)),
-        (None, pattern) => arguments.options.request(pattern.as_deref().unwrap_or_default(), arguments.template.as_deref()),
+        (None, pattern) => {
+            arguments.options.request(pattern.as_deref().unwrap_or_default(), arguments.template.as_deref())
+        }
     }
 }
 

@@ -264,7 +264,8 @@ impl Runner {
         self.session.leave_source(cause);
         match called? {
             Some((call, results)) => {
-                Err(format!("the transaction is committed, and {call}, which on-change asked for, came to {results}").into())
+                Err(format!("the transaction is committed, and {call}, which on-change asked for, came to {results}")
+                    .into())
             }
             None => Ok(()),
         }

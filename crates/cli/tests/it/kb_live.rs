@@ -15,10 +15,23 @@ fn queries_are_added_listed_followed_and_removed() {
     let none = folder.run(&["kb", "live", "list", "kb"]);
     assert_eq!(none.code, Some(1));
     assert!(none.err.contains("kb has no live queries") && none.err.contains("kb live add"), "{}", none.err);
-    let added = folder.good(&["kb", "live", "add", "kb", "all", "(price $what $price)", "(all $price)", "--sum", "$price"]);
+    let added =
+        folder.good(&["kb", "live", "add", "kb", "all", "(price $what $price)", "(all $price)", "--sum", "$price"]);
     assert_eq!(added, "kb: all is registered\n");
     folder.good(&["kb", "live", "add", "kb", "names", "(price $what $price)", "$what"]);
-    folder.good(&["kb", "live", "add", "kb", "dear", "(price $what $price)", "--greatest", "1", "$price", "--key", "$what"]);
+    folder.good(&[
+        "kb",
+        "live",
+        "add",
+        "kb",
+        "dear",
+        "(price $what $price)",
+        "--greatest",
+        "1",
+        "$price",
+        "--key",
+        "$what",
+    ]);
     let listed = folder.good(&["kb", "live", "list", "kb"]);
     let expected = "all  (price $what $price) (all $price) ((sum $price))\n\
                     names  (price $what $price) $what\n\

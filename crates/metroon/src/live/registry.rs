@@ -49,7 +49,10 @@ impl fmt::Display for LiveNameError {
         match self {
             Self::Request(error) => error.fmt(formatter),
             Self::NoName(name) => {
-                write!(formatter, "{name:?} cannot be the name of a live query: write a word that means nothing else, such as shops")
+                write!(
+                    formatter,
+                    "{name:?} cannot be the name of a live query: write a word that means nothing else, such as shops"
+                )
             }
             Self::Refused(message) => formatter.write_str(message),
             Self::Run(RunEnd::RunRecord(error)) => error.fmt(formatter),

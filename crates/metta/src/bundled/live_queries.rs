@@ -14,9 +14,9 @@ use space::{Atom, canonical};
 const NAME: &str = "Raw: the name, a symbol";
 
 const fn changing(name: &'static str, signature: &'static str, native: Native) -> Spec {
-    Spec::typed(name, signature, native)
-        .with(Effects::CHANGES.and(Effects::READS))
-        .compared(Compatibility::MetroonOnly("of the module `live-queries`; see [live queries](live.md#queries-with-names)"))
+    Spec::typed(name, signature, native).with(Effects::CHANGES.and(Effects::READS)).compared(
+        Compatibility::MetroonOnly("of the module `live-queries`; see [live queries](live.md#queries-with-names)"),
+    )
 }
 
 pub(super) const MODULE: Bundle = Bundle {
@@ -122,7 +122,9 @@ fn register(call: &mut Call<'_>, options: &[Atom]) -> Outcome {
             )));
         }
         if all.len() >= LIVE_QUERIES_MAX {
-            return Err(Outcome::failure(format!("a program has at most {LIVE_QUERIES_MAX} live queries; end one by live-end")));
+            return Err(Outcome::failure(format!(
+                "a program has at most {LIVE_QUERIES_MAX} live queries; end one by live-end"
+            )));
         }
         if call.environment.is_durable()
             && let Some(opaque) = [pattern, template].into_iter().find_map(canonical::find_opaque)

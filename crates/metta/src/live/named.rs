@@ -68,7 +68,9 @@ impl LiveNews {
     pub fn atoms(&self) -> impl Iterator<Item = Atom> + use<> {
         let epoch = Atom::from(i64::try_from(self.epoch).unwrap_or(i64::MAX));
         let made = |head: &str, parts: Vec<Atom>| {
-            Atom::expression(std::iter::once(Atom::symbol(head)).chain(parts).chain([epoch.clone()]).collect::<Vec<_>>())
+            Atom::expression(
+                std::iter::once(Atom::symbol(head)).chain(parts).chain([epoch.clone()]).collect::<Vec<_>>(),
+            )
         };
         let (atom, copies) = match &self.kind {
             LiveNewsKind::Change(AnswerChange { before, after, copies }) => match (before.clone(), after.clone()) {
@@ -136,7 +138,9 @@ impl NamedQuery {
     pub fn unknown(name: &str, all: &[Self]) -> String {
         let known = || all.iter().map(|query| query.name.as_str());
         if all.is_empty() {
-            return format!("there is no live query {name}: there are none; (live NAME PATTERN TEMPLATE) registers one");
+            return format!(
+                "there is no live query {name}: there are none; (live NAME PATTERN TEMPLATE) registers one"
+            );
         }
         match nearest(name, known()) {
             Some(near) => format!("there is no live query {name}; did you mean {near}?"),
@@ -158,9 +162,8 @@ pub(crate) fn told_of(program: &Program, name: &str) -> Option<u64> {
 pub(crate) fn told_setting(setting: Option<&Atom>, name: &str, epoch: Option<u64>) -> Atom {
     let entries = setting.and_then(Atom::children).unwrap_or_default();
     let is_other = |entry: &&Atom| entry.head().is_none_or(|head| !head.is_symbol(name));
-    let own = epoch.map(|epoch| {
-        Atom::expression(vec![Atom::symbol(name), Atom::from(i64::try_from(epoch).unwrap_or(i64::MAX))])
-    });
+    let own = epoch
+        .map(|epoch| Atom::expression(vec![Atom::symbol(name), Atom::from(i64::try_from(epoch).unwrap_or(i64::MAX))]));
     Atom::expression(entries.iter().filter(is_other).cloned().chain(own).collect::<Vec<_>>())
 }
 
@@ -190,7 +193,10 @@ impl LiveDefinition {
             let children = option.children().unwrap_or_default();
             let variables = |from: usize| -> Option<Vec<Variable>> {
                 let named = children.get(from..).filter(|named| !named.is_empty())?;
-                named.iter().map(|atom| if let Atom::Variable(name) = atom { Some(name.clone()) } else { None }).collect()
+                named
+                    .iter()
+                    .map(|atom| if let Atom::Variable(name) = atom { Some(name.clone()) } else { None })
+                    .collect()
             };
             let refused = || format!("{option} is no option of a live query; write {}", example(children.first()));
             let head = children.first().and_then(name_of).ok_or_else(refused)?;
@@ -201,7 +207,9 @@ impl LiveDefinition {
                 _ => {
                     let aggregate = aggregate_of(head, children, &variables).ok_or_else(refused)?;
                     if made.aggregate.replace(aggregate).is_some() {
-                        return Err(format!("{option} comes after another one of its kind; a live query makes one thing of its matches"));
+                        return Err(format!(
+                            "{option} comes after another one of its kind; a live query makes one thing of its matches"
+                        ));
                     }
                 }
             }
@@ -209,7 +217,9 @@ impl LiveDefinition {
         match &mut made.aggregate {
             Some(Aggregate::Top(top)) => top.within = within,
             _ if !within.is_empty() => {
-                return Err("within says for what greatest or least are wanted; add (greatest K $x) or (least K $x)".to_owned());
+                return Err(
+                    "within says for what greatest or least are wanted; add (greatest K $x) or (least K $x)".to_owned()
+                );
             }
             _ => {}
         }
@@ -232,7 +242,10 @@ impl LiveDefinition {
             Some(Aggregate::Max(variable)) => options.push(one("max", variable)),
             Some(Aggregate::Top(Top { most, by, is_greatest, within })) => {
                 let most = Atom::from(i64::try_from(*most).unwrap_or(i64::MAX));
-                options.push(option(if *is_greatest { "greatest" } else { "least" }, vec![most, Atom::Variable(by.clone())]));
+                options.push(option(
+                    if *is_greatest { "greatest" } else { "least" },
+                    vec![most, Atom::Variable(by.clone())],
+                ));
                 if !within.is_empty() {
                     options.push(option("within", all(within)));
                 }

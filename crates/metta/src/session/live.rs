@@ -61,7 +61,8 @@ impl Session {
 
     /// Makes these the named live queries.
     pub(super) fn set_live_queries(&mut self, named: &[NamedQuery]) {
-        for (name, _) in self.told_names().into_iter().filter(|(name, _)| named.iter().all(|query| query.name != *name)) {
+        for (name, _) in self.told_names().into_iter().filter(|(name, _)| named.iter().all(|query| query.name != *name))
+        {
             self.tell_live(&name, None);
         }
         self.set_setting(QUERIES.to_owned(), NamedQuery::setting(named));
@@ -90,7 +91,9 @@ impl Session {
             return Err(format!("there is no commit {from} yet: the last is {last}"));
         }
         let Some(keeper) = &mut self.live.keeper else {
-            return Err("nothing follows the live queries of this run; run the program by the engine of Metroon".to_owned());
+            return Err(
+                "nothing follows the live queries of this run; run the program by the engine of Metroon".to_owned()
+            );
         };
         let Some(kept) = keeper.kept(name) else {
             // It is registered in the form at hand: no commit has changed anything for it.

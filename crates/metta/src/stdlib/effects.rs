@@ -151,7 +151,9 @@ impl Bench {
         let transactions = self.runner.session().transactions.depth();
         let program = self.runner.program();
         let tokenizer = program.tokenizer_of(crate::ModuleId::TOP).expect("the program has words");
-        let settings: Vec<_> = ["type-check", "semantics", "a", "live-queries", "live-told"].map(|key| program.setting(key).cloned()).into();
+        let settings: Vec<_> = ["type-check", "semantics", "a", "live-queries", "live-told"]
+            .map(|key| program.setting(key).cloned())
+            .into();
         let words: Vec<Atom> = ["a", "auto"].map(|word| tokenizer.atom(word)).into();
         let modules = program.module_paths();
         let seeds = program.generators()[..2].iter().map(|one| format!("{one:?}")).collect::<Vec<_>>();

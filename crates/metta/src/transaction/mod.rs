@@ -100,6 +100,8 @@ impl Transactions {
                 self.keeps = detail;
                 program.log().keep(detail);
             }
+            // What was noted only to be undone is no part of its first commit.
+            keeps if !self.is_followed() && self.record.is_none() => self.begin_noting(program, keeps),
             _ => {}
         }
         self.sinks.add(sink);
