@@ -7,7 +7,6 @@ use crate::documentation::Documentation;
 use crate::effects::Effects;
 use crate::host_call::HostCall;
 use crate::limits::LimitReached;
-use crate::live::{LiveDefinition, LiveError, LiveNews, NamedQuery};
 pub(crate) use crate::outcome::{Outcome, Refused, Stop};
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
@@ -135,26 +134,23 @@ pub trait Environment {
     /// Changes a setting of the program.
     fn set_setting(&mut self, key: String, value: Atom);
 
-    /// The named live queries of the program, in the order of their registration.
-    fn live_queries(&self) -> Vec<NamedQuery>;
+    /// What a setting of the program is set to.
+    fn setting(&self, key: &str) -> Option<&Atom>;
 
-    /// Makes these the named live queries of the program.
-    fn set_live_queries(&mut self, named: &[NamedQuery]);
-
-    /// Sees to it that a live query can be kept up to date.
+    /// Sees to it that a named live query can be kept up to date, which is given as the program keeps it.
     ///
     /// # Errors
-    /// It cannot.
-    fn check_live(&self, definition: &LiveDefinition) -> Result<(), LiveError>;
+    /// A message that says why it cannot.
+    fn check_live(&self, entry: &Atom) -> Result<(), String>;
 
-    /// What commits have changed in the answers of a named live query since the program was told, or after one; the answers, if it was not
-    /// told yet.
+    /// What commits have changed in the answers of a named live query since the program was told, or after one, each change as data; the
+    /// answers, if it was not told yet.
     ///
     /// # Errors
     /// A message that says why that is not known.
-    fn live_news(&mut self, name: &str, from: Option<u64>) -> Result<Vec<LiveNews>, String>;
+    fn live_news(&mut self, name: &str, from: Option<u64>) -> Result<Vec<Atom>, String>;
 
-    /// Notes that the program was told of a query now, and whether there was something to tell.
+    /// Notes that the program was told of a named live query now, and whether there was something to tell.
     fn note_told(&mut self, name: &str, has_news: bool);
 
     /// Makes the functions of a name remember what their calls came to, or ends that.

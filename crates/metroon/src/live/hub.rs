@@ -1,10 +1,13 @@
 //! The live queries of an engine, and what hands commits to them.
 
 use super::board::Board;
-use super::named::{HubKeeper, NamedQueries};
+use super::named::NamedQueries;
 use super::queries::{LiveQueries, LiveQueriesStatistics};
-use metta::{AnswerChange, Commit, CommitSink, CommitStamp, LiveDefinition, LiveError, LiveKeeper, Program, SinkError};
-use space::ChangeDetail;
+use metta::{
+    AnswerChange, Commit, CommitSink, CommitStamp, LiveCall, LiveDefinition, LiveError, LiveKeeper, LiveKept,
+    NamedQuery, Program, SinkError,
+};
+use space::{ChangeDetail, Changes};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,8 +15,8 @@ use std::sync::Arc;
 /// The live queries of an engine, on the thread that writes.
 #[derive(Clone, Default)]
 pub(crate) struct LiveHub {
-    pub(super) queries: Rc<RefCell<LiveQueries>>,
-    pub(super) named: Rc<RefCell<NamedQueries>>,
+    queries: Rc<RefCell<LiveQueries>>,
+    named: Rc<RefCell<NamedQueries>>,
     board: Arc<Board>,
     /// Whether commits are handed to it.
     has_sink: Rc<Cell<bool>>,
@@ -62,6 +65,35 @@ pub(crate) struct Joined {
     pub(super) number: usize,
     pub(super) known: Option<Vec<AnswerChange>>,
     pub(super) board: Arc<Board>,
+}
+
+/// What follows the named queries of an engine for its run.
+struct HubKeeper(LiveHub);
+
+impl LiveKeeper for HubKeeper {
+    fn follow(&mut self, program: &Program, named: &[NamedQuery], epoch: u64) -> (Option<Box<dyn CommitSink>>, bool) {
+        let hub = &self.0;
+        let cannot = hub.named.borrow_mut().follow(&mut hub.queries.borrow_mut(), program, named, epoch);
+        let sink = if named.is_empty() { None } else { hub.first_sink() };
+        (sink, cannot)
+    }
+
+    fn answers(&mut self, name: &str, uncommitted: &Changes) -> Result<Vec<AnswerChange>, String> {
+        let number = self.0.named.borrow().number(name)?;
+        let mut queries = self.0.queries.borrow_mut();
+        match queries.stopped(number) {
+            Some(reason) => Err(reason.to_owned()),
+            None => Ok(queries.known_before(number, uncommitted)),
+        }
+    }
+
+    fn kept(&self, name: &str) -> Option<LiveKept> {
+        self.0.named.borrow().kept(name)
+    }
+
+    fn take_calls(&mut self) -> Vec<LiveCall> {
+        self.0.named.borrow_mut().take_calls()
+    }
 }
 
 struct LiveSink(LiveHub);

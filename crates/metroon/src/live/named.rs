@@ -6,10 +6,9 @@
 //! 3. What the program was told of is given up. If more waits than is allowed, all of it is, and where a knowledge base has the commits, it is found
 //!    there again.
 
-use super::hub::LiveHub;
-use super::queries::{Changed, LiveChange, LiveQueries};
-use metta::{AnswerChange, CommitSink, LiveCall, LiveKeeper, LiveKept, LiveNews, LiveNewsKind, NamedQuery, Program};
-use space::{Atom, Changes};
+use super::queries::{LiveChange, LiveQueries};
+use metta::{LiveCall, LiveKept, LiveNews, LiveNewsKind, NamedQuery, Program};
+use space::Atom;
 use std::collections::VecDeque;
 
 /// How many changes wait for a program before they are given up.
@@ -37,7 +36,13 @@ struct Followed {
 
 impl NamedQueries {
     /// Makes the queries those that a program names, as a commit has left it; says whether some cannot be followed.
-    fn follow(&mut self, queries: &mut LiveQueries, program: &Program, named: &[NamedQuery], epoch: u64) -> bool {
+    pub(super) fn follow(
+        &mut self,
+        queries: &mut LiveQueries,
+        program: &Program,
+        named: &[NamedQuery],
+        epoch: u64,
+    ) -> bool {
         let mut before = std::mem::take(&mut self.all);
         for query in named {
             let entry = NamedQuery { functions: Vec::new(), ..query.clone() }.to_atom();
@@ -59,7 +64,7 @@ impl NamedQueries {
     }
 
     /// Takes what a commit has changed.
-    pub(super) fn put(&mut self, program: &Program, epoch: u64, changed: &Changed) {
+    pub(super) fn put(&mut self, program: &Program, epoch: u64, changed: &[(usize, LiveChange)]) {
         for query in &mut self.all {
             let Ok(number) = query.number else { continue };
             for (_, change) in changed.iter().filter(|(changed, _)| *changed == number) {
@@ -76,6 +81,25 @@ impl NamedQueries {
                 }
             }
         }
+    }
+
+    /// The number of a query.
+    ///
+    /// # Errors
+    /// Why it cannot be followed.
+    pub(super) fn number(&self, name: &str) -> Result<usize, String> {
+        self.get(name).map_or(Err(String::new()), |query| query.number.clone())
+    }
+
+    /// What waits of a query; `None` if it is not followed yet.
+    pub(super) fn kept(&self, name: &str) -> Option<LiveKept> {
+        let query = self.get(name)?;
+        Some(LiveKept { after: query.kept_after, news: query.waiting.iter().cloned().collect() })
+    }
+
+    /// What is to be called; nothing of it is handed out again.
+    pub(super) fn take_calls(&mut self) -> Vec<LiveCall> {
+        std::mem::take(&mut self.calls)
     }
 
     fn get(&self, name: &str) -> Option<&Followed> {
@@ -139,37 +163,5 @@ impl Followed {
             self.waiting.clear();
             self.kept_after = Some(epoch);
         }
-    }
-}
-
-/// What follows the named queries of an engine for its run.
-pub(super) struct HubKeeper(pub(super) LiveHub);
-
-impl LiveKeeper for HubKeeper {
-    fn follow(&mut self, program: &Program, named: &[NamedQuery], epoch: u64) -> (Option<Box<dyn CommitSink>>, bool) {
-        let hub = &self.0;
-        let cannot = hub.named.borrow_mut().follow(&mut hub.queries.borrow_mut(), program, named, epoch);
-        let sink = if named.is_empty() { None } else { hub.first_sink() };
-        (sink, cannot)
-    }
-
-    fn answers(&mut self, name: &str, uncommitted: &Changes) -> Result<Vec<AnswerChange>, String> {
-        let named = self.0.named.borrow();
-        let number = named.get(name).map_or(Err(String::new()), |query| query.number.clone())?;
-        let mut queries = self.0.queries.borrow_mut();
-        match queries.stopped(number) {
-            Some(reason) => Err(reason.to_owned()),
-            None => Ok(queries.known_before(number, uncommitted)),
-        }
-    }
-
-    fn kept(&self, name: &str) -> Option<LiveKept> {
-        let named = self.0.named.borrow();
-        let query = named.get(name)?;
-        Some(LiveKept { after: query.kept_after, news: query.waiting.iter().cloned().collect() })
-    }
-
-    fn take_calls(&mut self) -> Vec<LiveCall> {
-        std::mem::take(&mut self.0.named.borrow_mut().calls)
     }
 }

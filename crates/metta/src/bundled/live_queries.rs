@@ -6,7 +6,8 @@
 
 use super::Bundle;
 use crate::effects::Effects;
-use crate::live::{LIVE_QUERIES_MAX, LiveDefinition, LiveNews, NamedQuery};
+use crate::live::named::{QUERIES, TOLD, told_setting};
+use crate::live::{LIVE_QUERIES_MAX, LiveDefinition, NamedQuery};
 use crate::names;
 use crate::operation::{Call, Compatibility, Native, Operation, OperationSpec as Spec, Outcome};
 use space::{Atom, canonical};
@@ -42,7 +43,8 @@ pub(super) const MODULE: Bundle = Bundle {
             "What has changed in the answers of a live query since the program asked last.",
             &[NAME],
             "Each change",
-        ),
+        )
+        .compared(Compatibility::MetroonOnly("called by `changes`")),
         Spec::typed("_changes-after", "(-> Symbol Number Atom)", |call| match call.size(1) {
             Some(commit) => changes(call, Some(commit as u64)),
             None => refused(call, "changes", "changes expects the number of a commit, from 0 on"),
@@ -61,7 +63,7 @@ pub(super) const MODULE: Bundle = Bundle {
             "(); an error if there is no such query, or if it is no name",
         ),
         Spec::typed("live-list", "(-> Atom)", |call| {
-            Outcome::one(NamedQuery::setting(&call.environment.live_queries()))
+            Outcome::one(NamedQuery::setting(&queries(call)))
         })
         .with(Effects::READS)
         .documented(
@@ -81,6 +83,16 @@ pub(super) const MODULE: Bundle = Bundle {
     yields: true,
 };
 
+/// The queries that there are.
+fn queries(call: &Call<'_>) -> Vec<NamedQuery> {
+    NamedQuery::of_setting(call.environment.setting(QUERIES))
+}
+
+/// Makes these the queries that there are.
+fn set_queries(call: &mut Call<'_>, all: &[NamedQuery]) {
+    call.environment.set_setting(QUERIES.to_owned(), NamedQuery::setting(all));
+}
+
 /// The name that a call begins with.
 fn name_of(call: &Call<'_>) -> Result<String, Outcome> {
     match call.argument(0) {
@@ -92,7 +104,7 @@ fn name_of(call: &Call<'_>) -> Result<String, Outcome> {
 
 /// The queries that there are, and the place of the one that a call names.
 fn known(call: &Call<'_>) -> Result<(Vec<NamedQuery>, usize), Outcome> {
-    let (name, all) = (name_of(call)?, call.environment.live_queries());
+    let (name, all) = (name_of(call)?, queries(call));
     match all.iter().position(|query| query.name == name) {
         Some(place) => Ok((all, place)),
         None => Err(Outcome::failure(NamedQuery::unknown(&name, &all))),
@@ -111,7 +123,7 @@ fn refused(call: &Call<'_>, function: &str, message: &str) -> Outcome {
 
 fn register(call: &mut Call<'_>, options: &[Atom]) -> Outcome {
     let register = |call: &mut Call<'_>| {
-        let (name, mut all) = (name_of(call)?, call.environment.live_queries());
+        let (name, mut all) = (name_of(call)?, queries(call));
         let (Some(pattern), Some(template)) = (call.argument(1), call.argument(2)) else {
             return Err(Outcome::failure("a live query has a name, a pattern and a template"));
         };
@@ -131,9 +143,10 @@ fn register(call: &mut Call<'_>, options: &[Atom]) -> Outcome {
         {
             return Err(Outcome::failure(names::not_durable(opaque)));
         }
-        call.environment.check_live(&definition).map_err(|error| Outcome::failure(error.to_string()))?;
-        all.push(NamedQuery { name, definition, functions: Vec::new() });
-        call.environment.set_live_queries(&all);
+        let query = NamedQuery { name, definition, functions: Vec::new() };
+        call.environment.check_live(&query.to_atom()).map_err(Outcome::failure)?;
+        all.push(query);
+        set_queries(call, &all);
         Ok(Outcome::unit())
     };
     told(register(call))
@@ -148,15 +161,13 @@ fn changes(call: &mut Call<'_>, from: Option<u64>) -> Outcome {
         Ok(news) => news,
         Err(message) => return refused(call, "changes", &message),
     };
-    let count: u64 = news.iter().map(LiveNews::copies).sum();
-    let bytes = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size_of::<Atom>());
-    if let Err(refused) = call.look(bytes) {
+    if let Err(refused) = call.look(news.len() * size_of::<Atom>()) {
         return refused;
     }
     if from.is_none() {
         call.environment.note_told(&name, !news.is_empty());
     }
-    Outcome::Results(news.iter().flat_map(LiveNews::atoms).collect())
+    Outcome::Results(news)
 }
 
 fn on_change(call: &mut Call<'_>) -> Outcome {
@@ -168,7 +179,7 @@ fn on_change(call: &mut Call<'_>) -> Outcome {
         };
         if !all[place].functions.contains(function) {
             all[place].functions.push(function.clone());
-            call.environment.set_live_queries(&all);
+            set_queries(call, &all);
         }
         Ok(Outcome::unit())
     };
@@ -178,8 +189,13 @@ fn on_change(call: &mut Call<'_>) -> Outcome {
 fn end(call: &mut Call<'_>) -> Outcome {
     let end = |call: &mut Call<'_>| {
         let (mut all, place) = known(call)?;
-        all.remove(place);
-        call.environment.set_live_queries(&all);
+        let ended = all.remove(place);
+        set_queries(call, &all);
+        // A query that gets the name has told nothing.
+        if let Some(told) = call.environment.setting(TOLD) {
+            let told = told_setting(Some(told), &ended.name, None);
+            call.environment.set_setting(TOLD.to_owned(), told);
+        }
         Ok(Outcome::unit())
     };
     told(end(call))

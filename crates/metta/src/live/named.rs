@@ -85,11 +85,6 @@ impl LiveNews {
         };
         std::iter::repeat_n(atom, usize::try_from(copies).unwrap_or(usize::MAX))
     }
-
-    /// How many atoms it is.
-    pub fn copies(&self) -> u64 {
-        if let LiveNewsKind::Change(change) = &self.kind { change.copies } else { 1 }
-    }
 }
 
 impl NamedQuery {

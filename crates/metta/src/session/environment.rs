@@ -7,7 +7,7 @@ use crate::effects::Effects;
 use crate::environment::{CarryOut, Environment, HostFunction, OpenFile, Outcome, Refused, Stop};
 use crate::host_call::HostCall;
 use crate::limits::LimitReached;
-use crate::live::{LiveDefinition, LiveError, LiveNews, NamedQuery};
+use crate::live::LiveNews;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
@@ -165,20 +165,17 @@ impl Environment for Session {
         Session::set_setting(self, key, value);
     }
 
-    fn live_queries(&self) -> Vec<NamedQuery> {
-        NamedQuery::all(&self.program)
+    fn setting(&self, key: &str) -> Option<&Atom> {
+        self.program.setting(key)
     }
 
-    fn set_live_queries(&mut self, named: &[NamedQuery]) {
-        Session::set_live_queries(self, named);
+    fn check_live(&self, entry: &Atom) -> Result<(), String> {
+        Session::check_live(self, entry)
     }
 
-    fn check_live(&self, definition: &LiveDefinition) -> Result<(), LiveError> {
-        definition.check(&self.program)
-    }
-
-    fn live_news(&mut self, name: &str, from: Option<u64>) -> Result<Vec<LiveNews>, String> {
-        Session::live_news(self, name, from)
+    fn live_news(&mut self, name: &str, from: Option<u64>) -> Result<Vec<Atom>, String> {
+        let news = Session::live_news(self, name, from)?;
+        Ok(news.iter().flat_map(LiveNews::atoms).collect())
     }
 
     fn note_told(&mut self, name: &str, has_news: bool) {

@@ -59,19 +59,12 @@ impl Session {
         }
     }
 
-    /// Makes these the named live queries.
-    pub(super) fn set_live_queries(&mut self, named: &[NamedQuery]) {
-        for (name, _) in self.told_names().into_iter().filter(|(name, _)| named.iter().all(|query| query.name != *name))
-        {
-            self.tell_live(&name, None);
+    /// Sees to it that a query can be kept up to date, which is given as a setting has it.
+    pub(super) fn check_live(&self, entry: &Atom) -> Result<(), String> {
+        match NamedQuery::of_atom(entry) {
+            Some(query) => query.definition.check(&self.program).map_err(|error| error.to_string()),
+            None => Err(format!("{entry} is no live query")),
         }
-        self.set_setting(QUERIES.to_owned(), NamedQuery::setting(named));
-    }
-
-    fn told_names(&self) -> Vec<(String, Atom)> {
-        let entries = self.program.setting(TOLD).and_then(Atom::children).unwrap_or_default();
-        let name = |entry: &Atom| Some((entry.head()?.as_symbol()?.to_owned(), entry.clone()));
-        entries.iter().filter_map(name).collect()
     }
 
     /// Notes up to which commit the program was told of a query.
