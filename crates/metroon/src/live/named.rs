@@ -12,7 +12,7 @@ use space::Atom;
 use std::collections::VecDeque;
 
 /// How many changes wait for a program before they are given up.
-const WAITING_MAX: usize = 1 << 16;
+const WAITING_MAX: usize = 1 << 14;
 
 /// The named queries of an engine, in the order of their registration.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use crate::check::nearest;
 use crate::names;
 use crate::operation::Operation;
 use crate::program::{Program, ProgramSnapshot};
-use space::{Atom, Grounded, HostValue as _, Number, Variable};
+use space::{Atom, Grounded, HostValue as _, Number, Rewrite, Variable, rewrite, variables};
 
 /// The setting that has the live queries of a program.
 pub(crate) const QUERIES: &str = "live-queries";
@@ -116,6 +116,7 @@ impl NamedQuery {
 
     /// The query of an entry.
     pub fn of_atom(entry: &Atom) -> Option<Self> {
+        let entry = with_plain_names(entry);
         let [Atom::Symbol(name), pattern, template, options, functions] = entry.children()? else { return None };
         let definition = LiveDefinition::of_options(pattern, template, options.children()?).ok()?;
         Some(Self { name: name.as_str().to_owned(), definition, functions: functions.children()?.to_vec() })
@@ -142,6 +143,18 @@ impl NamedQuery {
             None => format!("there is no live query {name}; there are: {}", known().collect::<Vec<_>>().join(", ")),
         }
     }
+}
+
+/// An entry whose variables are those that a source would have, as far as their names tell them apart: those that were read from a
+/// journal have other numbers each time.
+fn with_plain_names(entry: &Atom) -> Atom {
+    let all = variables(entry);
+    let is_alone = |name: &Variable| all.iter().filter(|other| other.name() == name.name()).count() == 1;
+    let plain = |name: &Variable| match is_alone(name) {
+        true => Rewrite::Replace(Atom::Variable(Variable::new(name.name().as_str()))),
+        false => Rewrite::Keep,
+    };
+    rewrite(entry, plain).unwrap_or_else(|| entry.clone())
 }
 
 /// Up to which commit a program was told of a query, if it was.
