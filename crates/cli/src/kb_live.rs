@@ -29,7 +29,7 @@ enum Verb {
     /// Print a line for each live query, in the order of their registration
     List(ListArguments),
     /// Register a live query under a name
-    Add(AddArguments),
+    Add(Box<AddArguments>),
     /// End a live query: its name is free again
     Remove(RemoveArguments),
 }
