@@ -1,6 +1,6 @@
 //! `metroon kb` and `metroon why`: asking and looking at a knowledge base, loading files into one, and saving what is sound of a damaged one.
 //!
-//! Only `load`, `forget` and `compact` write to the base. The others work while another process writes: they show the commits that exist
+//! Only `load`, `forget`, `live add`, `live remove` and `compact` write to the base. The others work while another process writes: they show the commits that exist
 //! when they begin. `salvage`, `backup` and `fork` write to a new directory.
 
 use crate::derivation::{self, Asked};
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 const HASH_DIGITS: usize = 12;
 
 const ABOUT: &str = "\
-DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load`, `forget` and `compact` writes to it, and
-all others work while another process does.
+DIR is a knowledge base, as `metroon run --kb DIR` makes it. None of these commands but `load`, `forget`, `live add`, `live remove`
+and `compact` writes to it, and all others work while another process does.
 
 Exit code: 0 fine; 1 nothing found, or the output cannot be written; 2 wrong usage, or no knowledge base there; 4 the
 knowledge base is damaged.";
@@ -56,6 +56,8 @@ enum Verb {
     Sources(crate::kb_sources::SourcesArguments),
     /// Take out what a file states
     Forget(crate::kb_sources::ForgetArguments),
+    /// List, register and end live queries that have names
+    Live(crate::kb_live::LiveArguments),
     /// Print counts, the size on disk and the state hash
     #[command(after_help = ABOUT)]
     Stats(StatsArguments),
@@ -285,6 +287,7 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Fork(arguments) => crate::kb_past::fork(arguments),
         Verb::Sources(arguments) => crate::kb_sources::sources(arguments),
         Verb::Forget(arguments) => crate::kb_sources::forget(arguments),
+        Verb::Live(arguments) => crate::kb_live::live(arguments),
         Verb::Stats(arguments) => stats(arguments),
         Verb::Dump(arguments) => at(&arguments.directory, None),
         Verb::Verify(arguments) => verify(&arguments.directory),
@@ -453,6 +456,7 @@ fn stats(arguments: &StatsArguments) -> Ended {
             "spaces": report.spaces,
             "states": report.states,
             "sources": report.sources,
+            "live_queries": report.live_queries,
             "bytes": bytes,
             "checkpoint": report.checkpoint.map(|checkpoint| json!({
                 "commit": checkpoint.epoch,
@@ -477,6 +481,7 @@ fn stats(arguments: &StatsArguments) -> Ended {
         ("other spaces", report.spaces.to_string()),
         ("states", report.states.to_string()),
         ("sources", report.sources.to_string()),
+        ("live queries", report.live_queries.to_string()),
         ("bytes", bytes.to_string()),
         ("checkpoint", checkpoint),
         ("state", state),

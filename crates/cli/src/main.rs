@@ -15,6 +15,7 @@ mod fmt;
 mod journal;
 mod kb;
 mod kb_lines;
+mod kb_live;
 mod kb_past;
 mod kb_sources;
 mod limits;

@@ -28,9 +28,14 @@ a commit adds, takes away or changes. It works while another process writes. A l
 
 TEMPLATE is what to print for each match, and may begin with tests: '(if (> $price 3) (dear $item) (empty))'. With --count, --sum, --min or
 --max, matches are taken together that agree in the other variables of TEMPLATE. --from N goes on as if it had been watched until commit N.
+--live NAME follows a query that is registered, in the place of PATTERN and what belongs to it.
 
 Exit code: 0 it ended by --to, --limit or because nobody reads the output; 2 wrong usage, no knowledge base there, or a query that cannot be
 kept up to date; 3 PATTERN or TEMPLATE does not parse; 4 the knowledge base is damaged.";
+
+/// What a live query that is registered says itself.
+const LIVE_EXCLUDES: [&str; 11] =
+    ["pattern", "template", "result", "key", "count", "sum", "min", "max", "greatest", "least", "within"];
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
@@ -40,17 +45,16 @@ pub(crate) struct WatchArguments {
     directory: PathBuf,
 
     /// What to look for, in quotes for the shell: '(parent $who Bob)', or '(, P1 P2 …)' for several at once
-    #[arg(value_name = "PATTERN", allow_hyphen_values = true)]
-    pattern: String,
+    #[arg(value_name = "PATTERN", allow_hyphen_values = true, required_unless_present = "live")]
+    pattern: Option<String>,
 
     /// What to print for each match, such as '$who'; PATTERN if it is left out
     #[arg(value_name = "TEMPLATE", allow_hyphen_values = true)]
     template: Option<String>,
 
-    /// PATTERN is a call of a function with rules of Datalog shape, which may be recursive; in TEMPLATE, this variable stands for what the call
-    /// comes to. Each answer is there once
-    #[arg(long, value_name = "$VAR")]
-    result: Option<String>,
+    /// Follow the live query of this name, which the program or `metroon kb live add` has registered
+    #[arg(long, value_name = "NAME", conflicts_with_all = LIVE_EXCLUDES)]
+    live: Option<String>,
 
     /// Print only what came after this commit
     #[arg(long, value_name = "N")]
@@ -75,6 +79,18 @@ pub(crate) struct WatchArguments {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    options: LiveOptions,
+}
+
+/// What a live query asks beside its pattern and template.
+#[derive(Debug, Args)]
+pub(crate) struct LiveOptions {
+    /// PATTERN is a call of a function with rules of Datalog shape, which may be recursive; in TEMPLATE, this variable stands for what the call
+    /// comes to. Each answer is there once
+    #[arg(long, value_name = "$VAR")]
+    result: Option<String>,
 
     /// If what goes and what comes agree in this variable, print it as a change; may be given more than once
     #[arg(long, value_name = "$VAR")]
@@ -184,41 +200,65 @@ fn is_closed() -> bool {
 }
 
 fn request(arguments: &WatchArguments) -> Result<LiveRequest, End> {
-    let mut request = match &arguments.result {
-        Some(result) => LiveRequest::call(&arguments.pattern, result),
-        None => LiveRequest::new(&arguments.pattern),
-    };
-    if let Some(template) = &arguments.template {
-        request = request.template(template);
+    match (&arguments.live, &arguments.pattern) {
+        (Some(name), _) => Ok(LiveRequest::named(name)),
+        (None, pattern) => {
+            arguments.options.request(pattern.as_deref().unwrap_or_default(), arguments.template.as_deref())
+        }
     }
-    request = arguments.key.iter().fold(request, LiveRequest::key);
-    let WatchArguments { count, sum, min, max, .. } = arguments;
-    request = match (count, sum, min, max) {
-        (Some(variable), ..) => request.count(variable),
-        (_, Some(variable), ..) => request.sum(variable),
-        (_, _, Some(variable), _) => request.min(variable),
-        (_, _, _, Some(variable)) => request.max(variable),
-        _ => request,
-    };
-    let number = |text: &String| {
-        let help = "write how many matches are wanted, and then the variable: --greatest 3 '$price'";
-        text.parse::<usize>().map_err(|_| fail(&format!("{text} is not a number of matches"), help, End::Usage))
-    };
-    if let Some([most, by]) = arguments.greatest.as_deref() {
-        request = request.greatest(number(most)?, by);
+}
+
+impl LiveOptions {
+    /// The query of a pattern and a template with these options.
+    pub(crate) fn request(&self, pattern: &str, template: Option<&str>) -> Result<LiveRequest, End> {
+        let mut request = match &self.result {
+            Some(result) => LiveRequest::call(pattern, result),
+            None => LiveRequest::new(pattern),
+        };
+        if let Some(template) = template {
+            request = request.template(template);
+        }
+        request = self.key.iter().fold(request, LiveRequest::key);
+        let Self { count, sum, min, max, .. } = self;
+        request = match (count, sum, min, max) {
+            (Some(variable), ..) => request.count(variable),
+            (_, Some(variable), ..) => request.sum(variable),
+            (_, _, Some(variable), _) => request.min(variable),
+            (_, _, _, Some(variable)) => request.max(variable),
+            _ => request,
+        };
+        let number = |text: &String| {
+            let help = "write how many matches are wanted, and then the variable: --greatest 3 '$price'";
+            text.parse::<usize>().map_err(|_| fail(&format!("{text} is not a number of matches"), help, End::Usage))
+        };
+        if let Some([most, by]) = self.greatest.as_deref() {
+            request = request.greatest(number(most)?, by);
+        }
+        if let Some([most, by]) = self.least.as_deref() {
+            request = request.least(number(most)?, by);
+        }
+        Ok(self.within.iter().fold(request, LiveRequest::within))
     }
-    if let Some([most, by]) = arguments.least.as_deref() {
-        request = request.least(number(most)?, by);
-    }
-    Ok(arguments.within.iter().fold(request, LiveRequest::within))
 }
 
 fn not_followed(arguments: &WatchArguments, error: FollowError) -> End {
+    match error {
+        FollowError::KnowledgeBase(error) => base_failed(&arguments.directory, &error),
+        FollowError::Request(error) => {
+            let pattern = arguments.pattern.as_deref().unwrap_or_default();
+            not_a_query(pattern, arguments.template.as_deref(), error)
+        }
+        other => fail(&other.to_string(), "", End::Usage),
+    }
+}
+
+/// Says why a pattern and a template are not a live query.
+pub(crate) fn not_a_query(pattern: &str, template: Option<&str>, error: LiveRequestError) -> End {
     let (name, text, error) = match error {
-        FollowError::KnowledgeBase(error) => return base_failed(&arguments.directory, &error),
-        FollowError::Request(LiveRequestError::Pattern(error)) => ("PATTERN", &arguments.pattern, error),
-        FollowError::Request(LiveRequestError::Template(error)) => {
-            ("TEMPLATE", arguments.template.as_ref().unwrap_or(&arguments.pattern), error)
+        LiveRequestError::Pattern(error) => ("PATTERN", pattern, error),
+        LiveRequestError::Template(error) => ("TEMPLATE", template.unwrap_or(pattern), error),
+        LiveRequestError::Unknown(message) => {
+            return fail(&message, "`metroon kb live list DIR` prints those that there are", End::Usage);
         }
         other => return fail(&other.to_string(), "", End::Usage),
     };

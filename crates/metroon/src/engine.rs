@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// Runs MeTTa programs.
 pub struct Engine {
     run: Remembered,
-    /// Its live queries, once there are any.
-    live: Option<LiveHub>,
+    /// Its live queries.
+    live: LiveHub,
     keeps_going: bool,
 }
 
@@ -53,7 +53,12 @@ impl Engine {
 
     /// An engine with what is remembered of its run.
     pub(crate) fn of(run: Remembered) -> Self {
-        Self { run, live: None, keeps_going: false }
+        let live = LiveHub::default();
+        let mut engine = Self { run, live, keeps_going: false };
+        let keeper = engine.live.keeper();
+        // If the checkpoint turns out to be damaged, whatever is done next says so.
+        let _ = engine.guarded(|runner| runner.set_live_keeper(keeper));
+        engine
     }
 
     /// An engine that goes on where its base ended, and keeps in it what programs do.
@@ -155,17 +160,15 @@ impl Engine {
 
     /// Its live queries. A run without any pays nothing for them.
     pub(crate) fn live(&mut self) -> LiveHub {
-        if self.live.is_none() {
-            let hub = LiveHub::default();
-            self.add_sink(hub.sink());
-            self.live = Some(hub);
+        if let Some(sink) = self.live.first_sink() {
+            self.add_sink(sink);
         }
-        self.live.clone().expect("it has been made")
+        self.live.clone()
     }
 
     /// What its live queries have done.
     pub fn live_statistics(&self) -> LiveQueriesStatistics {
-        self.live.as_ref().map(LiveHub::statistics).unwrap_or_default()
+        self.live.statistics()
     }
 
     pub(crate) fn runner(&mut self) -> &mut Runner {
@@ -289,8 +292,8 @@ impl Engine {
     /// The checkpoint is damaged.
     pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Runner) -> T) -> Result<T, KnowledgeBaseError> {
         let done = self.run.guarded(work);
-        if let (Err(_), Some(live)) = (&done, &self.live) {
-            live.end();
+        if done.is_err() {
+            self.live.end();
         }
         done
     }

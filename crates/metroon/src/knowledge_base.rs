@@ -16,8 +16,8 @@ use crate::answer::Answer;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use crate::engine::Engine;
 use crate::live::{
-    CHANGES_WAITING_DEFAULT, LiveFollowing, LiveQueriesStatistics, LiveRequest, LiveRequestError, SubscribeError,
-    Subscription,
+    CHANGES_WAITING_DEFAULT, LiveFollowing, LiveNameError, LiveQueriesStatistics, LiveRequest, LiveRequestError,
+    NamedLiveQuery, SubscribeError, Subscription,
 };
 use crate::load::{LoadFailure, LoadOptions};
 use crate::metrics::{Counters, CountingSink, Metrics};
@@ -385,16 +385,40 @@ impl KnowledgeBase {
             if let Some(epoch) = after.filter(|&after| after > last) {
                 return Err(SubscribeError::KnowledgeBase(KnowledgeBaseError::NoEpoch { epoch, last }));
             }
-            let definition = asked.read(&view)?;
+            let asked = asked.as_of_now(&view)?;
+            let definition = asked.read(&view, engine.program_mut())?;
             let hub = engine.live();
-            let joined = engine.guarded(|runner| hub.add(&definition, runner.program_mut(), (waiting_max, last)));
+            let joined = engine.guarded(|runner| hub.add(&definition, runner.program(), (waiting_max, last)));
             let joined = joined.map_err(SubscribeError::KnowledgeBase)?;
-            Ok((joined.map_err(LiveRequestError::Unfit)?, definition, view))
+            Ok((joined.map_err(LiveRequestError::Unfit)?, (definition, asked), view))
         });
-        let (joined, definition, view) = joined??;
+        let (joined, (definition, request), view) = joined??;
         let Some(after) = after else { return Ok(Subscription::of_now(joined, definition, view)) };
         let journal = CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory);
-        Ok(Subscription::of_before(joined, LiveFollowing { journal, request: request.clone(), after }, view.epoch()))
+        Ok(Subscription::of_before(joined, LiveFollowing { journal, request, after }, view.epoch()))
+    }
+
+    /// The live queries that have names, in the order of their registration. [`LiveRequest::named`] follows one. The writer is not waited for.
+    pub fn live_queries(&self) -> Vec<NamedLiveQuery> {
+        self.view().live_queries()
+    }
+
+    /// Registers a live query under a name, as `(live-with …)` of the module `live-queries` does.
+    ///
+    /// # Errors
+    /// The query is none or cannot be kept up to date, the name is taken, or the knowledge base is closed.
+    pub fn add_live_query(&self, name: &str, request: &LiveRequest) -> Result<(), LiveNameError> {
+        let (name, request) = (name.to_owned(), request.clone());
+        self.transact(move |engine| engine.add_live_query(&name, &request)).map_err(LiveNameError::Writer)?
+    }
+
+    /// Ends the live query of a name. Who follows it goes on until they stop.
+    ///
+    /// # Errors
+    /// There is none, or the knowledge base is closed.
+    pub fn end_live_query(&self, name: &str) -> Result<(), LiveNameError> {
+        let name = name.to_owned();
+        self.transact(move |engine| engine.end_live_query(&name)).map_err(LiveNameError::Writer)?
     }
 
     /// What the live queries have done: a commit looks at those that it touches.

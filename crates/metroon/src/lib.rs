@@ -55,8 +55,8 @@ pub use knowledge_base::{
 };
 pub use journal::Durability;
 pub use live::{
-    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveQueriesStatistics, LiveRequest,
-    LiveRequestError, SubscribeError, Subscription,
+    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveNameError, LiveQueriesStatistics, LiveRequest,
+    LiveRequestError, NamedLiveQuery, SubscribeError, Subscription,
 };
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metrics::Metrics;

@@ -13,8 +13,8 @@ use crate::no_world::NoWorld;
 use journal::Disk;
 use metta::syntax::{self, Diagnostic, LineIndex, Position, Severity};
 use metta::{
-    EffectRefused, Evaluator, LimitReached, Limits, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces, WorldError,
-    read_atom,
+    EffectRefused, Evaluator, LimitReached, Limits, NamedQuery, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces,
+    WorldError, read_atom,
 };
 use space::{
     AnswerTable, Atom, Grounded, ImageDamage, Rewrite, SharedSpace, Solution, VariableSource, catching_damage, rewrite,
@@ -200,6 +200,11 @@ impl View {
     /// The program's own space, which goes on changing.
     pub(crate) fn live_space(&self) -> &SharedSpace {
         self.0.snapshot.live_top_space()
+    }
+
+    /// The live queries that the program has given names, with its own spaces in them.
+    pub(crate) fn named_queries(&self) -> Vec<NamedQuery> {
+        NamedQuery::of_snapshot(&self.0.snapshot)
     }
 
     /// The number of the last commit that it shows; 0 before the first.

@@ -193,13 +193,13 @@ impl CommitSinks {
         }
     }
 
-    /// Hands a commit to each, until one ends the run.
+    /// Hands a commit of this number to each, until one ends the run.
     ///
     /// # Errors
     /// Says which did, and why.
-    pub(crate) fn take(&mut self, program: &Program, commit: &Commit) -> Result<(), CommitError> {
+    pub(crate) fn take(&mut self, program: &Program, commit: &Commit, epoch: u64) -> Result<(), CommitError> {
         self.check()?;
-        let mut stamp = CommitStamp::default();
+        let mut stamp = CommitStamp { epoch: Some(epoch), state_hash: None };
         for sink in &mut self.sinks {
             let name = sink.name();
             match sink.take(program, commit, &mut stamp) {

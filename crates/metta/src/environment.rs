@@ -134,6 +134,25 @@ pub trait Environment {
     /// Changes a setting of the program.
     fn set_setting(&mut self, key: String, value: Atom);
 
+    /// What a setting of the program is set to.
+    fn setting(&self, key: &str) -> Option<&Atom>;
+
+    /// Sees to it that a named live query can be kept up to date, which is given as the program keeps it.
+    ///
+    /// # Errors
+    /// A message that says why it cannot.
+    fn check_live(&self, entry: &Atom) -> Result<(), String>;
+
+    /// What commits have changed in the answers of a named live query since the program was told, or after one, each change as data; the
+    /// answers, if it was not told yet.
+    ///
+    /// # Errors
+    /// A message that says why that is not known.
+    fn live_news(&mut self, name: &str, from: Option<u64>) -> Result<Vec<Atom>, String>;
+
+    /// Notes that the program was told of a named live query now, and whether there was something to tell.
+    fn note_told(&mut self, name: &str, has_news: bool);
+
     /// Makes the functions of a name remember what their calls came to, or ends that.
     fn set_tabled(&mut self, name: &Symbol, is_tabled: bool);
 

@@ -65,8 +65,8 @@ pub use host::{HostEffects, HostSignature, held_function};
 pub use host_call::{HostCall, RecordedAnswer};
 pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
 pub use live::{
-    Aggregate, AnswerChange, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesUpdate, LiveSource,
-    LiveStatistics, Top,
+    Aggregate, AnswerChange, LIVE_QUERIES_MAX, LiveCall, LiveDefinition, LiveError, LiveKeeper, LiveKept, LiveNews,
+    LiveNewsKind, LiveQuery, LiveRules, LiveRulesUpdate, LiveSource, LiveStatistics, NamedQuery, Top,
 };
 pub use load::{
     COMMIT_RECORDS, Format, Formats, LoadError, LoadProgress, LoadReport, LoadSource, MettaText, OnProgress, Out,

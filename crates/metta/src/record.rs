@@ -5,6 +5,7 @@
 
 use crate::commit::{Cause, CommitTrigger};
 use crate::limits::Halted;
+use crate::live::{LiveDefinition, LiveNews};
 use crate::program::Program;
 use crate::program::history::{Reason, SourceId};
 use crate::program::modules::ModuleId;
@@ -168,4 +169,15 @@ pub trait History {
         space: &SharedSpace,
         pattern: &Atom,
     ) -> Result<Vec<Reason>, RunRecordError>;
+
+    /// What commits have changed in the answers of a live query: those after the one, up to the other.
+    ///
+    /// # Errors
+    /// The past is not kept, or the query could not be kept up to date.
+    fn live_changes(
+        &mut self,
+        program: &mut Program,
+        definition: &LiveDefinition,
+        commits: (u64, u64),
+    ) -> Result<Vec<LiveNews>, RunRecordError>;
 }

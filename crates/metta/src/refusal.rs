@@ -59,13 +59,17 @@ impl std::error::Error for EffectRefused {}
 const TRANSACTIONS: [&str; 2] = ["_open-transaction", "_close-transaction"];
 
 /// These read what a snapshot does not have.
-const HISTORY: [&str; 2] = ["as-of", "why"];
+const HISTORY: [&str; 3] = ["as-of", "why", "_changes-after"];
+
+/// These change which live queries there are, or what was told of them: no argument says so.
+const LIVE: [&str; 5] = ["live", "live-with", "live-end", "on-change", "_changes"];
 
 /// Why a runner of a snapshot refuses a call of an operation with these effects, if it does.
 pub(crate) fn refuse(operation: &str, effects: Effects, arguments: &[Atom]) -> Option<EffectRefused> {
     let kind = match operation {
         _ if HISTORY.contains(&operation) => EffectKind::History,
         _ if TRANSACTIONS.contains(&operation) => return None,
+        _ if LIVE.contains(&operation) => EffectKind::Change,
         _ => kind_of(effects, arguments)?,
     };
     Some(EffectRefused { operation: operation.to_owned().into(), kind })

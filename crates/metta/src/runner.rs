@@ -7,6 +7,7 @@ use crate::failure::{Failure, Place};
 use crate::host::HostSignature;
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
+use crate::live::LiveKeeper;
 use crate::load::{Format, Formats, LoadError, LoadReport, LoadSource, OnProgress, Words};
 use crate::machine::{self, FrozenResults, MachineEvaluator};
 use crate::names;
@@ -153,6 +154,11 @@ impl Runner {
         &mut self.session.limits
     }
 
+    /// Says who follows the live queries that the program names, from now on. Nothing has changed since the last commit.
+    pub fn set_live_keeper(&mut self, keeper: Box<dyn LiveKeeper>) {
+        self.session.set_live_keeper(keeper);
+    }
+
     /// Lets `import!` read files in these formats.
     pub fn set_formats(&mut self, formats: Rc<dyn Formats>) {
         self.session.formats = Some(formats);
@@ -251,13 +257,28 @@ impl Runner {
     /// did is committed with that.
     ///
     /// # Errors
-    /// A sink cannot take the commit.
+    /// A sink cannot take the commit; or it is kept, and a function of on-change failed that was called with what it changed.
     pub fn end_transaction(&mut self, depth: usize, keeps: bool) -> Result<(), RunRecordError> {
         self.session.close_transaction(depth, keeps);
         if self.session.transactions.depth() > 0 {
             return Ok(());
         }
-        self.session.commit(CommitTrigger::Asked)
+        self.session.commit(CommitTrigger::Asked)?;
+        let cause = self.session.enter_source(ModuleId::TOP);
+        let called = self.session.call_apart();
+        self.session.leave_source(cause);
+        match called? {
+            Some((call, results)) => {
+                Err(format!("the transaction is committed, and {call}, which on-change asked for, came to {results}")
+                    .into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The number of the last commit that changed something, as a knowledge base counts them.
+    pub fn commit_number(&self) -> u64 {
+        self.session.transactions.commit_number()
     }
 
     /// Notes from now on what it takes to undo what happens, unless the run is on record.

@@ -375,6 +375,13 @@ impl ChangeLog {
         taken
     }
 
+    /// A copy of what is kept, which stays kept.
+    pub fn look(&self) -> Changes {
+        let noted = self.noted();
+        let [added, removed] = self.counts(|count| count.load(Ordering::Relaxed));
+        Changes { added, removed, ..noted.kept.clone() }
+    }
+
     /// Undoes what happened since a mark: contents and their order are as they were.
     pub fn undo_to(&self, mark: ChangeMark) {
         let undone = {

@@ -148,6 +148,81 @@ fn a_base_that_is_killed_again_and_again_holds_what_was_acknowledged() {
     assert!(verified.contains("sound"), "{verified}");
 }
 
+/// The changes that a watcher prints of commits after one, each with its commit.
+fn watched(folder: &Folder, after: u64, last: u64) -> Vec<(u64, String)> {
+    let (after, last) = (after.to_string(), last.to_string());
+    let lines = folder.good(&["watch", "kb", "--live", "facts", "--from", &after, "--to", &last]);
+    let parts = |line: &str| line.split_once(" + ").map(|(epoch, fact)| (epoch.parse().ok(), fact.to_owned()));
+    let change = |line: &str| match parts(line) {
+        Some((Some(epoch), fact)) => (epoch, fact),
+        _ => panic!("{line} is no fact that came"),
+    };
+    lines.lines().map(change).collect()
+}
+
+/// A writer with a live query that has a name is killed again and again: what it acknowledged is there, and who follows the name goes on
+/// after the commit that they were told of last without a gap and without a repeat.
+fn kill_a_writer_with_a_live_query(rounds: u64, folder: &str) {
+    let folder = Folder::new(folder);
+    let begin = "!(import! &self live-queries) !(live facts (fact $n) $n) (: seen (-> Atom %Undefined%)) \
+                 (= (seen (added $n $commit)) (add-atom &self (seen $n))) !(on-change facts seen)";
+    folder.good(&["run", "--kb", "kb", "-e", begin]);
+    let mut dice = Dice(20_261_126);
+    let (mut facts, mut told) = (0, 0);
+    let mut heard = Vec::new();
+    for round in 0..rounds {
+        let forms = (facts + 1..facts + 600).map(|n| format!("!(let () (add-atom &self (fact {n})) {n})\n"));
+        let mut run = Running::begin(&folder, &["run", "--kb", "kb", "-"], forms.collect());
+        if round % 8 != 0 {
+            run.wait_for_line();
+        }
+        std::thread::sleep(Duration::from_micros(dice.below(20_000)));
+        let (line, said) = run.kill();
+        let acknowledged = number_of(line).unwrap_or(facts);
+        assert!(!said.contains("error"), "round {round}: {said}");
+        if round % 5 == 1 {
+            folder.good(&["kb", "compact", "kb"]);
+        }
+        let found = count_facts(&folder);
+        assert!(
+            (acknowledged..=acknowledged + 1).contains(&found),
+            "round {round}: {acknowledged} facts were acknowledged, and {found} are there"
+        );
+        facts = found;
+        let stats: serde_json::Value =
+            serde_json::from_str(&folder.good(&["kb", "stats", "kb", "--json"])).expect("JSON");
+        assert_eq!(stats["live_queries"], 1, "round {round}");
+        let last = stats["commits"].as_u64().expect("a number");
+        if last > told {
+            heard.extend(watched(&folder, told, last));
+            told = last;
+        }
+        assert_eq!(heard.len() as u64, facts, "round {round}: a gap or a repeat");
+        if round % 10 == 9 {
+            assert!(folder.good(&["kb", "verify", "kb"]).contains("sound"), "round {round}");
+        }
+    }
+    for (index, (epoch, fact)) in heard.iter().enumerate() {
+        assert_eq!(*fact, (index + 1).to_string());
+        assert!(index == 0 || heard[index - 1].0 < *epoch, "commit {epoch} comes late");
+    }
+    assert!(facts > rounds, "only {facts} facts were added");
+    // A program is told the same, by the journal.
+    let asked = folder.good(&["run", "--kb", "kb", "-e", "!(count-results (changes facts 0))"]);
+    assert_eq!(asked, format!("[{facts}]\n"));
+}
+
+#[test]
+fn a_writer_with_a_live_query_that_is_killed_is_followed_without_a_gap() {
+    kill_a_writer_with_a_live_query(10, "crash-live");
+}
+
+#[test]
+#[ignore = "takes minutes; run it when live queries or the journal changed"]
+fn a_writer_with_a_live_query_that_is_killed_200_times_is_followed_without_a_gap() {
+    kill_a_writer_with_a_live_query(200, "crash-live-long");
+}
+
 fn journal_bytes(folder: &Folder) -> u64 {
     let entries = std::fs::read_dir(folder.path().join("kb/journal")).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|about| about.len()).sum()

@@ -14,6 +14,7 @@ mod harness;
 mod input;
 mod journal_verbs;
 mod kb;
+mod kb_live;
 mod kb_past;
 mod kb_retention;
 mod layout;

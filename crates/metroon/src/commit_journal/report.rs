@@ -2,7 +2,7 @@
 
 use super::checkpoint::CheckpointReport;
 use super::load::Loaded;
-use metta::Runner;
+use metta::{NamedQuery, Runner};
 
 /// What a base holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct KnowledgeBaseReport {
     pub states: usize,
     /// How many sources have run.
     pub sources: usize,
+    /// How many live queries have names.
+    pub live_queries: usize,
     /// How many things other than atoms the base was told to keep: states and spaces made, words bound, imports.
     pub others: u64,
     /// The checkpoint that it was read from.
@@ -39,6 +41,7 @@ impl KnowledgeBaseReport {
             spaces: runner.program().space_count() - 2,
             states: runner.program().state_count(),
             sources: loaded.sources.numbered() as usize,
+            live_queries: NamedQuery::all(runner.program()).len(),
             others: loaded.others,
             checkpoint: loaded.checkpoint,
         }

@@ -7,9 +7,12 @@ use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Reco
 use crate::commit_journal::start::Start;
 use crate::commit_journal::statements::{StatedByFile, Statements};
 use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError};
-use metta::{History, PAST_SERIALS, Program, Reason, RunRecordError};
+use crate::live::{LiveEvent, LiveFollower, LiveRequest};
+use metta::{
+    AnswerChange, History, LiveDefinition, LiveNews, LiveNewsKind, PAST_SERIALS, Program, Reason, RunRecordError,
+};
 use rustc_hash::FxHashMap;
-use space::{Atom, SharedSpace, SharedState, Symbol, Terms, canonical};
+use space::{Atom, SharedSpace, SharedState, Symbol, Terms, Variable, canonical};
 use std::rc::Rc;
 
 /// How many images of the past are kept, the latest used.
@@ -72,6 +75,42 @@ impl History for KeptHistory {
         }
         Ok(reasons)
     }
+
+    fn live_changes(
+        &mut self,
+        program: &mut Program,
+        definition: &LiveDefinition,
+        (after, last): (u64, u64),
+    ) -> Result<Vec<LiveNews>, RunRecordError> {
+        let mut journal = self.base.reader();
+        journal.end_at(last);
+        let mut follower = LiveFollower::of_journal(&journal, &LiveRequest::of_definition(definition), Some(after))?;
+        let mut found = Vec::new();
+        while let Some(event) = follower.next_event()? {
+            match event {
+                LiveEvent::Changes { epoch, changes } => {
+                    for AnswerChange { before, after, copies } in changes {
+                        let (before, after) = (ours(program, before)?, ours(program, after)?);
+                        let kind = LiveNewsKind::Change(AnswerChange { before, after, copies });
+                        found.push(LiveNews { epoch, kind });
+                    }
+                }
+                LiveEvent::Stopped { epoch, reason } => {
+                    found.push(LiveNews { epoch, kind: LiveNewsKind::Stopped(reason) });
+                }
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// An atom of another run of the same base as one of this program.
+fn ours(program: &mut Program, atom: Option<Atom>) -> Result<Option<Atom>, RunRecordError> {
+    let Some(atom) = atom else { return Ok(None) };
+    let (mut bytes, mut names) = (Vec::new(), Vec::new());
+    canonical::encode_naming(&atom, &mut bytes, |variable: &Variable| names.push(variable.name().clone()));
+    Ok(Some(program.decode(&bytes, &names)?))
 }
 
 impl Drop for Images {

@@ -88,6 +88,11 @@ impl LiveFollower {
         after: Option<u64>,
     ) -> Result<Self, FollowError> {
         let journal = journal.reader();
+        // A name means what it means now, wherever following begins.
+        let request = &match after {
+            Some(_) if request.is_named() => request.as_of_now(&View::up_to(journal.reader(), u64::MAX)?)?,
+            _ => request.clone(),
+        };
         let (journal, (following, waiting)) = match catching_damage(|| Following::begin(&journal, request, after)) {
             Ok(begun) => (journal, begun?),
             Err(damage) => {
@@ -192,9 +197,9 @@ impl Following {
         runner.note_changes();
         let now = runner.program().snapshot(Some(loaded.epoch), None);
         let view = View::new(now, loaded.epoch, loaded.hash.value(), None);
-        let definition = request.read(&view)?;
+        let definition = request.read(&view, runner.program_mut())?;
         let mut queries = LiveQueries::default();
-        let number = queries.add(&definition, runner.program_mut()).map_err(LiveRequestError::Unfit)?;
+        let number = queries.add(&definition, runner.program()).map_err(LiveRequestError::Unfit)?;
         let waiting = match after {
             Some(_) => VecDeque::new(),
             None => {

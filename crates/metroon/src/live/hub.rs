@@ -1,10 +1,14 @@
 //! The live queries of an engine, and what hands commits to them.
 
 use super::board::Board;
+use super::named::NamedQueries;
 use super::queries::{LiveQueries, LiveQueriesStatistics};
-use metta::{AnswerChange, Commit, CommitSink, CommitStamp, LiveDefinition, LiveError, Program, SinkError};
-use space::ChangeDetail;
-use std::cell::RefCell;
+use metta::{
+    AnswerChange, Commit, CommitSink, CommitStamp, LiveCall, LiveDefinition, LiveError, LiveKeeper, LiveKept,
+    NamedQuery, Program, SinkError,
+};
+use space::{ChangeDetail, Changes};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,13 +16,21 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub(crate) struct LiveHub {
     queries: Rc<RefCell<LiveQueries>>,
+    named: Rc<RefCell<NamedQueries>>,
     board: Arc<Board>,
+    /// Whether commits are handed to it.
+    has_sink: Rc<Cell<bool>>,
 }
 
 impl LiveHub {
-    /// What hands commits to the queries.
-    pub(crate) fn sink(&self) -> Box<dyn CommitSink> {
-        Box::new(LiveSink(self.clone()))
+    /// What hands commits to the queries, if nothing does yet.
+    pub(crate) fn first_sink(&self) -> Option<Box<dyn CommitSink>> {
+        (!self.has_sink.replace(true)).then(|| Box::new(LiveSink(self.clone())) as Box<dyn CommitSink>)
+    }
+
+    /// What follows the queries that a program names.
+    pub(crate) fn keeper(&self) -> Box<dyn LiveKeeper> {
+        Box::new(HubKeeper(self.clone()))
     }
 
     /// Adds a query of a program, whose queue has so much room; gives its number, and what it knows of its answers.
@@ -28,7 +40,7 @@ impl LiveHub {
     pub(crate) fn add(
         &self,
         definition: &LiveDefinition,
-        program: &mut Program,
+        program: &Program,
         (waiting_max, epoch): (usize, u64),
     ) -> Result<Joined, LiveError> {
         let mut queries = self.queries.borrow_mut();
@@ -55,6 +67,35 @@ pub(crate) struct Joined {
     pub(super) board: Arc<Board>,
 }
 
+/// What follows the named queries of an engine for its run.
+struct HubKeeper(LiveHub);
+
+impl LiveKeeper for HubKeeper {
+    fn follow(&mut self, program: &Program, named: &[NamedQuery], epoch: u64) -> (Option<Box<dyn CommitSink>>, bool) {
+        let hub = &self.0;
+        let cannot = hub.named.borrow_mut().follow(&mut hub.queries.borrow_mut(), program, named, epoch);
+        let sink = if named.is_empty() { None } else { hub.first_sink() };
+        (sink, cannot)
+    }
+
+    fn answers(&mut self, name: &str, uncommitted: &Changes) -> Result<Vec<AnswerChange>, String> {
+        let number = self.0.named.borrow().number(name)?;
+        let mut queries = self.0.queries.borrow_mut();
+        match queries.stopped(number) {
+            Some(reason) => Err(reason.to_owned()),
+            None => Ok(queries.known_before(number, uncommitted)),
+        }
+    }
+
+    fn kept(&self, name: &str) -> Option<LiveKept> {
+        self.0.named.borrow().kept(name)
+    }
+
+    fn take_calls(&mut self) -> Vec<LiveCall> {
+        self.0.named.borrow_mut().take_calls()
+    }
+}
+
 struct LiveSink(LiveHub);
 
 impl CommitSink for LiveSink {
@@ -66,13 +107,15 @@ impl CommitSink for LiveSink {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, _: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
-        let LiveHub { queries, board } = &self.0;
+    fn take(&mut self, program: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
+        let LiveHub { queries, named, board, .. } = &self.0;
         let mut queries = queries.borrow_mut();
         board.left().into_iter().for_each(|number| queries.remove(number));
         if !commit.is_empty() && !queries.is_empty() {
             let changes = queries.take(commit);
-            board.put(stamp.epoch.unwrap_or_default(), changes);
+            let epoch = stamp.epoch.unwrap_or_default();
+            named.borrow_mut().put(program, epoch, &changes);
+            board.put(epoch, changes);
         }
         Ok(())
     }

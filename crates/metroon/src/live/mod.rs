@@ -3,6 +3,8 @@
 //! - [`request`] is what is asked, as text.
 //! - [`subscription`] follows a knowledge base that is open in this process, [`follower`] one that any process writes to, by its journal.
 //! - [`hub`] hands commits to the [`queries`], nodes of a schedule, and leaves what they say on the [`board`].
+//! - [`named`] has the queries that a program has given names, and what it is told of them.
+//! - [`registry`] registers, lists and ends them for those who are no program.
 //! - [`event`] is what is told: the answers at the beginning, their end, and then what each commit changed, in order, each with its
 //!   number. Who begins after a commit that they were told of misses nothing and is told nothing twice.
 //!
@@ -12,7 +14,9 @@ mod board;
 mod event;
 mod follower;
 mod hub;
+mod named;
 mod queries;
+mod registry;
 mod request;
 mod subscription;
 
@@ -20,6 +24,7 @@ pub use event::LiveEvent;
 pub use follower::{FollowError, LiveFollower};
 pub(crate) use hub::LiveHub;
 pub use queries::LiveQueriesStatistics;
+pub use registry::{LiveNameError, NamedLiveQuery};
 pub use request::{LiveRequest, LiveRequestError};
 pub(crate) use subscription::LiveFollowing;
 pub use subscription::{CHANGES_WAITING_DEFAULT, SubscribeError, Subscription};

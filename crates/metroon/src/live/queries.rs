@@ -11,7 +11,7 @@
 //! call share its node.
 
 use metta::{
-    AnswerChange, ChangeExtent, Commit, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesStatistics,
+    AnswerChange, ChangeExtent, Commit, Event, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesStatistics,
     LiveRulesUpdate, LiveSource, Program,
 };
 use reactive::Schedule;
@@ -80,11 +80,11 @@ impl LiveQueries {
     ///
     /// # Errors
     /// It asks for something that cannot be kept up to date.
-    pub(super) fn add(&mut self, definition: &LiveDefinition, program: &mut Program) -> Result<usize, LiveError> {
+    pub(super) fn add(&mut self, definition: &LiveDefinition, program: &Program) -> Result<usize, LiveError> {
         let node = match definition.result {
             Some(_) => self.add_of_call(definition, program)?,
             None => {
-                let (space, variables) = (program.top_space(), program.variables().last());
+                let (space, variables) = (program.top_space(), program.variables_numbered());
                 let query = LiveQuery::new(definition, &space, variables)?;
                 let sources = query.sources();
                 let node = self.nodes.add(Held::Query(Box::new(query), None));
@@ -96,7 +96,7 @@ impl LiveQueries {
         Ok(node as usize)
     }
 
-    fn add_of_call(&mut self, definition: &LiveDefinition, program: &mut Program) -> Result<Node, LiveError> {
+    fn add_of_call(&mut self, definition: &LiveDefinition, program: &Program) -> Result<Node, LiveError> {
         let key = LiveRules::key(&definition.pattern);
         let call = match self.nodes.calls.get(&key) {
             Some(&call) => call,
@@ -148,6 +148,20 @@ impl LiveQueries {
         }
     }
 
+    /// The answers of a query as they were before these changes, which no commit has yet.
+    pub(super) fn known_before(&mut self, number: usize, uncommitted: &Changes) -> Vec<AnswerChange> {
+        match self.nodes.all.get_mut(number) {
+            Some(Held::Query(query, _)) => query.known_before(&mut SignedRows::of(uncommitted)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Why the call that a query is of is not kept up to date, if it is not.
+    pub(super) fn stopped(&self, number: usize) -> Option<&'static str> {
+        let Held::Query(_, Some(call)) = self.nodes.all.get(number)? else { return None };
+        if let Held::Call(rules) = &self.nodes.all[*call as usize] { rules.stopped() } else { None }
+    }
+
     /// What was done for the call that a query is of, if it is of one.
     pub(super) fn rules_statistics(&self, number: usize) -> Option<LiveRulesStatistics> {
         let Held::Query(_, Some(call)) = self.nodes.all.get(number)? else { return None };
@@ -166,7 +180,10 @@ impl LiveQueries {
 
     /// What a commit changes in the answers of each query.
     pub(super) fn take(&mut self, commit: &Commit) -> Changed {
-        self.take_changes(&commit.changes, commit.extent, commit.variables)
+        // No setting is an import, and that a program was told of something is one.
+        let has_modules = commit.events.iter().any(|event| !matches!(event, Event::Set { .. }));
+        let extent = ChangeExtent { modules: commit.extent.modules && has_modules, ..commit.extent };
+        self.take_changes(&commit.changes, extent, commit.variables)
     }
 
     /// The same for changes that were noted in another way.

@@ -1,8 +1,8 @@
 //! What a live query asks, as text.
 
 use crate::view::{View, ViewError};
-use metta::{Aggregate, LiveDefinition, LiveError, Top};
-use space::{Atom, Variable};
+use metta::{Aggregate, LiveDefinition, LiveError, NamedQuery, Program, Top};
+use space::{Atom, Symbol, Variable, canonical};
 use std::fmt;
 
 /// A query to be kept up to date, as text.
@@ -19,6 +19,8 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug)]
 pub struct LiveRequest {
+    /// A query that is there, if one is meant; then the rest says nothing.
+    known: Option<Known>,
     pattern: String,
     result: Option<String>,
     template: Option<String>,
@@ -36,6 +38,15 @@ enum AggregateRequest {
     Top { most: usize, by: String, is_greatest: bool },
 }
 
+/// A query that is there.
+#[derive(Clone, Debug)]
+enum Known {
+    /// The one that the program has given this name.
+    Named(String),
+    /// One that was found, as bytes, with the names of its variables.
+    Encoded { bytes: Vec<u8>, names: Vec<String> },
+}
+
 /// Why a text is not a live query.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -48,6 +59,10 @@ pub enum LiveRequestError {
     NotAVariable(String),
     /// It asks for something that cannot be kept up to date.
     Unfit(LiveError),
+    /// The program has no live query of this name; the message says which it has.
+    Unknown(String),
+    /// The query was found, and means nothing as things were after the commit to begin with.
+    Later(String),
 }
 
 impl fmt::Display for LiveRequestError {
@@ -59,6 +74,10 @@ impl fmt::Display for LiveRequestError {
                 write!(formatter, "{text} is to be a variable: write a name after $, such as $x")
             }
             Self::Unfit(error) => error.fmt(formatter),
+            Self::Unknown(message) => formatter.write_str(message),
+            Self::Later(reason) => {
+                write!(formatter, "the query cannot be read as things were after that commit, begin later: {reason}")
+            }
         }
     }
 }
@@ -75,7 +94,38 @@ impl LiveRequest {
     /// What matches a pattern, or several: `(, P1 P2 …)`.
     pub fn new(pattern: impl Into<String>) -> Self {
         let (result, template, aggregate, within, key) = Default::default();
-        Self { pattern: pattern.into(), result, template, aggregate, within, key }
+        Self { known: None, pattern: pattern.into(), result, template, aggregate, within, key }
+    }
+
+    /// The live query that the program of the knowledge base has given a name.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { known: Some(Known::Named(name.into())), ..Self::new("") }
+    }
+
+    /// One that was read.
+    pub(crate) fn of_definition(definition: &LiveDefinition) -> Self {
+        let query = NamedQuery { name: "_".to_owned(), definition: definition.clone(), functions: Vec::new() };
+        let (mut bytes, mut names) = (Vec::new(), Vec::new());
+        canonical::encode_naming(&query.to_atom(), &mut bytes, |variable: &Variable| {
+            names.push(variable.name().as_str().to_owned());
+        });
+        Self { known: Some(Known::Encoded { bytes, names }), ..Self::new("") }
+    }
+
+    /// Whether it is a name, which means what it means after the last commit.
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self.known, Some(Known::Named(_)))
+    }
+
+    /// The same query, as it is after the last commit, which a view shows.
+    ///
+    /// # Errors
+    /// There is no query of that name.
+    pub(crate) fn as_of_now(&self, view: &View) -> Result<Self, LiveRequestError> {
+        match &self.known {
+            Some(Known::Named(name)) => Ok(Self::of_definition(&named_in(view, name)?)),
+            _ => Ok(self.clone()),
+        }
     }
 
     /// What a call comes to, such as `(reach Oslo)` of a function `reach` that may be recursive: each answer once. In the template, the variable
@@ -151,8 +201,22 @@ impl LiveRequest {
         self
     }
 
-    /// The same as atoms, whose words mean what they mean in a view.
-    pub(crate) fn read(&self, view: &View) -> Result<LiveDefinition, LiveRequestError> {
+    /// The same as atoms of a program, whose words mean what they mean in a view of it.
+    pub(crate) fn read(&self, view: &View, program: &mut Program) -> Result<LiveDefinition, LiveRequestError> {
+        match &self.known {
+            Some(Known::Named(name)) => named_in(view, name),
+            Some(Known::Encoded { bytes, names }) => {
+                let names: Vec<Symbol> = names.iter().map(|name| Symbol::new(name)).collect();
+                let later = |reason: String| LiveRequestError::Later(reason);
+                let entry = program.decode(bytes, &names).map_err(|error| later(error.to_string()))?;
+                let query = NamedQuery::of_atom(&entry).ok_or_else(|| later(entry.to_string()))?;
+                Ok(query.definition)
+            }
+            None => self.read_texts(view),
+        }
+    }
+
+    fn read_texts(&self, view: &View) -> Result<LiveDefinition, LiveRequestError> {
         let pattern = view.read(&self.pattern).map_err(LiveRequestError::Pattern)?;
         let template = self.template.as_ref().map(|template| view.read(template).map_err(LiveRequestError::Template));
         let result = self.result.as_ref().map(|name| variable(name)).transpose()?;
@@ -171,6 +235,15 @@ impl LiveRequest {
             }
         };
         Ok(LiveDefinition { pattern, result, template, aggregate, key })
+    }
+}
+
+/// The query of a name in a view.
+fn named_in(view: &View, name: &str) -> Result<LiveDefinition, LiveRequestError> {
+    let named = view.named_queries();
+    match named.iter().find(|query| query.name == name) {
+        Some(query) => Ok(query.definition.clone()),
+        None => Err(LiveRequestError::Unknown(NamedQuery::unknown(name, &named))),
     }
 }
 

@@ -271,7 +271,7 @@ impl Held {
 }
 
 /// The queries of the generated histories, each with what it is from scratch.
-fn queries() -> Vec<(LiveRequest, &'static str)> {
+pub(crate) fn queries() -> Vec<(LiveRequest, &'static str)> {
     let edges = || LiveRequest::new("(e $x $y)");
     let orders = || LiveRequest::new("(n $x $v)");
     vec![
@@ -312,7 +312,7 @@ fn queries() -> Vec<(LiveRequest, &'static str)> {
 }
 
 /// A random commit: facts come and go, mostly rows.
-fn random_commit(dice: &mut impl FnMut(u64) -> u64) -> String {
+pub(crate) fn random_commit(dice: &mut impl FnMut(u64) -> u64) -> String {
     let mut changes = Vec::new();
     for _ in 0..1 + dice(6) {
         let mut name = || ["a", "b", "c", "d"][dice(4) as usize];
@@ -400,7 +400,7 @@ fn without_numbers(changes: &[AnswerChange]) -> String {
     unnumbered(text.join(", "))
 }
 
-fn unnumbered(mut parts: String) -> String {
+pub(crate) fn unnumbered(mut parts: String) -> String {
     while let Some(at) = parts.find('#') {
         let digits = parts[at + 1..].chars().take_while(char::is_ascii_digit).count();
         parts.replace_range(at..at + 1 + digits, "");

@@ -16,6 +16,7 @@ mod harness;
 mod history;
 mod host_functions;
 mod live;
+mod live_named;
 mod live_rules;
 mod loading;
 mod metrics;

@@ -7,6 +7,7 @@
 //! | `strings`, `regex` | texts, regular expressions |
 //! | `tuples`, `sets`, `assoc`, `queues` | tuples as lists, sets, association lists and priority queues |
 //! | `graphs` | relations of a space as graphs |
+//! | `live-queries` | queries with names that follow each commit |
 //! | `concurrency` | independent goals in a fixed order |
 //!
 //! 1. Each lists its functions, the words that stand for values, and a source of rules, types and documentation.
@@ -23,6 +24,7 @@ mod dates;
 mod fileio;
 mod graphs;
 mod json;
+mod live_queries;
 mod order;
 mod queues;
 mod random;
@@ -57,7 +59,7 @@ pub(crate) struct Bundle {
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 13] = [
+pub(crate) const BUNDLES: [&Bundle; 14] = [
     &random::MODULE,
     &json::MODULE,
     &fileio::MODULE,
@@ -70,6 +72,7 @@ pub(crate) const BUNDLES: [&Bundle; 13] = [
     &sets::ASSOCIATIONS,
     &queues::MODULE,
     &graphs::MODULE,
+    &live_queries::MODULE,
     &concurrency::MODULE,
 ];
 

@@ -5,6 +5,7 @@
 //!   match.
 //! - [`rules`] follows calls of functions, recursive ones included: their answers are rows that queries ask.
 //! - [`groups`] keeps counts, sums, extremes and first answers.
+//! - [`named`] is which queries a program has given names, and [`keeper`] what follows them.
 //! - A [`LiveSource`] is what the answers of a query depend on: which queries a commit touches is found by these. Who holds queries
 //!   schedules them.
 //!
@@ -17,6 +18,8 @@ mod error;
 mod exact_sum;
 mod groups;
 mod held;
+pub(crate) mod keeper;
+pub(crate) mod named;
 mod query;
 mod rules;
 mod source;
@@ -25,6 +28,8 @@ mod tests;
 pub use change::AnswerChange;
 pub use definition::{Aggregate, LiveDefinition, Top};
 pub use error::LiveError;
+pub use keeper::{LiveCall, LiveKeeper, LiveKept};
+pub use named::{LIVE_QUERIES_MAX, LiveNews, LiveNewsKind, NamedQuery};
 pub use query::{LiveQuery, LiveStatistics};
 pub use rules::{LiveRules, LiveRulesUpdate};
 pub use source::LiveSource;

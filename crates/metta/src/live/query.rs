@@ -62,6 +62,24 @@ impl LiveQuery {
         Ok(query)
     }
 
+    /// Sees to it that one of a space can be kept up to date.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub(super) fn check(definition: &LiveDefinition, space: &SharedSpace) -> Result<(), LiveError> {
+        Shape::of(definition, space).map(drop)
+    }
+
+    /// Its answers as they were before these rows changed, which no commit has yet.
+    pub fn known_before(&mut self, rows: &mut SignedRows) -> Vec<AnswerChange> {
+        if !self.is_by_rows() {
+            return self.known();
+        }
+        let found = self.find(AnswersAt::Before, rows).unwrap_or_default();
+        let Shape { body, wanted, .. } = &self.shape;
+        found.into_iter().map(|(values, count)| AnswerChange::signed(filled(body, wanted, &values), count)).collect()
+    }
+
     /// One of the answers of a call that is followed, as they are now.
     ///
     /// # Errors

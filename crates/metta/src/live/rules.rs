@@ -75,7 +75,7 @@ impl LiveRules {
     ///
     /// # Errors
     /// The rules cannot be kept up to date.
-    pub fn new(call: &Atom, program: &mut Program) -> Result<Self, LiveError> {
+    pub fn new(call: &Atom, program: &Program) -> Result<Self, LiveError> {
         let (space, library) = (program.top_space(), program.library_space());
         let refused = |why: &'static str| LiveError::Rules { call: call.to_string(), reason: why };
         let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else {
@@ -97,7 +97,10 @@ impl LiveRules {
             statistics: LiveDatalogStatistics::default(),
             was_found_anew: false,
         };
-        let followed = made.follow(program.variables()).map_err(refused)?;
+        // No variable that is made here is one of the program.
+        let mut source = VariableSource::default();
+        source.advance_to(program.variables_numbered());
+        let followed = made.follow(&mut source).map_err(refused)?;
         made.state = State::Followed(Box::new(followed));
         Ok(made)
     }

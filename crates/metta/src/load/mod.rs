@@ -70,6 +70,13 @@ pub enum LoadError {
     Limit(LimitReached),
     /// It cannot be kept.
     RunRecord(RunRecordError),
+    /// All was loaded and is kept, and a function of on-change failed that was called with what changed.
+    Called {
+        /// The call.
+        call: String,
+        /// What it came to.
+        results: String,
+    },
 }
 
 impl fmt::Display for LoadError {
@@ -83,6 +90,9 @@ impl fmt::Display for LoadError {
             Self::Changed => formatter.write_str("the file was changed while it was loaded; load it again"),
             Self::Limit(_) => formatter.write_str("the load was cancelled"),
             Self::RunRecord(error) => error.fmt(formatter),
+            Self::Called { call, results } => {
+                write!(formatter, "all is loaded, and {call}, which on-change asked for, came to {results}")
+            }
         }
     }
 }
@@ -446,6 +456,9 @@ impl Session {
         self.set_cause(Some(Cause { source: id, kind: CauseKind::Statement, offset: 0 }));
         if load.commits && !matches!(read, Err(LoadError::RunRecord(_))) {
             self.commit(CommitTrigger::EndOfSource)?;
+            if let Some((call, results)) = self.call_apart()? {
+                return Err(LoadError::Called { call, results });
+            }
         }
         debug_assert_eq!(self.current_module(), module);
         read.map(|()| load.report)

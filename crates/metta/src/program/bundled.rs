@@ -70,6 +70,8 @@ impl Program {
         }
         if let Some(before) = before {
             self.note(Event::WordsImported { into, from }, Undo::Tokens { module: into, before });
+        } else {
+            self.events += 1;
         }
     }
 

@@ -40,6 +40,8 @@ impl Program {
         if self.is_noting() {
             let (serial, path, directory, file) = (space.serial(), path.clone(), directory.clone(), file.clone());
             self.note(Event::ModuleMade { serial, path, directory, file }, Undo::Module);
+        } else {
+            self.events += 1;
         }
         self.modules.push(Module {
             path,
@@ -86,6 +88,8 @@ impl Program {
         self.names.insert(path.clone(), module);
         if let Some(before) = before {
             self.note(Event::ModuleNamed { path, module }, Undo::Names(before));
+        } else {
+            self.events += 1;
         }
     }
 
@@ -96,6 +100,8 @@ impl Program {
         let file = self.module_mut(module).file.take();
         if let Some(names) = before {
             self.note(Event::ModuleForgotten { module }, Undo::Forgotten { names, module, file });
+        } else {
+            self.events += 1;
         }
     }
 
@@ -159,9 +165,10 @@ impl Program {
         } else {
             tokenizer.register_name(token, atom.clone());
         }
+        // A word for a value of this process is bound for as long as the process lives.
+        let is_durable = canonical::find_opaque(&atom).is_none();
+        self.events += u64::from(!is_noting && is_durable);
         if let Some(before) = before {
-            // A word for a value of this process is bound for as long as the process lives.
-            let is_durable = canonical::find_opaque(&atom).is_none();
             let event = is_durable.then(|| Event::Bound { module, token: token.to_owned(), is_pattern, atom });
             self.note(event, Undo::Tokens { module, before });
         }

@@ -90,6 +90,8 @@ pub struct Program {
     /// Names left out, for tests of what depends on them.
     missing: Vec<String>,
     settings: FxHashMap<String, Atom>,
+    /// Another number whenever a setting has changed.
+    settings_version: u64,
     depth_set: Option<usize>,
     /// The generators of random numbers; the first is `&rng`.
     generators: Vec<Generator>,
@@ -107,6 +109,8 @@ pub struct Program {
     log: ChangeLog,
     /// What else happened since the last commit.
     happened: Vec<(Option<Event>, Undo)>,
+    /// How many events there were, noted or not.
+    events: u64,
 }
 
 impl Default for Program {
@@ -174,6 +178,7 @@ impl Program {
             bundles: Vec::new(),
             missing: missing.iter().map(|&name| name.to_owned()).collect(),
             settings: FxHashMap::default(),
+            settings_version: 0,
             depth_set: None,
             generators: vec![Generator::World],
             spaces: Vec::new(),
@@ -183,6 +188,7 @@ impl Program {
             is_durable: false,
             log: ChangeLog::default(),
             happened: Vec::new(),
+            events: 0,
         }
     }
 
@@ -254,6 +260,11 @@ impl Program {
     /// Where fresh variables come from.
     pub fn variables(&mut self) -> &mut VariableSource {
         &mut self.variables
+    }
+
+    /// How many variables were numbered.
+    pub fn variables_numbered(&self) -> u64 {
+        self.variables.last()
     }
 
     /// The dictionary of all its spaces.
@@ -343,6 +354,8 @@ impl Program {
         if self.is_noting() {
             let event = Event::StateMade { serial, value: value.clone(), type_atom: type_atom.clone() };
             self.note(event, Undo::State);
+        } else {
+            self.events += 1;
         }
         let state = SharedState::watched(serial, value, type_atom, self.log.clone());
         if self.is_durable() {
@@ -366,7 +379,13 @@ impl Program {
         self.note(Event::Set { key: key.clone(), value }, Undo::Setting { key, before });
     }
 
+    /// Another number whenever a setting has changed.
+    pub(crate) fn settings_version(&self) -> u64 {
+        self.settings_version
+    }
+
     fn put_setting(&mut self, key: &str, value: Option<Atom>) {
+        self.settings_version += 1;
         if key == STACK_DEPTH {
             let depth = value.as_ref().and_then(|value| value.to_string().parse().ok());
             self.depth_set = depth.filter(|&depth| depth > 0);

@@ -126,6 +126,11 @@ impl ProgramSnapshot {
         &self.modules.modules[ModuleId::TOP.index()].tokenizer
     }
 
+    /// What a setting was set to. Its spaces and states are those that go on changing.
+    pub fn setting(&self, key: &str) -> Option<&Atom> {
+        self.modules.settings.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
     /// What the program's own space held, its imports apart.
     pub fn top_space(&self) -> &Snapshot {
         &self.spaces[TOP_SPACE].held

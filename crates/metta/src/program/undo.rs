@@ -47,9 +47,16 @@ impl Program {
 
     /// Notes an event that has happened; the caller asks [`Program::is_noting`] first where that saves work.
     pub(crate) fn note(&mut self, event: impl Into<Option<Event>>, undo: Undo) {
+        let event = event.into();
+        self.events += u64::from(event.is_some());
         if self.is_noting() {
-            self.happened.push((event.into(), undo));
+            self.happened.push((event, undo));
         }
+    }
+
+    /// Other numbers whenever something has happened that is part of a commit, or was undone.
+    pub(crate) fn happenings(&self) -> (u64, u64) {
+        (self.log.stamp(), self.events)
     }
 
     /// How much has been noted.

@@ -7,6 +7,7 @@ use crate::effects::Effects;
 use crate::environment::{CarryOut, Environment, HostFunction, OpenFile, Outcome, Refused, Stop};
 use crate::host_call::HostCall;
 use crate::limits::LimitReached;
+use crate::live::LiveNews;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
@@ -162,6 +163,23 @@ impl Environment for Session {
 
     fn set_setting(&mut self, key: String, value: Atom) {
         Session::set_setting(self, key, value);
+    }
+
+    fn setting(&self, key: &str) -> Option<&Atom> {
+        self.program.setting(key)
+    }
+
+    fn check_live(&self, entry: &Atom) -> Result<(), String> {
+        Session::check_live(self, entry)
+    }
+
+    fn live_news(&mut self, name: &str, from: Option<u64>) -> Result<Vec<Atom>, String> {
+        let news = Session::live_news(self, name, from)?;
+        Ok(news.iter().flat_map(LiveNews::atoms).collect())
+    }
+
+    fn note_told(&mut self, name: &str, has_news: bool) {
+        Session::note_told(self, name, has_news);
     }
 
     fn set_tabled(&mut self, name: &Symbol, is_tabled: bool) {

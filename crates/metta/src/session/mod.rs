@@ -8,6 +8,7 @@ mod environment;
 mod failures;
 mod host;
 mod imports;
+mod live;
 mod profile;
 mod query_log;
 mod sources;
@@ -27,6 +28,7 @@ use crate::refusal::Viewed;
 use crate::tables::Tables;
 use crate::transaction::Transactions;
 use crate::world::World;
+use live::Live;
 use profile::Profile;
 pub use profile::{Clock, ProfileNode};
 pub(crate) use query_log::Execution;
@@ -120,13 +122,17 @@ pub(crate) struct Session {
     traced: Option<Traced>,
     /// What is counted of calls, if that is wanted.
     pub(crate) profile: Option<Box<Profile>>,
+    /// What follows its named live queries.
+    live: Live,
 }
 
 impl Session {
     pub(crate) fn new(world: Box<dyn World>, program: Program, evaluators: Evaluators<Session>) -> Self {
+        let mut transactions = Transactions::default();
+        transactions.begin_counting(&program);
         Self {
             program,
-            transactions: Transactions::default(),
+            transactions,
             world,
             limits: Limits::default(),
             form_steps: FormSteps::default(),
@@ -148,6 +154,7 @@ impl Session {
             texts: Texts::default(),
             traced: None,
             profile: None,
+            live: Live::default(),
         }
     }
 
@@ -188,7 +195,9 @@ impl Session {
     /// # Errors
     /// A sink cannot keep it.
     pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), RunRecordError> {
-        self.transactions.commit(&mut self.program, trigger)
+        self.transactions.commit(&mut self.program, trigger)?;
+        self.follow_live_queries();
+        Ok(())
     }
 
     /// Opens a `(transaction …)`; gives how many are open then.

@@ -157,12 +157,38 @@ impl Session {
                 if self.is_outermost() && !is_cancelled && self.transactions.depth() == 0 {
                     self.commit(CommitTrigger::EndOfSource)?;
                 }
-                Ok(end)
+                self.call_after_source(parsed, end, on_form)
             },
         );
         self.leave_source(cause);
         let end = end.unwrap_or_else(|error| RunEnd::RunRecord(error.into()));
         Run { end, diagnostics: parsed.diagnostics.clone() }
+    }
+
+    /// Calls functions with what the end of a source has changed; gives how its run ends.
+    fn call_after_source(
+        &mut self,
+        parsed: &Parsed,
+        end: RunEnd,
+        on_form: &mut OnForm<'_>,
+    ) -> Result<RunEnd, RunRecordError> {
+        if !matches!(end, RunEnd::Finished | RunEnd::Error) {
+            return Ok(end);
+        }
+        let forms = parsed.forms_before_error();
+        let place = (forms.len(), forms.last().map_or(Span { start: 0, end: 0 }, |form| form.span));
+        let mut has_failed = matches!(end, RunEnd::Error);
+        let ended = self.call_for_changes(place, on_form, &mut has_failed)?;
+        Ok(ended.unwrap_or(if has_failed { RunEnd::Error } else { RunEnd::Finished }))
+    }
+
+    /// Hands out what came of a form; gives how the run ends if nobody takes it.
+    pub(super) fn hand_out(&mut self, outcome: &FormOutcome<'_>, on_form: &mut OnForm<'_>) -> Option<RunEnd> {
+        let answered = on_form(&mut *self.world, FormEvent::Outcome(outcome));
+        if self.is_outermost() {
+            self.limits.interrupt.set_ceiling(None);
+        }
+        answered.err().map(RunEnd::World)
     }
 
     pub(crate) fn begin_source(
@@ -219,12 +245,8 @@ impl Session {
             }
             let (span, limit, results) = (form.span, found.limit, with_limit_error(&atom, found));
             let outcome = FormOutcome { number, span, atom: &atom, results: &results, limit };
-            let answered = on_form(&mut *self.world, FormEvent::Outcome(&outcome));
-            if self.is_outermost() {
-                self.limits.interrupt.set_ceiling(None);
-            }
-            if let Err(error) = answered {
-                return Ok(RunEnd::World(error));
+            if let Some(end) = self.hand_out(&outcome, on_form) {
+                return Ok(end);
             }
             match limit {
                 Some(limit) => return Ok(RunEnd::Limit(limit)),
@@ -239,6 +261,9 @@ impl Session {
                     }
                     has_failed = true;
                 }
+            }
+            if let Some(end) = self.call_for_changes((number, span), on_form, &mut has_failed)? {
+                return Ok(end);
             }
         }
         if parsed.first_error().is_some() {
@@ -280,7 +305,7 @@ impl Session {
     }
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
-    fn end_transaction(&mut self, found: &Answer) -> Result<(), RunRecordError> {
+    pub(super) fn end_transaction(&mut self, found: &Answer) -> Result<(), RunRecordError> {
         if !self.is_outermost() || self.transactions.depth() > 0 {
             return Ok(());
         }
@@ -376,7 +401,7 @@ impl Session {
     }
 
     /// Evaluates a form, for which so many bytes were taken when it was read.
-    fn evaluate_form(&mut self, module: ModuleId, atom: &Atom, written: usize) -> Answer {
+    pub(super) fn evaluate_form(&mut self, module: ModuleId, atom: &Atom, written: usize) -> Answer {
         let space = self.program.module(module).space.clone();
         if self.program.checks_types()
             && let Some(errors) = types::type_errors(&space, atom, self.program.variables())
@@ -456,7 +481,7 @@ pub(crate) fn text_of_atoms(atoms: &[Atom], bang: bool) -> String {
 }
 
 /// How a run ends that must, unless it is for a limit.
-fn end_of(stop: &Stop) -> Option<RunEnd> {
+pub(super) fn end_of(stop: &Stop) -> Option<RunEnd> {
     match stop {
         Stop::World(error) => Some(RunEnd::World(error.clone())),
         Stop::Effect(refused) => Some(RunEnd::Effect(refused.clone())),
@@ -472,7 +497,7 @@ fn defines(form: &Atom) -> bool {
 }
 
 /// The results of an answer, with the error of the limit it reached at the end.
-fn with_limit_error(atom: &Atom, answer: Answer) -> Vec<Atom> {
+pub(super) fn with_limit_error(atom: &Atom, answer: Answer) -> Vec<Atom> {
     let Answer { mut results, limit, .. } = answer;
     results.extend(limit.map(|limit| limit.error(atom)));
     results

@@ -104,9 +104,10 @@ struct Bench {
 
 /// The facts of a program, and those of another one that differs in all that can be read.
 const CONTENTS: [&str; 2] = [
-    "(@doc f (@desc \"one\")) (f a) (f b) (: a A) (= (g) 1) !(bind! &s (new-space)) !(add-atom &s (f a)) !(bind! &c (new-state 1))",
+    "(@doc f (@desc \"one\")) (f a) (f b) (: a A) (= (g) 1) !(bind! &s (new-space)) !(add-atom &s (f a)) !(bind! &c (new-state 1)) \
+     !(live a (f $x) $x)",
     "(@doc f (@desc \"two\")) (f c) (: a B) (= (g) 2) (= (g) 3) !(bind! &s (new-space)) !(add-atom &s (f z)) !(bind! &c (new-state 2)) \
-     !(pragma! semantics strict)",
+     !(live a (f $x) $x) !(live b (f $x) $x) !(pragma! semantics strict)",
 ];
 
 /// What an operation is called with.
@@ -150,7 +151,9 @@ impl Bench {
         let transactions = self.runner.session().transactions.depth();
         let program = self.runner.program();
         let tokenizer = program.tokenizer_of(crate::ModuleId::TOP).expect("the program has words");
-        let settings: Vec<_> = ["type-check", "semantics", "a"].map(|key| program.setting(key).cloned()).into();
+        let settings: Vec<_> = ["type-check", "semantics", "a", "live-queries", "live-told"]
+            .map(|key| program.setting(key).cloned())
+            .into();
         let words: Vec<Atom> = ["a", "auto"].map(|word| tokenizer.atom(word)).into();
         let modules = program.module_paths();
         let seeds = program.generators()[..2].iter().map(|one| format!("{one:?}")).collect::<Vec<_>>();
@@ -278,8 +281,8 @@ fn operations_touch_what_their_specifications_say() {
         }
         let unseen = spec.effects.without(Effects::READS).without(touched);
         let plain = [Effects::MAKES, Effects::CHANGES, Effects::ASKS, Effects::TELLS];
-        // Without a memory, nothing is committed and there is no past.
-        let needs_memory = ["commit!", "as-of"].contains(&spec.name);
+        // Without a memory, nothing is committed and there is no past, and nothing follows live queries.
+        let needs_memory = ["commit!", "as-of", "_changes"].contains(&spec.name);
         let is_unseen = plain.into_iter().any(|one| unseen.have(one));
         assert!(needs_memory || !is_unseen, "{} was never seen to do {unseen:?}", spec.name);
     }

@@ -4,6 +4,7 @@ use super::text::print;
 use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::instructions;
+use crate::live::named::{QUERIES, TOLD};
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::program::modules::{self, ModuleError, TOP_PATH};
@@ -224,6 +225,11 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     }
     if matches!(key, "table" | "untable") {
         return table(call, key, value);
+    }
+    if matches!(key, QUERIES | TOLD) {
+        return Outcome::failure(format!(
+            "{key} is no setting of pragma!; the module live-queries says which live queries there are: (import! &self live-queries)"
+        ));
     }
     if call.environment.is_durable()
         && let Some(opaque) = canonical::find_opaque(value)

@@ -6,6 +6,7 @@
 
 use crate::commit::{Cause, CauseKind, Commit, CommitSink, CommitSinks, CommitTrigger};
 use crate::limits::{Halted, LimitReached};
+use crate::live::{LiveDefinition, LiveNews};
 use crate::program::history::{Event, Reason, SourceId};
 use crate::program::{ChangeExtent, Program};
 use crate::random::Generator;
@@ -27,6 +28,22 @@ pub(crate) struct Transactions {
     open: Vec<Mark>,
     /// The generators of random numbers as they were at the last commit.
     generators: Vec<Generator>,
+    /// The number of the last commit that changed something.
+    epoch: u64,
+    counted: Counted,
+}
+
+/// What a run that nobody follows had come to at its last commit: by it such commits are counted as well.
+#[derive(Default, PartialEq, Eq)]
+struct Counted {
+    happenings: (u64, u64),
+    generators: Vec<Generator>,
+}
+
+impl Counted {
+    fn of(program: &Program) -> Self {
+        Self { happenings: program.happenings(), generators: program.generators().to_vec() }
+    }
 }
 
 /// A point of a run to which it can go back.
@@ -37,6 +54,8 @@ struct Mark {
     generators: Vec<Generator>,
     /// How many sources had begun.
     sources: usize,
+    /// Whether nothing had happened since the last commit, as far as commits are only counted.
+    is_clean: bool,
 }
 
 impl Default for Transactions {
@@ -50,6 +69,8 @@ impl Default for Transactions {
             current: None,
             open: Vec::new(),
             generators: Vec::new(),
+            epoch: 0,
+            counted: Counted::default(),
         }
     }
 }
@@ -64,6 +85,7 @@ impl Transactions {
         sinks: Vec<Box<dyn CommitSink>>,
     ) {
         program.set_durable(record.is_durable());
+        self.epoch = record.epoch().unwrap_or(self.epoch);
         self.record = Some(record);
         sinks.into_iter().for_each(|sink| self.sinks.add(sink));
         self.begin_noting(program, self.sinks.detail());
@@ -78,6 +100,8 @@ impl Transactions {
                 self.keeps = detail;
                 program.log().keep(detail);
             }
+            // What was noted only to be undone is no part of its first commit.
+            keeps if !self.is_followed() && self.record.is_none() => self.begin_noting(program, keeps),
             _ => {}
         }
         self.sinks.add(sink);
@@ -114,6 +138,26 @@ impl Transactions {
         self.forget(program);
         self.current = None;
         self.generators = program.generators().to_vec();
+        self.begin_counting(program);
+    }
+
+    /// Counts commits from what a program is now.
+    pub(crate) fn begin_counting(&mut self, program: &Program) {
+        self.counted = Counted::of(program);
+    }
+
+    /// The number of the last commit that changed something, however the run is followed. A knowledge base counts in the same way.
+    pub(crate) fn commit_number(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Counts a commit that nobody takes, if something has happened.
+    fn count_unfollowed(&mut self, program: &Program) {
+        let Counted { happenings, generators } = &self.counted;
+        if *happenings != program.happenings() || generators != program.generators() {
+            self.epoch += 1;
+            self.begin_counting(program);
+        }
     }
 
     /// Forgets what has happened since the last commit, and the marks.
@@ -174,6 +218,7 @@ impl Transactions {
     /// One of them cannot take it, or ends the run.
     pub(crate) fn commit(&mut self, program: &mut Program, trigger: CommitTrigger) -> Result<(), RunRecordError> {
         if self.sinks.is_empty() && self.record.is_none() {
+            self.count_unfollowed(program);
             return Ok(());
         }
         let changes = program.log().take();
@@ -185,7 +230,8 @@ impl Transactions {
         let commit = Commit { causes, events, changes, extent: self.extent, variables, trigger, current };
         // Where nothing is asked and nothing has happened, there is nothing to take.
         let is_taken = !commit.is_empty() || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked);
-        let taken = if is_taken { self.sinks.take(program, &commit) } else { Ok(()) };
+        self.epoch += u64::from(!commit.is_empty());
+        let taken = if is_taken { self.sinks.take(program, &commit, self.epoch) } else { Ok(()) };
         if is_taken {
             self.extent = ChangeExtent::default();
         }
@@ -206,8 +252,7 @@ impl Transactions {
     pub(crate) fn halt(&mut self, program: &mut Program, halted: Halted) -> Result<bool, RunRecordError> {
         let is_cancelled = !matches!(halted.reason, LimitReached::Heap(_) | LimitReached::Memory(_));
         if is_cancelled && program.is_durable() {
-            let (changes, generators) = (ChangeMark::default(), self.generators.clone());
-            self.undo_to(program, &Mark { changes, noted: 0, generators, sources: 0 });
+            self.undo_all(program);
             self.forget(program);
             self.current = None;
         }
@@ -220,7 +265,8 @@ impl Transactions {
         program.log().keep(ChangeDetail::Changes);
         let (changes, noted) = (program.log().mark(), program.noted());
         let sources = self.record.as_ref().map_or(0, |record| record.sources_begun());
-        self.open.push(Mark { changes, noted, generators: program.generators().to_vec(), sources });
+        let is_clean = self.counted == Counted::of(program);
+        self.open.push(Mark { changes, noted, generators: program.generators().to_vec(), sources, is_clean });
         self.open.len()
     }
 
@@ -236,8 +282,7 @@ impl Transactions {
         let is_noting = self.keeps == ChangeDetail::Changes && self.sinks.is_empty() && self.record.is_none();
         let (before, noted) = (program.log().stamp(), program.noted());
         if is_noting {
-            let (changes, generators) = (ChangeMark::default(), self.generators.clone());
-            self.undo_to(program, &Mark { changes, noted: 0, generators, sources: 0 });
+            self.undo_all(program);
             self.begin_noting(program, ChangeDetail::Changes);
         }
         is_noting && (noted > 0 || program.log().stamp() != before)
@@ -279,6 +324,15 @@ impl Transactions {
         }
         program.log().undo_to(mark.changes);
         program.undo_to(mark.noted, &mark.generators);
+        if mark.is_clean {
+            self.begin_counting(program);
+        }
+    }
+
+    /// Undoes all that has happened since the last commit.
+    fn undo_all(&mut self, program: &mut Program) {
+        let (changes, generators) = (ChangeMark::default(), self.generators.clone());
+        self.undo_to(program, &Mark { changes, noted: 0, generators, sources: 0, is_clean: true });
     }
 
     /// The number of the last commit.
@@ -304,6 +358,17 @@ impl Transactions {
         epoch: u64,
     ) -> Result<SharedSpace, String> {
         self.history()?.as_of(program, space, epoch).map_err(|error| error.to_string())
+    }
+
+    /// What commits have changed in the answers of a live query: those after the one, up to the other. `None` if no history is kept.
+    pub(crate) fn live_changes(
+        &mut self,
+        program: &mut Program,
+        definition: &LiveDefinition,
+        (after, last): (u64, u64),
+    ) -> Option<Result<Vec<LiveNews>, RunRecordError>> {
+        let history = self.record.as_mut()?.history()?;
+        Some(history.live_changes(program, definition, (after, last)))
     }
 
     /// Where the atoms of a space that match a pattern come from.
