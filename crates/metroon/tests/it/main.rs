@@ -26,3 +26,4 @@ mod sinks;
 mod system_world;
 mod tapes;
 mod threads;
+mod times;

@@ -8,6 +8,7 @@
 //! | `tuples`, `sets`, `assoc`, `queues` | tuples as lists, sets, association lists and priority queues |
 //! | `graphs` | relations of a space as graphs |
 //! | `concurrency` | independent goals in a fixed order |
+//! | `valid-time` | facts that hold from a time on, up to another |
 //!
 //! 1. Each lists its functions, the words that stand for values, and a source of rules, types and documentation.
 //! 2. Loading one makes a module, `top:random`, whose space holds what the source says.
@@ -31,6 +32,7 @@ mod sets;
 mod strings;
 mod system;
 mod tuples;
+mod valid_time;
 
 pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
 pub use random::{GENERATORS_MAX, generator_atom};
@@ -57,7 +59,7 @@ pub(crate) struct Bundle {
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 13] = [
+pub(crate) const BUNDLES: [&Bundle; 14] = [
     &random::MODULE,
     &json::MODULE,
     &fileio::MODULE,
@@ -71,6 +73,7 @@ pub(crate) const BUNDLES: [&Bundle; 13] = [
     &queues::MODULE,
     &graphs::MODULE,
     &concurrency::MODULE,
+    &valid_time::MODULE,
 ];
 
 /// The modules that come with Hyperon and not yet with Metroon.

@@ -172,7 +172,12 @@ impl Transactions {
     ///
     /// # Errors
     /// One of them cannot take it, or ends the run.
-    pub(crate) fn commit(&mut self, program: &mut Program, trigger: CommitTrigger) -> Result<(), RunRecordError> {
+    pub(crate) fn commit(
+        &mut self,
+        program: &mut Program,
+        world: &mut dyn World,
+        trigger: CommitTrigger,
+    ) -> Result<(), RunRecordError> {
         if self.sinks.is_empty() && self.record.is_none() {
             return Ok(());
         }
@@ -185,7 +190,7 @@ impl Transactions {
         let commit = Commit { causes, events, changes, extent: self.extent, variables, trigger, current };
         // Where nothing is asked and nothing has happened, there is nothing to take.
         let is_taken = !commit.is_empty() || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked);
-        let taken = if is_taken { self.sinks.take(program, &commit) } else { Ok(()) };
+        let taken = if is_taken { self.sinks.take(program, world, &commit) } else { Ok(()) };
         if is_taken {
             self.extent = ChangeExtent::default();
         }
