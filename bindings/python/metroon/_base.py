@@ -319,9 +319,9 @@ class KnowledgeBase:
         """The base as it is now, for any thread."""
         return View(self._native.view())
 
-    def as_of(self, epoch: int) -> View:
-        """The base as it was after a commit."""
-        return View(self._native.as_of(epoch))
+    def as_of(self, when: Union[int, str]) -> View:
+        """The base as it was after a commit, or at a date in UTC such as "2026-11-20": the end of that day."""
+        return View(self._native.as_of(when))
 
     def why(self, pattern: Pattern) -> Reasons:
         """Where the atoms that match a pattern come from."""

@@ -10,7 +10,7 @@ use crate::rows::Rows;
 use crate::table::Table;
 use metroon::{
     Answer, CommitJournal, Engine, Failure, HostEffects, HostSignature, KnowledgeBaseOptions, LiveRequest, ModuleId,
-    Run, RunEnd, RunEvent, Source, SystemWorld, ViewError, WorldError,
+    Moment, Run, RunEnd, RunEvent, Source, SystemWorld, ViewError, WorldError,
 };
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -225,9 +225,14 @@ impl KnowledgeBase {
         View(self.base.base().view())
     }
 
-    /// What the base was after a commit.
-    fn as_of(&self, py: Python<'_>, epoch: u64) -> PyResult<View> {
-        let found = py.detach(|| self.base.base().view_at(epoch));
+    /// What the base was after a commit, or at a date.
+    fn as_of(&self, py: Python<'_>, when: &Bound<'_, PyAny>) -> PyResult<View> {
+        let moment = match when.extract::<u64>() {
+            Ok(epoch) => Moment::Commit(epoch),
+            Err(_) => when.extract::<String>()?.parse::<Moment>().map_err(|e| PyValueError::new_err(e.to_string()))?,
+        };
+        let base = self.base.base();
+        let found = py.detach(|| base.epoch_at(moment).and_then(|epoch| base.view_at(epoch)));
         found.map(View).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
     }
 

@@ -116,6 +116,11 @@ def test_the_past_can_be_asked_and_says_where_an_atom_comes_from(kb):
     assert (reason.epoch, reason.line, reason.column) == (2, 1, 1) and reason.atom == (Symbol("city"), Symbol("Thebes"))
     with pytest.raises(metroon.KnowledgeBaseError, match="9"):
         kb.as_of(9)
+    assert len(kb.as_of("2200-01-01")) == 1
+    with pytest.raises(metroon.KnowledgeBaseError, match="commit 1, of 20"):
+        kb.as_of("2001-01-01")
+    with pytest.raises(ValueError, match="neither the number of a commit nor a date"):
+        kb.as_of("yesterday")
 
 
 def test_a_fork_goes_on_for_itself(kb, tmp_path):

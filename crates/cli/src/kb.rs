@@ -12,7 +12,7 @@ use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
     Atom, CheckpointVerdict, CommitJournal, CommitView, CompactProgress, Compacted, History, KnowledgeBaseError,
-    LogEntry, Origins, Reason, SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
+    LogEntry, Moment, Origins, Reason, SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
 };
 use serde_json::json;
 use std::io;
@@ -42,7 +42,7 @@ enum Verb {
     /// Print the atoms that match a pattern, or what a template makes of each match
     #[command(after_help = ABOUT_QUERY)]
     Query(QueryArguments),
-    /// Print a line for each commit: number, state hash, the form that made it, how many atoms came and went
+    /// Print a line for each commit: number, state hash, date, the form that made it, how many atoms came and went
     #[command(after_help = ABOUT)]
     Log(LogArguments),
     /// Print the atoms as they were after a commit, as MeTTa source
@@ -107,9 +107,9 @@ struct QueryArguments {
     #[arg(value_name = "TEMPLATE", allow_hyphen_values = true)]
     template: Option<String>,
 
-    /// Look at the atoms as they were after this commit
-    #[arg(long, value_name = "N")]
-    as_of: Option<u64>,
+    /// Look at the atoms as they were after this commit, or at this date
+    #[arg(long, value_name = "WHEN")]
+    as_of: Option<Moment>,
 
     /// Print at most this many lines
     #[arg(long, value_name = "N")]
@@ -149,9 +149,9 @@ struct AtArguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// The number of the commit; 0 is the beginning
-    #[arg(value_name = "N")]
-    commit: u64,
+    /// The number of the commit, of which 0 is the beginning, or a date, such as 2026-11-20 or 2026-11-20T10:00:00Z
+    #[arg(value_name = "WHEN")]
+    moment: Moment,
 }
 
 #[derive(Debug, Args)]
@@ -259,9 +259,9 @@ pub(crate) struct WhyArguments {
     #[arg(long)]
     not: bool,
 
-    /// Look at the knowledge base as it was after this commit
-    #[arg(long, value_name = "N")]
-    as_of: Option<u64>,
+    /// Look at the knowledge base as it was after this commit, or at this date
+    #[arg(long, value_name = "WHEN")]
+    as_of: Option<Moment>,
 
     /// Print so many derivations, the shortest first
     #[arg(long, value_name = "K", default_value_t = 1, requires = "tree", value_parser = derivation_count)]
@@ -282,7 +282,7 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
         Verb::Load(arguments) => crate::load::load(arguments),
         Verb::Query(arguments) => query(arguments),
         Verb::Log(arguments) => log(arguments),
-        Verb::At(arguments) => at(&arguments.directory, Some(arguments.commit)),
+        Verb::At(arguments) => at(&arguments.directory, Some(arguments.moment)),
         Verb::Diff(arguments) => crate::kb_past::diff(arguments),
         Verb::Fork(arguments) => crate::kb_past::fork(arguments),
         Verb::Sources(arguments) => crate::kb_sources::sources(arguments),
@@ -301,7 +301,10 @@ pub(crate) fn run(arguments: &KbArguments) -> End {
 /// Prints what a pattern matches.
 fn query(arguments: &QueryArguments) -> Ended {
     let QueryArguments { directory, pattern, template, as_of, limit, json } = arguments;
-    let opened = as_of.map_or_else(|| View::open(directory), |epoch| View::open_at(directory, epoch));
+    let opened = match as_of {
+        None => View::open(directory),
+        Some(moment) => moment.epoch_in(directory).and_then(|epoch| View::open_at(directory, epoch)),
+    };
     let view = opened.map_err(|error| base_failed(directory, &error))?;
     let asked = read(&view, "PATTERN", pattern)?;
     let template = template.as_ref().map(|template| read(&view, "TEMPLATE", template)).transpose()?;
@@ -384,13 +387,15 @@ fn commit_line(commit: &CommitView) -> String {
     let hash = &format!("{:032x}", commit.hash)[..HASH_DIGITS];
     let place = place(&commit.origin, commit.line);
     let others = if commit.others == 0 { String::new() } else { format!(" ~{}", commit.others) };
-    format!("{:>6}  {hash}  {place}  +{} -{}{others}", commit.epoch, commit.added, commit.removed)
+    let date = commit.date().map(|date| format!("  {date}")).unwrap_or_default();
+    format!("{:>6}  {hash}{date}  {place}  +{} -{}{others}", commit.epoch, commit.added, commit.removed)
 }
 
 fn commit_json(commit: &CommitView) -> String {
     json!({
         "commit": commit.epoch,
         "state": format!("{:032x}", commit.hash),
+        "time": commit.date(),
         "origin": commit.origin,
         "line": commit.line,
         "added": commit.added,
@@ -400,10 +405,18 @@ fn commit_json(commit: &CommitView) -> String {
     .to_string()
 }
 
+/// The history of a base up to a moment, or to its last commit.
+fn opened_at(directory: &Path, moment: Option<Moment>) -> Result<History, End> {
+    let opened = match moment {
+        None => History::open(directory),
+        Some(moment) => moment.epoch_in(directory).and_then(|epoch| History::open_at(directory, epoch)),
+    };
+    opened.map_err(|error| base_failed(directory, &error))
+}
+
 /// Writes the atoms after a commit, or after the last, as source.
-fn at(directory: &Path, commit: Option<u64>) -> Ended {
-    let opened = commit.map_or_else(|| History::open(directory), |commit| History::open_at(directory, commit));
-    let view = opened.map_err(|error| base_failed(directory, &error))?;
+fn at(directory: &Path, moment: Option<Moment>) -> Ended {
+    let view = opened_at(directory, moment)?;
     let commit = view.epoch();
     let atoms = view.atoms().map_err(|error| base_failed(directory, &error));
     warn(&view.warnings());
@@ -662,8 +675,7 @@ pub(crate) fn why(arguments: &WhyArguments) -> End {
 
 fn why_lines(arguments: &WhyArguments) -> Ended {
     let directory = &arguments.directory;
-    let opened = arguments.as_of.map_or_else(|| History::open(directory), |epoch| History::open_at(directory, epoch));
-    let mut view = opened.map_err(|error| base_failed(directory, &error))?;
+    let mut view = opened_at(directory, arguments.as_of)?;
     let pattern = view.read(&arguments.atom).map_err(|problem| match problem {
         Some(diagnostic) => {
             render::diagnostic("ATOM", &arguments.atom, &diagnostic);

@@ -5,13 +5,13 @@ use crate::output::{Ended, Out, counted};
 use crate::render;
 use crate::run::base_failed;
 use clap::Args;
-use metroon::{CommitJournal, KnowledgeBaseError};
+use metroon::{CommitJournal, KnowledgeBaseError, Moment};
 use std::path::PathBuf;
 
 pub(crate) const ABOUT_DIFF: &str = "\
-Prints a line for each atom of which there are more copies after commit M than after commit N (+), or fewer (-), with the form that
-changed it last, and for each state that holds something else (~). What came and went in between is left out. If M is the smaller number,
-the lines say how to get back. Words, imports and settings are not compared: `kb log --changes` shows those.
+Prints a line for each atom of which there are more copies at the moment TO than at the moment FROM (+), or fewer (-), with the form that
+changed it last, and for each state that holds something else (~). What came and went in between is left out. If TO is the earlier one,
+the lines say how to get back. A moment is the number of a commit, or a date: then it is the last commit that was made by then. Words, imports and settings are not compared: `kb log --changes` shows those.
 
 Exit code: 0 fine, whether something differs or not; 1 the output cannot be written; 2 wrong usage, or no knowledge base or no such commit
 there; 4 the knowledge base is damaged.";
@@ -23,13 +23,13 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// A commit; 0 is the beginning
-    #[arg(value_name = "N")]
-    from: u64,
+    /// A moment: the number of a commit, of which 0 is the beginning, or a date, such as 2026-11-20 or 2026-11-20T10:00:00Z
+    #[arg(value_name = "FROM")]
+    from: Moment,
 
     /// Another one
-    #[arg(value_name = "M")]
-    to: u64,
+    #[arg(value_name = "TO")]
+    to: Moment,
 
     /// Print one JSON object a line
     #[arg(long)]
@@ -37,7 +37,7 @@ pub(crate) struct DiffArguments {
 }
 
 pub(crate) const ABOUT_FORK: &str = "\
-Makes the knowledge base NEW of the commits of DIR, or of those up to commit N. Each goes on for itself: what happens to one does not
+Makes the knowledge base NEW of the commits of DIR, or of those up to a commit or a date. Each goes on for itself: what happens to one does not
 happen to the other. DIR is not changed, and another process may write to it. Make NEW beside DIR, since a knowledge base knows its
 source files by their way from its directory.
 
@@ -55,19 +55,21 @@ pub(crate) struct ForkArguments {
     #[arg(long, value_name = "NEW")]
     to: PathBuf,
 
-    /// The last commit that it is to have; the last one there is, if this is left out
-    #[arg(long, value_name = "N")]
-    at: Option<u64>,
+    /// The last commit that it is to have, or the date up to which it is to have them; all there are, if this is left out
+    #[arg(long, value_name = "WHEN")]
+    at: Option<Moment>,
 }
 
 /// Prints what differs between two commits.
 pub(crate) fn diff(arguments: &DiffArguments) -> Ended {
     let DiffArguments { directory, from, to, json } = arguments;
+    let epoch = |moment: &Moment| moment.epoch_in(directory).map_err(|error| base_failed(directory, &error));
+    let (from, to) = (epoch(from)?, epoch(to)?);
     let mut view = open(directory)?;
     let mut out = Out::new();
     let mut written = Ok(());
-    let walked = view.difference(*from, *to, &mut |change| {
-        let line = if *json { change_json(*to, change) } else { change_line(change).trim().to_owned() };
+    let walked = view.difference(from, to, &mut |change| {
+        let line = if *json { change_json(to, change) } else { change_line(change).trim().to_owned() };
         written = out.line(&line);
         written.is_ok()
     });
@@ -80,7 +82,9 @@ pub(crate) fn diff(arguments: &DiffArguments) -> Ended {
 /// Makes a knowledge base of the commits of another.
 pub(crate) fn fork(arguments: &ForkArguments) -> Ended {
     let ForkArguments { directory, to, at } = arguments;
-    let report = CommitJournal::fork(directory, to, *at).map_err(|error| match error {
+    let epoch = at.map(|moment| moment.epoch_in(directory)).transpose();
+    let forked = epoch.and_then(|epoch| CommitJournal::fork(directory, to, epoch));
+    let report = forked.map_err(|error| match error {
         KnowledgeBaseError::Occupied { .. } => base_failed(to, &error),
         error => base_failed(directory, &error),
     })?;

@@ -97,11 +97,13 @@ fn engine(arguments: &RunArguments, program: &RunRequest) -> Result<Engine, End>
     let permissions = arguments.permissions.permissions(&program.files)?;
     // What is read as a whole, and parsed, is to leave room for what it comes to.
     let most = arguments.limits.heap.into_iter().chain(arguments.limits.memory).min();
-    let world = PermittedWorld::new(SystemWorld::with_source_bytes_max(most), permissions);
+    let world = SystemWorld::with_source_bytes_max(most);
+    let world = PermittedWorld::new(if arguments.undated { world.undated() } else { world }, permissions);
     if let (true, Some(directory)) = (arguments.read_only || arguments.as_of.is_some(), &arguments.kb) {
-        let read = arguments
-            .as_of
-            .map_or_else(|| CommitJournal::read(directory), |epoch| CommitJournal::read_at(directory, epoch));
+        let read = match arguments.as_of {
+            None => CommitJournal::read(directory),
+            Some(moment) => moment.epoch_in(directory).and_then(|epoch| CommitJournal::read_at(directory, epoch)),
+        };
         let base = read.map_err(|error| base_failed(directory, &error))?;
         return Engine::reading(world, base).map_err(|error| engine_failed(&error, arguments)).inspect(warn);
     }
@@ -150,8 +152,8 @@ pub(crate) fn base_failed(directory: &Path, error: &KnowledgeBaseError) -> End {
 /// Tells why the base in a directory cannot be used, and what to do about it.
 pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, help: Option<&str>) -> End {
     use KnowledgeBaseError::{
-        Append, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, NoStatements, Open, Read, ReadOnly, Semantics, Sync,
-        TapeOfGivenUp, Trim,
+        Append, BeforeTimes, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, NoStatements, NoTimes, Open, Read,
+        ReadOnly, Semantics, Sync, TapeOfGivenUp, Trim,
     };
     // All others name it.
     let is_of_inside = matches!(
@@ -164,6 +166,8 @@ pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, hel
             | Damaged { .. }
             | Differs { .. }
             | NoEpoch { .. }
+            | NoTimes
+            | BeforeTimes { .. }
             | GivenUp { .. }
             | NoBeginning { .. }
             | NoStatements { .. }

@@ -2,7 +2,7 @@
 
 use crate::limits::LimitArguments;
 use clap::{Args, ValueEnum};
-use metroon::Durability;
+use metroon::{Durability, Moment};
 use std::path::PathBuf;
 
 pub(crate) const ABOUT_RUNS: &str = "\
@@ -17,8 +17,9 @@ after the last commit. `metroon kb` shows what a knowledge base holds, `metroon 
 
 With --read-only, programs see the knowledge base as its last commit left it when they began, and do not wait for a process that
 writes. A file that was run before states nothing anew, so its `!` forms can be asked again. What a program makes for itself, such
-as spaces, states and words, lasts as long as the run. A form that changes the knowledge base ends the run. With --as-of N it is the
-same, and they see the knowledge base as it was after commit N.
+as spaces, states and words, lasts as long as the run. A form that changes the knowledge base ends the run. With --as-of WHEN it is the
+same, and they see the knowledge base as it was after the commit of that number, or after the last one that was made by that date:
+2026-11-20 means the end of that day in UTC, 2026-11-20T10:00:00Z the end of that second.
 
 With --explain, plain forms are added and `import!` and `bind!` forms run, but no other `!` form does. Then the code of each
 function is printed, in the order in which they got their first rules; its words are explained in docs/machine.md.
@@ -72,9 +73,13 @@ pub(crate) struct RunArguments {
     #[arg(long, requires = "kb", conflicts_with_all = ["record", "explain"])]
     pub(crate) read_only: bool,
 
-    /// See the knowledge base of --kb as it was after this commit, and change nothing
-    #[arg(long, value_name = "N", requires = "kb", conflicts_with_all = ["record", "explain"])]
-    pub(crate) as_of: Option<u64>,
+    /// See the knowledge base of --kb as it was after this commit, or at this date, and change nothing
+    #[arg(long, value_name = "WHEN", requires = "kb", conflicts_with_all = ["record", "explain"])]
+    pub(crate) as_of: Option<Moment>,
+
+    /// Write no dates of commits into the knowledge base, so that equal runs make equal bytes
+    #[arg(long, requires = "kb", conflicts_with_all = ["read_only", "as_of"])]
+    pub(crate) undated: bool,
 
     /// What a commit to --kb outlives when its answer is printed: `disk`, the loss of power; `system`, the end of this process,
     /// which spares each commit a wait for the disk. When the run ends, the disk has all of them

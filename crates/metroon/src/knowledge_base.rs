@@ -13,7 +13,7 @@
 //! A run that shares no handle makes no views, and pays nothing for them.
 
 use crate::answer::Answer;
-use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
+use crate::commit_journal::{CommitJournal, KnowledgeBaseError, Moment};
 use crate::engine::Engine;
 use crate::live::{
     CHANGES_WAITING_DEFAULT, LiveFollowing, LiveNameError, LiveQueriesStatistics, LiveRequest, LiveRequestError,
@@ -220,7 +220,7 @@ impl KnowledgeBase {
             let mut run = Remembered::new(world, Some(journal), None, &RunRequest::default())?;
             run.runner.freeze_results(freezes_results);
             let record = run.runner.record().expect("a run in a base is on record");
-            let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash() };
+            let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash(), time: None };
             let view = view_of(run.runner.program(), stamp, None, Some(origin));
             let newest = Arc::new(NewestView(RwLock::new(view)));
             let _ = first.set((Arc::clone(&newest), run.warnings().to_vec()));
@@ -301,6 +301,14 @@ impl KnowledgeBase {
         if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(view) }
     }
 
+    /// The number of the commit that a moment means, for [`KnowledgeBase::view_at`] and [`KnowledgeBase::fork`].
+    ///
+    /// # Errors
+    /// No commit was made by then, the commits have no times, or the journal cannot be read.
+    pub fn epoch_at(&self, moment: Moment) -> Result<u64, KnowledgeBaseError> {
+        CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory).epoch_at(moment)
+    }
+
     /// A knowledge base in memory that has the commits of this one, or those up to one of them, and goes on for itself.
     ///
     /// # Errors
@@ -343,7 +351,7 @@ impl KnowledgeBase {
             let runner = engine.runner();
             runner.add_host_function(&signature, function);
             let record = runner.record().expect("a run in a base is on record");
-            let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash() };
+            let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash(), time: None };
             newest.publish(runner.program(), stamp, ChangeExtent { modules: true, ..ChangeExtent::default() });
         })
     }

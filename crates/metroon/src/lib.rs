@@ -16,7 +16,33 @@
 //! ```
 //!
 //! A [`KnowledgeBase`] is shared by threads: one of them writes, and all others ask a [`View`], which is the knowledge base as it was after
-//! a commit.
+//! a commit. It lies in a directory, and whoever [subscribes](KnowledgeBase::subscribe) to a query hears what each commit changes in its
+//! answers:
+//!
+//! ```
+//! use metroon::{KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveRequest, SystemWorld};
+//!
+//! # let folder = std::env::temp_dir().join(format!("metroon-main-path-{}", std::process::id()));
+//! # let _ = std::fs::remove_dir_all(&folder);
+//! let base = KnowledgeBase::open(&folder, KnowledgeBaseOptions::new(SystemWorld::default()))?;
+//! base.run("(road Oslo Hamar) (= (next $from) (match &self (road $from $to) $to))")?;
+//!
+//! // What a pattern matches, and what rules come to.
+//! let view = base.view();
+//! assert_eq!(view.query("(road Oslo $town)", "$town")?[0].to_string(), "Hamar");
+//! assert_eq!(view.evaluate("!(next Oslo)")?[0].results[0].to_string(), "Hamar");
+//!
+//! // From now on, what changes: first the answers that there are, then their end.
+//! let mut followed = base.subscribe(&LiveRequest::new("(road Oslo $town)").template("$town"))?;
+//! assert!(matches!(followed.try_next()?, Some(LiveEvent::Answers { .. })));
+//! assert!(matches!(followed.try_next()?, Some(LiveEvent::SnapshotEnd { answers: 1, .. })));
+//! base.run("!(add-atom &self (road Oslo Bergen))")?;
+//! let Some(LiveEvent::Changes { epoch, changes }) = followed.try_next()? else { panic!("a road has come") };
+//! assert_eq!((epoch, changes.len()), (2, 1));
+//! base.close()?;
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Everything a program asks of the world goes through a [`World`]: [`SystemWorld`] is the machine it runs on,
 //! [`MemoryWorld`] a world of texts for tests and embedding. A [`PermittedWorld`] before either refuses what a program may not reach.
@@ -46,7 +72,7 @@ pub use answer::Answer;
 pub use checker::{Checked, check_source, check_source_in};
 pub use commit_journal::{
     BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress, Compacted,
-    KnowledgeBaseError, KnowledgeBaseReport, SalvagedKnowledgeBase,
+    KnowledgeBaseError, KnowledgeBaseReport, Moment, MomentError, SalvagedKnowledgeBase,
 };
 pub use engine::Engine;
 pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, SourceWriter, Unsound, Unwritten};

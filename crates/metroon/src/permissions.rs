@@ -214,6 +214,10 @@ impl<W: World> World for PermittedWorld<W> {
         self.inner.now()
     }
 
+    fn commit_time(&mut self) -> Result<Option<i64>, WorldError> {
+        self.inner.commit_time()
+    }
+
     fn random(&mut self) -> Result<u64, WorldError> {
         self.inner.random()
     }

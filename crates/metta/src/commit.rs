@@ -10,6 +10,7 @@
 
 use crate::program::history::{Event, SourceId};
 use crate::program::{ChangeExtent, Program};
+use crate::world::{World, WorldError};
 use space::{ChangeDetail, Changes};
 use std::error::Error;
 use std::fmt;
@@ -83,6 +84,8 @@ pub struct CommitStamp {
     pub epoch: Option<u64>,
     /// The hash of everything that the run holds, if somebody keeps it.
     pub state_hash: Option<u128>,
+    /// When it was made, in nanoseconds since the beginning of 1970 in UTC, if a sink wants to know and the world has such times.
+    pub time: Option<i64>,
 }
 
 /// Takes the commits of a run.
@@ -92,6 +95,11 @@ pub trait CommitSink {
 
     /// How much it is to be told of what changed. Others may ask for more.
     fn detail(&self) -> ChangeDetail;
+
+    /// Whether it is to be told when a commit was made. Nothing else asks the world for that.
+    fn wants_time(&self) -> bool {
+        false
+    }
 
     /// Takes a commit, after which the program is as given. Those in which nothing changed are handed out as well where a `!` form or
     /// a program asked for them.
@@ -197,12 +205,24 @@ impl CommitSinks {
     ///
     /// # Errors
     /// Says which did, and why.
-    pub(crate) fn take(&mut self, program: &Program, commit: &Commit, epoch: u64) -> Result<(), CommitError> {
+    pub(crate) fn take(
+        &mut self,
+        program: &Program,
+        world: &mut dyn World,
+        commit: &Commit,
+        epoch: u64,
+    ) -> Result<(), CommitError> {
         self.check()?;
-        let mut stamp = CommitStamp { epoch: Some(epoch), state_hash: None };
+        let mut stamp = CommitStamp { epoch: Some(epoch), ..CommitStamp::default() };
         for sink in &mut self.sinks {
             let name = sink.name();
-            match sink.take(program, commit, &mut stamp) {
+            let asks = sink.wants_time() && stamp.time.is_none() && !commit.is_empty();
+            let time = if asks { world.commit_time().map_err(no_time) } else { Ok(stamp.time) };
+            let taken = time.and_then(|time| {
+                stamp.time = time;
+                sink.take(program, commit, &mut stamp)
+            });
+            match taken {
                 Ok(()) => {}
                 Err(SinkError::Ended(reason)) => return Err(CommitError::Ended { sink: name, reason }),
                 Err(SinkError::Failed(reason)) => {
@@ -212,5 +232,13 @@ impl CommitSinks {
             }
         }
         Ok(())
+    }
+}
+
+/// What it means for a commit that the world does not say when it was made: where a run follows a tape, that it is not the recorded one.
+fn no_time(error: WorldError) -> SinkError {
+    match error {
+        WorldError::ReplayEnded { .. } => SinkError::Ended(Box::new(error)),
+        error => SinkError::Failed(Box::new(error)),
     }
 }

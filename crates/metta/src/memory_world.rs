@@ -62,6 +62,8 @@ pub struct MemoryWorld {
     standard_input: Vec<u8>,
     now: i64,
     clock_step: i64,
+    /// The time of the next commit, and how far it goes on at each.
+    commit_clock: Option<(i64, i64)>,
     seed: u64,
     drawn: u64,
     environment: BTreeMap<String, String>,
@@ -77,6 +79,7 @@ impl Default for MemoryWorld {
             standard_input: Vec::new(),
             now: 0,
             clock_step: CLOCK_STEP,
+            commit_clock: None,
             seed: 0,
             drawn: 0,
             environment: BTreeMap::new(),
@@ -110,6 +113,12 @@ impl MemoryWorld {
     #[must_use]
     pub fn with_clock(self, now: i64, step: i64) -> Self {
         Self { now, clock_step: step, ..self }
+    }
+
+    /// The world in which commits have times: the first this one, in nanoseconds, and each other one a step more.
+    #[must_use]
+    pub fn with_commit_times(self, first: i64, step: i64) -> Self {
+        Self { commit_clock: Some((first, step)), ..self }
     }
 
     /// The world with other random numbers.
@@ -172,6 +181,13 @@ impl World for MemoryWorld {
             WorldError::ClockFailed { reason }
         })?;
         Ok(now)
+    }
+
+    fn commit_time(&mut self) -> Result<Option<i64>, WorldError> {
+        Ok(self.commit_clock.as_mut().map(|(next, step)| {
+            let after = next.saturating_add(*step);
+            std::mem::replace(next, after)
+        }))
     }
 
     fn random(&mut self) -> Result<u64, WorldError> {

@@ -53,6 +53,15 @@ pub trait World {
     /// When the clock cannot be read, or shows a year before 1678 or after 2262.
     fn now(&mut self) -> Result<i64, WorldError>;
 
+    /// The time that a knowledge base keeps with a commit, in nanoseconds since the beginning of 1970 in UTC. A world has one always or
+    /// never; if never, equal runs make equal bytes.
+    ///
+    /// # Errors
+    /// When it cannot be recorded, or is not what was recorded.
+    fn commit_time(&mut self) -> Result<Option<i64>, WorldError> {
+        Ok(None)
+    }
+
     /// 64 random bits that nobody has seen before.
     ///
     /// # Errors

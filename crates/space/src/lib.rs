@@ -7,6 +7,34 @@
 //! much at once. All queries go through one pipeline: a [`Plan`] is made of patterns and executed. Matching is two-sided unification
 //! ([`Bindings`], [`Unifier`]). An [`Image`] is what spaces hold as bytes that are used as they lie. [`canonical`] is the byte form in which atoms leave a process.
 //!
+//! ```
+//! use space::{Atom, SharedSpace, Terms, VariableSource};
+//!
+//! // Atoms are symbols, variables, values and expressions of them.
+//! let road = |from: Atom, to: Atom| Atom::expression([Atom::symbol("road"), from, to]);
+//! let [oslo, hamar, bergen] = ["Oslo", "Hamar", "Bergen"].map(Atom::symbol);
+//! let space = SharedSpace::new(1, "roads", Terms::shared());
+//! space.add(&road(oslo.clone(), hamar.clone()));
+//! space.add_many(&[road(hamar.clone(), bergen.clone()), road(oslo.clone(), bergen.clone())]);
+//!
+//! // A pattern is an atom with variables; each answer says what they stand for.
+//! let mut source = VariableSource::default();
+//! let towns = space.query(&road(oslo.clone(), Atom::variable("town")), &mut source);
+//! let towns: Vec<&Atom> = towns.iter().map(|answer| &answer[0].1).collect();
+//! assert_eq!(towns, [&hamar, &bergen]);
+//!
+//! // Patterns that are to match at once, in whichever order costs least.
+//! let [from, between, to] = ["from", "between", "to"].map(Atom::variable);
+//! let ways = Atom::expression([Atom::symbol(","), road(from, between.clone()), road(between, to)]);
+//! assert_eq!(space.query(&ways, &mut source).len(), 1);
+//!
+//! // A snapshot costs nothing to take and stays as it is, on any thread.
+//! let before = space.snapshot();
+//! space.remove(&road(oslo.clone(), bergen));
+//! let counted = std::thread::spawn(move || before.cursor(&road(oslo, Atom::variable("town")), &mut source).count());
+//! assert_eq!((counted.join().unwrap(), space.len()), (2, 2));
+//! ```
+//!
 //! This crate knows nothing of evaluation, files or time.
 //!
 //! Every walk over an atom uses an explicit stack: an atom nested a million levels deep is printed, compared,

@@ -1,6 +1,7 @@
 //! The past of a knowledge base beside its present: `kb diff`, `kb fork`, `run --as-of`; and its files: `kb sources`, `kb forget`.
 
 use crate::harness::Folder;
+use std::time::Duration;
 
 /// Commit 1 has three towns, commit 2 takes one away and adds another, commit 3 does nothing but to a state.
 fn towns(test: &str) -> Folder {
@@ -101,4 +102,79 @@ fn files_are_listed_and_forgotten() {
     assert!(unknown.err.contains("knows no file other.metta"), "{}", unknown.err);
     folder.good(&["run", "--kb", "kb", "copy.metta"]);
     assert_eq!(folder.good(&["run", "--read-only", "--kb", "kb", "-e", "!(all)"]), "[(Bergen Oslo Oslo Hamar)]\n");
+}
+
+/// The dates of the commits of the base `kb`, in order; empty ones for those that have none.
+fn dates(folder: &Folder) -> Vec<String> {
+    let log = folder.good(&["kb", "log", "kb", "--json"]);
+    let objects = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    objects.map(|object| object["time"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_date_names_the_last_commit_that_was_made_by_then() {
+    let folder = Folder::new("kb-dates");
+    folder.good(&["run", "--kb", "kb", "-e", "(town Oslo)"]);
+    // A date says no more than the second.
+    std::thread::sleep(Duration::from_millis(1_100));
+    folder.good(&["run", "--kb", "kb", "-e", "(town Hamar)"]);
+    let dates = dates(&folder);
+    assert!(dates.len() == 2 && dates[0] < dates[1], "{dates:?}");
+    let log = folder.good(&["kb", "log", "kb"]);
+    for (line, date) in log.lines().zip(&dates) {
+        assert_eq!(line.split_whitespace().nth(2), Some(date.as_str()), "{log}");
+    }
+    let ask = "!(collapse (match &self (town $x) $x))";
+    let as_of = |when: &str| folder.good(&["run", "--kb", "kb", "--as-of", when, "-e", ask]);
+    assert_eq!(as_of(&dates[0]), "[(Oslo)]\n");
+    assert_eq!(as_of(&dates[1]), "[(Oslo Hamar)]\n");
+    // A day is there until it ends.
+    assert_eq!(as_of("2200-01-01"), "[(Oslo Hamar)]\n");
+    assert_eq!(folder.good(&["kb", "diff", "kb", &dates[0], "2200-01-01"]), "+ (town Hamar)  -e:1\n");
+    assert_eq!(folder.good(&["kb", "query", "kb", "(town $x)", "--as-of", &dates[0]]), "(town Oslo)\n");
+    assert!(folder.good(&["kb", "at", "kb", &dates[0]]).ends_with("(town Oslo)\n"));
+    assert!(folder.good(&["why", "kb", "(town Oslo)", "--as-of", &dates[0]]).contains("commit 1"));
+    assert!(
+        folder.good(&["kb", "fork", "kb", "--to", "then", "--at", &dates[0]]).starts_with("then: 1 commit, 1 atom,")
+    );
+    let early = folder.run(&["run", "--kb", "kb", "--as-of", "2001-01-01", "-e", ask]);
+    assert_eq!(early.code, Some(2));
+    let said = format!(
+        "kb: no commit was made at 2001-01-01T23:59:59Z or before: the first one that has a date is commit 1, of {}",
+        dates[0]
+    );
+    assert!(early.err.contains(&said), "{}", early.err);
+    let strange = folder.run(&["kb", "at", "kb", "yesterday"]);
+    assert_eq!(strange.code, Some(2));
+    assert!(strange.err.contains("neither the number of a commit nor a date"), "{}", strange.err);
+}
+
+#[test]
+fn runs_without_dates_make_equal_bytes() {
+    let folder = Folder::new("kb-undated");
+    let frames = |base: &str| {
+        folder.good(&["run", "--undated", "--kb", base, "-e", "(town Oslo)", "-e", "!(add-atom &self (town Moss))"]);
+        folder.good(&["journal", "show", base])
+    };
+    assert_eq!(frames("kb").replace("kb", "base"), frames("other").replace("other", "base"));
+    assert_eq!(dates(&folder), ["", ""]);
+    let asked = folder.run(&["kb", "diff", "kb", "0", "2026-11-20"]);
+    assert_eq!(asked.code, Some(2));
+    assert!(asked.err.contains("no commit has a date"), "{}", asked.err);
+    // A later run may write them, and what it wrote is found.
+    folder.good(&["run", "--kb", "kb", "-e", "(town Hamar)"]);
+    let dates = dates(&folder);
+    assert_eq!((dates.len(), dates[1].as_str(), dates[2].is_empty()), (3, "", false));
+    assert_eq!(folder.good(&["kb", "diff", "kb", "2", &dates[2]]), "+ (town Hamar)  -e:1\n");
+}
+
+/// A recording of a run in a base has the dates of its commits, and replays.
+#[test]
+fn a_recorded_run_with_dates_is_replayed() {
+    let folder = Folder::new("kb-dates-recorded");
+    folder.good(&["run", "--kb", "kb", "-e", "(town Oslo)"]);
+    let add = "!(add-atom &self (town Hamar))";
+    folder.good(&["run", "--kb", "kb", "--record", "run.tape", "-e", add, "-e", add]);
+    assert_eq!(folder.good(&["replay", "run.tape"]), "[()]\n[()]\n");
+    folder.good(&["replay", "run.tape", "--to", "1"]);
 }

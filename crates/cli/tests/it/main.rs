@@ -19,6 +19,7 @@ mod kb_past;
 mod kb_retention;
 mod layout;
 mod limits;
+mod live_roads;
 mod load;
 mod logs;
 mod lsp;

@@ -100,6 +100,17 @@ pub enum KnowledgeBaseError {
         /// The last commit there is.
         last: u64,
     },
+    /// A time is to name a commit, and no commit has one.
+    NoTimes,
+    /// A time is to name a commit, and the first commit that has one was made later.
+    BeforeTimes {
+        /// The time, as a date.
+        asked: String,
+        /// That commit.
+        epoch: u64,
+        /// When it was made, as a date.
+        made: String,
+    },
     /// Commits were given up, and this is asked of one of them.
     GivenUp {
         /// The commit after which something is asked for.
@@ -201,12 +212,7 @@ impl fmt::Display for KnowledgeBaseError {
                  {found:032x}",
                 frame_text(*place)
             ),
-            Self::NoEpoch { epoch, last: 0 } => {
-                write!(formatter, "there is no commit {epoch}: nothing was committed yet, and 0 is the beginning")
-            }
-            Self::NoEpoch { epoch, last } => {
-                write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
-            }
+            Self::NoEpoch { .. } | Self::NoTimes | Self::BeforeTimes { .. } => self.tell_no_commit(formatter),
             Self::GivenUp { .. }
             | Self::NoBeginning { .. }
             | Self::NoStatements { .. }
@@ -233,6 +239,26 @@ impl fmt::Display for KnowledgeBaseError {
 impl std::error::Error for KnowledgeBaseError {}
 
 impl KnowledgeBaseError {
+    /// Says that there is no such commit.
+    fn tell_no_commit(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoEpoch { epoch, last: 0 } => {
+                write!(formatter, "there is no commit {epoch}: nothing was committed yet, and 0 is the beginning")
+            }
+            Self::NoEpoch { epoch, last } => {
+                write!(formatter, "there is no commit {epoch}: the last one is {last}, and 0 is the beginning")
+            }
+            Self::NoTimes => {
+                formatter.write_str("no commit has a date: nothing was committed, or by runs that write none")
+            }
+            Self::BeforeTimes { asked, epoch, made } => write!(
+                formatter,
+                "no commit was made at {asked} or before: the first one that has a date is commit {epoch}, of {made}"
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Says what is not known since commits were given up.
     fn tell_given_up(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -279,6 +305,10 @@ impl KnowledgeBaseError {
             Self::Checkpoint { is_removed: true, .. } => {
                 Some("run the program again: the knowledge base is read from its journal then")
             }
+            Self::NoTimes => Some("name a commit by its number, which `metroon kb log DIR` shows"),
+            Self::BeforeTimes { .. } => Some(
+                "name a later date, or a commit by its number: `metroon kb log DIR` shows both, and 0 is the beginning",
+            ),
             Self::GivenUp { .. } | Self::OriginGivenUp { .. } => {
                 Some("ask a backup that was made before they were given up, or ask for a later commit")
             }

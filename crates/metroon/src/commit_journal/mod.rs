@@ -16,6 +16,7 @@
 //! - `retention` gives up old commits when somebody asks for it; `start` is where those begin that are kept, and `statements` what files
 //!   state, which is to be known also of commits that were given up.
 //! - `load` makes a run again from its commits, and checks each against its `state_hash`; `report` counts what came of it.
+//! - `moment` says which commit a time means.
 //! - `salvage` makes a base of a damaged one, `backup` a copy of a sound one.
 
 mod backup;
@@ -24,6 +25,7 @@ mod directory;
 pub(crate) mod error;
 pub(crate) mod ledger;
 pub(crate) mod load;
+pub(crate) mod moment;
 mod open;
 pub(crate) mod pieces;
 pub(crate) mod record;
@@ -40,6 +42,7 @@ pub(crate) mod verify;
 pub use backup::BackedUp;
 pub use checkpoint::CheckpointReport;
 pub use error::KnowledgeBaseError;
+pub use moment::{Moment, MomentError};
 pub use report::KnowledgeBaseReport;
 pub use retention::{CommitsGivenUp, CompactProgress, Compacted};
 pub use salvage::SalvagedKnowledgeBase;

@@ -34,6 +34,7 @@ mod kind {
     pub(super) const PART: u8 = 2;
     pub(super) const COMMIT: u8 = 3;
     pub(super) const NOTE: u8 = 4;
+    pub(super) const DATED_COMMIT: u8 = 5;
 }
 
 /// The first frame of a base.
@@ -56,6 +57,10 @@ pub(crate) struct CommitHeader {
     pub(crate) variables: u64,
     /// How many frames the tape had when the commit was made, if the run was recorded.
     pub(crate) tape_frame: Option<u64>,
+    /// When it was made, in nanoseconds since the beginning of 1970 in UTC, if the world says so. A frame of its own kind says it before
+    /// the header.
+    #[serde(skip)]
+    pub(crate) time: Option<i64>,
 }
 
 /// A frame of a base's journal.
@@ -91,16 +96,23 @@ impl<'a> Frame<'a> {
                 }
             }
             kind::PART => Ok(Self::Part { records: rest }),
-            kind::COMMIT => {
-                let (header, records) = header::<CommitHeader>(rest)?;
-                if header.variables > VARIABLES_MAX {
-                    return Err(RecordError::Variables(header.variables));
-                }
-                Ok(Self::Commit { header, records })
+            kind::COMMIT => Self::commit(None, rest),
+            kind::DATED_COMMIT => {
+                let (time, rest) = header::<i64>(rest)?;
+                Self::commit(Some(time), rest)
             }
             kind::NOTE => Ok(Self::Note { records: rest }),
             kind => Err(RecordError::Kind(kind)),
         }
+    }
+
+    /// A commit that was made at this time, from its header on.
+    fn commit(time: Option<i64>, bytes: &'a [u8]) -> Result<Self, RecordError> {
+        let (header, records) = header::<CommitHeader>(bytes)?;
+        if header.variables > VARIABLES_MAX {
+            return Err(RecordError::Variables(header.variables));
+        }
+        Ok(Self::Commit { header: CommitHeader { time, ..header }, records })
     }
 }
 
@@ -349,7 +361,11 @@ impl CommitWriter {
     /// The frames, given the header of the last.
     pub(crate) fn finish(self, mut header: CommitHeader) -> Vec<Vec<u8>> {
         header.parts = self.parts.len() as u32;
-        let mut last = postcard::to_extend(&header, vec![kind::COMMIT]).expect("a vector takes every header");
+        let begun = match header.time {
+            Some(time) => postcard::to_extend(&time, vec![kind::DATED_COMMIT]).expect("a vector takes every number"),
+            None => vec![kind::COMMIT],
+        };
+        let mut last = postcard::to_extend(&header, begun).expect("a vector takes every header");
         last.extend_from_slice(&self.part[1..]);
         let mut frames = self.parts;
         frames.push(last);
@@ -457,6 +473,17 @@ mod tests {
             }
         }
         assert_eq!(direct.part, expected.part);
+    }
+
+    #[test]
+    fn a_commit_with_a_time_is_one_without_it_after_the_time() {
+        let header = |time| CommitHeader { epoch: 7, hash: [9; 16], parts: 0, variables: 3, tape_frame: None, time };
+        let [undated, dated] = [None, Some(-2)].map(|time| CommitWriter::default().finish(header(time)).remove(0));
+        assert_eq!(dated, [&[5, 3], &undated[1..]].concat());
+        for (bytes, time) in [(&undated, None), (&dated, Some(-2))] {
+            let Ok(Frame::Commit { header: found, records: [] }) = Frame::decode(bytes) else { panic!("a commit") };
+            assert_eq!(found, header(time));
+        }
     }
 
     #[test]

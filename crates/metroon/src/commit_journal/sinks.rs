@@ -50,7 +50,7 @@ impl CommitSink for StateHashSink {
         *is_library_changed |= spaces.iter().any(|space| space.serial() == 0);
         *commits += 1;
         *epoch += u64::from(!commit.is_empty());
-        *stamp = CommitStamp { epoch: Some(*epoch), state_hash: Some(hash.value()) };
+        (stamp.epoch, stamp.state_hash) = (Some(*epoch), Some(hash.value()));
         Ok(())
     }
 }
@@ -73,7 +73,11 @@ impl CommitSink for JournalSink {
         ChangeDetail::Changes
     }
 
-    fn take(&mut self, program: &Program, commit: &Commit, _: &mut CommitStamp) -> Result<(), SinkError> {
+    fn wants_time(&self) -> bool {
+        true
+    }
+
+    fn take(&mut self, program: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
         if commit.is_empty() {
             return Ok(());
         }
@@ -83,7 +87,8 @@ impl CommitSink for JournalSink {
         let frames = self.tape.as_ref().and_then(|tape| tape.borrow_mut().as_mut().map(Tape::frames));
         let tape_frame = frames.transpose().map_err(failed)?;
         let (epoch, hash) = (ledger.epoch, ledger.hash.value().to_le_bytes());
-        let header = CommitHeader { epoch, hash, parts: 0, variables: commit.variables, tape_frame };
+        let (variables, time) = (commit.variables, stamp.time);
+        let header = CommitHeader { epoch, hash, parts: 0, variables, tape_frame, time };
         drop(ledger);
         self.base.append(writer.finish(header)).map_err(failed)?;
         let (added, removed) = (commit.changes.added, commit.changes.removed);

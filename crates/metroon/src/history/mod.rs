@@ -19,6 +19,7 @@ pub(crate) use written::plain;
 pub use written::{SourceWriter, Unwritten};
 
 use crate::commit_journal::load::{Loaded, decode};
+use crate::commit_journal::moment::date;
 use crate::commit_journal::record::{Record, TOP_SPACE};
 use crate::commit_journal::verify::verify_at;
 use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
@@ -46,6 +47,8 @@ pub struct CommitView {
     pub epoch: u64,
     /// The state hash after it.
     pub hash: u128,
+    /// When it was made, in nanoseconds since the beginning of 1970 in UTC, if the world that it was made in says so.
+    pub time: Option<i64>,
     /// The source of the first form that changed something.
     pub origin: String,
     /// The line of that form, from 1; 0 if it has none, as a statement that an edited file no longer has.
@@ -56,6 +59,13 @@ pub struct CommitView {
     pub removed: u64,
     /// How many other things changed: states, words, settings, modules.
     pub others: u64,
+}
+
+impl CommitView {
+    /// When it was made, as RFC 3339 has it: `2026-11-20T10:00:00Z`, in UTC.
+    pub fn date(&self) -> Option<String> {
+        self.time.map(date)
+    }
 }
 
 /// A change of a commit, for people.
@@ -426,6 +436,6 @@ fn summary(committed: &Committed, causes: &mut Causes) -> Result<Option<CommitVi
     Ok(committed.header.as_ref().map(|header| {
         let (origin, line, _) = place.unwrap_or_default();
         let hash = u128::from_le_bytes(header.hash);
-        CommitView { epoch: header.epoch, hash, origin, line, added, removed, others }
+        CommitView { epoch: header.epoch, hash, time: header.time, origin, line, added, removed, others }
     }))
 }

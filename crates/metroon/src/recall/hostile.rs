@@ -77,7 +77,7 @@ fn look(disk: &Arc<dyn Disk>) -> Result<(), String> {
 fn commit(epoch: u64, records: &[Record<'_>]) -> Vec<Vec<u8>> {
     let mut writer = CommitWriter::default();
     records.iter().for_each(|record| writer.push(record));
-    writer.finish(CommitHeader { epoch, hash: [0; 16], parts: 0, variables: 0, tape_frame: None })
+    writer.finish(CommitHeader { epoch, hash: [0; 16], parts: 0, variables: 0, tape_frame: None, time: None })
 }
 
 fn base_of(commits: &[Vec<Vec<u8>>]) -> Vec<Vec<u8>> {
@@ -155,7 +155,10 @@ fn records_that_say_impossible_things_are_errors() {
 
 #[test]
 fn frames_out_of_place_are_errors() {
-    let header = |epoch, parts, variables| CommitHeader { epoch, hash: [0; 16], parts, variables, tape_frame: None };
+    let header = |epoch, parts, variables| {
+        let hash = [0; 16];
+        CommitHeader { epoch, hash, parts, variables, tape_frame: None, time: None }
+    };
     let framed = |header: &CommitHeader| postcard::to_extend(header, vec![3]).expect("a vector takes it");
     let cause = Record::Cause { source: 9, kind: CauseRecord::Statement, line: 1, column: 1 };
     let cases: Vec<(&str, Vec<Vec<u8>>)> = vec![
@@ -173,6 +176,8 @@ fn frames_out_of_place_are_errors() {
         ("an empty frame", base_of(&[vec![Vec::new()]])),
         ("a kind that is not", base_of(&[vec![vec![77, 1, 2]]])),
         ("a header cut off", base_of(&[vec![vec![3, 1]]])),
+        ("a time and no commit", base_of(&[vec![vec![5, 2]]])),
+        ("a time cut off", base_of(&[vec![vec![5, 0x80]]])),
         ("another format", vec![vec![1, 200, 1, 1]]),
         ("a beginning and more", vec![[begin_frame(), vec![0]].concat()]),
         (

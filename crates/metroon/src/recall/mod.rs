@@ -120,7 +120,7 @@ impl Remembered {
         mut tape: TapeReader,
         stop_after: Option<u64>,
     ) -> Result<(Self, RunRequest), RecallError> {
-        let (halted, functions) = replaying::look_ahead(&mut tape)?;
+        let outlook = replaying::look_ahead(&mut tape)?;
         let begin = tape.next(|frame| match frame {
             TapeFrame::Begin(begin) => Ok(Some(begin)),
             _ => Ok(None),
@@ -131,10 +131,10 @@ impl Remembered {
             return Err(TapeError::Semantics { found, known }.into());
         }
         let base = begin.base.as_ref().map(|base| read_image(&mut tape, base)).transpose()?;
-        let follower = Follower::new(tape, halted, stop_after);
+        let follower = Follower::new(tape, &outlook, stop_after);
         let world = ReplayingWorld::new(Rc::clone(&follower), output);
         let mut run = Recall::follow(base, TapeMode::Replays(Rc::clone(&follower)), Box::new(world))?;
-        for identity in &functions {
+        for identity in &outlook.functions {
             let unknown = || TapeError::Malformed { frame: 0, reason: format!("{identity} is no function of a host") };
             let signature = HostSignature::of_identity(identity).ok_or_else(unknown)?;
             run.runner

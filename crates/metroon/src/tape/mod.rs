@@ -91,6 +91,8 @@ pub(crate) enum Request<'a> {
     Function(Cow<'a, str>),
     /// The canonical bytes of a call of a function of the host.
     Call(Cow<'a, [u8]>),
+    /// When a commit of the knowledge base was made.
+    CommitTime,
 }
 
 impl fmt::Display for Request<'_> {
@@ -113,6 +115,7 @@ impl fmt::Display for Request<'_> {
             Self::FileSize(file) => write!(formatter, "ask for the size of file {}", file.0),
             Self::CloseFile(file) => write!(formatter, "close file {}", file.0),
             Self::Function(identity) => write!(formatter, "register a function of the host: {identity}"),
+            Self::CommitTime => formatter.write_str("ask when a commit is made"),
             Self::Call(call) => write!(formatter, "call the host: {}", shown_call(call)),
         }
     }
@@ -630,7 +633,7 @@ mod tests {
     fn each_request_has_the_bytes_that_the_document_of_formats_gives_it() {
         let file = FileId(300);
         let mode = OpenMode { write: true, truncate: true, ..OpenMode::default() };
-        let requests: [(Request<'_>, &[u8]); 14] = [
+        let requests: [(Request<'_>, &[u8]); 15] = [
             (Request::Print("a".into()), &[0, 1, b'a']),
             (Request::ReadSource("a".into()), &[1, 1, b'a']),
             (Request::HasSource("a".into()), &[2, 1, b'a']),
@@ -645,6 +648,7 @@ mod tests {
             (Request::SeekFile(file, 5), &[11, 0xac, 0x02, 5]),
             (Request::FileSize(file), &[12, 0xac, 0x02]),
             (Request::CloseFile(file), &[13, 0xac, 0x02]),
+            (Request::CommitTime, &[16]),
         ];
         for (request, expected) in requests {
             let bytes = frame(kind::EFFECT, &request);

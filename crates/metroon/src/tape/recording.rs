@@ -120,6 +120,13 @@ impl World for RecordingWorld {
         self.note(&Request::Now, answer)
     }
 
+    fn commit_time(&mut self) -> Result<Option<i64>, WorldError> {
+        match self.inner.commit_time() {
+            Ok(None) => Ok(None),
+            answer => self.note(&Request::CommitTime, answer),
+        }
+    }
+
     fn random(&mut self) -> Result<u64, WorldError> {
         let answer = self.inner.random();
         self.note(&Request::Random, answer)

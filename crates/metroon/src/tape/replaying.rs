@@ -22,6 +22,8 @@ pub(crate) struct Follower {
     stop_after: Option<u64>,
     /// Where the recorded run was ended from outside, or since it took too much memory.
     halted: Option<TapeHalted>,
+    /// Whether the commits of the recorded run had times.
+    is_dated: bool,
     end: Option<ReplayEnd>,
 }
 
@@ -105,9 +107,10 @@ impl std::error::Error for ReplayEnd {}
 
 impl Follower {
     /// Follows a tape whose beginning was read.
-    pub(crate) fn new(tape: TapeReader, halted: Option<TapeHalted>, stop_after: Option<u64>) -> SharedFollower {
-        let place = String::new();
-        Rc::new(RefCell::new(Self { tape, commits: 0, place, is_in_form: false, stop_after, halted, end: None }))
+    pub(crate) fn new(tape: TapeReader, outlook: &Outlook, stop_after: Option<u64>) -> SharedFollower {
+        let (halted, is_dated) = (outlook.halted, outlook.is_dated);
+        let (commits, place, is_in_form, end) = (0, String::new(), false, None);
+        Rc::new(RefCell::new(Self { tape, commits, place, is_in_form, stop_after, halted, is_dated, end }))
     }
 
     pub(crate) fn commits(&self) -> u64 {
@@ -319,6 +322,11 @@ impl World for ReplayingWorld {
         self.ask(&Request::Now)
     }
 
+    fn commit_time(&mut self) -> Result<Option<i64>, WorldError> {
+        let is_dated = self.follower.borrow().is_dated;
+        if is_dated { self.ask(&Request::CommitTime) } else { Ok(None) }
+    }
+
     fn random(&mut self) -> Result<u64, WorldError> {
         self.ask(&Request::Random)
     }
@@ -361,18 +369,29 @@ impl World for ReplayingWorld {
     }
 }
 
-/// What a whole tape says of the run before it is run again: where it was ended, and the functions of the host that it could call, by
-/// identity.
-pub(crate) fn look_ahead(tape: &mut TapeReader) -> Result<(Option<TapeHalted>, Vec<String>), TapeError> {
-    let (mut halted, mut functions) = (None, Vec::new());
+/// What a whole tape says of the run before it is run again.
+#[derive(Default)]
+pub(crate) struct Outlook {
+    /// Where it was ended from outside.
+    pub(crate) halted: Option<TapeHalted>,
+    /// The functions of the host that it could call, by identity.
+    pub(crate) functions: Vec<String>,
+    /// Whether its commits had times.
+    pub(crate) is_dated: bool,
+}
+
+/// Reads a tape to its end, and goes back to its beginning.
+pub(crate) fn look_ahead(tape: &mut TapeReader) -> Result<Outlook, TapeError> {
+    let mut outlook = Outlook::default();
     while let Some(()) = tape.next(|frame| {
         match frame {
-            TapeFrame::Halted(found) => halted = halted.or(Some(found)),
-            TapeFrame::Effect(Request::Function(identity), _) => functions.push(identity.into_owned()),
+            TapeFrame::Halted(found) => outlook.halted = outlook.halted.or(Some(found)),
+            TapeFrame::Effect(Request::Function(identity), _) => outlook.functions.push(identity.into_owned()),
+            TapeFrame::Effect(Request::CommitTime, _) => outlook.is_dated = true,
             _ => {}
         }
         Ok(())
     })? {}
     tape.rewind()?;
-    Ok((halted, functions))
+    Ok(outlook)
 }

@@ -27,3 +27,4 @@ mod sinks;
 mod system_world;
 mod tapes;
 mod threads;
+mod times;

@@ -9,6 +9,7 @@
 //! | `graphs` | relations of a space as graphs |
 //! | `live-queries` | queries with names that follow each commit |
 //! | `concurrency` | independent goals in a fixed order |
+//! | `valid-time` | facts that hold from a time on, up to another |
 //!
 //! 1. Each lists its functions, the words that stand for values, and a source of rules, types and documentation.
 //! 2. Loading one makes a module, `top:random`, whose space holds what the source says.
@@ -33,6 +34,7 @@ mod sets;
 mod strings;
 mod system;
 mod tuples;
+mod valid_time;
 
 pub use fileio::{FILE_TEXT_BYTES_MAX, FILES_OPEN_MAX};
 pub use random::{GENERATORS_MAX, generator_atom};
@@ -74,6 +76,7 @@ pub(crate) const BUNDLES: [&Bundle; 14] = [
     &graphs::MODULE,
     &live_queries::MODULE,
     &concurrency::MODULE,
+    &valid_time::MODULE,
 ];
 
 /// The modules that come with Hyperon and not yet with Metroon.

@@ -195,7 +195,7 @@ impl Session {
     /// # Errors
     /// A sink cannot keep it.
     pub(crate) fn commit(&mut self, trigger: CommitTrigger) -> Result<(), RunRecordError> {
-        self.transactions.commit(&mut self.program, trigger)?;
+        self.transactions.commit(&mut self.program, &mut *self.world, trigger)?;
         self.follow_live_queries();
         Ok(())
     }

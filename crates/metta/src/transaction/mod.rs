@@ -216,7 +216,12 @@ impl Transactions {
     ///
     /// # Errors
     /// One of them cannot take it, or ends the run.
-    pub(crate) fn commit(&mut self, program: &mut Program, trigger: CommitTrigger) -> Result<(), RunRecordError> {
+    pub(crate) fn commit(
+        &mut self,
+        program: &mut Program,
+        world: &mut dyn World,
+        trigger: CommitTrigger,
+    ) -> Result<(), RunRecordError> {
         if self.sinks.is_empty() && self.record.is_none() {
             self.count_unfollowed(program);
             return Ok(());
@@ -231,7 +236,7 @@ impl Transactions {
         // Where nothing is asked and nothing has happened, there is nothing to take.
         let is_taken = !commit.is_empty() || matches!(trigger, CommitTrigger::Answer | CommitTrigger::Asked);
         self.epoch += u64::from(!commit.is_empty());
-        let taken = if is_taken { self.sinks.take(program, &commit, self.epoch) } else { Ok(()) };
+        let taken = if is_taken { self.sinks.take(program, world, &commit, self.epoch) } else { Ok(()) };
         if is_taken {
             self.extent = ChangeExtent::default();
         }

@@ -389,3 +389,35 @@ fn a_world_in_memory_gives_ids_in_order_and_never_twice() {
     let drawn: BTreeSet<u64> = (0..100).map(|_| world.random().expect("there are numbers")).collect();
     assert_eq!(drawn.len(), 100);
 }
+
+/// Asking where one person lived takes that person's intervals from an index, however many people there are.
+#[test]
+fn what_was_believed_of_a_key_is_found_by_an_index() {
+    let asked = |people: usize| {
+        let mut runner = metta::Runner::new(Box::new(MemoryWorld::default()));
+        let facts: String = (0..people).map(|n| format!("(valid (lives p{n} t{n}) {n} forever)\n")).collect();
+        let mut run = |text: &str| {
+            let mut results = Vec::new();
+            let run = runner.run(text, &mut |_, answer| {
+                results.extend(answer.results.iter().map(ToString::to_string));
+                Ok(())
+            });
+            assert!(matches!(run.end, RunEnd::Finished), "{text}: {:?}", run.end);
+            results
+        };
+        run("!(import! &self valid-time)");
+        run(&facts);
+        // The first question makes the index.
+        assert_eq!(run("!(believed-at &self (lives p7 $town) $town 7)"), ["t7"]);
+        assert!(run("!(believed-at &self (lives p7 $town) $town 6)").is_empty());
+        let begun = std::time::Instant::now();
+        for n in 0..200 {
+            let found = run(&format!("!(believed-at &self (lives p{n} $town) $town {people})"));
+            assert_eq!(found, [format!("t{n}")]);
+        }
+        begun.elapsed()
+    };
+    let (few, many) = (asked(400), asked(40_000));
+    // A walk through all rows would take a hundred times as long.
+    assert!(many < 20 * few, "{few:?} of 400 people, {many:?} of 40,000");
+}

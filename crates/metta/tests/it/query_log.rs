@@ -94,3 +94,12 @@ fn nothing_is_noted_unless_it_is_asked_for() {
     drop(runner.run(&format!("{EDGES}!(match &self (edge 7 $y) $y)"), &mut |_, _| Ok(())));
     assert!(runner.query_log().is_none());
 }
+
+/// What is believed of a key: one interval is found and tested, of the two thousand that there are.
+#[test]
+fn what_was_believed_of_a_key_is_found_among_the_intervals_of_the_key() {
+    let facts: String = (0..2_000).map(|n| format!("(valid (lives p{n} t{n}) {n} forever)\n")).collect();
+    let program = format!("!(import! &self valid-time)\n{facts}!(believed-at &self (lives p7 $town) $town 9)");
+    let found = noted(&program, "(valid ", Evaluator::Machine);
+    assert_eq!(found, ["(valid $a $from $to): as written 1 1; (valid $a $from $to) - 1"]);
+}
