@@ -859,6 +859,38 @@ fn an_error_of_an_argument_names_the_type_that_those_before_it_have_said() {
     ]);
 }
 
+/// What the first side of a comparison comes to says of which type the results of the second are, also if both are calls of functions
+/// without types.
+#[test]
+fn two_calls_are_compared_by_the_type_of_the_first() {
+    let rules = "(= (one) 5) (= (text) \"s\") (= (word) a) (= (several) a) (= (several) \"s\") (= (three) (+ 1 2)) (= (data) (pair 1))
+        (: Nil (List $t)) (: Cons (-> $t (List $t) (List $t))) (= (list) (Cons 1 Nil)) (= (same $x $y) (== $x $y))";
+    let programs = [
+        ("!(== (one) (text))", "[(Error \"s\" (BadType Number String))]"),
+        ("!(== (text) (one))", "[(Error 5 (BadType String Number))]"),
+        ("!(== (text) (three))", "[(Error (+ 1 2) (BadType String Number))]"),
+        ("!(== (one) (list))", "[(Error (Cons 1 Nil) (BadType Number (List Number)))]"),
+        ("!(== (one) (several))", "[False]"),
+        ("!(== (several) (one))", "[False]"),
+        ("!(== (several) (several))", "[True, False, False, True]"),
+        ("!(== (one) (one))", "[True]"),
+        ("!(== (text) (text))", "[True]"),
+        ("!(== (list) (list))", "[True]"),
+        ("!(== (word) (text))", "[False]"),
+        ("!(== (data) (data))", "[True]"),
+        ("!(== (data) (one))", "[False]"),
+        ("(= (both $x) (if (== (one) (several)) yes $x)) !(both no)", "[no]"),
+        ("(= (both $x) (not (== (one) (text)))) !(both no)", "[(Error \"s\" (BadType Number String))]"),
+        (
+            "(= (both $x) (== (one) (same (text) (text)))) !(both no)",
+            "[(Error (== \"s\" \"s\") (BadType Number Bool))]",
+        ),
+    ];
+    let programs: Vec<(String, &str)> =
+        programs.iter().map(|(text, expected)| (format!("{rules} {text}"), *expected)).collect();
+    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+}
+
 #[test]
 fn an_error_whose_word_a_variable_stands_for_is_final() {
     check_both(&[
