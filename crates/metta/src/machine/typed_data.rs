@@ -84,6 +84,18 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// Whether a note tells exactly this type, if that was asked before.
+    #[inline(never)]
+    pub(super) fn tells(&self, note: u16, type_id: TypeId) -> bool {
+        self.type_cache.schemes.tells(self.type_cache.notes, note, type_id)
+    }
+
+    /// Whether the note of a value does.
+    #[inline]
+    pub(super) fn is_told(&self, value: Ref, type_id: TypeId) -> bool {
+        value.is_expression() && self.tells(self.values.heap.note(value), type_id)
+    }
+
     /// Whether the note of an expression says of which type it is.
     pub(super) fn tells_type(&self, value: Ref) -> bool {
         let (note, notes) = (self.values.heap.note(value), self.type_cache.notes);
