@@ -342,12 +342,12 @@ impl Running<'_> {
         let Choice { trail, kind: ChoiceKind::Collector(collector), .. } = &self.m.choices.stack[level] else {
             unreachable!("it is a collector")
         };
-        let end = self.m.choices.trail.len();
-        // Nobody looks at what the children of a list have bound.
-        let trail = if collector.purpose == CollectorPurpose::List { end } else { *trail };
-        let begun = collector.begun;
+        if matches!(collector.purpose, CollectorPurpose::List) {
+            return self.keep_child(value, level);
+        }
+        let (trail, begun) = (*trail, collector.begun);
         let mut bound = Vec::new();
-        for place in trail..end {
+        for place in trail..self.m.choices.trail.len() {
             let variable = self.m.choices.trail[place];
             if self.m.values.heap.precedes(variable, &self.m.values.region, begun) {
                 let value = self.m.values.heap.walk(variable);
@@ -362,6 +362,16 @@ impl Running<'_> {
             unreachable!("it is a collector")
         };
         collector.results.push(CollectedResult { value, bound });
+        Ok(())
+    }
+
+    /// Adds a result to a collector whose results become a list: nobody looks at what they have bound.
+    fn keep_child(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
+        let value = self.resolve(value)?;
+        self.m.keep_memory_of(value);
+        if let ChoiceKind::Collector(collector) = &mut self.m.choices.stack[level].kind {
+            collector.results.push_value(value);
+        }
         Ok(())
     }
 

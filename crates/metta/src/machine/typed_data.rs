@@ -65,11 +65,22 @@ impl Running<'_> {
         if self.m.values.heap.note(made) == 0 {
             return;
         }
+        let notes = self.m.type_cache.notes;
+        let mut keys = self.m.values.type_keys(made, count, notes);
+        // The last place is free for the head.
+        let are_told = count < ARITY_MAX && keys[..count].iter().all(|&key| key != NO_KEY);
+        keys[ARITY_MAX - 1] = self.m.values.heap.child(made, 0).bits();
+        if are_told && let Some(note) = self.m.type_cache.closed.note_for(&keys, notes) {
+            return self.m.values.heap.set_note(made, note);
+        }
         let scheme = self.scheme_of_data(made, count, None);
         self.m.values.heap.set_note(made, 0);
         if let Some(scheme) = scheme {
             let note = self.note_of_scheme(scheme);
             self.m.values.heap.set_note(made, note);
+            if are_told {
+                self.m.type_cache.closed.keep(keys, self.m.type_cache.notes, note);
+            }
         }
     }
 

@@ -215,7 +215,8 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
-        let is_new = self.is_new_variable(pattern);
+        // A value that mentions it may bind it.
+        let is_new = self.is_new_variable(pattern) && !mentions(value, pattern);
         if self.is_form {
             // The variables of a form keep their names, whatever they are bound to.
             self.make_variables(pattern);
@@ -762,6 +763,11 @@ impl Compiler<'_, '_> {
         };
         if dest == Dest::Tail { write(self, dest) } else { self.within_barrier(dest, write) }
     }
+}
+
+/// Whether an atom, which is no deeper than what is compiled, mentions a variable.
+fn mentions(atom: &Atom, variable: &Atom) -> bool {
+    atom == variable || atom.children().unwrap_or_default().iter().any(|part| mentions(part, variable))
 }
 
 /// Whether there is another `==` in an expression, which is no deeper than what is compiled.
