@@ -148,9 +148,9 @@ impl Patterns {
         format!("(ask{function} {space} {one} {other})")
     }
 
-    /// The same questions again and again, with a change between. They share no variable: which one is older is seen elsewhere.
+    /// The same questions again and again, with a change between. They share variables: which of two that become one stays is seen by that.
     fn repeated(&mut self, lines: &mut Vec<String>) {
-        let (one, other) = (self.question(&["$v", "$w"]), self.question(&["$r", "$s"]));
+        let (one, other) = (self.question(&["$v", "$w"]), self.question(&["$v", "$w"]));
         let change = self.change();
         lines.push(format!(
             "(= (repeated $k) (if (< $k 1) end \

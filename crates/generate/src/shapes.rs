@@ -1,5 +1,6 @@
 //! Words of the library where nobody expects them: `Error` and `Empty` as data and as heads, expressions with types of their own,
-//! functions of the library on arguments they are not made for, arguments that bind what stands beside them.
+//! functions of the library on arguments they are not made for, arguments that bind what stands beside them, spaces as heads, rules
+//! whose head is a variable.
 //!
 //! These lines follow a program, with functions and dice of their own: the same seed without them is the same program.
 
@@ -33,6 +34,20 @@ const PROLOGUE: &[&str] = &[
     "(: Link (-> $t (Chain $t) (Chain $t)))",
     "(: End (Chain $t))",
     "(: Twin (-> $t $t Twins))",
+    "(: Row (-> $t ($t) Rows))",
+    "(= (part $x) $x)",
+    "!(bind! &shape (new-space))",
+    "!(add-atom &shape (n 7))",
+];
+
+/// Rules that match more than what one name calls.
+const WIDE: &[&str] = &[
+    "(= $any done)",
+    "(= ($f 5) (of-five $f))",
+    "(= (&shape 5) in-shape)",
+    "(= ($f &shape) (in $f))",
+    "(= (($f 1) $x) ($x $f))",
+    "(n &shape)",
 ];
 
 const LEAVES: &[&str] = &[
@@ -96,6 +111,9 @@ const FUNCTIONS: &[(&str, usize)] = &[
     ("raw", 1),
     ("Link", 2),
     ("Twin", 2),
+    ("Row", 2),
+    ("part", 1),
+    ("&shape", 1),
     ("foo", 1),
     ("foo", 2),
     ("Empty", 1),
@@ -115,6 +133,9 @@ pub(crate) fn lines(seed: u64) -> String {
         return String::new();
     }
     let mut lines: Vec<String> = PROLOGUE.iter().map(|line| (*line).to_owned()).collect();
+    if shapes.dice.one_in(4) {
+        lines.push(shapes.dice.pick(WIDE).to_owned());
+    }
     for place in 0..1 + shapes.dice.below(2) {
         let body = shapes.expression(2);
         lines.push(format!("(= (h{place} $x) {body})"));
@@ -160,7 +181,12 @@ impl Shapes {
     fn form(&mut self, depth: usize) -> String {
         let (one, other) = (self.expression(depth), self.expression(depth));
         let function = self.dice.pick(&["+", "sum", "foo", "both", "==", "and", "Twin"]);
-        match self.dice.below(14) {
+        match self.dice.below(19) {
+            14 => format!("(Row (part {one}) (part {other}))"),
+            15 => format!("((let $y {one} ($y)) {other})"),
+            16 => format!("(let $y &shape ($y {other}))"),
+            17 => format!("(match &self (n $y) ($y {one}))"),
+            18 => "(match &self (n $y) $y)".to_owned(),
             0 => format!("({function} (let $y {one} 1) $y)"),
             1 => format!("({function} (match &self (n $y) 1) $y)"),
             2 => format!("({function} (let (q $y) (noeval (q {one})) {other}) $y)"),

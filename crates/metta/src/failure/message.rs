@@ -43,11 +43,18 @@ pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut Variabl
     let head = shown(subject.head().unwrap_or(subject));
     let (code, message, help) = match (reason.children(), word_of(reason)) {
         (Some([kind, number, expected, actual]), _) if kind.is_symbol(names::BAD_ARG_TYPE) => {
-            let expected = match expected {
-                Atom::Variable(_) => "another type is expected after the arguments before it".to_owned(),
-                expected => format!("`{}` is expected", shown(expected)),
+            let message = match same_as_before(subject, number, expected, space, source) {
+                Some((before, found)) => format!(
+                    "arguments {before} and {number} of `{head}` must be of one type, and they are of types `{}` and `{}`",
+                    shown(&found),
+                    shown(actual)
+                ),
+                None => format!(
+                    "argument {number} of `{head}` is of type `{}`, and `{}` is expected",
+                    shown(actual),
+                    shown(expected)
+                ),
             };
-            let message = format!("argument {number} of `{head}` is of type `{}`, and {expected}", shown(actual));
             ("bad-argument-type", message, types_help(&head, subject, space, source))
         }
         (Some([kind, expected, actual]), _) if kind.is_symbol(names::BAD_TYPE) => {
@@ -101,6 +108,33 @@ fn said_by_program(call: &Atom, (subject, head): (&str, &str), said: &str) -> (&
         ),
     }
     ("error", format!("`{subject}` came to an error: {first}"), help)
+}
+
+/// The argument before one that must be of the same type, whatever that is, and its type: the type of the function has one variable for both.
+fn same_as_before(
+    call: &Atom,
+    number: &Atom,
+    expected: &Atom,
+    space: &SharedSpace,
+    source: &mut VariableSource,
+) -> Option<(usize, Atom)> {
+    let (function, arguments) = call.children()?.split_first()?;
+    let place = number.to_string().parse::<usize>().ok()?.checked_sub(1)?;
+    let types = types::types_of(space, function, source);
+    let [only] = types.as_slice() else { return None };
+    if !only.is_function() {
+        return None;
+    }
+    let (formals, _) = types::function_parts(&only.atom);
+    let formal = formals.get(place).filter(|formal| matches!(formal, Atom::Variable(_)))?;
+    for before in (0..place).filter(|&before| formals[before] == *formal) {
+        let found = types::types_of(space, arguments.get(before)?, source).first()?.atom.clone();
+        if !found.is_symbol(names::UNDEFINED) {
+            let agrees = matches!(expected, Atom::Variable(_)) || *expected == found;
+            return agrees.then_some((before + 1, found));
+        }
+    }
+    None
 }
 
 /// How many arguments the types of a function take.

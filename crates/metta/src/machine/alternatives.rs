@@ -10,9 +10,10 @@
 //!    in use before (the *floor*). What becomes garbage by that, the collection of garbage finds.
 
 use super::choices::{
-    Choice, ChoiceKind, CollectedResult, Collector, CollectorPurpose, Destination, MemoryFloor, NONE, Trying,
+    BoundResults, Choice, ChoiceKind, Collector, CollectorPurpose, Destination, MemoryFloor, NONE, Trying,
 };
 use super::code::{ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, RuleCode, Slot};
+use super::collected::{CollectedResult, CollectedResults};
 use super::evaluate;
 use super::values::Values;
 use super::words::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_lasting, is_plain_word, is_small, raw, shape_key};
@@ -44,6 +45,13 @@ impl Machine {
         }
     }
 
+    /// Binds again what the result at a place binds.
+    pub(super) fn bind_as(&mut self, results: &CollectedResults, place: usize) {
+        if results.bind_something() {
+            results.bound_at(place).for_each(|(variable, value)| self.bind_again(variable, value));
+        }
+    }
+
     pub(super) fn push_choice(&mut self, base: usize, top: usize, kind: ChoiceKind) {
         let heap = self.values.heap.mark(&self.values.region);
         let foreign = self.values.foreign.len();
@@ -60,7 +68,7 @@ impl Machine {
     /// What collects the results of an expression that begins now.
     pub(super) fn collector(&self, purpose: CollectorPurpose, return_point: u32) -> Collector {
         let begun = self.values.heap.mark(&self.values.region);
-        Collector { purpose, return_point, results: Vec::new(), begun, floor: self.choices.floor }
+        Collector { purpose, return_point, results: CollectedResults::default(), begun, floor: self.choices.floor }
     }
 
     /// Takes the last choice away.
@@ -99,18 +107,20 @@ impl Machine {
     fn slots_of(&self, kind: &ChoiceKind) -> usize {
         let return_point = match kind {
             ChoiceKind::Rules { group, .. } => return self.code.groups[*group as usize].slots,
-            ChoiceKind::Results { to: Destination::Frame, .. } | ChoiceKind::TableRows(_) => return 0,
-            ChoiceKind::Results {
-                to: Destination::ReturnPoint(return_point) | Destination::Slot(return_point),
-                ..
-            }
-            | ChoiceKind::Children { return_point, .. } => *return_point,
+            ChoiceKind::TableRows(_) => return 0,
+            ChoiceKind::Results { to, .. } => return self.slots_at(*to),
+            ChoiceKind::BoundResults(left) => return self.slots_at(left.to),
+            ChoiceKind::Children { return_point, .. } => *return_point,
             ChoiceKind::Rows(rows) => rows.return_point,
             ChoiceKind::Candidates(tries) => tries.return_point,
             ChoiceKind::Answers(followed) => followed.return_point,
             ChoiceKind::Collector(collector) => collector.return_point,
         };
         usize::from(self.return_point(return_point).slots)
+    }
+
+    fn slots_at(&self, to: Destination) -> usize {
+        to.return_point().map_or(0, |return_point| usize::from(self.return_point(return_point).slots))
     }
 
     /// Moves the frame at hand, which is needed up to this end, above what choices need; it has so many slots there.
@@ -176,13 +186,14 @@ impl Running<'_> {
                     }
                     return self.try_rule(group, list, next, (from, true));
                 }
-                ChoiceKind::Results { results, to } => {
-                    let (to, gathered) = (*to, results.next().expect("a choice with nothing left is removed"));
-                    if results.len() == 0 {
+                ChoiceKind::Results { values, to } => {
+                    let (to, value) = (*to, values.next().expect("a choice with nothing left is removed"));
+                    if values.len() == 0 {
                         self.m.pop_choice();
                     }
-                    return self.deliver(to, gathered);
+                    return self.deliver(to, value);
                 }
+                ChoiceKind::BoundResults(_) => return self.next_bound_result(),
                 ChoiceKind::Children { list, next, return_point } => {
                     let (list, index, return_point) = (*list, *next, *return_point);
                     *next += 1;
@@ -214,32 +225,57 @@ impl Running<'_> {
         }
     }
 
-    fn deliver(&mut self, to: Destination, gathered: CollectedResult) -> Result<(), Halt> {
-        for (variable, value) in gathered.bound {
-            self.m.bind_again(variable, value);
-        }
+    fn deliver(&mut self, to: Destination, value: Ref) -> Result<(), Halt> {
         match to {
             Destination::Frame => {
                 // Not here: the next result might be tried from within, and so on, on the native stack.
-                (self.m.frames.acc, self.m.frames.pc) = (gathered.value, ESCAPE);
+                (self.m.frames.acc, self.m.frames.pc) = (value, ESCAPE);
                 Ok(())
             }
-            Destination::ReturnPoint(return_point) => self.resume(return_point, gathered.value),
+            Destination::ReturnPoint(return_point) => self.resume(return_point, value),
             Destination::Slot(return_point) => {
-                self.resume_raw(return_point, gathered.value);
+                self.resume_raw(return_point, value);
                 Ok(())
             }
         }
     }
 
+    /// The next result of the choice on top, some of whose results bind something.
+    fn next_bound_result(&mut self) -> Result<(), Halt> {
+        let Some(Choice { kind: ChoiceKind::BoundResults(left), .. }) = self.m.choices.stack.last_mut() else {
+            unreachable!("the choice on top has results that bind something")
+        };
+        let (place, to) = (left.next, left.to);
+        left.next += 1;
+        let results = std::mem::take(&mut left.results);
+        self.m.bind_as(&results, place);
+        let value = results.values()[place];
+        match self.m.choices.stack.last_mut() {
+            Some(Choice { kind: ChoiceKind::BoundResults(left), .. }) if place + 1 < results.len() => {
+                left.results = results;
+            }
+            _ => drop(self.m.pop_choice()),
+        }
+        self.deliver(to, value)
+    }
+
+    /// Goes on with one result.
+    pub(super) fn deliver_one(&mut self, result: CollectedResult, to: Destination) -> Result<(), Halt> {
+        for (variable, value) in result.bound {
+            self.m.bind_again(variable, value);
+        }
+        self.deliver(to, result.value)
+    }
+
     /// Goes on with each of these results in turn.
-    pub(super) fn deliver_all(&mut self, mut results: Vec<CollectedResult>, to: Destination) -> Result<(), Halt> {
-        match results.len() {
-            0 => self.fail(),
-            1 => self.deliver(to, results.pop().expect("there is one")),
-            _ => {
-                let mut results = results.into_iter();
-                let first = results.next().expect("there are several");
+    pub(super) fn deliver_all(&mut self, results: CollectedResults, to: Destination) -> Result<(), Halt> {
+        match *results.values() {
+            [] => self.fail(),
+            [only] => {
+                self.m.bind_as(&results, 0);
+                self.deliver(to, only)
+            }
+            [first, ..] => {
                 let base = self.m.frames.base;
                 let top = match to {
                     Destination::Frame => base + HEADER,
@@ -247,7 +283,14 @@ impl Running<'_> {
                         self.m.frame_end(base, return_point)
                     }
                 };
-                self.m.push_choice(base, top, ChoiceKind::Results { results, to });
+                if results.bind_something() {
+                    let left = Box::new(BoundResults { results, next: 0, to });
+                    self.m.push_choice(base, top, ChoiceKind::BoundResults(left));
+                    return self.next_bound_result();
+                }
+                let mut values = results.into_values().into_iter();
+                values.next();
+                self.m.push_choice(base, top, ChoiceKind::Results { values, to });
                 self.deliver(to, first)
             }
         }
@@ -275,7 +318,7 @@ impl Running<'_> {
             let collector = Collector {
                 purpose: CollectorPurpose::Expression,
                 return_point,
-                results: Vec::new(),
+                results: CollectedResults::default(),
                 begun: heap,
                 floor,
             };
@@ -299,12 +342,12 @@ impl Running<'_> {
         let Choice { trail, kind: ChoiceKind::Collector(collector), .. } = &self.m.choices.stack[level] else {
             unreachable!("it is a collector")
         };
-        let end = self.m.choices.trail.len();
-        // Nobody looks at what the children of a list have bound.
-        let trail = if collector.purpose == CollectorPurpose::List { end } else { *trail };
-        let begun = collector.begun;
+        if matches!(collector.purpose, CollectorPurpose::List) {
+            return self.keep_child(value, level);
+        }
+        let (trail, begun) = (*trail, collector.begun);
         let mut bound = Vec::new();
-        for place in trail..end {
+        for place in trail..self.m.choices.trail.len() {
             let variable = self.m.choices.trail[place];
             if self.m.values.heap.precedes(variable, &self.m.values.region, begun) {
                 let value = self.m.values.heap.walk(variable);
@@ -322,6 +365,16 @@ impl Running<'_> {
         Ok(())
     }
 
+    /// Adds a result to a collector whose results become a list: nobody looks at what they have bound.
+    fn keep_child(&mut self, value: Ref, level: usize) -> Result<(), Halt> {
+        let value = self.resolve(value)?;
+        self.m.keep_memory_of(value);
+        if let ChoiceKind::Collector(collector) = &mut self.m.choices.stack[level].kind {
+            collector.results.push_value(value);
+        }
+        Ok(())
+    }
+
     /// Completes the collector on top; says whether the evaluation goes on from it.
     fn complete(&mut self) -> Result<bool, Halt> {
         let choice = self.m.choices.stack.pop().expect("a collector is on top");
@@ -334,8 +387,7 @@ impl Running<'_> {
         self.drop_needless_errors(&mut results);
         match purpose {
             CollectorPurpose::List => {
-                let values: Vec<Ref> = results.iter().map(|gathered| gathered.value).collect();
-                let list = self.m.values.heap.expression(&mut self.m.values.region, &values)?;
+                let list = self.m.values.heap.expression(&mut self.m.values.region, results.values())?;
                 self.resume(return_point, list)?;
             }
             CollectorPurpose::Table(function) => self.end_round(function, results)?,
@@ -352,9 +404,14 @@ impl Running<'_> {
     }
 
     /// Errors count only if nothing else was found; that a limit was reached always counts.
-    fn drop_needless_errors(&mut self, results: &mut Vec<CollectedResult>) {
-        if results.iter().any(|gathered| !self.m.is_error(gathered.value)) {
-            results.retain(|gathered| !self.m.is_error(gathered.value) || self.m.is_overflow(gathered.value));
+    fn drop_needless_errors(&mut self, results: &mut CollectedResults) {
+        let (mut errors, mut others) = (false, false);
+        for &value in results.values() {
+            let is_error = self.m.is_error(value);
+            (errors, others) = (errors | is_error, others | !is_error);
+            if errors && others {
+                return results.retain(|value| !self.m.is_error(value) || self.m.is_overflow(value));
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::assumptions::Backtracking;
 use super::candidate_code::CandidateTries;
 use super::code::Pc;
+use super::collected::CollectedResults;
 use super::noted_states::ChangedStates;
 use super::values::Scope;
 use crate::datalog::RowAnswers;
@@ -71,7 +72,9 @@ pub(super) enum ChoiceKind {
     /// Further rules of a call, and how much was noted of changed states when it was made.
     Rules { group: u32, list: u32, next: u32, from: Pc, noted: u32 },
     /// Further results for a return point of the frame.
-    Results { results: std::vec::IntoIter<CollectedResult>, to: Destination },
+    Results { values: std::vec::IntoIter<Ref>, to: Destination },
+    /// The same of results that bind something.
+    BoundResults(Box<BoundResults>),
     /// The children of a list from here on, each a result for a return point of the frame.
     Children { list: Ref, next: usize, return_point: u32 },
     /// Answers of a space.
@@ -97,11 +100,21 @@ pub(super) enum Destination {
     Slot(u32),
 }
 
+impl Destination {
+    /// The return point that they go to, if it is one.
+    pub(super) fn return_point(self) -> Option<u32> {
+        match self {
+            Self::Frame => None,
+            Self::ReturnPoint(return_point) | Self::Slot(return_point) => Some(return_point),
+        }
+    }
+}
+
 /// The results of an expression, while its alternatives are tried.
 pub(super) struct Collector {
     pub(super) purpose: CollectorPurpose,
     pub(super) return_point: u32,
-    pub(super) results: Vec<CollectedResult>,
+    pub(super) results: CollectedResults,
     /// What is older than the expression lies before this.
     pub(super) begun: Mark,
     /// The floor as it was before.
@@ -124,10 +137,11 @@ pub(super) enum CollectorPurpose {
     Table(u32),
 }
 
-/// A result with what it binds outside of the expression.
-pub(super) struct CollectedResult {
-    pub(super) value: Ref,
-    pub(super) bound: Vec<(Ref, Ref)>,
+/// Results, some of which bind something, while they are gone through.
+pub(super) struct BoundResults {
+    pub(super) results: CollectedResults,
+    pub(super) next: usize,
+    pub(super) to: Destination,
 }
 
 /// The memory that choices below this number of choices may not give back.

@@ -6,10 +6,11 @@
 //! 3. A head whose type takes all its arguments raw is called at once.
 //! 4. Everything else goes to the reference interpreter.
 
-use super::choices::{CollectedResult, Destination};
+use super::choices::Destination;
 use super::code::{
     CHANGED, Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, ReturnPoint, Slot, TypeId, UNCHANGED, WELL_TYPED,
 };
+use super::collected::{CollectedResult, CollectedResults};
 use super::schemes::Types;
 use super::types::{HeadKind, Signature};
 use super::values::Scope;
@@ -504,7 +505,7 @@ impl Running<'_> {
         let atom = self.m.values.store(value, &mut scope, self.session.variables())?;
         let most = if to == Destination::Frame { self.m.results_left() } else { None };
         let found = self.hand_over(task(atom), most)?;
-        let mut results = Vec::new();
+        let mut results = CollectedResults::default();
         for (solution, atom) in self.accept_found(found)? {
             results.push(self.load_result(solution, &atom, &mut scope)?);
         }

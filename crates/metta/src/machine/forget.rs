@@ -7,7 +7,7 @@
 //! 3. Between two forms no piece is needed. Within one, a loop is in its oldest frames when it begins again, so little
 //!    is found below what is kept. Where a call is entered from within such a loop, it will be the next time, or soon.
 
-use super::choices::{ChoiceKind, Destination};
+use super::choices::ChoiceKind;
 use super::code::{ANSWER, Code, Kind, Pc};
 use super::pieces::End;
 use super::{Machine, Running};
@@ -140,14 +140,12 @@ impl Needed<'_> {
     fn choice(&mut self, kind: &ChoiceKind) {
         match kind {
             ChoiceKind::Rules { group, .. } => self.group(*group),
-            ChoiceKind::Results { to: Destination::Frame, .. } | ChoiceKind::TableRows(_) => {}
-            ChoiceKind::Results {
-                to: Destination::ReturnPoint(return_point) | Destination::Slot(return_point),
-                ..
+            ChoiceKind::TableRows(_) => {}
+            ChoiceKind::Results { to, .. } => to.return_point().into_iter().for_each(|place| self.return_point(place)),
+            ChoiceKind::BoundResults(left) => {
+                left.to.return_point().into_iter().for_each(|place| self.return_point(place));
             }
-            | ChoiceKind::Children { return_point, .. } => {
-                self.return_point(*return_point);
-            }
+            ChoiceKind::Children { return_point, .. } => self.return_point(*return_point),
             ChoiceKind::Rows(rows) => self.return_point(rows.return_point),
             ChoiceKind::Candidates(tries) => self.return_point(tries.return_point),
             ChoiceKind::Answers(followed) => self.return_point(followed.return_point),

@@ -16,8 +16,9 @@
 
 use super::choices::Caller;
 use super::choices::NONE;
-use super::choices::{Choice, ChoiceKind, CollectedResult, Destination};
+use super::choices::{Choice, ChoiceKind, Destination};
 use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
+use super::collected::CollectedResults;
 use super::evaluate;
 use super::values::Values;
 use super::words::{EMPTY, FOREIGN, INTEGER, NAMED, bytes_of};
@@ -380,14 +381,15 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                     self.slot(base, slot)?;
                 }
             }
-            ChoiceKind::Results { results, to } => {
-                self.gathered(results.as_mut_slice())?;
-                match *to {
-                    Destination::Frame => {}
-                    Destination::ReturnPoint(return_point) | Destination::Slot(return_point) => {
-                        self.resumed(base, return_point)?
-                    }
+            ChoiceKind::Results { values, to } => {
+                for value in values.as_mut_slice() {
+                    *value = self.copying.root(*value)?;
                 }
+                self.resumed_at(base, *to)?;
+            }
+            ChoiceKind::BoundResults(left) => {
+                self.gathered(&mut left.results, left.next)?;
+                self.resumed_at(base, left.to)?;
             }
             ChoiceKind::Children { list, return_point, .. } => {
                 *list = self.copying.root(*list)?;
@@ -425,7 +427,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                 self.copying.scan()?;
                 // Variables that only its results lead to are none of those that they may bind.
                 collector.begun = self.copying.mark();
-                self.gathered(&mut collector.results)?;
+                self.gathered(&mut collector.results, 0)?;
             }
         }
         self.callers(base)
@@ -436,13 +438,17 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         if return_point == ANSWER { Ok(()) } else { self.frame(base, return_point) }
     }
 
-    fn gathered(&mut self, results: &mut [CollectedResult]) -> Result<(), Full> {
-        for gathered in results {
-            gathered.value = self.copying.root(gathered.value)?;
-            for (variable, value) in &mut gathered.bound {
-                *variable = self.copying.root(*variable)?;
-                *value = self.copying.root(*value)?;
-            }
+    fn resumed_at(&mut self, base: usize, to: Destination) -> Result<(), Full> {
+        to.return_point().map_or(Ok(()), |return_point| self.resumed(base, return_point))
+    }
+
+    /// Results from a place on.
+    fn gathered(&mut self, results: &mut CollectedResults, from: usize) -> Result<(), Full> {
+        for value in results.values_from(from) {
+            *value = self.copying.root(*value)?;
+        }
+        for variable in results.variables_from(from) {
+            *variable = self.copying.root(*variable)?;
         }
         Ok(())
     }

@@ -8,8 +8,9 @@
 //!
 //! Results with variables, or to be evaluated, come to the collector one by one, by the code as it is written.
 
-use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose};
+use super::choices::{Choice, ChoiceKind, CollectorPurpose};
 use super::code::Part;
+use super::collected::CollectedResults;
 use super::queries::QueryRoom;
 use super::words::TERM;
 use super::{Halt, Running};
@@ -65,7 +66,7 @@ impl Running<'_> {
         sources: &[Source],
         (count, width): (usize, usize),
         room: &mut QueryRoom,
-        results: &mut Vec<CollectedResult>,
+        results: &mut CollectedResults,
     ) -> Result<(), Halt> {
         let note = self.m.type_cache.notes.normal();
         let values = &mut self.m.values;
@@ -92,7 +93,7 @@ impl Running<'_> {
                 };
                 parts.push(part);
             }
-            results.push(CollectedResult { value: parts[0], bound: Vec::new() });
+            results.push_value(parts[0]);
         }
         Ok(())
     }
@@ -124,14 +125,14 @@ impl Running<'_> {
         })
     }
 
-    fn take_results(&mut self, level: usize) -> Vec<CollectedResult> {
+    fn take_results(&mut self, level: usize) -> CollectedResults {
         match self.m.choices.stack.get_mut(level) {
             Some(Choice { kind: ChoiceKind::Collector(collector), .. }) => std::mem::take(&mut collector.results),
             _ => unreachable!("it is a collector"),
         }
     }
 
-    fn put_results(&mut self, level: usize, results: Vec<CollectedResult>) {
+    fn put_results(&mut self, level: usize, results: CollectedResults) {
         if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.get_mut(level) {
             collector.results = results;
         }

@@ -3,8 +3,9 @@
 //! A call that is reduced once has an *open* frame: its results go on at their return point as they come, errors and `Empty`
 //! included, and nothing is collected. The caller's frame then moves above what choices need (`Own`).
 
-use super::choices::{CollectedResult, Destination};
+use super::choices::Destination;
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
+use super::collected::CollectedResults;
 use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::unify::Unified;
 use super::values::Scope;
@@ -232,11 +233,12 @@ impl Running<'_> {
         if results.is_empty() {
             results.push((Solution::new(), names::empty()));
         }
-        let mut loaded = Vec::with_capacity(results.len());
+        let mut loaded = CollectedResults::default();
+        loaded.reserve(results.len());
         for (solution, atom) in results {
             loaded.push(self.load_result(solution, &atom, &mut scope)?);
         }
-        if let [CollectedResult { value, .. }] = loaded[..]
+        if let [value] = *loaded.values()
             && self.is_code(value, true)?
         {
             return self.interpret(value, Destination::Slot(return_point), Task::Minimal);
@@ -267,14 +269,14 @@ impl Running<'_> {
     }
 
     /// The ways in which two values match, one of which holds a space.
-    fn query_between(&mut self, left: Ref, right: Ref) -> Result<Vec<CollectedResult>, Halt> {
+    fn query_between(&mut self, left: Ref, right: Ref) -> Result<CollectedResults, Halt> {
         let mut scope = Scope::default();
         let left = self.m.values.store(left, &mut scope, self.session.variables())?;
         let right = self.m.values.store(right, &mut scope, self.session.variables())?;
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
         let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
         if !unifier.unify(&left, &right) {
-            return Ok(Vec::new());
+            return Ok(CollectedResults::default());
         }
         let solutions: Vec<Solution> = unifier.finish().iter().map(|bindings| bindings.solution_for(&wanted)).collect();
         let unit = Atom::unit();

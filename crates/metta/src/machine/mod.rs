@@ -27,6 +27,7 @@ mod changing;
 mod choices;
 mod classes;
 mod code;
+mod collected;
 mod compile;
 mod counters;
 mod evaluate;

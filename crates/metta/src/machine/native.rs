@@ -1,7 +1,8 @@
 //! Native functions that are called on atoms, as the library defines them in Rust.
 
-use super::choices::{CollectedResult, Destination};
+use super::choices::Destination;
 use super::code::Slot;
+use super::collected::{CollectedResult, CollectedResults};
 use super::values::Scope;
 use super::words::{EMPTY, INTEGER, SYMBOL};
 use super::{Halt, Reason, Running};
@@ -87,15 +88,14 @@ impl Running<'_> {
             Outcome::NotReducible => {
                 let children: Vec<Ref> = std::iter::once(reference).chain(arguments.iter().copied()).collect();
                 let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-                return self.deliver_all(
-                    vec![CollectedResult { value: call, bound: Vec::new() }],
-                    Destination::ReturnPoint(return_point),
-                );
+                let result = CollectedResult { value: call, bound: Vec::new() };
+                return self.deliver_one(result, Destination::ReturnPoint(return_point));
             }
             Outcome::Failure(message) => vec![(Solution::new(), names::error(call.clone(), message))],
             Outcome::Stop(stop) => return Err(Reason::Stop(stop).into()),
         };
-        let mut loaded = Vec::with_capacity(results.len());
+        let mut loaded = CollectedResults::default();
+        loaded.reserve(results.len());
         for (solution, atom) in results {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
                 let call = as_evaluated(&call, &solution);
@@ -140,7 +140,7 @@ impl Running<'_> {
         call: &Atom,
         (bound, body): (Solution, Atom),
         scope: &mut Scope,
-        loaded: &mut Vec<CollectedResult>,
+        loaded: &mut CollectedResults,
     ) -> Result<(), Halt> {
         let type_atom =
             match types::types_of(&self.space, call.head().expect("a call has a head"), self.session.variables())

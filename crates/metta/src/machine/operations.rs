@@ -3,8 +3,9 @@
 //! What such a call comes to is evaluated with the type that its results are expected to be of, one result after the other:
 //! a choice for those that are left goes on at an *answer return point*, of which there is one for each type.
 
-use super::choices::{CollectedResult, Destination};
+use super::choices::Destination;
 use super::code::{Code, ESCAPE, HEADER, Instruction, ReturnPoint, TypeId};
+use super::collected::CollectedResults;
 use super::evaluate::SHAPE;
 use super::values::Scope;
 use super::words::FOREIGN;
@@ -79,7 +80,8 @@ impl Running<'_> {
         if results.iter().any(|(_, atom)| is_special(atom)) {
             return self.operate_oddly(call, results, type_id, scope);
         }
-        let mut loaded = Vec::with_capacity(results.len());
+        let mut loaded = CollectedResults::default();
+        loaded.reserve(results.len());
         for (solution, atom) in results {
             loaded.push(self.load_result(solution, &atom, scope)?);
         }
@@ -110,7 +112,7 @@ impl Running<'_> {
     }
 
     /// Evaluates each of the answers of a call, as results of the frame at hand.
-    fn go_on_with_answers(&mut self, answers: Vec<CollectedResult>, type_id: TypeId) -> Result<(), Halt> {
+    fn go_on_with_answers(&mut self, answers: CollectedResults, type_id: TypeId) -> Result<(), Halt> {
         self.m.own_frame(SLOTS)?;
         let is_raw = type_id == self.m.type_cache.atom_type;
         let return_point = self.m.code.answer_return_point(type_id, is_raw);
@@ -126,7 +128,8 @@ impl Running<'_> {
         type_id: TypeId,
         scope: &mut Scope,
     ) -> Result<(), Halt> {
-        let mut loaded = Vec::with_capacity(answers.len());
+        let mut loaded = CollectedResults::default();
+        loaded.reserve(answers.len());
         for (solution, atom) in answers {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
                 let call = native::as_evaluated(call, &solution);

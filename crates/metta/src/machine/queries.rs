@@ -12,8 +12,9 @@
 
 use super::candidate_code::Candidates;
 use super::choices::Choices;
-use super::choices::{Choice, ChoiceKind, CollectedResult, Destination, Rows};
+use super::choices::{Choice, ChoiceKind, Destination, Rows};
 use super::code::{CachedPlan, HEADER, Query, QueryFilter, QueryPart, Slot, TestedValue};
+use super::collected::{CollectedResult, CollectedResults};
 use super::frames::Frames;
 use super::terms::Keyed;
 use super::values::Scope;
@@ -186,7 +187,8 @@ impl Running<'_> {
         let found = space.query_unless(&atom, self.session.variables(), &|| ceiling.is_passed());
         let Some(solutions) = found else { return Err(ceiling.passed()) };
         self.note_open(query, Some(solutions.len()));
-        let mut results = Vec::with_capacity(solutions.len());
+        let mut results = CollectedResults::default();
+        results.reserve(solutions.len());
         for solution in solutions {
             let mut bound = Vec::with_capacity(solution.len());
             for (variable, value) in solution {

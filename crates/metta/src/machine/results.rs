@@ -32,7 +32,7 @@ impl Running<'_> {
         if let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.first()
             && collector.return_point == ANSWER
         {
-            found.extend(collector.results.iter().map(|gathered| gathered.value));
+            found.extend(collector.results.values());
         }
         found
     }

@@ -603,7 +603,7 @@ impl Running<'_> {
             Guard::Plain => {
                 !(value.is_expression() || value.tag() == TERM) || self.is_plain(value) || self.is_normal_numbers(value)
             }
-            Guard::Type(type_id) => self.has_type(value, type_id, false),
+            Guard::Type(type_id) => self.m.is_told(value, type_id) || self.has_type(value, type_id, false),
             Guard::TypeInside(type_id) => self.has_type(value, type_id, true),
             Guard::Ground => self.m.is_ground(value),
             Guard::Reducible => value != NOT_REDUCIBLE && !self.m.is_error(value),
@@ -638,6 +638,10 @@ impl Running<'_> {
                 let error = self.resolve(value)?;
                 self.resume(return_point, error)
             }
+            None if value.tag() == SYMBOL && self.has_type(value, type_id, false) => {
+                self.m.set_slot(dst, value);
+                Ok(())
+            }
             None => match self.inert_value(value)? {
                 Some(value) => {
                     self.m.set_slot(dst, value);
@@ -658,6 +662,7 @@ impl Running<'_> {
             tag::EXPRESSION => match self.m.values.heap.note(value) {
                 note if type_id == 0 && self.m.type_cache.notes.hold(note) => Some(value.marked()),
                 EVALUATED_OPEN => self.normal_open(value),
+                note if type_id != 0 && self.m.tells(note, type_id) => Some(value.marked()),
                 _ => None,
             },
             TERM => self.m.values.normal_as(value, type_id),

@@ -15,7 +15,7 @@
 
 use super::code::{Slot, TypeId};
 use super::kept_types::ARITY_MAX;
-use super::notes::NotedTypes;
+use super::notes::{NotedTypes, Notes};
 use super::type_graph::{self, Graph};
 use super::type_table::{Scheme, TypeTable};
 use super::types::{Formal, HeadKind, Signature};
@@ -44,7 +44,7 @@ pub(super) struct Schemes {
     pub(super) declared: FxHashMap<Ref, Option<TypeId>>,
     /// Of leaves and terms, and of types that evaluation expects.
     known: FxHashMap<Ref, Option<Scheme>>,
-    by_type: FxHashMap<TypeId, Option<Scheme>>,
+    by_type: Vec<Option<Option<Scheme>>>,
     agreeing: FxHashMap<(Scheme, TypeId, bool), bool>,
     applied: FxHashMap<Application, Option<Applied>>,
     instances: FxHashMap<(Application, TypeId), Option<Instance>>,
@@ -60,7 +60,7 @@ impl Default for Schemes {
             number,
             declared: FxHashMap::default(),
             known: FxHashMap::default(),
-            by_type: FxHashMap::default(),
+            by_type: Vec::new(),
             agreeing: FxHashMap::default(),
             applied: FxHashMap::default(),
             instances: FxHashMap::default(),
@@ -72,6 +72,12 @@ impl Schemes {
     /// Types have changed; the notes of the rules before them are out of date.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
+    }
+
+    /// Whether a note tells exactly this type, if the scheme of the type was asked for before.
+    pub(super) fn tells(&self, notes: Notes, note: u16, type_id: TypeId) -> bool {
+        let told = self.noted.of(notes, note);
+        told.is_some() && self.by_type.get(usize::from(type_id)) == Some(&Some(told))
     }
 
     /// Whether there are too many types to keep.
@@ -288,12 +294,15 @@ impl Running<'_> {
 
     /// A type as a scheme, if it can be one.
     pub(super) fn scheme_of_type(&mut self, type_id: TypeId) -> Option<Scheme> {
-        if let Some(&known) = self.m.type_cache.schemes.by_type.get(&type_id) {
+        let place = usize::from(type_id);
+        if let Some(&Some(known)) = self.m.type_cache.schemes.by_type.get(place) {
             return known;
         }
         let found = self.m.code.types[usize::from(type_id)].clone();
         let scheme = self.intern_scheme(&found);
-        self.m.type_cache.schemes.by_type.insert(type_id, scheme);
+        let by_type = &mut self.m.type_cache.schemes.by_type;
+        by_type.resize(by_type.len().max(place + 1), None);
+        by_type[place] = Some(scheme);
         scheme
     }
 

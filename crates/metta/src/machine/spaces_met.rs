@@ -4,9 +4,10 @@
 //! alone is matched as the specification has it, a pattern that meets a space being a query of it; the interpreter evaluates
 //! what it says in each of the ways, and the rules that are left are tried after it.
 
-use super::choices::{ChoiceKind, CollectedResult, Destination};
+use super::choices::{ChoiceKind, Destination};
 use super::choices::{NONE, Trying};
 use super::code::{HEADER, NEXT_RULE, REDUCE, TypeId};
+use super::collected::CollectedResults;
 use super::values::Scope;
 use super::{Halt, Running};
 use crate::instructions::is_function;
@@ -48,9 +49,9 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let function = self.m.code.groups[trying.group as usize].function;
         let type_id = self.m.code.functions[function as usize].expected();
-        let mut results = Vec::new();
+        let mut results = CollectedResults::default();
         for (solution, body) in ways {
-            results.extend(self.results_of_body(call, solution, body, type_id, scope)?);
+            self.add_results_of_body(call, (solution, body), type_id, scope, &mut results)?;
         }
         self.choose_further_rules(trying, noted);
         self.deliver_all(results, Destination::Frame)
@@ -81,21 +82,26 @@ impl Running<'_> {
         ways.iter().map(|bindings| (bindings.solution_for(&wanted), bindings.resolve(&body))).collect()
     }
 
-    /// What the body of a rule comes to, for one way in which it has matched.
-    fn results_of_body(
+    /// Adds what the body of a rule comes to, for one way in which it has matched.
+    fn add_results_of_body(
         &mut self,
         call: &Atom,
-        solution: Solution,
-        body: Atom,
+        (solution, body): (Solution, Atom),
         type_id: TypeId,
         scope: &mut Scope,
-    ) -> Result<Vec<CollectedResult>, Halt> {
+        results: &mut CollectedResults,
+    ) -> Result<(), Halt> {
+        let itself = match () {
+            () if type_id == REDUCE && !is_function(&body) => Some(&body),
+            () if type_id != REDUCE && body.is_symbol(names::NOT_REDUCIBLE) => Some(call),
+            () => None,
+        };
+        if let Some(atom) = itself {
+            results.push(self.load_result(solution, atom, scope)?);
+            return Ok(());
+        }
         let task = match () {
-            () if type_id == REDUCE && !is_function(&body) => {
-                return Ok(vec![self.load_result(solution, &body, scope)?]);
-            }
             () if type_id == REDUCE => Task::Minimal(body),
-            () if body.is_symbol(names::NOT_REDUCIBLE) => return Ok(vec![self.load_result(solution, call, scope)?]),
             () if is_function(&body) => {
                 let type_atom = self.type_atom(type_id);
                 Task::Code { call: call.clone(), code: body, type_atom, changed: true }
@@ -103,12 +109,11 @@ impl Running<'_> {
             () => Task::Metta(body, self.type_atom(type_id)),
         };
         let found = self.hand_over(task, None)?;
-        let mut results = Vec::new();
         for (further, atom) in self.accept_found(found)? {
             let whole = solution.iter().cloned().chain(further).collect();
             results.push(self.load_result(whole, &atom, scope)?);
         }
-        Ok(results)
+        Ok(())
     }
 
     /// The rules behind this one become a choice.

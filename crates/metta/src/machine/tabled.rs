@@ -7,10 +7,11 @@
 //!    that becomes an answer; only errors are collected.
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{Caller, Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination, Followed, TableRows};
+use super::choices::{Caller, Choice, ChoiceKind, CollectorPurpose, Destination, Followed, TableRows};
 use super::code::{
     CHANGED, Code, ESCAPE, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot, Tabled,
 };
+use super::collected::{CollectedResult, CollectedResults};
 use super::values::Scope;
 use super::words::raw;
 use super::{Halt, Reason, Running};
@@ -166,12 +167,10 @@ impl Running<'_> {
     }
 
     /// A round of the call of the frame at hand has come to its end, and to these errors.
-    pub(super) fn end_round(&mut self, function: u32, errors: Vec<CollectedResult>) -> Result<(), Halt> {
-        for CollectedResult { value, bound } in errors {
+    pub(super) fn end_round(&mut self, function: u32, errors: CollectedResults) -> Result<(), Halt> {
+        for (place, &value) in errors.values().iter().enumerate() {
             let mark = self.m.choices.trail.len();
-            for (variable, value) in bound {
-                self.m.bind_again(variable, value);
-            }
+            self.m.bind_as(&errors, place);
             self.add_answer(value)?;
             self.m.undo_to(mark);
         }
@@ -205,7 +204,8 @@ impl Running<'_> {
         }
         let answers = self.session.answers(table, &caller.variables);
         let mut scope = caller.scope();
-        let mut results = Vec::with_capacity(answers.len());
+        let mut results = CollectedResults::default();
+        results.reserve(answers.len());
         for (solution, atom) in answers {
             results.push(self.load_result(solution, &atom, &mut scope)?);
         }

@@ -4,8 +4,9 @@
 //! 2. With an error among them, everything is undone; a result then holds symbols for what was made inside.
 //! 3. The evaluation goes on with each result and what it has bound; none is evaluated again.
 
-use super::choices::{CollectedResult, CollectorPurpose, Destination};
+use super::choices::{CollectorPurpose, Destination};
 use super::code::Slot;
+use super::collected::CollectedResults;
 use super::values::Scope;
 use super::words::raw;
 use super::{Halt, Running};
@@ -24,19 +25,16 @@ impl Running<'_> {
     pub(super) fn close_transaction(
         &mut self,
         depth: usize,
-        results: Vec<CollectedResult>,
+        results: CollectedResults,
         return_point: u32,
     ) -> Result<bool, Halt> {
-        let keeps = !results.iter().any(|gathered| self.m.is_error(gathered.value));
+        let keeps = !results.values().iter().any(|&value| self.m.is_error(value));
         self.session.close_transaction(depth, keeps);
         self.refresh();
         let mut left = results;
         if !keeps {
-            for gathered in &mut left {
-                gathered.value = self.without_undone(gathered.value)?;
-                for (_, value) in &mut gathered.bound {
-                    *value = self.without_undone(*value)?;
-                }
+            for value in left.values_from(0) {
+                *value = self.without_undone(*value)?;
             }
         }
         if left.is_empty() {

@@ -1,6 +1,7 @@
 //! What the machine knows of types, kept until they change: see `types.rs`.
 
 use super::code::{Code, Slot, TypeId};
+use super::kept_types::TypedData;
 use super::lists::{InertArities, RuleHeads};
 use super::notes::Notes;
 use super::schemes::Schemes;
@@ -38,6 +39,8 @@ pub(super) struct TypeCache {
     pub(super) inert_arities: InertArities,
     /// What expressions in normal form are noted with.
     pub(super) notes: Notes,
+    /// The notes of data that got its last child, by the types of all children and the head.
+    pub(super) closed: TypedData,
 }
 
 impl TypeCache {
@@ -63,6 +66,7 @@ impl TypeCache {
             rule_heads: RuleHeads::default(),
             inert_arities: InertArities::default(),
             notes: Notes::default(),
+            closed: TypedData::new(None, None),
         }
     }
 }

@@ -65,11 +65,22 @@ impl Running<'_> {
         if self.m.values.heap.note(made) == 0 {
             return;
         }
+        let notes = self.m.type_cache.notes;
+        let mut keys = self.m.values.type_keys(made, count, notes);
+        // The last place is free for the head.
+        let are_told = count < ARITY_MAX && keys[..count].iter().all(|&key| key != NO_KEY);
+        keys[ARITY_MAX - 1] = self.m.values.heap.child(made, 0).bits();
+        if are_told && let Some(note) = self.m.type_cache.closed.note_for(&keys, notes) {
+            return self.m.values.heap.set_note(made, note);
+        }
         let scheme = self.scheme_of_data(made, count, None);
         self.m.values.heap.set_note(made, 0);
         if let Some(scheme) = scheme {
             let note = self.note_of_scheme(scheme);
             self.m.values.heap.set_note(made, note);
+            if are_told {
+                self.m.type_cache.closed.keep(keys, self.m.type_cache.notes, note);
+            }
         }
     }
 
@@ -84,6 +95,18 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// Whether a note tells exactly this type, if that was asked before.
+    #[inline(never)]
+    pub(super) fn tells(&self, note: u16, type_id: TypeId) -> bool {
+        self.type_cache.schemes.tells(self.type_cache.notes, note, type_id)
+    }
+
+    /// Whether the note of a value does.
+    #[inline]
+    pub(super) fn is_told(&self, value: Ref, type_id: TypeId) -> bool {
+        value.is_expression() && self.tells(self.values.heap.note(value), type_id)
+    }
+
     /// Whether the note of an expression says of which type it is.
     pub(super) fn tells_type(&self, value: Ref) -> bool {
         let (note, notes) = (self.values.heap.note(value), self.type_cache.notes);

@@ -440,6 +440,7 @@ impl Machine {
         self.type_cache.well_typed.clear();
         // The code of a frame that was entered long before keeps notes, too.
         let kept = self.code.data.iter_mut().filter_map(|data| data.typed.as_deref_mut());
+        let kept = kept.chain([&mut self.type_cache.closed]);
         if kept_types::next_range(&mut self.type_cache.notes, kept) {
             self.values.heap.clear_notes();
         }

@@ -7,8 +7,9 @@
 //! 4. If the goal is a `match` and each answer comes to one result, as many answers are searched for as results are wanted. Whether
 //!    it does shows when answers are there: a template that is data around values in normal form is its own result.
 
-use super::choices::{Choice, ChoiceKind, CollectedResult, CollectorPurpose, Destination};
+use super::choices::{Choice, ChoiceKind, CollectorPurpose, Destination};
 use super::code::{HEADER, Instruction, OPEN, Query, Slot};
+use super::collected::CollectedResults;
 use super::normal_terms::Makes;
 use super::queries::{QueryRoom, REPLANS_MIN};
 use super::values::Values;
@@ -132,7 +133,7 @@ impl Running<'_> {
             unreachable!("it is a collector")
         };
         let mut results = std::mem::take(&mut collector.results);
-        results.retain(|gathered| !self.m.is_error(gathered.value) || self.m.is_overflow(gathered.value));
+        results.retain(|value| !self.m.is_error(value) || self.m.is_overflow(value));
         if let ChoiceKind::Collector(collector) = &mut self.m.choices.stack[level].kind {
             collector.results = results;
         }
@@ -143,7 +144,7 @@ impl Running<'_> {
         &mut self,
         wanted: Wanted,
         [found, most]: [usize; 2],
-        mut results: Vec<CollectedResult>,
+        mut results: CollectedResults,
         return_point: u32,
     ) -> Result<bool, Halt> {
         match wanted {
@@ -156,11 +157,11 @@ impl Running<'_> {
             Wanted::Whether | Wanted::Number => {
                 // What was counted is no error and was not kept.
                 if found > 0 {
-                    results.retain(|gathered| self.m.is_overflow(gathered.value));
+                    results.retain(|value| self.m.is_overflow(value));
                 }
                 results.truncate(1);
                 // Nobody sees what was bound on the way to an answer about results.
-                results.iter_mut().for_each(|gathered| gathered.bound.clear());
+                results.unbind();
                 if results.is_empty() {
                     let value = match wanted {
                         Wanted::Number => self.m.values.integer(found as i64)?,

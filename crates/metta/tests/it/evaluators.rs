@@ -766,6 +766,8 @@ fn a_space_that_is_written_in_a_pattern_is_asked() {
         (&format!("{fact} (= (next $u) (let &self (factor $u $v $k) $v)) !(next ft)"), "[cm]"),
         (&format!("{fact} (= (next $u) (let* ((&self (factor $u $v $k))) $v)) !(next ft)"), "[cm]"),
         (&format!("{fact} (= (next $u) (let (a &self) (a (factor $u $v $k)) $v)) !(next ft)"), "[cm]"),
+        // The value has bound the variable of the pattern.
+        (&format!("{fact} (= (next $u) (let $y (let $y &self ($y $u)) $y)) !(next ft)"), "[]"),
         (&format!("{fact} (= (next $u) (case (factor $u $v $k) ((&self $v) ($_ no)))) !(next ft)"), "[cm]"),
         (&format!("{fact} (= (next $u) (switch (factor $u $v $k) ((&self $v) ($_ no)))) !(next ft)"), "[cm]"),
     ]);
@@ -857,6 +859,51 @@ fn an_error_of_an_argument_names_the_type_that_those_before_it_have_said() {
         ),
         ("(: Same (-> $t $t Same)) (= (some) 1) (= (some) \"s\") (= (one) 1) !(Same (some) (one))", "[(Same 1 1)]"),
     ]);
+}
+
+/// Of two variables of a rule that become one, the one that is written first stays, whichever is needed later.
+#[test]
+fn of_two_variables_of_a_rule_the_one_that_is_written_first_stays() {
+    let shown = |body: &str| {
+        format!("(= (eq $a $a) $a) (= (f) {body}) !(let (($a) (quote ($b $c))) (f) (let $a bound ($b $c)))")
+    };
+    let programs = [
+        (shown("(let* (($all (collapse (eq $w $v))) ($more (quote ($v $w)))) ($all $more))"), "[($b bound)]"),
+        (shown("(let* (($all (collapse (eq $w $v))) ($more (quote ($w $v)))) ($all $more))"), "[(bound $c)]"),
+    ];
+    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+}
+
+/// What the first side of a comparison comes to says of which type the results of the second are, also if both are calls of functions
+/// without types.
+#[test]
+fn two_calls_are_compared_by_the_type_of_the_first() {
+    let rules = "(= (one) 5) (= (text) \"s\") (= (word) a) (= (several) a) (= (several) \"s\") (= (three) (+ 1 2)) (= (data) (pair 1))
+        (: Nil (List $t)) (: Cons (-> $t (List $t) (List $t))) (= (list) (Cons 1 Nil)) (= (same $x $y) (== $x $y))";
+    let programs = [
+        ("!(== (one) (text))", "[(Error \"s\" (BadType Number String))]"),
+        ("!(== (text) (one))", "[(Error 5 (BadType String Number))]"),
+        ("!(== (text) (three))", "[(Error (+ 1 2) (BadType String Number))]"),
+        ("!(== (one) (list))", "[(Error (Cons 1 Nil) (BadType Number (List Number)))]"),
+        ("!(== (one) (several))", "[False]"),
+        ("!(== (several) (one))", "[False]"),
+        ("!(== (several) (several))", "[True, False, False, True]"),
+        ("!(== (one) (one))", "[True]"),
+        ("!(== (text) (text))", "[True]"),
+        ("!(== (list) (list))", "[True]"),
+        ("!(== (word) (text))", "[False]"),
+        ("!(== (data) (data))", "[True]"),
+        ("!(== (data) (one))", "[False]"),
+        ("(= (both $x) (if (== (one) (several)) yes $x)) !(both no)", "[no]"),
+        ("(= (both $x) (not (== (one) (text)))) !(both no)", "[(Error \"s\" (BadType Number String))]"),
+        (
+            "(= (both $x) (== (one) (same (text) (text)))) !(both no)",
+            "[(Error (== \"s\" \"s\") (BadType Number Bool))]",
+        ),
+    ];
+    let programs: Vec<(String, &str)> =
+        programs.iter().map(|(text, expected)| (format!("{rules} {text}"), *expected)).collect();
+    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
 }
 
 #[test]

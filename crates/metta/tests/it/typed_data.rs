@@ -317,6 +317,40 @@ fn typed_constructors_under_functions_without_types_are_linear() {
     ]);
 }
 
+/// Trees into which numbers are put, in which each step makes the way to the root anew; the numbers are those of a linear congruence.
+const INSERTION: &str = "
+    (= (insert $x Leaf) (Node Leaf $x Leaf))
+    (= (insert $x (Node $l $y $r))
+       (if (< $x $y) (Node (insert $x $l) $y $r) (if (> $x $y) (Node $l $y (insert $x $r)) (Node $l $y $r))))
+    (= (fill $n $seed $tree)
+       (if (== $n 0) $tree (fill (- $n 1) (% (+ (* $seed 1103) 12345) 65537) (insert $seed $tree))))
+    (= (count Leaf) 0) (= (count (Node $l $x $r)) (+ 1 (+ (count $l) (count $r))))";
+
+/// Whether the constructors alone have types, or the functions too, programs take about the steps that they take without, and twice the
+/// work takes about twice as many. Vectors, whose lengths only rules know, need the types of the functions for that.
+#[test]
+fn typed_programs_take_steps_as_untyped_ones_do() {
+    let (constructors, _) = TYPES.split_once("(: nat").expect("the constructors stand first");
+    let of_insertion = "(: insert (-> $a (Tree $a) (Tree $a))) (: count (-> (Tree $a) Number))
+        (: fill (-> Number Number (Tree Number) (Tree Number)))";
+    let programs = [
+        ("!(count (fill SIZE 17 Leaf))", 500, 1.5),
+        ("!(fold-right plus 0 (upto SIZE))", 5_000, 1.5),
+        ("!(vector-head (map-vector increase (repeat (nat SIZE) 1)))", 500, 2.5),
+    ];
+    for (program, size, most) in programs {
+        let steps = |types: &str, size: usize| {
+            let measured = cost(&format!("{types} {RULES} {INSERTION} {}", program.replace("SIZE", &size.to_string())));
+            assert_eq!(measured.ran.statistics.interpreted, 0, "{program}");
+            measured.steps() as f64
+        };
+        for (types, most) in [(constructors, most), (&format!("{TYPES} {of_insertion}"), 1.5)] {
+            let (untyped, typed, twice) = (steps("", size), steps(types, size), steps(types, 2 * size));
+            assert!(typed <= most * untyped && twice <= 2.3 * typed, "{program}: {untyped}, {typed}, {twice}");
+        }
+    }
+}
+
 /// What was stored enters well-typed code as it is.
 #[test]
 fn stored_data_of_typed_programs_costs_what_untyped_data_does() {

@@ -32,8 +32,25 @@ impl Compiler<'_, '_> {
         let mut needed = Needed { run: self.run, found, bound };
         later.into_iter().for_each(|atom| needed.note(atom));
         let found = needed.found;
-        for variable in found {
-            self.slot_of(&variable);
+        self.make_in_order(found, first);
+    }
+
+    /// Makes variables that have no slot yet, and those before them in the rule that the evaluation of an atom needs: of two variables that
+    /// become one the older stays, and that is the one that is written first.
+    pub(super) fn make_in_order(&mut self, mut wanted: Vec<Variable>, first: &Atom) {
+        wanted.retain(|variable| !self.state.variables.contains_key(variable));
+        if wanted.is_empty() {
+            return;
+        }
+        let mut needed = Needed { run: self.run, found: Vec::new(), bound: Vec::new() };
+        needed.note(first);
+        let needed = needed.found;
+        let mut written = variables(&self.whole);
+        let last = written.iter().rposition(|variable| wanted.contains(variable));
+        written.truncate(last.map_or(0, |last| last + 1));
+        written.retain(|variable| wanted.contains(variable) || needed.contains(variable));
+        for variable in written.iter().chain(&wanted) {
+            self.slot_of(variable);
         }
     }
 

@@ -215,7 +215,8 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
-        let is_new = self.is_new_variable(pattern);
+        // A value that mentions it may bind it.
+        let is_new = self.is_new_variable(pattern) && !mentions(value, pattern);
         if self.is_form {
             // The variables of a form keep their names, whatever they are bound to.
             self.make_variables(pattern);
@@ -537,15 +538,67 @@ impl Compiler<'_, '_> {
     /// `==` takes two values of one type.
     fn equality(&mut self, atom: &Atom, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
         let bool_type = self.run.m.type_cache.bool_type;
+        if !self.run.agrees_statically(bool_type, type_id) {
+            return self.plain(atom, type_id, dest);
+        }
+        if !self.is_well_typed && self.is_untyped_call(left) && self.is_untyped_call(right) {
+            return self.equality_of_calls(atom, [left, right], type_id, dest);
+        }
         let mut guards = Vec::new();
-        let sides = if self.run.agrees_statically(bool_type, type_id) {
-            self.sides_agree(left, right, false, &mut guards)
-        } else {
-            None
-        };
+        let sides = self.sides_agree(left, right, false, &mut guards);
         let Some(side_type) = sides else { return self.plain(atom, type_id, dest) };
         self.guard(&guards, atom, type_id, dest);
         self.comparison(Comparison::Equal, left, right, side_type, dest);
+    }
+
+    /// What the first call comes to says of which type the results of the second are. The code for that stands there for numbers and for
+    /// what has no type.
+    fn equality_of_calls(&mut self, atom: &Atom, [left, right]: [&Atom; 2], type_id: TypeId, dest: Dest) {
+        if mentions_equality(right) {
+            return self.plain(atom, type_id, dest);
+        }
+        let write = |compiler: &mut Self, dest: Dest| {
+            let first = compiler.native_operand(left, 0);
+            let mut whole = atom.children().expect("a comparison is an expression").to_vec();
+            whole[1] = compiler.stand_in(first);
+            let is_number = Instruction::Guard { slot: first, guard: Guard::Number, or: 0 };
+            let otherwise = compiler.label();
+            compiler.emit_to(is_number, otherwise);
+            let state = compiler.state.clone();
+            let number = compiler.run.m.type_cache.number_type;
+            compiler.compare_with(first, right, number, dest);
+            if let Some(join) = compiler.join(dest) {
+                compiler.emit_to(Instruction::Jump { to: 0 }, join);
+            }
+            compiler.place(otherwise);
+            compiler.state = state;
+            let is_open = Instruction::Guard { slot: first, guard: Guard::Open, or: 0 };
+            compiler.or_plain(is_open, &Atom::expression(whole), type_id, dest);
+            compiler.compare_with(first, right, 0, dest);
+        };
+        self.around(&[left.clone(), right.clone()], dest, |compiler, dest| match dest {
+            Dest::Tail => write(compiler, dest),
+            Dest::Slot(slot) => compiler.joined_with(atom, slot, write),
+        });
+    }
+
+    /// Compares what a slot holds with what an atom comes to.
+    fn compare_with(&mut self, left: Slot, right: &Atom, type_id: TypeId, dest: Dest) {
+        let right = self.native_operand(right, type_id);
+        let dst = self.target(dest);
+        let return_point = self.return_point(dst, None);
+        self.emit(Instruction::Compare { comparison: Comparison::Equal, left, right, return_point });
+        self.finish(dst, dest);
+    }
+
+    /// Whether an atom is a call of a function without types, of no type itself, whose results are evaluated to the type that is expected.
+    fn is_untyped_call(&mut self, atom: &Atom) -> bool {
+        let Some([head, arguments @ ..]) = atom.children() else { return false };
+        matches!(self.side_without_type(atom), Side::Call)
+            && self.run.m.values.constant_leaf(head).is_some_and(|head| {
+                matches!(self.run.head_kind(head, arguments.len()), HeadKind::Untyped)
+                    && self.run.has_rules(head, arguments.len() as Slot)
+            })
     }
 
     /// The type that both sides of `==` are evaluated to, if their types agree and the guards hold.
@@ -710,6 +763,18 @@ impl Compiler<'_, '_> {
         };
         if dest == Dest::Tail { write(self, dest) } else { self.within_barrier(dest, write) }
     }
+}
+
+/// Whether an atom, which is no deeper than what is compiled, mentions a variable.
+fn mentions(atom: &Atom, variable: &Atom) -> bool {
+    atom == variable || atom.children().unwrap_or_default().iter().any(|part| mentions(part, variable))
+}
+
+/// Whether there is another `==` in an expression, which is no deeper than what is compiled.
+fn mentions_equality(atom: &Atom) -> bool {
+    let parts = atom.children().unwrap_or_default();
+    parts.first().and_then(lowering_of) == Some(Lowering::Comparison(Comparison::Equal))
+        || parts.iter().any(mentions_equality)
 }
 
 /// Whether a list is written out, of leaves.

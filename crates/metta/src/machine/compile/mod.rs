@@ -665,13 +665,12 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.
     fn make_shared(&mut self, atom: &Atom) {
-        for variable in variables(atom) {
-            if !self.state.variables.contains_key(&variable)
-                && occurrences(&self.whole, &variable) > occurrences(atom, &variable)
-            {
-                self.make_variable(&variable);
-            }
-        }
+        let mut shared = variables(atom);
+        shared.retain(|variable| {
+            !self.state.variables.contains_key(variable)
+                && occurrences(&self.whole, variable) > occurrences(atom, variable)
+        });
+        self.make_in_order(shared, atom);
     }
 
     fn write_later(&mut self, later: Later) {
