@@ -7,7 +7,7 @@ use crate::errors;
 use crate::functions::{at_hand, with_python};
 use crate::knowledge_base::{inside, world};
 use crate::spaces::Space;
-use crate::values::{PythonValue, failure};
+use crate::values::{PythonMatcher, PythonValue, failure};
 use metroon::syntax::Severity;
 use metroon::{Engine, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function};
 use metta::{Effects, WordMaker};
@@ -187,9 +187,23 @@ pub(crate) fn opaque(
     classes::object(py, atom)
 }
 
+/// An object that says itself what it matches as an atom of this type; `ask` is called with the object and an atom.
+#[pyfunction]
+pub(crate) fn matching(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+    type_atom: &Atom,
+    ask: Py<PyAny>,
+) -> PyResult<Py<PyAny>> {
+    classes::object(py, PythonMatcher::atom(object, ask, type_atom.atom.clone())?)
+}
+
 /// The object of an atom, if it is one of Python.
 #[pyfunction]
 pub(crate) fn object_of(py: Python<'_>, atom: &Atom) -> Option<Py<PyAny>> {
+    if let Some(object) = PythonMatcher::of(py, &atom.atom) {
+        return Some(object);
+    }
     let Native::Grounded(Grounded::Host(value)) = &atom.atom else { return None };
     if let Some(value) = value.as_any().downcast_ref::<PythonValue>() {
         return Some(value.object(py));

@@ -328,6 +328,16 @@ def _carry_out(object: Any, catoms: List[_engine.Atom]) -> List[_engine.Atom]:
     return results
 
 
+def _asked(object: Any, catom: _engine.Atom) -> List[List[Any]]:
+    """Called by the engine where an object meets an atom: the ways in which it matches."""
+    ways = object.match_(Atom._from_catom(catom))
+    if isinstance(ways, BindingsSet):
+        return [list(frame.items()) for frame in ways._frames]
+    return [
+        [(_engine.Variable(name) if isinstance(name, str) else name.catom, value.catom) for name, value in way.items()] for way in ways
+    ]
+
+
 class _Told(_errors.MettaError):
     """An error whose text is all that there is to say."""
 
@@ -349,6 +359,8 @@ def G(object: Any, type: Atom = AtomType.UNDEFINED) -> GroundedAtom:
                 return GroundedAtom(_engine.atom(object.content))
     assert hasattr(object, "copy"), f"Method copy should be implemented by grounded object {object}"
     carry_out = _carry_out if hasattr(object, "execute") else None
+    if carry_out is None and hasattr(object, "match_"):
+        return GroundedAtom(_engine.matching(object, type.catom, _asked))
     return GroundedAtom(_engine.opaque(object, type.catom, getattr(object, "id", None), carry_out))
 
 
