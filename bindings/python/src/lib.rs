@@ -51,6 +51,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(runner::object_of, module)?)?;
     module.add_function(wrap_pyfunction!(runner::grounded_type, module)?)?;
     module.add_function(wrap_pyfunction!(atoms::parse, module)?)?;
+    module.add_function(wrap_pyfunction!(atoms::expression_of, module)?)?;
     module.add_function(wrap_pyfunction!(convert::atom, module)?)?;
     module.add_function(wrap_pyfunction!(convert::value, module)?)?;
     module.add_function(wrap_pyfunction!(tapes::record, module)?)?;

@@ -118,26 +118,36 @@ impl Runner {
         ask(py, &self.alone, |engine| engine.top_space()).map(Space)
     }
 
-    /// Makes the words that a regular expression covers mean what a function makes of each.
-    fn bind(&self, py: Python<'_>, token: String, maker: Py<PyAny>) -> PyResult<()> {
-        let maker: Arc<WordMaker> = Arc::new(move |word: &str| {
-            Python::attach(|py| {
-                let made = maker.bind(py).call1((word,)).and_then(|made| Ok(made.cast::<Atom>()?.get().atom.clone()));
-                // A word that cannot be made is told of, and stays a word.
-                made.map_err(|error| error.print(py)).ok()
-            })
-        });
+    /// Makes the words that regular expressions cover mean what a function makes of each.
+    fn bind_all(&self, py: Python<'_>, words: Vec<(String, Py<PyAny>)>) -> PyResult<()> {
+        let words: Vec<_> = words.into_iter().map(|(token, maker)| (token, word_maker(maker))).collect();
         let bound = if self.alone.thread().is_current() {
             let found = at_hand(py, |environment| {
                 let module = environment.current_module();
-                Ok(environment.bind_maker(module, &token, maker))
+                let mut words = words.into_iter();
+                Ok(words.try_for_each(|(token, maker)| environment.bind_maker(module, &token, maker)))
             });
             inside(py, found)?
         } else {
-            ask(py, &self.alone, move |engine| engine.program_mut().bind_maker(ModuleId::TOP, &token, maker))?
+            ask(py, &self.alone, move |engine| {
+                let program = engine.program_mut();
+                let mut words = words.into_iter();
+                words.try_for_each(|(token, maker)| program.bind_maker(ModuleId::TOP, &token, maker))
+            })?
         };
         bound.map_err(PyRuntimeError::new_err)
     }
+}
+
+/// What makes an atom of a word by a function of Python.
+fn word_maker(maker: Py<PyAny>) -> Arc<WordMaker> {
+    Arc::new(move |word: &str| {
+        Python::attach(|py| {
+            let made = maker.bind(py).call1((word,)).and_then(|made| Ok(made.cast::<Atom>()?.get().atom.clone()));
+            // A word that cannot be made is told of, and stays a word.
+            made.map_err(|error| error.print(py)).ok()
+        })
+    })
 }
 
 /// A function of Python as a value of the process.

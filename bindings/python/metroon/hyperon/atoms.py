@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 from .. import _engine, _errors
@@ -20,6 +21,8 @@ class AtomKind(Enum):
 
 class Atom:
     """Any atom; `catom` is the one of the engine."""
+
+    __slots__ = ("catom", "__weakref__")
 
     def __init__(self, catom: _engine.Atom) -> None:
         self.catom = catom
@@ -58,12 +61,16 @@ class Atom:
 class SymbolAtom(Atom):
     """A name."""
 
+    __slots__ = ()
+
     def get_name(self) -> str:
         return self.catom.name
 
 
 class VariableAtom(Atom):
     """A variable."""
+
+    __slots__ = ()
 
     def get_name(self) -> str:
         return repr(self.catom)[1:]
@@ -76,12 +83,16 @@ class VariableAtom(Atom):
 class ExpressionAtom(Atom):
     """A sequence of atoms."""
 
+    __slots__ = ()
+
     def get_children(self) -> List[Atom]:
         return [Atom._from_catom(_engine.atom(child)) for child in _children(self.catom)]
 
 
 class GroundedAtom(Atom):
     """A value: of the language, or any object of Python."""
+
+    __slots__ = ()
 
     def get_object(self) -> Any:
         """The object, or a `ValueObject` of a number, truth value or string."""
@@ -151,11 +162,14 @@ def _written(atom: Atom) -> str:
     return repr(atom.catom)
 
 
+# Atoms never change, and most names are made again and again.
+@lru_cache(maxsize=1024)
 def S(name: str) -> SymbolAtom:
     """The symbol of this name."""
     return SymbolAtom(_engine.Symbol(name))
 
 
+@lru_cache(maxsize=1024)
 def V(name: str) -> VariableAtom:
     """The variable of this name."""
     return VariableAtom(_engine.Variable(name))
@@ -163,7 +177,7 @@ def V(name: str) -> VariableAtom:
 
 def E(*children: Atom) -> ExpressionAtom:
     """The expression of these atoms."""
-    return ExpressionAtom(_engine.Expression(*[child.catom for child in children]))
+    return ExpressionAtom(_engine.expression_of(children))
 
 
 class GroundedObject:
@@ -346,6 +360,9 @@ class _Told(_errors.MettaError):
 _PRIMITIVES = ((bool, AtomType.BOOL, "bool"), (int, AtomType.NUMBER, "int"), (float, AtomType.NUMBER, "float"), (str, AtomType.STRING, "str"))
 
 
+_PLAIN = frozenset((bool, int, float, str))
+
+
 def G(object: Any, type: Atom = AtomType.UNDEFINED) -> GroundedAtom:
     """The atom of an object: a `GroundedObject`, or what has a space."""
     space = getattr(object, "cspace", None)
@@ -382,6 +399,8 @@ def OperationAtom(name: str, op: Any, type_names: Any = None, unwrap: bool = Tru
 
 def ValueAtom(value: Any, type_name: Any = None, atom_id: Optional[str] = None) -> GroundedAtom:
     """A value of Python as an atom: numbers, truth values and strings become those of the language."""
+    if type_name is None and type(value) in _PLAIN:
+        return GroundedAtom(_engine.atom(value))
     return G(ValueObject(value, atom_id), _type_sugar(type_name))
 
 
@@ -453,6 +472,10 @@ class Bindings:
         return iter([(Atom._from_catom(var), Atom._from_catom(value)) for var, value in self.cbindings.items()])
 
 
+def _named(frame: _engine.Bindings) -> Dict[str, Atom]:
+    return {name: Atom._from_catom(value) for name, value in frame.named().items()}
+
+
 class BindingsSet:
     """The ways in which variables may be bound."""
 
@@ -496,9 +519,12 @@ class BindingsSet:
 
     def __getitem__(self, key: Any) -> Any:
         """A way as a dictionary of names."""
-        return [
-            {repr(var)[1:]: Atom._from_catom(value) for var, value in frame.items()} for frame in self._frames
-        ][key]
+        if isinstance(key, slice):
+            return [_named(frame) for frame in self._frames[key]]
+        return _named(self._frames[key])
+
+    def __iter__(self) -> Iterator[Dict[str, Atom]]:
+        return map(_named, self._frames)
 
     @staticmethod
     def empty() -> "BindingsSet":
