@@ -20,6 +20,8 @@ const PACKAGE: &str = "bindings/python";
 const SCRIPTS: &str = "bindings/python/metroon._engine.data/scripts";
 const LIST: &str = "bindings/python/requirements.txt";
 const ENVIRONMENT: &str = "venv-metroon";
+/// Where the tests make files, and an environment of their own.
+const SCRATCH: &str = "pytest-metroon";
 /// The tests of the package take a minute.
 const TESTS_LIMIT: Duration = Duration::from_secs(600);
 /// A wheel for people is not larger.
@@ -197,6 +199,8 @@ pub(crate) fn check() -> Result<Outcome, String> {
     tests
         .args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"])
         .arg(repository::root().join(PACKAGE).join("tests"))
+        .arg("--basetemp")
+        .arg(repository::target().join(SCRATCH))
         .env(WHEEL_VARIABLE, wheel);
     let finished = process::bounded(tests.current_dir(repository::target()), TESTS_LIMIT)?;
     print!("{}", finished.stdout);

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import site
 import sys
+import weakref
 from typing import Any, Callable, Iterator, List, Optional
 
 from .. import _engine
@@ -163,8 +164,10 @@ class MeTTa:
         native_import = self.parse_single("import!")
         # All words at once: the engine is asked a single time.
         self._words = []
-        _register_module(stdlib, self)
-        importing = OperationAtom("import!", lambda *atoms: self._imported(native_import, atoms), unwrap=False)
+        # The engine keeps its words, and this keeps the engine: a word that kept this would keep it for ever.
+        here = weakref.proxy(self)
+        _register_module(stdlib, here)
+        importing = OperationAtom("import!", lambda *atoms: here._imported(native_import, atoms), unwrap=False)
         self.register_token("import!", lambda _: importing)
         words, self._words = self._words, None
         self.cmetta.bind_all(words)
