@@ -23,7 +23,8 @@ def test_every_public_name_is_there():
 
 def test_import_hyperon_means_this_after_install(tmp_path):
     program = "import metroon.hyperon as h; h.install(); from hyperon import MeTTa; import hyperonpy; from hyperon.ext import register_atoms\n"
-    program += "import hyperon.stdlib; print(MeTTa().run('!(+ 1 2)'))"
+    program += "import hyperon.stdlib; from hyperon.exts.agents import AgentObject, EventAgent\n"
+    program += "from hyperon.exts.agents.agent_base import StreamMethod; assert issubclass(EventAgent, AgentObject); print(MeTTa().run('!(+ 1 2)'))"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert found.stdout == "[[3]]\n", found.stderr
 
