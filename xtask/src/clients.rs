@@ -127,7 +127,8 @@ pub(crate) fn prepare(installs: bool) -> Result<(), String> {
     };
     let python = ENVIRONMENTS.iter().map(|environment| environment.prepare(installs));
     let node = fill(&node_folder(), &NODE_LISTS, installs, install_node);
-    let missing: Vec<String> = [programs].into_iter().chain(python).chain([node, prepare_package(installs)]).filter_map(Result::err).collect();
+    let missing: Vec<String> =
+        [programs].into_iter().chain(python).chain([node, prepare_package(installs)]).filter_map(Result::err).collect();
     match missing.is_empty() {
         true => Ok(()),
         false => Err(missing.join("; ")),

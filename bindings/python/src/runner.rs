@@ -4,7 +4,7 @@
 use crate::asking::{Alone, ask};
 use crate::classes::{self, Atom, object};
 use crate::errors;
-use crate::functions::{at_hand, with_python};
+use crate::functions::{at_hand, stopped, with_python};
 use crate::knowledge_base::{inside, world};
 use crate::spaces::Space;
 use crate::values::{PythonMatcher, PythonValue, failure};
@@ -167,7 +167,7 @@ impl HostFunction for Held {
                 });
             match called {
                 Ok(results) => Outcome::Results(results),
-                Err(error) => match failure(py, &error) {
+                Err(error) => match stopped(py).unwrap_or_else(|| failure(py, &error)) {
                     Outcome::Failure(Native::Grounded(Grounded::Text(text))) => Outcome::failure(text),
                     other => other,
                 },

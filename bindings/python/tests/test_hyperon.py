@@ -189,7 +189,7 @@ def test_what_an_object_binds_is_in_the_answer():
         def match_(self, atom):
             return [{"kind": S(type(atom).__name__)}]
 
-    itself = G(Any(None))
+    itself, space = G(Any(None)), hyperon.GroundingSpaceRef()
     space.add_atom(itself)
     assert space.query(itself)[0]["kind"] == S("GroundedAtom")
 

@@ -5,8 +5,8 @@ use crate::tapes::Nobody;
 use generate::Dice;
 use journal::{Disk, MemoryDisk};
 use metroon::{
-    Atom, Engine, FileFormat, Format, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, MemoryWorld, RunRequest,
-    Out, Source, Tape, TapeReader,
+    Atom, Engine, FileFormat, Format, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, MemoryWorld,
+    Out, RunRequest, Source, Tape, TapeReader,
 };
 use std::sync::Arc;
 
@@ -464,7 +464,10 @@ fn frames_of_a_transaction_are_one_commit() {
     assert_eq!(engine.epoch(), Some(before + 1), "all of it is one commit");
     engine.finish().expect("it closes");
     let mut again = self::engine(&disk, world(&[]));
-    assert_eq!((count(&mut again, "(a $n $text)").as_str(), count(&mut again, "(b $n $text)").as_str()), ("150000", "10"));
+    assert_eq!(
+        (count(&mut again, "(a $n $text)").as_str(), count(&mut again, "(b $n $text)").as_str()),
+        ("150000", "10")
+    );
     assert_eq!(results(&mut again, "!(match &self (a 149999 $text) $text)"), ["\"text149999\""]);
 }
 

@@ -24,7 +24,8 @@ fn names(table: &AnswerTable) -> Vec<&str> {
 
 #[test]
 fn rows_and_solutions_make_the_same_table() {
-    let mut base = Base::of(&["(e 1 2)", "(e 2 3)", "(e 2 4)", "(e 3 3)", "(e 2 3)", "(w 3 (deep 7))", "(w 4 (deep 8))"]);
+    let mut base =
+        Base::of(&["(e 1 2)", "(e 2 3)", "(e 2 4)", "(e 3 3)", "(e 2 3)", "(w 3 (deep 7))", "(w 4 (deep 8))"]);
     for (query, rows) in [
         ("(e $a $b)", 5),
         ("(e 2 $b)", 3),
