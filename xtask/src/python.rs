@@ -107,8 +107,10 @@ pub(crate) fn run(flags: &Wheel) -> Result<Outcome, String> {
 
 /// Builds the program `metroon` and puts it where maturin takes the scripts of a wheel from.
 fn bring_program(profile: &str) -> Result<(), String> {
-    let words = ["build", "--quiet", "--package", "metroon-cli", "--bin", "metroon", "--profile", profile];
-    if !process::shown(&mut cargo(&words))? {
+    // For tests its libraries are those of the whole workspace, which are compiled already.
+    let packages: &[&str] = if profile == FOR_TESTS { &["--workspace"] } else { &["--package", "metroon-cli"] };
+    let mut build = cargo(&["build", "--quiet", "--bin", "metroon", "--profile", profile]);
+    if !process::shown(build.args(packages))? {
         return Err("the program metroon cannot be built".to_owned());
     }
     let name = format!("metroon{}", std::env::consts::EXE_SUFFIX);

@@ -63,6 +63,9 @@ class SymbolAtom(Atom):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return repr(self.catom)
+
     def get_name(self) -> str:
         return self.catom.name
 
@@ -93,6 +96,10 @@ class GroundedAtom(Atom):
     """A value: of the language, or any object of Python."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        found = _engine.object_of(self.catom)
+        return repr(self.catom if found is None else found)
 
     def get_object(self) -> Any:
         """The object, or a `ValueObject` of a number, truth value or string."""
@@ -489,7 +496,7 @@ class BindingsSet:
 
     @classmethod
     def _of(cls, frames: List[_engine.Bindings]) -> "BindingsSet":
-        made = cls()
+        made = cls.__new__(cls)
         made._frames = list(frames)
         return made
 
