@@ -314,7 +314,11 @@ impl HostMatcher for AtLeast {
 
 #[test]
 fn a_value_that_says_itself_what_it_matches_is_asked_on_either_side() {
-    let at_least = |number| Atom::from(SharedSpace::of_matcher(1 << 40, format!("{number}+"), Arc::new(AtLeast(number))));
+    let mut serial = 1 << 40;
+    let mut at_least = |number| {
+        serial += 1;
+        Atom::from(SharedSpace::of_matcher(serial, format!("{number}+"), Arc::new(AtLeast(number))))
+    };
     let rule = |value: Atom, size: Atom| expression([Atom::symbol("rule"), value, size]);
     let mut base = Base::of(&["(rule 3 small)", "(rule 9 huge)"]);
     base.space.add(&rule(at_least(5), Atom::symbol("large")));

@@ -86,7 +86,7 @@ fn what_an_answer_leaves_open_is_the_variable() {
 
 #[test]
 fn a_table_stays_as_it_was() {
-    let mut base = Base::new();
+    let base = Base::new();
     (0..200).for_each(|number| base.add(&format!("(n {number} text{number})")));
     let snapshot = base.space.snapshot();
     let before = snapshot.query_table(&atom("(n $x $y)")).expect("rows answer it");
