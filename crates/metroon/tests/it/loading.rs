@@ -502,7 +502,8 @@ fn an_inner_transaction_is_undone_alone() {
     let before = engine.epoch().expect("it is in a base");
     let done = engine.transaction(|engine| {
         let outer = load_frame(engine, frame("outer", 0..1_000));
-        engine.transaction(|engine| ((), load_frame(engine, frame("inner", 0..1_000)) && false)).expect("it is undone");
+        let inner = engine.transaction(|engine| (load_frame(engine, frame("inner", 0..1_000)), false));
+        assert!(inner.expect("it is undone"));
         engine.transaction(|engine| ((), load_frame(engine, frame("second", 0..5)))).expect("it is kept");
         ((), outer)
     });
