@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{process, repository};
+use crate::{process, python, repository};
 
 /// Where the lists of packages are.
 const LISTS: &str = "crates/cli/tests/it/proxy/clients";
@@ -28,6 +28,8 @@ const ENVIRONMENTS: [Environment; 2] = [
 /// The variables in which the tests look for the modules of Node, and the one that says that nothing may be missing.
 const NODE: &str = "METROON_CLIENTS_NODE";
 const ALL: &str = "METROON_CLIENTS_ALL";
+/// The variable in which the tests look for our package for Python, on which the plugin for pytest stands.
+const PACKAGE: &str = "METROON_CLIENTS_PACKAGE";
 
 /// Programs that the tests run as they are.
 const PROGRAMS: [(&str, &str); 6] = [
@@ -68,6 +70,15 @@ fn node_folder() -> PathBuf {
     repository::target().join("npm-proxy")
 }
 
+fn package_folder() -> PathBuf {
+    repository::target().join("package-for-plugin")
+}
+
+/// Our package is built anew each time: it is to be that of this checkout.
+fn prepare_package(installs: bool) -> Result<(), String> {
+    python::prepare(installs).and_then(|()| python::install_into(&package_folder()))
+}
+
 /// Whether a folder was filled from the lists as they are now: copies of them were put there at the end.
 fn is_filled(folder: &Path, lists: &[&str]) -> bool {
     let is_same = |list: &&str| {
@@ -94,6 +105,9 @@ pub(crate) fn variables(installs: bool) -> Vec<(&'static str, OsString)> {
     if is_filled(&node_folder(), &NODE_LISTS) {
         variables.push((NODE, node_folder().join("node_modules").into()));
     }
+    if package_folder().is_dir() {
+        variables.push((PACKAGE, package_folder().into()));
+    }
     if installs {
         variables.push((ALL, "1".into()));
     }
@@ -113,7 +127,8 @@ pub(crate) fn prepare(installs: bool) -> Result<(), String> {
     };
     let python = ENVIRONMENTS.iter().map(|environment| environment.prepare(installs));
     let node = fill(&node_folder(), &NODE_LISTS, installs, install_node);
-    let missing: Vec<String> = [programs].into_iter().chain(python).chain([node]).filter_map(Result::err).collect();
+    let missing: Vec<String> =
+        [programs].into_iter().chain(python).chain([node, prepare_package(installs)]).filter_map(Result::err).collect();
     match missing.is_empty() {
         true => Ok(()),
         false => Err(missing.join("; ")),

@@ -1,7 +1,8 @@
 //! The package for Python: its wheel, and its tests in an environment of their own below the target folder.
 //!
 //! 1. The environment has what `bindings/python/requirements.txt` says, maturin among it. It is made anew when that list changes.
-//! 2. [`Wheel`] builds the wheel of a profile into `target/wheels`.
+//! 2. [`Wheel`] builds the wheel of a profile into `target/wheels`. The program `metroon` goes into it as a script, built by the same profile:
+//!    maturin takes scripts from a folder beside the package.
 //! 3. The tests run with the wheel installed, not with the source folder, in that environment. Their wheel is built with the profile of
 //!    other tests, whose libraries are compiled already.
 
@@ -11,19 +12,32 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::install::Install;
+use crate::process::cargo;
 use crate::{Outcome, process, repository};
 
 const PACKAGE: &str = "bindings/python";
+/// What lies here becomes a command of whoever installs the wheel. The name is the one that maturin looks for.
+const SCRIPTS: &str = "bindings/python/metroon._engine.data/scripts";
 const LIST: &str = "bindings/python/requirements.txt";
 const ENVIRONMENT: &str = "venv-metroon";
+/// Where the tests make files, and an environment of their own.
+const SCRATCH: &str = "pytest-metroon";
 /// The tests of the package take a minute.
 const TESTS_LIMIT: Duration = Duration::from_secs(600);
+/// A wheel for people is not larger.
+const WHEEL_BYTES_MAX: u64 = 15_000_000;
+/// The profile of the wheel for people.
+const FOR_PEOPLE: &str = "dist";
+/// The profile whose libraries the tests have compiled already.
+const FOR_TESTS: &str = "dev";
+/// The variable in which the tests look for the wheel that they install elsewhere.
+const WHEEL_VARIABLE: &str = "METROON_WHEEL";
 
 /// Build the wheel of the package for Python into target/wheels.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Wheel {
     /// How it is compiled: release for people, dev for a quick look
-    #[arg(long, value_name = "PROFILE", default_value = "dist")]
+    #[arg(long, value_name = "PROFILE", default_value = FOR_PEOPLE)]
     profile: String,
     #[command(flatten)]
     install: Install,
@@ -85,7 +99,31 @@ pub(crate) fn run(flags: &Wheel) -> Result<Outcome, String> {
     let wheel = build(&flags.profile)?;
     let bytes = fs::metadata(&wheel).map_err(|error| format!("{}: {error}", wheel.display()))?.len();
     println!("{}: {:.1} MB", repository::shown(&wheel), bytes as f64 / 1e6);
+    if flags.profile == FOR_PEOPLE && bytes > WHEEL_BYTES_MAX {
+        return Err(format!("the wheel is to have {:.0} MB or less", WHEEL_BYTES_MAX as f64 / 1e6));
+    }
     Ok(Outcome::Good)
+}
+
+/// Builds the program `metroon` and puts it where maturin takes the scripts of a wheel from.
+fn bring_program(profile: &str) -> Result<(), String> {
+    // For tests its libraries are those of the whole workspace, which are compiled already.
+    let packages: &[&str] = if profile == FOR_TESTS { &["--workspace"] } else { &["--package", "metroon-cli"] };
+    let mut build = cargo(&["build", "--quiet", "--bin", "metroon", "--profile", profile]);
+    if !process::shown(build.args(packages))? {
+        return Err("the program metroon cannot be built".to_owned());
+    }
+    let name = format!("metroon{}", std::env::consts::EXE_SUFFIX);
+    let folder = if profile == FOR_TESTS { "debug" } else { profile };
+    let (from, to) = (repository::target().join(folder).join(&name), repository::root().join(SCRIPTS).join(&name));
+    let failed = |error| format!("cannot write {}: {error}", repository::shown(&to));
+    fs::create_dir_all(repository::root().join(SCRIPTS)).map_err(failed)?;
+    // Without what debuggers read it is packed and installed sooner; where there is no `strip`, it is the same program.
+    let is_stripped = process::bounded(Command::new("strip").arg("-o").arg(&to).arg(&from), TESTS_LIMIT);
+    match is_stripped.is_ok_and(|finished| finished.succeeded()) {
+        true => Ok(()),
+        false => fs::copy(&from, &to).map(drop).map_err(failed),
+    }
 }
 
 /// Builds the wheel; gives where it lies.
@@ -94,6 +132,7 @@ fn build(profile: &str) -> Result<PathBuf, String> {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("cannot empty {}: {error}", repository::shown(&folder)))?;
     }
+    bring_program(profile)?;
     let mut maturin = Command::new(environment().join("bin/maturin"));
     maturin.args(["build", "--quiet", "--strip", "--profile", profile, "--out"]).arg(&folder);
     maturin.arg("--interpreter").arg(python()).current_dir(repository::root().join(PACKAGE));
@@ -111,26 +150,43 @@ fn only_wheel(folder: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("there is no wheel in {}", repository::shown(folder)))
 }
 
+/// A command of pip that installs a wheel, without what it depends on.
+fn installing(wheel: &Path) -> Command {
+    let mut command = Command::new(python());
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+    command.arg(wheel);
+    command
+}
+
+fn installed(mut command: Command, wheel: &Path) -> Result<(), String> {
+    match process::shown(&mut command)? {
+        true => Ok(()),
+        false => Err(format!("{} cannot be installed", repository::shown(wheel))),
+    }
+}
+
 /// Builds the wheel and installs it in the environment; gives its Python.
 ///
 /// # Errors
 /// It cannot be built or installed.
 pub(crate) fn install() -> Result<PathBuf, String> {
-    let wheel = build("dev")?;
-    let mut installed = Command::new(python());
-    installed.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--force-reinstall",
-        "--no-deps",
-    ]);
-    match process::shown(installed.arg(&wheel))? {
-        true => Ok(python()),
-        false => Err(format!("{} cannot be installed", repository::shown(&wheel))),
+    let wheel = build(FOR_TESTS)?;
+    installed(installing(&wheel), &wheel)?;
+    Ok(python())
+}
+
+/// Builds the wheel and installs it in a folder, which is emptied before, for a Python of another environment.
+///
+/// # Errors
+/// It cannot be built or installed.
+pub(crate) fn install_into(folder: &Path) -> Result<(), String> {
+    let wheel = build(FOR_TESTS)?;
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| format!("cannot empty {}: {error}", repository::shown(folder)))?;
     }
+    let mut command = installing(&wheel);
+    command.arg("--target").arg(folder);
+    installed(command, &wheel)
 }
 
 /// Builds the wheel, installs it and runs the tests of the package.
@@ -139,11 +195,15 @@ pub(crate) fn install() -> Result<PathBuf, String> {
 /// Something cannot be built or started.
 pub(crate) fn check() -> Result<Outcome, String> {
     install()?;
+    let wheel = only_wheel(&repository::target().join("wheels").join(FOR_TESTS))?;
     let mut tests = Command::new(python());
     // From elsewhere, so that the wheel is found and not the source folder beside it.
     tests
         .args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"])
-        .arg(repository::root().join(PACKAGE).join("tests"));
+        .arg(repository::root().join(PACKAGE).join("tests"))
+        .arg("--basetemp")
+        .arg(repository::target().join(SCRATCH))
+        .env(WHEEL_VARIABLE, wheel);
     let finished = process::bounded(tests.current_dir(repository::target()), TESTS_LIMIT)?;
     print!("{}", finished.stdout);
     eprint!("{}", finished.stderr);

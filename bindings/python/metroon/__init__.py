@@ -1,8 +1,10 @@
 """Metroon: a MeTTa reasoning engine with perfect recall."""
 
 from ._base import Change, Event, KnowledgeBase, Reason, Rows, Subscription, Transaction, View
+from ._cassettes import Cassette, OutsideConnection, cassette
 from ._engine import Atom, Expression, Grounded, Symbol, Variable, __version__, parse
 from ._errors import (
+    CassetteError,
     ClosedError,
     EffectError,
     EvaluationError,
@@ -21,6 +23,8 @@ from ._tapes import Replayed, record, replay
 
 __all__ = [
     "Atom",
+    "Cassette",
+    "CassetteError",
     "Change",
     "ClosedError",
     "EffectError",
@@ -33,6 +37,7 @@ __all__ = [
     "LimitError",
     "MettaError",
     "NotReducible",
+    "OutsideConnection",
     "ParseError",
     "Reason",
     "ReplayError",
@@ -46,6 +51,7 @@ __all__ = [
     "View",
     "WorldError",
     "__version__",
+    "cassette",
     "function",
     "load_ipython_extension",
     "parse",

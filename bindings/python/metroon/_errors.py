@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, List, Optional
 
 __all__ = [
+    "CassetteError",
     "ClosedError",
     "EffectError",
     "EvaluationError",
@@ -92,6 +93,10 @@ class TapeError(MettaError):
 
 class ReplayError(TapeError):
     """A replay is not the run that was recorded."""
+
+
+class CassetteError(MettaError):
+    """A cassette cannot be recorded or read, does not answer what is asked, or is gone past."""
 
 
 class NotReducible(Exception):

@@ -156,6 +156,15 @@ impl Expression {
     }
 }
 
+/// The expression of objects that hold an atom each, as `catom`.
+#[pyfunction]
+pub(crate) fn expression_of(py: Python<'_>, holders: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+    let name = pyo3::intern!(py, "catom");
+    let child = |holder: Bound<'_, PyAny>| Ok(holder.getattr(name)?.cast::<Atom>()?.get().atom.clone());
+    let children = holders.iter().map(child).collect::<PyResult<Vec<_>>>()?;
+    object(py, Native::expression(children))
+}
+
 fn children<'a>(self_: &'a PyRef<'_, Expression>) -> &'a [Native] {
     self_.as_super().atom.children().unwrap_or_default()
 }

@@ -12,7 +12,7 @@
 //! Nothing here takes native stack for what is nested deep.
 
 use crate::classes::{Atom, object};
-use crate::values::PythonValue;
+use crate::values::{PythonMatcher, PythonValue};
 use num_bigint::BigInt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ pub(crate) fn to_python(py: Python<'_>, atom: &Native) -> PyResult<Py<PyAny>> {
             None => object(py, atom.clone()),
         },
         Native::Expression(expression) if expression.is_empty() => Ok(py.None()),
-        atom => object(py, atom.clone()),
+        atom => PythonMatcher::of(py, atom).map_or_else(|| object(py, atom.clone()), Ok),
     }
 }
 

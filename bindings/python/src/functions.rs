@@ -93,9 +93,16 @@ impl HostFunction for PythonFunction {
                 .collect::<PyResult<Vec<_>>>()
                 .and_then(|arguments| self.function.bind(py).call1(PyTuple::new(py, arguments)?))
                 .and_then(|result| results(&result));
-            called.unwrap_or_else(|error| failure(py, &error))
+            called.unwrap_or_else(|error| stopped(py).unwrap_or_else(|| failure(py, &error)))
         })
     }
+}
+
+/// The end of the run, if it was cancelled or has reached a limit: then what a function has raised is no result of the form. What the
+/// function asked of the engine may have ended for the same reason.
+pub(crate) fn stopped(py: Python<'_>) -> Option<Outcome> {
+    let limit = at_hand(py, |environment| environment.limit_reached(0)).flatten()?;
+    Some(Outcome::Stop(metta::Stop::Limit(limit)))
 }
 
 /// The results that a function has given: those of a generator one by one.
@@ -108,8 +115,8 @@ fn results(result: &Bound<'_, PyAny>) -> PyResult<Outcome> {
     let mut found = Vec::new();
     for item in PyIterator::from_object(result)? {
         found.push(from_python(&item?)?);
-        if let Some(limit) = at_hand(py, |environment| environment.limit_reached(0)).flatten() {
-            return Ok(Outcome::Stop(metta::Stop::Limit(limit)));
+        if let Some(stop) = stopped(py) {
+            return Ok(stop);
         }
     }
     Ok(Outcome::Results(found))

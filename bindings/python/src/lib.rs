@@ -47,9 +47,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classes::Bindings>()?;
     module.add_function(wrap_pyfunction!(matching::equivalent, module)?)?;
     module.add_function(wrap_pyfunction!(runner::opaque, module)?)?;
+    module.add_function(wrap_pyfunction!(runner::matching, module)?)?;
     module.add_function(wrap_pyfunction!(runner::object_of, module)?)?;
     module.add_function(wrap_pyfunction!(runner::grounded_type, module)?)?;
     module.add_function(wrap_pyfunction!(atoms::parse, module)?)?;
+    module.add_function(wrap_pyfunction!(atoms::expression_of, module)?)?;
     module.add_function(wrap_pyfunction!(convert::atom, module)?)?;
     module.add_function(wrap_pyfunction!(convert::value, module)?)?;
     module.add_function(wrap_pyfunction!(tapes::record, module)?)?;

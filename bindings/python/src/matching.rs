@@ -2,20 +2,54 @@
 
 use crate::classes::{Atom, Bindings, object};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use space::{Atom as Native, Bindings as NativeBindings, Solution, Unifier, Variable, VariableSource};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Variables from here on are made outside of programs.
 const OUTSIDE: u64 = 1 << 48;
+/// So many are for each thread: more than it can make.
+const OF_A_THREAD: u64 = 1 << 40;
+
+thread_local! {
+    /// Where the variables of this thread come from, unless something that it does at the moment has it.
+    static SOURCE: Cell<Option<VariableSource>> = const { Cell::new(None) };
+}
 
 /// Where variables come from that no program has made.
-pub(crate) fn source() -> MutexGuard<'static, VariableSource> {
-    static SOURCE: LazyLock<Mutex<VariableSource>> = LazyLock::new(|| {
+pub(crate) struct OutsideSource(VariableSource);
+
+/// The source of this thread. An object that is asked what it matches may ask for it again meanwhile, and gets another one.
+pub(crate) fn source() -> OutsideSource {
+    static NEXT: AtomicU64 = AtomicU64::new(OUTSIDE);
+    let made = || {
         let mut source = VariableSource::default();
-        source.advance_to(OUTSIDE);
-        Mutex::new(source)
-    });
-    SOURCE.lock().unwrap_or_else(PoisonError::into_inner)
+        source.advance_to(NEXT.fetch_add(OF_A_THREAD, Ordering::Relaxed));
+        source
+    };
+    OutsideSource(SOURCE.take().unwrap_or_else(made))
+}
+
+impl Deref for OutsideSource {
+    type Target = VariableSource;
+
+    fn deref(&self) -> &VariableSource {
+        &self.0
+    }
+}
+
+impl DerefMut for OutsideSource {
+    fn deref_mut(&mut self) -> &mut VariableSource {
+        &mut self.0
+    }
+}
+
+impl Drop for OutsideSource {
+    fn drop(&mut self) {
+        SOURCE.set(Some(std::mem::take(&mut self.0)));
+    }
 }
 
 impl Bindings {
@@ -84,6 +118,19 @@ impl Bindings {
     fn narrowed(&self, variables: Vec<PyRef<'_, Atom>>) -> Self {
         let is_wanted = |bound: &Variable| variables.iter().any(|wanted| wanted.atom == Native::from(bound.clone()));
         Self(self.0.iter().filter(|(bound, _)| is_wanted(bound)).cloned().collect())
+    }
+
+    /// The value of each variable, by the name of the variable as it is written, without the `$`.
+    fn named<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        for (variable, value) in &self.0 {
+            let value = object(py, value.clone())?;
+            match variable.id() {
+                0 => found.set_item(variable.name().as_str(), value)?,
+                _ => found.set_item(&Native::from(variable.clone()).to_string()[1..], value)?,
+            }
+        }
+        Ok(found)
     }
 
     /// Each variable with its value.

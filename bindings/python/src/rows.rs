@@ -16,6 +16,20 @@ pub(crate) struct Rows {
     table: AnswerTable,
 }
 
+/// So many cells are dropped without the interpreter lock.
+const CELLS_MANY: usize = 10_000;
+
+impl Drop for Rows {
+    /// Others go on while many cells are given back.
+    fn drop(&mut self) {
+        if self.table.cells.len() > CELLS_MANY {
+            let cells = std::mem::take(&mut self.table.cells);
+            // Where Python has ended, they are dropped as well.
+            let _ = Python::try_attach(|py| py.detach(move || drop(cells)));
+        }
+    }
+}
+
 impl Rows {
     pub(crate) fn new(table: AnswerTable) -> Self {
         let columns = table.variables.iter().map(|variable| variable.name().as_str().to_owned()).collect();

@@ -4,10 +4,10 @@
 use crate::asking::{Alone, ask};
 use crate::classes::{self, Atom, object};
 use crate::errors;
-use crate::functions::{at_hand, with_python};
+use crate::functions::{at_hand, stopped, with_python};
 use crate::knowledge_base::{inside, world};
 use crate::spaces::Space;
-use crate::values::{PythonValue, failure};
+use crate::values::{PythonMatcher, PythonValue, failure};
 use metroon::syntax::Severity;
 use metroon::{Engine, Environment, HostCall, HostFunction, ModuleId, Outcome, RunEnd, Source, held_function};
 use metta::{Effects, WordMaker};
@@ -118,26 +118,36 @@ impl Runner {
         ask(py, &self.alone, |engine| engine.top_space()).map(Space)
     }
 
-    /// Makes the words that a regular expression covers mean what a function makes of each.
-    fn bind(&self, py: Python<'_>, token: String, maker: Py<PyAny>) -> PyResult<()> {
-        let maker: Arc<WordMaker> = Arc::new(move |word: &str| {
-            Python::attach(|py| {
-                let made = maker.bind(py).call1((word,)).and_then(|made| Ok(made.cast::<Atom>()?.get().atom.clone()));
-                // A word that cannot be made is told of, and stays a word.
-                made.map_err(|error| error.print(py)).ok()
-            })
-        });
+    /// Makes the words that regular expressions cover mean what a function makes of each.
+    fn bind_all(&self, py: Python<'_>, words: Vec<(String, Py<PyAny>)>) -> PyResult<()> {
+        let words: Vec<_> = words.into_iter().map(|(token, maker)| (token, word_maker(maker))).collect();
         let bound = if self.alone.thread().is_current() {
             let found = at_hand(py, |environment| {
                 let module = environment.current_module();
-                Ok(environment.bind_maker(module, &token, maker))
+                let mut words = words.into_iter();
+                Ok(words.try_for_each(|(token, maker)| environment.bind_maker(module, &token, maker)))
             });
             inside(py, found)?
         } else {
-            ask(py, &self.alone, move |engine| engine.program_mut().bind_maker(ModuleId::TOP, &token, maker))?
+            ask(py, &self.alone, move |engine| {
+                let program = engine.program_mut();
+                let mut words = words.into_iter();
+                words.try_for_each(|(token, maker)| program.bind_maker(ModuleId::TOP, &token, maker))
+            })?
         };
         bound.map_err(PyRuntimeError::new_err)
     }
+}
+
+/// What makes an atom of a word by a function of Python.
+fn word_maker(maker: Py<PyAny>) -> Arc<WordMaker> {
+    Arc::new(move |word: &str| {
+        Python::attach(|py| {
+            let made = maker.bind(py).call1((word,)).and_then(|made| Ok(made.cast::<Atom>()?.get().atom.clone()));
+            // A word that cannot be made is told of, and stays a word.
+            made.map_err(|error| error.print(py)).ok()
+        })
+    })
 }
 
 /// A function of Python as a value of the process.
@@ -157,7 +167,7 @@ impl HostFunction for Held {
                 });
             match called {
                 Ok(results) => Outcome::Results(results),
-                Err(error) => match failure(py, &error) {
+                Err(error) => match stopped(py).unwrap_or_else(|| failure(py, &error)) {
                     Outcome::Failure(Native::Grounded(Grounded::Text(text))) => Outcome::failure(text),
                     other => other,
                 },
@@ -187,9 +197,23 @@ pub(crate) fn opaque(
     classes::object(py, atom)
 }
 
+/// An object that says itself what it matches as an atom of this type; `ask` is called with the object and an atom.
+#[pyfunction]
+pub(crate) fn matching(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+    type_atom: &Atom,
+    ask: Py<PyAny>,
+) -> PyResult<Py<PyAny>> {
+    classes::object(py, PythonMatcher::atom(object, ask, type_atom.atom.clone())?)
+}
+
 /// The object of an atom, if it is one of Python.
 #[pyfunction]
 pub(crate) fn object_of(py: Python<'_>, atom: &Atom) -> Option<Py<PyAny>> {
+    if let Some(object) = PythonMatcher::of(py, &atom.atom) {
+        return Some(object);
+    }
     let Native::Grounded(Grounded::Host(value)) = &atom.atom else { return None };
     if let Some(value) = value.as_any().downcast_ref::<PythonValue>() {
         return Some(value.object(py));

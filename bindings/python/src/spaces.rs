@@ -11,6 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Spaces that no program has made have numbers from here on.
 static SERIAL: AtomicU64 = AtomicU64::new(1 << 40);
 
+/// The number of a space that no program has made.
+pub(crate) fn next_serial() -> u64 {
+    SERIAL.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A space.
 #[pyclass(module = "metroon._engine", frozen)]
 pub(crate) struct Space(pub(crate) SharedSpace);
@@ -19,7 +24,7 @@ pub(crate) struct Space(pub(crate) SharedSpace);
 impl Space {
     #[new]
     fn new() -> Self {
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        let serial = next_serial();
         Self(SharedSpace::new(serial, format!("GroundingSpace-{serial:#x}"), Terms::shared()))
     }
 

@@ -3,9 +3,10 @@
 
 use crate::classes::{Atom, Bindings, object};
 use metroon::Outcome;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use space::{Atom as Native, Grounded, HostSpace, HostValue, Solution};
+use space::{Atom as Native, Grounded, HostMatcher, HostSpace, HostValue, SharedSpace, Solution};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
@@ -94,6 +95,65 @@ impl HostValue for PythonValue {
     fn space(&self) -> Option<&dyn HostSpace> {
         self.is_space.then_some(self)
     }
+}
+
+/// A value of Python that says itself what it matches.
+pub(crate) struct PythonMatcher {
+    object: Py<PyAny>,
+    /// Asks the object, with an atom of the engine; gives a list of pairs of such atoms for each way.
+    ask: Py<PyAny>,
+    type_atom: Native,
+}
+
+impl PythonMatcher {
+    /// The atom of a value.
+    pub(crate) fn atom(object: &Bound<'_, PyAny>, ask: Py<PyAny>, type_atom: Native) -> PyResult<Native> {
+        let name = object.repr()?.to_string();
+        let matcher = Self { object: object.clone().unbind(), ask, type_atom };
+        Ok(SharedSpace::of_matcher(crate::spaces::next_serial(), name, Arc::new(matcher)).into())
+    }
+
+    /// The value of an atom, if it is one.
+    pub(crate) fn of(py: Python<'_>, atom: &Native) -> Option<Py<PyAny>> {
+        let Native::Grounded(Grounded::Space(space)) = atom else { return None };
+        let matcher = space.matcher()?.as_any().downcast_ref::<Self>()?;
+        Some(matcher.object.clone_ref(py))
+    }
+}
+
+impl HostMatcher for PythonMatcher {
+    fn type_atom(&self) -> Native {
+        self.type_atom.clone()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn matches(&self, atom: &Native) -> Vec<Solution> {
+        Python::attach(|py| {
+            let found = object(py, atom.clone()).and_then(|atom| self.ask.bind(py).call1((&self.object, atom)));
+            // An object that fails is told of, and matches nothing.
+            found.and_then(|ways| ways_of(&ways)).map_err(|error| error.print(py)).unwrap_or_default()
+        })
+    }
+}
+
+/// The ways that an object has named.
+fn ways_of(ways: &Bound<'_, PyAny>) -> PyResult<Vec<Solution>> {
+    let mut found = Vec::new();
+    for way in ways.try_iter()? {
+        let mut solution = Solution::new();
+        for pair in way?.try_iter()? {
+            let (variable, value): (Atom, Atom) = pair?.extract()?;
+            let Native::Variable(variable) = variable.atom else {
+                return Err(PyTypeError::new_err(format!("{} is no variable that could be bound", variable.atom)));
+            };
+            solution.push((variable, value.atom));
+        }
+        found.push(solution);
+    }
+    Ok(found)
 }
 
 /// A space that is an object of Python: the methods of the object are given atoms of the engine, and give such.

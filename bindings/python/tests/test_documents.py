@@ -1,7 +1,9 @@
 """The page about Python is run as it is written."""
 
 import doctest
+import http.server
 import pathlib
+import threading
 
 import pytest
 
@@ -9,10 +11,23 @@ import pytest
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python.md"
 
 
-def test_the_page_does_what_it_says(tmp_path, monkeypatch):
+@pytest.fixture
+def url():
+    """The address of a service."""
+    folder = http.server.SimpleHTTPRequestHandler
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), folder) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def test_the_page_does_what_it_says(tmp_path, monkeypatch, url):
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    found = doctest.testfile(str(PAGE), module_relative=False)
+    for name in ("CI", "METROON", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    found = doctest.testfile(str(PAGE), module_relative=False, globs={"url": url}, optionflags=doctest.ELLIPSIS)
     assert found.attempted > 20 and found.failed == 0
 
 

@@ -23,7 +23,8 @@ def test_every_public_name_is_there():
 
 def test_import_hyperon_means_this_after_install(tmp_path):
     program = "import metroon.hyperon as h; h.install(); from hyperon import MeTTa; import hyperonpy; from hyperon.ext import register_atoms\n"
-    program += "import hyperon.stdlib; print(MeTTa().run('!(+ 1 2)'))"
+    program += "import hyperon.stdlib; from hyperon.exts.agents import AgentObject, EventAgent\n"
+    program += "from hyperon.exts.agents.agent_base import StreamMethod; assert issubclass(EventAgent, AgentObject); print(MeTTa().run('!(+ 1 2)'))"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert found.stdout == "[[3]]\n", found.stderr
 
@@ -141,3 +142,73 @@ def test_variables_of_answers_are_variables():
     space.add_atom(E(S("rule"), V("x"), V("x")))
     (bindings,) = space.query(E(S("rule"), S("a"), V("y"))).iterator()
     assert bindings.resolve(V("y")) == S("a")
+
+
+class Near(hyperon.MatchableObject):
+    """Matches numbers within a distance, and says what it has found."""
+
+    def match_(self, atom):
+        value = atom.get_object().content if isinstance(atom, hyperon.GroundedAtom) else None
+        if not isinstance(value, (int, float)) or abs(value - self.content) > 1:
+            return []
+        return [{"found": ValueAtom(value)}]
+
+
+@pytest.fixture(params=["the machine", "the interpreter"])
+def runner(request):
+    """Both evaluators: a limit of the stack lets the interpreter run a form."""
+    made = MeTTa()
+    if request.param == "the interpreter":
+        made.run("!(pragma! max-stack-depth 100000)")
+    return made
+
+
+def test_an_object_says_itself_what_it_matches(runner):
+    near = G(Near(5))
+    runner.register_atom("near5", near)
+    runner.run("(= (kind near5) close) (= (kind -1) minus) (= (kind (far near5)) inner) (= (kind $x) (other $x))")
+    assert repr(runner.run("!(kind 5.5)")) == "[[close, (other 5.5)]]"
+    assert repr(runner.run("!(kind 7) !(kind -1) !(kind word) !(kind (far 4)) !(kind (far 9))")) == (
+        "[[(other 7)], [minus, (other -1)], [(other word)], [inner, (other (far 4))], [(other (far 9))]]"
+    )
+    assert repr(runner.run("!(let near5 6 yes) !(case 4 ((near5 yes) ($x no))) !(case 9 ((near5 yes) ($x no)))")) == "[[yes], [yes], [no]]"
+    assert repr(runner.run("!(unify near5 9 yes no) !(unify (a near5) (a 5) yes no)")) == "[[no], [yes]]"
+    runner.run("(entry 4 a) (entry 9 b) (entry 6 c) (entry near5 itself)")
+    assert repr(runner.run("!(collapse (match &self (entry near5 $x) $x))")) in ("[[(a c)]]", "[[(a c itself)]]")
+    assert repr(runner.run("!(collapse (match &self (entry 5 $x) $x))")) == "[[(itself)]]"
+    assert runner.run("! near5")[0][0] == near and runner.run("!(get-type near5)")[0][0] == S("%Undefined%")
+
+
+def test_what_an_object_binds_is_in_the_answer():
+    space = MeTTa().space()
+    space.add_atom(E(S("entry"), G(Near(5)), S("a")))
+    assert space.query(E(S("entry"), ValueAtom(6), V("x")))[0] == {"x": S("a"), "found": ValueAtom(6)}
+    assert space.query(E(S("entry"), ValueAtom(7), V("x"))).is_empty()
+
+    class Any(hyperon.MatchableObject):
+        def match_(self, atom):
+            return [{"kind": S(type(atom).__name__)}]
+
+    itself, space = G(Any(None)), hyperon.GroundingSpaceRef()
+    space.add_atom(itself)
+    assert space.query(itself)[0]["kind"] == S("GroundedAtom")
+
+
+def test_an_object_that_fails_matches_nothing_and_is_told_of(capfd):
+    class Fails(hyperon.MatchableObject):
+        def match_(self, atom):
+            raise ValueError("no idea")
+
+    metta = MeTTa()
+    metta.register_atom("fails", G(Fails(1)))
+    assert repr(metta.run("(= (f fails) 1) (= (f $x) 2) !(f 7)")) == "[[2]]"
+    assert "ValueError: no idea" in capfd.readouterr().err
+
+
+def test_regular_expressions_are_patterns(runner):
+    runner.run('(= (intent regex:"^Hello[[\\\\.|!]]?$") greeting) (= (intent regex:"Good~morning.*") greeting) (= (intent $x) (empty))')
+    assert [repr(runner.run(f'!(intent "{text}")')) for text in ("hello", "Good morning, Sam", "Hi")] == [
+        "[[greeting]]",
+        "[[greeting]]",
+        "[[]]",
+    ]

@@ -52,7 +52,7 @@ impl<'a> Call<'a> {
     /// The argument as a space.
     pub fn space(&self, position: usize) -> Option<SharedSpace> {
         match self.argument(position)? {
-            Atom::Grounded(Grounded::Space(space)) => Some(space.clone()),
+            Atom::Grounded(Grounded::Space(space)) => space.matcher().is_none().then(|| space.clone()),
             _ => None,
         }
     }

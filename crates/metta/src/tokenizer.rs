@@ -81,7 +81,7 @@ impl Tokenizer {
     /// # Errors
     /// When the text is not a regular expression; the message says why.
     pub fn register_token(&mut self, token: &str, atom: Atom) -> Result<(), String> {
-        if regex::escape(token) != token {
+        if !covers_itself_alone(token) {
             let regex = whole(token).map_err(|error| error.to_string())?;
             self.register_pattern(regex, None, Meaning::Atom(atom.clone()));
         }
@@ -94,7 +94,7 @@ impl Tokenizer {
     /// # Errors
     /// When the text is not a regular expression; the message says why.
     pub fn register_maker(&mut self, token: &str, maker: Arc<WordMaker>) -> Result<(), String> {
-        if regex::escape(token) != token {
+        if !covers_itself_alone(token) {
             let regex = whole(token).map_err(|error| error.to_string())?;
             self.register_pattern(regex, None, Meaning::Maker(Arc::clone(&maker)));
         }
@@ -175,6 +175,11 @@ impl Tokenizer {
             Meaning::Maker(make) => make(word),
         })
     }
+}
+
+/// Whether a regular expression covers one word, itself. `-`, `&`, `#` and `~` mean something inside of brackets only.
+fn covers_itself_alone(token: &str) -> bool {
+    !token.contains(['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'])
 }
 
 /// The regular expression that must cover a word from end to end.

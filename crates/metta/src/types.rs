@@ -204,7 +204,10 @@ pub fn grounded_type(value: &Grounded) -> Atom {
         Grounded::Bool(_) => Atom::symbol(names::BOOL),
         Grounded::Number(_) => Atom::symbol(names::NUMBER),
         Grounded::Text(_) => Atom::symbol(names::STRING),
-        Grounded::Space(_) => Atom::symbol(names::SPACE_TYPE),
+        Grounded::Space(space) => match space.matcher() {
+            Some(matcher) => matcher.type_atom(),
+            None => Atom::symbol(names::SPACE_TYPE),
+        },
         Grounded::State(state) => state.type_atom().clone(),
         Grounded::Bindings(_) => names::undefined(),
         Grounded::Host(value) => value.type_atom(),

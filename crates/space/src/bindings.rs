@@ -137,6 +137,16 @@ impl Bindings {
         solution
     }
 
+    /// The same, with the variables that a matcher has named: all that nothing has renamed.
+    pub(crate) fn solution_with_names(&self, wanted: &[Variable]) -> Solution {
+        let mut solution = self.solution_for(wanted);
+        let is_named = |(variable, _): &&(Variable, Atom)| variable.id() == 0 && !wanted.contains(variable);
+        for (variable, value) in self.entries.iter().filter(is_named) {
+            solution.push((variable.clone(), self.resolve(value)));
+        }
+        solution
+    }
+
     /// The same bindings with more of them, of variables that are not bound yet.
     pub(crate) fn with(&self, more: Solution) -> Self {
         let mut entries = Vec::with_capacity(self.entries.len() + more.len());

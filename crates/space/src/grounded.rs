@@ -77,6 +77,16 @@ pub trait HostSpace: Send + Sync {
     fn query(&self, pattern: &Atom) -> Result<Vec<Solution>, String>;
 }
 
+/// A value of a host that says itself what it matches: see [`SharedSpace::of_matcher`].
+pub trait HostMatcher: Send + Sync {
+    /// Its MeTTa type.
+    fn type_atom(&self) -> Atom;
+    /// For the host to find its own type again.
+    fn as_any(&self) -> &dyn Any;
+    /// What each way in which an atom matches binds variables to; nothing if it does not match.
+    fn matches(&self, atom: &Atom) -> Vec<Solution>;
+}
+
 impl Grounded {
     /// Whether it means the same for ever, so that a space may intern it.
     pub(crate) fn is_rigid(&self) -> bool {
@@ -86,7 +96,7 @@ impl Grounded {
     /// Whether it can be made again in another process from its canonical bytes.
     pub(crate) fn is_durable(&self) -> bool {
         match self {
-            Self::Space(space) => !space.is_frozen(),
+            Self::Space(space) => !space.is_frozen() && space.matcher().is_none(),
             Self::State(state) => !state.is_frozen(),
             Self::Host(value) => value.is_durable(),
             Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Bindings(_) => true,

@@ -84,7 +84,7 @@ pub use datalog::{
     Datalog, Found, LiveDatalog, LiveDatalogStatistics, Operand, Part, Predicate, Program as DatalogProgram, Refused,
     Rule, TestFilter, Values, Watch,
 };
-pub use grounded::{Grounded, HostSpace, HostValue, SharedState};
+pub use grounded::{Grounded, HostMatcher, HostSpace, HostValue, SharedState};
 pub use image::{Image, ImagePattern, ImageSource, write_image};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;

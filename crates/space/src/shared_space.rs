@@ -8,6 +8,7 @@ use crate::atom::{Atom, Solution, VariableSource};
 use crate::bindings::Bindings;
 use crate::change::{ANY_CLASS, ChangeLog};
 use crate::contents::Contents;
+use crate::grounded::HostMatcher;
 use crate::query::{Queried, QueryExplanation, ShouldStop, View, explain, explained};
 use crate::row::Row;
 use crate::snapshot::Snapshot;
@@ -17,7 +18,7 @@ use crate::space_handle::{ChangeCounter, SharedSpace, SpaceContents};
 use crate::stored::Match;
 use crate::term::{SharedTerms, Term, Terms};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How many classes of changes a space counts.
 pub const CLASSES: usize = 6;
@@ -65,6 +66,8 @@ struct Content {
 
 /// What a handle of a space leads to.
 struct LiveSpace {
+    /// What matches in its place, if it only stands for a value of a host.
+    matcher: OnceLock<Arc<dyn HostMatcher>>,
     /// The name of the view without imports, if it has another one.
     bare_name: OnceLock<String>,
     content: Arc<Content>,
@@ -112,8 +115,24 @@ impl SharedSpace {
     }
 
     fn of_content(serial: u64, name: String, content: Arc<Content>, log: ChangeLog) -> Self {
-        let (bare_name, imports, imports_version) = Default::default();
-        Self::of(serial, name, LiveSpace { bare_name, content, imports, imports_version, log })
+        let (matcher, bare_name, imports, imports_version) = Default::default();
+        Self::of(serial, name, LiveSpace { matcher, bare_name, content, imports, imports_version, log })
+    }
+
+    /// What stands in atoms for a value that says itself what it matches. Unification asks it what a space inside of an atom is asked;
+    /// otherwise it is an empty space, which programs are not to use as one.
+    pub fn of_matcher(serial: u64, name: impl Into<String>, matcher: Arc<dyn HostMatcher>) -> Self {
+        static TERMS: LazyLock<SharedTerms> = LazyLock::new(Terms::shared);
+        let space = Self::new(serial, name, SharedTerms::clone(&TERMS));
+        let is_set = space.live().matcher.set(matcher);
+        assert!(is_set.is_ok(), "a space that was just made has no matcher");
+        space
+    }
+
+    /// What says what it matches, if it stands for such a value.
+    #[inline]
+    pub fn matcher(&self) -> Option<&Arc<dyn HostMatcher>> {
+        self.live().matcher.get()
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 //! A query met inside the search for its own answer adds nothing to that answer, so it is dropped; without that,
 //! spaces that hold each other would be searched for ever.
 
-use crate::atom::{Atom, VariableSource, alpha_equivalent};
+use crate::atom::{Atom, Solution, VariableSource, alpha_equivalent};
 use crate::bindings::Bindings;
 use crate::query::conjunction;
 use crate::space_handle::SharedSpace;
@@ -90,12 +90,30 @@ fn goals(deferred: Deferred, inside: Option<usize>) -> impl Iterator<Item = Goal
     deferred.into_iter().rev().map(move |(space, pattern)| Goal { space, pattern, inside })
 }
 
+impl Branch {
+    /// The branch after a value has said in which way it matches; `None` if that cannot be.
+    fn with_way(&self, way: &Solution, inside: Option<usize>, source: &mut VariableSource) -> Option<Self> {
+        let mut unifier = Unifier::under(self.bindings.clone(), source);
+        if !way.iter().all(|(variable, value)| unifier.unify(&variable.clone().into(), value)) {
+            return None;
+        }
+        let (bindings, deferred, _) = unifier.into_parts()?;
+        let goals = self.goals.iter().cloned().chain(goals(deferred, inside)).collect();
+        Some(Self { bindings, goals, copies: self.copies })
+    }
+}
+
 impl Search {
     fn advance(&mut self, mut branch: Branch, source: &mut VariableSource) {
         let Some(Goal { space, pattern, inside }) = branch.goals.pop() else {
             return self.found.extend(std::iter::repeat_n(branch.bindings, branch.copies));
         };
         let pattern = branch.bindings.resolve(&pattern);
+        if let Some(matcher) = space.matcher() {
+            let ways = matcher.matches(&pattern).into_iter().rev();
+            let further = ways.filter_map(|way| branch.with_way(&way, inside, source));
+            return self.branches.extend(further);
+        }
         if let Some(patterns) = conjunction(&pattern) {
             let all = patterns.iter().map(|pattern| (space.clone(), pattern.clone())).collect();
             branch.goals.extend(goals(all, inside));

@@ -8,7 +8,8 @@
 //! 3. A variable of the query is bound to the stored atom, its slots filled (an empty one with a fresh variable).
 //!    Of two variables the younger is bound to the older.
 //! 4. Expressions of equal length contribute their children; leaves must be equal.
-//! 5. A space on either side stands for a query of that space; it is set aside and asked at the end.
+//! 5. A space on either side stands for a query of that space; it is set aside and asked at the end. So does a value that says itself
+//!    what it matches.
 //! 6. Bindings that contain a variable in its own value are not a solution. They are looked for at the end, and when
 //!    the walk is long: two such values would be compared for ever.
 //!
@@ -151,6 +152,13 @@ impl<'a> Unifier<'a> {
                 true
             }
             (Atom::Expression(left), Atom::Expression(right)) => push_children(&left, &right, pairs, Pair::Same),
+            // What says itself what it matches is asked even if it meets itself.
+            (Atom::Grounded(Grounded::Space(space)), pattern) | (pattern, Atom::Grounded(Grounded::Space(space)))
+                if space.matcher().is_some() =>
+            {
+                self.deferred.push((space, pattern));
+                true
+            }
             (left, right) if left == right => true,
             (Atom::Grounded(Grounded::Space(space)), pattern) | (pattern, Atom::Grounded(Grounded::Space(space))) => {
                 self.deferred.push((space, pattern));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 from .. import _engine, _errors
@@ -20,6 +21,8 @@ class AtomKind(Enum):
 
 class Atom:
     """Any atom; `catom` is the one of the engine."""
+
+    __slots__ = ("catom", "__weakref__")
 
     def __init__(self, catom: _engine.Atom) -> None:
         self.catom = catom
@@ -58,12 +61,19 @@ class Atom:
 class SymbolAtom(Atom):
     """A name."""
 
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(self.catom)
+
     def get_name(self) -> str:
         return self.catom.name
 
 
 class VariableAtom(Atom):
     """A variable."""
+
+    __slots__ = ()
 
     def get_name(self) -> str:
         return repr(self.catom)[1:]
@@ -76,12 +86,20 @@ class VariableAtom(Atom):
 class ExpressionAtom(Atom):
     """A sequence of atoms."""
 
+    __slots__ = ()
+
     def get_children(self) -> List[Atom]:
         return [Atom._from_catom(_engine.atom(child)) for child in _children(self.catom)]
 
 
 class GroundedAtom(Atom):
     """A value: of the language, or any object of Python."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        found = _engine.object_of(self.catom)
+        return repr(self.catom if found is None else found)
 
     def get_object(self) -> Any:
         """The object, or a `ValueObject` of a number, truth value or string."""
@@ -151,11 +169,14 @@ def _written(atom: Atom) -> str:
     return repr(atom.catom)
 
 
+# Atoms never change, and most names are made again and again.
+@lru_cache(maxsize=1024)
 def S(name: str) -> SymbolAtom:
     """The symbol of this name."""
     return SymbolAtom(_engine.Symbol(name))
 
 
+@lru_cache(maxsize=1024)
 def V(name: str) -> VariableAtom:
     """The variable of this name."""
     return VariableAtom(_engine.Variable(name))
@@ -163,7 +184,7 @@ def V(name: str) -> VariableAtom:
 
 def E(*children: Atom) -> ExpressionAtom:
     """The expression of these atoms."""
-    return ExpressionAtom(_engine.Expression(*[child.catom for child in children]))
+    return ExpressionAtom(_engine.expression_of(children))
 
 
 class GroundedObject:
@@ -328,12 +349,25 @@ def _carry_out(object: Any, catoms: List[_engine.Atom]) -> List[_engine.Atom]:
     return results
 
 
+def _asked(object: Any, catom: _engine.Atom) -> List[List[Any]]:
+    """Called by the engine where an object meets an atom: the ways in which it matches."""
+    ways = object.match_(Atom._from_catom(catom))
+    if isinstance(ways, BindingsSet):
+        return [list(frame.items()) for frame in ways._frames]
+    return [
+        [(_engine.Variable(name) if isinstance(name, str) else name.catom, value.catom) for name, value in way.items()] for way in ways
+    ]
+
+
 class _Told(_errors.MettaError):
     """An error whose text is all that there is to say."""
 
 
 # The kinds of values that are the engine's own, with their types.
 _PRIMITIVES = ((bool, AtomType.BOOL, "bool"), (int, AtomType.NUMBER, "int"), (float, AtomType.NUMBER, "float"), (str, AtomType.STRING, "str"))
+
+
+_PLAIN = frozenset((bool, int, float, str))
 
 
 def G(object: Any, type: Atom = AtomType.UNDEFINED) -> GroundedAtom:
@@ -349,6 +383,8 @@ def G(object: Any, type: Atom = AtomType.UNDEFINED) -> GroundedAtom:
                 return GroundedAtom(_engine.atom(object.content))
     assert hasattr(object, "copy"), f"Method copy should be implemented by grounded object {object}"
     carry_out = _carry_out if hasattr(object, "execute") else None
+    if carry_out is None and hasattr(object, "match_"):
+        return GroundedAtom(_engine.matching(object, type.catom, _asked))
     return GroundedAtom(_engine.opaque(object, type.catom, getattr(object, "id", None), carry_out))
 
 
@@ -370,6 +406,8 @@ def OperationAtom(name: str, op: Any, type_names: Any = None, unwrap: bool = Tru
 
 def ValueAtom(value: Any, type_name: Any = None, atom_id: Optional[str] = None) -> GroundedAtom:
     """A value of Python as an atom: numbers, truth values and strings become those of the language."""
+    if type_name is None and type(value) in _PLAIN:
+        return GroundedAtom(_engine.atom(value))
     return G(ValueObject(value, atom_id), _type_sugar(type_name))
 
 
@@ -441,6 +479,10 @@ class Bindings:
         return iter([(Atom._from_catom(var), Atom._from_catom(value)) for var, value in self.cbindings.items()])
 
 
+def _named(frame: _engine.Bindings) -> Dict[str, Atom]:
+    return {name: Atom._from_catom(value) for name, value in frame.named().items()}
+
+
 class BindingsSet:
     """The ways in which variables may be bound."""
 
@@ -454,7 +496,7 @@ class BindingsSet:
 
     @classmethod
     def _of(cls, frames: List[_engine.Bindings]) -> "BindingsSet":
-        made = cls()
+        made = cls.__new__(cls)
         made._frames = list(frames)
         return made
 
@@ -484,9 +526,12 @@ class BindingsSet:
 
     def __getitem__(self, key: Any) -> Any:
         """A way as a dictionary of names."""
-        return [
-            {repr(var)[1:]: Atom._from_catom(value) for var, value in frame.items()} for frame in self._frames
-        ][key]
+        if isinstance(key, slice):
+            return [_named(frame) for frame in self._frames[key]]
+        return _named(self._frames[key])
+
+    def __iter__(self) -> Iterator[Dict[str, Atom]]:
+        return map(_named, self._frames)
 
     @staticmethod
     def empty() -> "BindingsSet":

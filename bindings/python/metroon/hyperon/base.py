@@ -209,7 +209,7 @@ class Tokenizer:
         if self.ctokenizer is None:
             self._own.append((re.compile(regex), constr))
         else:
-            self.ctokenizer.bind(regex, lambda word: constr(word).catom)
+            self.ctokenizer.bind_all([(regex, lambda word: constr(word).catom)])
 
 
 class SyntaxNodeType(Enum):

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import site
 import sys
+import weakref
 from typing import Any, Callable, Iterator, List, Optional
 
 from .. import _engine
@@ -152,6 +153,8 @@ class MeTTa:
         self.cmetta = _engine.Runner(directory) if cmetta is None else cmetta
         self._custom: Optional[SpaceRef] = None
         self._modules: List[str] = []
+        # Words that wait to be bound together.
+        self._words: Optional[List[Any]] = None
         if cmetta is None:
             self._begin(space)
 
@@ -159,9 +162,15 @@ class MeTTa:
         from . import stdlib
 
         native_import = self.parse_single("import!")
-        _register_module(stdlib, self)
-        importing = OperationAtom("import!", lambda *atoms: self._imported(native_import, atoms), unwrap=False)
+        # All words at once: the engine is asked a single time.
+        self._words = []
+        # The engine keeps its words, and this keeps the engine: a word that kept this would keep it for ever.
+        here = weakref.proxy(self)
+        _register_module(stdlib, here)
+        importing = OperationAtom("import!", lambda *atoms: here._imported(native_import, atoms), unwrap=False)
         self.register_token("import!", lambda _: importing)
+        words, self._words = self._words, None
+        self.cmetta.bind_all(words)
         if isinstance(getattr(space, "cspace", None), _Written):
             self._custom = space
             atom = GroundedAtom(space.cspace.atom())  # type: ignore[union-attr]
@@ -189,7 +198,11 @@ class MeTTa:
 
     def register_token(self, regexp: str, constr: Callable[[str], Atom]) -> None:
         """Makes the words that a regular expression covers mean what a function makes of each."""
-        self.cmetta.bind(regexp, lambda word: constr(word).catom)
+        word = (regexp, lambda word: constr(word).catom)
+        if self._words is None:
+            self.cmetta.bind_all([word])
+        else:
+            self._words.append(word)
 
     def register_atom(self, name: str, symbol: Atom) -> None:
         """Makes the words that a regular expression covers mean an atom."""

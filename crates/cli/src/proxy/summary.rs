@@ -28,6 +28,8 @@ pub(super) enum HelpStyle {
     Pytest,
     /// The helper for Node.
     Node,
+    /// A block of a Python script.
+    Python,
 }
 
 impl HelpStyle {
@@ -36,6 +38,7 @@ impl HelpStyle {
         match name {
             "pytest" => Self::Pytest,
             "node" => Self::Node,
+            "python" => Self::Python,
             _ => Self::CommandLine,
         }
     }
@@ -46,6 +49,7 @@ impl HelpStyle {
             Self::CommandLine => format!("--mode {mode}"),
             Self::Pytest => format!("--metroon-mode={mode}"),
             Self::Node => format!("mode: '{mode}'"),
+            Self::Python => format!("mode=\"{mode}\""),
         }
     }
 
@@ -60,6 +64,7 @@ impl HelpStyle {
             Self::CommandLine => options.iter().map(AllowingOption::as_words).collect::<Vec<_>>().join(" "),
             Self::Pytest => format!("@pytest.mark.metroon(options=[{}])", list('"')),
             Self::Node => format!("options: [{}]", list('\'')),
+            Self::Python => format!("options=[{}]", list('"')),
         }
     }
 }
@@ -197,6 +202,7 @@ impl Summary<'_> {
             HelpStyle::CommandLine => format!("record it: `metroon record -o {} --mode {mode} -- …`", self.cassette),
             HelpStyle::Pytest => format!("record it: run pytest with {}", self.style.mode(mode)),
             HelpStyle::Node => format!("record it: start metroon with {}", self.style.mode(mode)),
+            HelpStyle::Python => format!("record it: call metroon.cassette with {}", self.style.mode(mode)),
         }
     }
 
@@ -448,7 +454,7 @@ mod tests {
             let missed = (0..2).find_map(|_| player.find(live).err());
             let Some(cassette::matching::NoAnswer::Miss(miss)) = missed else { panic!("it is asked for too often") };
             let miss = *miss;
-            [HelpStyle::CommandLine, HelpStyle::Pytest, HelpStyle::Node]
+            [HelpStyle::CommandLine, HelpStyle::Pytest, HelpStyle::Node, HelpStyle::Python]
                 .map(|style| style.options(&allowing([&miss].into_iter())))
         };
         let all_helps = helps;
@@ -461,6 +467,7 @@ mod tests {
                 r"--ignore-json b.c.0 --ignore-json d --ignore-query 'it'\''s'",
                 r#"@pytest.mark.metroon(options=["--ignore-json=b.c.0", "--ignore-json=d", "--ignore-query=it's"])"#,
                 r"options: ['--ignore-json=b.c.0', '--ignore-json=d', '--ignore-query=it\'s']",
+                r#"options=["--ignore-json=b.c.0", "--ignore-json=d", "--ignore-query=it's"]"#,
             ]
         );
         assert_eq!(helps(&request("a.test", "/x?y=1", "no JSON")), "--ignore-body");

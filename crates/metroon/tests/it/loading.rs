@@ -5,8 +5,8 @@ use crate::tapes::Nobody;
 use generate::Dice;
 use journal::{Disk, MemoryDisk};
 use metroon::{
-    Engine, FileFormat, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, MemoryWorld, RunRequest,
-    Source, Tape, TapeReader,
+    Atom, Engine, FileFormat, Format, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, MemoryWorld,
+    Out, RunRequest, Source, Tape, TapeReader,
 };
 use std::sync::Arc;
 
@@ -400,4 +400,115 @@ fn what_follows_a_huge_record_has_several_commits() {
     let report = engine.load("/f.metta", &LoadOptions::default(), &mut |_| {}).expect("it is loaded");
     assert_eq!(report.added, 350_001);
     assert!(engine.epoch().unwrap() >= 4, "{:?} commits", engine.epoch());
+}
+
+/// A frame, as a host hands it over: rows `(head N textN)` for these numbers, without a text to read.
+struct Frame {
+    head: &'static str,
+    numbers: std::ops::Range<i64>,
+    /// A row that is no row.
+    broken: Option<i64>,
+}
+
+impl Format for Frame {
+    fn read(&mut self, _: &[u8], is_end: bool, out: &mut dyn Out) -> usize {
+        while is_end && !self.numbers.is_empty() && !out.is_full() {
+            let number = self.numbers.start;
+            self.numbers.start += 1;
+            out.record(number as u64 + 1);
+            if self.broken == Some(number) {
+                out.skip("it is broken", true);
+                continue;
+            }
+            out.open();
+            out.symbol(self.head);
+            out.leaf(Atom::from(number));
+            out.leaf(Atom::from(format!("text{number}").as_str()));
+            out.close();
+        }
+        0
+    }
+
+    fn manner(&self) -> String {
+        "rows".to_owned()
+    }
+}
+
+fn frame(head: &'static str, numbers: std::ops::Range<i64>) -> Frame {
+    Frame { head, numbers, broken: None }
+}
+
+/// Loads a frame as a part of a transaction, unless a row of it is refused.
+fn load_frame(engine: &mut Engine, mut frame: Frame) -> bool {
+    let loaded = engine.load_records("a frame", &mut frame);
+    loaded.is_ok_and(|report| !report.skipped.iter().any(|skipped| skipped.is_error))
+}
+
+fn count(engine: &mut Engine, pattern: &str) -> String {
+    results(engine, &format!("!(size-atom (collapse (match &self {pattern} found)))")).remove(0)
+}
+
+#[test]
+fn frames_of_a_transaction_are_one_commit() {
+    let disk = disk();
+    let mut engine = engine(&disk, world(&[]));
+    engine.run_text("(before 1)", &mut |_, _| Ok(()));
+    let before = engine.epoch().expect("it is in a base");
+    let done = engine.transaction(|engine| {
+        // More rows than a load of a file commits at once.
+        let is_loaded = load_frame(engine, frame("a", 0..150_000)) && load_frame(engine, frame("b", 0..10));
+        // What the transaction has done so far is seen inside it.
+        (count(engine, "(b $n $text)"), is_loaded)
+    });
+    assert_eq!(done.expect("the commit is kept"), "10");
+    assert_eq!(engine.epoch(), Some(before + 1), "all of it is one commit");
+    engine.finish().expect("it closes");
+    let mut again = self::engine(&disk, world(&[]));
+    assert_eq!(
+        (count(&mut again, "(a $n $text)").as_str(), count(&mut again, "(b $n $text)").as_str()),
+        ("150000", "10")
+    );
+    assert_eq!(results(&mut again, "!(match &self (a 149999 $text) $text)"), ["\"text149999\""]);
+}
+
+#[test]
+fn a_transaction_that_is_not_kept_leaves_nothing_of_its_frames() {
+    let disk = disk();
+    let mut engine = engine(&disk, world(&[]));
+    engine.run_text("(a 1 kept)", &mut |_, _| Ok(()));
+    let epoch = engine.epoch();
+    for broken in [Some(70_000), None] {
+        let done = engine.transaction(|engine| {
+            let is_loaded = load_frame(engine, Frame { broken, ..frame("a", 0..80_000) });
+            assert_eq!(is_loaded, broken.is_none());
+            assert!(count(engine, "(a $n $text)").parse::<u32>().expect("it is a number") > 79_000);
+            ((), false)
+        });
+        done.expect("nothing is to be kept");
+        assert_eq!(engine.epoch(), epoch, "{broken:?}");
+        assert_eq!(results(&mut engine, "!(match &self (a $n $text) ($n $text))"), ["(1 kept)"]);
+    }
+    // The engine goes on, and the frame can be loaded after all.
+    assert!(load_frame(&mut engine, frame("a", 0..100)));
+    engine.finish().expect("it closes");
+    let mut again = self::engine(&disk, world(&[]));
+    assert_eq!(count(&mut again, "(a $n $text)"), "101");
+}
+
+#[test]
+fn an_inner_transaction_is_undone_alone() {
+    let disk = disk();
+    let mut engine = engine(&disk, world(&[]));
+    let before = engine.epoch().expect("it is in a base");
+    let done = engine.transaction(|engine| {
+        let outer = load_frame(engine, frame("outer", 0..1_000));
+        let inner = engine.transaction(|engine| (load_frame(engine, frame("inner", 0..1_000)), false));
+        assert!(inner.expect("it is undone"));
+        engine.transaction(|engine| ((), load_frame(engine, frame("second", 0..5)))).expect("it is kept");
+        ((), outer)
+    });
+    done.expect("the commit is kept");
+    assert_eq!(engine.epoch(), Some(before + 1));
+    let counts = ["(outer $n $t)", "(inner $n $t)", "(second $n $t)"].map(|pattern| count(&mut engine, pattern));
+    assert_eq!(counts, ["1000", "0", "5"]);
 }

@@ -64,9 +64,10 @@ impl Running<'_> {
                 self.m.bind(value, leaf);
                 Ok(())
             }
-            SYMBOL => self.no_match(or),
+            SYMBOL if leaf.tag() != FOREIGN => self.no_match(or),
             _ if self.m.values.equal_leaves(value, leaf) => Ok(()),
             FOREIGN if self.m.values.space_of(value).is_some() => self.match_custom(or),
+            _ if self.m.values.space_of(leaf).is_some() => self.match_custom(or),
             _ => self.no_match(or),
         }
     }
@@ -151,7 +152,11 @@ impl Running<'_> {
             self.m.bind(found, head);
             return Ok(());
         }
-        if found == head || self.m.values.equal_leaves(found, head) { Ok(()) } else { self.no_match(or) }
+        match found == head || self.m.values.equal_leaves(found, head) {
+            true => Ok(()),
+            false if self.m.values.space_of(found).or(self.m.values.space_of(head)).is_some() => self.match_custom(or),
+            false => self.no_match(or),
+        }
     }
 
     /// An unbound variable becomes what the pattern says.

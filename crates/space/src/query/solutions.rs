@@ -127,7 +127,7 @@ pub(crate) trait Queried {
             Some(patterns) => self.extend_by_atoms(vec![Bindings::default()], patterns, source),
             None => self.query_one(query, source),
         };
-        found.iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+        found.iter().map(|bindings| bindings.solution_with_names(&wanted)).collect()
     }
 
     /// What is found for all of some patterns, given what was found before.

@@ -7,7 +7,7 @@
 //! 4. [`rows`] compares the answers of rows with those of atoms, [`plans`] those of plans that are kept, [`joins`] those of several patterns at once, [`bulk`] and [`batch`] many at once with one by one.
 //!    [`differences`] keeps answers up to date, [`prefix`] walks what stands behind a prefix, [`heads`] asks for one head among
 //!    others, [`scans`] asks for many rows, [`segments`] puts spaces and snapshots that share segments beside lists, [`memory`] counts
-//!    what a fact takes, [`images`] opens what was written of spaces.
+//!    what a fact takes, [`images`] opens what was written of spaces, [`tables`] puts answers beside solutions.
 //! 5. [`sizes`], [`depth`], [`states`], [`spaces`] and [`results`] go to the limits.
 #![forbid(unsafe_code)]
 
@@ -39,4 +39,5 @@ mod segments;
 mod sizes;
 mod spaces;
 mod states;
+mod tables;
 mod tree;

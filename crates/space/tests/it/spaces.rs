@@ -1,7 +1,9 @@
 //! Spaces as programs hold them: imports, conjunctions, and spaces inside spaces.
 
-use crate::atoms::{Base, atom, expression};
-use space::{Atom, SharedSpace, Terms, VariableSource, conjunction};
+use crate::atoms::{Base, atom, expression, variable};
+use space::{Atom, Grounded, HostMatcher, Number, SharedSpace, Solution, Terms, VariableSource, conjunction};
+use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn spaces<const N: usize>() -> [SharedSpace; N] {
@@ -286,4 +288,51 @@ fn a_space_that_imports_views_of_one_module_has_a_snapshot() {
     own.import(&module.without_imports());
     let snapshot = own.snapshot();
     assert_eq!(snapshot.query(&atom("(f $x)"), &mut VariableSource::default()).len(), 2);
+}
+
+/// Matches integers from its own on, and says by how much they are larger.
+struct AtLeast(i64);
+
+impl HostMatcher for AtLeast {
+    fn type_atom(&self) -> Atom {
+        Atom::symbol("%Undefined%")
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn matches(&self, atom: &Atom) -> Vec<Solution> {
+        match atom {
+            Atom::Grounded(Grounded::Number(Number::Int(value))) if *value >= self.0 => {
+                vec![vec![(variable("more"), Atom::from(*value - self.0))]]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[test]
+fn a_value_that_says_itself_what_it_matches_is_asked_on_either_side() {
+    let mut serial = 1 << 40;
+    let mut at_least = |number| {
+        serial += 1;
+        Atom::from(SharedSpace::of_matcher(serial, format!("{number}+"), Arc::new(AtLeast(number))))
+    };
+    let rule = |value: Atom, size: Atom| expression([Atom::symbol("rule"), value, size]);
+    let mut base = Base::of(&["(rule 3 small)", "(rule 9 huge)"]);
+    base.space.add(&rule(at_least(5), Atom::symbol("large")));
+    // What is stored is asked: by a number, by what is no number, and under a variable that is bound already.
+    assert_eq!(base.answers("(rule 7 $size)", "($size $more)"), ["(large 2)"]);
+    assert_eq!(base.answers("(rule 4 $size)", "$size"), [""; 0]);
+    assert_eq!(base.answers("(rule word $size)", "$size"), [""; 0]);
+    assert_eq!(base.answers("(rule 9 $more)", "$more"), ["huge"], "it says 4, and the rule says large");
+    assert_eq!(base.answers("(rule $x large)", "$x"), ["5+"]);
+    // What is asked for is asked itself.
+    let found = base.solutions(&rule(at_least(8), variable("size").into()));
+    assert_eq!(found, [vec![(variable("size"), Atom::symbol("huge")), (variable("more"), Atom::from(1))]]);
+    // It is found and taken away by identity.
+    let one = at_least(1);
+    base.space.add(&one);
+    assert!(!base.space.remove(&at_least(1)) && base.space.remove(&one));
 }

@@ -22,10 +22,12 @@ fn passes(command: &mut Command, pond: &Pond) {
 #[test]
 fn the_plugin_for_pytest() {
     let Some(python) = named("METROON_CLIENTS_PYTHON") else { return };
+    let Some(package) = named("METROON_CLIENTS_PACKAGE") else { return };
     let folder = bindings("python-pytest");
+    let path = std::env::join_paths([folder.join("src"), package]).expect("no folder has a colon in its name");
     let mut command = Command::new(python);
     command.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]).current_dir(&folder);
-    passes(command.env("PYTHONPATH", folder.join("src")), &Pond::new("pytest"));
+    passes(command.env("PYTHONPATH", path), &Pond::new("pytest"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::machine::words::{FALSE, FOREIGN, TRUE};
 use crate::machine::words::{is_plain_word, shape_key};
 use crate::names;
 use rustc_hash::FxHashMap;
-use space::Atom;
+use space::{Atom, Grounded};
 
 /// Rules of a group beyond which the switch is used.
 const SWITCH_FROM: usize = 4;
@@ -27,6 +27,8 @@ impl Running<'_> {
                 let head = expression.children().first().and_then(|head| self.m.values.constant_leaf(head));
                 Key::Shape(expression.len() as u32, head)
             }
+            // A space may match anything.
+            Atom::Grounded(Grounded::Space(_)) => Key::Any,
             leaf => self.m.values.constant_leaf(leaf).map_or(Key::Any, Key::Leaf),
         }
     }

@@ -1,38 +1,43 @@
-"""Keeps a test from the network, but for what goes through the proxy.
+"""Keeps Python code from the network, but for what goes through the proxy.
 
-While a test runs, a connection of this process to another address than loopback is refused, and so is looking up the name of another
-host. What was refused is kept: a program may catch the error, and the test is to fail all the same. Sockets that are not made
+Meanwhile a connection of this process to another address than loopback is refused, and so is looking up the name of another
+host. What was refused is kept: a program may catch the error, and is to fail all the same. Sockets that are not made
 by Python, such as those of gRPC, are not seen.
 """
+
+from __future__ import annotations
 
 import functools
 import ipaddress
 import socket
+from typing import Any, Callable, Dict, Iterable
 
 # What takes an address, as its last argument.
 _GUARDED = ("connect", "connect_ex", "sendto")
 
 
 class OutsideConnection(ConnectionError):
-    """A test went past the proxy."""
+    """Something went past the proxy."""
 
 
 class Guard:
-    """What a test may reach: loopback, Unix sockets, and hosts that it names, with those below them; `*` names all."""
+    """What may be reached: loopback, Unix sockets, and hosts that are named, with those below them; `*` names all."""
 
-    def __init__(self, allowed):
+    def __init__(self, allowed: Iterable[str], words: Any) -> None:
         self._allowed = {_name(host) for host in allowed if host.strip()}
+        self._words = words
         # Each place that was refused, once, with what there is to say.
-        self.refused = {}
+        self.refused: Dict[str, str] = {}
 
-    def install(self, monkeypatch):
+    def install(self, put: Callable[[Any, str, Any], None]) -> None:
+        """Puts guarded functions in the place of Python's, by a function that takes the object, the name and the value."""
         for name in _GUARDED:
-            monkeypatch.setattr(socket.socket, name, self._guarded(getattr(socket.socket, name)))
-        monkeypatch.setattr(socket, "getaddrinfo", self._guarded_look_up(socket.getaddrinfo))
+            put(socket.socket, name, self._guarded(getattr(socket.socket, name)))
+        put(socket, "getaddrinfo", self._guarded_look_up(socket.getaddrinfo))
 
-    def _guarded(self, real):
+    def _guarded(self, real: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)
-        def reach(of, *arguments):
+        def reach(of: Any, *arguments: Any) -> Any:
             is_internet = of.family in (socket.AF_INET, socket.AF_INET6)
             if is_internet and arguments and isinstance(arguments[-1], tuple):
                 self._check(*arguments[-1][:2])
@@ -40,9 +45,9 @@ class Guard:
 
         return reach
 
-    def _guarded_look_up(self, real):
+    def _guarded_look_up(self, real: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)
-        def look_up(host, port, *arguments, **named):
+        def look_up(host: Any, port: Any, *arguments: Any, **named: Any) -> Any:
             self._check(host, port)
             found = real(host, port, *arguments, **named)
             if self._is_allowed(_plain(host)):
@@ -51,11 +56,11 @@ class Guard:
 
         return look_up
 
-    def _is_allowed(self, host):
+    def _is_allowed(self, host: str) -> bool:
         names = self._allowed
         return "*" in names or any(host == name or host.endswith("." + name) for name in names)
 
-    def _check(self, host, port):
+    def _check(self, host: Any, port: Any) -> None:
         # What a user looks for is where the test called, not this.
         __tracebackhide__ = True
         host = _plain(host)
@@ -63,25 +68,25 @@ class Guard:
             return
         place = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
         self.refused[place] = message = (
-            f"metroon: the test reaches for {place} past the proxy, which is refused\n"
-            "help: tell its client of the proxy, which the fixture names (metroon.proxy, metroon.ca), or allow the host: "
-            f'@pytest.mark.metroon(allow_hosts=["{host}"])'
+            f"metroon: {self._words.who} reaches for {place} past the proxy, which is refused\n"
+            f"help: tell its client of the proxy, {self._words.proxy}, or allow the host: "
+            f"{self._words.allow_hosts.format(host=host)}"
         )
         raise OutsideConnection(message)
 
 
-def _plain(host):
+def _plain(host: Any) -> str:
     host = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "")
     return host.strip("[]").rstrip(".").lower()
 
 
-def _name(entry):
+def _name(entry: str) -> str:
     """The name in an entry of a list of hosts, which may have a port and a mark for those below it."""
     entry = entry.strip().rpartition(":")[0] if entry.count(":") == 1 else entry.strip()
     return _plain(entry).lstrip("*").lstrip(".") or "*"
 
 
-def _is_here(host):
+def _is_here(host: str) -> bool:
     """Whether a host is this computer, by loopback. An empty one is what a server listens on."""
     if host in ("", "localhost") or host.endswith(".localhost") or host == _plain(socket.gethostname()):
         return True
