@@ -153,7 +153,19 @@ mod tests {
         assert_eq!(read("env=HOME,read=a"), Ok(vec![One::Variable("HOME".to_owned()), path("a")]));
         assert_eq!(read("package,env=A"), Ok(vec![One::Package, One::Variable("A".to_owned())]));
         assert_eq!(read("read=internet=b"), Ok(vec![path("internet=b")]));
-        for wrong in ["", "a", "read", "read=", "files=a", "a,read=b", "read=a,write=", "package,", "packages", "net=a.org", "read=a,net=b"] {
+        for wrong in [
+            "",
+            "a",
+            "read",
+            "read=",
+            "files=a",
+            "a,read=b",
+            "read=a,write=",
+            "package,",
+            "packages",
+            "net=a.org",
+            "read=a,net=b",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

@@ -19,22 +19,9 @@ use std::time::{Duration, Instant};
 /// Runs what the command line names.
 pub(crate) fn run(arguments: &RunArguments) -> End {
     let started = Instant::now();
-    let files = match package::files(&arguments.files) {
-        Ok(files) => files,
+    let mut program = match requested(arguments) {
+        Ok(program) => program,
         Err(end) => return end,
-    };
-    let mut program = RunRequest {
-        files,
-        expressions: arguments.expressions.clone(),
-        json: arguments.json,
-        steps_max: arguments.limits.steps,
-        depth_max: None,
-        evaluator: if arguments.interpreter || !arguments.trace.is_empty() {
-            Evaluator::Interpreter
-        } else {
-            Evaluator::Machine
-        },
-        heap_bytes_max: arguments.limits.heap,
     };
     if program.files.is_empty() && program.expressions.is_empty() {
         if std::io::stdin().is_terminal() {
@@ -90,6 +77,20 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         Err(error) if !is_told => recall_failed(&error),
         _ => end,
     }
+}
+
+/// What is to be run.
+fn requested(arguments: &RunArguments) -> Result<RunRequest, End> {
+    let is_interpreted = arguments.interpreter || !arguments.trace.is_empty();
+    Ok(RunRequest {
+        files: package::files(&arguments.files)?,
+        expressions: arguments.expressions.clone(),
+        json: arguments.json,
+        steps_max: arguments.limits.steps,
+        depth_max: None,
+        evaluator: if is_interpreted { Evaluator::Interpreter } else { Evaluator::Machine },
+        heap_bytes_max: arguments.limits.heap,
+    })
 }
 
 /// The engine that the arguments ask for: with a base, recorded, or neither.

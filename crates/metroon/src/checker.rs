@@ -6,7 +6,10 @@
 
 use crate::no_world::NoWorld;
 use metta::syntax::{Diagnostic, Severity, parse};
-use metta::{FileId, ModuleId, ModuleSearch, OpenMode, Program, RunEnd, RunEvent, Runner, Source, World, WorldError, check, names};
+use metta::{
+    FileId, ModuleId, ModuleSearch, OpenMode, Program, RunEnd, RunEvent, Runner, Source, World, WorldError, check,
+    names,
+};
 use space::Atom;
 use std::sync::Arc;
 

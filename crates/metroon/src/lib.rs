@@ -76,10 +76,10 @@ pub use commit_journal::{
 };
 pub use engine::Engine;
 pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, SourceWriter, Unsound, Unwritten};
+pub use journal::Durability;
 pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };
-pub use journal::Durability;
 pub use live::{
     CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveNameError, LiveQueriesStatistics, LiveRequest,
     LiveRequestError, NamedLiveQuery, SubscribeError, Subscription,

@@ -157,7 +157,9 @@ fn check_name(name: &toml::Spanned<String>) -> Result<&str, Diagnostic> {
     };
     match name.get_ref().as_str() {
         word if is_word(word) => Ok(word),
-        other => Err(wrong(name.span(), format!("{other:?} cannot be the name of a module: write one word without a colon"))),
+        other => {
+            Err(wrong(name.span(), format!("{other:?} cannot be the name of a module: write one word without a colon")))
+        }
     }
 }
 

@@ -90,7 +90,6 @@ impl Document {
             "relatedInformation": related.collect::<Vec<_>>(),
         })
     }
-
 }
 
 impl Text {
@@ -229,7 +228,8 @@ fn words(parsed: &Parsed, form: NodeId) -> impl Iterator<Item = Word> {
 /// The URI of the file at a path.
 pub(super) fn uri_of(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let escaped = path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+    let escaped =
+        path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
     format!("file://{}", escaped.collect::<String>())
 }
 

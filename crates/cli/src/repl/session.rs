@@ -127,7 +127,8 @@ impl Session {
 
     /// Runs a file.
     pub(super) fn load(&mut self, file: &str) -> Next {
-        let read = package::files(&[file.to_owned()]).map(|mut files| files.remove(0)).and_then(|file| self.read(&file));
+        let read =
+            package::files(&[file.to_owned()]).map(|mut files| files.remove(0)).and_then(|file| self.read(&file));
         match read {
             Ok(Some(source)) => self.run_source(&source.as_source(), false),
             Ok(None) | Err(_) => Next::GoesOn,

@@ -236,7 +236,9 @@ fn a_name_is_found_and_renamed_in_the_files_that_share_it() {
     let answers = editor.end();
     let places = |request: u64| -> Vec<String> {
         let all = answers.result(request).as_array().expect("a list");
-        all.iter().map(|place| format!("{} {}", place["uri"].as_str().expect("a URI"), place["range"]["start"]["line"])).collect()
+        all.iter()
+            .map(|place| format!("{} {}", place["uri"].as_str().expect("a URI"), place["range"]["start"]["line"]))
+            .collect()
     };
     assert_eq!(places(defined), [format!("{} 0", uri("geometry/shapes.metta"))]);
     let expected = [("user.metta", 1), ("geometry/shapes.metta", 0), ("more.metta", 2)];

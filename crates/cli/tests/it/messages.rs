@@ -259,7 +259,8 @@ fn a_file_that_is_not_there() {
 fn a_folder_instead_of_a_file() {
     let ended = run(&["run", env!("CARGO_TARGET_TMPDIR")]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.starts_with("error: cannot read ") && ended.err.contains(": Is a directory"), "{}", ended.err);
+    let is_told = |said: &str| said.contains(" is a folder, and there is no metroon.toml in it");
+    assert!(ended.err.starts_with("error: ") && is_told(&ended.err), "{}", ended.err);
 }
 
 #[test]

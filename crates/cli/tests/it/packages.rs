@@ -37,7 +37,10 @@ fn folders_are_looked_through_last_and_in_order() {
     folder.write("parts.metta", "(= (part $x) (beside $x))");
     assert_eq!(folder.good(&["run", "."]), "[()]\n[(beside one)]\n");
     // A module that imports is looked for from there too, and one file is one module by whatever name.
-    folder.write("main.metta", "!(import! &self lib:user)\n!(import! &self parts)\n!(use)\n!(match &self (= (part $x) $y) $y)\n");
+    folder.write(
+        "main.metta",
+        "!(import! &self lib:user)\n!(import! &self parts)\n!(use)\n!(match &self (= (part $x) $y) $y)\n",
+    );
     folder.write("lib/user.metta", "!(import! &self more)\n(= (use) (part one))\n");
     folder.write("other/more.metta", "(= (part $x) (more $x))");
     assert_eq!(folder.good(&["run", "."]).lines().nth(2), Some("[(more one), (beside one)]"));
@@ -93,13 +96,18 @@ fn a_tape_needs_no_package_and_a_base_follows_its_modules() {
 fn only_its_user_gives_a_package_what_it_asks_for() {
     let manifest = "entry = \"main.metta\"\n[permissions]\nread = [\"notes.txt\"]\nenv = [\"PACKAGE_TEST\"]\n";
     let folder = package("package-permissions", manifest);
-    let program = "!(import! &self fileio)\n!(import! &self system)\n!(file-read-to-string! (file-open! \"notes.txt\" \"r\"))\n";
+    let program =
+        "!(import! &self fileio)\n!(import! &self system)\n!(file-read-to-string! (file-open! \"notes.txt\" \"r\"))\n";
     folder.write("main.metta", program);
     folder.write("notes.txt", "pomegranate");
     let refused = folder.run(&["run", "--deny-all", "."]);
     assert_eq!(refused.code, Some(1), "{}", refused.err);
     assert!(refused.out.contains("--allow read=notes.txt"), "{}", refused.out);
-    assert!(refused.err.contains("asks for read=notes.txt,env=PACKAGE_TEST; --allow package gives it"), "{}", refused.err);
+    assert!(
+        refused.err.contains("asks for read=notes.txt,env=PACKAGE_TEST; --allow package gives it"),
+        "{}",
+        refused.err
+    );
     let given = folder.run(&["run", "--deny-all", "--allow", "package", "."]);
     assert!(given.code == Some(0) && given.out.contains("pomegranate") && given.err.is_empty(), "{}", given.err);
     let none = folder.run(&["run", "--deny-all", "--allow", "package", "main.metta"]);
@@ -110,7 +118,7 @@ fn only_its_user_gives_a_package_what_it_asks_for() {
 fn each_module_of_a_package_is_checked() {
     let folder = package("package-checked", "entry = \"main.metta\"\nmodules.parts = \"lib/parts.metta\"\n");
     assert_eq!(folder.run(&["check", "."]).code, Some(0));
-    folder.write("lib/parts.metta", "(= (part $x) (found $y))\n");
+    folder.write("lib/parts.metta", "(= (part $x) (* $x $factor))\n");
     let ended = folder.run(&["check", "."]);
     assert!(ended.code == Some(1) && ended.err.contains("lib/parts.metta:1:"), "{}", ended.err);
 }

@@ -445,7 +445,7 @@ fn load_frame(engine: &mut Engine, mut frame: Frame) -> bool {
 }
 
 fn count(engine: &mut Engine, pattern: &str) -> String {
-    results(engine, &format!("!(size-atom (collapse (match &self {pattern} found)))")).remove(0)
+    results(engine, &format!("!(count-results (match &self {pattern} found))")).remove(0)
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(crate) struct Bundle {
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 14] = [
+pub(crate) const BUNDLES: [&Bundle; 15] = [
     &random::MODULE,
     &json::MODULE,
     &fileio::MODULE,

@@ -48,7 +48,9 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Vec<Diagnostic>) {
     }
     let mut unknown: Vec<(&str, NodeId)> = uses
         .iter()
-        .filter(|(word, places)| places.len() == 1 && !declared.contains(*word) && !has_type.contains(*word) && **word != names::ARROW)
+        .filter(|(word, places)| {
+            places.len() == 1 && !declared.contains(*word) && !has_type.contains(*word) && **word != names::ARROW
+        })
         .map(|(word, places)| (*word, places[0]))
         .collect();
     unknown.sort_unstable_by_key(|(_, place)| *place);

@@ -1,6 +1,7 @@
 //! Opening a file of columns.
 
 use super::column::{Checks, Column};
+use super::damage::damaged;
 use super::file::{
     ALIGNMENT, ENTRY_BYTES, FOOTER_BYTES, Footer, HEADER_BYTES, ImageError, MAGIC, Section, VERSION, directory_sum,
     header, number_at,
@@ -14,6 +15,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub(crate) struct ColumnsReader {
     bytes: Bytes,
     sections: Vec<Arc<Checks>>,
+    /// Where its directory begins.
+    directory: usize,
 }
 
 /// Bytes that begin at a multiple of eight, read from what cannot be mapped.
@@ -43,7 +46,7 @@ fn aligned(bytes: Bytes) -> Bytes {
 
 impl ColumnsReader {
     pub(crate) fn open(bytes: Bytes) -> Result<Self, ImageError> {
-        let damaged = |reason| ImageError::Damaged { reason };
+        let flawed = |reason| ImageError::Damaged { reason };
         if cfg!(target_endian = "big") {
             return Err(ImageError::ByteOrder);
         }
@@ -55,16 +58,17 @@ impl ColumnsReader {
             return Err(ImageError::Version { found, known: VERSION });
         }
         if bytes.get(..HEADER_BYTES) != Some(&header()[..]) {
-            return Err(damaged("its header is damaged"));
+            return Err(flawed("its header is damaged"));
         }
         let bytes = aligned(bytes);
         let footer = bytes.last_chunk::<FOOTER_BYTES>().and_then(Footer::decode);
-        let footer = footer.ok_or(damaged("its end is missing or damaged"))?;
+        let footer = footer.ok_or(flawed("its end is missing or damaged"))?;
         if footer.length != bytes.len() as u64 {
-            return Err(damaged("it is not as long as it was"));
+            return Err(flawed("it is not as long as it was"));
         }
-        let sections = sections_of(&bytes, &footer).ok_or(damaged("its directory is damaged"))?;
-        Ok(Self { bytes, sections })
+        let sections = sections_of(&bytes, &footer).ok_or(flawed("its directory is damaged"))?;
+        let directory = footer.directory as usize;
+        Ok(Self { bytes, sections, directory })
     }
 
     /// The last section.
@@ -93,9 +97,23 @@ impl ColumnsReader {
         self.bytes.slice(start..start + checks.section.bytes as usize)
     }
 
-    /// Checks all blocks of all sections.
+    /// Checks all blocks of all sections, and that nothing lies between them.
     pub(crate) fn verify(&self) {
         self.sections.iter().for_each(|checks| checks.verify(&self.bytes_of(checks)));
+        let mut ranges: Vec<(usize, usize)> = self
+            .sections
+            .iter()
+            .map(|checks| (checks.section.offset as usize, (checks.section.offset + checks.section.bytes) as usize))
+            .collect();
+        ranges.push((self.directory, self.directory));
+        ranges.sort_unstable();
+        let mut end = HEADER_BYTES;
+        for (start, next) in ranges {
+            if self.bytes.get(end..start).is_some_and(|between| between.iter().any(|&byte| byte != 0)) {
+                damaged(end as u64, "something lies between two sections");
+            }
+            end = end.max(next);
+        }
     }
 }
 
