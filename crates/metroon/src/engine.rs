@@ -484,7 +484,8 @@ impl Engine {
         reporter: &mut dyn Reporter,
     ) -> Result<Option<String>, ProgramEnd> {
         let source = file.as_source();
-        let package = source.flaw.cloned().map_or_else(|| Package::parse(source.origin, source.text), Err);
+        let flaw = source.flaw.cloned().map(Box::new);
+        let package = flaw.map_or_else(|| Package::parse(source.origin, source.text), Err);
         let package = package.map_err(|wrong| {
             reporter.diagnostic(source.origin, source.text, &wrong);
             ProgramEnd::NotParsed

@@ -80,7 +80,7 @@ impl Package {
     ///
     /// # Errors
     /// It is not such a file; the place and what is wrong there.
-    pub fn parse(path: &str, text: &str) -> Result<Self, Diagnostic> {
+    pub fn parse(path: &str, text: &str) -> Result<Self, Box<Diagnostic>> {
         let manifest: Manifest = toml::from_str(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             // What the library adds in further lines shows the place, which a caret does here.
@@ -142,7 +142,7 @@ fn placed(folder: &str, path: &str) -> String {
     }
 }
 
-fn check_path(path: &toml::Spanned<String>) -> Result<&str, Diagnostic> {
+fn check_path(path: &toml::Spanned<String>) -> Result<&str, Box<Diagnostic>> {
     match path.get_ref().as_str() {
         "" => Err(wrong(path.span(), "a path is missing".to_owned())),
         path => Ok(path),
@@ -150,7 +150,7 @@ fn check_path(path: &toml::Spanned<String>) -> Result<&str, Diagnostic> {
 }
 
 /// A module is named by one word: what is below it is named by its folder.
-fn check_name(name: &toml::Spanned<String>) -> Result<&str, Diagnostic> {
+fn check_name(name: &toml::Spanned<String>) -> Result<&str, Box<Diagnostic>> {
     let is_word = |name: &str| {
         !matches!(name, "" | "." | ".." | "top" | "self" | "corelib" | "stdlib")
             && !name.contains(|one: char| matches!(one, ':' | '/' | '\\' | '(' | ')' | '"') || one.is_whitespace())
@@ -163,7 +163,9 @@ fn check_name(name: &toml::Spanned<String>) -> Result<&str, Diagnostic> {
     }
 }
 
-fn wrong(span: std::ops::Range<usize>, message: String) -> Diagnostic {
-    Diagnostic::error("package", Span { start: span.start as u32, end: span.end as u32 }, message)
-        .with_label("in the file of the package")
+fn wrong(span: std::ops::Range<usize>, message: String) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::error("package", Span { start: span.start as u32, end: span.end as u32 }, message)
+            .with_label("in the file of the package"),
+    )
 }
