@@ -39,10 +39,20 @@ impl Running<'_> {
 
     /// Adds what the outermost expression has found so far, but for its errors, which a later result might hide.
     pub(super) fn add_results_so_far(&mut self) {
-        let whole = self.results.len();
-        let mut found = self.found_so_far();
-        let so_far = found.split_off(whole);
-        self.results.extend(so_far.into_iter().filter(|&value| !self.m.is_error(value) || self.m.is_overflow(value)));
+        let Some(Choice { kind: ChoiceKind::Collector(collector), .. }) = self.m.choices.stack.first_mut() else {
+            return;
+        };
+        if collector.return_point != ANSWER {
+            return;
+        }
+        // At a limit of memory there is no room for a copy of them.
+        let mut found = std::mem::take(&mut collector.results).into_values();
+        found.retain(|&value| !self.m.is_error(value) || self.m.is_overflow(value));
+        if self.results.is_empty() {
+            self.results = found;
+        } else {
+            self.results.extend(found);
+        }
     }
 
     /// Closes the region of the evaluation. The results leave it, and are given as atoms, as many as the limits allow; says

@@ -82,7 +82,8 @@ fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
 #[track_caller]
 fn assert_agree(report: &Report) {
     assert!(report.differences.is_empty(), "{report}");
-    assert!(report.stopped * 20 <= report.compared, "too many programs do not end: {report}");
+    // Of a program that searches for something, a mutant searches for ever now and then.
+    assert!(report.stopped * 15 <= report.compared, "too many programs do not end: {report}");
 }
 
 #[test]
