@@ -85,7 +85,8 @@ fn row(plan: &Plan, name: &str, request: &Request) -> Result<Row, Box<dyn Error>
     let (mut large, mut small) = (side(many)?, side(few)?);
     let (rounds, n) = (plan.rounds(ROUNDS), plan.scaled(CHANGES));
     let note = format!("{many} rows and {few}, {GROUP} of a key; a row comes or goes in turn, one a commit");
-    let case = Case { suite: SUITE, name: (*name).to_owned(), n, peer: "the same, a hundredth of the rows", rounds, note };
+    let case =
+        Case { suite: SUITE, name: (*name).to_owned(), n, peer: "the same, a hundredth of the rows", rounds, note };
     let run = |(orders, base): &mut (Orders, Base)| {
         let (clock, _) = base.commit_each(orders.changes(n))?;
         // Other rows, other answers; the work is as many commits.

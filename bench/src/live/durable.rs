@@ -22,7 +22,10 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     LEVELS.iter().map(|level| row(plan, level)).collect()
 }
 
-fn row(plan: &Plan, &(name, durability, synchronous, commits): &(&str, Durability, &str, u64)) -> Result<Row, Box<dyn Error>> {
+fn row(
+    plan: &Plan,
+    &(name, durability, synchronous, commits): &(&str, Durability, &str, u64),
+) -> Result<Row, Box<dyn Error>> {
     let n = plan.scaled(commits);
     let base = CommitJournal::open(plan.scratch.join(format!("base-{synchronous}")))?.with_durability(durability);
     let mut engine = Engine::with_base(MemoryWorld::default(), base)?;
@@ -68,7 +71,9 @@ fn inserted(connection: &Connection, numbers: impl Iterator<Item = u64>) -> Resu
     let mut insert = connection.prepare_cached("INSERT INTO edge VALUES (?1, ?2)")?;
     let mut clock = Clock::default();
     clock.run(|| {
-        numbers.map(|number| insert.execute(params![number as i64, number as i64 + 1])).try_for_each(|done| done.map(drop))
+        numbers
+            .map(|number| insert.execute(params![number as i64, number as i64 + 1]))
+            .try_for_each(|done| done.map(drop))
     })?;
     let count: i64 = connection.query_row("SELECT count(*) FROM edge", [], |row| row.get(0))?;
     Ok(clock.done(count as u64))

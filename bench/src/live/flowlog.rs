@@ -37,7 +37,11 @@ impl Flowlog {
             let mut all = Told::default();
             for changes in changes.chunks(each) {
                 let edges = |is_added: bool| {
-                    changes.iter().filter(|change| change.is_added == is_added).map(|change| pair(&change.edge)).collect()
+                    changes
+                        .iter()
+                        .filter(|change| change.is_added == is_added)
+                        .map(|change| pair(&change.edge))
+                        .collect()
                 };
                 self.engine.insert_edge(edges(true));
                 self.engine.remove_edge(edges(false));

@@ -49,12 +49,9 @@ fn touching_three(plan: &Plan) -> Result<Row, Box<dyn Error>> {
         Ok(clock.done(told.checksum()))
     };
     let (mut left, mut right) = (0, 0);
-    contest(
-        case,
-        Some((0.8, "the cost of three")),
-        &mut || run(&mut many, &mut left),
-        &mut || run(&mut few, &mut right),
-    )
+    contest(case, Some((0.8, "the cost of three")), &mut || run(&mut many, &mut left), &mut || {
+        run(&mut few, &mut right)
+    })
 }
 
 fn touching_none(plan: &Plan) -> Result<Row, Box<dyn Error>> {
@@ -75,12 +72,9 @@ fn touching_none(plan: &Plan) -> Result<Row, Box<dyn Error>> {
         Ok(clock.done(n))
     };
     let (mut left, mut right) = (0, 0);
-    contest(
-        case,
-        Some((0.8, "nobody waits for what others follow")),
-        &mut || run(&mut many, &mut left),
-        &mut || run(&mut none, &mut right),
-    )
+    contest(case, Some((0.8, "nobody waits for what others follow")), &mut || run(&mut many, &mut left), &mut || {
+        run(&mut none, &mut right)
+    })
 }
 
 /// How many queries a commit makes look at what changed.

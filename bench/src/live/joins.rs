@@ -107,8 +107,7 @@ fn beside_pymetta(plan: &Plan) -> Result<Row, Box<dyn Error>> {
     }
     let rounds = plan.rounds(3);
     let changes = graph.changes(CHANGES_FEW as usize * (rounds + 1));
-    let (mut left, mut right) =
-        (changes.chunks(CHANGES_FEW as usize), changes.chunks(CHANGES_FEW as usize));
+    let (mut left, mut right) = (changes.chunks(CHANGES_FEW as usize), changes.chunks(CHANGES_FEW as usize));
     let note = format!("{edges} rows, {answers} answers; PyMeTTa answers the query again at each commit");
     let name = "two-way join of fewer rows, a row a commit".to_owned();
     let case = Case { suite: SUITE, name, n: CHANGES_FEW, peer: PYMETTA, rounds, note };

@@ -52,7 +52,7 @@ fn note(plan: &Plan, answers: i64) -> String {
 
 /// Something that keeps the closure up to date.
 enum Peer {
-    Differential(Dataflow),
+    Differential(Box<Dataflow>),
     Flowlog(Flowlog),
 }
 
@@ -77,7 +77,7 @@ fn beside(plan: &Plan, name: &str, each: usize, peer: &'static str) -> Result<Ro
     let mut ours = ours(&graph)?;
     let mut theirs = match peer {
         FLOWLOG => Peer::Flowlog(Flowlog::new(graph.edges())),
-        _ => Peer::Differential(Dataflow::new(Shape::Closure, graph.edges())),
+        _ => Peer::Differential(Box::new(Dataflow::new(Shape::Closure, graph.edges()))),
     };
     if ours.answers != theirs.answers() {
         return Err(format!("{name}: {} answers, and {} of the peer", ours.answers, theirs.answers()).into());
