@@ -51,7 +51,7 @@ impl Graph {
         Self::of(nodes, edges, |random, nodes| {
             let node = 1 + random.below(nodes as usize - 1) as u32;
             let mut ancestor = parent(node);
-            for _ in 0..random.below(4) {
+            for _ in 0..random.below(8) {
                 ancestor = parent(ancestor);
             }
             (ancestor, node)
