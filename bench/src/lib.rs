@@ -16,6 +16,7 @@ mod peers;
 mod proxy;
 mod python;
 mod queries;
+mod random;
 mod reactive;
 mod recall;
 mod region;

@@ -1,6 +1,6 @@
 """The side of DuckDB: a closure that is found again after each change of the edges, by a recursive query on one thread.
 
-- `load PATH`: reads the edges of a file, a line each, as two numbers with a comma between them.
+- `load PATH`: reads the edges of a file, a line each, as two numbers with a comma between them; the checksum is how many pairs there are.
 - `change +A,B -A,B ...`: adds or removes edges, one after the other, and counts the pairs of the closure after each. Only this is
   measured; the checksum is the last count."""
 
@@ -23,7 +23,11 @@ def load(path):
     columns = "{'a': 'INTEGER', 'b': 'INTEGER'}"
     source = f"read_csv('{path}', header = false, columns = {columns})"
     base.execute(f"CREATE OR REPLACE TABLE edge AS SELECT * FROM {source}")
-    return 0, base.execute("SELECT count(*) FROM edge").fetchone()[0]
+    return 0, pairs()
+
+
+def pairs():
+    return base.execute(CLOSURE).fetchone()[0]
 
 
 def apply(words):
@@ -33,7 +37,7 @@ def apply(words):
             base.execute("INSERT INTO edge VALUES (?, ?)", edge)
         else:
             base.execute("DELETE FROM edge WHERE a = ? AND b = ?", edge)
-        count = base.execute(CLOSURE).fetchone()[0]
+        count = pairs()
     return count
 
 

@@ -3,9 +3,9 @@
 //! The peer is the same with a hundredth of the rows, a group of as many rows each.
 
 use super::base::Base;
-use super::graph::Random;
 use super::{ROUNDS, SUITE};
 use crate::compare::{Case, contest};
+use crate::random::Random;
 use crate::row::Row;
 use crate::{Plan, Rows};
 use metroon::LiveRequest;

@@ -1,7 +1,8 @@
 //! Our side: a knowledge base in memory, and who follows its live queries.
 
 use super::graph::Change;
-use crate::compare::{Clock, Timed};
+use super::sides::Follows;
+use crate::compare::Clock;
 use metroon::{
     KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveQueriesStatistics, LiveRequest, MemoryWorld, RunEnd,
     Subscription,
@@ -16,9 +17,7 @@ pub(super) struct Base {
     base: KnowledgeBase,
     followers: Vec<Subscription>,
     /// How many answers there are, of all queries.
-    pub(super) answers: i64,
-    /// The commit up to which the followers were told.
-    told: u64,
+    answers: i64,
 }
 
 /// What changes in answers came to.
@@ -38,24 +37,20 @@ impl Told {
 impl Base {
     /// A base in which a text has run, with queries that are followed from then on.
     pub(super) fn new(text: &str, requests: &[LiveRequest]) -> Result<Self, Box<dyn Error>> {
-        Self::of(KnowledgeBase::in_memory(KnowledgeBaseOptions::new(MemoryWorld::default()))?, text, requests)
-    }
-
-    pub(super) fn of(base: KnowledgeBase, text: &str, requests: &[LiveRequest]) -> Result<Self, Box<dyn Error>> {
+        let base = KnowledgeBase::in_memory(KnowledgeBaseOptions::new(MemoryWorld::default()))?;
         base.run(text)?;
         let followers = requests.iter().map(|request| base.subscribe_with(request, WAITING_MAX, None));
         let followers = followers.collect::<Result<_, _>>()?;
-        let mut made = Self { base, followers, answers: 0, told: 0 };
+        let mut made = Self { base, followers, answers: 0 };
         made.hear()?;
         Ok(made)
     }
 
     /// Takes what the followers are to be told.
-    pub(super) fn hear(&mut self) -> Result<Told, Box<dyn Error>> {
+    fn hear(&mut self) -> Result<Told, Box<dyn Error>> {
         let mut told = Told::default();
         for follower in &mut self.followers {
             while let Some(event) = follower.try_next()? {
-                self.told = self.told.max(event.epoch());
                 match event {
                     LiveEvent::Answers { changes, .. } | LiveEvent::Changes { changes, .. } => {
                         for change in changes {
@@ -104,22 +99,21 @@ impl Base {
         Ok((clock, told))
     }
 
-    /// Applies changes of edges, so many a commit.
-    pub(super) fn apply(&mut self, changes: &[Change], each: usize) -> Result<(Clock, Told), Box<dyn Error>> {
-        let texts: Vec<String> =
-            changes.chunks(each).map(|changes| changes.iter().map(text_of).collect::<String>()).collect();
-        if each == 1 { self.commit_each(texts) } else { self.commit_groups(texts) }
-    }
-
-    /// The same, as a side whose checksum is what came and went.
-    pub(super) fn side(&mut self, changes: &[Change], each: usize) -> Result<Timed, Box<dyn Error>> {
-        let (clock, told) = self.apply(changes, each)?;
-        Ok(clock.done(told.checksum()))
-    }
-
     /// What its live queries have done.
     pub(super) fn statistics(&self) -> Result<LiveQueriesStatistics, Box<dyn Error>> {
         Ok(self.base.live_statistics()?)
+    }
+}
+
+impl Follows for Base {
+    fn answers(&self) -> i64 {
+        self.answers
+    }
+
+    fn apply(&mut self, changes: &[Change], each: usize) -> Result<(Clock, Told), Box<dyn Error>> {
+        let texts: Vec<String> =
+            changes.chunks(each).map(|changes| changes.iter().map(text_of).collect::<String>()).collect();
+        if each == 1 { self.commit_each(texts) } else { self.commit_groups(texts) }
     }
 }
 

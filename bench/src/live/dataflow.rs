@@ -4,7 +4,8 @@
 
 use super::base::Told;
 use super::graph::{Change, Edge};
-use crate::compare::{Clock, Timed};
+use super::sides::Follows;
+use crate::compare::Clock;
 use differential_dataflow::VecCollection;
 use differential_dataflow::input::{Input, InputSession};
 use differential_dataflow::operators::Iterate;
@@ -34,7 +35,7 @@ pub(super) struct Dataflow {
     input: InputSession<u64, Edge, isize>,
     probe: ProbeHandle<u64>,
     told: Rc<Cell<Told>>,
-    pub(super) answers: i64,
+    answers: i64,
 }
 
 /// Counts what changes in answers.
@@ -117,9 +118,14 @@ impl Dataflow {
         self.answers += told.come as i64 - told.gone as i64;
         told
     }
+}
 
-    /// Applies changes, so many at a time.
-    pub(super) fn apply(&mut self, changes: &[Change], each: usize) -> (Clock, Told) {
+impl Follows for Dataflow {
+    fn answers(&self) -> i64 {
+        self.answers
+    }
+
+    fn apply(&mut self, changes: &[Change], each: usize) -> Result<(Clock, Told), Box<dyn Error>> {
         let mut clock = Clock::default();
         clock.run(|| {
             for changes in changes.chunks(each) {
@@ -130,12 +136,6 @@ impl Dataflow {
             }
         });
         let told = self.hear();
-        (clock, told)
-    }
-
-    /// The same as a side whose checksum is what came and went.
-    pub(super) fn side(&mut self, changes: &[Change], each: usize) -> Result<Timed, Box<dyn Error>> {
-        let (clock, told) = self.apply(changes, each);
-        Ok(clock.done(told.checksum()))
+        Ok((clock, told))
     }
 }

@@ -2,7 +2,8 @@
 
 use super::base::Told;
 use super::graph::{Change, Edge};
-use crate::compare::{Clock, Timed};
+use super::sides::Follows;
+use crate::compare::Clock;
 use std::error::Error;
 
 mod closure {
@@ -13,7 +14,7 @@ mod closure {
 /// FlowLog's engine with one worker.
 pub(super) struct Flowlog {
     engine: closure::IncrementalEngine,
-    pub(super) answers: i64,
+    answers: i64,
 }
 
 fn pair(&(start, finish): &Edge) -> (i32, i32) {
@@ -29,9 +30,14 @@ impl Flowlog {
         made.answers = told.come as i64;
         made
     }
+}
 
-    /// Applies changes, so many at a time.
-    pub(super) fn apply(&mut self, changes: &[Change], each: usize) -> (Clock, Told) {
+impl Follows for Flowlog {
+    fn answers(&self) -> i64 {
+        self.answers
+    }
+
+    fn apply(&mut self, changes: &[Change], each: usize) -> Result<(Clock, Told), Box<dyn Error>> {
         let mut clock = Clock::default();
         let all = clock.run(|| {
             let mut all = Told::default();
@@ -51,13 +57,7 @@ impl Flowlog {
             all
         });
         self.answers += all.come as i64 - all.gone as i64;
-        (clock, all)
-    }
-
-    /// The same as a side whose checksum is what came and went.
-    pub(super) fn side(&mut self, changes: &[Change], each: usize) -> Result<Timed, Box<dyn Error>> {
-        let (clock, told) = self.apply(changes, each);
-        Ok(clock.done(told.checksum()))
+        Ok((clock, all))
     }
 }
 

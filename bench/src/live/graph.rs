@@ -1,5 +1,6 @@
 //! Graphs whose edges come and go, the same each time.
 
+use crate::random::Random;
 use std::collections::HashSet;
 
 /// From one node to another one.
@@ -10,22 +11,6 @@ pub(super) type Edge = (u32, u32);
 pub(super) struct Change {
     pub(super) edge: Edge,
     pub(super) is_added: bool,
-}
-
-/// Draws numbers by a linear congruential generator (Knuth's MMIX), whose high bits are good enough for this.
-pub(super) struct Random {
-    state: u64,
-}
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { state: seed }
-    }
-
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.state >> 33) as usize % bound
-    }
 }
 
 /// A graph, and edges that are drawn as its own were.

@@ -16,6 +16,7 @@ mod graph;
 mod joins;
 mod kept;
 mod recursion;
+mod sides;
 
 use crate::{Part, Plan, Rows};
 

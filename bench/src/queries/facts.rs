@@ -1,6 +1,7 @@
 //! Facts that programs are asked about, other than graphs: a line each, in the words that MeTTa has for them.
 
-use super::graphs::{Edge, Form, Random, Shape};
+use super::graphs::{Edge, Form, Shape};
+use crate::random::Random;
 use crate::{Plan, peers};
 use std::collections::HashSet;
 use std::error::Error;

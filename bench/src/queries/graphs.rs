@@ -1,5 +1,6 @@
 //! The graphs that are asked about, the same each time, and the files that state them.
 
+use crate::random::Random;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -19,22 +20,6 @@ pub(super) enum Shape {
     Attachment { nodes: u32, edges_each: u32 },
     /// So many generations of so many persons, of whom each but the first ones has so many parents in the generation before.
     Generations { generations: u32, persons: u32, parents: usize },
-}
-
-/// Draws numbers by a linear congruential generator (Knuth's MMIX), whose high bits are good enough for this.
-pub(super) struct Random {
-    state: u64,
-}
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { state: seed }
-    }
-
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.state >> 33) as usize % bound
-    }
 }
 
 impl Shape {

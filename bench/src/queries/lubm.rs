@@ -9,10 +9,11 @@
 //! Source of the numbers and the questions: Y. Guo, Z. Pan, J. Heflin, LUBM: A benchmark for OWL knowledge base systems (2005).
 
 use super::facts::Facts;
-use super::graphs::{Form, Random};
+use super::graphs::Form;
 use super::peers::Peer;
 use super::rivals::{Answer, Rival};
 use super::{Contest, Ours, with_cores};
+use crate::random::Random;
 use crate::{Plan, Rows};
 
 /// So many triples, or some more: the last department is whole.

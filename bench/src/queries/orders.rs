@@ -7,9 +7,9 @@
 
 use super::cases::{CLIQUE_4, CLIQUE_5, CLIQUES, Query};
 use super::cores::on_one_core;
-use super::graphs::Random;
 use super::{Ours, SUITE};
 use crate::compare::{self, Case, judged, median};
+use crate::random::Random;
 use crate::row::Row;
 use crate::{Plan, Rows};
 use std::error::Error;
