@@ -74,8 +74,9 @@ fn package_folder() -> PathBuf {
     repository::target().join("package-for-plugin")
 }
 
-/// Our package is built anew each time: it is to be that of this checkout.
+/// Our package is built anew each time: it is to be that of this checkout. Where it cannot be built there is none, and not an older one.
 fn prepare_package(installs: bool) -> Result<(), String> {
+    python::discard(&package_folder())?;
     python::prepare(installs).and_then(|()| python::install_into(&package_folder()))
 }
 
@@ -148,9 +149,7 @@ fn fill(
     if !installs {
         return Err(format!("clients are not in {shown}: `cargo xtask test --install` gets them from PyPI and npm"));
     }
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| format!("cannot empty {shown}: {error}"))?;
-    }
+    python::discard(folder)?;
     install(folder)?;
     let copied = lists.iter().try_for_each(|list| fs::copy(list_path(list), stamp(folder, list)).map(drop));
     copied.map_err(|error| format!("cannot write to {shown}: {error}"))

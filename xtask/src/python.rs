@@ -51,6 +51,17 @@ fn python() -> PathBuf {
     environment().join("bin/python")
 }
 
+/// Removes a folder with all that is in it, if it is there.
+///
+/// # Errors
+/// It cannot be removed.
+pub(crate) fn discard(folder: &Path) -> Result<(), String> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    fs::remove_dir_all(folder).map_err(|error| format!("cannot empty {}: {error}", repository::shown(folder)))
+}
+
 /// The list as it was when the environment was filled.
 fn stamp() -> PathBuf {
     environment().join("installed-requirements.txt")
@@ -75,9 +86,7 @@ pub(crate) fn prepare(installs: bool) -> Result<(), String> {
             "maturin and pytest are not in {shown}: `cargo xtask test --install` gets them from PyPI (needs python3 with venv)"
         ));
     }
-    if environment().exists() {
-        fs::remove_dir_all(environment()).map_err(|error| format!("cannot empty {shown}: {error}"))?;
-    }
+    discard(&environment())?;
     let mut made = Command::new("python3");
     made.args(["-m", "venv"]).arg(environment());
     let mut packages = Command::new(python());
@@ -129,9 +138,7 @@ fn bring_program(profile: &str) -> Result<(), String> {
 /// Builds the wheel; gives where it lies.
 fn build(profile: &str) -> Result<PathBuf, String> {
     let folder = repository::target().join("wheels").join(profile);
-    if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(|error| format!("cannot empty {}: {error}", repository::shown(&folder)))?;
-    }
+    discard(&folder)?;
     bring_program(profile)?;
     let mut maturin = Command::new(environment().join("bin/maturin"));
     maturin.args(["build", "--quiet", "--strip", "--profile", profile, "--out"]).arg(&folder);
@@ -175,15 +182,13 @@ pub(crate) fn install() -> Result<PathBuf, String> {
     Ok(python())
 }
 
-/// Builds the wheel and installs it in a folder, which is emptied before, for a Python of another environment.
+/// Builds the wheel and installs it in a folder, for a Python of another environment. What was in the folder is gone even if that fails.
 ///
 /// # Errors
 /// It cannot be built or installed.
 pub(crate) fn install_into(folder: &Path) -> Result<(), String> {
+    discard(folder)?;
     let wheel = build(FOR_TESTS)?;
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| format!("cannot empty {}: {error}", repository::shown(folder)))?;
-    }
     let mut command = installing(&wheel);
     command.arg("--target").arg(folder);
     installed(command, &wheel)

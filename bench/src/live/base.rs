@@ -1,7 +1,7 @@
 //! Our side: a knowledge base in memory, and who follows its live queries.
 
 use super::graph::Change;
-use super::sides::Follows;
+use super::sides::{Follows, Told};
 use crate::compare::Clock;
 use metroon::{
     KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveQueriesStatistics, LiveRequest, MemoryWorld, RunEnd,
@@ -18,20 +18,6 @@ pub(super) struct Base {
     followers: Vec<Subscription>,
     /// How many answers there are, of all queries.
     answers: i64,
-}
-
-/// What changes in answers came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) come: u64,
-    pub(super) gone: u64,
-}
-
-impl Told {
-    /// As a number that only the same counts have.
-    pub(super) fn checksum(self) -> u64 {
-        self.come << 32 | self.gone
-    }
 }
 
 impl Base {

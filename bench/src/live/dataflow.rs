@@ -2,9 +2,8 @@
 //!
 //! Answers are consolidated before they are counted: what comes and goes in one commit is no change, as on our side.
 
-use super::base::Told;
 use super::graph::{Change, Edge};
-use super::sides::Follows;
+use super::sides::{Follows, Told};
 use crate::compare::Clock;
 use differential_dataflow::VecCollection;
 use differential_dataflow::input::{Input, InputSession};

@@ -1,8 +1,7 @@
 //! The closure in FlowLog, which makes a dataflow of Datalog when this package is built. It consolidates what it hands out.
 
-use super::base::Told;
 use super::graph::{Change, Edge};
-use super::sides::Follows;
+use super::sides::{Follows, Told};
 use crate::compare::Clock;
 use std::error::Error;
 

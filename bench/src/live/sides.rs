@@ -1,6 +1,5 @@
 //! Sides that take the same changes of edges, round by round.
 
-use super::base::Told;
 use super::graph::{Change, Graph};
 use super::{ROUNDS, SUITE};
 use crate::Plan;
@@ -10,6 +9,20 @@ use crate::worker::Worker;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
+
+/// What changes in answers came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) come: u64,
+    pub(super) gone: u64,
+}
+
+impl Told {
+    /// As a number that only the same counts have.
+    pub(super) fn checksum(self) -> u64 {
+        self.come << 32 | self.gone
+    }
+}
 
 /// Something that keeps the answers of a query up to date.
 pub(super) trait Follows {

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import urllib.request
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Union
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from ._errors import CassetteError
 from ._guard import Guard, OutsideConnection
@@ -33,6 +33,8 @@ class Words(NamedTuple):
     # In whose words the program gives help.
     style: str
     who: str
+    # Where the program is named.
+    command: str
     proxy: str
     ca: str
     allow_hosts: str
@@ -42,6 +44,7 @@ class Words(NamedTuple):
 _OF_BLOCKS = Words(
     style="python",
     who="the block",
+    command="METROON, or by command=",
     proxy="which the cassette names: its proxy and its ca",
     ca="ca of the cassette",
     allow_hosts='metroon.cassette(..., allow_hosts=["{host}"])',
@@ -103,26 +106,48 @@ def start(
 ) -> Cassette:
     """Starts a proxy for a cassette.
 
-    Raises `FileNotFoundError` if there is no program `metroon`, and `CassetteError` if it does not start.
+    Raises `FileNotFoundError` if there is no program `metroon`, and `CassetteError` if it cannot be run or does not start.
     """
     line = [program(command), "record", "-o", os.fspath(path), "--mode", mode, "--ready-json", *options]
     # What it advises is what the author of the code can write.
     environment = {**os.environ, "METROON_HELP_STYLE": words.style}
-    # Not a pipe: nobody reads it before the end.
-    said = tempfile.TemporaryFile()
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(line, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=said)
-    assert process.stdout is not None
-    watch = threading.Timer(_PATIENCE, process.kill)
-    watch.start()
-    try:
-        ready = process.stdout.readline()
-    finally:
-        watch.cancel()
+    with contextlib.ExitStack() as undone:
+        # Not a pipe: nobody reads it before the end.
+        said = undone.enter_context(tempfile.TemporaryFile())
+        pipe = subprocess.PIPE
+        try:
+            process = subprocess.Popen(line, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=said)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            help = f"name the program metroon in {words.command}; a file that is to be run needs the permission for it (chmod +x)"
+            raise CassetteError(f"{line[0]} cannot be run: {error.strerror}", help=help) from error
+        # From here on the file is closed once it has been read.
+        undone.pop_all()
+    ready, is_late = _first_line(process)
     if not ready:
         process.communicate(timeout=_PATIENCE)
-        raise CassetteError(f"metroon did not start:\n{_read(said).strip()}")
+        within = f" within {_PATIENCE} seconds" if is_late else ""
+        why = _read(said).strip()
+        raise CassetteError(f"metroon did not start{within}" + (f":\n{why}" if why else ""))
     return Cassette(Path(path), process, said, json.loads(ready))
+
+
+def _first_line(process: "subprocess.Popen[str]") -> Tuple[str, bool]:
+    """The first line that a program prints, and whether it was ended since that took too long."""
+    assert process.stdout is not None
+    is_late = threading.Event()
+
+    def give_up() -> None:
+        is_late.set()
+        process.kill()
+
+    watch = threading.Timer(_PATIENCE, give_up)
+    watch.start()
+    try:
+        return process.stdout.readline(), is_late.is_set()
+    finally:
+        watch.cancel()
 
 
 def _prepare_libraries(folder: str) -> None:
@@ -171,7 +196,17 @@ def through(cassette: Cassette, mode: str, allow_hosts: Iterable[str], words: Wo
         yield guard
 
 
-def faults(outcome: Outcome, cassette: Cassette, guard: Guard, allow_empty: bool, words: Words = _OF_BLOCKS) -> Iterator[str]:
+def failures(
+    outcome: Outcome, cassette: Cassette, guard: Optional[Guard], mode: str, allow_empty: bool, words: Words = _OF_BLOCKS
+) -> List[str]:
+    """Why code has failed: what the proxy says, and what is held against the code. Without a guard nothing is: the code ended badly."""
+    said = [outcome.said] if outcome.code != 0 else []
+    if guard is not None and mode != "passthrough":
+        said.extend(_faults(outcome, cassette, guard, allow_empty, words))
+    return said
+
+
+def _faults(outcome: Outcome, cassette: Cassette, guard: Guard, allow_empty: bool, words: Words) -> Iterator[str]:
     """Why code that ended well has failed after all: what went past the proxy, or that nothing came to it."""
     yield from guard.refused.values()
     counts = outcome.counts
@@ -206,7 +241,8 @@ def cassette(
     `passthrough`; without it, `none` if the variable CI is set, and else `once`. `options` are those of `metroon record`. `allow_hosts` are
     reached past the proxy, and `allow_empty` lets the block ask nothing.
 
-    A request that nothing answers, a connection past the proxy and a block that asks nothing raise `CassetteError` at the end of the block.
+    A connection past the proxy raises `OutsideConnection`, a `ConnectionError`, where it is made. A request that nothing answers, a block
+    that asks nothing, and such a connection whose error the block catches raise `CassetteError` at the end of the block.
     """
     mode = mode or ("none" if os.environ.get("CI") else "once")
     if mode not in MODES:
@@ -218,19 +254,17 @@ def cassette(
     try:
         started = start(path, mode, words, command)
     except FileNotFoundError as error:
-        raise CassetteError(f"there is no program {error.filename}", help="name metroon in METROON, or by command=") from None
-    found: List[str] = []
+        raise CassetteError(f"there is no program {error.filename}", help=f"name metroon in {_OF_BLOCKS.command}") from None
+    guard: Optional[Guard] = None
     raised: Optional[Exception] = None
     try:
         with through(started, mode, allow_hosts) as guard:
             yield started
     except Exception as error:
-        raised = error
+        raised, guard = error, None
     finally:
         outcome = started.stop()
-        found = [outcome.said] if outcome.code != 0 else []
-    if mode != "passthrough" and raised is None:
-        found.extend(faults(outcome, started, guard, allow_empty))
+    found = failures(outcome, started, guard, mode, allow_empty)
     if found:
         raise CassetteError("\n".join(found)) from raised
     if raised is not None:

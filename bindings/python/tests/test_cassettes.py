@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.error
 import urllib.request
@@ -12,6 +13,7 @@ import urllib.request
 import pytest
 
 import metroon
+from metroon import _cassettes
 from metroon._program import program
 
 # No request takes so many seconds.
@@ -188,8 +190,32 @@ def test_what_cannot_be_started_says_what_to_do():
         with metroon.cassette("trip.cassette", mode="always"):
             pass
     (open("notes.txt", "w")).close()
-    with pytest.raises(metroon.CassetteError, match="metroon did not start"):
+    with pytest.raises(metroon.CassetteError, match="metroon did not start:\n"):
         with metroon.cassette("notes.txt"):
+            pass
+
+
+def test_a_program_that_cannot_be_run_is_named(monkeypatch, tmp_path):
+    (tmp_path / "metroon").write_text("#!/bin/sh\n")
+    (tmp_path / "metroon").chmod(0o644)
+    made = []
+    real = tempfile.TemporaryFile
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: made.append(real()) or made[-1])
+    for place in (tmp_path / "metroon", tmp_path, tmp_path / "metroon" / "below"):
+        monkeypatch.setenv("METROON", str(place))
+        with pytest.raises(metroon.CassetteError) as caught:
+            with metroon.cassette("trip.cassette"):
+                pass
+        assert f"{place} cannot be run" in str(caught.value) and "help: name the program metroon in METROON" in str(caught.value)
+        assert made.pop().closed
+
+
+def test_a_program_that_does_not_start_in_time_is_ended(monkeypatch, tmp_path):
+    (tmp_path / "slow").write_text(f"#!/bin/sh\necho 'not yet' >&2\nexec sleep {PATIENCE}\n")
+    (tmp_path / "slow").chmod(0o755)
+    monkeypatch.setattr(_cassettes, "_PATIENCE", 2)
+    with pytest.raises(metroon.CassetteError, match="metroon did not start within 2 seconds:\nnot yet"):
+        with metroon.cassette("trip.cassette", command=str(tmp_path / "slow")):
             pass
 
 

@@ -16,8 +16,10 @@ WHEEL = os.environ.get("METROON_WHEEL")
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory):
     """The scripts of an environment in which there is nothing but the wheel."""
-    if not WHEEL:
-        pytest.skip("METROON_WHEEL does not name the wheel: `cargo xtask test` does")
+    missing = "METROON_WHEEL does not name the wheel: `cargo xtask test` does"
+    if not WHEEL and os.environ.get("CI") not in ("true", "1"):
+        pytest.skip(missing)
+    assert WHEEL, missing
     folder = tmp_path_factory.mktemp("clean") / "venv"
     venv.create(folder, with_pip=False, symlinks=True)
     install = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"]

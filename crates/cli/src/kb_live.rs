@@ -3,10 +3,10 @@
 use crate::end::End;
 use crate::kb_lines::warn;
 use crate::output::{Ended, Out, fail};
-use crate::run::{base_failed, recall_failed};
+use crate::run::{base_failed, explain, recall_failed};
 use crate::watch::{LiveOptions, not_a_query};
 use clap::{Args, Subcommand};
-use metroon::{CommitJournal, Engine, LiveNameError, NamedLiveQuery, RunEnd, View, nearest};
+use metroon::{CommitJournal, Engine, LiveNameError, NamedLiveQuery, ProgramEnd, RunEnd, View, nearest};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -129,7 +129,7 @@ fn add(arguments: &AddArguments) -> Ended {
     let registered = with_engine(directory, |engine| engine.add_live_query(name, &request))?;
     registered.map_err(|error| match error {
         LiveNameError::Request(error) => not_a_query(pattern, template.as_deref(), error),
-        LiveNameError::Run(end) => not_committed(directory, &end),
+        LiveNameError::Run(end) => not_committed(end),
         other => fail(&other.to_string(), "`metroon kb live list DIR` prints those that there are", End::Usage),
     })?;
     let mut out = Out::new();
@@ -146,7 +146,7 @@ fn remove(arguments: &RemoveArguments) -> Ended {
     })?;
     ended.map_err(|error| match error {
         LiveNameError::Refused(_) => unknown(directory, name, &names),
-        LiveNameError::Run(end) => not_committed(directory, &end),
+        LiveNameError::Run(end) => not_committed(end),
         other => fail(&other.to_string(), "", End::Usage),
     })?;
     let mut out = Out::new();
@@ -163,12 +163,11 @@ fn unknown(directory: &Path, name: &str, names: &[String]) -> End {
     fail(&format!("{} has no live query {name}", directory.display()), &help, End::Usage)
 }
 
-fn not_committed(directory: &Path, end: &RunEnd) -> End {
+fn not_committed(end: RunEnd) -> End {
     match end {
-        RunEnd::RunRecord(error) => {
-            fail(&format!("{}: {error}", directory.display()), "every commit before is kept; try again", End::Error)
-        }
-        end => fail(&format!("{}: {end:?}", directory.display()), "", End::Error),
+        RunEnd::RunRecord(error) => explain(ProgramEnd::RunRecord(error), None),
+        RunEnd::World(error) => explain(ProgramEnd::World(error), None),
+        end => fail(&LiveNameError::Run(end).to_string(), "every commit before is kept; try again", End::Error),
     }
 }
 

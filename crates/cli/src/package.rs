@@ -4,6 +4,7 @@ use crate::end::End;
 use crate::output::fail;
 use crate::render;
 use metroon::Package;
+use metroon::syntax::LineIndex;
 use std::path::Path;
 
 /// The files that the command line means: of a folder its `metroon.toml`.
@@ -38,9 +39,15 @@ pub(crate) fn read(file: &str) -> Result<Package, End> {
     })
 }
 
-/// The package that a file belongs to: that of the nearest folder above it which has one. One that cannot be read says nothing.
-pub(crate) fn around(file: &Path) -> Option<Package> {
+/// The package that a file belongs to: that of the nearest folder above it which has one. For one that is no package, what is wrong with it.
+pub(crate) fn around(file: &Path) -> Option<Result<Package, String>> {
     let found = file.ancestors().skip(1).map(|folder| folder.join(Package::FILE)).find(|path| path.is_file())?;
-    let text = std::fs::read_to_string(&found).ok()?;
-    Package::parse(&found.to_string_lossy(), &text).ok()
+    let shown = found.to_string_lossy();
+    let text = std::fs::read_to_string(&found).map_err(|error| format!("cannot read {shown}: {error}"));
+    Some(text.and_then(|text| {
+        Package::parse(&shown, &text).map_err(|wrong| {
+            let place = LineIndex::new(&text).position(wrong.span.start);
+            format!("{shown}:{}:{}: {}", place.line, place.column, wrong.message)
+        })
+    }))
 }

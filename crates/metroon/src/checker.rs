@@ -57,7 +57,7 @@ pub fn check_source_in(world: impl World + 'static, source: &Source<'_>, search:
             && is_import(answer.atom)
         {
             let error = answer.results.iter().find(|result| names::is_error(result));
-            let said = error.and_then(|error| Some(error.children()?.get(2)?.to_string()));
+            let said = error.and_then(names::error_message);
             failed.extend(said.map(|said| {
                 let said = said.trim_matches('"').to_owned();
                 Diagnostic::error(IMPORT_FAILED, answer.span, said).with_label("what this defines is not known")

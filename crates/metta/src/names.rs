@@ -100,7 +100,7 @@ pub fn is_error(atom: &Atom) -> bool {
 }
 
 /// What an error atom says.
-pub(crate) fn error_message(error: &Atom) -> Option<String> {
+pub fn error_message(error: &Atom) -> Option<String> {
     error.children()?.get(2).map(Atom::to_string)
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from metroon import Cassette, CassetteError, OutsideConnection
-from metroon._cassettes import MODES, Words, faults, through
+from metroon._cassettes import MODES, Words, failures, through
 from metroon._cassettes import start as start_proxy
 
 __all__ = ["MODES", "OutsideConnection", "Cassette", "metroon", "start"]
@@ -25,6 +25,7 @@ _CALL = pytest.StashKey()
 _WORDS = Words(
     style="pytest",
     who="the test",
+    command="METROON or in the option metroon_command",
     proxy="which the fixture names (metroon.proxy, metroon.ca)",
     ca="metroon.ca",
     allow_hosts='@pytest.mark.metroon(allow_hosts=["{host}"])',
@@ -72,10 +73,9 @@ def start(cassette, mode="once", options=(), command=None):
     try:
         return start_proxy(cassette, mode, options, command, _WORDS)
     except FileNotFoundError as error:
-        message = f"there is no program {error.filename}: name metroon in METROON or in the option metroon_command"
-        raise pytest.UsageError(message) from None
+        raise pytest.UsageError(f"there is no program {error.filename}: name metroon in {_WORDS.command}") from None
     except CassetteError as error:
-        pytest.fail(error.message, pytrace=False)
+        pytest.fail(str(error), pytrace=False)
 
 
 def _cassette_name(test):
@@ -110,9 +110,8 @@ def metroon(request):
     with through(cassette, mode, [*ini("metroon_allow_hosts"), *marked.get("allow_hosts", [])], _WORDS) as guard:
         yield cassette
     outcome = cassette.stop()
-    found = [outcome.said] if outcome.code != 0 else []
     called = request.node.stash.get(_CALL, None)
-    if mode != "passthrough" and called is not None and called.passed:
-        found.extend(faults(outcome, cassette, guard, marked.get("allow_empty", False), _WORDS))
+    passed = called is not None and called.passed
+    found = failures(outcome, cassette, guard if passed else None, mode, marked.get("allow_empty", False), _WORDS)
     if found:
         pytest.fail("\n".join(found), pytrace=False)

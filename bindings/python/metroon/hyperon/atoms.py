@@ -34,7 +34,7 @@ class Atom:
         return hash(self.catom)
 
     def __repr__(self) -> str:
-        return _written(self)
+        return repr(self.catom)
 
     def get_metatype(self) -> AtomKind:
         return _KINDS[type(self.catom)]
@@ -63,9 +63,6 @@ class SymbolAtom(Atom):
 
     __slots__ = ()
 
-    def __repr__(self) -> str:
-        return repr(self.catom)
-
     def get_name(self) -> str:
         return self.catom.name
 
@@ -87,6 +84,9 @@ class ExpressionAtom(Atom):
     """A sequence of atoms."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"({' '.join(map(repr, self.get_children()))})"
 
     def get_children(self) -> List[Atom]:
         return [Atom._from_catom(_engine.atom(child)) for child in _children(self.catom)]
@@ -157,16 +157,6 @@ def _equal(left: Atom, right: Atom) -> bool:
         except TypeError:
             return False
     return False
-
-
-def _written(atom: Atom) -> str:
-    if isinstance(atom, ExpressionAtom):
-        return f"({' '.join(_written(child) for child in atom.get_children())})"
-    if isinstance(atom, GroundedAtom):
-        found = _engine.object_of(atom.catom)
-        if found is not None:
-            return repr(found)
-    return repr(atom.catom)
 
 
 # Atoms never change, and most names are made again and again.
@@ -268,7 +258,10 @@ def unwrap_args(atoms: Any) -> Any:
     return positional, named
 
 
-def _content(atom: GroundedAtom) -> Any:
+def _content(atom: Any) -> Any:
+    """The object in a grounded atom; anything else as it is."""
+    if not isinstance(atom, GroundedAtom):
+        return atom
     found = atom.get_object()
     return found.content if isinstance(found, GroundedObject) else found
 
@@ -365,9 +358,7 @@ class _Told(_errors.MettaError):
 
 # The kinds of values that are the engine's own, with their types.
 _PRIMITIVES = ((bool, AtomType.BOOL, "bool"), (int, AtomType.NUMBER, "int"), (float, AtomType.NUMBER, "float"), (str, AtomType.STRING, "str"))
-
-
-_PLAIN = frozenset((bool, int, float, str))
+_PLAIN = frozenset(kind for kind, *_ in _PRIMITIVES)
 
 
 def G(object: Any, type: Atom = AtomType.UNDEFINED) -> GroundedAtom:

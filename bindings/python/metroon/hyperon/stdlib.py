@@ -17,7 +17,6 @@ from .atoms import (
     ExpressionAtom,
     G,
     GroundedAtom,
-    GroundedObject,
     IncorrectArgumentError,
     MatchableObject,
     NoReduceError,
@@ -25,6 +24,7 @@ from .atoms import (
     S,
     SymbolAtom,
     ValueAtom,
+    _content,
     get_string_value,
 )
 from .ext import register_atoms, register_tokens
@@ -144,13 +144,6 @@ def find_py_obj(path: str, mod: Any = None) -> Any:
         return eval(path, {}, {})
     except Exception:
         raise RuntimeError(f'Failed to find "{path}"') from None
-
-
-def _content(atom: Any) -> Any:
-    if isinstance(atom, GroundedAtom):
-        found = atom.get_object()
-        return found.content if isinstance(found, GroundedObject) else found
-    return atom
 
 
 def get_py_atom(path: Atom, typ: Any = AtomType.UNDEFINED, unwrap: Any = True, mod: Any = None) -> List[Atom]:

@@ -2,7 +2,7 @@
 
 use crate::package;
 use metroon::syntax::{Diagnostic, NodeId, NodeKind, Parsed, Severity, Span, Visit, parse};
-use metroon::{Checked, Source, SystemWorld, check_source_in};
+use metroon::{Checked, ModuleSearch, Source, SystemWorld, check_source_in};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -58,8 +58,13 @@ impl Document {
         let directory = path.as_deref().and_then(|path| path.rsplit_once('/')).map_or("", |(directory, _)| directory);
         let source = Source { origin: uri, file: None, directory, text: &text, flaw: None };
         let package = path.as_deref().and_then(|path| package::around(Path::new(path)));
-        let search = package.map(|package| package.modules).unwrap_or_default();
-        let checked = check_source_in(SystemWorld::default(), &source, search);
+        let (search, wrong) = match package.transpose() {
+            Ok(package) => (package.map(|package| package.modules).unwrap_or_default(), None),
+            Err(wrong) => (ModuleSearch::default(), Some(wrong)),
+        };
+        let mut checked = check_source_in(SystemWorld::default(), &source, search);
+        let of_package = wrong.map(|wrong| Diagnostic::warning("package", Span { start: 0, end: 0 }, wrong));
+        checked.diagnostics.splice(0..0, of_package);
         Self { text: Text::new(text), checked }
     }
 

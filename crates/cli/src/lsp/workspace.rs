@@ -17,6 +17,9 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 pub(super) struct Near {
     pub(super) uri: String,
     pub(super) text: Text,
+    path: PathBuf,
+    /// What it imports.
+    imported: Vec<String>,
 }
 
 /// The files below these folders that belong to the one of a document, without itself.
@@ -28,22 +31,18 @@ pub(super) fn near(folders: &[PathBuf], documents: &BTreeMap<String, Document>, 
         collect(folder, &mut found);
     }
     found.retain(|path| *path != own);
-    let mut others: Vec<Option<(PathBuf, Near)>> = found.into_iter().map(|path| read(documents, path)).collect();
-    let mut belonging: Vec<(PathBuf, Near)> = Vec::new();
+    let mut others: Vec<Near> = found.into_iter().filter_map(|path| read(documents, path)).collect();
+    let mut belonging: Vec<Near> = Vec::new();
     let mut reached = vec![(own, document.text.imported())];
     while let Some((path, imported)) = reached.pop() {
-        for other in &mut others {
-            let is_near = other.as_ref().is_some_and(|(candidate, near)| {
-                imports(&imported, candidate) || imports(&near.text.imported(), &path)
-            });
-            if let Some(near) = other.take_if(|_| is_near) {
-                reached.push((near.0.clone(), near.1.text.imported()));
-                belonging.push(near);
-            }
+        let is_near = |other: &mut Near| imports(&imported, &other.path) || imports(&other.imported, &path);
+        for other in others.extract_if(.., is_near) {
+            reached.push((other.path.clone(), other.imported.clone()));
+            belonging.push(other);
         }
     }
-    belonging.sort_by(|(left, _), (right, _)| left.cmp(right));
-    belonging.into_iter().map(|(_, near)| near).collect()
+    belonging.sort_by(|left, right| left.path.cmp(&right.path));
+    belonging
 }
 
 /// Whether one of these names may mean the file: `a:b` is `a/b.metta` or `a/b/module.metta`.
@@ -54,14 +53,14 @@ fn imports(names: &[String], file: &Path) -> bool {
     })
 }
 
-fn read(documents: &BTreeMap<String, Document>, path: PathBuf) -> Option<(PathBuf, Near)> {
-    let uri = uri_of(path.to_str()?);
+fn read(documents: &BTreeMap<String, Document>, path: PathBuf) -> Option<Near> {
     let open = documents.iter().find(|(open, _)| path_of(open).is_some_and(|open| Path::new(&open) == path));
     let (uri, text) = match open {
         Some((uri, document)) => (uri.clone(), document.text.text.clone()),
-        None => (uri, std::fs::read_to_string(&path).ok()?),
+        None => (uri_of(path.to_str()?), std::fs::read_to_string(&path).ok()?),
     };
-    Some((path, Near { uri, text: Text::new(text) }))
+    let text = Text::new(text);
+    Some(Near { uri, imported: text.imported(), text, path })
 }
 
 /// The MeTTa files in a folder and below, in the order of their names.

@@ -100,6 +100,19 @@ fn commits_that_only_the_system_has_outlive_the_process() {
     assert!(refused.code == Some(2) && refused.err.contains("--kb"), "{}", refused.err);
 }
 
+/// Runs forms in the base, and kills the run while it opens the base in some rounds, and while it commits in most; gives the last number
+/// that it printed.
+fn kill_in_round(folder: &Folder, round: u64, forms: String, dice: &mut Dice) -> Option<u64> {
+    let mut run = Running::begin(folder, &["run", "--kb", "kb", "-"], forms);
+    if !round.is_multiple_of(8) {
+        run.wait_for_line();
+    }
+    std::thread::sleep(Duration::from_micros(dice.below(20_000)));
+    let (line, said) = run.kill();
+    assert!(!said.contains("error"), "round {round}: {said}");
+    number_of(line)
+}
+
 #[test]
 fn a_base_that_is_killed_again_and_again_holds_what_was_acknowledged() {
     let folder = Folder::new("crash-facts");
@@ -110,15 +123,7 @@ fn a_base_that_is_killed_again_and_again_holds_what_was_acknowledged() {
     for round in 0..ROUNDS {
         let forms = (facts + 1..facts + 1000)
             .map(|n| format!("!(let () (add-atom &self (fact {n})) (let $s (change-state! &last {n}) {n}))\n"));
-        let mut run = Running::begin(&folder, &["run", "--kb", "kb", "-"], forms.collect());
-        // In some rounds it is killed while it opens the base, in most while it commits.
-        if round % 8 != 0 {
-            run.wait_for_line();
-        }
-        std::thread::sleep(Duration::from_micros(dice.below(20_000)));
-        let (line, said) = run.kill();
-        let acknowledged = number_of(line).unwrap_or(facts);
-        assert!(!said.contains("error"), "round {round}: {said}");
+        let acknowledged = kill_in_round(&folder, round, forms.collect(), &mut dice).unwrap_or(facts);
         rounds_with_facts += u64::from(acknowledged > facts);
         // In some rounds what comes next begins with a checkpoint, in others with one that was killed.
         if round % 5 == 1 {
@@ -162,24 +167,18 @@ fn watched(folder: &Folder, after: u64, last: u64) -> Vec<(u64, String)> {
 
 /// A writer with a live query that has a name is killed again and again: what it acknowledged is there, and who follows the name goes on
 /// after the commit that they were told of last without a gap and without a repeat.
-fn kill_a_writer_with_a_live_query(rounds: u64, folder: &str) {
-    let folder = Folder::new(folder);
+#[test]
+fn a_writer_with_a_live_query_that_is_killed_200_times_is_followed_without_a_gap() {
+    let folder = Folder::new("crash-live");
     let begin = "!(import! &self live-queries) !(live facts (fact $n) $n) (: seen (-> Atom %Undefined%)) \
                  (= (seen (added $n $commit)) (add-atom &self (seen $n))) !(on-change facts seen)";
     folder.good(&["run", "--kb", "kb", "-e", begin]);
     let mut dice = Dice(20_261_126);
     let (mut facts, mut told) = (0, 0);
     let mut heard = Vec::new();
-    for round in 0..rounds {
+    for round in 0..ROUNDS {
         let forms = (facts + 1..facts + 600).map(|n| format!("!(let () (add-atom &self (fact {n})) {n})\n"));
-        let mut run = Running::begin(&folder, &["run", "--kb", "kb", "-"], forms.collect());
-        if round % 8 != 0 {
-            run.wait_for_line();
-        }
-        std::thread::sleep(Duration::from_micros(dice.below(20_000)));
-        let (line, said) = run.kill();
-        let acknowledged = number_of(line).unwrap_or(facts);
-        assert!(!said.contains("error"), "round {round}: {said}");
+        let acknowledged = kill_in_round(&folder, round, forms.collect(), &mut dice).unwrap_or(facts);
         if round % 5 == 1 {
             folder.good(&["kb", "compact", "kb"]);
         }
@@ -206,21 +205,10 @@ fn kill_a_writer_with_a_live_query(rounds: u64, folder: &str) {
         assert_eq!(*fact, (index + 1).to_string());
         assert!(index == 0 || heard[index - 1].0 < *epoch, "commit {epoch} comes late");
     }
-    assert!(facts > rounds, "only {facts} facts were added");
+    assert!(facts > ROUNDS, "only {facts} facts were added");
     // A program is told the same, by the journal.
     let asked = folder.good(&["run", "--kb", "kb", "-e", "!(count-results (changes facts 0))"]);
     assert_eq!(asked, format!("[{facts}]\n"));
-}
-
-#[test]
-fn a_writer_with_a_live_query_that_is_killed_is_followed_without_a_gap() {
-    kill_a_writer_with_a_live_query(10, "crash-live");
-}
-
-#[test]
-#[ignore = "takes minutes; run it when live queries or the journal changed"]
-fn a_writer_with_a_live_query_that_is_killed_200_times_is_followed_without_a_gap() {
-    kill_a_writer_with_a_live_query(200, "crash-live-long");
 }
 
 fn journal_bytes(folder: &Folder) -> u64 {

@@ -252,6 +252,24 @@ fn a_name_is_found_and_renamed_in_the_files_that_share_it() {
 }
 
 #[test]
+fn a_text_in_a_package_has_its_modules_or_hears_what_is_wrong_with_it() {
+    let folder = Folder::new("lsp_package");
+    folder.write("lib/shapes.metta", "(= (area $side) (* $side $side))\n");
+    let uri = format!("file://{}/src/main.metta", folder.path().display());
+    let published = |manifest: &str| {
+        folder.write("metroon.toml", manifest);
+        let mut editor = Editor::new();
+        let text = "!(import! &self shapes)\n!(area 2)\n";
+        let document = json!({ "uri": uri, "languageId": "metta", "version": 1, "text": text });
+        editor.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        let answers = editor.end();
+        answers.published().iter().map(|codes| codes.join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(published("modules.shapes = \"lib/shapes.metta\"\n"), [""]);
+    assert_eq!(published("modlues.shapes = \"lib/shapes.metta\"\n"), ["package cannot-define"]);
+}
+
+#[test]
 fn rubbish_ends_nothing_that_it_need_not_end() {
     let mut editor = Editor::new();
     editor.sent.extend(b"Content-Length: 4\r\n\r\n{{{{");

@@ -165,9 +165,7 @@ fn a_run_that_a_limit_of_memory_ended_replays_as_it_was() {
         let tape = tape.to_str().expect("paths are UTF-8");
         let effects = format!("!(println! begun) {program}");
         let recorded = run(&["run", "--heap", "8M", "--record", tape, "-e", &effects]);
-        // What one step takes may be too much as well: then there is no answer.
-        let is_named = recorded.out.contains("(HeapLimit 8388608)") || recorded.err.contains("heap of 8388608 bytes");
-        assert!(recorded.code == Some(1) && is_named, "{what}: {}{}", recorded.out, recorded.err);
+        assert!(recorded.out.contains("(HeapLimit 8388608)"), "{what}: {}{}", recorded.out, recorded.err);
         let replayed = run(&["replay", tape]);
         assert_eq!((replayed.code, replayed.out.len()), (Some(0), recorded.out.len()), "{what}: {}", replayed.err);
         assert!(replayed.out == recorded.out, "{what}");

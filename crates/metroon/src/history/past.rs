@@ -12,7 +12,7 @@ use metta::{
     AnswerChange, History, LiveDefinition, LiveNews, LiveNewsKind, PAST_SERIALS, Program, Reason, RunRecordError,
 };
 use rustc_hash::FxHashMap;
-use space::{Atom, SharedSpace, SharedState, Symbol, Terms, Variable, canonical};
+use space::{Atom, SharedSpace, SharedState, Symbol, Terms, Variable, canonical, conjunction};
 use std::rc::Rc;
 
 /// How many images of the past are kept, the latest used.
@@ -389,8 +389,8 @@ impl Wanted {
             return Self::Exactly(canonical::encode(pattern));
         }
         // The patterns of a conjunction match other atoms than it.
-        let is_conjunction = pattern.head().is_some_and(|head| head.to_string() == ",");
-        Self::BeginningWith(if is_conjunction { Vec::new() } else { canonical::encode_prefix(pattern) })
+        let has_patterns = conjunction(pattern).is_some();
+        Self::BeginningWith(if has_patterns { Vec::new() } else { canonical::encode_prefix(pattern) })
     }
 
     fn may_be(&self, atom: &AtomRecord<'_>) -> bool {

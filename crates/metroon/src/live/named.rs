@@ -49,7 +49,7 @@ impl NamedQueries {
             let place = before.iter().position(|known| known.name == query.name && known.entry == entry);
             let mut followed = match place {
                 Some(place) => before.remove(place),
-                None => Followed::new(query, entry, epoch),
+                None => Followed::new(query, entry),
             };
             followed.functions.clone_from(&query.functions);
             followed.begin(query, queries, program, epoch);
@@ -118,13 +118,13 @@ fn news_of(epoch: u64, change: &LiveChange) -> Vec<LiveNews> {
 }
 
 impl Followed {
-    fn new(query: &NamedQuery, entry: Atom, epoch: u64) -> Self {
+    fn new(query: &NamedQuery, entry: Atom) -> Self {
         Self {
             name: query.name.clone(),
             entry,
             functions: Vec::new(),
             number: Err(String::new()),
-            kept_after: Some(epoch),
+            kept_after: None,
             waiting: VecDeque::new(),
         }
     }

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::history::shown;
 use crate::view::View;
 use crate::writer::WriterError;
-use metta::{NamedQuery, RunEnd, resolve_host};
+use metta::{NamedQuery, RunEnd, names, resolve_host};
 use space::Atom;
 use std::fmt;
 
@@ -129,8 +129,10 @@ impl Engine {
         let call = Atom::expression(std::iter::once(function).chain(arguments).collect::<Vec<_>>());
         let mut refused = None;
         let run = self.run_atoms(ORIGIN, &[call], true, &mut |_, answer| {
-            let error = answer.results.iter().find(|result| metta::names::is_error(result));
-            refused = refused.take().or_else(|| error.map(message_of));
+            let error = answer.results.iter().find(|result| names::is_error(result));
+            refused = refused
+                .take()
+                .or_else(|| error.map(|error| names::error_message(error).unwrap_or_else(|| shown(error))));
             Ok(())
         });
         match (run.end, refused) {
@@ -139,11 +141,6 @@ impl Engine {
             (end, None) => Err(LiveNameError::Run(end)),
         }
     }
-}
-
-/// The message of an error.
-fn message_of(error: &Atom) -> String {
-    error.children().and_then(|parts| parts.get(2)).map_or_else(|| shown(error), ToString::to_string)
 }
 
 /// A name as a symbol.

@@ -1,5 +1,6 @@
 //! Live queries: who follows one is told what they would find by asking, commit by commit, however they follow.
 
+use crate::live_rules::dice;
 use generate::seeds;
 use journal::{Disk, MemoryDisk};
 use metroon::{
@@ -334,13 +335,7 @@ pub(crate) fn random_commit(dice: &mut impl FnMut(u64) -> u64) -> String {
 
 /// After each commit, what was told comes to what is asked anew; also for who comes later, and after the base was opened again.
 fn history(seed: u64) {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut dice = move |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % below
-    };
+    let mut dice = dice(seed);
     let disk = Arc::new(MemoryDisk::new());
     let mut base = on(Arc::clone(&disk) as Arc<dyn Disk>);
     let queries = queries();

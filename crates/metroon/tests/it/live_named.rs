@@ -2,13 +2,15 @@
 
 use crate::history::{DIRECTORY, engine, results, run};
 use crate::live::{new_base, on, queries, random_commit, run as run_in, told, unnumbered};
+use crate::live_rules::dice;
+use crate::tapes::Nobody;
 use generate::seeds;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use journal::{Disk, MemoryDisk};
 use metroon::{
     AnswerChange, Atom, CommitJournal, Engine, Evaluator, KnowledgeBase, LiveEvent, LiveFollower, LiveNameError,
-    LiveRequest, LiveRequestError, MemoryWorld, ReplayEnd, Reporter, RunEnd, RunRequest, Source, SubscribeError, Tape,
-    TapeReader, syntax,
+    LiveRequest, LiveRequestError, MemoryWorld, ReplayEnd, RunEnd, RunRequest, Source, SubscribeError, Tape,
+    TapeReader,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,13 +87,7 @@ fn what_is_registered_in_a_transaction_is_undone_with_it() {
 
 /// Each named query of a history is what asking anew finds, after each commit, by what the program is told.
 fn history(seed: u64) {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut dice = move |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % below
-    };
+    let mut dice = dice(seed);
     let disk = Arc::new(MemoryDisk::new());
     let mut base = on(Arc::clone(&disk) as Arc<dyn Disk>);
     run_in(&base, IMPORT);
@@ -183,10 +179,6 @@ const PROGRAM: &str = "!(import! &self live-queries)
 
 #[test]
 fn a_run_is_told_the_same_with_and_without_a_base_or_a_tape() {
-    struct Nobody;
-    impl Reporter for Nobody {
-        fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
-    }
     let program = || RunRequest { files: vec!["live.metta".to_owned()], ..RunRequest::default() };
     let world = || MemoryWorld::default().with_source("live.metta", PROGRAM);
     let printed = |base: Option<CommitJournal>, tape: Option<Tape>, evaluator: Evaluator| {
@@ -217,10 +209,6 @@ fn a_run_is_told_the_same_with_and_without_a_base_or_a_tape() {
 
 /// What a tape prints when it is replayed, which ends as it did.
 fn replayed(tape: Arc<dyn Disk>) -> Vec<String> {
-    struct Nobody;
-    impl Reporter for Nobody {
-        fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
-    }
     let world = MemoryWorld::default().with_seed(99);
     let output = world.output();
     let tape = TapeReader::on_disk(tape).expect("the tape opens");
@@ -235,10 +223,6 @@ fn replayed(tape: Arc<dyn Disk>) -> Vec<String> {
 /// A run that goes on in a base, is recorded, and asks for what has changed before.
 #[test]
 fn the_tape_of_a_run_that_asks_for_changes_of_earlier_runs_is_replayed() {
-    struct Nobody;
-    impl Reporter for Nobody {
-        fn diagnostic(&mut self, _: &str, _: &str, _: &syntax::Diagnostic) {}
-    }
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let mut first = engine(&disk, MemoryWorld::default());
     run(&mut first, &format!("{IMPORT} !(live n (n $x) $x) !(changes n) (n 1) (n 2)"));

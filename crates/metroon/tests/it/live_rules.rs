@@ -179,7 +179,8 @@ fn random_commit(dice: &mut impl FnMut(u64) -> u64) -> String {
     format!("!(collapse (superpose ({})))", changes.join(" "))
 }
 
-fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
+/// Numbers that look random and are the same for a seed.
+pub(crate) fn dice(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |below: u64| {
         state ^= state << 13;

@@ -96,7 +96,8 @@ fn replay(disk: Arc<dyn Disk>, stop_after: Option<u64>) -> Result<Replayed, Stri
     Ok(Replayed { output, commits, atoms, ended, finish })
 }
 
-fn frames(disk: &Arc<dyn Disk>) -> Vec<Vec<u8>> {
+/// The frames of a journal.
+pub(crate) fn frames(disk: &Arc<dyn Disk>) -> Vec<Vec<u8>> {
     let mut reader = Reader::from_frame(Arc::clone(disk), 0).expect("it reads");
     let mut frames = Vec::new();
     while let Some(frame) = reader.read_next().expect("it reads") {

@@ -1,7 +1,7 @@
 //! When commits were made: what a world says is kept with them, changes no state, and comes again in a replay.
 
-use crate::tapes::Nobody;
-use journal::{Disk, MemoryDisk, Reader};
+use crate::tapes::{Nobody, frames};
+use journal::{Disk, MemoryDisk};
 use metroon::{
     CommitJournal, Engine, History, KnowledgeBase, KnowledgeBaseOptions, LogEntry, MemoryWorld, Moment, ProgramEnd,
     RunEnd, RunRequest, Tape, TapeReader,
@@ -31,15 +31,6 @@ fn commits(disk: &Arc<dyn Disk>) -> Vec<(Option<i64>, u128)> {
     });
     walked.expect("it reads");
     found
-}
-
-fn frames(disk: &Arc<dyn Disk>) -> Vec<Vec<u8>> {
-    let mut reader = Reader::from_frame(Arc::clone(disk), 0).expect("it reads");
-    let mut frames = Vec::new();
-    while let Some(frame) = reader.read_next().expect("it reads") {
-        frames.push(frame.payload.to_vec());
-    }
-    frames
 }
 
 fn disk() -> Arc<dyn Disk> {

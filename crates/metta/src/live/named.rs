@@ -111,7 +111,11 @@ impl NamedQuery {
 
     /// Up to which commit a program was told of a query, if it was.
     pub fn told(program: &Program, name: &str) -> Option<u64> {
-        told_of(program, name)
+        let entries = program.setting(TOLD).and_then(Atom::children).unwrap_or_default();
+        entries.iter().find_map(|entry| match entry.children()? {
+            [known, epoch] if known.is_symbol(name) => whole(epoch),
+            _ => None,
+        })
     }
 
     /// The query of an entry.
@@ -155,15 +159,6 @@ fn with_plain_names(entry: &Atom) -> Atom {
         false => Rewrite::Keep,
     };
     rewrite(entry, plain).unwrap_or_else(|| entry.clone())
-}
-
-/// Up to which commit a program was told of a query, if it was.
-pub(crate) fn told_of(program: &Program, name: &str) -> Option<u64> {
-    let entries = program.setting(TOLD).and_then(Atom::children).unwrap_or_default();
-    entries.iter().find_map(|entry| match entry.children()? {
-        [known, epoch] if known.is_symbol(name) => whole(epoch),
-        _ => None,
-    })
 }
 
 /// The setting that says up to which commit a program was told, with another commit for a query, or none.

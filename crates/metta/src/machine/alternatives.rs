@@ -259,14 +259,6 @@ impl Running<'_> {
         self.deliver(to, value)
     }
 
-    /// Goes on with one result.
-    pub(super) fn deliver_one(&mut self, result: CollectedResult, to: Destination) -> Result<(), Halt> {
-        for (variable, value) in result.bound {
-            self.m.bind_again(variable, value);
-        }
-        self.deliver(to, result.value)
-    }
-
     /// Goes on with each of these results in turn.
     pub(super) fn deliver_all(&mut self, results: CollectedResults, to: Destination) -> Result<(), Halt> {
         match *results.values() {

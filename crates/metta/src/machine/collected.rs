@@ -27,6 +27,10 @@ pub(super) struct CollectedResults {
 }
 
 impl CollectedResults {
+    pub(super) fn with_capacity(count: usize) -> Self {
+        Self { values: Vec::with_capacity(count), bound: Vec::new() }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.values.len()
     }

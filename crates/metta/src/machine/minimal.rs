@@ -233,8 +233,7 @@ impl Running<'_> {
         if results.is_empty() {
             results.push((Solution::new(), names::empty()));
         }
-        let mut loaded = CollectedResults::default();
-        loaded.reserve(results.len());
+        let mut loaded = CollectedResults::with_capacity(results.len());
         for (solution, atom) in results {
             loaded.push(self.load_result(solution, &atom, &mut scope)?);
         }

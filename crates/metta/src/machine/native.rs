@@ -2,7 +2,7 @@
 
 use super::choices::Destination;
 use super::code::Slot;
-use super::collected::{CollectedResult, CollectedResults};
+use super::collected::CollectedResults;
 use super::values::Scope;
 use super::words::{EMPTY, INTEGER, SYMBOL};
 use super::{Halt, Reason, Running};
@@ -88,14 +88,12 @@ impl Running<'_> {
             Outcome::NotReducible => {
                 let children: Vec<Ref> = std::iter::once(reference).chain(arguments.iter().copied()).collect();
                 let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-                let result = CollectedResult { value: call, bound: Vec::new() };
-                return self.deliver_one(result, Destination::ReturnPoint(return_point));
+                return self.resume(return_point, call);
             }
             Outcome::Failure(message) => vec![(Solution::new(), names::error(call.clone(), message))],
             Outcome::Stop(stop) => return Err(Reason::Stop(stop).into()),
         };
-        let mut loaded = CollectedResults::default();
-        loaded.reserve(results.len());
+        let mut loaded = CollectedResults::with_capacity(results.len());
         for (solution, atom) in results {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
                 let call = as_evaluated(&call, &solution);

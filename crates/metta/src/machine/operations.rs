@@ -80,8 +80,7 @@ impl Running<'_> {
         if results.iter().any(|(_, atom)| is_special(atom)) {
             return self.operate_oddly(call, results, type_id, scope);
         }
-        let mut loaded = CollectedResults::default();
-        loaded.reserve(results.len());
+        let mut loaded = CollectedResults::with_capacity(results.len());
         for (solution, atom) in results {
             loaded.push(self.load_result(solution, &atom, scope)?);
         }
@@ -128,8 +127,7 @@ impl Running<'_> {
         type_id: TypeId,
         scope: &mut Scope,
     ) -> Result<(), Halt> {
-        let mut loaded = CollectedResults::default();
-        loaded.reserve(answers.len());
+        let mut loaded = CollectedResults::with_capacity(answers.len());
         for (solution, atom) in answers {
             if atom.is_symbol(names::NOT_REDUCIBLE) {
                 let call = native::as_evaluated(call, &solution);

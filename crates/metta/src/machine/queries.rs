@@ -187,8 +187,7 @@ impl Running<'_> {
         let found = space.query_unless(&atom, self.session.variables(), &|| ceiling.is_passed());
         let Some(solutions) = found else { return Err(ceiling.passed()) };
         self.note_open(query, Some(solutions.len()));
-        let mut results = CollectedResults::default();
-        results.reserve(solutions.len());
+        let mut results = CollectedResults::with_capacity(solutions.len());
         for solution in solutions {
             let mut bound = Vec::with_capacity(solution.len());
             for (variable, value) in solution {

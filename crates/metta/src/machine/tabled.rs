@@ -204,8 +204,7 @@ impl Running<'_> {
         }
         let answers = self.session.answers(table, &caller.variables);
         let mut scope = caller.scope();
-        let mut results = CollectedResults::default();
-        results.reserve(answers.len());
+        let mut results = CollectedResults::with_capacity(answers.len());
         for (solution, atom) in answers {
             results.push(self.load_result(solution, &atom, &mut scope)?);
         }

@@ -11,7 +11,7 @@ use super::sources::{FormEvent, FormOutcome, OnForm, RunEnd, end_of, with_limit_
 use crate::commit::{Cause, CauseKind};
 use crate::limits::LimitReached;
 use crate::live::keeper::{LiveCall, LiveKeeper};
-use crate::live::named::{QUERIES, TOLD, call_of, endless, told_of, told_setting};
+use crate::live::named::{TOLD, call_of, endless, told_setting};
 use crate::live::{LiveDefinition, LiveNews, LiveNewsKind, NamedQuery};
 use crate::names;
 use crate::program::modules::ModuleId;
@@ -51,7 +51,7 @@ impl Session {
             return;
         }
         *settings = version;
-        let named = NamedQuery::of_setting(self.program.setting(QUERIES));
+        let named = NamedQuery::all(&self.program);
         let (sink, again) = keeper.follow(&self.program, &named, self.transactions.commit_number());
         *asks_again = again;
         if let Some(sink) = sink {
@@ -65,12 +65,6 @@ impl Session {
             Some(query) => query.definition.check(&self.program).map_err(|error| error.to_string()),
             None => Err(format!("{entry} is no live query")),
         }
-    }
-
-    /// Notes up to which commit the program was told of a query.
-    fn tell_live(&mut self, name: &str, epoch: Option<u64>) {
-        let told = told_setting(self.program.setting(TOLD), name, epoch);
-        self.set_setting(TOLD.to_owned(), told);
     }
 
     /// What has changed in the answers of a query since the program asked last, or after a commit; the answers if it has not asked.
@@ -92,7 +86,7 @@ impl Session {
             // It is registered in the form at hand: no commit has changed anything for it.
             return Ok(Vec::new());
         };
-        let Some(after) = from.or_else(|| told_of(&self.program, name)) else {
+        let Some(after) = from.or_else(|| NamedQuery::told(&self.program, name)) else {
             let answers = match keeper.answers(name, &self.program.log().look()) {
                 Ok(answers) => answers.into_iter().map(LiveNewsKind::Change).collect(),
                 Err(reason) => vec![LiveNewsKind::Stopped(reason)],
@@ -126,8 +120,9 @@ impl Session {
     /// Notes that the program was told of a query up to the last commit, unless that is known and there was nothing to tell.
     pub(super) fn note_told(&mut self, name: &str, has_news: bool) {
         let is_followed = self.live.keeper.as_ref().is_some_and(|keeper| keeper.kept(name).is_some());
-        if is_followed && (has_news || told_of(&self.program, name).is_none()) {
-            self.tell_live(name, Some(self.transactions.commit_number()));
+        if is_followed && (has_news || NamedQuery::told(&self.program, name).is_none()) {
+            let told = told_setting(self.program.setting(TOLD), name, Some(self.transactions.commit_number()));
+            self.set_setting(TOLD.to_owned(), told);
         }
     }
 

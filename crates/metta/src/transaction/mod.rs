@@ -34,7 +34,7 @@ pub(crate) struct Transactions {
 }
 
 /// What a run that nobody follows had come to at its last commit: by it such commits are counted as well.
-#[derive(Default, PartialEq, Eq)]
+#[derive(Default)]
 struct Counted {
     happenings: (u64, u64),
     generators: Vec<Generator>,
@@ -43,6 +43,11 @@ struct Counted {
 impl Counted {
     fn of(program: &Program) -> Self {
         Self { happenings: program.happenings(), generators: program.generators().to_vec() }
+    }
+
+    /// Whether a program has come to nothing else since.
+    fn is_now(&self, program: &Program) -> bool {
+        self.happenings == program.happenings() && self.generators == program.generators()
     }
 }
 
@@ -153,8 +158,7 @@ impl Transactions {
 
     /// Counts a commit that nobody takes, if something has happened.
     fn count_unfollowed(&mut self, program: &Program) {
-        let Counted { happenings, generators } = &self.counted;
-        if *happenings != program.happenings() || generators != program.generators() {
+        if !self.counted.is_now(program) {
             self.epoch += 1;
             self.begin_counting(program);
         }
@@ -270,7 +274,7 @@ impl Transactions {
         program.log().keep(ChangeDetail::Changes);
         let (changes, noted) = (program.log().mark(), program.noted());
         let sources = self.record.as_ref().map_or(0, |record| record.sources_begun());
-        let is_clean = self.counted == Counted::of(program);
+        let is_clean = self.counted.is_now(program);
         self.open.push(Mark { changes, noted, generators: program.generators().to_vec(), sources, is_clean });
         self.open.len()
     }

@@ -4,7 +4,7 @@ use super::answers::OddAnswer;
 use super::body::Whole;
 use super::head::Or;
 use super::minimal::has_space;
-use super::{Compiler, Dest, Errors, Fact, Label, Later};
+use super::{Compiler, Dest, Errors, Fact, Label, Later, occurrences};
 use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
 use crate::machine::code::{Guard, HEADER, Instruction, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
@@ -216,7 +216,8 @@ impl Compiler<'_, '_> {
         }
         self.guard(&guards, atom, type_id, dest);
         // A value that mentions it may bind it.
-        let is_new = self.is_new_variable(pattern) && !mentions(value, pattern);
+        let is_mentioned = matches!(pattern, Atom::Variable(variable) if occurrences(value, variable) > 0);
+        let is_new = self.is_new_variable(pattern) && !is_mentioned;
         if self.is_form {
             // The variables of a form keep their names, whatever they are bound to.
             self.make_variables(pattern);
@@ -763,11 +764,6 @@ impl Compiler<'_, '_> {
         };
         if dest == Dest::Tail { write(self, dest) } else { self.within_barrier(dest, write) }
     }
-}
-
-/// Whether an atom, which is no deeper than what is compiled, mentions a variable.
-fn mentions(atom: &Atom, variable: &Atom) -> bool {
-    atom == variable || atom.children().unwrap_or_default().iter().any(|part| mentions(part, variable))
 }
 
 /// Whether there is another `==` in an expression, which is no deeper than what is compiled.

@@ -7,39 +7,61 @@ events of a bus as well: those of a queue are worked off on a thread of its own.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import queue
 import threading
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from metroon.hyperon.atoms import (
     Atom,
+    Atoms,
     E,
     ExpressionAtom,
     GroundedAtom,
-    GroundedObject,
     OperationAtom,
     OperationObject,
     S,
     SymbolAtom,
     ValueAtom,
+    _content,
     unwrap_args,
 )
 from metroon.hyperon.ext import register_atoms
 from metroon.hyperon.runner import Environment, MeTTa
 
 
-def _content(atom: Any) -> Any:
-    """The object in a grounded atom; anything else as it is."""
-    if not isinstance(atom, GroundedAtom):
-        return atom
-    found = atom.get_object()
-    return found.content if isinstance(found, GroundedObject) else found
-
-
 def _text(value: Any) -> Optional[str]:
     """A text of Python, of an atom, or of anything as it is written."""
-    found = value.get_name() if isinstance(value, SymbolAtom) else _content(value)
-    return found if found is None or isinstance(found, str) else repr(found)
+    plain = value.get_name() if isinstance(value, SymbolAtom) else _content(value)
+    return plain if plain is None or isinstance(plain, str) else repr(plain)
+
+
+def _atom(value: Any) -> Atom:
+    """An atom as it is, and anything else as the value of one."""
+    return value if isinstance(value, Atom) else ValueAtom(value)
+
+
+def _program(path: Any, code: Any) -> Any:
+    """The program of an agent: a text, or the atom after `quote`; `None` if there is neither a file nor code."""
+    # A program of MeTTa writes its code where a path would stand.
+    source = path if isinstance(path, ExpressionAtom) else code
+    if path is not None and source is not path:
+        return Path(str(_text(path))).read_text(encoding="utf-8")
+    return source.get_children()[1] if isinstance(source, ExpressionAtom) else _text(source)
+
+
+def _of_atoms(method: Callable[..., Any]) -> Callable[..., List[Atom]]:
+    """A method that takes and gives objects, as a function of atoms."""
+    return OperationObject(str(method), method).execute
+
+
+def _drained(waiting: "queue.Queue[Any]") -> Iterator[Any]:
+    """Takes out of a queue what is there by now."""
+    with contextlib.suppress(queue.Empty):
+        while True:
+            yield waiting.get_nowait()
 
 
 class StreamMethod(threading.Thread):
@@ -52,49 +74,37 @@ class StreamMethod(threading.Thread):
         self.method, self.args = method, args
         self._result: "queue.Queue[Any]" = queue.Queue()
 
+    def _results(self) -> Iterator[Any]:
+        """What the method gives, and an error behind that if it raises."""
+        try:
+            yield from self.method(*self.args) or ()
+        except Exception as error:
+            yield E(S("Error"), ValueAtom(self.args), ValueAtom(error))
+
     def run(self) -> None:
         try:
-            for result in self.method(*self.args) or ():
+            for result in self._results():
                 self._result.put(result)
-        except Exception as error:
-            self._result.put(E(S("Error"), ValueAtom(self.args), ValueAtom(error)))
         finally:
             self._result.put(self._END)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._result.get, self._END)
+        while True:
+            result = self._result.get()
+            if result is self._END:
+                # It is put back, so that whoever iterates next finds it too.
+                self._result.put(result)
+                return
+            yield result
 
 
 class AgentObject:
     """An agent. A class that inherits from it has its words in `__call__` and in other methods."""
 
+    # They are of the class, since a class of Python need not call `__init__` of this one.
     _name: Optional[str] = None
     _metta: Optional[MeTTa] = None
     _unwrap = True
-
-    @classmethod
-    def name(cls) -> str:
-        return cls._name if cls._name is not None else str(cls)
-
-    @classmethod
-    def agent_creator_atom(cls, metta: Optional[MeTTa] = None, unwrap: bool = True) -> GroundedAtom:
-        """The operation that makes an agent of this class."""
-        create = lambda *args: cls.get_agent_atom(metta, *args, unwrap=unwrap)  # noqa: E731
-        return OperationAtom(f"{cls.name()}-agent", create, unwrap=False)
-
-    @classmethod
-    def get_agent_atom(cls, metta: Optional[MeTTa], *args: Any, unwrap: bool = True, **kwargs: Any) -> List[Atom]:
-        """An agent of this class. With `unwrap` it is made of objects of Python and not of atoms, and so is what it is called with."""
-        if unwrap:
-            args, named = unwrap_args(args)
-            kwargs = {**kwargs, **named}
-        agent = cls(*args, **kwargs)
-        if metta is not None:
-            if agent._metta is not None:
-                raise RuntimeError(f"{agent} has a runner already: make it of no program, or give it none")
-            agent._metta = metta
-        agent._unwrap = unwrap
-        return [OperationAtom(cls.name(), agent.__metta_call__, unwrap=False)]
 
     def __init__(
         self,
@@ -105,32 +115,55 @@ class AgentObject:
     ) -> None:
         """An agent of a program: its file, its text, or an expression `(quote rule)`. Of none of these it is Python alone."""
         self._atoms, self._include_paths = dict(atoms or {}), include_paths
-        self._code: Any = None
-        if isinstance(path, ExpressionAtom):
-            path, code = None, path
-        if path is not None:
-            with open(_text(path) or "", encoding="utf-8") as file:
-                code = file.read()
-        if code is not None:
-            self._code = code.get_children()[1] if isinstance(code, ExpressionAtom) else _text(code)
+        self._code = _program(path, code)
+        if self._code is not None:
             self._create_metta()
 
+    @classmethod
+    def name(cls) -> str:
+        return str(cls) if cls._name is None else cls._name
+
+    @classmethod
+    def agent_creator_atom(cls, metta: Optional[MeTTa] = None, unwrap: bool = True) -> GroundedAtom:
+        """The operation that makes an agent of this class."""
+        create = functools.partial(cls.get_agent_atom, metta, unwrap=unwrap)
+        return OperationAtom(f"{cls.name()}-agent", create, unwrap=False)
+
+    @classmethod
+    def get_agent_atom(cls, metta: Optional[MeTTa], *args: Any, unwrap: bool = True, **kwargs: Any) -> List[Atom]:
+        """An agent of this class. With `unwrap` it is made of objects of Python and not of atoms, and so is what it is called with."""
+        positional, named = unwrap_args(args) if unwrap else (args, {})
+        agent = cls(*positional, **{**kwargs, **named})
+        agent._unwrap = unwrap
+        if metta is not None:
+            agent._take_runner(metta)
+        return [OperationAtom(cls.name(), agent.__metta_call__, unwrap=False)]
+
+    def _take_runner(self, metta: MeTTa) -> None:
+        """Has an agent that has no program work in the runner of whoever made it."""
+        if self._metta is not None:
+            raise RuntimeError(f"{self} has a runner already: make it of no program, or give it none")
+        self._metta = metta
+
     def _create_metta(self) -> None:
+        """Makes the runner and runs the program in it."""
         self._init_metta()
-        for results in self._load_code():
-            if results != [E()]:
-                raise RuntimeError(f"the program of an agent is to come to nothing but (), and not to {results}")
+        wrong = [results for results in self._load_code() if results != [Atoms.UNIT]]
+        if wrong:
+            raise RuntimeError(f"the program of an agent is to come to nothing but (), and not to {wrong[0]}")
 
     def _init_metta(self) -> None:
         """Makes the runner, which has nothing of that of the caller."""
-        paths = self._include_paths
-        self._metta = MeTTa() if paths is None else MeTTa(env_builder=Environment.custom_env(include_paths=paths))
-        for name, atom in self._atoms.items():
-            self._metta.register_atom(name, atom)
+        folders = self._include_paths
+        runner = MeTTa(env_builder=None if folders is None else Environment.custom_env(include_paths=folders))
+        for word, meaning in self._atoms.items():
+            runner.register_atom(word, meaning)
+        self._metta = runner
 
     def _load_code(self) -> List[List[Atom]]:
+        """Runs the program, or adds it if it is an atom; gives what its forms came to."""
         assert self._metta is not None
-        if isinstance(self._code, str):
+        if not isinstance(self._code, Atom):
             return self._metta.run(self._code)
         self._metta.space().add_atom(self._code)
         return []
@@ -140,23 +173,25 @@ class AgentObject:
         return getattr(self, "daemon", False) is True
 
     def __call__(self, atom: Any) -> Any:
-        if self._unwrap or self._metta is None:
-            raise NotImplementedError(f"{type(self).__name__} has no method __call__: define it to say what a call does")
-        return self._metta.evaluate_atom(atom)
+        if self._metta is not None and not self._unwrap:
+            return self._metta.evaluate_atom(atom)
+        raise NotImplementedError(f"{type(self).__name__} has no method __call__: define it to say what a call does")
 
     def __metta_call__(self, *args: Any) -> Any:
         """What a call by a program does: of a method of Python if the first argument is `.method`."""
-        method, unwrap, is_whole = self.__call__, self._unwrap, True
-        if args and isinstance(args[0], SymbolAtom) and args[0].get_name().startswith("."):
-            found = getattr(self, args[0].get_name()[1:], None)
-            if found is not None:
-                method, args, unwrap, is_whole = found, args[1:], True, False
-        if unwrap:
-            method = OperationObject(f"{method}", method).execute
-        if is_whole and self.is_daemon():
-            StreamMethod(method, args).start()
-            return [E()]
-        return method(*args)
+        named = self._method_named(args[0]) if args else None
+        if named is not None:
+            return _of_atoms(named)(*args[1:])
+        call = _of_atoms(self.__call__) if self._unwrap else self.__call__
+        if not self.is_daemon():
+            return call(*args)
+        StreamMethod(call, args).start()
+        return [Atoms.UNIT]
+
+    def _method_named(self, word: Atom) -> Optional[Callable[..., Any]]:
+        """The method that a word `.method` names; `None` if it is not such a word, or there is no such method."""
+        name = word.get_name() if isinstance(word, SymbolAtom) else ""
+        return getattr(self, name[1:], None) if name.startswith(".") else None
 
 
 class EventAgent(AgentObject):
@@ -172,16 +207,25 @@ class EventAgent(AgentObject):
         code: Any = None,
         event_bus: Any = None,
     ) -> None:
+        self.running = False
         self.event_bus = _content(event_bus)
+        # A program may subscribe while it is loaded, so they are there before.
         self.events: "queue.Queue[Any]" = queue.Queue()
         self.outputs: "queue.Queue[Any]" = queue.Queue()
-        self.running = False
-        words = dict(atoms or {})
-        if event_bus is not None:
-            words["&event_bus"] = event_bus if isinstance(event_bus, Atom) else ValueAtom(event_bus)
-            words["queue-subscription"] = OperationAtom("queue-subscription", self.queue_subscription, unwrap=False)
-            words["has-event-bus"] = OperationAtom("has-event-bus", lambda: hasattr(self.event_bus, "create_subscription"))
-        super().__init__(path, words, include_paths, code)
+        of_bus = {} if event_bus is None else self._words_of_bus(event_bus)
+        super().__init__(path, {**(atoms or {}), **of_bus}, include_paths, code)
+
+    def _words_of_bus(self, event_bus: Any) -> Dict[str, Atom]:
+        """The words by which the program reaches the bus."""
+
+        def has_event_bus() -> bool:
+            return hasattr(self.event_bus, "create_subscription")
+
+        return {
+            "&event_bus": _atom(event_bus),
+            "has-event-bus": OperationAtom("has-event-bus", has_event_bus),
+            "queue-subscription": OperationAtom("queue-subscription", self.queue_subscription, unwrap=False),
+        }
 
     def _init_metta(self) -> None:
         super()._init_metta()
@@ -197,71 +241,82 @@ class EventAgent(AgentObject):
 
     def stop(self) -> None:
         """Ends that, once what is in the queue by now is done."""
-        self.events.put((self.StopEvent, None, ()))
-        self.running = False
+        if self.running:
+            self.running = False
+            self.events.put((self.StopEvent, None, ()))
 
     def queue_subscription(self, event_id: Any, func: Any) -> List[Atom]:
         """Puts what comes on a channel into the queue, to be given to a function of the program."""
-        hear = lambda *args: self.recv_queue_event(event_id, func, *args)  # noqa: E731
-        self.event_bus.create_subscription(_text(event_id), hear)
-        return [E()]
+        self.event_bus.create_subscription(_text(event_id), functools.partial(self.recv_queue_event, event_id, func))
+        return [Atoms.UNIT]
 
     def recv_queue_event(self, event_id: Any, func: Any, *args: Any) -> None:
+        """Puts an event into the queue, to be given to a function of the program."""
         self.events.put((event_id, func, args))
 
     def event_processor(self, *_: Any) -> None:
+        """Works off the queue until the agent is stopped; `start` runs it, on a thread."""
         while True:
-            event_id, func, args = self.events.get()
-            if event_id is self.StopEvent:
+            event = self.events.get()
+            if event[0] is self.StopEvent:
                 return
-            for result in _called(self._metta, func, args):
+            for result in self._answers(*event):
                 self.outputs.put(result)
 
+    def _answers(self, event_id: Any, func: Any, args: Any) -> List[Atom]:
+        """What a function of the program gives for an event: an error if that raises, since the next event is to be heard all the same."""
+        try:
+            return _called(self._metta, func, *args)
+        except Exception as error:
+            return [E(S("Error"), E(_atom(event_id), *map(_atom, args)), ValueAtom(error))]
+
     def clear_outputs(self) -> None:
-        for _ in self.get_output():
+        """Forgets what functions gave so far."""
+        for _ in _drained(self.outputs):
             pass
 
     def get_output(self) -> Iterator[Any]:
         """What functions gave for events of the queue, as far as it is there."""
-        while True:
-            try:
-                yield self.outputs.get_nowait()
-            except queue.Empty:
-                return
+        return _drained(self.outputs)
 
 
-def _called(metta: Any, func: Atom, args: Any) -> List[Atom]:
+def _called(metta: Any, func: Atom, *args: Any) -> List[Atom]:
     """What a function of a program gives for some objects or atoms."""
-    return metta.evaluate_atom(E(func, *[arg if isinstance(arg, Atom) else ValueAtom(arg) for arg in args]))
+    return metta.evaluate_atom(E(func, *map(_atom, args)))
+
+
+def _method_of_bus(event_bus: Any, name: str) -> Callable[..., Any]:
+    """A method of a bus, which may be any object that has it."""
+    method = getattr(_content(event_bus), name, None)
+    if method is None:
+        raise RuntimeError(f"{event_bus} is not a bus of events: it has no method {name}")
+    return method
 
 
 def subscribe_metta_func(metta: MeTTa, event_bus: Atom, event_id: Atom, func: Atom) -> List[Atom]:
     """Calls a function of the program for each event of a channel, where it is published."""
-    bus = _content(event_bus)
-    if not hasattr(bus, "create_subscription"):
-        raise RuntimeError(f"{event_bus} is no bus of events: it has no method create_subscription")
-    bus.create_subscription(_text(event_id), lambda *args: _called(metta, func, args))
-    return [E()]
+    _method_of_bus(event_bus, "create_subscription")(_text(event_id), functools.partial(_called, metta, func))
+    return [Atoms.UNIT]
 
 
 def publish_event(event_bus: Atom, event_id: Atom, content: Atom) -> List[Atom]:
     """Publishes an atom on a channel."""
-    bus = _content(event_bus)
-    if not hasattr(bus, "publish"):
-        raise RuntimeError(f"{event_bus} is no bus of events: it has no method publish")
-    bus.publish(_text(event_id), content)
-    return [E()]
+    _method_of_bus(event_bus, "publish")(_text(event_id), content)
+    return [Atoms.UNIT]
+
+
+def _create_event_agent(path: Any = None, event_bus: Any = None) -> List[Atom]:
+    """An agent of a program, which may hear the events of a bus."""
+    return EventAgent.get_agent_atom(None, unwrap=False, path=path, event_bus=event_bus)
 
 
 @register_atoms(pass_metta=True)
 def agent_atoms(metta: MeTTa) -> Dict[str, Atom]:
-    def event_agent(path: Any = None, event_bus: Any = None) -> List[Atom]:
-        return EventAgent.get_agent_atom(None, unwrap=False, path=path, event_bus=event_bus)
-
-    subscribe = lambda *args: subscribe_metta_func(metta, *args)  # noqa: E731
-    return {
-        "create-agent": AgentObject.agent_creator_atom(unwrap=False),
-        "event-agent": OperationAtom("event-agent", event_agent, unwrap=False),
-        "direct-subscription": OperationAtom("direct-subscription", subscribe, unwrap=False),
-        "publish-event": OperationAtom("publish-event", publish_event, unwrap=False),
+    """The words of `(import! &self agents)`."""
+    of_atoms: Dict[str, Callable[..., List[Atom]]] = {
+        "event-agent": _create_event_agent,
+        "direct-subscription": functools.partial(subscribe_metta_func, metta),
+        "publish-event": publish_event,
     }
+    words = {word: OperationAtom(word, function, unwrap=False) for word, function in of_atoms.items()}
+    return {"create-agent": AgentObject.agent_creator_atom(unwrap=False), **words}
