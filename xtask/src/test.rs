@@ -17,8 +17,8 @@ use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcr
 /// Run everything that must hold before a change is taken.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, python, documents, benches, program, \
-                        examples, wordnet, conformance.\n\
+    after_help = "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, python, documents, benches, editors, \
+                        program, examples, wordnet, conformance.\n\
                         If a step lacks something, it says so and counts as skipped; the last line is `N passed, N failed, N skipped`."
 )]
 pub(crate) struct Flags {
@@ -40,6 +40,7 @@ const STEPS: &[Step] = &[
     ("python", package_for_python),
     ("documents", documents),
     ("benches", benches),
+    ("editors", grammar_for_editors),
     ("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
     ("examples", examples),
     ("wordnet", wordnet_example),
@@ -261,6 +262,17 @@ fn benches(context: &Context) -> Verdict {
         of_cargo(&["test", "--config", CONFIG, "--locked", "--manifest-path", MANIFEST]),
     ];
     verdicts.into_iter().find(|verdict| *verdict != Verdict::Passed).unwrap_or(Verdict::Passed)
+}
+
+/// The grammar that editors read, against the parser of the engine.
+fn grammar_for_editors(_: &Context) -> Verdict {
+    const MANIFEST: &str = "editors/tree-sitter-metta/Cargo.toml";
+    if !process::exists("cc", "--version") {
+        return Verdict::Skipped(
+            "`cc` is missing: the parser for editors is C; the package gcc or clang of the system has it".to_owned(),
+        );
+    }
+    of_cargo(&["test", "--locked", "--manifest-path", MANIFEST])
 }
 
 /// Runs every example but WordNet; each checks itself by assertions, and the exit status tells.

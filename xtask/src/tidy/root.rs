@@ -25,6 +25,7 @@ const ENTRIES: &[&str] = &[
     "crates",
     "deny.toml",
     "docs",
+    "editors",
     "examples",
     "fuzz",
     "ui",

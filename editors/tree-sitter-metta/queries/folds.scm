@@ -1,0 +1,2 @@
+(source_file (list) @fold)
+(evaluation (list) @fold)
