@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import os
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -10,6 +11,22 @@ from . import _engine, _frames
 from ._functions import Function, described, function
 
 Pattern = Union[str, _engine.Atom, Sequence[Any]]
+Moment = Union[int, str, datetime.date]
+
+
+def _moment(when: Moment) -> Union[int, str]:
+    """A moment as the engine reads it."""
+    if isinstance(when, datetime.datetime):
+        if when.utcoffset() is None:
+            raise ValueError(f"{when} has no time zone: {when!r}.astimezone() takes that of this machine")
+        return when.isoformat()
+    if isinstance(when, datetime.date):
+        return when.isoformat()
+    if isinstance(when, bool) or not isinstance(when, (int, str)):
+        raise TypeError(f"as_of takes the number of a commit, a text, a date or a datetime, not {type(when).__name__}")
+    if not isinstance(when, str) and when < 0:
+        raise ValueError(f"commits have numbers from 0 on, not {when}")
+    return when
 
 
 class Rows(Sequence):
@@ -319,9 +336,10 @@ class KnowledgeBase:
         """The base as it is now, for any thread."""
         return View(self._native.view())
 
-    def as_of(self, when: Union[int, str]) -> View:
-        """The base as it was after a commit, or at a date in UTC such as "2026-11-20": the end of that day."""
-        return View(self._native.as_of(when))
+    def as_of(self, when: Moment) -> View:
+        """The base as it was after a commit, or at a time: a text such as "2026-11-20", which is the end of that day in UTC, a `date`, or a
+        `datetime` that knows its time zone."""
+        return View(self._native.as_of(_moment(when)))
 
     def why(self, pattern: Pattern) -> Reasons:
         """Where the atoms that match a pattern come from."""

@@ -1,5 +1,6 @@
 """Knowledge bases: running, asking, changing, the past, and what goes wrong."""
 
+import datetime
 import signal
 import threading
 import time
@@ -121,6 +122,26 @@ def test_the_past_can_be_asked_and_says_where_an_atom_comes_from(kb):
         kb.as_of("2001-01-01")
     with pytest.raises(ValueError, match="neither the number of a commit nor a date"):
         kb.as_of("yesterday")
+
+
+def test_moments_are_numbers_texts_dates_or_times(kb):
+    before = datetime.datetime.now(datetime.timezone.utc)
+    kb.add("(city Athens)")
+    east = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+    later = datetime.datetime.now(east) + datetime.timedelta(seconds=1)
+    for moment in (1, later, later.date() + datetime.timedelta(days=1), later.isoformat()):
+        assert len(kb.as_of(moment)) == 1
+    with pytest.raises(metroon.KnowledgeBaseError, match="commit 1, of 20"):
+        kb.as_of(before - datetime.timedelta(seconds=1))
+    for moment, error, text in (
+        (datetime.datetime(2026, 11, 20), ValueError, "has no time zone"),
+        (-1, ValueError, "from 0 on, not -1"),
+        (2.5, TypeError, "not float"),
+        (True, TypeError, "not bool"),
+        (None, TypeError, "a date or a datetime, not NoneType"),
+    ):
+        with pytest.raises(error, match=text):
+            kb.as_of(moment)
 
 
 def test_a_fork_goes_on_for_itself(kb, tmp_path):
