@@ -8,6 +8,7 @@ use crate::effects::Effects;
 use crate::host_call::HostCall;
 use crate::limits::LimitReached;
 pub(crate) use crate::outcome::{Outcome, Refused, Stop};
+use crate::program::ModuleSearch;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
@@ -88,6 +89,9 @@ pub trait Environment {
 
     /// The paths of the modules that are loaded, in alphabetical order.
     fn module_paths(&self) -> Vec<String>;
+
+    /// Where modules are looked for beside the usual places.
+    fn module_search(&self) -> &ModuleSearch;
 
     /// What is documented about an atom in a space; words mean what they mean to the current module.
     fn documentation(&mut self, space: &SharedSpace, atom: &Atom) -> Vec<Documentation>;

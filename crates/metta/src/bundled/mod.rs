@@ -2,7 +2,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `random`, `fileio`, `json` | as in Hyperon: numbers from generators, files, JSON |
+//! | `random`, `fileio`, `json`, `catalog` | as in Hyperon: numbers from generators, files, JSON, which modules there are |
 //! | `system`, `dates` | the clock, the environment, the calendar |
 //! | `strings`, `regex` | texts, regular expressions |
 //! | `tuples`, `sets`, `assoc`, `queues` | tuples as lists, sets, association lists and priority queues |
@@ -20,6 +20,7 @@
 //! so that a program written for Hyperon finds its own file. Names that programs are likely to use themselves are in modules, not in
 //! the library, so that a program has them only if it asks for them.
 
+mod catalog;
 mod concurrency;
 mod dates;
 mod fileio;
@@ -61,7 +62,8 @@ pub(crate) struct Bundle {
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 15] = [
+pub(crate) const BUNDLES: [&Bundle; 16] = [
+    &catalog::MODULE,
     &random::MODULE,
     &json::MODULE,
     &fileio::MODULE,
@@ -80,7 +82,7 @@ pub(crate) const BUNDLES: [&Bundle; 15] = [
 ];
 
 /// The modules that come with Hyperon and not yet with Metroon.
-pub(crate) const LACKING: [&str; 3] = ["catalog", "das", "skel"];
+pub(crate) const LACKING: [&str; 2] = ["das", "skel"];
 
 /// The module that has a function of this name.
 pub(crate) fn module_of(name: &str) -> Option<&'static str> {

@@ -29,6 +29,11 @@ impl ModuleSearch {
         self.folders.extend(other.folders);
     }
 
+    /// The names of the modules that are listed, in the order in which they were.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The files of the modules that are listed, in the order in which they were.
     pub fn files(&self) -> impl Iterator<Item = String> {
         self.named.iter().map(|(_, path)| file_of(path))

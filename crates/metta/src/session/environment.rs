@@ -8,6 +8,7 @@ use crate::environment::{CarryOut, Environment, HostFunction, OpenFile, Outcome,
 use crate::host_call::HostCall;
 use crate::limits::LimitReached;
 use crate::live::LiveNews;
+use crate::program::ModuleSearch;
 use crate::program::history::Reason;
 use crate::program::modules::{ModuleError, ModuleId};
 use crate::random::Generator;
@@ -121,6 +122,10 @@ impl Environment for Session {
 
     fn module_paths(&self) -> Vec<String> {
         self.program.module_paths()
+    }
+
+    fn module_search(&self) -> &ModuleSearch {
+        self.program.module_search()
     }
 
     fn documentation(&mut self, space: &SharedSpace, atom: &Atom) -> Vec<Documentation> {

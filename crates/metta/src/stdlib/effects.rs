@@ -112,7 +112,7 @@ const CONTENTS: [&str; 2] = [
 
 /// What an operation is called with.
 const ARGUMENTS: &str = "!(superpose (&self &s &c &rng &seeded &file 0 1 2.5 -3 \"r\" \"rw\" \"a {}\" \"{}\" \"file\" True False \
-     a $x $y () (1 2 3) (f $x) (\"b\" \"a\") (a $x) ((a 1)) ((f a) (f z)) (: a A) Number (-> Number Number) type-check semantics auto \
+     a $x $y () (1 2 3) (f $x) (\"b\" \"a\") (a $x) ((a 1)) ((f a) (f z)) (: a A) Number (-> Number Number) type-check semantics auto bundled \
      (@param (@type A) (@desc \"d\"))))";
 
 impl Bench {

@@ -20,7 +20,7 @@ mod recall;
 mod spaces;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 mod typing;
 
 pub(crate) use facts::documentation_facts;
@@ -123,9 +123,8 @@ pub(crate) fn defines_one_of(form: &Atom, names: &[&str]) -> bool {
 }
 
 /// The names of Hyperon's library that Metroon does not have yet, by where they come from.
-pub const NOT_SUPPORTED: [(&str, &[&str]); 3] = [
+pub const NOT_SUPPORTED: [(&str, &[&str]); 2] = [
     ("the Python host", &["py-atom", "py-dot", "py-tuple", "py-list", "py-dict", "py-chain"]),
-    ("the module catalog", &["catalog-list!", "catalog-update!", "catalog-clear!"]),
     (
         "the module das",
         &[

@@ -112,7 +112,7 @@ fn line(call: &mut Call<'_>, atom: &Atom) -> Result<String, Outcome> {
 }
 
 /// Prints lines; a world that takes no more ends the run.
-pub(super) fn print(call: &mut Call<'_>, lines: &[String]) -> Outcome {
+pub(crate) fn print(call: &mut Call<'_>, lines: &[String]) -> Outcome {
     for line in lines {
         if let Err(error) = call.environment.world().print(line) {
             return Outcome::Stop(Stop::World(error));

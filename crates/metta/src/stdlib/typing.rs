@@ -45,7 +45,8 @@ pub(super) const OPERATIONS: &[Spec] = &[
         .compared(Compatibility::Differs(
             "if the third argument is not a space, the call stays as it is; in Hyperon it is `(Error atom BadType)`",
         )),
-    Spec::untyped("match-types", match_types).with(Effects::NONE).documented(
+    // A space among the types is matched.
+    Spec::untyped("match-types", match_types).with(Effects::READS).documented(
         "Chooses by whether two types agree: they unify, or one is %Undefined% or Atom.",
         &[
             "A type",
@@ -55,7 +56,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
         ],
         "The third or the fourth argument",
     ),
-    Spec::untyped("match-type-or", match_type_or).with(Effects::NONE).documented(
+    Spec::untyped("match-type-or", match_type_or).with(Effects::READS).documented(
         "Folds a truth value with the question whether two types agree.",
         &["True or False", "A type", "The type to compare it with"],
         "True if the first argument is, or if the types agree; else False",
