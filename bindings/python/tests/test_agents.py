@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from metroon.hyperon import E, Environment, MeTTa, S, ValueAtom
+from metroon.hyperon import E, Environment, G, GroundingSpaceRef, MeTTa, S, ValueAtom
 from metroon.hyperon.exts.agents import AgentObject, EventAgent, StreamMethod
 from metroon.hyperon.exts.agents.events import BasicEventBus
 
@@ -54,6 +54,23 @@ def test_an_agent_is_made_of_a_file(shore):
     assert repr(found) == "[[24], [42], [False]]"
     # What an agent knows, its caller does not.
     assert repr(shore.run("!(fee 2)")) == "[[(fee 2)]]"
+
+
+def test_a_class_keeps_a_space_for_each_call(shore):
+    """As the agents of metta-motto do: facts of a call are in a space within that of the program, until the next call."""
+
+    class Harbour(AgentObject):
+        def __call__(self, ship):
+            if self._context_space is not None:
+                self._metta.space().remove_atom(self._context_space)
+            self._context_space = G(GroundingSpaceRef())
+            self._metta.space().add_atom(self._context_space)
+            self._context_space.get_object().add_atom(E(S("="), E(S("arriving")), S(ship)))
+            return self._metta.run("!(collapse (arriving))")[0][0]
+
+    harbour = Harbour(code="(= (arriving) ferry)")
+    assert repr(harbour("tug")) == "(ferry tug)"
+    assert repr(harbour("brig")) == "(ferry brig)"
 
 
 def test_an_agent_is_made_of_an_expression_or_a_text(shore):

@@ -105,6 +105,8 @@ class AgentObject:
     _name: Optional[str] = None
     _metta: Optional[MeTTa] = None
     _unwrap = True
+    # The agents of metta-motto keep there the space of a call, and look first whether there is one.
+    _context_space: Optional[Atom] = None
 
     def __init__(
         self,
