@@ -109,15 +109,38 @@ class Change(NamedTuple):
     copies: int
 
 
+class LiveQuery(NamedTuple):
+    """A live query that has a name: what must match, what there is for each match, its options, such as `(sum $price)`, and the functions that
+    programs have called with each change."""
+
+    name: str
+    pattern: str
+    template: str
+    options: List[str]
+    functions: List[str]
+
+
+def _live_query(
+    pattern: str, template: Optional[str], key: Iterable[str], **aggregates: Optional[str]
+) -> Tuple[Tuple[str, Optional[str], List[str]], Optional[Tuple[str, str]]]:
+    """A live query, and what it makes of its matches, as the engine takes them."""
+    wanted = [(kind, variable) for kind, variable in aggregates.items() if variable is not None]
+    if len(wanted) > 1:
+        raise ValueError("a live query counts, sums, or takes the least or greatest: name one of these")
+    return (pattern, template, list(key)), wanted[0] if wanted else None
+
+
 class Event(NamedTuple):
     """What somebody hears who follows a live query.
 
-    `kind` is `answers` (those of the beginning), `snapshot_end`, `changes`, `progress` or `dropped`.
+    `kind` is `answers` (those of the beginning), `snapshot_end`, `changes`, `progress`, `dropped` or `stopped`: then rows do not answer the
+    rules of a call any more, for this `reason`.
     """
 
     kind: str
     epoch: int
     changes: List[Change]
+    reason: Optional[str] = None
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -140,7 +163,7 @@ class Subscription:
         if found is None:
             return None
         changes = [Change(*change) for change in found.get("changes", ())]
-        return Event(found["kind"], found["epoch"], changes)
+        return Event(found["kind"], found["epoch"], changes, found.get("reason"))
 
     def __iter__(self) -> "Subscription":
         return self
@@ -368,12 +391,36 @@ class KnowledgeBase:
         waiting: Optional[int] = None,
     ) -> Subscription:
         """Follows a live query: its answers as they are now, and then what each commit changes in them."""
-        named = {"count": count, "sum": sum, "min": min, "max": max}
-        wanted = [(kind, variable) for kind, variable in named.items() if variable is not None]
-        if len(wanted) > 1:
-            raise ValueError("a live query counts, sums, or takes the least or greatest: name one of these")
-        aggregate = wanted[0] if wanted else None
-        return Subscription(self._native.follow((pattern, template, list(key)), aggregate, after, waiting))
+        query, aggregate = _live_query(pattern, template, key, count=count, sum=sum, min=min, max=max)
+        return Subscription(self._native.follow(query, aggregate, after, waiting))
+
+    def add_live_query(
+        self,
+        name: str,
+        pattern: str,
+        *,
+        template: Optional[str] = None,
+        key: Iterable[str] = (),
+        count: Optional[str] = None,
+        sum: Optional[str] = None,
+        min: Optional[str] = None,
+        max: Optional[str] = None,
+    ) -> None:
+        """Registers a live query under a name, which is part of the base: programs are told of it by that name, and `follow` follows it."""
+        query, aggregate = _live_query(pattern, template, key, count=count, sum=sum, min=min, max=max)
+        self._native.add_live_query(name, query, aggregate)
+
+    def live_queries(self) -> List[LiveQuery]:
+        """The live queries that have names, in the order of their registration."""
+        return [LiveQuery(*found) for found in self._native.live_queries()]
+
+    def follow(self, name: str, *, after: Optional[int] = None, waiting: Optional[int] = None) -> Subscription:
+        """Follows the live query of a name, as `subscribe` follows one without."""
+        return Subscription(self._native.follow_named(name, after, waiting))
+
+    def end_live_query(self, name: str) -> None:
+        """Ends the live query of a name. Who follows it goes on until they stop."""
+        self._native.end_live_query(name)
 
     def register(self, call: Callable[..., Any], **options: Any) -> Callable[..., Any]:
         """Makes the name of a function mean it in MeTTa: see `metroon.function`, whose options these are."""

@@ -5,7 +5,7 @@ use crate::classes::Atom;
 use crate::convert::{to_python, values};
 use crate::errors::{self, Ran};
 use crate::functions::{Expected, PythonFunction, at_hand, read_or_convert};
-use crate::live::Subscription;
+use crate::live::{self, Aggregate, Named, Query, Subscription};
 use crate::rows::Rows;
 use crate::table::Table;
 use metroon::{
@@ -269,20 +269,45 @@ impl KnowledgeBase {
         }
     }
 
-    /// Follows a live query: its pattern, template and key, and what it counts or sums, if it does.
+    /// Follows a live query.
     fn follow(
         &self,
         py: Python<'_>,
-        query: (String, Option<String>, Vec<String>),
-        aggregate: Option<(String, String)>,
+        query: Query,
+        aggregate: Option<Aggregate>,
         after: Option<u64>,
         waiting_max: Option<usize>,
     ) -> PyResult<Subscription> {
-        let (pattern, template, key) = query;
-        let request = live_request(&pattern, template.as_deref(), key, aggregate)?;
-        let most = waiting_max.unwrap_or(metroon::CHANGES_WAITING_DEFAULT);
-        let joined = py.detach(|| self.base.base().subscribe_with(&request, most, after));
-        joined.map(Subscription::new).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
+        live::subscribe(py, self.base.base(), &live::request(query, aggregate)?, (after, waiting_max))
+    }
+
+    /// Follows the live query that is registered under a name.
+    fn follow_named(
+        &self,
+        py: Python<'_>,
+        name: String,
+        after: Option<u64>,
+        waiting_max: Option<usize>,
+    ) -> PyResult<Subscription> {
+        live::subscribe(py, self.base.base(), &LiveRequest::named(name), (after, waiting_max))
+    }
+
+    /// Registers a live query under a name.
+    fn add_live_query(&self, py: Python<'_>, name: &str, query: Query, aggregate: Option<Aggregate>) -> PyResult<()> {
+        let request = live::request(query, aggregate)?;
+        let added = py.detach(|| self.base.base().add_live_query(name, &request));
+        added.map_err(|error| live::not_named(py, &error))
+    }
+
+    /// The live queries that have names: name, pattern, template, options and functions of each.
+    fn live_queries(&self, py: Python<'_>) -> Vec<Named> {
+        py.detach(|| self.base.base().live_queries()).into_iter().map(live::named).collect()
+    }
+
+    /// Ends the live query of a name.
+    fn end_live_query(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let ended = py.detach(|| self.base.base().end_live_query(name));
+        ended.map_err(|error| live::not_named(py, &error))
     }
 
     /// Makes a name mean a function of Python.
@@ -322,31 +347,6 @@ pub(crate) fn signature(name: &str, type_text: &str, effects: &str) -> PyResult<
         other => return Err(PyKeyError::new_err(format!("effects are pure, asks or acts, and not {other}"))),
     };
     HostSignature::new(name, type_text, effects).map_err(PyValueError::new_err)
-}
-
-fn live_request(
-    pattern: &str,
-    template: Option<&str>,
-    key: Vec<String>,
-    aggregate: Option<(String, String)>,
-) -> PyResult<LiveRequest> {
-    let mut request = LiveRequest::new(pattern);
-    if let Some(template) = template {
-        request = request.template(template);
-    }
-    for variable in key {
-        request = request.key(variable);
-    }
-    match aggregate {
-        None => Ok(request),
-        Some((kind, variable)) => match kind.as_str() {
-            "count" => Ok(request.count(variable)),
-            "sum" => Ok(request.sum(variable)),
-            "min" => Ok(request.min(variable)),
-            "max" => Ok(request.max(variable)),
-            other => Err(PyValueError::new_err(format!("a live query can count, sum, min or max, and not {other}"))),
-        },
-    }
 }
 
 /// Runs a text inside the form that has called the function at hand.

@@ -2,7 +2,11 @@
 
 use crate::convert::to_python;
 use crate::errors;
-use metroon::{AnswerChange, LiveEvent};
+use metroon::{
+    AnswerChange, CHANGES_WAITING_DEFAULT, KnowledgeBase, LiveEvent, LiveNameError, LiveRequest, NamedLiveQuery,
+    SubscribeError,
+};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +18,15 @@ pub(crate) struct Subscription(Mutex<Option<metroon::Subscription>>);
 
 /// How long signals are not looked for.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// A live query: its pattern, its template and its key.
+pub(crate) type Query = (String, Option<String>, Vec<String>);
+
+/// What a live query makes of its matches, and of which variable.
+pub(crate) type Aggregate = (String, String);
+
+/// A live query with a name: name, pattern, template, options and functions.
+pub(crate) type Named = (String, String, String, Vec<String>, Vec<String>);
 
 impl Subscription {
     pub(crate) fn new(subscription: metroon::Subscription) -> Self {
@@ -53,6 +66,55 @@ impl Subscription {
     }
 }
 
+/// The live query of what Python says of one.
+pub(crate) fn request((pattern, template, key): Query, aggregate: Option<Aggregate>) -> PyResult<LiveRequest> {
+    let mut request = LiveRequest::new(pattern);
+    if let Some(template) = template {
+        request = request.template(template);
+    }
+    for variable in key {
+        request = request.key(variable);
+    }
+    match aggregate {
+        None => Ok(request),
+        Some((kind, variable)) => match kind.as_str() {
+            "count" => Ok(request.count(variable)),
+            "sum" => Ok(request.sum(variable)),
+            "min" => Ok(request.min(variable)),
+            "max" => Ok(request.max(variable)),
+            other => Err(PyValueError::new_err(format!("a live query can count, sum, min or max, and not {other}"))),
+        },
+    }
+}
+
+/// Follows a live query, after a commit if one is given, with so much room for what waits.
+pub(crate) fn subscribe(
+    py: Python<'_>,
+    base: &KnowledgeBase,
+    request: &LiveRequest,
+    (after, waiting_max): (Option<u64>, Option<usize>),
+) -> PyResult<Subscription> {
+    let most = waiting_max.unwrap_or(CHANGES_WAITING_DEFAULT);
+    let joined = py.detach(|| base.subscribe_with(request, most, after));
+    joined.map(Subscription::new).map_err(|error| match &error {
+        SubscribeError::Writer(error) => errors::writer(py, error),
+        error => errors::plain(py, "KnowledgeBaseError", error),
+    })
+}
+
+/// A live query was not registered under a name, or not ended.
+pub(crate) fn not_named(py: Python<'_>, error: &LiveNameError) -> PyErr {
+    match error {
+        LiveNameError::Writer(error) => errors::writer(py, error),
+        LiveNameError::NoName(_) => PyValueError::new_err(error.to_string()),
+        error => errors::plain(py, "KnowledgeBaseError", error),
+    }
+}
+
+pub(crate) fn named(query: NamedLiveQuery) -> Named {
+    (query.name, query.pattern, query.template, query.options, query.functions)
+}
+
 fn event_of(py: Python<'_>, event: LiveEvent) -> PyResult<Py<PyDict>> {
     let found = PyDict::new(py);
     found.set_item("epoch", event.epoch())?;
@@ -73,6 +135,10 @@ fn event_of(py: Python<'_>, event: LiveEvent) -> PyResult<Py<PyDict>> {
         LiveEvent::Dropped { from, .. } => {
             found.set_item("first", from)?;
             "dropped"
+        }
+        LiveEvent::Stopped { reason, .. } => {
+            found.set_item("reason", reason)?;
+            "stopped"
         }
         _ => "other",
     };

@@ -54,3 +54,57 @@ def test_a_query_that_is_none_is_refused():
             kb.subscribe("(n")
         with pytest.raises(ValueError, match="one of these"):
             kb.subscribe("(n $x)", sum="$x", min="$x")
+
+
+def told(live):
+    """The changes that wait, as texts."""
+    found = []
+    while True:
+        event = live.next(0.05)
+        if event is None or event.kind == "progress":
+            return found
+        found += [(change.before and str(change.before), change.after and str(change.after)) for change in event.changes]
+
+
+def test_a_query_with_a_name_is_part_of_the_base(tmp_path):
+    with metroon.KnowledgeBase(tmp_path / "kb") as kb:
+        kb.add("(order Ann 3)", "(order Bob 4)")
+        kb.add_live_query("spent", "(order $who $price)", template="(spent $who $price)", sum="$price", key=["$who"])
+        kb.add_live_query("names", "(order $who $price)", template="$who")
+        registered = kb.epoch
+        kb.run("!(import! &self live-queries) (= (note $change) ()) !(on-change names note)")
+    with metroon.KnowledgeBase(tmp_path / "kb") as kb:
+        spent, names = kb.live_queries()
+        assert spent == ("spent", "(order $who $price)", "(spent $who $price)", ["(sum $price)", "(key $who)"], [])
+        assert (names.name, names.template, names.functions) == ("names", "$who", ["note"])
+        live = kb.follow("spent")
+        assert told(live) == [(None, "(spent Ann 3)"), (None, "(spent Bob 4)")]
+        kb.add("(order Ann 5)")
+        assert told(live) == [("(spent Ann 3)", "(spent Ann 8)")]
+        with kb.follow("names", after=registered) as later:
+            assert told(later) == [(None, "Ann")]
+        # Who follows a query that has ended goes on.
+        kb.end_live_query("spent")
+        kb.add("(order Ann 1)")
+        assert told(live) == [("(spent Ann 8)", "(spent Ann 9)")]
+        assert [query.name for query in kb.live_queries()] == ["names"]
+
+
+def test_what_cannot_be_named_or_found_is_said():
+    kb = metroon.KnowledgeBase()
+    kb.add_live_query("numbers", "(n $x)")
+    with pytest.raises(metroon.KnowledgeBaseError, match="there is a live query numbers already"):
+        kb.add_live_query("numbers", "(n $x)")
+    with pytest.raises(ValueError, match="cannot be the name of a live query"):
+        kb.add_live_query("(a b)", "(n $x)")
+    with pytest.raises(ValueError, match="one of these"):
+        kb.add_live_query("other", "(n $x)", sum="$x", count="$y")
+    with pytest.raises(metroon.KnowledgeBaseError, match="would be evaluated"):
+        kb.add_live_query("other", "(n $x)", template="(+ $x 1)")
+    for missing in (kb.follow, kb.end_live_query):
+        with pytest.raises(metroon.KnowledgeBaseError, match="there is no live query nubmers; did you mean numbers"):
+            missing("nubmers")
+    kb.close()
+    for closed in (lambda: kb.follow("numbers"), lambda: kb.end_live_query("numbers")):
+        with pytest.raises(metroon.ClosedError):
+            closed()

@@ -11,8 +11,9 @@ use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
 use metroon::{
-    Atom, CheckpointVerdict, CommitJournal, CommitView, CompactProgress, Compacted, History, KnowledgeBaseError,
-    LogEntry, Moment, Origins, Reason, SalvagedKnowledgeBase, SourceWriter, Unsound, View, ViewError,
+    Atom, Beginning, CheckpointVerdict, CommitJournal, CommitView, CompactProgress, Compacted, History,
+    KnowledgeBaseError, LogEntry, Moment, Origins, Reason, SalvagedKnowledgeBase, SourceWriter, Unsound, View,
+    ViewError,
 };
 use serde_json::json;
 use std::io;
@@ -130,13 +131,13 @@ struct LogArguments {
     #[arg(long)]
     changes: bool,
 
-    /// Begin with this commit, instead of the first that is kept
-    #[arg(long, value_name = "N")]
-    from: Option<u64>,
+    /// Begin with this commit, or with the first that was made at this date or later, instead of the first that is kept
+    #[arg(long, value_name = "WHEN")]
+    from: Option<Beginning>,
 
-    /// End with this commit
-    #[arg(long, value_name = "N")]
-    to: Option<u64>,
+    /// End with this commit, or with the last that was made by this date
+    #[arg(long, value_name = "WHEN")]
+    to: Option<Moment>,
 
     /// Print one JSON object a line: each commit, and with --changes each change after its commit
     #[arg(long)]
@@ -338,13 +339,13 @@ fn read(view: &View, name: &str, text: &str) -> Result<Atom, End> {
 }
 
 fn log(arguments: &LogArguments) -> Ended {
-    let last = arguments.to.unwrap_or(u64::MAX);
-    if arguments.from.is_some_and(|from| last < from) {
+    let (asked, last) = log_ends(arguments)?;
+    if asked.is_some_and(|from| last < from) {
         return Err(fail("--to names a commit before --from", "the first commit has number 1", End::Usage));
     }
     let mut view = open(&arguments.directory)?;
-    let from = arguments.from.unwrap_or(view.first());
-    if arguments.from.is_some() && from > view.epoch() && view.epoch() > 0 && from > 1 {
+    let from = asked.unwrap_or(view.first());
+    if asked.is_some() && from > view.epoch() && view.epoch() > 0 && from > 1 {
         let message = format!("there is no commit {from}: the last is {}", view.epoch());
         return Err(fail(&message, "choose a smaller number for --from", End::Usage));
     }
@@ -367,6 +368,15 @@ fn log(arguments: &LogArguments) -> Ended {
     let ended = out.end()?;
     walked.map_err(|error| base_failed(&arguments.directory, &error))?;
     Ok(ended)
+}
+
+/// The first commit of a log, if one is asked for, and the last.
+fn log_ends(arguments: &LogArguments) -> Result<(Option<u64>, u64), End> {
+    let LogArguments { directory, from, to, .. } = arguments;
+    let failed = |error: KnowledgeBaseError| base_failed(directory, &error);
+    let from = from.map(|from| from.epoch_in(directory)).transpose().map_err(failed)?;
+    let to = to.map(|to| to.epoch_in(directory)).transpose().map_err(failed)?;
+    Ok((from, to.unwrap_or(u64::MAX)))
 }
 
 /// The lines of a log from a commit on, for a prompt.

@@ -6,7 +6,7 @@ use crate::output::{Ended, Out, fail};
 use crate::run::{base_failed, explain, recall_failed};
 use crate::watch::{LiveOptions, not_a_query};
 use clap::{Args, Subcommand};
-use metroon::{CommitJournal, Engine, LiveNameError, NamedLiveQuery, ProgramEnd, RunEnd, View, nearest};
+use metroon::{CommitJournal, Engine, LiveNameError, NamedLiveQuery, ProgramEnd, RunEnd, View};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -129,8 +129,7 @@ fn add(arguments: &AddArguments) -> Ended {
     let registered = with_engine(directory, |engine| engine.add_live_query(name, &request))?;
     registered.map_err(|error| match error {
         LiveNameError::Request(error) => not_a_query(pattern, template.as_deref(), error),
-        LiveNameError::Run(end) => not_committed(end),
-        other => fail(&other.to_string(), "`metroon kb live list DIR` prints those that there are", End::Usage),
+        other => refused(other),
     })?;
     let mut out = Out::new();
     out.line(&format!("{}: {name} is registered", directory.display()))?;
@@ -139,28 +138,19 @@ fn add(arguments: &AddArguments) -> Ended {
 
 fn remove(arguments: &RemoveArguments) -> Ended {
     let RemoveArguments { directory, name } = arguments;
-    let mut names = Vec::new();
-    let ended = with_engine(directory, |engine| {
-        names = engine.live_queries().into_iter().map(|query| query.name).collect();
-        if names.contains(name) { engine.end_live_query(name) } else { Err(LiveNameError::Refused(String::new())) }
-    })?;
-    ended.map_err(|error| match error {
-        LiveNameError::Refused(_) => unknown(directory, name, &names),
-        LiveNameError::Run(end) => not_committed(end),
-        other => fail(&other.to_string(), "", End::Usage),
-    })?;
+    let ended = with_engine(directory, |engine| engine.end_live_query(name))?;
+    ended.map_err(refused)?;
     let mut out = Out::new();
     out.line(&format!("{}: {name} has ended", directory.display()))?;
     out.end()
 }
 
-fn unknown(directory: &Path, name: &str, names: &[String]) -> End {
-    let help = match nearest(name, names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean {near}?"),
-        None if names.is_empty() => "it has none; `metroon kb live add DIR NAME PATTERN` registers one".to_owned(),
-        None => format!("it has: {}", names.join(", ")),
-    };
-    fail(&format!("{} has no live query {name}", directory.display()), &help, End::Usage)
+/// Says why a name was not registered or not ended.
+fn refused(error: LiveNameError) -> End {
+    match error {
+        LiveNameError::Run(end) => not_committed(end),
+        other => fail(&other.to_string(), "`metroon kb live list DIR` prints those that there are", End::Usage),
+    }
 }
 
 fn not_committed(end: RunEnd) -> End {

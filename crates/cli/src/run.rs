@@ -153,8 +153,8 @@ pub(crate) fn base_failed(directory: &Path, error: &KnowledgeBaseError) -> End {
 /// Tells why the base in a directory cannot be used, and what to do about it.
 pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, help: Option<&str>) -> End {
     use KnowledgeBaseError::{
-        Append, BeforeTimes, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, NoStatements, NoTimes, Open, Read,
-        ReadOnly, Semantics, Sync, TapeOfGivenUp, Trim,
+        AfterTimes, Append, BeforeTimes, Damaged, Differs, GivenUp, NoBeginning, NoEpoch, NoStatements, NoTimes, Open,
+        Read, ReadOnly, Semantics, Sync, TapeOfGivenUp, Trim,
     };
     // All others name it.
     let is_of_inside = matches!(
@@ -169,6 +169,7 @@ pub(crate) fn base_failed_with(directory: &Path, error: &KnowledgeBaseError, hel
             | NoEpoch { .. }
             | NoTimes
             | BeforeTimes { .. }
+            | AfterTimes { .. }
             | GivenUp { .. }
             | NoBeginning { .. }
             | NoStatements { .. }

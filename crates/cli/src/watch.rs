@@ -5,7 +5,7 @@ use crate::output::{Ended, Out, counted, fail};
 use crate::render;
 use crate::run::base_failed;
 use clap::Args;
-use metroon::{AnswerChange, FollowError, LiveEvent, LiveFollower, LiveRequest, LiveRequestError, ViewError};
+use metroon::{AnswerChange, FollowError, LiveEvent, LiveFollower, LiveRequest, LiveRequestError, Moment, ViewError};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::json;
 use std::os::fd::AsFd;
@@ -27,15 +27,12 @@ a commit adds, takes away or changes. It works while another process writes. A l
   5 ! the rules cannot be followed: …    with --result, if rows do not answer the rules any more; a later line goes on
 
 TEMPLATE is what to print for each match, and may begin with tests: '(if (> $price 3) (dear $item) (empty))'. With --count, --sum, --min or
---max, matches are taken together that agree in the other variables of TEMPLATE. --from N goes on as if it had been watched until commit N.
+--max, matches are taken together that agree in the other variables of TEMPLATE. --from N goes on as if it had been watched until commit N;
+a date, such as 2026-11-20 or 2026-11-20T10:00:00Z, means the last commit that was made by then, 2026-11-20 by the end of that day.
 --live NAME follows a query that is registered, in the place of PATTERN and what belongs to it.
 
 Exit code: 0 it ended by --to, --limit or because nobody reads the output; 2 wrong usage, no knowledge base there, or a query that cannot be
 kept up to date; 3 PATTERN or TEMPLATE does not parse; 4 the knowledge base is damaged.";
-
-/// What a live query that is registered says itself.
-const LIVE_EXCLUDES: [&str; 11] =
-    ["pattern", "template", "result", "key", "count", "sum", "min", "max", "greatest", "least", "within"];
 
 #[derive(Debug, Args)]
 #[command(after_help = ABOUT)]
@@ -53,12 +50,12 @@ pub(crate) struct WatchArguments {
     template: Option<String>,
 
     /// Follow the live query of this name, which the program or `metroon kb live add` has registered
-    #[arg(long, value_name = "NAME", conflicts_with_all = LIVE_EXCLUDES)]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pattern", "template", "LiveOptions"])]
     live: Option<String>,
 
-    /// Print only what came after this commit
-    #[arg(long, value_name = "N")]
-    from: Option<u64>,
+    /// Print only what came after this commit, or after this date
+    #[arg(long, value_name = "WHEN")]
+    from: Option<Moment>,
 
     /// End after this commit
     #[arg(long, value_name = "N")]
@@ -132,9 +129,11 @@ pub(crate) fn run(arguments: &WatchArguments) -> End {
 
 fn watch(arguments: &WatchArguments) -> Ended {
     let request = request(arguments)?;
-    let mut follower = LiveFollower::open(&arguments.directory, &request, arguments.from)
-        .map_err(|error| not_followed(arguments, error))?;
-    if let (None, Some(to)) = (arguments.from, arguments.to)
+    let from = arguments.from.map(|from| from.epoch_in(&arguments.directory)).transpose();
+    let from = from.map_err(|error| base_failed(&arguments.directory, &error))?;
+    let mut follower =
+        LiveFollower::open(&arguments.directory, &request, from).map_err(|error| not_followed(arguments, error))?;
+    if let (None, Some(to)) = (from, arguments.to)
         && to < follower.epoch()
     {
         let message = format!("commit {to} is over: the knowledge base is at commit {}", follower.epoch());
@@ -337,4 +336,29 @@ fn change_json(epoch: u64, change: &AnswerChange) -> String {
         object["before"] = json!(LiveFollower::text(before));
     }
     object.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, Parser};
+
+    #[derive(Debug, Parser)]
+    struct Watch {
+        #[command(flatten)]
+        arguments: WatchArguments,
+    }
+
+    #[test]
+    fn a_registered_query_takes_none_of_the_options_of_another_one() {
+        let options = LiveOptions::augment_args(Command::new("options"));
+        for option in options.get_arguments() {
+            let name = format!("--{}", option.get_long().expect("each has a long name"));
+            let values = option.get_num_args().map_or(1, |values| values.max_values());
+            let given = ["watch", "kb", "--live", "low", &name].into_iter().chain(std::iter::repeat_n("$x", values));
+            let refused = Watch::try_parse_from(given).expect_err(&name);
+            assert_eq!(refused.kind(), clap::error::ErrorKind::ArgumentConflict, "{name}");
+        }
+        assert!(Watch::try_parse_from(["watch", "kb", "--live", "low", "--from", "2026-11-20"]).is_ok());
+    }
 }

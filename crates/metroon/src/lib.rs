@@ -71,8 +71,8 @@ mod writer;
 pub use answer::Answer;
 pub use checker::{Checked, check_source, check_source_in};
 pub use commit_journal::{
-    BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress, Compacted,
-    KnowledgeBaseError, KnowledgeBaseReport, Moment, MomentError, SalvagedKnowledgeBase,
+    BackedUp, Beginning, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress,
+    Compacted, KnowledgeBaseError, KnowledgeBaseReport, Moment, MomentError, SalvagedKnowledgeBase,
 };
 pub use engine::Engine;
 pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, SourceWriter, Unsound, Unwritten};

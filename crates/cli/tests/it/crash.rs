@@ -211,6 +211,72 @@ fn a_writer_with_a_live_query_that_is_killed_200_times_is_followed_without_a_gap
     assert_eq!(asked, format!("[{facts}]\n"));
 }
 
+/// What the program of the two tests below does with each fact: it takes all that it has not been told of, and keeps of each that it did.
+const HANDLING: &str = "!(import! &self live-queries) !(live facts (fact $n) $n) !(changes facts) \
+                        (= (handle (added $n $commit)) (add-atom &self (handled $n))) \
+                        (= (handle-all) (handle (changes facts))) (: seen (-> Atom %Undefined%))";
+
+/// The facts that were handled, in the order in which they were.
+fn handled(folder: &Folder) -> Vec<u64> {
+    let number = |atom: &String| atom.strip_prefix("(handled ")?.strip_suffix(')')?.parse().ok();
+    folder.atoms().iter().filter_map(number).collect()
+}
+
+/// The calls that a killed run has not made are not made later. What they were for is found by `changes`, once.
+#[test]
+fn what_a_killed_run_was_called_for_is_found_by_changes() {
+    let folder = Folder::new("crash-on-change");
+    let seen = "(= (spin $n) (if (== $n 0) done (spin (- $n 1)))) \
+                (= (seen (added $n $commit)) (if (== $n 3) (spin-first) (handle-all))) \
+                (= (spin-first) (let $said (println! begun) (let $spun (spin 1000000000000) (handle-all)))) \
+                !(on-change facts seen)";
+    folder.good(&["run", "--kb", "kb", "-e", HANDLING, "-e", seen]);
+    let forms = (1..=5).map(|n| format!("!(let () (add-atom &self (fact {n})) {n})\n")).collect();
+    let mut run = Running::begin(&folder, &["run", "--kb", "kb", "-"], forms);
+    while run.last.as_deref() != Some("begun") {
+        run.wait_for_line();
+    }
+    run.kill();
+    // The commit of the third fact stands, and its call has left nothing.
+    assert_eq!((count_facts(&folder), handled(&folder)), (3, vec![1, 2]));
+    folder.good(&["run", "--kb", "kb", "-e", "!(add-atom &self (something else))"]);
+    assert_eq!(handled(&folder), [1, 2]);
+    assert_eq!(folder.good(&["run", "--kb", "kb", "-e", "!(handle-all)"]), "[()]\n");
+    assert_eq!(handled(&folder), [1, 2, 3]);
+    assert_eq!(folder.good(&["run", "--kb", "kb", "-e", "!(handle-all)"]), "[]\n");
+}
+
+/// A run is killed again and again at any moment: each fact is handled once by a function that takes what has changed from `changes`, since the
+/// place up to which the program was told is part of the commit that keeps what the function did.
+#[test]
+fn each_change_is_handled_once_however_often_the_run_is_killed() {
+    let folder = Folder::new("crash-handled");
+    folder.good(&[
+        "run",
+        "--kb",
+        "kb",
+        "-e",
+        HANDLING,
+        "-e",
+        "(= (seen $change) (handle-all)) !(on-change facts seen)",
+    ]);
+    let mut dice = Dice(20_261_127);
+    for round in 0..ROUNDS_RECORDED {
+        let facts = count_facts(&folder);
+        let forms = (facts + 1..facts + 600).map(|n| format!("!(let () (add-atom &self (fact {n})) {n})\n"));
+        let forms = std::iter::once("!(let $all (collapse (handle-all)) 0)\n".to_owned()).chain(forms);
+        kill_in_round(&folder, round, forms.collect(), &mut dice);
+        let (facts, handled) = (count_facts(&folder), handled(&folder));
+        let expected: Vec<u64> = (1..=facts).collect();
+        assert!(expected.starts_with(&handled), "round {round}: of {facts} facts were handled: {handled:?}");
+        assert!(facts <= handled.len() as u64 + 1, "round {round}: {} of {facts} were handled", handled.len());
+    }
+    folder.good(&["run", "--kb", "kb", "-e", "!(collapse (handle-all))"]);
+    let facts = count_facts(&folder);
+    assert!(facts > ROUNDS_RECORDED, "only {facts} facts were added");
+    assert_eq!(handled(&folder), (1..=facts).collect::<Vec<u64>>());
+}
+
 fn journal_bytes(folder: &Folder) -> u64 {
     let entries = std::fs::read_dir(folder.path().join("kb/journal")).into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|about| about.len()).sum()

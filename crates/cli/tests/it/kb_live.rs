@@ -65,7 +65,8 @@ fn what_cannot_be_registered_or_found_is_said() {
     refused(&add("other", &["(price $x $y)", "(a) (b)"]), 2, &["TEMPLATE must be one atom"]);
     refused(&add("other", &["(price $x $y)", "(+ $y 1)"]), 2, &["would be evaluated"]);
     refused(&add("other", &["(price $x $y)", "--sum", "$z"]), 2, &["$z"]);
-    refused(&["kb", "live", "remove", "kb", "pricse"], 2, &["has no live query pricse", "did you mean prices?"]);
+    refused(&["kb", "live", "remove", "kb", "pricse"], 2, &["there is no live query pricse; did you mean prices?"]);
+    assert_eq!(folder.good(&["kb", "log", "kb"]).lines().count(), 2, "what is refused is no commit");
     refused(&["watch", "kb", "--live", "pricse"], 2, &["did you mean prices?", "kb live list"]);
     refused(&["watch", "kb", "--live", "prices", "(price $x $y)"], 2, &["cannot be used with"]);
     refused(&["watch", "kb"], 2, &["PATTERN"]);

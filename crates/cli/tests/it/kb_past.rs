@@ -137,6 +137,25 @@ fn a_date_names_the_last_commit_that_was_made_by_then() {
     assert!(
         folder.good(&["kb", "fork", "kb", "--to", "then", "--at", &dates[0]]).starts_with("then: 1 commit, 1 atom,")
     );
+    let numbers = |arguments: &[&str]| -> Vec<String> {
+        let log = folder.good(&[&["kb", "log", "kb"], arguments].concat());
+        log.lines().map(|line| line.split_whitespace().next().unwrap_or_default().to_owned()).collect()
+    };
+    // A log begins with a day, and a query is followed from its end on.
+    assert_eq!(numbers(&["--from", &dates[1][..10]]), ["1", "2"]);
+    assert_eq!(numbers(&["--from", &dates[1]]), ["2"]);
+    assert_eq!(numbers(&["--from", "2001-01-01", "--to", &dates[0]]), ["1"]);
+    assert_eq!(folder.good(&["watch", "kb", "(town $x)", "--from", &dates[0], "--to", "2"]), "2 + (town Hamar)\n");
+    let late = folder.run(&["kb", "log", "kb", "--from", "2200-01-01"]);
+    assert_eq!(late.code, Some(2));
+    let said = format!(
+        "no commit was made at 2200-01-01T00:00:00Z or later: the last one that has a date is commit 2, of {}",
+        dates[1]
+    );
+    assert!(late.err.contains(&said), "{}", late.err);
+    let early = folder.run(&["watch", "kb", "(town $x)", "--from", "2001-01-01"]);
+    assert_eq!(early.code, Some(2));
+    assert!(early.err.contains("no commit was made at 2001-01-01T23:59:59Z or before"), "{}", early.err);
     let early = folder.run(&["run", "--kb", "kb", "--as-of", "2001-01-01", "-e", ask]);
     assert_eq!(early.code, Some(2));
     let said = format!(

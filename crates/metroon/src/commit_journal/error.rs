@@ -111,6 +111,15 @@ pub enum KnowledgeBaseError {
         /// When it was made, as a date.
         made: String,
     },
+    /// A time is to name a commit, and the last commit that has one was made before.
+    AfterTimes {
+        /// The time, as a date.
+        asked: String,
+        /// That commit.
+        epoch: u64,
+        /// When it was made, as a date.
+        made: String,
+    },
     /// Commits were given up, and this is asked of one of them.
     GivenUp {
         /// The commit after which something is asked for.
@@ -212,7 +221,9 @@ impl fmt::Display for KnowledgeBaseError {
                  {found:032x}",
                 frame_text(*place)
             ),
-            Self::NoEpoch { .. } | Self::NoTimes | Self::BeforeTimes { .. } => self.tell_no_commit(formatter),
+            Self::NoEpoch { .. } | Self::NoTimes | Self::BeforeTimes { .. } | Self::AfterTimes { .. } => {
+                self.tell_no_commit(formatter)
+            }
             Self::GivenUp { .. }
             | Self::NoBeginning { .. }
             | Self::NoStatements { .. }
@@ -254,6 +265,10 @@ impl KnowledgeBaseError {
             Self::BeforeTimes { asked, epoch, made } => write!(
                 formatter,
                 "no commit was made at {asked} or before: the first one that has a date is commit {epoch}, of {made}"
+            ),
+            Self::AfterTimes { asked, epoch, made } => write!(
+                formatter,
+                "no commit was made at {asked} or later: the last one that has a date is commit {epoch}, of {made}"
             ),
             _ => Ok(()),
         }
@@ -309,6 +324,9 @@ impl KnowledgeBaseError {
             Self::BeforeTimes { .. } => Some(
                 "name a later date, or a commit by its number: `metroon kb log DIR` shows both, and 0 is the beginning",
             ),
+            Self::AfterTimes { .. } => {
+                Some("name an earlier date, or a commit by its number: `metroon kb log DIR` shows both")
+            }
             Self::GivenUp { .. } | Self::OriginGivenUp { .. } => {
                 Some("ask a backup that was made before they were given up, or ask for a later commit")
             }

@@ -42,7 +42,7 @@ pub(crate) mod verify;
 pub use backup::BackedUp;
 pub use checkpoint::CheckpointReport;
 pub use error::KnowledgeBaseError;
-pub use moment::{Moment, MomentError};
+pub use moment::{Beginning, Moment, MomentError};
 pub use report::KnowledgeBaseReport;
 pub use retention::{CommitsGivenUp, CompactProgress, Compacted};
 pub use salvage::SalvagedKnowledgeBase;

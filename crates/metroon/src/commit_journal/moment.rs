@@ -4,7 +4,7 @@
 //! before, which is found by going through the commits: times are what a clock said, and a clock may have been set back.
 //!
 //! A text that names a day means its end, and one that names a second means the end of that, so that the date that a log shows of a commit
-//! means that commit.
+//! means that commit. Where something is to begin with a date, it means the beginning.
 
 use super::CommitJournal;
 use super::error::KnowledgeBaseError;
@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -58,20 +59,64 @@ impl FromStr for Moment {
     type Err = MomentError;
 
     fn from_str(text: &str) -> Result<Self, MomentError> {
-        let unknown = || MomentError { text: text.to_owned() };
-        if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return text.parse().map(Self::Commit).map_err(|_| unknown());
+        match named(text)? {
+            Named::Commit(epoch) => Ok(Self::Commit(epoch)),
+            Named::Times { last, .. } => Ok(Self::Time(last)),
         }
-        let nanoseconds = |time: Timestamp| i64::try_from(time.as_nanosecond()).map_err(|_| unknown());
-        if let Ok(time) = text.parse::<Timestamp>() {
-            let is_whole = !text.contains(['.', ',']);
-            return Ok(Self::Time(nanoseconds(time)?.saturating_add(if is_whole { SECOND_END } else { 0 })));
-        }
-        let day = if text.contains(['T', 't', ' ']) { None } else { text.parse::<Date>().ok() };
-        let second = day.map(|day| day.at(23, 59, 59, 0).to_zoned(TimeZone::UTC));
-        let second = second.and_then(Result::ok).ok_or_else(unknown)?.timestamp();
-        Ok(Self::Time(nanoseconds(second)?.saturating_add(SECOND_END)))
     }
+}
+
+/// Where a part of a knowledge base's history begins.
+///
+/// ```
+/// use metroon::Beginning;
+///
+/// assert_eq!("12".parse(), Ok(Beginning::Commit(12)));
+/// assert_eq!("1970-01-02".parse(), Ok(Beginning::Time(86_400_000_000_000)));
+/// assert!("yesterday".parse::<Beginning>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// With the commit of this number.
+    Commit(u64),
+    /// With the first commit that was made at this time or later, in nanoseconds since the beginning of 1970 in UTC.
+    Time(i64),
+}
+
+impl FromStr for Beginning {
+    type Err = MomentError;
+
+    fn from_str(text: &str) -> Result<Self, MomentError> {
+        match named(text)? {
+            Named::Commit(epoch) => Ok(Self::Commit(epoch)),
+            Named::Times { first, .. } => Ok(Self::Time(first)),
+        }
+    }
+}
+
+/// What a text names: a commit, or the times from a nanosecond to another one.
+enum Named {
+    Commit(u64),
+    Times { first: i64, last: i64 },
+}
+
+fn named(text: &str) -> Result<Named, MomentError> {
+    let unknown = || MomentError { text: text.to_owned() };
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.parse().map(Named::Commit).map_err(|_| unknown());
+    }
+    let nanoseconds = |time: Timestamp| i64::try_from(time.as_nanosecond()).map_err(|_| unknown());
+    if let Ok(time) = text.parse::<Timestamp>() {
+        let (first, is_whole) = (nanoseconds(time)?, !text.contains(['.', ',']));
+        let last = if is_whole { first.saturating_add(SECOND_END) } else { first };
+        return Ok(Named::Times { first, last });
+    }
+    let day = if text.contains(['T', 't', ' ']) { None } else { text.parse::<Date>().ok() };
+    let at = |hour: i8, minute: i8, second: i8| {
+        let zoned = day.map(|day| day.at(hour, minute, second, 0).to_zoned(TimeZone::UTC));
+        nanoseconds(zoned.and_then(Result::ok).ok_or_else(unknown)?.timestamp())
+    };
+    Ok(Named::Times { first: at(0, 0, 0)?, last: at(23, 59, 59)?.saturating_add(SECOND_END) })
 }
 
 impl fmt::Display for Moment {
@@ -102,6 +147,19 @@ impl Moment {
     }
 }
 
+impl Beginning {
+    /// The number of the commit that it means in the base of a directory. A number is not looked up.
+    ///
+    /// # Errors
+    /// No commit was made at that time or later, the commits have no times, or they cannot be read.
+    pub fn epoch_in(self, directory: impl AsRef<Path>) -> Result<u64, KnowledgeBaseError> {
+        match self {
+            Self::Commit(epoch) => Ok(epoch),
+            Self::Time(time) => CommitJournal::read(directory)?.epoch_from(time),
+        }
+    }
+}
+
 impl CommitJournal {
     /// The number of the commit that a moment means. A number is not looked up.
     ///
@@ -117,15 +175,13 @@ impl CommitJournal {
     /// The last commit that was made at a time or before.
     fn epoch_by(&self, time: i64) -> Result<u64, KnowledgeBaseError> {
         let (mut found, mut first) = (None, None);
-        let (_, mut commits) = self.commits()?;
-        while let Some(committed) = commits.next()? {
-            let Some(header) = &committed.header else { continue };
-            let Some(made) = header.time else { continue };
-            first.get_or_insert((header.epoch, made));
+        self.each_time(|epoch, made| {
+            first.get_or_insert((epoch, made));
             if made <= time {
-                found = Some(header.epoch);
+                found = Some(epoch);
             }
-        }
+            ControlFlow::Continue(())
+        })?;
         match (found, first) {
             (Some(epoch), _) => Ok(epoch),
             (None, None) => Err(KnowledgeBaseError::NoTimes),
@@ -133,6 +189,38 @@ impl CommitJournal {
                 Err(KnowledgeBaseError::BeforeTimes { asked: date(time), epoch, made: date(made) })
             }
         }
+    }
+
+    /// The first commit that was made at a time or later.
+    fn epoch_from(&self, time: i64) -> Result<u64, KnowledgeBaseError> {
+        let (mut found, mut last) = (None, None);
+        self.each_time(|epoch, made| {
+            last = Some((epoch, made));
+            if made < time {
+                return ControlFlow::Continue(());
+            }
+            found = Some(epoch);
+            ControlFlow::Break(())
+        })?;
+        match (found, last) {
+            (Some(epoch), _) => Ok(epoch),
+            (None, None) => Err(KnowledgeBaseError::NoTimes),
+            (None, Some((epoch, made))) => {
+                Err(KnowledgeBaseError::AfterTimes { asked: date(time), epoch, made: date(made) })
+            }
+        }
+    }
+
+    /// Hands out the commits that have times, in order: the number of each, and its time.
+    fn each_time(&self, mut take: impl FnMut(u64, i64) -> ControlFlow<()>) -> Result<(), KnowledgeBaseError> {
+        let (_, mut commits) = self.commits()?;
+        while let Some(committed) = commits.next()? {
+            let Some(header) = &committed.header else { continue };
+            if header.time.is_some_and(|made| take(header.epoch, made).is_break()) {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -159,6 +247,8 @@ mod tests {
         }
         assert_eq!("1970-01-01T00:00:00.25Z".parse(), Ok(Moment::Time(250_000_000)));
         assert_eq!("1970-01-01T00:00:00Z".parse(), Ok(Moment::Time(SECOND_END)));
+        assert_eq!("1970-01-01T00:00:00Z".parse(), Ok(Beginning::Time(0)));
+        assert_eq!("1970-01-02".parse(), Ok(Beginning::Time(24 * 60 * 60 * 1_000_000_000)));
     }
 
     #[test]

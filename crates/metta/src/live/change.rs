@@ -27,9 +27,20 @@ impl AnswerChange {
 
 /// A template with values put in for variables.
 pub(super) fn filled(template: &Atom, names: &[Variable], values: &[Atom]) -> Atom {
-    let filled = rewrite(template, |variable| {
-        let place = names.iter().position(|name| name == variable);
-        place.map_or(Rewrite::Keep, |place| Rewrite::Replace(values[place].clone()))
+    let value = |variable: &Variable| names.iter().position(|name| name == variable).map(|place| &values[place]);
+    // Most templates are an expression around variables and ground atoms.
+    if let Some(children) = template.children()
+        && children.iter().all(|child| child.is_ground() || matches!(child, Atom::Variable(_)))
+    {
+        let put = |child: &Atom| match child {
+            Atom::Variable(variable) => value(variable).unwrap_or(child).clone(),
+            ground => ground.clone(),
+        };
+        return Atom::expression(children.iter().map(put).collect::<Vec<_>>());
+    }
+    let filled = rewrite(template, |variable| match value(variable) {
+        Some(value) => Rewrite::Replace(value.clone()),
+        None => Rewrite::Keep,
     });
     filled.unwrap_or_else(|| template.clone())
 }

@@ -9,7 +9,7 @@
 
 use super::index::{IndexedBy, Key, RowList};
 use super::segment::Segment;
-use super::{Pair, Path, Relation, SCAN_MAX, SHORT_ENOUGH, SegmentView, pair_of};
+use super::{LONG, Pair, Path, Relation, SCAN_MAX, SHORT_ENOUGH, SegmentView, pair_of};
 use crate::term::{Term, Terms};
 use std::ops::Range;
 
@@ -231,8 +231,10 @@ impl Relation {
 
     /// The same for several segments, in which the same key is looked for.
     fn pieces_of_many(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
-        let best = self.shortest(known, dictionary);
-        let is_mixed = |pair: &Pair| self.any(|part| part.mixes(best, pair.other, dictionary));
+        let (length, best) = self.shortest(known, dictionary);
+        // No part lists more rows than all of them together.
+        let may_be_mixed = length > LONG;
+        let is_mixed = |pair: &Pair| may_be_mixed && self.any(|part| part.mixes(best, pair.other, dictionary));
         let (place, key, is_sure) = match pair_of(best, known).filter(is_mixed) {
             Some(pair) => (pair.place, pair.key, known.len() == 2),
             None => (IndexedBy::Path(best.0), best.1.into(), known.len() == 1),
@@ -247,8 +249,8 @@ impl Relation {
         shortest.unwrap_or(self.len() as usize)
     }
 
-    /// The path whose lists are the shortest, or short enough.
-    fn shortest(&self, known: &[(Path, Term)], dictionary: &Terms) -> (Path, Term) {
+    /// The path whose lists are the shortest, or short enough, and how many rows they have, holes counted.
+    fn shortest(&self, known: &[(Path, Term)], dictionary: &Terms) -> (usize, (Path, Term)) {
         let mut best = (usize::MAX, known[0]);
         for &(path, key) in known {
             let length = self.parts().map(|part| part.listed(path, key, dictionary)).sum();
@@ -259,7 +261,7 @@ impl Relation {
                 break;
             }
         }
-        best.1
+        best
     }
 
     /// Whether all rows lie in insertion order.
