@@ -56,6 +56,29 @@ impl Machine {
             )
     }
 
+    /// Whether results have no errors among them and no variables in them, and few parts; no more parts than that are looked at.
+    fn are_small_and_ground(&self, results: &[Ref]) -> bool {
+        if results.iter().any(|&value| self.is_error(value)) {
+            return false;
+        }
+        let (mut work, mut left) = (results.to_vec(), PARTS_MAX);
+        while let Some(value) = work.pop() {
+            let value = self.values.heap.walk(value);
+            if value.is_expression() {
+                let children = self.values.heap.children(value);
+                if children.len() >= left {
+                    return false;
+                }
+                work.extend(children);
+            }
+            if value.is_variable() || left == 0 {
+                return false;
+            }
+            left -= 1;
+        }
+        true
+    }
+
     /// Choices were taken away: calls are not in progress any more whose collectors were among them.
     pub(super) fn leave_memoised(&mut self) {
         if self.memo.opened() > 0 {
@@ -154,20 +177,15 @@ impl Running<'_> {
 
     /// Results as atoms, if they may be given to another call.
     fn results_to_keep(&mut self, results: &CollectedResults) -> Result<Option<Remembered>, Halt> {
-        let is_plain = !results.bind_something() && results.len() <= RESULTS_MAX;
-        if !is_plain || results.values().iter().any(|&value| self.m.is_error(value) || !self.m.is_ground(value)) {
+        if results.bind_something() || results.len() > RESULTS_MAX || !self.m.are_small_and_ground(results.values()) {
             return Ok(None);
         }
-        let (mut atoms, mut parts) = (Vec::with_capacity(results.len()), 0);
+        let mut atoms = Vec::with_capacity(results.len());
         for &value in results.values() {
-            let atom = self.m.values.store(value, &mut Scope::default(), self.session.variables())?;
-            parts += parts_of(&atom);
-            if parts > PARTS_MAX {
-                return Ok(None);
-            }
-            atoms.push(atom);
+            atoms.push(self.m.values.store(value, &mut Scope::default(), self.session.variables())?);
         }
-        Ok(Some(atoms.into()))
+        let is_small = atoms.iter().map(parts_of).sum::<usize>() <= PARTS_MAX;
+        Ok(is_small.then(|| atoms.into()))
     }
 
     /// Does something with the memo; what that takes or gives back is not of the form.
