@@ -80,7 +80,8 @@ fn sides(program: &Program, runners: &Runners<'_>, is_quick: bool) -> Result<Vec
     let sizes = if is_quick { program.quick } else { program.full };
     let ours = |path: &Path| {
         let mut command = Command::new(&runners.metroon);
-        command.arg("run").arg(path);
+        // The peers make each call, and so does ours.
+        command.args(["run", "--no-memo"]).arg(path);
         command
     };
     let hyperon = |path: &Path| {

@@ -10,7 +10,7 @@ use crate::run_arguments::RunArguments;
 use metroon::syntax::{Diagnostic, Severity};
 use metroon::{
     CommitJournal, Engine, Evaluator, Failure, KnowledgeBaseError, LimitReached, PermittedWorld, Place, ProgramEnd,
-    RecallError, Reporter, RunRequest, SystemWorld, Tape, TapeError, WorldError, find_error,
+    RecallError, Reporter, RunRequest, Statistics, SystemWorld, Tape, TapeError, WorldError, find_error,
 };
 use std::io::IsTerminal;
 use std::path::Path;
@@ -90,6 +90,7 @@ fn requested(arguments: &RunArguments) -> Result<RunRequest, End> {
         depth_max: None,
         evaluator: if is_interpreted { Evaluator::Interpreter } else { Evaluator::Machine },
         heap_bytes_max: arguments.limits.heap,
+        no_memo: arguments.no_memo,
     })
 }
 
@@ -330,6 +331,19 @@ fn print_interpreted(forms: &[(String, u64)]) {
     }
 }
 
+/// What was remembered of calls of pure functions, if there were any.
+fn print_memo(counts: &Statistics) {
+    if counts.memoised > 0 {
+        render::say(&format!(
+            "memoised     {}  (functions that are pure and call themselves at two places)",
+            counts.memoised
+        ));
+        render::say(&format!("memo hits    {}  (calls of these whose results were remembered)", counts.memo_hits));
+        render::say(&format!("memo misses  {}  (calls of these that were evaluated)", counts.memo_misses));
+        render::say(&format!("memo entries {}  (calls remembered at one time, at most)", counts.memo_entries_max));
+    }
+}
+
 fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
     let counts = engine.statistics();
     render::say(&format!("evaluations  {}", counts.evaluations));
@@ -347,6 +361,7 @@ fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
         render::say(&format!("copied       {}  (of these: by collections, and as results)", counts.cells_copied));
         render::say(&format!("joined       {}  (regions of forms, to those of their results)", counts.regions_joined));
         render::say(&format!("collections  {}  (of garbage)", counts.collections));
+        print_memo(&counts);
         if counts.limit_failures > 0 {
             render::say(&format!("refused      {}  (times, at the limit of the heap)", counts.limit_failures));
         }

@@ -132,6 +132,10 @@ pub(crate) struct RunArguments {
     #[arg(long, conflicts_with = "explain")]
     pub(crate) explain_queries: bool,
 
+    /// Evaluate each call of a pure function, though it was evaluated before in the same form: see `(pragma! memoise off)`
+    #[arg(long)]
+    pub(crate) no_memo: bool,
+
     /// Evaluate with the reference interpreter, which is slow, and not with the machine that is compared with it
     #[arg(long)]
     pub(crate) interpreter: bool,

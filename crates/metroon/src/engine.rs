@@ -186,6 +186,13 @@ impl Engine {
         self.run.runner.set_evaluator(evaluator);
     }
 
+    /// Says whether the machine remembers what calls of pure functions come to while a form is evaluated, if they call themselves at two places:
+    /// it does, unless told otherwise here or by the program. Results are the same, steps are fewer. [`Engine::run_program`] takes what its
+    /// program says.
+    pub fn memoise(&mut self, memoises: bool) {
+        self.run.runner.memoise(memoises);
+    }
+
     /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
     pub fn explain(&mut self, name: &str) -> Option<String> {
         self.run.runner.explain(name)
@@ -441,6 +448,7 @@ impl Engine {
             limits.depth_max = usize::try_from(depth).unwrap_or(usize::MAX);
         }
         self.set_evaluator(program.evaluator);
+        self.memoise(!program.no_memo);
         match self.run_sources(program, prints, reporter) {
             Ok(()) => ProgramEnd::Finished,
             Err(end) => end,

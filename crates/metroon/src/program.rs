@@ -26,6 +26,9 @@ pub struct RunRequest {
     pub evaluator: Evaluator,
     /// The most bytes that one `!` may take; `None` for [`HEAP_BYTES_DEFAULT`](metta::HEAP_BYTES_DEFAULT).
     pub heap_bytes_max: Option<u64>,
+    /// Whether each call of a pure function is evaluated, though it was before: a run takes more steps then. A tape says so by its version.
+    #[serde(skip)]
+    pub no_memo: bool,
 }
 
 /// How a program ended.

@@ -169,6 +169,12 @@ impl Runner {
         self.session.evaluators.chosen = evaluator;
     }
 
+    /// Says whether the machine remembers what calls of pure functions come to while a form is evaluated, if they call themselves at two places. It
+    /// does unless told otherwise here, or by the program: `(pragma! memoise off)`. Results and their order are the same; steps are fewer.
+    pub fn memoise(&mut self, memoises: bool) {
+        self.session.memoises = memoises;
+    }
+
     /// Lets the machine look at every call whether garbage is to be collected: whenever the heap has doubled and holds more
     /// than so many bytes; with 0 always. For tests of the collection: it costs much.
     #[doc(hidden)]

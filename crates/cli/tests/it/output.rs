@@ -69,6 +69,25 @@ fn the_machine_counts_what_it_did() {
     assert!(!interpreted.err.contains("calls") && !interpreted.err.contains("cells"), "{}", interpreted.err);
 }
 
+#[test]
+fn what_is_remembered_of_pure_functions_is_counted() {
+    let program = "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2))))) !(fib 80)";
+    let ended = run(&["run", "--stats", "-e", program]);
+    assert_eq!(ended.out, "[23416728348467685]\n");
+    let of_memo: Vec<&str> = ended.err.lines().filter(|line| line.starts_with("memo")).collect();
+    let expected = [
+        "memoised     1  (functions that are pure and call themselves at two places)",
+        "memo hits    78  (calls of these whose results were remembered)",
+        "memo misses  81  (calls of these that were evaluated)",
+        "memo entries 81  (calls remembered at one time, at most)",
+    ];
+    assert_eq!(of_memo, expected);
+    let small = program.replace("80", "15");
+    let without = run(&["run", "--stats", "--no-memo", "-e", &small]);
+    assert_eq!(without.out, "[610]\n");
+    assert!(without.err.contains("calls        1973\n") && !without.err.contains("memo"), "{}", without.err);
+}
+
 /// The lines of `--stats` that say what was interpreted.
 fn interpreted(program: &str) -> Vec<String> {
     let ended = run(&["run", "--stats", "-e", program]);

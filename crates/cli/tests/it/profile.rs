@@ -2,7 +2,7 @@
 
 use crate::harness::Folder;
 
-const PROGRAM: &str = "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2)))))\n\
+const PROGRAM: &str = "!(pragma! memoise off) (= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2)))))\n\
                        (= (even 0) True)\n(= (even $n) (if (> $n 0) (odd (- $n 1)) (empty)))\n\
                        (= (odd $n) (if (> $n 0) (even (- $n 1)) (empty)))\n\
                        (= (both $n) (pair (fib $n) (even $n)))\n!(both 10)\n";
@@ -22,7 +22,7 @@ fn calls_are_counted_exactly_and_drawn() {
     let folder = Folder::new("profile");
     folder.write("p.metta", PROGRAM);
     let ended = folder.run(&["run", "--profile", "p.svg", "p.metta"]);
-    assert_eq!((ended.out.as_str(), ended.code), ("[(pair 55 True)]\n", Some(0)), "{}", ended.err);
+    assert_eq!((ended.out.as_str(), ended.code), ("[()]\n[(pair 55 True)]\n", Some(0)), "{}", ended.err);
     assert_eq!(row(&ended.err, "fib"), (177, "p.metta:1".to_owned()));
     assert_eq!(row(&ended.err, "even"), (6, "p.metta:2".to_owned()));
     assert_eq!(row(&ended.err, "odd"), (5, "p.metta:4".to_owned()));

@@ -73,6 +73,19 @@ const RULES: &str = "(first fact)
 ";
 
 #[test]
+fn a_tape_says_whether_results_of_calls_were_remembered() {
+    let folder = Folder::new("replay_memo");
+    folder.write("p.metta", "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2)))))\n!(fib 15)\n");
+    for (tape, flags, format) in [("with.tape", &[][..], 2), ("without.tape", &["--no-memo"][..], 1)] {
+        let recorded = folder.run(&[&["run", "--record", tape, "p.metta"], flags].concat());
+        assert_eq!((recorded.out.as_str(), recorded.code), ("[610]\n", Some(0)), "{}", recorded.err);
+        assert_eq!(frames(&folder.path().join(tape))[0][1], format);
+        let replayed = folder.run(&["replay", tape]);
+        assert_eq!((replayed.out.as_str(), replayed.code), ("[610]\n", Some(0)), "{}", replayed.err);
+    }
+}
+
+#[test]
 fn a_copied_tape_replays() {
     let ended = tampered("replay-copied", RULES, |_| {});
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "[2]\n[4]\n[10]\n[()]\n"));

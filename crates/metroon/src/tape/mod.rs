@@ -31,7 +31,11 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The version of tapes that this crate writes. It reads all versions up to it.
-pub(crate) const TAPE_VERSION: u32 = 1;
+pub(crate) const TAPE_VERSION: u32 = 2;
+
+/// The version of a tape whose run evaluated each call, as all did at first. Nothing else differs: where a recorded run was ended is a number of
+/// steps, which are fewer where results of calls are remembered.
+const TAPE_VERSION_WITHOUT_MEMO: u32 = 1;
 
 /// The kinds of frames of a tape.
 mod kind {
@@ -53,6 +57,17 @@ pub(crate) struct TapeBegin {
 }
 
 impl TapeBegin {
+    fn new(program: &RunRequest, base: Option<TapeBase>) -> Self {
+        let format = if program.no_memo { TAPE_VERSION_WITHOUT_MEMO } else { TAPE_VERSION };
+        Self { format, semantics: SEMANTICS_VERSION, program: program.clone(), base }
+    }
+
+    fn decode(bytes: &[u8], format: u32) -> Result<Self, RecordError> {
+        let mut begin: Self = whole(bytes)?;
+        begin.program.no_memo = format == TAPE_VERSION_WITHOUT_MEMO;
+        Ok(begin)
+    }
+
     /// What a replay runs. The tape says where the recorded run reached the limit of its heap, so the limit itself means nothing
     /// to a replay.
     pub(crate) fn program_to_replay(self) -> RunRequest {
@@ -236,7 +251,7 @@ impl<'a> TapeFrame<'a> {
                 // The version comes first, so that it can be read of any.
                 let (format, _) = postcard::take_from_bytes::<u32>(rest).map_err(|_| RecordError::Malformed)?;
                 Self::Begin(Box::new(match format {
-                    TAPE_VERSION => whole(rest)?,
+                    TAPE_VERSION | TAPE_VERSION_WITHOUT_MEMO => TapeBegin::decode(rest, format)?,
                     _ => return Err(RecordError::Version { found: format, newest: TAPE_VERSION }),
                 }))
             }
@@ -472,8 +487,7 @@ impl Tape {
         for text in &program.expressions {
             self.check(|| "a text of -e".to_owned(), text.as_bytes())?;
         }
-        let begin = TapeBegin { format: TAPE_VERSION, semantics: SEMANTICS_VERSION, program: program.clone(), base };
-        self.append(frame(kind::BEGIN, &begin), Durability::Os)
+        self.append(frame(kind::BEGIN, &TapeBegin::new(program, base)), Durability::Os)
     }
 
     pub(crate) fn image(&mut self, payload: &[u8]) -> Result<(), TapeError> {

@@ -383,6 +383,7 @@ impl Running<'_> {
                 self.resume(return_point, list)?;
             }
             CollectorPurpose::Table(function) => self.end_round(function, results)?,
+            CollectorPurpose::Memo(place) => self.end_remembering(place, results)?,
             CollectorPurpose::Subjects if results.is_empty() => self.resume_raw(return_point, EMPTY),
             CollectorPurpose::Some { wanted, found, most } => {
                 return self.end_some(wanted, [found, most], results, return_point);

@@ -135,6 +135,18 @@ pub(super) enum CollectorPurpose {
     Some { wanted: Wanted, found: usize, most: usize },
     /// They are errors of a call of this function, whose other results are answers already.
     Table(u32),
+    /// They are those of a call whose results are remembered, at this place among those in progress.
+    Memo(usize),
+}
+
+impl Choice {
+    /// Whether it collects the results of a call that are to be remembered.
+    pub(super) fn is_of_memo(&self) -> bool {
+        match &self.kind {
+            ChoiceKind::Collector(collector) => matches!(collector.purpose, CollectorPurpose::Memo(_)),
+            _ => false,
+        }
+    }
 }
 
 /// Results, some of which bind something, while they are gone through.

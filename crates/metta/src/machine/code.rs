@@ -427,7 +427,7 @@ pub(super) struct CachedPlan {
     pub(super) lacks_key: bool,
 }
 
-/// What stands beside the code of a tabled function.
+/// What stands beside the code of a function that is tabled, or whose results are remembered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tabled {
     /// Its code.
@@ -572,6 +572,8 @@ pub(super) enum Kind {
     Group(u32),
     /// Entered through its tables.
     Tabled,
+    /// Entered through the memo.
+    Memoised,
     /// The same, where one argument tells all rules apart.
     Exclusive(u32),
     /// Well typed: what is called depends on the arguments.
@@ -709,7 +711,7 @@ pub(super) struct Code {
     pub(super) maybes: FxHashMap<Pc, ArgumentOrigin>,
     /// The functions that have no rules but were made for an expression.
     pub(super) made: FxHashMap<u32, Rc<SyntheticFunction>>,
-    /// What stands beside the code of tabled functions.
+    /// What stands beside the code of functions that are tabled or remembered.
     pub(super) tabled: FxHashMap<u32, Tabled>,
     /// Where to go when a pattern meets a space, by where it goes when it does not match.
     pub(super) spaces: FxHashMap<Pc, Pc>,
@@ -727,6 +729,8 @@ pub(super) struct Code {
     /// How often atoms of each class were added to what is watched, or removed.
     pub(super) class_counts: [u64; space::CLASSES],
     pub(super) wrong_assumptions: WrongAssumptions,
+    /// Whether the results of pure functions are remembered.
+    pub(super) memoises: bool,
     /// The version of the names of tabled functions that code was made for.
     pub(super) tabling: u32,
     /// The spaces whose rules code was made of.

@@ -157,6 +157,9 @@ impl Running<'_> {
                 Some(why) => format!("  its calls are evaluated, not answered over rows: {why}\n"),
             };
         }
+        if self.is_remembered(function) {
+            text.insert_str(text.len() - 1, ", remembered");
+        }
         let rules = self.named_rules(head, count, named);
         let kind = match rules.is_empty() {
             true => Kind::Interpreted,

@@ -48,6 +48,8 @@ mod interpreted;
 mod kept;
 mod kept_types;
 mod lists;
+mod memo;
+mod memoised;
 mod minimal;
 mod native;
 mod normal_calls;
@@ -58,6 +60,7 @@ mod notes;
 mod operations;
 mod pieces;
 mod profiling;
+mod purity;
 mod queries;
 mod query_notes;
 mod results;
@@ -97,6 +100,7 @@ use frames::Frames;
 pub use frozen::FrozenResults;
 use halt::{Halt, Reason};
 use interpreted::Interpreted;
+use memo::Memo;
 use noted_states::{ChangedStates, Outer};
 use region::{FreezeError, Full, Ref};
 use space::{Atom, SharedSpace, SharedState};
@@ -120,6 +124,7 @@ pub(crate) struct Machine {
     choices: Choices,
     type_cache: TypeCache,
     counters: Counters,
+    memo: Memo,
     rooms: Rooms,
 }
 
@@ -227,7 +232,8 @@ impl Machine {
             found_same: normal_calls::SameTerms::new(),
         };
         let counters = Counters { fuel: 1, ..Counters::default() };
-        Ok(Self { values, code, frames, choices: Choices::new(heap), type_cache, counters, rooms })
+        let (choices, memo) = (Choices::new(heap), Memo::default());
+        Ok(Self { values, code, frames, choices, type_cache, counters, memo, rooms })
     }
 
     /// Forgets the evaluation before.
@@ -257,6 +263,11 @@ impl Machine {
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
         let heap = self.values.heap.statistics();
+        let (memo, functions) = self.memo.take_counts();
+        counts.memo_hits += memo.hits;
+        counts.memo_misses += memo.misses;
+        counts.memo_entries_max = counts.memo_entries_max.max(memo.entries_max);
+        counts.memoised = counts.memoised.max(functions);
         counts.calls += self.counters.calls;
         counts.interpreted += self.counters.interpreted;
         counts.compared += self.counters.compared;
@@ -308,6 +319,7 @@ impl<'r> Running<'r> {
         }
         self.m.values.begin_marking();
         self.refresh();
+        self.begin_memo();
         if self.m.type_cache.schemes.are_many() {
             self.m.next_version(true);
         }
@@ -373,6 +385,7 @@ impl<'r> Running<'r> {
             limit = self.session.limits.heap_bytes_max.map(|most| LimitReached::Heap(most as u64));
         }
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.counters.depth_max };
+        self.in_form_apart(|m| m.memo.reset());
         self.m.count(&mut self.session.statistics);
         self.evaluator.machine.replace(Some(Box::new(self.m)));
         self.evaluator.changed_states.replace(self.outer.into_states());

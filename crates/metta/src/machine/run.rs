@@ -507,6 +507,7 @@ impl Running<'_> {
             Kind::Group(group) => self.enter_group(group),
             Kind::Constructor => self.give_unreduced(function, self.m.frames.pc),
             Kind::Tabled => self.enter_tabled(function),
+            Kind::Memoised => self.enter_memoised(function),
             Kind::Guarded(guarded) => self.enter_guarded(function, guarded),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.frames.pc),
             Kind::Rule(_) | Kind::Exclusive(_) => unreachable!("these are entered in place"),

@@ -21,8 +21,8 @@ use region::Ref;
 use std::rc::Rc;
 
 impl Code {
-    /// Makes the entry of a tabled function, whose code this is.
-    fn table(&mut self, function: u32, arguments: Slot, body: Kind) {
+    /// Makes the entry of a function that is tabled, or whose results are remembered, and whose code this is.
+    pub(super) fn table(&mut self, function: u32, arguments: Slot, body: Kind) {
         let known = self.tabled.get(&function).copied();
         let (return_point, begun) =
             known.map_or_else(|| self.table_return_point(arguments), |known| (known.return_point, known.begun));
@@ -48,13 +48,13 @@ impl Code {
 }
 
 impl Running<'_> {
-    /// How a function is entered that has this code: through its tables, if the program wants that.
+    /// How a function is entered that has this code: through its tables, if the program wants that; or through the memo.
     pub(super) fn entry_of(&mut self, function: u32, kind: Kind) -> Kind {
         let found = &self.m.code.functions[function as usize];
         let (arguments, is_reduction) = (found.arguments, found.type_id == REDUCE);
         let is_tabled = !is_reduction && self.session.tables.is_tabled(self.m.values.symbol_of(found.head));
         if !is_tabled {
-            return kind;
+            return self.memoised_entry(function, kind);
         }
         self.m.code.table(function, arguments, kind);
         Kind::Tabled
@@ -75,21 +75,21 @@ impl Running<'_> {
             CallState::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
             CallState::Fill(_) => {
                 self.m.choices.filling.push(Caller::new(asking.variables, &scope));
-                self.begin_round(function)?;
+                self.begin_second_frame(function, CollectorPurpose::Table(function))?;
                 self.enter_body(function)
             }
         }
     }
 
     /// Lays out a frame for the code of the call of the frame at hand, and a collector for its results.
-    fn begin_round(&mut self, function: u32) -> Result<(), Halt> {
+    pub(super) fn begin_second_frame(&mut self, function: u32, purpose: CollectorPurpose) -> Result<(), Halt> {
         let Tabled { return_point, begun, .. } = self.m.code.tabled[&function];
         let count = usize::from(self.m.code.functions[function as usize].arguments);
         let at = usize::from(self.m.return_point(return_point).at);
         self.m.ensure(at + HEADER + count)?;
         let (base, place) = (self.m.frames.base, self.m.frames.base + HEADER + at);
         self.m.set_slot(begun, raw(self.m.choices.stack.len()));
-        let collector = self.m.collector(CollectorPurpose::Table(function), return_point);
+        let collector = self.m.collector(purpose, return_point);
         self.m.push_choice(base, place, ChoiceKind::Collector(Box::new(collector)));
         self.m.frames.stack.copy_within(base + HEADER..base + HEADER + count, place + HEADER);
         self.m.write_header(place, return_point);
@@ -116,7 +116,9 @@ impl Running<'_> {
             Kind::Group(group) => self.enter_group(group),
             Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
             Kind::Constructor => self.give_unreduced(function, CHANGED),
-            Kind::Stale | Kind::Interpreted | Kind::Tabled | Kind::Guarded(_) => self.interpret_call(function, CHANGED),
+            Kind::Stale | Kind::Interpreted | Kind::Tabled | Kind::Memoised | Kind::Guarded(_) => {
+                self.interpret_call(function, CHANGED)
+            }
         }
     }
 
@@ -180,7 +182,7 @@ impl Running<'_> {
                 self.give_answers(table, &caller)
             }
             RoundEnd::Again => {
-                self.begin_round(function)?;
+                self.begin_second_frame(function, CollectorPurpose::Table(function))?;
                 self.count_call(function)?;
                 self.enter_body(function)
             }

@@ -28,6 +28,8 @@ pub(super) struct TypeCache {
     pub(super) typed: FxHashMap<(Ref, TypeId, bool), bool>,
     pub(super) schemes: Schemes,
     pub(super) well_typed: WellTyped,
+    /// Which functions are pure and call themselves at two places.
+    pub(super) tree_recursions: FxHashMap<(Ref, Slot), bool>,
     /// Which special forms mean what the library says.
     pub(super) special: FxHashMap<&'static str, bool>,
     pub(super) number_type: TypeId,
@@ -62,6 +64,7 @@ impl TypeCache {
             typed: FxHashMap::default(),
             schemes: Schemes::default(),
             well_typed: WellTyped::default(),
+            tree_recursions: FxHashMap::default(),
             special: FxHashMap::default(),
             rule_heads: RuleHeads::default(),
             inert_arities: InertArities::default(),

@@ -415,6 +415,11 @@ impl Program {
     pub(crate) fn is_strict(&self) -> bool {
         self.has_setting("semantics", "strict")
     }
+
+    /// Whether results of pure functions may be remembered while a form is evaluated.
+    pub(crate) fn memoises(&self) -> bool {
+        !self.has_setting("memoise", "off")
+    }
 }
 
 impl Drop for Program {

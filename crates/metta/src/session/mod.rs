@@ -72,6 +72,14 @@ pub struct Statistics {
     pub limit_failures: u64,
     /// How often the machine collected garbage.
     pub collections: u64,
+    /// How many functions are pure and call themselves at two places, so that their results are remembered.
+    pub memoised: u64,
+    /// Calls of these whose results were remembered, and those that were looked for in vain.
+    pub memo_hits: u64,
+    /// See [`Statistics::memo_hits`].
+    pub memo_misses: u64,
+    /// The most calls whose results were remembered at one time.
+    pub memo_entries_max: u64,
     /// How often calls of tabled functions were evaluated, and not read from their tables.
     pub tabled: u64,
     /// How many answers were put into tables.
@@ -120,6 +128,8 @@ pub(crate) struct Session {
     texts: Texts,
     /// The functions whose calls are traced, if some are.
     traced: Option<Traced>,
+    /// Whether results of pure functions are remembered while a form is evaluated, unless the program says otherwise.
+    pub(crate) memoises: bool,
     /// What is counted of calls, if that is wanted.
     pub(crate) profile: Option<Box<Profile>>,
     /// What follows its named live queries.
@@ -153,6 +163,7 @@ impl Session {
             is_rehearsing: false,
             texts: Texts::default(),
             traced: None,
+            memoises: true,
             profile: None,
             live: Live::default(),
         }

@@ -82,13 +82,14 @@ pub(super) const OPERATIONS: &[Spec] = &[
         .documented(
             "Changes a setting. max-stack-depth n limits the depth of evaluation (0: no limit); type-check auto looks at the types of \
              each form; interpreter bare-minimal takes forms as minimal MeTTa; semantics strict keeps integers integers; table f \
-             remembers what calls of a function f came to, and untable f ends that.",
+             remembers what calls of a function f came to, and untable f ends that; memoise off evaluates calls of pure functions again \
+             that were evaluated in the same form, and memoise on ends that.",
             &["The setting, a symbol", "Evaluated: its value"],
-            "(); an error if the depth is no number",
+            "(); an error if the depth is no number, or if memoise is not on or off",
         )
         .compared(Compatibility::Differs(
             "`max-stack-depth` counts other frames, see [limits](#limits); `semantics strict` is new, and so are \
-             `table` and `untable`, see [tabling](tabling.md), which Hyperon accepts and ignores; a warning on the \
+             `table` and `untable`, see [tabling](tabling.md), and `memoise`, which Hyperon accepts and ignores; a warning on the \
              standard error for a setting that means nothing",
         )),
     Spec::typed("bind!", "(-> Symbol %Undefined% (->))", bind)
@@ -213,7 +214,8 @@ fn register(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The settings that mean something; others are kept and do nothing.
-const SETTINGS: [&str; 6] = ["max-stack-depth", "type-check", "interpreter", "semantics", "table", "untable"];
+const SETTINGS: [&str; 7] =
+    ["max-stack-depth", "type-check", "interpreter", "semantics", "table", "untable", "memoise"];
 
 fn pragma(call: &mut Call<'_>) -> Outcome {
     let (Some(key), Some(value)) = (call.argument(0), call.argument(1)) else {
@@ -225,6 +227,9 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     }
     if matches!(key, "table" | "untable") {
         return table(call, key, value);
+    }
+    if key == "memoise" && !["on", "off"].iter().any(|known| value.is_symbol(known)) {
+        return Outcome::failure("pragma! memoise expects on or off");
     }
     if matches!(key, QUERIES | TOLD) {
         return Outcome::failure(format!(

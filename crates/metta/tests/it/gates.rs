@@ -104,6 +104,8 @@ impl Gate {
     /// What it comes to now: the answer, what was left to the interpreter, and the costs.
     fn measured(&self) -> (String, u64, Costs) {
         let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        // What a call costs is measured, so each is made.
+        runner.memoise(false);
         runner.run(&self.definitions(), &mut |_, _| Ok(()));
         let form = format!("!(run {})", self.size);
         // What reads the words of the form makes its tables when it meets such words first, and how many depends on what else

@@ -25,6 +25,7 @@ mod limits;
 mod loading;
 mod loops;
 mod measure;
+mod memo;
 mod modules;
 mod places;
 mod printing;

@@ -205,7 +205,9 @@ fn a_call_is_evaluated_once() {
 fn without_tables_nothing_is_remembered() {
     let fib = "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2))))) ";
     let calls = |text: &str| {
-        let ran = Session::new(Evaluator::Machine).run(text);
+        let mut session = Session::new(Evaluator::Machine);
+        session.0.memoise(false);
+        let ran = session.run(text);
         (ran.counts.calls, ran.counts.tabled)
     };
     assert_eq!(calls(&format!("{fib} !(fib 15)")), (1973, 0));

@@ -1,0 +1,251 @@
+//! Which functions are pure, and call themselves at two places: those whose calls are worth to be remembered.
+//!
+//! 1. The rules of a function, and of all functions that they call, are looked through as they are written. A right side is *pure* if
+//!    each expression in it is one of: a call of a function with pure rules; a conditional, a `let`, a `let*`, a `case`, a `switch`, a `superpose` or
+//!    `(empty)` that means what the library says; a native function without effects that comes to a number, a truth value or a text; data whose head is a symbol.
+//!    A variable at the head of an expression may stand for anything, so it is not pure.
+//! 2. Since only calls are remembered whose arguments are leaves, whatever is evaluated for one is an expression of this kind.
+//! 3. A function is a *tree recursion* if one way through one of its right sides has two calls from which it is called again.
+//!
+//! All this holds for rules and types as they stand. Where they may change while a form is evaluated, nothing is remembered.
+
+use super::code::Slot;
+use super::{Running, compile};
+use crate::effects::Effects;
+use crate::lowering::{Form, Lowering};
+use crate::names;
+use crate::operation::Operation;
+use crate::types;
+use region::Ref;
+use rustc_hash::{FxHashMap, FxHashSet};
+use space::{Atom, Grounded, VariableSource};
+
+/// A head and a number of arguments.
+type Callee = (Ref, Slot);
+
+/// A function that calls more functions than this, directly or not, is not looked through.
+const FUNCTIONS_MAX: usize = 128;
+
+/// What types native functions may come to that are called here: values of these are evaluated to themselves.
+const LEAF_TYPES: [&str; 3] = [names::NUMBER, names::BOOL, names::STRING];
+
+/// How the calls of a right side lie: what is evaluated in one way through it.
+enum Ways {
+    /// A call, after its arguments.
+    Call(Callee),
+    /// All of these.
+    All(Vec<Ways>),
+    /// One of these.
+    OneOf(Vec<Ways>),
+}
+
+impl Ways {
+    /// None at all.
+    const NONE: Self = Self::All(Vec::new());
+
+    /// The most calls of certain functions on one way.
+    fn most(&self, counts: &impl Fn(Callee) -> bool) -> usize {
+        match self {
+            Self::Call(callee) => usize::from(counts(*callee)),
+            Self::All(parts) => parts.iter().map(|part| part.most(counts)).sum(),
+            Self::OneOf(ways) => ways.iter().map(|way| way.most(counts)).max().unwrap_or(0),
+        }
+    }
+
+    /// Notes all functions that are called.
+    fn callees(&self, found: &mut Vec<Callee>) {
+        match self {
+            Self::Call(callee) => found.push(*callee),
+            Self::All(parts) | Self::OneOf(parts) => parts.iter().for_each(|part| part.callees(found)),
+        }
+    }
+}
+
+/// The right sides of pure functions.
+type Bodies = FxHashMap<Callee, Vec<Ways>>;
+
+impl Running<'_> {
+    /// Whether a function is pure, and calls itself at two places of one right side, as rules stand.
+    pub(super) fn is_pure_tree_recursion(&mut self, callee: Callee) -> bool {
+        if let Some(&known) = self.m.type_cache.tree_recursions.get(&callee) {
+            return known;
+        }
+        // Numbers of variables are part of what a program prints: looking at rules takes none.
+        let last = self.session.variables().last();
+        let is_one = self.pure_bodies(callee).is_some_and(|bodies| is_tree_recursion(callee, &bodies));
+        let mut source = VariableSource::default();
+        source.advance_to(last);
+        *self.session.variables() = source;
+        self.m.type_cache.tree_recursions.insert(callee, is_one);
+        is_one
+    }
+
+    /// The right sides of a function and of all that it calls; `None` if one is not pure.
+    fn pure_bodies(&mut self, callee: Callee) -> Option<Bodies> {
+        let (mut bodies, mut work) = (Bodies::default(), vec![callee]);
+        while let Some(callee) = work.pop() {
+            if bodies.contains_key(&callee) {
+                continue;
+            }
+            if bodies.len() == FUNCTIONS_MAX {
+                return None;
+            }
+            let found = self.pure_rules(callee)?;
+            // Most functions call nothing at two places.
+            if bodies.is_empty() && found.iter().all(|ways| ways.most(&|_| true) < 2) {
+                return None;
+            }
+            found.iter().for_each(|ways| ways.callees(&mut work));
+            bodies.insert(callee, found);
+        }
+        Some(bodies)
+    }
+
+    fn pure_rules(&mut self, (head, count): Callee) -> Option<Vec<Ways>> {
+        if self.session.tables.is_tabled(self.m.values.symbol_of(head)) {
+            return None;
+        }
+        let rules = self.rules_of(head, count)?;
+        let mut found = Vec::with_capacity(rules.len());
+        for (patterns, body) in &rules {
+            if !patterns.iter().all(is_plain_pattern) || compile::is_deep(body) {
+                return None;
+            }
+            found.push(self.pure_ways(body)?);
+        }
+        Some(found)
+    }
+
+    /// The calls of an expression that is pure.
+    fn pure_ways(&mut self, atom: &Atom) -> Option<Ways> {
+        match atom {
+            Atom::Symbol(name) => (name.as_str() != names::NOT_REDUCIBLE).then_some(Ways::NONE),
+            Atom::Variable(_) => Some(Ways::NONE),
+            Atom::Grounded(value) => is_plain_value(value).then_some(Ways::NONE),
+            Atom::Expression(expression) => match expression.children() {
+                [] => Some(Ways::NONE),
+                [Atom::Symbol(name), arguments @ ..] => self.pure_call(name.as_str(), arguments, atom),
+                [head, arguments @ ..] => self.pure_operation(Operation::of(head)?, arguments),
+            },
+        }
+    }
+
+    fn all_pure(&mut self, atoms: &[Atom]) -> Option<Vec<Ways>> {
+        atoms.iter().map(|atom| self.pure_ways(atom)).collect()
+    }
+
+    fn pure_call(&mut self, name: &str, arguments: &[Atom], call: &Atom) -> Option<Ways> {
+        if crate::stdlib::forms::special_form(name).is_some_and(|special| special.arity == arguments.len()) {
+            let form = self.special_form(name, arguments.len())?;
+            return self.pure_form(form, arguments);
+        }
+        if crate::instructions::is_instruction(call) {
+            return None;
+        }
+        let mut ways = self.all_pure(arguments)?;
+        let count = Slot::try_from(arguments.len()).ok()?;
+        let head = self.m.values.symbol(&space::Symbol::new(name));
+        if !self.rules_of(head, count)?.is_empty() {
+            ways.push(Ways::Call((head, count)));
+        }
+        Some(Ways::All(ways))
+    }
+
+    fn pure_form(&mut self, form: Form, arguments: &[Atom]) -> Option<Ways> {
+        match (form, arguments) {
+            (Form::Empty, []) => Some(Ways::NONE),
+            (Form::Identity, [value]) => self.pure_ways(value),
+            (Form::If, [condition, then, or]) => {
+                let (condition, then, or) = (self.pure_ways(condition)?, self.pure_ways(then)?, self.pure_ways(or)?);
+                Some(Ways::All(vec![condition, Ways::OneOf(vec![then, or])]))
+            }
+            (Form::Let, [pattern, value, body]) if is_plain_pattern(pattern) => {
+                Some(Ways::All(vec![self.pure_ways(value)?, self.pure_ways(body)?]))
+            }
+            (Form::Case | Form::Switch, [subject, cases]) => {
+                let subject = self.pure_ways(subject)?;
+                let mut ways = Vec::new();
+                for case in cases.children()? {
+                    let [pattern, body] = case.children()? else { return None };
+                    ways.push(if is_plain_pattern(pattern) { self.pure_ways(body)? } else { return None });
+                }
+                Some(Ways::All(vec![subject, Ways::OneOf(ways)]))
+            }
+            _ => None,
+        }
+    }
+
+    fn pure_operation(&mut self, operation: &Operation, arguments: &[Atom]) -> Option<Ways> {
+        if operation.effects() != Effects::NONE || operation.host_function().is_some() {
+            return None;
+        }
+        match (operation.lowering(), arguments) {
+            (Lowering::LetAll, [pairs, body]) => {
+                let mut ways = Vec::new();
+                for pair in pairs.children()? {
+                    let [pattern, value] = pair.children()? else { return None };
+                    ways.push(if is_plain_pattern(pattern) { self.pure_ways(value)? } else { return None });
+                }
+                ways.push(self.pure_ways(body)?);
+                Some(Ways::All(ways))
+            }
+            (Lowering::Superpose, [list]) => Some(Ways::All(self.all_pure(list.children()?)?)),
+            _ if comes_to_a_leaf(operation) => Some(Ways::All(self.all_pure(arguments)?)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a native function comes to what is evaluated to itself, by its type.
+fn comes_to_a_leaf(operation: &Operation) -> bool {
+    use space::HostValue;
+    let found = operation.type_atom();
+    if !types::is_function(&found) {
+        return false;
+    }
+    let (_, result) = types::function_parts(&found);
+    LEAF_TYPES.iter().any(|name| result.is_symbol(name))
+}
+
+/// Whether a value means the same whatever happens.
+fn is_plain_value(value: &Grounded) -> bool {
+    matches!(value, Grounded::Number(_) | Grounded::Bool(_) | Grounded::Text(_))
+}
+
+/// Whether a pattern takes values apart and does nothing else.
+fn is_plain_pattern(pattern: &Atom) -> bool {
+    let mut work = vec![pattern];
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Grounded(value) if !is_plain_value(value) => return false,
+            atom => work.extend(atom.children().unwrap_or_default()),
+        }
+    }
+    true
+}
+
+/// Whether a function has a right side with two calls on one way from which it is called again.
+fn is_tree_recursion(callee: Callee, bodies: &Bodies) -> bool {
+    let mut calls: FxHashMap<Callee, bool> = FxHashMap::default();
+    let mut found = Vec::new();
+    bodies[&callee].iter().for_each(|ways| ways.callees(&mut found));
+    for called in found {
+        let comes_back = reaches(called, callee, bodies);
+        calls.insert(called, comes_back);
+    }
+    bodies[&callee].iter().any(|ways| ways.most(&|called| calls[&called]) >= 2)
+}
+
+/// Whether a function calls another, directly or not, or is that.
+fn reaches(from: Callee, to: Callee, bodies: &Bodies) -> bool {
+    let (mut met, mut work) = (FxHashSet::default(), vec![from]);
+    while let Some(callee) = work.pop() {
+        if callee == to {
+            return true;
+        }
+        if met.insert(callee) {
+            bodies[&callee].iter().for_each(|ways| ways.callees(&mut work));
+        }
+    }
+    false
+}
