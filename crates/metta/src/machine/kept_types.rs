@@ -4,6 +4,7 @@
 //! takes a comparison of keys.
 
 use super::notes::Notes;
+use super::type_table::Scheme;
 use super::words::{INTEGER, plain};
 use region::{Ref, tag};
 
@@ -18,6 +19,22 @@ pub(super) const NUMBERS: u32 = u32::MAX;
 
 /// The type key of what has none: its type is looked up each time.
 pub(super) const NO_KEY: u32 = 0;
+
+/// A head and the schemes of its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Application {
+    head: Ref,
+    count: u8,
+    arguments: [Scheme; ARITY_MAX],
+}
+
+impl Application {
+    pub(super) fn new(head: Ref, arguments: &[Scheme]) -> Self {
+        let mut known = [Scheme::UNKNOWN; ARITY_MAX];
+        known[..arguments.len()].copy_from_slice(arguments);
+        Self { head, count: arguments.len() as u8, arguments: known }
+    }
+}
 
 /// A combination of types of children, and the note of what is made of them.
 #[derive(Clone, Copy, Debug, Default)]

@@ -42,6 +42,7 @@ mod garbage;
 mod gather_answers;
 mod halt;
 mod held;
+mod indexed_types;
 mod inert;
 mod interned;
 mod interpreted;

@@ -53,12 +53,21 @@ impl Notes {
     }
 }
 
+/// What a note tells of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Told {
+    /// It is exactly this.
+    Whole(Scheme),
+    /// It is this with something in place of its variables: see [`super::indexed_types`].
+    Partly(Scheme),
+}
+
 /// The types that notes tell.
 #[derive(Default)]
 pub(super) struct NotedTypes {
-    by_type: rustc_hash::FxHashMap<Scheme, u16>,
+    by_type: rustc_hash::FxHashMap<Told, u16>,
     /// By the distance of the note from the first one, less 1.
-    types: Vec<Scheme>,
+    types: Vec<Told>,
 }
 
 impl NotedTypes {
@@ -67,26 +76,35 @@ impl NotedTypes {
         self.types.clear();
     }
 
-    /// The type that a note tells, if it tells one.
+    /// What a note tells of a type, if it tells anything.
     #[inline]
-    pub(super) fn of(&self, notes: Notes, note: u16) -> Option<Scheme> {
+    pub(super) fn told(&self, notes: Notes, note: u16) -> Option<Told> {
         let place = note.wrapping_sub(notes.first).checked_sub(1)?;
         self.types.get(usize::from(place)).copied()
     }
 
-    /// Whether a type has a note.
-    pub(super) fn has(&self, scheme: Scheme) -> bool {
-        self.by_type.contains_key(&scheme)
+    /// The type that a note tells, if it tells all of it.
+    #[inline]
+    pub(super) fn of(&self, notes: Notes, note: u16) -> Option<Scheme> {
+        match self.told(notes, note)? {
+            Told::Whole(scheme) => Some(scheme),
+            Told::Partly(_) => None,
+        }
     }
 
-    /// The note of what is in normal form and of a type, unless there is none left.
-    pub(super) fn note_of(&mut self, notes: &mut Notes, scheme: Scheme) -> Option<u16> {
-        if let Some(&known) = self.by_type.get(&scheme) {
+    /// Whether a type has a note.
+    pub(super) fn has(&self, scheme: Scheme) -> bool {
+        self.by_type.contains_key(&Told::Whole(scheme))
+    }
+
+    /// The note of what is in normal form and of a type of which this is told, unless there is none left.
+    pub(super) fn note_of(&mut self, notes: &mut Notes, told: Told) -> Option<u16> {
+        if let Some(&known) = self.by_type.get(&told) {
             return Some(known);
         }
         let note = notes.add()?;
-        self.by_type.insert(scheme, note);
-        self.types.push(scheme);
+        self.by_type.insert(told, note);
+        self.types.push(told);
         Some(note)
     }
 }
@@ -107,10 +125,13 @@ mod tests {
         let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
         let normal = notes.normal();
         let scheme = schemes(1)[0];
-        let typed = types.note_of(&mut notes, scheme).expect("there is room");
+        let typed = types.note_of(&mut notes, Told::Whole(scheme)).expect("there is room");
         assert!(notes.hold(normal) && notes.hold(typed) && !notes.hold(0) && !notes.hold(EVALUATED_OPEN));
         assert_eq!((types.of(notes, normal), types.of(notes, typed)), (None, Some(scheme)));
-        assert_eq!(types.note_of(&mut notes, scheme), Some(typed));
+        assert_eq!(types.note_of(&mut notes, Told::Whole(scheme)), Some(typed));
+        let partly = types.note_of(&mut notes, Told::Partly(scheme)).expect("there is room");
+        assert!(partly != typed && types.of(notes, partly).is_none());
+        assert_eq!(types.told(notes, partly), Some(Told::Partly(scheme)));
         assert!(notes.advance());
         types.clear();
         assert!(!notes.hold(normal) && !notes.hold(typed) && notes.hold(notes.normal()));
@@ -121,7 +142,7 @@ mod tests {
     fn the_last_note_is_left_to_what_holds_variables() {
         let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
         let all = schemes(usize::from(u16::MAX));
-        let given = all.into_iter().filter(|&scheme| types.note_of(&mut notes, scheme).is_some()).count();
+        let given = all.into_iter().filter(|&scheme| types.note_of(&mut notes, Told::Whole(scheme)).is_some()).count();
         assert_eq!(given, usize::from(EVALUATED_OPEN) - 2);
         assert!(!notes.hold(EVALUATED_OPEN));
         assert!(!notes.advance(), "no range can begin any more");

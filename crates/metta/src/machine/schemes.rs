@@ -14,8 +14,9 @@
 //!    then, for more than one that is to be evaluated, what they come to must agree as well ([`super::typed`]).
 
 use super::code::{Slot, TypeId};
-use super::kept_types::ARITY_MAX;
-use super::notes::{NotedTypes, Notes};
+use super::indexed_types::IndexedTypes;
+use super::kept_types::{ARITY_MAX, Application};
+use super::notes::{NotedTypes, Notes, Told};
 use super::type_graph::{self, Graph};
 use super::type_table::{Scheme, TypeTable};
 use super::types::{Formal, HeadKind, Signature};
@@ -26,7 +27,7 @@ use crate::names;
 use crate::types;
 use region::{Ref, tag};
 use rustc_hash::FxHashMap;
-use space::{Atom, Bindings, Rewrite, SharedTerms, Symbol, Variable, make_fresh, rewrite};
+use space::{Atom, Bindings, Rewrite, SharedTerms, Variable, make_fresh, rewrite};
 use std::rc::Rc;
 
 /// Up to so many levels of an expression are looked at again and again, where each has a type of its own: notes are few.
@@ -40,6 +41,7 @@ pub(super) struct Schemes {
     pub(super) table: TypeTable,
     pub(super) noted: NotedTypes,
     pub(super) number: Scheme,
+    pub(super) indexed: IndexedTypes,
     /// What the only function types of heads declare of results, where that has no variable.
     pub(super) declared: FxHashMap<Ref, Option<TypeId>>,
     /// Of leaves and terms, and of types that evaluation expects.
@@ -58,6 +60,7 @@ impl Default for Schemes {
             table,
             noted: NotedTypes::default(),
             number,
+            indexed: IndexedTypes::default(),
             declared: FxHashMap::default(),
             known: FxHashMap::default(),
             by_type: Vec::new(),
@@ -84,14 +87,6 @@ impl Schemes {
     pub(super) fn are_many(&self) -> bool {
         self.table.len() > TYPES_MAX
     }
-}
-
-/// A head and the schemes of its arguments.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Application {
-    head: Ref,
-    count: u8,
-    arguments: [Scheme; ARITY_MAX],
 }
 
 /// What the function type of a head makes of that: the scheme of the whole, if it has one.
@@ -273,7 +268,7 @@ impl Running<'_> {
         if !scheme.is_known() || !self.m.type_cache.notes.hold(self.m.values.heap.note(value)) {
             return;
         }
-        if let Some(note) = self.m.type_cache.schemes.noted.note_of(&mut self.m.type_cache.notes, scheme) {
+        if let Some(note) = self.m.type_cache.schemes.noted.note_of(&mut self.m.type_cache.notes, Told::Whole(scheme)) {
             debug_assert!(note != EVALUATED_OPEN, "that note is another's");
             self.m.values.heap.set_note(value, note);
         }
@@ -336,7 +331,7 @@ impl Running<'_> {
     }
 
     /// A type of the table of types, its variables named in the order in which they are met. A variable alone says nothing.
-    fn intern_type(&mut self, found: &Atom) -> Option<TypeId> {
+    pub(super) fn intern_type(&mut self, found: &Atom) -> Option<TypeId> {
         match found {
             Atom::Variable(_) => Some(0),
             ground if ground.is_ground() => self.m.code.type_id(ground),
@@ -346,7 +341,7 @@ impl Running<'_> {
 
     /// What the function type of a head makes of arguments with these schemes, if it applies in one way.
     pub(super) fn applied_to(&mut self, head: Ref, function: &Atom, arguments: &[Scheme]) -> Option<Applied> {
-        let asked = application(head, arguments);
+        let asked = Application::new(head, arguments);
         if let Some(&applied) = self.m.type_cache.schemes.applied.get(&asked).filter(|_| is_lasting(head)) {
             return applied;
         }
@@ -414,7 +409,7 @@ impl Running<'_> {
 
     /// How a call by a function type is evaluated, for arguments with these schemes and a type that is expected.
     fn instance_for(&mut self, head: Ref, function: &Atom, arguments: &[Scheme], expected: TypeId) -> Option<Instance> {
-        let asked = (application(head, arguments), expected);
+        let asked = (Application::new(head, arguments), expected);
         if let Some(known) = self.m.type_cache.schemes.instances.get(&asked).filter(|_| is_lasting(head)) {
             return known.clone();
         }
@@ -500,6 +495,14 @@ impl Running<'_> {
         type_id: TypeId,
     ) -> Result<Option<TypeId>, Halt> {
         let HeadKind::Parametric(function) = self.head_kind(head, values.len()) else { return Ok(None) };
+        if head.tag() == SYMBOL
+            && says_type.iter().all(|&says_type| says_type)
+            && self.is_named_constructor(head, values.len())?
+            && let Some(scheme) = self.indexed_type(head, values, None)
+            && self.each_agrees_with(scheme, type_id)
+        {
+            return Ok(Some(type_id));
+        }
         let Some(schemes) = self.schemes_of_values(values, says_type) else { return Ok(None) };
         let schemes = &schemes[..values.len()];
         // Of data nothing is asked but whether the types agree.
@@ -555,14 +558,6 @@ impl Running<'_> {
         }
         (count <= ARITY_MAX).then_some(known)
     }
-
-    /// The scheme of data by a function type with variables, if its arguments are of types that agree.
-    pub(super) fn scheme_of_made(&mut self, call: Ref, function: &Atom) -> Option<Scheme> {
-        let count = self.m.values.heap.length(call) - 1;
-        let head = self.m.values.heap.child(call, 0);
-        let arguments = self.schemes_of_arguments(call)?;
-        self.applied_to(head, function, &arguments[..count]).flatten()
-    }
 }
 
 /// Whether the types of a call are known before its arguments are evaluated.
@@ -580,28 +575,21 @@ enum Unified {
     Unknown,
 }
 
-fn application(head: Ref, arguments: &[Scheme]) -> Application {
-    let mut known = [Scheme::UNKNOWN; ARITY_MAX];
-    known[..arguments.len()].copy_from_slice(arguments);
-    Application { head, count: arguments.len() as u8, arguments: known }
-}
-
 /// The only one of some ways to agree.
 fn only(mut found: Vec<Bindings>) -> Option<Bindings> {
     let last = found.pop();
     if found.is_empty() { last } else { None }
 }
 
-/// The same type, its variables named by the order in which they are met.
+/// The same type, its variables numbered in the order in which they are met.
 fn with_ordered_variables(found: &Atom) -> Atom {
-    let name = Symbol::new("t");
     let mut met: Vec<Variable> = Vec::new();
     let renamed = rewrite(found, |variable| {
         let place = met.iter().position(|known| known == variable).unwrap_or_else(|| {
             met.push(variable.clone());
             met.len() - 1
         });
-        Rewrite::Replace(Atom::Variable(Variable::with_id(name.clone(), place as u64 + 1)))
+        Rewrite::Replace(Atom::Variable(Variable::with_id(variable.name().clone(), place as u64 + 1)))
     });
     renamed.unwrap_or_else(|| found.clone())
 }

@@ -90,13 +90,24 @@ impl Graph {
 
     /// A type of the table, with variables of its own. What is ground stays in one piece.
     pub(super) fn import(&mut self, scheme: Scheme, table: &TypeTable) -> Node {
+        self.import_with(scheme, table, &Type::Open)
+    }
+
+    /// The same of a type of which nothing is known where it has variables.
+    pub(super) fn import_frozen(&mut self, scheme: Scheme, table: &TypeTable) -> Node {
+        self.import_with(scheme, table, &Type::Rigid)
+    }
+
+    fn import_with(&mut self, scheme: Scheme, table: &TypeTable, variable: &Type) -> Node {
         let mut variables: FxHashMap<u32, Node> = FxHashMap::default();
         let (mut work, mut done) = (vec![Step::Visit(scheme)], Vec::new());
         while let Some(step) = work.pop() {
             match step {
                 Step::Visit(scheme) if table.is_ground(scheme) => done.push(self.known(scheme)),
                 Step::Visit(scheme) => match table.part(scheme) {
-                    TypeNode::Variable(number) => done.push(*variables.entry(*number).or_insert_with(|| self.open())),
+                    TypeNode::Variable(number) => {
+                        done.push(*variables.entry(*number).or_insert_with(|| self.add(variable.clone())))
+                    }
                     TypeNode::Compound(parts) => {
                         work.push(Step::Close(parts.len()));
                         work.extend(parts.iter().rev().copied().map(Step::Visit));
@@ -144,13 +155,10 @@ impl Graph {
         done.pop().expect("the walk leaves the whole")
     }
 
-    /// What is still open becomes a type that nothing is known of, but for these.
-    pub(super) fn freeze_but(&mut self, left: &[Node]) {
-        let left: Vec<Node> = left.iter().map(|&node| self.find(node)).collect();
-        for place in 0..self.types.len() {
-            if matches!(self.types[place], Type::Open) && !left.contains(&Node(place as u32)) {
-                self.types[place] = Type::Rigid;
-            }
+    /// What is still open becomes a type that nothing is known of.
+    pub(super) fn freeze_all(&mut self) {
+        for found in self.types.iter_mut().filter(|found| matches!(found, Type::Open)) {
+            *found = Type::Rigid;
         }
     }
 

@@ -8,6 +8,7 @@
 use super::code::{HEADER, Slot, TypeId};
 use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
 use super::kept_types::ARITY_MAX;
+use super::notes::Told;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
 use super::words::raw;
@@ -30,10 +31,13 @@ impl Running<'_> {
     /// Whether an expression is of a type for certain.
     pub(super) fn expression_has_type(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
         let note = self.m.values.heap.note(value);
-        if let Some(scheme) = self.m.type_cache.schemes.noted.of(self.m.type_cache.notes, note) {
-            return self.scheme_of_type(type_id) == Some(scheme) || self.scheme_agrees(value, type_id, is_deep);
+        match self.m.type_cache.schemes.noted.told(self.m.type_cache.notes, note) {
+            Some(Told::Whole(scheme)) => {
+                self.scheme_of_type(type_id) == Some(scheme) || self.scheme_agrees(value, type_id, is_deep)
+            }
+            Some(Told::Partly(scheme)) if self.each_agrees_with(scheme, type_id) => true,
+            Some(Told::Partly(_)) | None => self.all_certain(vec![TypeQuestion { value, type_id, is_deep }]),
         }
-        self.all_certain(vec![TypeQuestion { value, type_id, is_deep }])
     }
 
     /// Whether the arguments of an expression are of the types that a signature names, for certain.
@@ -198,11 +202,8 @@ impl Running<'_> {
         let is_well_made = match self.head_kind(head, self.m.values.heap.length(call) - 1) {
             HeadKind::Typed(signature) => self.is_well_made(call, &signature),
             HeadKind::Untyped | HeadKind::Raw { .. } => true,
-            HeadKind::Parametric(function) => {
-                if let Some(scheme) = self.scheme_of_made(call, &function) {
-                    self.m.note_normal(call);
-                    self.note_scheme(call, scheme);
-                }
+            HeadKind::Parametric(_) => {
+                self.note_by_arguments(call);
                 false
             }
             HeadKind::Other => false,

@@ -11,7 +11,7 @@
 
 use super::code::TypeId;
 use super::kept_types::{ARITY_MAX, NO_KEY, NUMBERS};
-use super::notes::Notes;
+use super::notes::{Notes, Told};
 use super::type_table::Scheme;
 use super::types::HeadKind;
 use super::values::Values;
@@ -30,16 +30,32 @@ impl Running<'_> {
         if let Some(note) = typed.note_for(&keys, notes) {
             return Some(note);
         }
-        let scheme = self.scheme_of_data(made, count, last)?;
-        if expected.is_some_and(|expected| !self.scheme_agrees_with(scheme, expected, false)) {
-            return None;
-        }
-        let note = self.note_of_scheme(scheme);
+        let told = self.told_of_data(made, count, last, expected)?;
+        let note = self.note_of_told(told);
         if keys[..count].iter().all(|&key| key != NO_KEY) {
             let typed = self.m.code.data[data as usize].typed.as_mut().expect("it is of a type");
             typed.keep(keys, self.m.type_cache.notes, note);
         }
         Some(note)
+    }
+
+    /// What can be told of the type of data with so many children, and one more of a type if that is still to come, if it is certain
+    /// that this agrees with an expected one.
+    fn told_of_data(
+        &mut self,
+        made: Ref,
+        count: usize,
+        last: Option<TypeId>,
+        expected: Option<TypeId>,
+    ) -> Option<Told> {
+        if let Some(scheme) = self.indexed_type_of(made, count, last)
+            && expected.is_none_or(|expected| self.each_agrees_with(scheme, expected))
+        {
+            return Some(Told::Partly(scheme));
+        }
+        let scheme = self.scheme_of_data(made, count, last)?;
+        let agrees = expected.is_none_or(|expected| self.scheme_agrees_with(scheme, expected, false));
+        agrees.then_some(Told::Whole(scheme))
     }
 
     /// The scheme of data with so many children, and one more of a type if that is still to come.
@@ -49,7 +65,12 @@ impl Running<'_> {
             *known = self.scheme_of(self.m.values.heap.child(made, place + 1))?;
         }
         if let Some(last) = last {
-            known[count] = self.scheme_of_type(last)?;
+            let scheme = self.scheme_of_type(last)?;
+            // What is evaluated to a type with variables comes to one that is known later.
+            if !self.m.type_cache.schemes.table.is_ground(scheme) {
+                return None;
+            }
+            known[count] = scheme;
         }
         let arity = count + usize::from(last.is_some());
         let head = self.m.values.heap.child(made, 0);
@@ -57,6 +78,20 @@ impl Running<'_> {
             HeadKind::Parametric(function) => self.applied_to(head, &function, &known[..arity]).flatten(),
             HeadKind::Typed(signature) => self.result_of_signature(&signature, made, &known[..arity]),
             _ => None,
+        }
+    }
+
+    /// Notes data as in normal form and of its type, if its arguments are in normal form and of types that agree.
+    pub(super) fn note_by_arguments(&mut self, call: Ref) {
+        let count = self.m.values.heap.length(call) - 1;
+        if count > ARITY_MAX {
+            return;
+        }
+        let Some(told) = self.told_of_data(call, count, None, None) else { return };
+        self.m.note_normal(call);
+        if self.m.type_cache.notes.hold(self.m.values.heap.note(call)) {
+            let note = self.note_of_told(told);
+            self.m.values.heap.set_note(call, note);
         }
     }
 
@@ -73,10 +108,10 @@ impl Running<'_> {
         if are_told && let Some(note) = self.m.type_cache.closed.note_for(&keys, notes) {
             return self.m.values.heap.set_note(made, note);
         }
-        let scheme = self.scheme_of_data(made, count, None);
+        let told = self.told_of_data(made, count, None, None);
         self.m.values.heap.set_note(made, 0);
-        if let Some(scheme) = scheme {
-            let note = self.note_of_scheme(scheme);
+        if let Some(told) = told {
+            let note = self.note_of_told(told);
             self.m.values.heap.set_note(made, note);
             if are_told {
                 self.m.type_cache.closed.keep(keys, self.m.type_cache.notes, note);
@@ -84,11 +119,11 @@ impl Running<'_> {
         }
     }
 
-    /// The note of what is in normal form and of a type.
-    fn note_of_scheme(&mut self, scheme: Scheme) -> u16 {
-        let noted = match scheme.is_known() {
-            true => self.m.type_cache.schemes.noted.note_of(&mut self.m.type_cache.notes, scheme),
-            false => None,
+    /// The note of what is in normal form and of a type of which this is told.
+    fn note_of_told(&mut self, told: Told) -> u16 {
+        let noted = match told {
+            Told::Whole(scheme) if !scheme.is_known() => None,
+            told => self.m.type_cache.schemes.noted.note_of(&mut self.m.type_cache.notes, told),
         };
         noted.unwrap_or(self.m.type_cache.notes.normal())
     }

@@ -41,6 +41,22 @@ const RULES: &str = "
     (= (map-vector $f VNil) VNil) (= (map-vector $f (VCons $x $xs)) (VCons ($f $x) (map-vector $f $xs)))
     (= (vector-head (VCons $x $xs)) $x)";
 
+/// Vectors built by a number, whose length the code tells by a test. Each function has a type in the second text.
+const VECTORS: [&str; 2] = [
+    "(= (vector $n) (if (== $n 0) VNil (VCons $n (vector (- $n 1)))))
+    (= (vector-sum VNil) 0) (= (vector-sum (VCons $x $xs)) (+ $x (vector-sum $xs)))
+    (= (vector-append VNil $ys) $ys)
+    (= (vector-append (VCons $x $xs) $ys) (VCons $x (vector-append $xs $ys)))
+    (= (vector-fold $f $z VNil) $z)
+    (= (vector-fold $f $z (VCons $x $xs)) ($f $x (vector-fold $f $z $xs)))
+    (= (vector-reverse VNil $done) $done)
+    (= (vector-reverse (VCons $x $xs) $done) (vector-reverse $xs (VCons $x $done)))",
+    "(: vector (-> Number (Vec Number $n))) (: vector-sum (-> (Vec Number $n) Number))
+    (: vector-append (-> (Vec $t $n) (Vec $t $m) (Vec $t $k)))
+    (: vector-fold (-> (-> $a $b $b) $b (Vec $a $n) $b))
+    (: vector-reverse (-> (Vec $t $n) (Vec $t $m) (Vec $t $k)))",
+];
+
 /// The last answer of a program after the declarations above is this in both evaluators.
 #[track_caller]
 fn check_both(programs: &[(&str, &str)]) {
@@ -327,7 +343,7 @@ const INSERTION: &str = "
     (= (count Leaf) 0) (= (count (Node $l $x $r)) (+ 1 (+ (count $l) (count $r))))";
 
 /// Whether the constructors alone have types, or the functions too, programs take about the steps that they take without, and twice the
-/// work takes about twice as many. Vectors, whose lengths only rules know, need the types of the functions for that.
+/// work takes about twice as many.
 #[test]
 fn typed_programs_take_steps_as_untyped_ones_do() {
     let (constructors, _) = TYPES.split_once("(: nat").expect("the constructors stand first");
@@ -336,7 +352,7 @@ fn typed_programs_take_steps_as_untyped_ones_do() {
     let programs = [
         ("!(count (fill SIZE 17 Leaf))", 500, 1.5),
         ("!(fold-right plus 0 (upto SIZE))", 5_000, 1.5),
-        ("!(vector-head (map-vector increase (repeat (nat SIZE) 1)))", 500, 2.5),
+        ("!(vector-head (map-vector increase (repeat (nat SIZE) 1)))", 500, 1.5),
     ];
     for (program, size, most) in programs {
         let steps = |types: &str, size: usize| {
@@ -347,6 +363,91 @@ fn typed_programs_take_steps_as_untyped_ones_do() {
         for (types, most) in [(constructors, most), (&format!("{TYPES} {of_insertion}"), 1.5)] {
             let (untyped, typed, twice) = (steps("", size), steps(types, size), steps(types, 2 * size));
             assert!(typed <= most * untyped && twice <= 2.3 * typed, "{program}: {untyped}, {typed}, {twice}");
+        }
+    }
+}
+
+/// The types of two vectors differ wherever their lengths do; code that builds them looks at one level all the same.
+#[test]
+fn vectors_take_steps_as_untyped_ones_do() {
+    let (constructors, _) = TYPES.split_once("(: nat").expect("the constructors stand first");
+    let [rules, types] = VECTORS;
+    let programs = [
+        "!(vector-sum (vector SIZE))",
+        "!(vector-sum (map-vector increase (vector SIZE)))",
+        "!(vector-sum (vector-append (vector SIZE) (vector SIZE)))",
+        "!(vector-fold plus 0 (vector SIZE))",
+        "!(vector-head (map-vector increase (repeat (nat SIZE) 1)))",
+        "!(vector-sum (vector-reverse (vector SIZE) VNil))",
+    ];
+    for program in programs {
+        let count = |types: &str, size: usize| {
+            let program = program.replace("SIZE", &size.to_string());
+            let statistics = cost(&format!("{types} {RULES} {rules} {program}")).ran.statistics;
+            assert_eq!(statistics.interpreted, 0, "{program}");
+            (statistics.steps, statistics.cells)
+        };
+        for types in [constructors, &format!("{TYPES} {types}")] {
+            let [(steps, cells), (typed, typed_cells), (twice, _)] =
+                [count("", 500), count(types, 500), count(types, 1_000)];
+            assert!(typed * 100 <= steps * 105 && twice * 10 <= typed * 21, "{program}: {steps}, {typed}, {twice}");
+            assert!(typed_cells * 100 <= cells * 105, "{program}: {cells}, {typed_cells}");
+        }
+    }
+}
+
+/// More vectors than there are notes for their types, each built around the one before.
+#[test]
+fn vectors_of_more_lengths_than_there_are_notes_are_linear() {
+    let (constructors, _) = TYPES.split_once("(: nat").expect("the constructors stand first");
+    let of_size = |size: usize| {
+        let [rules, _] = VECTORS;
+        cost(&format!("{constructors} {RULES} {rules} !(vector-head (vector-reverse (vector {size}) VNil))"))
+    };
+    assert_linear(&of_size(8_000), &of_size(80_000));
+}
+
+/// What is known of a vector but its length is not taken for its type.
+#[test]
+fn lengths_of_vectors_are_exact() {
+    let [rules, types] = VECTORS;
+    let (constructors, _) = TYPES.split_once("(: nat").expect("the constructors stand first");
+    let programs = [
+        ("!(let $v (vector 2) (get-type $v))", "[(Vec Number (S (S Z)))]"),
+        ("!(let $v (vector-reverse (vector 2) VNil) (get-type $v))", "[(Vec Number (S (S Z)))]"),
+        ("!(get-type (let $v (vector 1) (VCons 7 $v)))", "[%Undefined%]"),
+        (
+            "(: pair (-> (Vec $t $n) (Vec $t $n) Bool)) (= (pair $v $w) True) !(let $v (vector 2) (pair $v $v))",
+            "[True]",
+        ),
+        (
+            "(: pair (-> (Vec $t $n) (Vec $t $n) Bool)) (= (pair $v $w) True)
+             !(let $v (vector 1) (let $w (vector 2) (pair $v $w)))",
+            "[(Error (pair (VCons 1 VNil) (VCons 2 (VCons 1 VNil))) (BadArgType 2 (Vec Number (S Z)) (Vec Number (S (S Z)))))]",
+        ),
+        ("(: one (-> (Vec $t (S Z)) $t)) (= (one (VCons $x VNil)) $x) !(let $v (vector 1) (one $v))", "[1]"),
+        (
+            "(: one (-> (Vec $t (S Z)) $t)) (= (one (VCons $x VNil)) $x) !(let $v (vector 2) (one $v))",
+            "[(Error (one (VCons 2 (VCons 1 VNil))) (BadArgType 1 (Vec $t# (S Z)) (Vec Number (S (S Z)))))]",
+        ),
+        (
+            "(= (texts) (VCons \"s\" VNil)) !(let $v (texts) (VCons 1 $v))",
+            "[(Error (VCons 1 (VCons \"s\" VNil)) (BadArgType 2 (Vec Number $n#) (Vec String (S Z))))]",
+        ),
+        (
+            "(= (texts) (VCons \"s\" VNil)) !(VCons 1 (texts))",
+            "[(Error (VCons \"s\" VNil) (BadType (Vec Number $n#) (Vec String (S Z))))]",
+        ),
+        ("(= (f $n) (VCons $n (g $n))) (= (g $n) 7) !(f 1)", "[(Error 7 (BadType (Vec Number $n#) Number))]"),
+        ("(= (f $n) (VCons $n (g $n))) (= (g $n) untyped) !(f 1)", "[(VCons 1 untyped)]"),
+        (
+            "(= (f $n) (VCons $n (g $n))) (= (g $n) VNil) (= (g $n) (VCons 2 VNil)) !(f 1)",
+            "[(VCons 1 VNil), (VCons 1 (VCons 2 VNil))]",
+        ),
+    ];
+    for declared in [constructors.to_owned(), format!("{TYPES} {types}")] {
+        for (program, expected) in programs {
+            harness::check_both(&[(&format!("{declared} {RULES} {rules} {program}"), expected)]);
         }
     }
 }

@@ -280,7 +280,8 @@ impl Compiler<'_, '_> {
             }
             HeadKind::Typed(signature) => self.typed(head, &signature, atom, type_id, dest),
             HeadKind::Parametric(function) => {
-                if self.construct_open(&function, head, Whole { atom, type_id }, dest) {
+                let whole = Whole { atom, type_id };
+                if self.construct_open(&function, head, whole, dest) {
                     return;
                 }
                 match self.instantiated(&function, &children[1..], type_id) {
@@ -288,6 +289,7 @@ impl Compiler<'_, '_> {
                         self.guard(&guards, atom, type_id, dest);
                         self.typed(head, &signature, atom, type_id, dest);
                     }
+                    None if self.construct_indexed(&function, head, whole, dest) => {}
                     None => self.plain(atom, type_id, dest),
                 }
             }

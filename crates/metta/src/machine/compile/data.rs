@@ -327,7 +327,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether an expression whose head has a type is data, as rules stand, and put together in place.
-    fn is_data_by_type(&mut self, head: Ref, arguments: &[Atom]) -> bool {
+    pub(super) fn is_data_by_type(&mut self, head: Ref, arguments: &[Atom]) -> bool {
         let is_plain = |argument: &Atom| !argument.is_symbol(names::EMPTY) && !names::is_error(argument);
         head.tag() == SYMBOL
             && head != EMPTY

@@ -10,12 +10,16 @@
 //!    the result then is of whatever type is expected.
 //! 5. Where other variables stay open, the call is evaluated as it stands.
 
-use super::{Compiler, Fact};
+use super::body::Whole;
+use super::{Compiler, Dest, Fact};
 use crate::machine::code::{Guard, Instruction, Slot, TypeId};
-use crate::machine::types::{HeadKind, Signature};
+use crate::machine::indexed_types::Changed;
+use crate::machine::types::{Formal, HeadKind, Signature};
 use crate::names;
 use crate::types;
+use region::Ref;
 use space::{Atom, Bindings, Grounded, variables};
+use std::rc::Rc;
 
 impl Compiler<'_, '_> {
     /// The signature that a function type has for these arguments and a type that is expected, if the guards hold.
@@ -25,6 +29,17 @@ impl Compiler<'_, '_> {
         arguments: &[Atom],
         type_id: TypeId,
     ) -> Option<(Signature, Vec<Instruction>)> {
+        let (function, guards) = self.known_type(function, arguments, type_id)?;
+        let function = if function.is_ground() { function } else { self.left_open(&function, arguments)? };
+        match self.run.kind_of_type(&function, arguments.len()) {
+            HeadKind::Typed(signature) => Some((signature, guards)),
+            HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
+            _ => None,
+        }
+    }
+
+    /// A function type with what is known of its variables put in, if the guards hold.
+    fn known_type(&mut self, function: &Atom, arguments: &[Atom], type_id: TypeId) -> Option<(Atom, Vec<Instruction>)> {
         let (formals, result) = types::function_parts(function);
         if formals.len() != arguments.len() {
             return None;
@@ -56,13 +71,54 @@ impl Compiler<'_, '_> {
                 bindings = self.agreed(&formal, &guess, &bindings)?;
             }
         }
-        let function = Atom::Expression(types::instantiated(function, &bindings));
-        let function = if function.is_ground() { function } else { self.left_open(&function, arguments)? };
-        match self.run.kind_of_type(&function, arguments.len()) {
-            HeadKind::Typed(signature) => Some((signature, guards)),
-            HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
-            _ => None,
+        Some((Atom::Expression(types::instantiated(function, &bindings)), guards))
+    }
+
+    /// Data whose head changes a parameter of an argument's type ([`crate::machine::indexed_types`]): a call of which nothing is known is
+    /// evaluated to the type with that parameter open, whatever it comes to. `false` if it is made otherwise.
+    pub(super) fn construct_indexed(&mut self, function: &Atom, head: Ref, whole: Whole<'_>, dest: Dest) -> bool {
+        let Whole { atom, type_id } = whole;
+        let arguments = &atom.children().expect("it is an expression")[1..];
+        let changed = self.run.changed_parameters(head, function);
+        if changed.is_empty() || !self.is_data_by_type(head, arguments) {
+            return false;
         }
+        let Some((known, mut guards)) = self.known_type(function, arguments, type_id) else { return false };
+        let Some(formals) = self.formals_left_open(&known, &changed, arguments) else { return false };
+        let (_, result) = types::function_parts(&known);
+        let agrees = self.run.intern_type(result).is_some_and(|result| self.run.agrees_statically(result, type_id));
+        if !agrees || !self.arguments_agree(&formals, arguments, &mut guards) {
+            return false;
+        }
+        self.guard(&guards, atom, type_id, dest);
+        let function = self.run.m.code.function(head, arguments.len() as Slot, type_id);
+        self.construct_typed((function, head), &formals, whole, dest)
+    }
+
+    /// What arguments are evaluated to if that is known of all but one, which is a call of no type and open only where its type is changed.
+    fn formals_left_open(&mut self, known: &Atom, changed: &[Changed], arguments: &[Atom]) -> Option<Rc<[Formal]>> {
+        let (formals, _) = types::function_parts(known);
+        let mut open = formals.iter().zip(arguments).enumerate().filter(|(_, (formal, _))| !formal.is_ground());
+        let (place, (formal, argument)) = open.next()?;
+        if open.next().is_some() || !self.is_open_call(argument) {
+            return None;
+        }
+        let is_changed =
+            |index: usize| changed.iter().any(|changed| (changed.argument, changed.parameter + 1) == (place, index));
+        let parts = formal.children()?;
+        if !parts.iter().enumerate().all(|(index, part)| part.is_ground() || is_changed(index)) {
+            return None;
+        }
+        formals.iter().map(|formal| self.run.intern_type(formal).map(Formal::Typed)).collect()
+    }
+
+    /// Whether an argument is a call by a name that has no type.
+    fn is_open_call(&mut self, argument: &Atom) -> bool {
+        let Some([head @ Atom::Symbol(name), parts @ ..]) = argument.children() else { return false };
+        let head = self.run.m.values.constant_leaf(head).expect("it is a leaf");
+        !names::is_empty_or_error(argument)
+            && !self.run.is_special_form(name.as_str(), parts.len())
+            && self.run.makes_open(head, parts.len())
     }
 
     /// What variables are if two types agree in one way.

@@ -26,6 +26,12 @@ struct Known {
     callable: Option<Slot>,
 }
 
+/// What a function type says of results. Variables that the instance does not have are hidden: each result has its own.
+struct Declared<'a> {
+    result: &'a Atom,
+    instance: Instance,
+}
+
 /// A rule or an expression that is being looked at.
 pub(super) struct Inference<'i, 'r> {
     run: &'i mut Running<'r>,
@@ -54,9 +60,9 @@ impl<'i, 'r> Inference<'i, 'r> {
         let nodes: Option<Vec<Node>> =
             formals.iter().map(|formal| self.graph.instance(formal, &mut instance)).collect();
         let nodes = nodes?;
-        let named: Vec<Node> = instance.values().copied().collect();
-        let result = self.graph.instance(result, &mut instance)?;
-        let hidden: Vec<Node> = instance.values().copied().filter(|node| is_hidden && !named.contains(node)).collect();
+        if !is_hidden {
+            self.graph.instance(result, &mut instance)?;
+        }
         for ((formal, &node), pattern) in formals.iter().zip(&nodes).zip(patterns) {
             match (pattern, arity_of_arrow(formal)) {
                 (Atom::Variable(variable), callable @ Some(_)) if !self.variables.contains_key(variable) => {
@@ -65,10 +71,48 @@ impl<'i, 'r> Inference<'i, 'r> {
                 _ => self.pattern(pattern, node)?,
             }
         }
-        self.graph.freeze_but(&hidden);
-        let found = self.infer_answer(body)?;
-        self.same(found, result)?;
+        self.graph.freeze_all();
+        self.answer(body, &Declared { result, instance })?;
         self.finish()
+    }
+
+    /// Looks at what a rule may come to: each is of the declared type, with hidden types of its own.
+    fn answer(&mut self, atom: &Atom, declared: &Declared) -> Option<()> {
+        if is_odd(atom) {
+            return None;
+        }
+        let outer = self.variables.clone();
+        match self.form_of(atom) {
+            Some((Form::If, [condition, then, otherwise])) => {
+                self.infer_condition(condition)?;
+                for branch in [then, otherwise] {
+                    self.answer(branch, declared)?;
+                    self.variables.clone_from(&outer);
+                }
+            }
+            Some((Form::Let, [pattern, value, body])) => {
+                let value = self.infer(value)?;
+                self.pattern(pattern, value)?;
+                self.answer(body, declared)?;
+            }
+            _ => {
+                let found = self.infer(atom)?;
+                let result = self.graph.instance(declared.result, &mut declared.instance.clone())?;
+                self.same(found, result)?;
+            }
+        }
+        self.variables = outer;
+        Some(())
+    }
+
+    /// The special form that an expression is, and its arguments.
+    fn form_of<'a>(&mut self, atom: &'a Atom) -> Option<(Form, &'a [Atom])> {
+        match atom.children()? {
+            [Atom::Symbol(name), arguments @ ..] => {
+                Some((self.run.special_form(name.as_str(), arguments.len())?, arguments))
+            }
+            _ => None,
+        }
     }
 
     /// What an expression calls, if it is well typed and of an expected type.
@@ -254,8 +298,7 @@ impl<'i, 'r> Inference<'i, 'r> {
     fn infer_form(&mut self, form: Form, arguments: &[Atom]) -> Option<Node> {
         match (form, arguments) {
             (Form::If, [condition, then, otherwise]) => {
-                let (condition, truth) = (self.infer(condition)?, self.graph.leaf(names::BOOL));
-                self.same(condition, truth)?;
+                self.infer_condition(condition)?;
                 let (then, otherwise) = (self.infer_within(then)?, self.infer_within(otherwise)?);
                 self.same(then, otherwise)?;
                 Some(then)
@@ -272,6 +315,11 @@ impl<'i, 'r> Inference<'i, 'r> {
             (Form::Empty, []) => Some(self.graph.open()),
             _ => None,
         }
+    }
+
+    fn infer_condition(&mut self, condition: &Atom) -> Option<()> {
+        let (condition, truth) = (self.infer(condition)?, self.graph.leaf(names::BOOL));
+        self.same(condition, truth)
     }
 
     /// The type of what a form comes to.
