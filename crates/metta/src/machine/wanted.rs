@@ -290,6 +290,7 @@ impl Running<'_> {
         [column, width]: [usize; 2],
         arity: Option<usize>,
     ) -> Result<bool, Halt> {
+        let mut known = TermSet::for_answers(answers.len() / width);
         let mut last = NO_TERM;
         for answer in answers.chunks_exact(width) {
             // Sorted and grouped answers have long runs of one value.
@@ -297,9 +298,10 @@ impl Running<'_> {
             if term == last && term != NO_TERM {
                 continue;
             }
-            if term == NO_TERM || !self.is_its_own_result(term, arity)? {
+            if term == NO_TERM || (!known.has(term) && !self.is_its_own_result(term, arity)?) {
                 return Ok(false);
             }
+            known.insert(term);
             last = term;
         }
         Ok(true)
@@ -348,6 +350,40 @@ impl Running<'_> {
         }
         let value = self.m.values.load_term(term)?;
         self.makes_data_if_head(value, arity)
+    }
+}
+
+/// Terms that were looked at, as bits by their numbers: those whose numbers are not far above how many answers there are, so that its memory
+/// and the time to clear it are a part of that of the answers. Of other terms it has none.
+struct TermSet {
+    bits: Vec<u64>,
+}
+
+/// For each answer there are so many bits.
+const BITS_PER_ANSWER: usize = 8;
+
+impl TermSet {
+    fn for_answers(count: usize) -> Self {
+        Self { bits: vec![0; count * BITS_PER_ANSWER / u64::BITS as usize] }
+    }
+
+    fn place(term: Term) -> (usize, u64) {
+        let number = term.number();
+        ((number / u64::BITS) as usize, 1 << (number % u64::BITS))
+    }
+
+    #[inline]
+    fn has(&self, term: Term) -> bool {
+        let (word, bit) = Self::place(term);
+        self.bits.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
+    #[inline]
+    fn insert(&mut self, term: Term) {
+        let (word, bit) = Self::place(term);
+        if let Some(bits) = self.bits.get_mut(word) {
+            *bits |= bit;
+        }
     }
 }
 

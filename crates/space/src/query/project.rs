@@ -30,30 +30,52 @@ impl Projection<'_> {
         if selected.is_sure {
             answers.reserve(selected.len() * width);
         }
-        // An answer of nothing but columns takes nothing from the current one.
         match width {
-            _ if self.count < width => self.complete(selected, answers),
-            1 => self.columns::<1>(selected, answers),
-            2 => self.columns::<2>(selected, answers),
-            3 => self.columns::<3>(selected, answers),
-            4 => self.columns::<4>(selected, answers),
+            1 => self.take_wide::<1>(selected, answers),
+            2 => self.take_wide::<2>(selected, answers),
+            3 => self.take_wide::<3>(selected, answers),
+            4 => self.take_wide::<4>(selected, answers),
+            5 => self.take_wide::<5>(selected, answers),
+            6 => self.take_wide::<6>(selected, answers),
             _ => self.complete(selected, answers),
         }
         (answers.len() - from) / width
     }
 
-    /// Adds the columns of all variables.
-    fn columns<const N: usize>(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) {
-        let columns = self.columns_of::<N>();
-        let of = |row: &[Term]| columns.map(|column| row[column]);
+    /// The same with answers of a width that the compiler knows, which are written without a loop over it.
+    fn take_wide<const N: usize>(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) {
+        // An answer of nothing but columns takes nothing from the current one.
+        if self.count == N {
+            let columns = self.columns_of::<N>();
+            return self.add(selected, answers, |row| columns.map(|column| row[column]));
+        }
+        let current: [Term; N] = self.current.try_into().expect("the answers are so wide");
+        let mut taken = [(0, 0); N];
+        self.taken().zip(&mut taken).for_each(|(one, place)| *place = one);
+        let taken = &taken[..self.count];
+        self.add(selected, answers, |row| {
+            let mut answer = current;
+            taken.iter().for_each(|&(variable, column)| answer[variable] = row[column]);
+            answer
+        });
+    }
+
+    /// Adds what each row comes to.
+    #[inline]
+    fn add<const N: usize>(
+        &self,
+        selected: &RowSelection<'_>,
+        answers: &mut Vec<Term>,
+        of: impl Fn(&[Term]) -> [Term; N],
+    ) {
         let is_it = |row: &[Term]| selected.is_sure || self.has_keys(row);
         selected.each(|batch| match batch {
-            RowBatch::Rows(cells, width) if selected.is_sure => answers.extend(cells.chunks_exact(width).flat_map(of)),
+            RowBatch::Rows(cells, width) if selected.is_sure => answers.extend(cells.chunks_exact(width).flat_map(&of)),
             RowBatch::Rows(cells, width) => {
                 let rows = cells.chunks_exact(width).filter(|row| is_it(row));
                 rows.for_each(|row| answers.extend_from_slice(&of(row)));
             }
-            RowBatch::Each(rows) if selected.is_sure => answers.extend(rows.terms().flat_map(of)),
+            RowBatch::Each(rows) if selected.is_sure => answers.extend(rows.terms().flat_map(&of)),
             RowBatch::Each(rows) => {
                 rows.terms().filter(|row| is_it(row)).for_each(|row| answers.extend_from_slice(&of(row)));
             }
@@ -62,7 +84,7 @@ impl Projection<'_> {
         });
     }
 
-    /// Adds the current answer, completed by columns.
+    /// Adds the current answer, completed by columns, however wide it is.
     fn complete(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) {
         selected.each_row(|row, copies| {
             if !selected.is_sure && !self.has_keys(row) {
