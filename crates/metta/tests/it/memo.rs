@@ -176,7 +176,7 @@ fn expression(dice: &mut Dice, depth: u32, functions: usize) -> String {
         let symbol = ["$s", "a", "b"][dice.below(3)];
         format!("(f{function} (- $n {less}) {symbol})")
     };
-    let mut part = |dice: &mut Dice| expression(dice, depth - 1, functions);
+    let part = |dice: &mut Dice| expression(dice, depth - 1, functions);
     match dice.below(12) {
         0..=3 => call(dice),
         4 => format!("(pair {} {})", part(dice), part(dice)),
