@@ -7,7 +7,7 @@
 //!    if none of them is an error or has a variable in it, and are the results of the first frame.
 //!
 //! The second frame takes words of the stack that the call would not take otherwise. The limit of the stack is so many words further up
-//! meanwhile: a program is as deep as it was.
+//! meanwhile: a program may be as deep as without. The stack does not shrink within a form, so later calls may be a little deeper.
 
 use super::choices::{CollectorPurpose, Destination};
 use super::code::{CHANGED, FACTS, HEADER, Kind, OPEN, REDUCE, Slot, Tabled};

@@ -214,7 +214,7 @@ fn program(dice: &mut Dice) -> String {
 #[test]
 fn generated_programs_come_to_the_same() {
     let (mut compared, mut hits) = (0, 0);
-    for seed in 0..300 {
+    for seed in 0..120 {
         let text = program(&mut Dice::new(seed));
         let run = |evaluator, memoises| run_with(evaluator, memoises, |limits| limits.steps_max = Some(60_000), &text);
         let (with, without) = (run(Evaluator::Machine, true), run(Evaluator::Machine, false));
@@ -227,5 +227,5 @@ fn generated_programs_come_to_the_same() {
         compared += 1;
         hits += with.counts.memo_hits;
     }
-    assert!(compared > 150 && hits > 1000, "{compared} programs were compared, with {hits} hits");
+    assert!(compared > 60 && hits > 400, "{compared} programs were compared, with {hits} hits");
 }

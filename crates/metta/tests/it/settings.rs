@@ -71,7 +71,7 @@ fn a_setting_that_means_nothing_is_remarked_on() {
     assert_eq!(
         ran.traced,
         [
-            "pragma! typecheck has no effect; known settings: max-stack-depth, type-check, interpreter, semantics, table, untable"
+            "pragma! typecheck has no effect; known settings: max-stack-depth, type-check, interpreter, semantics, table, untable, memoise"
         ]
     );
 }
