@@ -4,9 +4,10 @@ use super::graph::Change;
 use super::sides::{Follows, Told};
 use crate::compare::Clock;
 use metroon::{
-    KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveQueriesStatistics, LiveRequest, MemoryWorld, RunEnd,
-    Subscription,
+    Engine, KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveQueriesStatistics, LiveRequest, MemoryWorld, ModuleId,
+    RunEnd, Subscription,
 };
+use space::Atom;
 use std::error::Error;
 
 /// So many changes may wait for whoever follows: more than any round makes.
@@ -97,9 +98,48 @@ impl Follows for Base {
     }
 
     fn apply(&mut self, changes: &[Change], each: usize) -> Result<(Clock, Told), Box<dyn Error>> {
-        let texts: Vec<String> =
-            changes.chunks(each).map(|changes| changes.iter().map(text_of).collect::<String>()).collect();
-        if each == 1 { self.commit_each(texts) } else { self.commit_groups(texts) }
+        let commits: Vec<Vec<Change>> = changes.chunks(each).map(<[Change]>::to_vec).collect();
+        let mut clock = Clock::default();
+        let told = clock.run(|| {
+            let committed = self.base.transact(move |engine| {
+                let words = ["remove-atoms &self", "edge"].map(|text| engine.program_mut().read(ModuleId::TOP, text).0);
+                commits.iter().try_for_each(|changes| commit(engine, &words, changes))
+            })?;
+            committed.map_err(|reason| format!("a commit failed: {reason}"))?;
+            self.hear()
+        })?;
+        Ok((clock, told))
+    }
+}
+
+/// Makes changes one commit, of atoms that are made for it: what a program does that has them as values. `words` are the beginning of a form that
+/// removes atoms, and of an edge.
+fn commit(engine: &mut Engine, words: &[Vec<Atom>; 2], changes: &[Change]) -> Result<(), String> {
+    if let [change] = changes {
+        return make(engine, words, std::slice::from_ref(change));
+    }
+    let ended = engine.transaction(|engine| {
+        let mut kinds = changes.chunk_by(|one, next| one.is_added == next.is_added);
+        (kinds.try_for_each(|changes| make(engine, words, changes)), true)
+    });
+    ended.map_err(|error| error.to_string())?
+}
+
+/// Adds edges, or removes edges.
+fn make(engine: &mut Engine, [removing, edge]: &[Vec<Atom>; 2], changes: &[Change]) -> Result<(), String> {
+    let atom = |change: &Change| {
+        let ends = [change.edge.0, change.edge.1].map(|end| Atom::from(i64::from(end)));
+        Atom::expression(edge.iter().cloned().chain(ends).collect::<Vec<_>>())
+    };
+    let mut atoms: Vec<Atom> = changes.iter().map(atom).collect();
+    let is_added = changes.first().is_some_and(|change| change.is_added);
+    if !is_added {
+        let form = removing.iter().cloned().chain([Atom::expression(atoms)]);
+        atoms = vec![Atom::expression(form.collect::<Vec<_>>())];
+    }
+    match engine.run_atoms("edges", &atoms, !is_added, &mut |_, _| Ok(())).end {
+        end if is_fine(&end) => Ok(()),
+        end => Err(format!("{end:?}")),
     }
 }
 

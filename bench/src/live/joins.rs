@@ -68,7 +68,7 @@ fn beside_differential(
     let mut graph = Graph::random(plan.scaled(NODES) as u32, edges);
     let (mut ours, mut theirs) = (ours(&graph, query)?, Dataflow::new(shape, graph.edges()));
     let note = format!(
-        "{edges} rows, {} answers; an edge comes or goes in turn; ours parses a text and writes a journal in memory, the peer takes \
+        "{edges} rows, {} answers; an edge comes or goes in turn; ours is handed atoms and writes a journal in memory, the peer takes \
          numbers and keeps no journal",
         ours.answers()
     );
