@@ -115,12 +115,14 @@ impl Follows for Base {
 /// Makes changes one commit, of atoms that are made for it: what a program does that has them as values. `words` are the beginning of a form that
 /// removes atoms, and of an edge.
 fn commit(engine: &mut Engine, words: &[Vec<Atom>; 2], changes: &[Change]) -> Result<(), String> {
-    if let [change] = changes {
-        return make(engine, words, std::slice::from_ref(change));
+    if let [_] = changes {
+        return make(engine, words, changes);
     }
+    // What comes is there before anything goes, so that an edge may do both.
+    let (added, removed): (Vec<Change>, Vec<Change>) = changes.iter().partition(|change| change.is_added);
     let ended = engine.transaction(|engine| {
-        let mut kinds = changes.chunk_by(|one, next| one.is_added == next.is_added);
-        (kinds.try_for_each(|changes| make(engine, words, changes)), true)
+        let mut kinds = [added, removed].into_iter().filter(|kind| !kind.is_empty());
+        (kinds.try_for_each(|changes| make(engine, words, &changes)), true)
     });
     ended.map_err(|error| error.to_string())?
 }

@@ -2,8 +2,8 @@
 //!
 //! 1. A graph is stated, a query is followed, and then edges come and go. A round is so many commits; both sides get the same ones, and go
 //!    on where the round before ended, so that neither can remember an answer.
-//! 2. Our side commits to a knowledge base in memory, with its journal, and takes what each commit changes from a subscription. A commit is a text
-//!    that is parsed; that of differential-dataflow is two numbers that go into an input, and one step of its worker.
+//! 2. Our side commits to a knowledge base in memory, with its journal, and takes what each commit changes from a subscription. A commit is
+//!    handed atoms; that of differential-dataflow is two numbers that go into an input, and one step of its worker.
 //! 3. The checksum is how many answers came and went, or how many there are.
 
 mod aggregates;
