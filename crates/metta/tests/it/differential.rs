@@ -78,12 +78,12 @@ fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
     }
 }
 
-/// Nothing differs, and most programs were compared.
+/// Nothing differs, and nine of ten programs were compared.
 #[track_caller]
 fn assert_agree(report: &Report) {
     assert!(report.differences.is_empty(), "{report}");
-    // Of a program that searches for something, a mutant searches for ever now and then.
-    assert!(report.stopped * 15 <= report.compared, "too many programs do not end: {report}");
+    // Of a program that searches, or counts down to something, a mutant goes on for ever now and then.
+    assert!(report.stopped * 9 <= report.compared, "too many programs do not end: {report}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Modules: what an import brings, where its file is looked for, and what is said when it cannot be had.
 
 use crate::harness::{Program, Ran, on_stack};
+use metta::{MemoryWorld, ModuleSearch, Runner};
 
 /// Runs a program beside these files.
 fn run_with(text: &str, files: &[(&str, &str)]) -> Ran {
@@ -317,19 +318,33 @@ fn the_library_can_be_imported_and_changes_nothing() {
 #[test]
 fn names_that_are_not_supported_yet_say_so() {
     for (call, name, origin) in [
-        ("(catalog-list! all)", "catalog-list!", "the module catalog"),
         ("(new-das! a b)", "new-das!", "the module das"),
         ("(py-atom math.sin)", "py-atom", "the Python host"),
     ] {
         let error = format!("[(Error {call} {name} (of {origin}) is not supported yet)]");
         check(&format!("! {call} ! unreached"), &[], &[&error]);
     }
-    for module in ["catalog", "das", "skel"] {
+    for module in ["das", "skel"] {
         assert_eq!(
             message(&format!("! (import! &self {module})"), &[]),
             format!("module {module} is not supported yet")
         );
     }
+}
+
+/// The catalog of a package has what it lists, in its order, and the folders in which it looks.
+#[test]
+fn the_catalog_of_a_package_has_what_it_lists() {
+    let mut search = ModuleSearch::default();
+    search.name("shapes", "src/shapes.metta");
+    search.name("people", "src/people");
+    search.folder("vendor");
+    let world = MemoryWorld::default();
+    let output = world.output();
+    let mut runner = Runner::new(Box::new(world));
+    runner.search_modules(search);
+    runner.run("! (import! &self catalog) ! (catalog-list! package)", &mut |_, _| Ok(()));
+    assert_eq!(output.printed(), ["package:", "   shapes", "   people", "   each file of vendor"]);
 }
 
 #[test]
