@@ -21,7 +21,7 @@ const LEAST: f64 = 0.5;
 type Request = fn() -> LiveRequest;
 
 const CASES: &[(&str, Request)] = &[
-    ("counts by key", || orders().template("($who $price)").count("$price")),
+    ("counts by key", || orders().template("($who $count)").count("$count")),
     ("sums by key", || orders().template("($who $price)").sum("$price")),
     ("minima by key", || orders().template("($who $price)").min("$price")),
     ("the ten greatest", || orders().template("($who $price)").greatest(10, "$price")),
