@@ -317,10 +317,9 @@ fn the_library_can_be_imported_and_changes_nothing() {
 
 #[test]
 fn names_that_are_not_supported_yet_say_so() {
-    for (call, name, origin) in [
-        ("(new-das! a b)", "new-das!", "the module das"),
-        ("(py-atom math.sin)", "py-atom", "the Python host"),
-    ] {
+    for (call, name, origin) in
+        [("(new-das! a b)", "new-das!", "the module das"), ("(py-atom math.sin)", "py-atom", "the Python host")]
+    {
         let error = format!("[(Error {call} {name} (of {origin}) is not supported yet)]");
         check(&format!("! {call} ! unreached"), &[], &[&error]);
     }
