@@ -24,6 +24,8 @@ names! {
     EMPTY = "Empty";
     /// The result of evaluating what no rule reduces.
     NOT_REDUCIBLE = "NotReducible";
+    /// The function that puts an element before a list.
+    CONS_ATOM = "cons-atom";
     /// Head of what leaves a `function`.
     RETURN = "return";
     /// The type of anything not declared.

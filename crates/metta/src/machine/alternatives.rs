@@ -12,7 +12,9 @@
 use super::choices::{
     BoundResults, Choice, ChoiceKind, Collector, CollectorPurpose, Destination, MemoryFloor, NONE, Trying,
 };
-use super::code::{ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, RuleCode, Slot};
+use super::code::{
+    ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, ReturnPoint, RuleCode, Slot,
+};
 use super::collected::{CollectedResult, CollectedResults};
 use super::evaluate;
 use super::values::Values;
@@ -150,6 +152,19 @@ impl Machine {
             _ => usize::from(return_point.at),
         };
         base + HEADER + slots
+    }
+
+    /// The place of the collector that lists the results of a frame, if all that is done with them is that: whether such a result has
+    /// others beside it makes no difference.
+    #[inline]
+    fn list_of_results(&self, level: usize, return_point: u32, caller: u32) -> Option<usize> {
+        let ReturnPoint { pc, dst, .. } = self.return_point(return_point);
+        let Instruction::Collected { begun, slot } = self.code.instructions[*pc as usize] else { return None };
+        let list = level.checked_sub(1).filter(|_| slot == *dst)?;
+        let noted = Ref::from_bits(self.frames.stack[caller as usize + HEADER + usize::from(begun)]);
+        let ChoiceKind::Collector(collector) = &self.choices.stack[list].kind else { return None };
+        let is_list = matches!(collector.purpose, CollectorPurpose::List) && noted.payload() as usize == list;
+        is_list.then_some(list)
     }
 
     /// Keeps the memory of a result.
@@ -296,6 +311,12 @@ impl Running<'_> {
             _ => {}
         }
         let level = level as usize;
+        if let Some(list) = self.m.list_of_results(level, return_point, base)
+            && !self.m.is_error(value)
+        {
+            self.keep_child(value, list)?;
+            return self.fail();
+        }
         if self.m.backtracks_into(level) {
             return self.resume_backtracking(return_point, value, base);
         }
@@ -571,12 +592,8 @@ impl Running<'_> {
     /// Whether an argument of the frame at hand is a space that a rule looks into: where all have a variable, it is a value like
     /// any other.
     fn has_space_argument(&self, group: u32) -> bool {
-        let Group { function, rules, .. } = &self.m.code.groups[group as usize];
-        let count = self.m.code.functions[*function as usize].arguments;
-        (0..count).any(|slot| {
-            self.m.values.space_of(self.m.read(slot)).is_some()
-                && rules.iter().any(|rule| rule.keys[usize::from(slot)] != Key::Any)
-        })
+        let asked = self.m.code.groups[group as usize].looked_into.iter();
+        asked.map(|&slot| self.m.read(slot)).any(|value| self.m.values.space_of(value).is_some())
     }
 
     /// The head of a rule has matched.
@@ -649,6 +666,9 @@ impl Machine {
     fn candidate(&self, group: u32, list: u32, from: u32) -> Option<u32> {
         let group = &self.code.groups[group as usize];
         let list = &group.lists[list as usize];
+        if list.get(from as usize).is_some_and(|first| first.is_certain) {
+            return Some(from);
+        }
         let fits = |rule: &RuleCode| {
             let mut keys = rule.keys.iter().enumerate();
             keys.all(|(slot, key)| *key == Key::Any || self.may_match(slot as Slot, *key))

@@ -150,9 +150,15 @@ pub(super) enum Instruction {
     Construct { data: u32 },
     /// The same as the result of this frame.
     ReturnConstruct { data: u32 },
-    /// The same, and what this frame comes to will be its last child.
+    /// Data with data inside, and on elsewhere; behind if what it takes needs to be evaluated.
+    ConstructNested { data: u32, dst: Slot, then: Pc },
+    /// The same as the result of this frame.
+    ReturnNested { data: u32 },
+    /// Data as in [`Instruction::Construct`], and what this frame comes to will be its last child.
     BuildHole { data: u32 },
-    /// The same together with the next instruction, a call on such arguments in place of this frame.
+    /// What this frame comes to will be the rest of a list that begins with what a slot holds.
+    BuildConsHole { first: Slot, return_point: u32, or: Pc },
+    /// Data that is built so together with the next instruction, a call on such arguments in place of this frame.
     BuildHoleCall { data: u32, function: u32, arguments: u32 },
     /// An expression as it stands, not evaluated.
     Build { dst: Slot, template: u32 },
@@ -282,6 +288,7 @@ impl Instruction {
     pub(super) fn other_place(&mut self) -> Option<&mut Pc> {
         match self {
             Self::Jump { to } | Self::SkipIfSmall { to, .. } | Self::MoveLeaf { to, .. } => Some(to),
+            Self::ConstructNested { then, .. } => Some(then),
             Self::MatchLeaf { or, .. }
             | Self::MatchShape { or, .. }
             | Self::MatchSame { or, .. }
@@ -296,6 +303,7 @@ impl Instruction {
             | Self::IfEqual { or, .. }
             | Self::IfError { or, .. }
             | Self::Cons { or, .. }
+            | Self::BuildConsHole { or, .. }
             | Self::Decons { or, .. }
             | Self::Head { or, .. }
             | Self::Tail { or, .. }
@@ -388,6 +396,30 @@ pub(super) struct DataSlot {
     pub(super) slot: Slot,
     /// Whether it is evaluated. Else it is a child only if it is its own result.
     pub(super) is_value: bool,
+}
+
+/// Data with data inside that is built in one go.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NestedData {
+    /// The slots that it takes something from, and whether that is known to be a value.
+    pub(super) taken: Vec<(Slot, bool)>,
+    /// Its expressions, each behind those inside of it: the last is the whole.
+    pub(super) parts: Vec<NestedPart>,
+    /// The version of the code as of which none of their heads has rules.
+    pub(super) version: u32,
+}
+
+/// An expression of such data.
+#[derive(Clone, Debug)]
+pub(super) struct NestedPart {
+    /// What its head is as a function.
+    pub(super) function: u32,
+    /// Its leaves; what stands for the other children is written over.
+    pub(super) stamp: Stamp,
+    /// Which children come from slots, and their places among what is taken.
+    pub(super) taken: Box<[(Slot, usize)]>,
+    /// Which children are expressions, and their places among the parts.
+    pub(super) inside: Box<[(Slot, usize)]>,
 }
 
 /// The shape of a pattern.
@@ -553,6 +585,8 @@ pub(super) struct RuleCode {
 pub(super) struct Listed {
     pub(super) rule: u32,
     pub(super) pc: Pc,
+    /// Whether what the switch has told, if it was asked, says already that the arguments do not rule it out.
+    pub(super) is_certain: bool,
     /// Whether the next of the list may match if this one may.
     pub(super) is_with_next: bool,
     /// Where the one before it in the list has put the children of the argument that both take apart first.
@@ -591,6 +625,8 @@ pub(super) struct Group {
     pub(super) sources: Box<[(Vec<Atom>, Atom)]>,
     /// Lists of rules that may match, in their order; the first has all.
     pub(super) lists: Box<[Box<[Listed]>]>,
+    /// The arguments that some of them look into.
+    pub(super) looked_into: Box<[Slot]>,
     /// The argument that tells the most rules apart.
     pub(super) switch: Option<Switch>,
     /// Whether they are a list of facts.
@@ -690,6 +726,7 @@ pub(super) struct Code {
     pub(super) return_points: Vec<ReturnPoint>,
     pub(super) templates: Vec<Box<[Part]>>,
     pub(super) data: Vec<Data>,
+    pub(super) nested: Vec<NestedData>,
     pub(super) shapes: Vec<Shape>,
     pub(super) queries: Vec<Query>,
     pub(super) arguments: Vec<Arguments>,

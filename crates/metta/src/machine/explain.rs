@@ -7,8 +7,8 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    ArgumentSource, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, NEXT_RULE, OPEN, Part,
-    Pc, REDUCE, Slot, TypeId, WELL_TYPED,
+    ArgumentSource, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, NEXT_RULE, NestedData,
+    NestedPart, OPEN, Part, Pc, REDUCE, Slot, TypeId, WELL_TYPED,
 };
 use super::types::HeadKind;
 use super::{Machine, MachineEvaluator, Running};
@@ -379,7 +379,20 @@ impl<'a> Listing<'a> {
         format!("({}){}{}", self.children(data).join(" "), self.or_evaluated(or), self.return_point(return_point))
     }
 
-    /// The same, but for the last child.
+    /// Data with data inside.
+    fn nested(&self, data: u32) -> String {
+        let mut done: Vec<String> = Vec::new();
+        let NestedData { taken: slots, parts, .. } = &self.m.code.nested[data as usize];
+        for NestedPart { stamp, taken, inside, .. } in parts {
+            let mut children: Vec<String> = stamp.children().iter().map(|&leaf| self.leaf(leaf)).collect();
+            taken.iter().for_each(|&(place, at)| children[usize::from(place)] = self.slot(slots[at].0));
+            inside.iter().for_each(|&(place, part)| children[usize::from(place)].clone_from(&done[part]));
+            done.push(format!("({})", children.join(" ")));
+        }
+        done.pop().unwrap_or_default()
+    }
+
+    /// Data, but for the last child.
     fn hole(&self, data: u32) -> String {
         let mut children = self.children(data);
         children.pop();
@@ -470,6 +483,13 @@ impl<'a> Listing<'a> {
             Instruction::Construct { data } => format!("construct {}", self.data(data)),
             Instruction::BuildHole { data, .. } | Instruction::BuildHoleCall { data, .. } => {
                 format!("build-hole {}", self.hole(data))
+            }
+            Instruction::ConstructNested { data, dst, then } => {
+                format!("construct {} -> {}, on at {}, or each", self.nested(data), slot(dst), self.place(then))
+            }
+            Instruction::ReturnNested { data } => format!("return-construct {}, or each", self.nested(data)),
+            Instruction::BuildConsHole { first, or, .. } => {
+                format!("build-hole (cons-atom {} …){}", slot(first), self.or(or))
             }
             Instruction::ReturnConstruct { data } => format!("return-construct {}", self.data(data)),
             Instruction::Jump { to } => format!("jump {}", self.place(to)),

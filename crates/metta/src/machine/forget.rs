@@ -35,6 +35,7 @@ impl Code {
             return_points: self.return_points.len() as u32,
             templates: self.templates.len() as u32,
             data: self.data.len() as u32,
+            nested: self.nested.len() as u32,
             shapes: self.shapes.len() as u32,
             queries: self.queries.len() as u32,
             arguments: self.arguments.len() as u32,
@@ -63,6 +64,7 @@ impl Code {
         self.return_points.truncate(end.return_points as usize);
         self.templates.truncate(end.templates as usize);
         self.data.truncate(end.data as usize);
+        self.nested.truncate(end.nested as usize);
         self.shapes.truncate(end.shapes as usize);
         self.queries.truncate(end.queries as usize);
         self.arguments.truncate(end.arguments as usize);

@@ -9,6 +9,10 @@ use super::{Halt, Reason, Running, WORDS_PER_FRAME};
 use crate::interpreter::{self, Task, TaskOutcome};
 use crate::limits::LimitReached;
 
+/// Where garbage is to be collected, which a call does, after so many steps it is asked again whether there is a call. The next one may
+/// be a step away, again and again: no other number divides this one, so it is met.
+const STEPS_TO_CALL: u32 = 13;
+
 impl Running<'_> {
     /// Looks at the limits, on entering a function.
     #[cold]
@@ -38,8 +42,7 @@ impl Running<'_> {
     pub(super) fn look_without_call(&mut self) -> Result<(), Halt> {
         self.look_at_limits().inspect_err(|_| self.m.counters.steps -= 1)?;
         if self.m.is_crowded() {
-            // The next call may be no more than a step away, again and again.
-            self.look_within(1);
+            self.look_within(STEPS_TO_CALL);
         }
         self.look_at_memory().inspect_err(|_| self.m.counters.steps -= 1)
     }

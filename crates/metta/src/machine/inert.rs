@@ -5,6 +5,7 @@
 //! for it, and none for its parts. What it comes to is made anew, each part marked as evaluated as if it had been evaluated alone: the
 //! expression itself may be used elsewhere as one that was not evaluated.
 
+use super::code::TypeId;
 use super::evaluate::LONG;
 use super::normal_terms::Makes;
 use super::type_cache::TypeCache;
@@ -39,9 +40,21 @@ struct Rebuilt {
 }
 
 impl Running<'_> {
-    /// What a value of a slot comes to, if it is an expression of that kind: no frame is made to evaluate it.
+    /// What a value of a slot comes to, if it is an expression of that kind, or a term in normal form: no frame is made to evaluate it.
     #[inline(never)]
-    pub(super) fn inert_value(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
+    pub(super) fn settled_value(&mut self, value: Ref, type_id: TypeId) -> Result<Option<Ref>, Halt> {
+        if value.tag() != TERM {
+            return self.inert_value(value);
+        }
+        if type_id != 0 || !self.settles(value)? {
+            return Ok(None);
+        }
+        self.count_step()?;
+        Ok(Some(evaluated_term(value)))
+    }
+
+    #[inline]
+    fn inert_value(&mut self, value: Ref) -> Result<Option<Ref>, Halt> {
         if value.tag() != tag::EXPRESSION || self.m.code.is_exact {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use super::code::{Instruction, Slot};
 use super::types::HeadKind;
 use super::values::Values;
 use super::words::{COMPOUND, EMPTY, ERROR, FOREIGN, INTEGER, NOT_REDUCIBLE, SYMBOL, TERM, is_small, small, word};
-use super::{Halt, Running};
+use super::{Halt, Machine, Running};
 use crate::instructions::is_instruction_name;
 use crate::interpreter::Task;
 use crate::names;
@@ -115,7 +115,7 @@ impl Running<'_> {
         let tail = self.m.values.heap.children(list)[1..].to_vec();
         let is_normal = self.m.type_cache.notes.hold(self.m.values.heap.note(list));
         let made = self.m.values.heap.expression(&mut self.m.values.region, &tail)?;
-        if is_normal && !tail.is_empty() && self.heads_data(made)? {
+        if is_normal && (tail.is_empty() || self.heads_data(made)?) {
             self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
         }
         Ok(made)
@@ -131,8 +131,7 @@ impl Running<'_> {
             self.m.frames.pc = or;
             return Ok(());
         }
-        let is_normal = self.m.values.is_normal(head, self.m.type_cache.notes)
-            && (self.m.values.heap.length(tail) == 0 || self.m.type_cache.notes.hold(self.m.values.heap.note(tail)));
+        let is_normal = self.m.values.is_normal(head, self.m.type_cache.notes) && self.m.is_normal_tail(tail);
         let made = self.m.values.put_before(head, tail)?;
         if is_normal && self.heads_data(made)? {
             self.m.values.heap.set_note(made, self.m.type_cache.notes.normal());
@@ -142,12 +141,17 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// To be called with each list that was made as a copy of another: a long one takes as long as many steps.
+    /// To be called with each list that was made as a copy of another.
     fn made_list(&mut self, made: Ref) {
+        self.look_soon_if_long(made);
+        self.collect_soon();
+    }
+
+    /// A long list takes as long as many steps: limits are looked at before more is done.
+    pub(super) fn look_soon_if_long(&mut self, made: Ref) {
         if self.m.values.heap.length(made) >= LONG {
             self.look_within(1);
         }
-        self.collect_soon();
     }
 
     fn decons(&mut self, slot: Slot, dst: Slot, or: u32) -> Result<(), Halt> {
@@ -239,7 +243,7 @@ impl Running<'_> {
     }
 
     /// Whether the head of an expression of children in normal form makes it data.
-    fn heads_data(&mut self, list: Ref) -> Result<bool, Halt> {
+    pub(super) fn heads_data(&mut self, list: Ref) -> Result<bool, Halt> {
         let head = self.m.values.heap.walk(self.m.values.heap.child(list, 0));
         let arity = self.m.values.heap.length(list) - 1;
         self.makes_data(head, arity)
@@ -329,6 +333,15 @@ impl Running<'_> {
             self.m.type_cache.rule_heads = heads;
         }
         &self.m.type_cache.rule_heads
+    }
+}
+
+impl Machine {
+    /// Whether a list is in normal form, or would be if another element stood first.
+    #[inline]
+    pub(super) fn is_normal_tail(&self, tail: Ref) -> bool {
+        let heap = &self.values.heap;
+        heap.length(tail) == 0 || self.type_cache.notes.hold(heap.note(tail))
     }
 }
 

@@ -29,6 +29,7 @@ mod classes;
 mod code;
 mod collected;
 mod compile;
+mod cons_holes;
 mod counters;
 mod evaluate;
 mod explain;
@@ -53,6 +54,7 @@ mod memo;
 mod memoised;
 mod minimal;
 mod native;
+mod nested_data;
 mod normal_calls;
 mod normal_form;
 mod normal_terms;
@@ -96,6 +98,7 @@ pub(crate) use changing::{classify, is_word_of_code};
 use choices::Choices;
 pub(crate) use classes::{FACT, classify_head};
 use code::{ANSWER, Code, HEADER};
+use cons_holes::ConsHoles;
 use counters::Counters;
 use frames::Frames;
 pub use frozen::FrozenResults;
@@ -126,6 +129,7 @@ pub(crate) struct Machine {
     type_cache: TypeCache,
     counters: Counters,
     memo: Memo,
+    cons_holes: ConsHoles,
     rooms: Rooms,
 }
 
@@ -234,7 +238,8 @@ impl Machine {
         };
         let counters = Counters { fuel: 1, ..Counters::default() };
         let (choices, memo) = (Choices::new(heap), Memo::default());
-        Ok(Self { values, code, frames, choices, type_cache, counters, memo, rooms })
+        let cons_holes = ConsHoles::new(values.symbol(&ConsHoles::symbol()));
+        Ok(Self { values, code, frames, choices, type_cache, counters, memo, cons_holes, rooms })
     }
 
     /// Forgets the evaluation before.

@@ -66,7 +66,7 @@ impl Running<'_> {
         if self.m.values.is_function(list) || self.m.is_error(list) {
             return Ok(None);
         }
-        if length > 0 && self.is_normal_list(list)? {
+        if length == 0 || self.is_normal_list(list)? {
             self.m.note_normal(list);
         }
         Ok(Some(list))

@@ -7,6 +7,7 @@ pub(super) struct End {
     pub(super) return_points: u32,
     pub(super) templates: u32,
     pub(super) data: u32,
+    pub(super) nested: u32,
     pub(super) shapes: u32,
     pub(super) queries: u32,
     pub(super) arguments: u32,

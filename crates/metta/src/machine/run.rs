@@ -215,6 +215,8 @@ impl Running<'_> {
                 Instruction::Commit => self.commit(),
                 Instruction::Construct { data } => self.construct(data),
                 Instruction::ReturnConstruct { data } => self.return_constructed(data),
+                Instruction::ConstructNested { data, dst, then } => self.construct_nested(data, dst, then),
+                Instruction::ReturnNested { data } => self.return_nested(data),
                 Instruction::BuildHoleCall { data, function, arguments } => self.hole_call(data, function, arguments),
                 Instruction::Value { slot, dst, type_id, return_point, position } => {
                     self.value(slot, dst, type_id, return_point, position)
@@ -340,6 +342,7 @@ impl Running<'_> {
             }
             Instruction::TailCallFacts { group, arguments } => self.tail_call_facts(group, arguments),
             Instruction::BuildHole { data } => self.build_hole(data),
+            Instruction::BuildConsHole { first, return_point, or } => self.build_cons_hole(first, return_point, or),
             Instruction::AddAtom { space, value, return_point } => {
                 let (space, value) = (self.m.read(space), self.m.read(value));
                 self.add_atom(space, value, return_point)
@@ -643,7 +646,7 @@ impl Running<'_> {
                 self.m.set_slot(dst, value);
                 Ok(())
             }
-            None => match self.inert_value(value)? {
+            None => match self.settled_value(value, type_id)? {
                 Some(value) => {
                     self.m.set_slot(dst, value);
                     Ok(())

@@ -41,11 +41,7 @@ impl Running<'_> {
     /// Wraps what the frame at hand will come to.
     #[inline(always)]
     pub(super) fn build_hole(&mut self, data: u32) -> Result<(), Halt> {
-        let return_point = self.m.code.data[data as usize].return_point;
-        self.m.own_at(return_point)?;
-        if self.m.frames.stack[self.m.frames.base + 2] == OPEN {
-            self.m.gather_goal_from_here();
-        }
+        self.m.own_for_hole(self.m.code.data[data as usize].return_point)?;
         let Some(hole) = self.constructed(data)? else { return Ok(()) };
         let m = &mut self.m;
         let around = std::mem::replace(&mut m.frames.stack[m.frames.base + HOLE], hole.bits());
@@ -91,6 +87,13 @@ impl Running<'_> {
         let mut hole = Ref::from_bits(self.m.frames.stack[self.m.frames.base + HOLE]);
         while hole.is_expression() {
             let (length, head) = self.m.values.heap.shape(hole);
+            if self.m.is_cons_hole((length, head)) {
+                match self.close_cons_holes(hole, value)? {
+                    Some(closed) => (value, hole) = closed,
+                    None => return self.call_cons_hole(hole, value),
+                }
+                continue;
+            }
             if !self.is_data(length, head)? {
                 return self.call_around_hole(hole, value);
             }
@@ -126,6 +129,16 @@ impl Running<'_> {
 }
 
 impl Machine {
+    /// Makes the frame at hand ready for a hole: no choice needs what is in it, and all that it comes to is found first.
+    #[inline(always)]
+    pub(super) fn own_for_hole(&mut self, return_point: u32) -> Result<(), Halt> {
+        self.own_at(return_point)?;
+        if self.frames.stack[self.frames.base + 2] == OPEN {
+            self.gather_goal_from_here();
+        }
+        Ok(())
+    }
+
     /// Makes calls of a function by itself inside of data, one after the other, with all at hand that stays the same. Stops before
     /// one that needs more than this, or behind one that goes on elsewhere.
     #[inline(never)]

@@ -479,7 +479,9 @@ impl Machine {
                 (tag::VARIABLE, tag::VARIABLE) => self.unify_variables(left, right),
                 (tag::VARIABLE, _) if !right.is_expression() => self.bind(left, right),
                 (_, tag::VARIABLE) if !left.is_expression() => self.bind(right, left),
-                (SYMBOL, SYMBOL) => return Words::Different,
+                (SYMBOL, SYMBOL | tag::EXPRESSION | tag::MARKED) | (tag::EXPRESSION | tag::MARKED, SYMBOL) => {
+                    return Words::Different;
+                }
                 _ => {
                     pair.next = place + 1;
                     return Words::Others(left, right);

@@ -35,6 +35,23 @@ fn filling_a_space_is_linear() {
     assert_linear(&small, &large);
 }
 
+/// Each level would copy the list of the level below.
+#[test]
+fn a_list_around_calls_is_written_once() {
+    let list = |length: usize| {
+        format!(
+            "(= (upto $n) (if (== $n 0) () (let $rest (upto (- $n 1)) (cons-atom $n $rest))))
+             ! (let $list (upto {length}) (size-atom $list))"
+        )
+    };
+    let (small, large) = (cost(&list(20_000)), cost(&list(200_000)));
+    assert_eq!(large.ran.answers, ["[200000]"]);
+    let cells = |cost: &crate::measure::Cost| cost.ran.statistics.cells;
+    // What collections of garbage copy is among them; copies of the list would be a hundred times as many.
+    assert!(cells(&large) < 30 * cells(&small), "{} cells, {} for a tenth", cells(&large), cells(&small));
+    assert_linear(&small, &large);
+}
+
 fn changing_a_state_is_linear() {
     let (small, large) = (cost(&state_loop(50_000)), cost(&state_loop(500_000)));
     assert_eq!(large.ran.answers, ["[()]", "[500000]"]);

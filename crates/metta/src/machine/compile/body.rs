@@ -2,7 +2,7 @@
 
 use super::origins::CallOrigin;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Fact, Fix, Label, Later, SLOTS_MAX};
-use crate::lowering::{Comparison, Form, Lowering};
+use crate::lowering::{Arithmetic, Comparison, Form, Lowering};
 use crate::machine::code::{
     ArgumentSource, Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED,
 };
@@ -13,7 +13,7 @@ use crate::operation::Operation;
 use crate::operation::lowering_of;
 use region::Ref;
 use rustc_hash::FxHashMap;
-use space::{Atom, Variable};
+use space::{Atom, Grounded, Variable};
 
 /// An expression and what is expected of it.
 #[derive(Clone, Copy)]
@@ -427,8 +427,8 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// A call whose arguments are leaves and variables; where a variable's value is to be evaluated, the expression is
-    /// evaluated as it stands. `None` if it is no such call.
+    /// A call whose arguments are leaves and variables, and sums of numbers beside a variable that may have several results; where a
+    /// variable's value is to be evaluated, the expression is evaluated as it stands. `None` if it is no such call.
     fn call_with(
         &mut self,
         function: u32,
@@ -437,7 +437,8 @@ impl Compiler<'_, '_> {
         whole: Whole<'_>,
         dest: Dest,
     ) -> Option<()> {
-        if arguments.len() > SOURCES_MAX || arguments.iter().any(|argument| argument.children().is_some()) {
+        let has_sums = arguments.iter().any(|argument| argument.children().is_some());
+        if arguments.len() > SOURCES_MAX || has_sums && !self.are_sums_and_variables(arguments, formals) {
             return None;
         }
         let sources: Option<Box<[ArgumentSource]>> =
@@ -453,15 +454,16 @@ impl Compiler<'_, '_> {
         let Whole { atom, type_id } = whole;
         let atom = atom.clone();
         self.later.push(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
+        let origin = if has_sums { CallOrigin::Other } else { CallOrigin::Same };
         match dest {
             Dest::Tail => {
                 self.emit(Instruction::TailCallWith { function, arguments: list });
-                self.note_call(CallOrigin::Same, false);
+                self.note_call(origin, false);
             }
             Dest::Slot(dst) => {
                 let return_point = self.return_point(dst, None);
                 self.emit(Instruction::CallWith { function, arguments: list, return_point });
-                self.note_call(CallOrigin::Same, false);
+                self.note_call(origin, false);
                 self.mark_live(dst);
                 self.state.is_stale = true;
             }
@@ -469,7 +471,41 @@ impl Compiler<'_, '_> {
         Some(())
     }
 
+    /// Whether arguments are sums of numbers, leaves and variables without types, one of which may have several results.
+    fn are_sums_and_variables(&self, arguments: &[Atom], formals: &[Formal]) -> bool {
+        let number = self.run.m.type_cache.number_type;
+        let fits = |(argument, formal): (&Atom, &Formal)| match (argument.children(), formal) {
+            (Some(_), Formal::Typed(type_id)) => [0, number].contains(type_id) && self.is_sum_of_numbers(argument),
+            (Some(_), Formal::Raw | Formal::Expression) => false,
+            (None, formal) => matches!(formal, Formal::Typed(0) | Formal::Raw | Formal::Expression),
+        };
+        !self.run.m.code.is_exact
+            && arguments.iter().zip(formals).all(fits)
+            && arguments.iter().any(|argument| argument.children().is_none() && self.may_branch(argument))
+    }
+
+    /// Whether an atom is a sum or a difference of what is known to be numbers: it comes to one number, and to no error.
+    fn is_sum_of_numbers(&self, atom: &Atom) -> bool {
+        let Some([head, left, right]) = atom.children() else { return false };
+        let is_number = |part: &Atom| match part {
+            Atom::Variable(variable) => {
+                let slot = self.state.variables.get(variable);
+                slot.is_some_and(|slot| self.state.facts.get(slot) == Some(&Fact::Number))
+            }
+            part => matches!(part, Atom::Grounded(Grounded::Number(_))),
+        };
+        let sum = Some(Lowering::Arithmetic(Arithmetic::Add));
+        let difference = Some(Lowering::Arithmetic(Arithmetic::Subtract));
+        let lowering = lowering_of(head);
+        (lowering == sum || lowering == difference) && is_number(left) && is_number(right)
+    }
+
     fn source(&mut self, argument: &Atom, formal: &Formal) -> Option<ArgumentSource> {
+        if argument.children().is_some() {
+            let slot = self.slot();
+            self.value(argument, 0, Dest::Slot(slot));
+            return Some(ArgumentSource::Slot(slot));
+        }
         let Atom::Variable(variable) = argument else {
             let leaf = self.run.m.values.constant_leaf(argument)?;
             let is_plain = match formal {

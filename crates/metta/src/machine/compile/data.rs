@@ -107,6 +107,41 @@ impl Compiler<'_, '_> {
             return self.wrap(by, (function, head), others, last);
         }
         self.make_written(arguments);
+        match by.is_none().then(|| self.nested_data(function, head, arguments)).flatten() {
+            Some(data) => self.construct_whole(data, (function, head), arguments, dest),
+            None => self.construct_each(by, (function, head), arguments, dest),
+        }
+    }
+
+    /// Data of which all is there already, in one go, or else expression by expression.
+    fn construct_whole(&mut self, data: u32, head: (u32, Ref), arguments: &[Atom], dest: Dest) {
+        let join = match dest {
+            Dest::Tail => {
+                self.emit(Instruction::ReturnNested { data });
+                None
+            }
+            Dest::Slot(dst) => {
+                let join = self.label();
+                self.emit_to(Instruction::ConstructNested { data, dst, then: 0 }, join);
+                Some(join)
+            }
+        };
+        self.is_inside_data = true;
+        self.construct_each(None, head, arguments, dest);
+        self.is_inside_data = false;
+        if let Some(join) = join {
+            self.place(join);
+        }
+    }
+
+    /// Data whose arguments are evaluated one by one.
+    fn construct_each(
+        &mut self,
+        by: Option<Rc<DataTypes>>,
+        (function, head): (u32, Ref),
+        arguments: &[Atom],
+        dest: Dest,
+    ) {
         let begins = dest != Dest::Tail && self.is_gathered(arguments);
         let outer = self.errors;
         let begun = if begins { self.slot() } else { 0 };
@@ -191,7 +226,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether an atom calls a function with rules.
-    fn is_call(&mut self, atom: &Atom) -> bool {
+    pub(super) fn is_call(&mut self, atom: &Atom) -> bool {
         let Some([Atom::Symbol(name), arguments @ ..]) = atom.children() else { return false };
         let head = self.run.m.values.symbol(name);
         !names::is_error(atom)

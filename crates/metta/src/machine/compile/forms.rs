@@ -215,6 +215,9 @@ impl Compiler<'_, '_> {
             return self.plain(atom, type_id, dest);
         }
         self.guard(&guards, atom, type_id, dest);
+        if let Some(first) = self.element_before_call(parts, dest) {
+            return self.list_around_call(first, value, atom, type_id);
+        }
         // A value that mentions it may bind it.
         let is_mentioned = matches!(pattern, Atom::Variable(variable) if occurrences(value, variable) > 0);
         let is_new = self.is_new_variable(pattern) && !is_mentioned;

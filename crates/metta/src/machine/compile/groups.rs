@@ -35,55 +35,51 @@ impl Running<'_> {
 
     /// The rules as a group, with a switch if that pays.
     pub(super) fn group(&self, function: u32, rules: Vec<RuleCode>, count: usize) -> Group {
-        let all = listed(&rules, 0..rules.len());
+        let all = listed(&rules, 0..rules.len(), None);
         let known = |argument: usize| rules.iter().filter(|rule| rule.keys[argument] != Key::Any).count();
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
         let can_tell =
             |argument: usize| rules.iter().any(|rule| matches!(switch_key(rule.keys[argument]), Looked::Up(_)));
         let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1 && can_tell(argument));
-        let Some(argument) = best else {
-            return Group {
-                function,
-                rules: rules.into(),
-                sources: Box::default(),
-                lists: Box::new([all]),
-                switch: None,
-                are_facts: false,
-                compares_values: false,
-                slots: 0,
-            };
-        };
         let mut lists = vec![all];
-        let mut cases = FxHashMap::default();
-        let key_of = |rule: &RuleCode| switch_key(rule.keys[argument]);
-        let list_for = |key: Option<u64>| {
-            let fits = |rule: &RuleCode| match key_of(rule) {
-                Looked::Up(own) => Some(own) == key,
-                Looked::Anything => true,
-            };
-            listed(&rules, (0..rules.len()).filter(|&rule| fits(&rules[rule])))
-        };
-        for rule in &rules {
-            if let Looked::Up(key) = key_of(rule) {
-                cases.entry(key).or_insert_with(|| {
-                    lists.push(list_for(Some(key)));
-                    (lists.len() - 1) as u32
-                });
-            }
-        }
-        lists.push(list_for(None));
-        let switch = Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 };
+        let switch = best.map(|argument| switch_on(argument, &rules, &mut lists));
+        let looked_into = (0..count).filter(|&argument| known(argument) > 0).map(|argument| argument as Slot).collect();
         Group {
             function,
+            looked_into,
             rules: rules.into(),
             sources: Box::default(),
             lists: lists.into(),
-            switch: Some(switch),
+            switch,
             are_facts: false,
             compares_values: false,
             slots: 0,
         }
     }
+}
+
+/// A switch on an argument, whose lists of rules are added to the others.
+fn switch_on(argument: usize, rules: &[RuleCode], lists: &mut Vec<Box<[Listed]>>) -> Switch {
+    let mut cases = FxHashMap::default();
+    let key_of = |rule: &RuleCode| switch_key(rule.keys[argument]);
+    let list_for = |key: Option<u64>| {
+        let fits = |rule: &RuleCode| match key_of(rule) {
+            Looked::Up(own) => Some(own) == key,
+            Looked::Anything => true,
+        };
+        let told = key.map(|key| (argument, key));
+        listed(rules, (0..rules.len()).filter(|&rule| fits(&rules[rule])), told)
+    };
+    for rule in rules {
+        if let Looked::Up(key) = key_of(rule) {
+            cases.entry(key).or_insert_with(|| {
+                lists.push(list_for(Some(key)));
+                (lists.len() - 1) as u32
+            });
+        }
+    }
+    lists.push(list_for(None));
+    Switch { argument: argument as Slot, cases, otherwise: (lists.len() - 1) as u32 }
 }
 
 /// Whether a rule may say that its call stands for itself: then what is tried tells where the call was made.
@@ -160,8 +156,14 @@ pub(in crate::machine) fn list_of(switch: &Switch, key: Key) -> Option<u32> {
     }
 }
 
-/// A list of these rules.
-fn listed(rules: &[RuleCode], chosen: impl Iterator<Item = usize>) -> Box<[Listed]> {
+/// A list of these rules, for calls of which it is known, perhaps, what the switch has looked an argument up by.
+fn listed(rules: &[RuleCode], chosen: impl Iterator<Item = usize>, told: Option<(usize, u64)>) -> Box<[Listed]> {
+    let is_told = |argument: usize, key: Key| {
+        key == Key::Any
+            || told.is_some_and(|(asked, told)| {
+                asked == argument && matches!(switch_key(key), Looked::Up(key) if key == told)
+            })
+    };
     let mut list: Vec<Listed> = Vec::new();
     for number in chosen {
         let rule = &rules[number];
@@ -170,7 +172,8 @@ fn listed(rules: &[RuleCode], chosen: impl Iterator<Item = usize>) -> Box<[Liste
             before.is_with_next = rules[before.rule as usize].class == rule.class;
             goes_on = rule.goes_on.filter(|_| before.rule as usize + 1 == number);
         }
-        list.push(Listed { rule: number as u32, pc: rule.pc, is_with_next: false, goes_on });
+        let is_certain = rule.keys.iter().enumerate().all(|(argument, &key)| is_told(argument, key));
+        list.push(Listed { rule: number as u32, pc: rule.pc, is_certain, is_with_next: false, goes_on });
     }
     list.into()
 }

@@ -6,14 +6,14 @@
 //! before the loop begins.
 
 use super::answers::OddAnswer;
-use super::{Compiler, Dest, Errors, Later};
+use super::{Compiler, Dest, Errors, Later, occurrences};
 use crate::instructions::is_instruction;
 use crate::lowering::{Form, Loop, Lowering};
 use crate::machine::code::{
     Guard, HEADER, Instruction, NO_FUNCTION, Part, Slot, SyntheticBody, SyntheticFunction, TypeId,
 };
 use crate::machine::types::{Formal, HeadKind};
-use crate::machine::words::small;
+use crate::machine::words::{ERROR, small};
 use crate::names;
 use crate::operation::lowering_of;
 use space::{Atom, Variable, variables};
@@ -79,6 +79,35 @@ impl Compiler<'_, '_> {
         }
         self.value_of_slot(part, 0, dest);
         true
+    }
+
+    /// The element of `(let $rest (call …) (cons-atom element $rest))` in last place, if it stands for something already and the call is one
+    /// of a function with rules.
+    pub(super) fn element_before_call<'a>(&mut self, parts: [&'a Atom; 3], dest: Dest) -> Option<&'a Atom> {
+        let [Atom::Variable(rest), value, body] = parts else { return None };
+        let [Atom::Symbol(name), element, Atom::Variable(list)] = body.children()? else { return None };
+        let is_there = match element {
+            Atom::Variable(element) => element != rest && self.state.variables.contains_key(element),
+            element => self.run.m.values.constant_leaf(element).is_some_and(|leaf| leaf != ERROR),
+        };
+        let is_plain = dest == Dest::Tail && !self.is_form && !self.run.m.code.is_exact;
+        let is_such = is_plain
+            && list == rest
+            && is_there
+            && !self.state.variables.contains_key(rest)
+            && occurrences(value, rest) == 0
+            && self.is_call(value)
+            && self.run.special_form(name.as_str(), 2) == Some(Form::Cons);
+        is_such.then_some(element)
+    }
+
+    /// Such a form: the call takes the place of the frame, and its result that of the rest.
+    pub(super) fn list_around_call(&mut self, element: &Atom, call: &Atom, atom: &Atom, type_id: TypeId) {
+        let first = self.raw_slot(element);
+        let dst = self.slot();
+        let return_point = self.return_point(dst, None);
+        self.or_plain(Instruction::BuildConsHole { first, return_point, or: 0 }, atom, type_id, Dest::Tail);
+        self.expression(call, 0, Dest::Tail);
     }
 
     /// Native functions on lists, and tests, that have instructions; says whether this is one that could be compiled.

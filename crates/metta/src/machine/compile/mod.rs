@@ -24,6 +24,7 @@ mod library;
 mod lists;
 mod made;
 mod minimal;
+mod nested;
 mod origins;
 mod parametric;
 mod spaces;
@@ -191,6 +192,8 @@ pub(super) struct Compiler<'c, 'r> {
     /// The rule being compiled, whole: to see where else a variable occurs.
     whole: Atom,
     is_too_large: bool,
+    /// Whether data is being compiled that an instruction before has tried to build whole.
+    is_inside_data: bool,
     /// The destination whose value goes through a barrier when it is there.
     barrier: Option<Dest>,
     /// Whether it is a form of the program, whose variables keep their names.
@@ -412,6 +415,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             depth: 0,
             whole,
             is_too_large: false,
+            is_inside_data: false,
             barrier: None,
             is_form: false,
             is_goal: false,
