@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
     fn look_up(
         &self,
         pattern: usize,
-        known: &mut Vec<(Path, Term)>,
+        known: &mut [(Path, Term)],
         numbers: &mut Vec<u32>,
         candidates: &mut Vec<Candidate<'a>>,
     ) {
