@@ -48,6 +48,8 @@ pub enum Action {
     Measure,
     /// A shorter file.
     Cut,
+    /// A longer file.
+    Extend,
     /// Bytes.
     Read,
     /// Other bytes.
@@ -68,6 +70,7 @@ impl Action {
             Self::Remove => "remove",
             Self::Measure => "measure",
             Self::Cut => "cut",
+            Self::Extend => "extend",
             Self::Read => "read",
             Self::Write => "write",
             Self::Sync | Self::SyncNames => "sync",

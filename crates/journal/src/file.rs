@@ -6,6 +6,9 @@ use crate::error::{Action, Failure};
 use std::io;
 use std::sync::{Arc, Mutex};
 
+/// How much is read at once to find out where data ends.
+const DATA_BYTES: usize = 64 << 10;
+
 /// A folder whose failures are explained.
 #[derive(Clone)]
 pub(crate) struct Folder(Arc<dyn Disk>);
@@ -95,6 +98,27 @@ impl NamedFile {
 
     pub(crate) fn cut(&self, length: u64) -> Result<(), Failure> {
         self.file.set_length(length).map_err(failed(Action::Cut, &self.shown))
+    }
+
+    /// Makes it longer, with zeros.
+    pub(crate) fn extend(&self, length: u64) -> Result<(), Failure> {
+        self.file.set_length(length).map_err(failed(Action::Extend, &self.shown))
+    }
+
+    /// Where what was written from an offset on ends: after it there are only zeros.
+    pub(crate) fn end_of_data(&self, from: u64) -> Result<u64, Failure> {
+        let (mut at, mut end) = (from, from);
+        loop {
+            at = self.data_from(at)?;
+            let bytes = self.read(at, DATA_BYTES)?;
+            if bytes.is_empty() {
+                return Ok(end);
+            }
+            if let Some(last) = bytes.iter().rposition(|&byte| byte != 0) {
+                end = at + last as u64 + 1;
+            }
+            at += bytes.len() as u64;
+        }
     }
 
     /// Reads up to `bytes` bytes; fewer if the file ends before.

@@ -27,6 +27,7 @@ pub struct Options {
     pub(crate) identity: Option<Identity>,
     pub(crate) beginning: Durability,
     pub(crate) continued: Option<Beginning>,
+    pub(crate) room_bytes: u64,
 }
 
 impl Default for Options {
@@ -37,6 +38,7 @@ impl Default for Options {
             identity: None,
             beginning: Durability::Fsync,
             continued: None,
+            room_bytes: 0,
         }
     }
 }
@@ -48,6 +50,16 @@ impl Options {
     #[must_use]
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.segment_bytes = bytes;
+        self
+    }
+
+    /// By how much the file of the segment that is written grows at once, beyond its last frame, in bytes; by no more than the frames need
+    /// unless this is set. With some room, most syncs have no new length of a file to make durable, which costs a file system more than
+    /// the frames do. What is not used is cut off when the segment ends and when the journal is closed or opened again. Until then there are
+    /// zeros, which are no frames.
+    #[must_use]
+    pub fn room_bytes(mut self, bytes: u64) -> Self {
+        self.room_bytes = bytes;
         self
     }
 

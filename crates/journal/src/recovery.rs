@@ -5,8 +5,9 @@
 //! 2. All frames of the last segment are read. What is certain to have been synced is the most that a slot or a frame says.
 //! 3. The first bytes that are not a frame are judged: if they, or anything after them, were synced, they are damage, and
 //!    nothing is changed. Otherwise they are a torn tail.
-//! 4. The tail is cut. What lies before it and was not certain to be synced, the beginning as well if nothing was, is written once more and synced: after a
-//!    sync that failed, the system may show bytes that the disk never got, and would not write them for another sync.
+//! 4. The tail is cut; of zeros alone, which are [room](Options::room_bytes) for frames that never came, nothing is said. What lies before it
+//!    and was not certain to be synced, the beginning as well if nothing was, is written once more and synced: after a sync that failed, the
+//!    system may show bytes that the disk never got, and would not write them for another sync.
 //! 5. What a trim that did not end has left is taken away. The names are synced, since the process that created the last segment may have ended before it did so.
 //!
 //! Invariants: a journal that opens holds every acknowledged frame; what it holds is durable when opening returns; opening
@@ -56,7 +57,8 @@ pub(crate) fn recover(folder: Folder, options: &Options) -> Result<Recovered, Op
     let warnings = tail.warnings(&segment);
     let Tail { end, block, newest, .. } = tail;
     let notes = (newest, tail.slots.agree());
-    let mut writer = Writer::new(folder, segment.header, segment.file, notes, (end, block.chain()));
+    let writer = Writer::new(folder, segment.header, segment.file, notes, (end, block.chain()));
+    let mut writer = writer.with_room(options.room_bytes);
     if end != newest.synced || tail.slots.damaged().next().is_some() {
         writer.note(false)?;
     }
@@ -77,7 +79,7 @@ fn create(folder: Folder, names: &[String], options: &Options, note: &Note) -> R
     let waits = options.beginning == Durability::Fsync;
     let file = if waits { segment::create(&folder, &header)? } else { segment::create_empty(&folder, first)? };
     let newest = Slot { sequence: Slot::FIRST_SEQUENCE - 1, synced: end, chain, is_continued: false };
-    let writer = Writer::new(folder, header, file, (newest, true), (end, chain));
+    let writer = Writer::new(folder, header, file, (newest, true), (end, chain)).with_room(options.room_bytes);
     let mut writer = if waits { writer } else { writer.not_begun() };
     if options.beginning == Durability::Os {
         writer.begin()?;
@@ -111,8 +113,9 @@ struct Tail {
     block: Block,
     /// How far it is certain to be synced.
     synced: u64,
-    /// The length of the file.
+    /// The length of the file, and where the zeros begin that it ends with, if there are some after the last frame.
     length: u64,
+    data_end: u64,
     slots: Slots,
     newest: Slot,
 }
@@ -122,7 +125,7 @@ impl Tail {
         let name = segment.name().to_owned();
         let mut warnings: Vec<Warning> =
             self.slots.damaged().map(|offset| Warning::SlotDamaged { segment: name.clone(), offset }).collect();
-        let bytes = self.length - self.end.offset;
+        let bytes = self.data_end - self.end.offset;
         if bytes > 0 {
             warnings.push(Warning::TornTail { segment: name, offset: self.end.offset, bytes });
         }
@@ -144,7 +147,8 @@ fn examine(segment: &Segment) -> Result<Tail, Trouble> {
         return Err(segment.damage(end.offset, flaw).into());
     }
     let block = scan.into_block().expect("it was read from its beginning");
-    Ok(Tail { end, block, synced, length: segment.file.length()?, slots, newest })
+    let (length, data_end) = (segment.file.length()?, segment.file.end_of_data(end.offset)?);
+    Ok(Tail { end, block, synced, length, data_end, slots, newest })
 }
 
 /// Steps from frame to frame; gives what is wrong after the last, and how far frames say that the segment is synced.
@@ -165,8 +169,8 @@ fn walk(segment: &Segment, scan: &mut Scan, slots: &Slots) -> Result<(Flaw, u64)
 
 /// Makes the folder what it was found to be, durably.
 fn mend(folder: &Folder, (names, note): (&[String], &Note), segment: &Segment, tail: &Tail) -> Result<(), Failure> {
-    let is_torn = tail.length > tail.end.offset;
-    if is_torn {
+    let has_more = tail.length > tail.end.offset;
+    if has_more {
         segment.file.cut(tail.end.offset)?;
     }
     // Nothing was noted yet, so the beginning itself may never have been synced.
@@ -175,7 +179,7 @@ fn mend(folder: &Folder, (names, note): (&[String], &Note), segment: &Segment, t
     if is_unsure {
         write_again(&segment.file, if is_new { 0 } else { tail.synced }, tail.end.offset)?;
     }
-    if is_torn || is_unsure {
+    if has_more || is_unsure {
         segment.file.sync()?;
     }
     segment::remove_unfinished(folder, names)?;

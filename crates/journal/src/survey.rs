@@ -245,8 +245,13 @@ impl<E: From<Failure>> Surveyor<'_, E> {
         }
         let at = scan.at();
         if certain.synced() <= at.offset && !scan.is_synced_beyond(&segment.file)? {
-            let bytes = certain.length.saturating_sub(at.offset);
+            let bytes = segment.file.end_of_data(at.offset)?.saturating_sub(at.offset);
             if bytes > 0 {
+                // The writer may have completed it by now.
+                scan.forget();
+                if scan.step(&segment.file)? == Step::Frame {
+                    return Ok(Step::Frame);
+                }
                 self.found.warnings.push(Warning::TornTail {
                     segment: segment.name().to_owned(),
                     offset: at.offset,

@@ -10,6 +10,9 @@
 //!
 //! The two slots are never unsynced at the same time, so no crash can harm both.
 //!
+//! If there is to be [room](crate::Options::room_bytes), the file is made longer before a piece is written that it has no room for, by as
+//! much as is set. Nothing says where frames end but the frames: what follows them are zeros.
+//!
 //! After any error the writer must not be used again: what is on the disk is in doubt.
 
 use crate::chain::Chain;
@@ -37,6 +40,9 @@ pub(crate) struct Writer {
     /// Whether both slots durably say that.
     is_settled: bool,
     beginning: Beginning,
+    /// By how much the file grows at once, and how long it is if it has grown.
+    room_bytes: u64,
+    length: u64,
 }
 
 /// How far the beginning of the segment and its name are.
@@ -61,8 +67,28 @@ impl Writer {
         let (newest, is_settled) = notes;
         let salt = Salt::new(header.identity, header.segment);
         let (sequence, noted) = (newest.sequence.wrapping_add(1), newest.synced);
-        let beginning = Beginning::Durable;
-        Self { folder, header, file, salt, sequence, written: end, synced: end, chain, noted, is_settled, beginning }
+        let (beginning, room_bytes, length) = (Beginning::Durable, 0, end.offset);
+        let (written, synced) = (end, end);
+        Self {
+            folder,
+            header,
+            file,
+            salt,
+            sequence,
+            written,
+            synced,
+            chain,
+            noted,
+            is_settled,
+            beginning,
+            room_bytes,
+            length,
+        }
+    }
+
+    /// The same, with a file that grows by so much at once.
+    pub(crate) fn with_room(self, room_bytes: u64) -> Self {
+        Self { room_bytes, ..self }
     }
 
     /// The same of a segment whose file was made and is empty.
@@ -125,10 +151,30 @@ impl Writer {
                 self.roll_over(piece.from, piece.before)?;
             }
             debug_assert_eq!(piece.from, self.written, "pieces lie end to end");
+            self.make_room(piece.to.offset)?;
             self.file.write(piece.from.offset, &piece.bytes)?;
             self.written = piece.to;
         }
         Ok(())
+    }
+
+    /// Makes the file longer if it does not reach so far.
+    fn make_room(&mut self, end: u64) -> Result<(), Failure> {
+        if self.room_bytes == 0 || end <= self.length {
+            return Ok(());
+        }
+        self.length = end + self.room_bytes;
+        self.file.extend(self.length)
+    }
+
+    /// Cuts off what was not used, which is durable with the next sync; says whether there was something.
+    fn give_up_room(&mut self) -> Result<bool, Failure> {
+        let has_room = self.length > self.written.offset;
+        if has_room {
+            self.file.cut(self.written.offset)?;
+            self.length = self.written.offset;
+        }
+        Ok(has_room)
     }
 
     /// Makes everything written durable and notes it, with the chain value there.
@@ -152,6 +198,7 @@ impl Writer {
         if self.is_settled {
             return Ok(());
         }
+        self.give_up_room()?;
         self.file.sync()?;
         self.note(false)?;
         self.file.sync()?;
@@ -180,7 +227,7 @@ impl Writer {
 
     /// Ends the segment and begins the next, which continues the chain value that this one ends with.
     fn roll_over(&mut self, to: Mark, chain: Chain) -> Result<(), Failure> {
-        if self.synced != self.written {
+        if self.give_up_room()? || self.synced != self.written {
             self.file.sync()?;
             self.synced = self.written;
         }
@@ -202,5 +249,6 @@ impl Writer {
         (self.written, self.synced, self.noted) = (beginning, beginning, beginning);
         self.is_settled = true;
         self.beginning = Beginning::Durable;
+        self.length = beginning.offset;
     }
 }

@@ -59,7 +59,7 @@ impl std::error::Error for EffectRefused {}
 const TRANSACTIONS: [&str; 2] = ["_open-transaction", "_close-transaction"];
 
 /// These read what a snapshot does not have.
-const HISTORY: [&str; 3] = ["as-of", "why", "_changes-after"];
+const HISTORY: [&str; 6] = ["as-of", "why", "why-tree", "why-trees", "why-not", "_changes-after"];
 
 /// These change which live queries there are, or what was told of them: no argument says so.
 const LIVE: [&str; 5] = ["live", "live-with", "live-end", "on-change", "_changes"];

@@ -18,7 +18,8 @@ use crate::random::Generator;
 use crate::record::{RunRecord, RunRecordError};
 use crate::refusal::{EffectRefused, Viewed};
 use crate::session::{
-    Ask, Clock, FormEvent, FormOutcome, ProfileNode, QueryLog, Run, RunEnd, Session, Source, Statistics, text_of_atoms,
+    Ask, Clock, FormEvent, FormOutcome, ProfileNode, QueryLog, Run, RunEnd, Session, Source, Statistics,
+    parsed_of_atoms,
 };
 use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
@@ -434,7 +435,7 @@ impl Runner {
         if session.view.is_some() && !evaluates {
             return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: Vec::new() };
         }
-        let parsed = syntax::parse(&text_of_atoms(atoms, evaluates));
+        let parsed = parsed_of_atoms(atoms, evaluates);
         let source = (&parsed, Some(atoms));
         session.run_forms_in(ModuleId::TOP, origin, None, source, &mut handing_out(machine, on_event))
     }

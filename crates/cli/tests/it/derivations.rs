@@ -71,6 +71,9 @@ fn what_is_missing_is_named() {
     assert!(tested.contains("has   (weight a 3)  commit 1  paths.metta:4:1\n  lacks (> 3 4)"), "{tested}");
     let nothing = folder.good(&["why", "kb", "(edge d e)", "--not"]);
     assert_eq!(nothing, "  lacks (edge d e)\n");
+    // A call without a rule stays as it is: it lacks the rule that would make it something else.
+    let without_rule = folder.good(&["why", "kb", "(= (weigh a) 3)", "--not"]);
+    assert_eq!(without_rule, "  lacks (= (weigh a) 3)\n");
     assert_eq!(folder.run(&["why", "kb", "(= (path a) b)", "--not"]).code, Some(1));
     let unfound = folder.run(&["why", "kb", "(= (path d) a)", "--tree"]);
     assert_eq!(unfound.code, Some(1));

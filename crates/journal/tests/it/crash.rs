@@ -78,9 +78,11 @@ pub(crate) fn operations(options: &Options) -> u64 {
     disk.operations()
 }
 
-/// Options under which different things happen: short segments, one frame a segment, one segment for all.
-pub(crate) fn every_options() -> [Options; 3] {
-    [short_segments(), Options::default().segment_bytes(0), Options::default()]
+/// Options under which different things happen: short segments, one frame a segment, one segment for all; the first and the last with room
+/// as well.
+pub(crate) fn every_options() -> [Options; 5] {
+    let (short, all) = (short_segments(), Options::default());
+    [short.clone(), short.room_bytes(300), Options::default().segment_bytes(0), all.clone(), all.room_bytes(500)]
 }
 
 /// Opens what a crash left; the number of frames. They are a prefix of the script and hold what was acknowledged.

@@ -170,6 +170,12 @@ fn half_synced() -> SimulatedDisk {
     disk
 }
 
+/// How long the first segment is without the zeros that it ends with.
+fn without_zeros(disk: &SimulatedDisk, length: u64) -> u64 {
+    let contents = disk.contents(&segment(0)).unwrap();
+    contents[..length as usize].iter().rposition(|&byte| byte != 0).map_or(0, |last| last as u64 + 1)
+}
+
 #[test]
 fn a_torn_tail_is_cut_with_a_warning_that_counts_its_bytes() {
     let disk = half_synced();
@@ -183,7 +189,8 @@ fn a_torn_tail_is_cut_with_a_warning_that_counts_its_bytes() {
         }
         let frames = places[..6].iter().filter(|(_, frame)| frame.end <= length).count();
         let kept = places[frames - 1].1.end;
-        let expected = Warning::TornTail { segment: segment(0), offset: kept, bytes: length - kept };
+        let bytes = without_zeros(&cut, length) - kept;
+        let expected = Warning::TornTail { segment: segment(0), offset: kept, bytes };
         let expected = if length > kept { vec![expected] } else { vec![] };
         assert_eq!(verify(shared(&cut)).unwrap().warnings, expected, "{length}");
         assert_eq!(opened(&cut).unwrap(), expected, "{length}");
@@ -199,7 +206,7 @@ fn a_flip_in_what_was_never_synced_cuts_there() {
     for (number, offset) in (3..6).flat_map(|number| places[number].1.clone().map(move |offset| (number, offset))) {
         let flipped = disk.duplicate();
         flipped.flip(&segment(0), offset, 0x10);
-        let (from, to) = (places[number].1.start, places[5].1.end);
+        let (from, to) = (places[number].1.start, without_zeros(&flipped, places[5].1.end));
         let expected = Warning::TornTail { segment: segment(0), offset: from, bytes: to - from };
         assert_eq!(opened(&flipped).unwrap(), [expected], "{offset}");
         assert_eq!(read_all(&flipped), payloads(number as u64));
@@ -208,12 +215,25 @@ fn a_flip_in_what_was_never_synced_cuts_there() {
 
 #[test]
 fn anything_behind_the_end_is_a_torn_tail() {
-    for (bytes, tail) in [(1, 0xff), (31, 0), (32, 0), (1000, 0), (1000, 1), (300_000, 0xee)] {
+    for (bytes, tail) in [(1, 0xff), (1000, 1), (300_000, 0xee)] {
         let disk = written(3, &Options::default());
         let end = disk.contents(&segment(0)).unwrap().len() as u64;
         disk.open(&segment(0), Access::Write).unwrap().write_full(end, &vec![tail; bytes]).unwrap();
         let expected = Warning::TornTail { segment: segment(0), offset: end, bytes: bytes as u64 };
         assert_eq!(opened(&disk).unwrap(), [expected]);
+        assert_eq!(read_all(&disk), payloads(3));
+    }
+}
+
+#[test]
+fn zeros_behind_the_end_are_room_and_are_cut() {
+    for bytes in [1, 31, 32, 1000, 300_000] {
+        let disk = written(3, &Options::default());
+        let end = disk.contents(&segment(0)).unwrap().len() as u64;
+        disk.open(&segment(0), Access::Write).unwrap().set_length(end + bytes).unwrap();
+        assert_eq!(verify(shared(&disk)).unwrap().warnings, []);
+        assert_eq!(opened(&disk).unwrap(), []);
+        assert_eq!(disk.contents(&segment(0)).unwrap().len() as u64, end);
         assert_eq!(read_all(&disk), payloads(3));
     }
 }

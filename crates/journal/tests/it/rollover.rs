@@ -24,6 +24,36 @@ fn segments_roll_over_at_every_size() {
     }
 }
 
+/// The file grows in steps, and is as long as its frames when the segment or the journal ends.
+#[test]
+fn room_is_made_in_steps_and_given_up() {
+    let room = |bytes: u64| Options::default().segment_bytes(FRAMES_AT + 2000).room_bytes(bytes);
+    let disk = SimulatedDisk::new();
+    let journal = open_clean(&disk, &room(1000));
+    let mut lengths = Vec::new();
+    for number in 0..8 {
+        journal.append(&payload(number), Durability::Fsync).unwrap();
+        lengths.push(disk.contents(&segment(0)).unwrap().len());
+    }
+    let steps = lengths.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert!(lengths[0] as u64 > FRAMES_AT + 1000 && steps < 3, "{lengths:?}");
+    assert_eq!(read_all(&disk), payloads(8));
+    assert_eq!(verify(shared(&disk)).unwrap().warnings, []);
+    // As after a kill: what is not used is cut, and nothing is said of it.
+    drop(journal);
+    let journal = open_clean(&disk, &room(1000));
+    for number in 8..60 {
+        journal.append(&payload(number), Durability::Fsync).unwrap();
+    }
+    journal.close().unwrap();
+    let plain = written(60, &room(0));
+    assert!(disk.names().len() > 2 && disk.names() == plain.names());
+    for name in disk.names() {
+        assert_eq!(disk.contents(&name).unwrap().len(), plain.contents(&name).unwrap().len(), "{name}");
+    }
+    assert_eq!(read_all(&disk), payloads(60));
+}
+
 #[test]
 fn every_sitting_may_have_another_size() {
     let disk = SimulatedDisk::new();

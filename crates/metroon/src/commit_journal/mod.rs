@@ -295,9 +295,12 @@ impl CommitJournal {
 /// So long is a segment of a base. Opening a base for writing reads the last one.
 const SEGMENT_BYTES: u64 = 8 << 20;
 
+/// By how much the file of a segment grows at once: a commit that is synced would wait for its new length as well.
+const ROOM_BYTES: u64 = 16 << 10;
+
 /// How the journal of a base is kept.
 fn journal_options() -> Options {
-    Options::default().segment_bytes(SEGMENT_BYTES)
+    Options::default().segment_bytes(SEGMENT_BYTES).room_bytes(ROOM_BYTES)
 }
 
 /// What a base says, one commit after the other.

@@ -7,6 +7,7 @@
 //! | `strings`, `regex` | texts, regular expressions |
 //! | `tuples`, `sets`, `assoc`, `queues` | tuples as lists, sets, association lists and priority queues |
 //! | `graphs` | relations of a space as graphs |
+//! | `reasons` | why a call has a result, and what a missing one lacks |
 //! | `live-queries` | queries with names that follow each commit |
 //! | `concurrency` | independent goals in a fixed order |
 //! | `valid-time` | facts that hold from a time on, up to another |
@@ -30,6 +31,7 @@ mod live_queries;
 mod order;
 mod queues;
 mod random;
+mod reasons;
 mod regex;
 mod sets;
 mod strings;
@@ -62,7 +64,7 @@ pub(crate) struct Bundle {
 }
 
 /// All of them.
-pub(crate) const BUNDLES: [&Bundle; 16] = [
+pub(crate) const BUNDLES: [&Bundle; 17] = [
     &catalog::MODULE,
     &random::MODULE,
     &json::MODULE,
@@ -77,6 +79,7 @@ pub(crate) const BUNDLES: [&Bundle; 16] = [
     &queues::MODULE,
     &graphs::MODULE,
     &live_queries::MODULE,
+    &reasons::MODULE,
     &concurrency::MODULE,
     &valid_time::MODULE,
 ];

@@ -5,7 +5,8 @@ use super::tree::{Derivation, Ground, Node, ROOT, trees};
 use crate::names;
 use rustc_hash::FxHashMap;
 use space::{
-    Atom, Bindings, Candidate, SharedSpace, Unifier, Variable, VariableSource, canonical, instantiate, variables,
+    Atom, Bindings, Candidate, SharedSpace, Unifier, Variable, VariableSource, canonical, conjunction, instantiate,
+    variables,
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -65,8 +66,8 @@ struct Search<'a> {
     outcome: Derivations,
 }
 
-/// The shortest derivations of a goal, so many at most: of a stored atom, or of `(= CALL RESULT)`; either may have variables. `space` is
-/// where rules and facts are, with its imports.
+/// The shortest derivations of a goal, so many at most: of a stored atom, of a conjunction `(, ATOM …)` of such, or of `(= CALL RESULT)`; each
+/// may have variables. `space` is where rules and facts are, with its imports.
 pub fn derivations(
     goal: &Atom,
     most: usize,
@@ -74,13 +75,7 @@ pub fn derivations(
     space: &SharedSpace,
     source: &mut VariableSource,
 ) -> Derivations {
-    let first = match goal.children() {
-        Some([head, call, result]) if head.is_symbol(names::EQUAL) => {
-            Goal::Value { expression: call.clone(), result: result.clone(), parent: ROOT }
-        }
-        _ => Goal::Fact { pattern: goal.clone(), parent: ROOT },
-    };
-    let state = State { goals: vec![first], bindings: Bindings::default(), nodes: Vec::new() };
+    let state = beginning(goal);
     let (states, queue, seen, misses, outcome) = Default::default();
     let mut search = Search { space, source, states, queue, seen, misses, outcome };
     search.put(state);
@@ -91,6 +86,23 @@ pub fn derivations(
         outcome.misses = misses.into_iter().map(|(_, _, miss)| miss).take(MISSES_MAX).collect();
     }
     outcome
+}
+
+/// What a search begins with.
+fn beginning(goal: &Atom) -> State {
+    let (mut goals, mut nodes) = (Vec::new(), Vec::new());
+    match (goal.children(), conjunction(goal)) {
+        (_, Some(patterns)) => {
+            nodes.push(Node { parent: ROOT, conclusion: goal.clone(), ground: Ground::Conjunction });
+            // The next one is the last.
+            goals.extend(patterns.iter().rev().map(|pattern| Goal::Fact { pattern: pattern.clone(), parent: 0 }));
+        }
+        (Some([head, call, result]), None) if head.is_symbol(names::EQUAL) => {
+            goals.push(Goal::Value { expression: call.clone(), result: result.clone(), parent: ROOT });
+        }
+        _ => goals.push(Goal::Fact { pattern: goal.clone(), parent: ROOT }),
+    }
+    State { goals, bindings: Bindings::default(), nodes }
 }
 
 impl Search<'_> {
@@ -219,9 +231,13 @@ impl Search<'_> {
             next.goals.push(Goal::Value { expression: body.clone(), result: result.clone(), parent });
             self.put(next);
         }
-        if !has_rule {
-            let same = Goal::Same { left: call, right: result.clone() };
-            self.take(state, same);
+        if has_rule {
+            return;
+        }
+        // It stays as it is: what would make it another result is a rule.
+        match self.unified(&state.bindings, &call, result) {
+            Some(bindings) => self.put(State { bindings, ..state }),
+            None => self.miss(&state, &Atom::expression([Atom::symbol(names::EQUAL), call, result.clone()])),
         }
     }
 

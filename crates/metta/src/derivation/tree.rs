@@ -5,7 +5,7 @@ use space::{Atom, Bindings};
 /// Why something holds: what it rests on, and what that rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivation {
-    /// What holds: a fact, `(= CALL RESULT)`, or a test.
+    /// What holds: a fact, `(= CALL RESULT)`, a test, or a conjunction.
     pub conclusion: Atom,
     /// On what ground.
     pub ground: Ground,
@@ -23,6 +23,8 @@ pub enum Ground {
     Rule(Atom),
     /// The library says so, of numbers and truth values, or because something is not there.
     Test,
+    /// Each of its parts holds.
+    Conjunction,
 }
 
 /// A part of a derivation while it is searched for.

@@ -45,6 +45,16 @@ pub(super) fn filled(template: &Atom, names: &[Variable], values: &[Atom]) -> At
     filled.unwrap_or_else(|| template.clone())
 }
 
+/// The same with values that nobody needs any more: a template that is a tuple of these variables is the tuple of them.
+pub(super) fn filled_with(template: &Atom, names: &[Variable], values: Vec<Atom>) -> Atom {
+    let is_name = |(child, name): (&Atom, &Variable)| matches!(child, Atom::Variable(variable) if variable == name);
+    let children = template.children().filter(|children| children.len() == names.len());
+    if children.is_some_and(|children| children.iter().zip(names).all(is_name)) {
+        return Atom::expression(values);
+    }
+    filled(template, names, &values)
+}
+
 /// What tells values apart: `1` and `1.0` too, but not the names of variables.
 pub(super) fn identity<'a>(values: impl IntoIterator<Item = &'a Atom>) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -54,9 +64,13 @@ pub(super) fn identity<'a>(values: impl IntoIterator<Item = &'a Atom>) -> Vec<u8
 
 /// Puts what goes and what comes together where they agree in some of the values: as many copies as both have, in the place of what
 /// was first.
-pub(super) fn paired(changes: Vec<SignedTuple>, key: &[usize], answer: impl Fn(&[Atom]) -> Atom) -> Vec<AnswerChange> {
+pub(super) fn paired(
+    changes: Vec<SignedTuple>,
+    key: &[usize],
+    answer: impl Fn(Vec<Atom>) -> Atom,
+) -> Vec<AnswerChange> {
     if key.is_empty() {
-        return changes.into_iter().map(|(values, count)| AnswerChange::signed(answer(&values), count)).collect();
+        return changes.into_iter().map(|(values, count)| AnswerChange::signed(answer(values), count)).collect();
     }
     let mut groups: Vec<Vec<SignedTuple>> = Vec::new();
     let mut places: FxHashMap<Vec<u8>, usize> = FxHashMap::default();
@@ -75,8 +89,8 @@ pub(super) fn paired(changes: Vec<SignedTuple>, key: &[usize], answer: impl Fn(&
         while let (Some((before, left)), Some((after, more))) = (gone.last_mut(), come.last_mut()) {
             let copies = (-*left).min(*more);
             let change = AnswerChange {
-                before: Some(answer(before)),
-                after: Some(answer(after)),
+                before: Some(answer(before.clone())),
+                after: Some(answer(after.clone())),
                 copies: copies.unsigned_abs(),
             };
             found.push(change);
@@ -85,7 +99,7 @@ pub(super) fn paired(changes: Vec<SignedTuple>, key: &[usize], answer: impl Fn(&
             come.retain(|(_, count)| *count != 0);
         }
         let rest = gone.into_iter().rev().chain(come.into_iter().rev());
-        found.extend(rest.map(|(values, count)| AnswerChange::signed(answer(&values), count)));
+        found.extend(rest.map(|(values, count)| AnswerChange::signed(answer(values), count)));
     }
     found
 }

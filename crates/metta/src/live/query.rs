@@ -5,7 +5,7 @@
 //!    before: this is counted. As soon as rows answer it again, they do.
 //! 3. What is made of the answers is kept by [key](super::groups).
 
-use super::change::{AnswerChange, SignedTuple, filled, identity, paired};
+use super::change::{AnswerChange, SignedTuple, filled_with, identity, paired};
 use super::definition::{LiveDefinition, Shape, patterns_of};
 use super::error::LiveError;
 use super::groups::Groups;
@@ -77,7 +77,10 @@ impl LiveQuery {
         }
         let found = self.find(AnswersAt::Before, rows).unwrap_or_default();
         let Shape { body, wanted, .. } = &self.shape;
-        found.into_iter().map(|(values, count)| AnswerChange::signed(filled(body, wanted, &values), count)).collect()
+        found
+            .into_iter()
+            .map(|(values, count)| AnswerChange::signed(filled_with(body, wanted, values), count))
+            .collect()
     }
 
     /// One of the answers of a call that is followed, as they are now.
@@ -154,7 +157,7 @@ impl LiveQuery {
         let mut answers = SignedAnswers::default();
         let found = shape.query.as_mut().and_then(|query| query.find_all(snapshot, &mut answers));
         let made = |(values, count): (Vec<Atom>, i64)| {
-            AnswerChange::signed(filled(&shape.body, &shape.wanted, &values), count)
+            AnswerChange::signed(filled_with(&shape.body, &shape.wanted, values), count)
         };
         Ok(found.map(|_| tuples(&answers, snapshot.terms()).into_iter().map(made).collect()))
     }
@@ -248,7 +251,7 @@ impl LiveQuery {
 
     fn changes(&self, changed: Vec<SignedTuple>) -> Vec<AnswerChange> {
         let Shape { body, wanted, .. } = &self.shape;
-        paired(changed, &self.key, |values| filled(body, wanted, values))
+        paired(changed, &self.key, |values| filled_with(body, wanted, values))
     }
 }
 

@@ -3,7 +3,7 @@
 //! While a run is recorded, a function whose calls are recorded cannot use the engine: a replay does not call it, so what it did there
 //! would be missing.
 
-use super::sources::text_of_atoms;
+use super::sources::parsed_of_atoms;
 use super::{FormEvent, RunEnd, Session};
 use crate::environment::{CarryOut, Outcome, Stop};
 use crate::host_call::{AnswerKind, HostCall, RecordedAnswer};
@@ -128,7 +128,7 @@ impl Session {
     /// # Errors
     /// As [`Session::run_inside`].
     pub(crate) fn evaluate_inside(&mut self, atom: &Atom) -> Result<Vec<Atom>, ModuleError> {
-        let parsed = syntax::parse(&text_of_atoms(std::slice::from_ref(atom), true));
+        let parsed = parsed_of_atoms(std::slice::from_ref(atom), true);
         let mut answers = self.run_parsed_inside(&parsed, Some(std::slice::from_ref(atom)))?;
         Ok(answers.pop().unwrap_or_default())
     }

@@ -26,6 +26,7 @@ use crate::types;
 use crate::world::{World, WorldError};
 use rustc_hash::FxHashMap;
 use space::{Atom, canonical};
+use std::fmt::{self, Write as _};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -466,18 +467,26 @@ impl Session {
     }
 }
 
-/// A text with a form for each of these atoms: as they are written if that can be read, else a word in the place of each.
-pub(crate) fn text_of_atoms(atoms: &[Atom], bang: bool) -> String {
-    let mark = if bang { "! " } else { "" };
-    let text = |shown: &dyn Fn(&Atom) -> String| atoms.iter().map(|atom| format!("{mark}{}\n", shown(atom))).collect();
-    let written: String = text(&Atom::to_string);
-    let parsed = syntax::parse(&written);
+/// A text with a form for each of these atoms, as it is read: they stand there as they are written if that can be read, else a word in the
+/// place of each.
+pub(crate) fn parsed_of_atoms(atoms: &[Atom], bang: bool) -> Parsed {
+    let parsed = syntax::parse(&text_of_forms(atoms, bang, |text, atom| write!(text, "{atom}")));
     let is_read = parsed.first_error().is_none() && parsed.tree.forms().len() == atoms.len();
     if is_read && parsed.tree.forms().iter().all(|form| form.bang == bang) {
-        written
-    } else {
-        text(&|_| "_".to_owned())
+        return parsed;
     }
+    syntax::parse(&text_of_forms(atoms, bang, |text, _| text.write_char('_')))
+}
+
+/// A line for each atom.
+fn text_of_forms(atoms: &[Atom], bang: bool, write: impl Fn(&mut String, &Atom) -> fmt::Result) -> String {
+    let mut text = String::new();
+    for atom in atoms {
+        text.push_str(if bang { "! " } else { "" });
+        write(&mut text, atom).expect("a text takes whatever is written to it");
+        text.push('\n');
+    }
+    text
 }
 
 /// How a run ends that must, unless it is for a limit.

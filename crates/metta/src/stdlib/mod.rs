@@ -16,7 +16,7 @@ pub(crate) mod forms;
 mod math;
 mod modules;
 mod reading;
-mod recall;
+pub(crate) mod recall;
 mod spaces;
 #[cfg(test)]
 mod tests;

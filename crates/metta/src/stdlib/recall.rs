@@ -3,6 +3,7 @@
 use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
+use crate::program::history::Reason;
 use space::{Atom, Grounded, Number, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -111,13 +112,18 @@ fn why(call: &mut Call<'_>) -> Outcome {
         Ok(reasons) => reasons,
         Err(message) => return Outcome::failure(message),
     };
-    let reason = |reason: crate::program::history::Reason| {
-        let commit = Atom::expression([Atom::symbol("commit"), Number::from(reason.epoch as usize).into()]);
-        let [line, column] = [reason.line, reason.column].map(|place| Number::from(place as usize).into());
-        let place = Atom::expression([Atom::symbol("at"), Atom::from(reason.origin.as_str()), line, column]);
+    let reason = |reason: Reason| {
+        let [commit, place] = place(&reason);
         Atom::expression([Atom::symbol("because"), reason.atom, commit, place])
     };
     Outcome::Results(reasons.into_iter().map(reason).collect())
+}
+
+/// Where an atom comes from: `(commit N)` and `(at "file" line column)`.
+pub(crate) fn place(reason: &Reason) -> [Atom; 2] {
+    let commit = Atom::expression([Atom::symbol("commit"), Number::from(reason.epoch as usize).into()]);
+    let [line, column] = [reason.line, reason.column].map(|place| Number::from(place as usize).into());
+    [commit, Atom::expression([Atom::symbol("at"), Atom::from(reason.origin.as_str()), line, column])]
 }
 
 fn number(call: &Call<'_>, position: usize) -> Option<u64> {

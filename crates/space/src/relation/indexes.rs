@@ -36,6 +36,14 @@ impl Indexes {
         }
     }
 
+    /// All of them once more.
+    pub(super) fn copied(&self) -> Self {
+        let copied = Self::default();
+        let links = std::iter::successors(self.0.get(), |link| link.next.0.get());
+        links.for_each(|link| copied.add(link.place, link.index.clone()));
+        copied
+    }
+
     /// Changes all of them.
     #[inline]
     pub(super) fn each_mut(&mut self, mut change: impl FnMut(IndexedBy, &mut Index)) {

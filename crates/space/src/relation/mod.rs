@@ -6,9 +6,9 @@
 //! change.
 //!
 //! 1. A snapshot seals the head and shares all segments: constant time.
-//! 2. The first row that is added after it begins a new head. If nobody shares the last sealed segment any more it is
-//!    taken back as the head. Otherwise, of two neighbours of which the older is at most twice as long as the younger,
-//!    one is made, so that there are no more segments than the number of rows has binary digits.
+//! 2. The first row that is added after it begins a new head. Of two neighbours of which the older is at most twice as long as the younger
+//!    one is made first, so that there are no more segments than the number of rows has binary digits. If nobody shares the last sealed segment
+//!    then it is taken back as the head, and if it is short and whole it is copied, with its indexes.
 //! 3. Removing the last copy of a row leaves a hole. A segment of which more than half is holes is packed. A segment that lies in
 //!    an image is never joined or packed: its rows stay where they are.
 //! 4. An index of a *path* (a column, or a child of the compound terms in a column) lists the rows of a segment by the match
@@ -63,6 +63,10 @@ pub(crate) const COLUMNS_INDEXED_MAX: usize = 16;
 
 /// Rows are found through an index from this many on; a shorter relation is scanned.
 const SCAN_MAX: u32 = 8;
+
+/// A shared segment this short is copied when rows come: a commit of few rows makes no segment of its own, at which queries would have to
+/// look.
+const COPIED_MAX: u32 = 128;
 
 /// A list this short is walked without looking for a shorter one.
 const SHORT_ENOUGH: usize = 8;
@@ -168,6 +172,11 @@ impl<'a> SegmentView<'a> {
         };
         found.extend(self.segment.with_hash(hash).filter(|&row| has_keys(row)).map(|row| self.start + row));
     }
+}
+
+/// Whether a segment may be copied as it is: it has no holes and does not lie in an image.
+fn is_whole(segment: &Segment, copies: &Copies) -> bool {
+    copies.holes() == 0 && !segment.is_mapped()
 }
 
 /// A head and what is known after it, of which one has the list that was chosen.
@@ -358,6 +367,9 @@ impl Relation {
                 self.sealed.push(CountedSegment { segment: Arc::new(segment), ..last });
             }
             Ok(segment) => self.head = CountedSegment { segment, copies: last.copies, start: last.start },
+            Err(segment) if segment.len() <= COPIED_MAX && is_whole(&segment, &last.copies) => {
+                self.head = CountedSegment { segment: segment.copied(), copies: last.copies, start: last.start };
+            }
             Err(segment) => self.sealed.push(CountedSegment { segment, ..last }),
         }
         self.count_starts();
@@ -525,6 +537,7 @@ impl CountedSegment<Arc<Segment>> {
         let Self { segment, copies, start } = self;
         let mut joined = match Arc::try_unwrap(segment) {
             Ok(segment) => CountedSegment { segment, copies, start },
+            Err(segment) if is_whole(&segment, &copies) => CountedSegment { segment: segment.copied(), copies, start },
             Err(segment) => {
                 SegmentView { segment: &segment, copies: &copies, start, is_head: false }.packed(dictionary)
             }

@@ -4,7 +4,7 @@
 //! of a row there are, and which rows are gone, is kept beside it. One that lies in an image is sealed from the beginning.
 
 use super::copies::Copies;
-use super::index::{Index, IndexedBy, KeyReader, RowList};
+use super::index::{Index, IndexedBy, Key, KeyReader, RowList};
 use super::indexes::Indexes;
 use super::mapped::MappedRows;
 use super::{COLUMNS_INDEXED_MAX, Path};
@@ -321,6 +321,21 @@ impl Segment {
         let answer = read(&index, &keys);
         self.indexes.add(place, index);
         answer
+    }
+
+    /// What an index lists for a key; `None` if it has not been made.
+    #[inline]
+    pub(super) fn listed(&self, place: IndexedBy, key: Key, dictionary: &Terms) -> Option<RowList<'_>> {
+        let keys = KeyReader { rows: TermReader(&self.rows), place, dictionary };
+        Some(self.indexes.get(place)?.get(key, &keys))
+    }
+
+    /// Its rows, set and indexes once more, with which a head begins; there are no holes.
+    pub(super) fn copied(&self) -> Self {
+        let Self { rows, numbers, set, indexes, .. } = self;
+        debug_assert!(!self.is_mapped(), "a segment in an image stays where it is");
+        let (rows, numbers, set, indexes) = (rows.clone(), numbers.clone(), set.clone(), indexes.copied());
+        Self { rows, numbers, set, indexes, ..Self::default() }
     }
 
     /// Reads the shortest of the lists of these keys, or the first that is short enough; fails with a path without an index.

@@ -231,6 +231,9 @@ impl Relation {
 
     /// The same for several segments, in which the same key is looked for.
     fn pieces_of_many(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
+        if let Some(few) = self.few(known, dictionary) {
+            return few.into_iter().flatten().for_each(visit);
+        }
         let (length, best) = self.shortest(known, dictionary);
         // No part lists more rows than all of them together.
         let may_be_mixed = length > LONG;
@@ -242,11 +245,37 @@ impl Relation {
         self.each(|part| part.list(place, key, is_sure, dictionary, visit));
     }
 
-    /// How many rows the shortest list among these paths has, or all rows if nothing is known; holes are counted.
-    pub(crate) fn listed(&self, known: &[(Path, Term)], dictionary: &Terms) -> usize {
-        let listed = |&(path, key)| self.parts().map(|part| part.listed(path, key, dictionary)).sum();
-        let shortest = if self.len() <= SCAN_MAX { None } else { known.iter().map(listed).min() };
-        shortest.unwrap_or(self.len() as usize)
+    /// What the first path lists, if that is short enough and has been asked for in each segment before: each is asked once then. Segments
+    /// that list nothing, most of them, are left out.
+    fn few<'a>(
+        &'a self,
+        known: &[(Path, Term)],
+        dictionary: &Terms,
+    ) -> Option<[Option<RowSelection<'a>>; SHORT_ENOUGH]> {
+        let (&(path, key), is_sure) = (known.first()?, known.len() == 1);
+        let mut few = [const { None }; SHORT_ENOUGH];
+        let (mut lists, mut length) = (0, 0);
+        for part in self.parts().filter(|part| part.segment.len() > 0) {
+            let rows = part.segment.listed(IndexedBy::Path(path), key.into(), dictionary)?;
+            length += rows.len();
+            if length > SHORT_ENOUGH {
+                return None;
+            }
+            if rows.len() > 0 {
+                few[lists] = Some(RowSelection { part, rows, is_sure });
+                lists += 1;
+            }
+        }
+        Some(few)
+    }
+
+    /// How many rows a query looks at that knows the keys at these paths, about; holes are counted.
+    pub(crate) fn expected(&self, known: &[(Path, Term)], dictionary: &Terms) -> usize {
+        if self.len() <= SCAN_MAX || known.is_empty() {
+            self.len() as usize
+        } else {
+            self.shortest(known, dictionary).0
+        }
     }
 
     /// The path whose lists are the shortest, or short enough, and how many rows they have, holes counted.

@@ -35,6 +35,7 @@ pub(super) struct Scene<'a> {
 }
 
 /// A row that a pattern matches.
+#[derive(Clone, Copy)]
 struct Candidate<'a> {
     row: &'a [Term],
     copies: i64,
@@ -65,8 +66,12 @@ pub(super) struct Walk<'a> {
     moments: Vec<Moment>,
     rows: Vec<&'a [Term]>,
     orders: Vec<u64>,
-    /// Room for what is bound after each step.
+    /// Room for what is bound after each step, and for the rows to look at next.
     answers: Vec<Vec<Term>>,
+    candidates: Vec<Vec<Candidate<'a>>>,
+    /// Room for what is known of the rows of a pattern, and for the numbers of those that are found.
+    known: Vec<(Path, Term)>,
+    numbers: Vec<u32>,
     /// How many rows were looked at.
     pub(super) looked_at: u64,
 }
@@ -83,6 +88,9 @@ impl<'a> Walk<'a> {
             rows: vec![&[]; count],
             orders: vec![0; count],
             answers: vec![Vec::new(); count + 1],
+            candidates: vec![Vec::new(); count + 1],
+            known: Vec::new(),
+            numbers: Vec::new(),
             looked_at: 0,
         }
     }
@@ -160,10 +168,12 @@ impl<'a> Walk<'a> {
             return self.complete(depth, count, found);
         }
         let pattern = self.next(left, depth);
-        let candidates = self.candidates(pattern, depth);
-        self.looked_at += candidates.len() as u64;
+        self.find_candidates(pattern, depth);
+        let count_of_candidates = self.candidates[depth].len();
+        self.looked_at += count_of_candidates as u64;
         let bound = tested | self.patterns[pattern].variables;
-        for Candidate { row, copies, order } in candidates {
+        for place in 0..count_of_candidates {
+            let Candidate { row, copies, order } = self.candidates[depth][place];
             let (before, after) = self.answers.split_at_mut(depth + 1);
             after[0].clear();
             after[0].extend_from_slice(&before[depth]);
@@ -195,30 +205,33 @@ impl<'a> Walk<'a> {
     }
 
     /// The pattern with the fewest rows to look at, among those that are left.
-    fn next(&self, left: u64, depth: usize) -> usize {
+    fn next(&mut self, left: u64, depth: usize) -> usize {
         let first = left.trailing_zeros() as usize;
         if left.count_ones() == 1 {
             return first;
         }
+        let mut known = std::mem::take(&mut self.known);
         let places = (first..self.patterns.len()).filter(|place| left >> place & 1 == 1);
-        places.min_by_key(|&place| self.expected(place, depth)).unwrap_or(first)
+        let next = places.min_by_key(|&place| self.expected(place, depth, &mut known)).unwrap_or(first);
+        self.known = known;
+        next
     }
 
     /// How many rows are looked at for a pattern, given the answer after so many steps.
-    fn expected(&self, pattern: usize, depth: usize) -> usize {
-        let known = self.known(pattern, depth);
+    fn expected(&self, pattern: usize, depth: usize, known: &mut Vec<(Path, Term)>) -> usize {
+        self.note_known(pattern, depth, known);
         if known.iter().any(|&(_, key)| key == NO_TERM) {
             return 0;
         }
         let (length, terms) = (self.patterns[pattern].length, self.scene.view.terms);
         let asked = self.scene.view.spaces.iter().enumerate().filter(|(space, _)| self.patterns[pattern].asks(*space));
         let spaces = asked.map(|(_, contents)| contents.relation_of_length(length));
-        let is_whole = self.is_whole(pattern, &known);
-        spaces.map(|relation| if is_whole { 1 } else { relation.listed(&known, terms) }).sum()
+        let is_whole = self.is_whole(pattern, known);
+        spaces.map(|relation| if is_whole { 1 } else { relation.expected(known, terms) }).sum()
     }
 
-    /// What is known of the rows of a pattern.
-    fn known(&self, pattern: usize, depth: usize) -> Vec<(Path, Term)> {
+    /// Puts down what is known of the rows of a pattern.
+    fn note_known(&self, pattern: usize, depth: usize, known: &mut Vec<(Path, Term)>) {
         let (answer, terms) = (&self.answers[depth], self.scene.view.terms);
         let key = |part: PatternPart| match part {
             PatternPart::Key(key) => Some(key),
@@ -228,7 +241,8 @@ impl<'a> Walk<'a> {
             }
             _ => None,
         };
-        self.patterns[pattern].paths.iter().filter_map(|&(path, part)| Some((path, key(part)?))).collect()
+        known.clear();
+        known.extend(self.patterns[pattern].paths.iter().filter_map(|&(path, part)| Some((path, key(part)?))));
     }
 
     /// Whether each column is known.
@@ -237,17 +251,34 @@ impl<'a> Walk<'a> {
         is_flat && length > 0 && known.len() == length
     }
 
-    /// The rows to look at for a pattern, given the answer after so many steps.
-    fn candidates(&self, pattern: usize, depth: usize) -> Vec<Candidate<'a>> {
-        let known = self.known(pattern, depth);
-        let mut candidates = Vec::new();
-        if known.iter().any(|&(_, key)| key == NO_TERM) {
-            return candidates;
+    /// Finds the rows to look at for a pattern, given the answer after so many steps.
+    fn find_candidates(&mut self, pattern: usize, depth: usize) {
+        let (mut known, mut numbers) = (std::mem::take(&mut self.known), std::mem::take(&mut self.numbers));
+        let mut candidates = std::mem::take(&mut self.candidates[depth]);
+        candidates.clear();
+        self.note_known(pattern, depth, &mut known);
+        // What is in no dictionary is in no row.
+        if known.iter().all(|&(_, key)| key != NO_TERM) {
+            self.look_up(pattern, &mut known, &mut numbers, &mut candidates);
         }
+        (self.known, self.numbers, self.candidates[depth]) = (known, numbers, candidates);
+    }
+
+    /// Adds the rows of a pattern of which this is known.
+    fn look_up(
+        &self,
+        pattern: usize,
+        known: &mut [(Path, Term)],
+        numbers: &mut Vec<u32>,
+        candidates: &mut Vec<Candidate<'a>>,
+    ) {
         let Scene { view, changed, are_sets } = self.scene;
         let (length, moment) = (self.patterns[pattern].length, self.moments[pattern]);
-        let is_whole = self.is_whole(pattern, &known);
-        let mut numbers = Vec::new();
+        let is_whole = self.is_whole(pattern, known);
+        if is_whole {
+            known.sort_unstable();
+        }
+        let whole: Vec<Term> = if is_whole { known.iter().map(|&(_, key)| key).collect() } else { Vec::new() };
         let asked = view.spaces.iter().enumerate().filter(|(space, _)| self.patterns[pattern].asks(*space));
         for (space, contents) in asked {
             let changes = match moment {
@@ -257,12 +288,9 @@ impl<'a> Walk<'a> {
             let mut put = |relation: &'a Relation, order: u64, is_gone: bool| {
                 numbers.clear();
                 if is_whole {
-                    let mut row: Vec<(Path, Term)> = known.clone();
-                    row.sort_unstable();
-                    let row: Vec<Term> = row.into_iter().map(|(_, key)| key).collect();
-                    relation.find_rows(&row, view.terms, &mut numbers);
+                    relation.find_rows(&whole, view.terms, numbers);
                 } else {
-                    relation.narrow(&known, view.terms, &mut numbers);
+                    relation.narrow(known, view.terms, numbers);
                 }
                 let found = numbers.iter().map(|&number| relation.found(number));
                 candidates.extend(found.filter_map(|FoundRow { terms: row, copies, number }| {
@@ -273,10 +301,9 @@ impl<'a> Walk<'a> {
             };
             let order = (space as u64) << SPACE_SHIFT;
             put(contents.relation_of_length(length), order, false);
-            if let Some(changes) = changes {
+            if let Some(changes) = changes.filter(|changes| !changes.gone().is_empty()) {
                 put(changes.gone(), order | GONE, true);
             }
         }
-        candidates
     }
 }
