@@ -18,6 +18,7 @@
 //!
 //! What was found out about the imports and about atoms that are not rows is kept with the plan, and holds until they change.
 
+mod adjacent;
 mod counted;
 mod cursor;
 mod delta;
@@ -37,6 +38,7 @@ mod solutions;
 mod subquery;
 mod view;
 
+pub use adjacent::AnswerGroup;
 pub use cursor::Cursor;
 pub use delta::{AnswersAt, DeltaQuery, Head, SignedAnswers, SignedRows};
 pub(crate) use delta::{Begin, HeadPart, conclude};
