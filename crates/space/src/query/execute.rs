@@ -1,8 +1,8 @@
 //! Executing a plan over a view: patterns one after the other, each for all answers so far.
 
-use super::adjacent::Factored;
 use super::counted::{self, Counted};
 use super::filter::{Filter, Given};
+use super::grouped::Factored;
 use super::join::{Chosen, Ended};
 use super::loops::{Known, Loops, Step};
 use super::matching::{Match, matches};

@@ -3,12 +3,12 @@
 //! A plan depends on the query alone, so it is made once and kept as long as it is used: match keys that differ from one
 //! execution to the next are its *parameters*. How several patterns are answered is [chosen](super::join) where rows are many.
 
-use super::adjacent::Usages;
 use super::filter::{Filter, Filters};
 use super::join::Chosen;
 use super::loops::Loops;
 use super::pattern::PatternPart;
 use super::subquery::Subquery;
+use super::usage::Usages;
 use crate::space_handle::{ChangeCounter, SharedSpace};
 use crate::term::Term;
 use std::sync::Arc;

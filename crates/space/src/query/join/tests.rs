@@ -1,12 +1,12 @@
 //! Joins and reordered loops find what loops in the order as written find, in the same order.
 
-use super::super::adjacent::Usages;
 use super::super::execute::Answers;
 use super::super::filter::{Filter, FilterInputs, FilterPart, FilterValue, Filters, Given};
 use super::super::loops::Loops;
 use super::super::pattern::{PatternPart, Patterns};
 use super::super::plan::Made;
 use super::super::subquery::Subquery;
+use super::super::usage::Usages;
 use super::super::view::View;
 use super::pattern::JoinPattern;
 use super::prepared::{Ended, Join};
