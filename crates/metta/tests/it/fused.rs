@@ -147,7 +147,7 @@ fn facts_that_hold_variables_calls_or_odd_values_change_nothing() {
 /// Answers that are gathered may be left grouped by the rows of the last pattern.
 #[test]
 fn what_is_gathered_of_two_patterns_over_many_rows_is_the_same_in_both_evaluators() {
-    let edges: String = (0..600_u32).map(|n| format!("(edge n{} n{})", n * 7 % 90, n * 5 % 97)).collect();
+    let edges: String = (0..320_u32).map(|n| format!("(edge n{} n{})", n * 7 % 90, n * 5 % 97)).collect();
     let facts = format!("{edges} (edge n5 (pair a 1.5)) (edge (pair a 1.5) 7) (kind n7 odd)\n");
     let templates = [
         "($a $b $c)",
@@ -170,7 +170,7 @@ fn what_is_gathered_of_two_patterns_over_many_rows_is_the_same_in_both_evaluator
                 let [reference, compiled] = [Evaluator::Interpreter, Evaluator::Machine]
                     .map(|evaluator| Program::new(&*text).with_evaluator(evaluator).run().answers);
                 assert!(reference == compiled, "{template} {patterns} {more}");
-                assert!(compiled.last().is_some_and(|last| last.len() > 200), "{template} {patterns} {more}");
+                assert!(compiled.last().is_some_and(|last| last.len() > 50), "{template} {patterns} {more}");
             }
         }
     }
