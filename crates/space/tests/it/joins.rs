@@ -81,7 +81,7 @@ fn conjunctions_over_many_rows_find_what_unification_finds() {
         }
     }
     assert!(asked == 720 && answers > 100_000, "{asked} asked, {answers} answers");
-    assert!(grouped > 10, "{grouped} grouped");
+    assert!(grouped >= 10, "{grouped} grouped");
 }
 
 #[test]
