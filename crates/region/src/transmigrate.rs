@@ -31,6 +31,11 @@ const TABLE_SHARE: u64 = 4;
 /// ... or by so many for each cell that maps have served so far, since that is what they have cost.
 const TABLE_EARNED: u64 = 8;
 
+/// A table that lacks more cells than this is not made longer before it was tried to copy few cells with a map: that takes less time than
+/// clearing it.
+const TABLE_LACKS_MAX: usize = 1 << 18;
+const FEW_CELLS: u64 = 1 << 10;
+
 /// The way that something took to another region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -151,26 +156,35 @@ impl Heap {
         to: &mut Region,
         most: u64,
     ) -> Result<CopyAttempt, Full> {
+        let cells_of_heap = self.chunks.count() as usize * CHUNK_CELLS as usize;
+        let lacks_many = cells_of_heap.saturating_sub(self.forwarding.length()) > TABLE_LACKS_MAX;
+        if lacks_many && let CopyAttempt::Copied(report) = self.copy_by(false, roots, from, to, most.min(FEW_CELLS))? {
+            return Ok(CopyAttempt::Copied(report));
+        }
+        let has_table = prepare(&self.chunks, &mut self.forwarding, cells);
+        self.copy_by(has_table, roots, from, to, most)
+    }
+
+    /// The same with the table or with a map.
+    fn copy_by(
+        &mut self,
+        has_table: bool,
+        roots: &mut [Ref],
+        from: &Region,
+        to: &mut Region,
+        most: u64,
+    ) -> Result<CopyAttempt, Full> {
         let met_foreign = Cell::new(false);
         let source = CopySource::new(self, from, Mark::START);
-        let has_table = prepare(&self.chunks, &mut self.forwarding, cells);
         let job = CopyJob { roots, most, met_foreign: &met_foreign };
         let copied = self.forwarding.cells_copied;
-        let attempt = if has_table {
+        if has_table {
             self.forwarding.begin();
-            job.run(self, SameHeap, source, to, EscapePath::Copied)
-        } else {
-            job.run(
-                self,
-                WithMap { elsewhere: None, map: ForwardingMap::default() },
-                source,
-                to,
-                EscapePath::CopiedByMap,
-            )
-        };
-        if !has_table {
-            self.forwarding.rented += self.forwarding.cells_copied - copied;
+            return job.run(self, SameHeap, source, to, EscapePath::Copied);
         }
+        let origin = WithMap { elsewhere: None, map: ForwardingMap::default() };
+        let attempt = job.run(self, origin, source, to, EscapePath::CopiedByMap);
+        self.forwarding.rented += self.forwarding.cells_copied - copied;
         attempt
     }
 }

@@ -89,9 +89,9 @@ pub use image::{Image, ImagePattern, ImageSource, write_image};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
 pub use query::{
-    AnswerTable, Answers, AnswersAt, Asked, Cursor, DeltaQuery, ExplainedStep, Filter, FilterInputs, FilterPart,
-    FilterValue, Given, Head, NO_TERM, PatternPart, Plan, PlanStep, QueryExplanation, QueryWay, Question, ShouldStop,
-    SignedAnswers, SignedRows, StepOf, conjunction, passes,
+    AnswerGroup, AnswerTable, Answers, AnswersAt, Asked, Cursor, DeltaQuery, ExplainedStep, Filter, FilterInputs,
+    FilterPart, FilterValue, Given, Head, NO_TERM, PatternPart, Plan, PlanStep, QueryExplanation, QueryWay, Question,
+    ShouldStop, SignedAnswers, SignedRows, StepOf, conjunction, passes,
 };
 pub use relation::Relation;
 pub use rewrite::{Rewrite, instantiate, make_fresh, rewrite, substitute, variables};

@@ -159,8 +159,9 @@ impl Values {
         if is_small(left) && is_small(right) { None } else { Some((float(left)?, float(right)?)) }
     }
 
+    /// A float.
     #[inline]
-    fn float(&mut self, float: f64) -> Result<Ref, Full> {
+    pub(super) fn float(&mut self, float: f64) -> Result<Ref, Full> {
         self.heap.number(&mut self.region, 1, float.to_bits())
     }
 }

@@ -12,9 +12,11 @@ use super::choices::{Choice, ChoiceKind, CollectorPurpose};
 use super::code::Part;
 use super::collected::CollectedResults;
 use super::queries::QueryRoom;
-use super::words::TERM;
+use super::values::Values;
+use super::words::{EMPTY, TERM};
 use super::{Halt, Running};
 use region::{Ref, tag};
+use space::Term;
 
 /// So many results are made between two looks at the limits.
 const RESULTS_BETWEEN_LOOKS: usize = 1 << 12;
@@ -25,6 +27,95 @@ enum Source {
     Value(Ref),
     Column(usize),
     Expression(usize),
+}
+
+/// Results that are being made, each of the values of one answer.
+struct Making<'a> {
+    values: &'a mut Values,
+    /// What expressions are marked with.
+    note: u16,
+    /// The parts of the template, and what each is in the answer at hand, unless it is an expression.
+    sources: &'a [Source],
+    parts: Vec<Ref>,
+    /// Whether the template is an expression of leaves and columns: then they are its children.
+    is_flat: bool,
+    /// Room for the parts of expressions.
+    open: Vec<Ref>,
+}
+
+/// A part of the template, and the column that its value is in.
+type Taken = (usize, usize);
+
+impl<'a> Making<'a> {
+    fn new(values: &'a mut Values, note: u16, sources: &'a [Source]) -> Self {
+        let part = |source: &Source| match *source {
+            Source::Value(value) => value,
+            Source::Column(_) | Source::Expression(_) => EMPTY,
+        };
+        let is_flat = match sources {
+            [parts @ .., Source::Expression(children)] => {
+                parts.len() == *children && !parts.iter().any(|part| matches!(part, Source::Expression(_)))
+            }
+            _ => false,
+        };
+        Self { values, note, sources, parts: sources.iter().map(part).collect(), is_flat, open: Vec::new() }
+    }
+
+    /// The parts of the template that columns of a kind have.
+    fn taken(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<Taken> {
+        let taken = |(part, source): (usize, &Source)| match *source {
+            Source::Column(column) if is_wanted(column) => Some((part, column)),
+            _ => None,
+        };
+        self.sources.iter().enumerate().filter_map(taken).collect()
+    }
+
+    /// Whether the run goes on is looked at now and then.
+    #[inline]
+    fn look(&self, answer: usize) -> Result<(), Halt> {
+        let is_time = answer % RESULTS_BETWEEN_LOOKS == RESULTS_BETWEEN_LOOKS - 1;
+        if is_time && self.values.ceiling.is_passed() { Err(self.values.ceiling.passed()) } else { Ok(()) }
+    }
+
+    /// Takes the values of some columns.
+    #[inline]
+    fn take(&mut self, taken: &[Taken], terms: &[Term]) -> Result<(), Halt> {
+        for &(part, column) in taken {
+            let value = self.values.load_term(terms[column])?;
+            let is_compound = value.tag() == TERM;
+            self.parts[part] = if is_compound { self.values.normal_as(value, 0).unwrap_or(value) } else { value };
+        }
+        Ok(())
+    }
+
+    /// The result for the values at hand.
+    #[inline]
+    fn result(&mut self) -> Result<Ref, Halt> {
+        if !self.is_flat {
+            return self.nested();
+        }
+        let Self { values, note, parts, .. } = self;
+        let made = values.heap.expression(&mut values.region, &parts[..parts.len() - 1])?;
+        values.heap.set_note(made, *note);
+        Ok(made.marked())
+    }
+
+    fn nested(&mut self) -> Result<Ref, Halt> {
+        let Self { values, note, sources, parts, open, .. } = self;
+        open.clear();
+        for (source, &part) in sources.iter().zip(&*parts) {
+            let Source::Expression(children) = *source else {
+                open.push(part);
+                continue;
+            };
+            let from = open.len() - children;
+            let made = values.heap.expression(&mut values.region, &open[from..])?;
+            values.heap.set_note(made, *note);
+            open.truncate(from);
+            open.push(made.marked());
+        }
+        Ok(open[0])
+    }
 }
 
 impl Running<'_> {
@@ -69,31 +160,29 @@ impl Running<'_> {
         results: &mut CollectedResults,
     ) -> Result<(), Halt> {
         let note = self.m.type_cache.notes.normal();
-        let values = &mut self.m.values;
-        let mut parts: Vec<Ref> = Vec::with_capacity(sources.len());
-        for answer in 0..count {
-            if answer % RESULTS_BETWEEN_LOOKS == RESULTS_BETWEEN_LOOKS - 1 && values.ceiling.is_passed() {
-                return Err(values.ceiling.passed());
+        let mut made = Making::new(&mut self.m.values, note, sources);
+        let Some(differing) = room.answers().grouped_variables() else {
+            let taken = made.taken(|_| true);
+            for (answer, terms) in room.terms().chunks_exact(width.max(1)).take(count).enumerate() {
+                made.look(answer)?;
+                made.take(&taken, terms)?;
+                results.push_value(made.result()?);
             }
-            parts.clear();
-            for &source in sources {
-                let part = match source {
-                    Source::Value(value) => value,
-                    Source::Column(column) => {
-                        let value = values.load_term(room.terms()[answer * width + column])?;
-                        if value.tag() == TERM { values.normal_as(value, 0).unwrap_or(value) } else { value }
-                    }
-                    Source::Expression(children) => {
-                        let from = parts.len() - children;
-                        let made = values.heap.expression(&mut values.region, &parts[from..])?;
-                        values.heap.set_note(made, note);
-                        parts.truncate(from);
-                        made.marked()
-                    }
-                };
-                parts.push(part);
+            return Ok(());
+        };
+        let place = |column: usize| differing.iter().position(|&variable| variable as usize == column);
+        let common = made.taken(|column| place(column).is_none());
+        let mut others = made.taken(|column| place(column).is_some());
+        others.iter_mut().for_each(|(_, column)| *column = place(*column).unwrap_or_default());
+        let mut answer = 0;
+        for group in room.answers().groups() {
+            made.take(&common, group.common)?;
+            for terms in group.others.chunks_exact(differing.len()) {
+                made.look(answer)?;
+                made.take(&others, terms)?;
+                results.push_value(made.result()?);
+                answer += 1;
             }
-            results.push_value(parts[0]);
         }
         Ok(())
     }

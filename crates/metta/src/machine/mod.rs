@@ -34,6 +34,7 @@ mod counters;
 mod evaluate;
 mod explain;
 mod facts;
+mod float_terms;
 mod forget;
 mod frames;
 mod frozen;

@@ -80,7 +80,12 @@ impl QueryRoom {
         &self.answers
     }
 
-    /// The answers one after the other.
+    /// Writes answers out that are grouped.
+    pub(super) fn write_out(&mut self) {
+        self.answers.write_out();
+    }
+
+    /// The answers one after the other, if they are not grouped.
     pub(super) fn terms(&mut self) -> &[Term] {
         self.answers.terms()
     }

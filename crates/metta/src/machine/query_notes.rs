@@ -46,7 +46,7 @@ impl Running<'_> {
         let variables = cached.plan.count_variables();
         // What is searched for in batches is counted for the last of them only.
         let found = |step: &PlanStep| match asked {
-            Asked::All => Some(step.found.unwrap_or(count) as u64),
+            Asked::All | Asked::Grouped => Some(step.found.unwrap_or(count) as u64),
             _ => None,
         };
         let step = |step: PlanStep| LoggedStep {

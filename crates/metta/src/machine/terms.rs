@@ -196,10 +196,18 @@ impl Values {
     }
 
     /// A term as a reference.
+    #[inline]
     pub(super) fn load_term(&mut self, term: Term) -> Result<Ref, region::Full> {
-        if let Some(known) = self.known_term(term) {
-            return Ok(known);
+        match (self.known_term(term), self.floats.get(term)) {
+            (Some(known), _) => Ok(known),
+            (None, Some(float)) => self.float(float),
+            (None, None) => self.load_new_term(term),
         }
+    }
+
+    /// The same for a term that was not met before, or is made anew each time.
+    #[inline(never)]
+    fn load_new_term(&mut self, term: Term) -> Result<Ref, region::Full> {
         let terms = self.terms.clone();
         let terms = terms.read().expect("no panic while terms are locked");
         self.term(term, &terms)

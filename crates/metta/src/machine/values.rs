@@ -3,6 +3,7 @@
 //! Integers of 29 bits and symbols are compared as words. A float equals the integer of its value, as everywhere.
 
 use super::code::TypeId;
+use super::float_terms::FloatTerms;
 use super::interned::Interned;
 use super::kept::{self, Kept, LARGE};
 use super::normal_terms::NormalTerms;
@@ -44,6 +45,8 @@ pub(super) struct Values {
     pub(super) terms: SharedTerms,
     /// What the terms of the dictionary are as references, as far as they were asked for.
     pub(super) term_refs: Vec<Option<Ref>>,
+    /// The floats of terms, which are numbers of the region.
+    pub(super) floats: FloatTerms,
     /// The terms of symbols, as far as they were asked for.
     pub(super) symbol_terms: Vec<Term>,
     pub(super) interned: Interned,
@@ -244,6 +247,7 @@ impl Values {
             form_index: FxHashMap::default(),
             terms,
             term_refs: Vec::new(),
+            floats: FloatTerms::default(),
             symbol_terms: Vec::new(),
             interned: Interned::default(),
             kept: Kept::default(),
@@ -327,7 +331,7 @@ impl Values {
     pub(super) fn number(&mut self, number: &Number) -> Result<Ref, Full> {
         match number {
             Number::Int(word) => self.integer(*word),
-            Number::Float(float) => self.heap.number(&mut self.region, 1, float.to_bits()),
+            Number::Float(float) => self.float(*float),
             Number::Big(_) => Ok(self.foreign(Atom::from(number.clone()))),
         }
     }
@@ -716,7 +720,12 @@ impl Values {
                     small(*word).expect("it is small")
                 }
                 Atom::Symbol(symbol) => self.symbol(symbol),
-                Atom::Grounded(Grounded::Number(number)) => return self.number(number),
+                Atom::Grounded(Grounded::Number(number)) => {
+                    if let Number::Float(float) = number {
+                        self.floats.put(term, *float);
+                    }
+                    return self.number(number);
+                }
                 Atom::Grounded(value) => self.constant(value),
                 atom => return self.load(atom, &mut Scope::default()),
             }

@@ -213,7 +213,8 @@ impl Running<'_> {
         let asked = match goal {
             Some(Goal::Some(Wanted::First | Wanted::Whether, most)) => Asked::First(most),
             Some(Goal::Some(Wanted::Number, _)) if self.has_no_variables(query) => Asked::Number,
-            Some(Goal::Some(Wanted::Number, _) | Goal::List(_)) | None => Asked::All,
+            Some(Goal::List(_)) => Asked::Grouped,
+            Some(Goal::Some(Wanted::Number, _)) | None => Asked::All,
         };
         let Some(count) = self.m.ask(query, space, &mut room, asked) else {
             self.m.rooms.query_room = Some(room);
@@ -238,7 +239,10 @@ impl Running<'_> {
             Some(Goal::List(level)) if are_results && self.is_bound_by_answers(query, &room) => {
                 self.gather_answers(query, count, &mut room, level)
             }
-            _ if are_results || are_all => self.go_through(query, count, &mut room, return_point),
+            _ if are_results || are_all => {
+                room.write_out();
+                self.go_through(query, count, &mut room, return_point)
+            }
             _ => Ok(()),
         };
         self.m.rooms.query_room = Some(room);
@@ -273,7 +277,7 @@ impl Running<'_> {
             let template = self.m.code.queries[query as usize].template_data.as_ref();
             let (slot, arity) = template.expect("it is there").slots[place];
             let is_own = match self.column_of(query, slot, room) {
-                Some(column) => self.is_own_column(room.terms(), [column, width], arity)?,
+                Some(column) => self.is_own_column(room, [column, width], arity)?,
                 None => self.is_normal_value(slot, arity)?,
             };
             if !is_own {
@@ -286,15 +290,33 @@ impl Running<'_> {
     /// Whether each term of a column of answers that are so wide comes to itself where it is a result.
     fn is_own_column(
         &mut self,
-        answers: &[Term],
+        room: &mut QueryRoom,
         [column, width]: [usize; 2],
         arity: Option<usize>,
     ) -> Result<bool, Halt> {
-        let mut known = TermSet::for_answers(answers.len() / width);
+        let Some(differing) = room.answers().grouped_variables() else {
+            let answers = room.terms();
+            return self.are_own(answers.len() / width, answers.iter().skip(column).step_by(width).copied(), arity);
+        };
+        let different = || room.answers().different_others().flatten();
+        match differing.iter().position(|&variable| variable as usize == column) {
+            Some(place) => {
+                let count = different().count() / differing.len();
+                self.are_own(count, different().skip(place).step_by(differing.len()).copied(), arity)
+            }
+            None => {
+                let count = room.answers().groups().count();
+                self.are_own(count, room.answers().groups().map(|group| group.common[column]), arity)
+            }
+        }
+    }
+
+    /// Whether each of about so many terms comes to itself where it is a result.
+    fn are_own(&mut self, count: usize, terms: impl Iterator<Item = Term>, arity: Option<usize>) -> Result<bool, Halt> {
+        let mut known = TermSet::for_answers(count);
         let mut last = NO_TERM;
-        for answer in answers.chunks_exact(width) {
+        for term in terms {
             // Sorted and grouped answers have long runs of one value.
-            let term = answer[column];
             if term == last && term != NO_TERM {
                 continue;
             }

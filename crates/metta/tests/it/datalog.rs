@@ -96,6 +96,26 @@ fn one_rule_to_the_left_gives_the_order_of_an_evaluation() {
     }
 }
 
+/// Where most rows are asked for by their first column they are copied by value, which changes no order; copies of a row and atoms that come
+/// later count.
+#[test]
+fn a_closure_over_many_rows_comes_in_the_order_of_an_evaluation() {
+    for seed in 0..3 {
+        let mut dice = Dice::new(seed);
+        let edges: String = (0..700).map(|_| format!("(edge {} {})", dice.below(200), dice.below(200))).collect();
+        let text = format!(
+            "{edges} (= (path $x) (match &self (edge $x $y) $y))
+            (= (path $x) (let $y (path $x) (match &self (edge $y $z) $z)))
+            !(path 0) !(add-atom &self (edge 0 new)) !(add-atom &self (edge new newer)) !(path 0)"
+        );
+        let found = both(&tabled(&text, &[("path", 1)], false));
+        let evaluated = both(&tabled(&text, &[("path", 1)], true));
+        assert!(found.statistics.row_rounds > 0 && evaluated.statistics.row_rounds == 0);
+        assert_eq!(found.answers, evaluated.answers, "{seed}");
+        assert!(found.answers[1].matches(',').count() > 150, "most nodes are reached");
+    }
+}
+
 #[test]
 fn closures_to_the_right_and_in_the_middle_find_the_same() {
     let rules = "(= (right $x) (match &self (edge $x $y) $y))

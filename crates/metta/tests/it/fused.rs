@@ -2,8 +2,8 @@
 //! written.
 
 use crate::filters::last_answers;
-use crate::harness::check_both;
-use metta::{MemoryWorld, Runner};
+use crate::harness::{Program, check_both};
+use metta::{Evaluator, MemoryWorld, Runner};
 
 const FACTS: &str = "!(bind! &b (new-space))\n!(bind! &c (new-space))
      (person ann) (person bob) (person cid) (person bob) (parent ann bob) (parent bob cid) (age ann 40) (age bob 20) (age cid 3)
@@ -142,4 +142,36 @@ fn facts_that_hold_variables_calls_or_odd_values_change_nothing() {
         }
     }
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Answers that are gathered may be left grouped by the rows of the last pattern.
+#[test]
+fn what_is_gathered_of_two_patterns_over_many_rows_is_the_same_in_both_evaluators() {
+    let edges: String = (0..320_u32).map(|n| format!("(edge n{} n{})", n * 7 % 90, n * 5 % 97)).collect();
+    let facts = format!("{edges} (edge n5 (pair a 1.5)) (edge (pair a 1.5) 7) (kind n7 odd)\n");
+    let templates = [
+        "($a $b $c)",
+        "(path ($c $a) via $b)",
+        "$c",
+        "($c $c)",
+        "(from $a)",
+        "constant",
+        "($b (2.5 $k) $c)",
+        "(twice $c)",
+        "(if (> $c 3) $c (empty))",
+        "(match &self (kind $c $kind) ($a $kind))",
+    ];
+    for template in templates {
+        for more in ["", "(= (twice n7) found) (= (twice $x) (both $x)) (= (via $x) $x)"] {
+            for patterns in ["(edge $a $b) (edge $b $c)", "(edge $b $c) (edge $a $b)", "(edge $b $a) (edge $b $c)"] {
+                let ask = format!("(collapse (match &self (, {patterns}) {template}))");
+                let rule = format!("(= (ask $k) {ask})\n");
+                let text = format!("{facts}{more}{rule}!(size-atom (ask (of n1)))\n!(ask (of n1))\n");
+                let [reference, compiled] = [Evaluator::Interpreter, Evaluator::Machine]
+                    .map(|evaluator| Program::new(&*text).with_evaluator(evaluator).run().answers);
+                assert!(reference == compiled, "{template} {patterns} {more}");
+                assert!(compiled.last().is_some_and(|last| last.len() > 50), "{template} {patterns} {more}");
+            }
+        }
+    }
 }

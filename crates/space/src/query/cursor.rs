@@ -72,7 +72,7 @@ impl Rows {
     fn advance(&mut self, snapshot: &Snapshot) -> bool {
         while let Some([from, rows]) = self.batch {
             let Self { plan, answers, .. } = self;
-            let made = (&plan.loops, &plan.filters);
+            let made = plan.made();
             let batch =
                 snapshot.with_view(|view| view.find_batch([from, rows], made, Given::nothing(), answers, &|| false));
             let (count, may_go_on) = batch.expect("a view of a snapshot stays one");

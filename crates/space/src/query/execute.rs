@@ -1,12 +1,13 @@
 //! Executing a plan over a view: patterns one after the other, each for all answers so far.
 
 use super::counted::{self, Counted};
-use super::filter::{Filter, Filters, Given};
+use super::filter::{Filter, Given};
+use super::grouped::Factored;
 use super::join::{Chosen, Ended};
 use super::loops::{Known, Loops, Step};
 use super::matching::{Match, matches};
 use super::pattern::{NO_TERM, PatternPart};
-use super::plan::Plan;
+use super::plan::{Made, Plan};
 use super::project::Projection;
 use super::view::View;
 use crate::relation::{Path, Relation, RowSelection};
@@ -22,14 +23,17 @@ pub(super) const ANSWERS_BETWEEN_LOOKS: usize = 16;
 /// The answers of a query, a term for each variable, and room for finding them.
 #[derive(Debug, Default)]
 pub struct Answers {
-    found: Vec<Term>,
-    next: Vec<Term>,
+    pub(super) found: Vec<Term>,
+    pub(super) next: Vec<Term>,
     /// The answer that is being extended.
-    current: Vec<Term>,
+    pub(super) current: Vec<Term>,
     rows: Vec<u32>,
     keys: Vec<(Path, Term)>,
     row: Vec<Term>,
-    width: usize,
+    pub(super) width: usize,
+    /// Whether answers may be left grouped by the rows of the last pattern, and those rows, if they are.
+    pub(super) may_be_grouped: bool,
+    pub(super) factored: Option<Factored>,
     is_stopped: bool,
     /// How many rows may be looked at before it is chosen how to go on.
     rows_left: Option<usize>,
@@ -118,6 +122,7 @@ impl Answers {
 
     /// Forgets answers that took much room.
     pub(super) fn shrink(&mut self) {
+        self.factored = None;
         for terms in [&mut self.found, &mut self.next] {
             terms.clear();
             terms.shrink_to(ROOM_TERMS_MAX);
@@ -194,14 +199,21 @@ impl View<'_> {
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> usize {
-        let Plan { loops, filters, .. } = &*plan;
+        let loops = &plan.loops;
         answers.begin_first_look();
         match (loops.steps.as_slice(), self.spaces) {
             ([step], [contents]) if step.taken > 0 && plan.filters.is_empty() => {
                 let relation = contents.relation_of_length(step.length);
-                answers.take_only(step, loops, given.parameters, relation, self.terms)
+                let adjacent = self.adjacent(plan.made(), 0, 1, given.parameters, should_stop);
+                let taken =
+                    adjacent.and_then(|adjacent| answers.take_adjacent(&adjacent, given.parameters, self.terms));
+                taken.unwrap_or_else(|| {
+                    let count = answers.take_only(step, loops, given.parameters, relation, self.terms);
+                    plan.usages.note(0, count);
+                    count
+                })
             }
-            ([_], _) => self.find_within(None, (loops, filters), given, answers, should_stop).unwrap_or_default(),
+            ([_], _) => self.find_within(None, plan.made(), given, answers, should_stop).unwrap_or_default(),
             _ => self.find_joined(plan, given, answers, should_stop),
         }
     }
@@ -217,15 +229,14 @@ impl View<'_> {
     ) -> usize {
         if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self, false)) {
             answers.rows_left = Some(ROWS_BEFORE_CHOICE);
-            let found = self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop);
+            let found = self.find_within(None, plan.made(), given, answers, should_stop);
             answers.rows_left = None;
             if let Some(count) = found {
                 return count;
             }
         }
         let found = self.find_chosen(plan, given, answers, should_stop);
-        let as_written =
-            || self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop).unwrap_or_default();
+        let as_written = || self.find_within(None, plan.made(), given, answers, should_stop).unwrap_or_default();
         found.unwrap_or_else(as_written)
     }
 
@@ -266,7 +277,7 @@ impl View<'_> {
     pub(super) fn find_batch(
         self,
         [from, rows]: [usize; 2],
-        made: (&Loops, &Filters),
+        made: Made<'_>,
         given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
@@ -280,73 +291,124 @@ impl View<'_> {
     pub(super) fn find_within(
         self,
         mut window: Option<&mut Window>,
-        (loops, filters): (&Loops, &Filters),
+        made: Made<'_>,
         given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,
     ) -> Option<usize> {
+        let Made { loops, filters, usages } = made;
         answers.begin(loops.variables());
         let mut count = 1;
         for (number, step) in loops.steps.iter().enumerate() {
             let is_tested = filters.has(number);
             let is_last = number > 0 && number + 1 == loops.steps.len();
             let is_counted = answers.counts_only && is_last && step.is_countable() && !is_tested;
-            let by = if is_counted && count >= counted::ANSWERS_MIN { step.counted_by(&loops.known) } else { None };
-            let (mut made, mut window) = (0, window.take());
             answers.next.clear();
-            // A space without such rows is passed over, whatever was found so far. One answer and one space are as soon asked.
-            let spaces = self.of(step.place);
-            let asked = match spaces {
-                [_] if count == 1 => 1,
-                spaces => {
-                    let relations = spaces.iter().map(|contents| contents.relation_of_length(step.length)).enumerate();
-                    let asked = relations.filter(|(_, relation)| {
-                        step.may_answer(&loops.known, Some(given.parameters), relation, self.terms)
-                    });
-                    asked.fold(0_u64, |asked, (place, _)| asked | 1 << place)
-                }
+            let adjacent = match &window {
+                None if !is_counted => self.adjacent(made, number, count, given.parameters, should_stop),
+                _ => None,
             };
-            for place in 0..count {
-                if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
-                    return Some(answers.stop());
+            if let Some(adjacent) = adjacent {
+                let values = (given.parameters, self.terms);
+                if is_last && !is_tested && answers.are_grouped(count) {
+                    count = answers.factor(&adjacent, count, values);
+                    answers.looked_at += count;
+                    answers.after_each.push(count);
+                    return Some(count);
                 }
-                let value = by.map(|variable| answers.get(place)[variable as usize]);
-                if let Some(known) = value.and_then(|value| answers.counted.get(value)) {
-                    made += known;
-                    continue;
+                let most = answers.rows_left.unwrap_or(usize::MAX);
+                match answers.extend_adjacent(&adjacent, (count, most), values, should_stop) {
+                    Some(made) if made > most => return None,
+                    Some(made) => count = made,
+                    None => return Some(answers.stop()),
                 }
-                let before = made;
-                answers.take_up(place);
-                for (_, contents) in spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
-                    let relation = contents.relation_of_length(step.length);
-                    made += if is_counted {
-                        answers.count(step, loops, given.parameters, relation, self.terms)
-                    } else {
-                        answers.extend((step, window.as_deref_mut()), loops, given.parameters, relation, self.terms)
-                    };
+            } else {
+                let so_far = SoFar { count, is_counted, window: window.take() };
+                count = self.extend_each(so_far, (step, loops), given.parameters, answers, should_stop)?;
+                if answers.is_stopped {
+                    return Some(0);
                 }
-                if let Some(value) = value {
-                    answers.counted.put(value, made - before);
-                }
-                if !is_counted && answers.rows_left.is_some_and(|left| made > left) {
-                    return None;
-                }
+                usages.note(number, count);
             }
-            answers.rows_left = answers.rows_left.map(|left| left.saturating_sub(made));
-            answers.looked_at += made;
+            answers.rows_left = answers.rows_left.map(|left| left.saturating_sub(count));
+            answers.looked_at += count;
             if is_tested {
                 let widths = [answers.width; 2];
                 match filters.keep(number, &mut answers.next, widths, (given, self), should_stop) {
-                    Some(kept) => made = kept,
+                    Some(kept) => count = kept,
                     None => return Some(answers.stop()),
                 }
             }
             std::mem::swap(&mut answers.found, &mut answers.next);
-            count = made;
-            answers.after_each.push(made);
+            answers.after_each.push(count);
         }
         Some(answers.complete(count))
     }
+
+    /// Extends each answer so far by the rows that an index lists for it; gives how many answers that makes. `None` if more rows were to be
+    /// looked at than are left.
+    fn extend_each(
+        self,
+        SoFar { count, is_counted, mut window }: SoFar<'_>,
+        (step, loops): (&Step, &Loops),
+        parameters: &[Term],
+        answers: &mut Answers,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<usize> {
+        let by = if is_counted && count >= counted::ANSWERS_MIN { step.counted_by(&loops.known) } else { None };
+        let (spaces, asked) = (self.of(step.place), self.asked(count, (step, loops), parameters));
+        let mut made = 0;
+        for place in 0..count {
+            if place % ANSWERS_BETWEEN_LOOKS == ANSWERS_BETWEEN_LOOKS - 1 && should_stop() {
+                return Some(answers.stop());
+            }
+            let value = by.map(|variable| answers.get(place)[variable as usize]);
+            if let Some(known) = value.and_then(|value| answers.counted.get(value)) {
+                made += known;
+                continue;
+            }
+            let before = made;
+            answers.take_up(place);
+            for (_, contents) in spaces.iter().enumerate().filter(|(place, _)| asked >> place & 1 == 1) {
+                let relation = contents.relation_of_length(step.length);
+                made += if is_counted {
+                    answers.count(step, loops, parameters, relation, self.terms)
+                } else {
+                    answers.extend((step, window.as_deref_mut()), loops, parameters, relation, self.terms)
+                };
+            }
+            if let Some(value) = value {
+                answers.counted.put(value, made - before);
+            }
+            if !is_counted && answers.rows_left.is_some_and(|left| made > left) {
+                return None;
+            }
+        }
+        Some(made)
+    }
+
+    /// Which spaces are asked for so many answers, a bit for each. One without rows for a step is passed over, whatever was found so far;
+    /// one answer and one space are as soon asked.
+    fn asked(self, count: usize, (step, loops): (&Step, &Loops), parameters: &[Term]) -> u64 {
+        match self.of(step.place) {
+            [_] if count == 1 => 1,
+            spaces => {
+                let relations = spaces.iter().map(|contents| contents.relation_of_length(step.length)).enumerate();
+                let asked = relations
+                    .filter(|(_, relation)| step.may_answer(&loops.known, Some(parameters), relation, self.terms));
+                asked.fold(0_u64, |asked, (place, _)| asked | 1 << place)
+            }
+        }
+    }
+}
+
+/// The answers that a step extends.
+struct SoFar<'a> {
+    count: usize,
+    /// Whether what they are extended by is counted and not kept.
+    is_counted: bool,
+    /// Which of the rows that are listed are looked at, if not all are.
+    window: Option<&'a mut Window>,
 }
 
 impl Answers {
@@ -376,6 +438,7 @@ impl Answers {
     /// One answer, in which nothing is bound yet.
     pub(super) fn begin(&mut self, width: usize) {
         self.is_stopped = false;
+        self.factored = None;
         self.width = width;
         self.looked_at = 0;
         self.after_each.clear();
@@ -392,6 +455,7 @@ impl Answers {
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
+        self.factored = None;
         let Self { found, current, rows, keys, is_stopped, width, after_each, .. } = self;
         (*is_stopped, *width) = (false, loops.variables());
         after_each.clear();
@@ -414,10 +478,25 @@ impl Answers {
         made
     }
 
+    /// Takes so many answers of so many terms as they lie.
+    pub(super) fn take_cells(&mut self, cells: &[Term], count: usize, width: usize) {
+        self.factored = None;
+        (self.is_stopped, self.width) = (false, width);
+        self.after_each.clear();
+        self.after_each.push(count);
+        self.found.clear();
+        self.found.extend_from_slice(cells);
+    }
+
     /// Makes an answer that was found the current one.
-    fn take_up(&mut self, place: usize) {
+    pub(super) fn take_up(&mut self, place: usize) {
         self.current.clear();
         self.current.extend_from_slice(&self.found[place * self.width..][..self.width]);
+    }
+
+    /// Says whether answers may be left [grouped](Answers::groups).
+    pub(super) fn may_be_grouped(&mut self, may_be_grouped: bool) {
+        self.may_be_grouped = may_be_grouped;
     }
 
     /// Lets answers be counted only, or made again.
@@ -455,7 +534,7 @@ impl Answers {
         relation: &Relation,
         terms: &Terms,
     ) -> usize {
-        let Self { next, current, rows, keys, row, .. } = self;
+        let Self { next, current, rows, keys, row, rows_left, .. } = self;
         let parts = &loops.patterns.parts[step.parts[0]..step.parts[1]];
         let known = &loops.known[step.known[0]..step.known[1]];
         let key_of = |known: Known| known.key(parameters, current, terms);
@@ -476,13 +555,18 @@ impl Answers {
         if keys.iter().any(|&(_, key)| key == NO_TERM) {
             return 0;
         }
-        let mut made = 0;
+        let (mut made, left) = (0, rows_left.unwrap_or(usize::MAX));
         let projection = Projection { parts, count: step.taken, keys, current, terms };
         relation.walk(keys, terms, rows, &mut |selected| {
             let selected = match &mut window {
                 Some(window) => &selected.slice(window.pass(selected.len())),
                 None => &selected,
             };
+            // That there are too many rows is known before they are looked at.
+            if selected.is_sure && selected.len() > left {
+                made += selected.len();
+                return;
+            }
             made += if step.taken > 0 {
                 projection.take(selected, next)
             } else {

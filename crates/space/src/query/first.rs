@@ -9,10 +9,10 @@
 //! 4. What is read must not change between two batches: a space is locked meanwhile.
 
 use super::execute::{Answers, ROWS_BEFORE_CHOICE, ShouldStop};
-use super::filter::{Filters, Given};
+use super::filter::Given;
 use super::loops::{Loops, Step};
 use super::pattern::NO_TERM;
-use super::plan::Plan;
+use super::plan::{Made, Plan};
 use super::view::View;
 use crate::term::Term;
 
@@ -57,8 +57,7 @@ impl View<'_> {
         loop {
             let left = ROWS_FOR_AN_ANSWER_MAX.saturating_mul(count + 1).saturating_sub(seen);
             answers.limit_rows(may_choose.then_some(left));
-            let found =
-                self.find_batch([batch.from, batch.rows], (&plan.loops, &plan.filters), given, answers, should_stop);
+            let found = self.find_batch([batch.from, batch.rows], plan.made(), given, answers, should_stop);
             answers.limit_rows(None);
             let Some((made, may_go_on)) = found else {
                 may_choose = false;
@@ -105,7 +104,7 @@ impl View<'_> {
                 answers.begin(0);
                 self.count_rows(step, &plan.loops, given.parameters)
             }
-            [_] => self.count_in_batches((&plan.loops, &plan.filters), given, answers, should_stop),
+            [_] => self.count_in_batches(plan.made(), given, answers, should_stop),
             _ => {
                 answers.count_only(true);
                 let count = self.count_joined(plan, given, answers, should_stop);
@@ -128,17 +127,17 @@ impl View<'_> {
         let mut found = None;
         if !plan.chosen.as_ref().is_some_and(|chosen| chosen.is_for(self, true)) {
             answers.limit_rows(Some(ROWS_BEFORE_CHOICE));
-            found = self.find_within(None, (&plan.loops, &plan.filters), given, answers, should_stop);
+            found = self.find_within(None, plan.made(), given, answers, should_stop);
             answers.limit_rows(None);
         }
         let found = found.or_else(|| self.find_chosen(plan, given, answers, should_stop));
-        found.unwrap_or_else(|| self.count_in_batches((&plan.loops, &plan.filters), given, answers, should_stop))
+        found.unwrap_or_else(|| self.count_in_batches(plan.made(), given, answers, should_stop))
     }
 
     /// Counts the answers of patterns as they are written. No more of them are kept at a time than a batch has.
     fn count_in_batches(
         self,
-        made: (&Loops, &Filters),
+        made: Made<'_>,
         given: Given<'_>,
         answers: &mut Answers,
         should_stop: ShouldStop<'_>,

@@ -56,6 +56,8 @@ pub struct Question<'a> {
 pub enum Asked {
     /// All of them.
     All,
+    /// All of them, which may be left [grouped](Answers::groups).
+    Grouped,
     /// The first, so many at most: the search ends with the last that is wanted.
     First(usize),
     /// None: only their number is wanted.
@@ -71,6 +73,12 @@ impl<'a> Question<'a> {
     fn answer(&self, view: View<'_>, plan: &mut Plan, answers: &mut Answers) -> usize {
         match self.asked {
             Asked::All => view.find_rows(plan, self.given, answers, self.should_stop),
+            Asked::Grouped => {
+                answers.may_be_grouped(true);
+                let count = view.find_rows(plan, self.given, answers, self.should_stop);
+                answers.may_be_grouped(false);
+                count
+            }
             Asked::First(most) => view.find_first(most, plan, self.given, answers, self.should_stop),
             Asked::Number => view.count(plan, self.given, answers, self.should_stop),
         }

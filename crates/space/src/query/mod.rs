@@ -18,6 +18,7 @@
 //!
 //! What was found out about the imports and about atoms that are not rows is kept with the plan, and holds until they change.
 
+mod adjacent;
 mod counted;
 mod cursor;
 mod delta;
@@ -26,6 +27,7 @@ mod explain;
 mod explanation;
 mod filter;
 mod first;
+mod grouped;
 mod join;
 mod live;
 mod loops;
@@ -35,6 +37,7 @@ mod plan;
 mod project;
 mod solutions;
 mod subquery;
+mod usage;
 mod view;
 
 pub use cursor::Cursor;
@@ -44,6 +47,7 @@ pub use execute::{Answers, ShouldStop};
 pub(crate) use explain::{explain, explained};
 pub use explanation::{ExplainedStep, PlanStep, QueryExplanation, QueryWay, StepOf};
 pub use filter::{Filter, FilterInputs, FilterPart, FilterValue, Given, passes};
+pub use grouped::AnswerGroup;
 pub use live::{Asked, Question};
 pub(crate) use loops::known_keys;
 pub(crate) use pattern::extent;

@@ -8,6 +8,7 @@ use super::join::Chosen;
 use super::loops::Loops;
 use super::pattern::PatternPart;
 use super::subquery::Subquery;
+use super::usage::Usages;
 use crate::space_handle::{ChangeCounter, SharedSpace};
 use crate::term::Term;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct Plan {
     unmade_filters: Vec<Filter>,
     /// How they are answered, as far as that was asked.
     pub(super) chosen: Option<Box<Chosen>>,
+    /// What answers its steps where most rows of a relation were asked for.
+    pub(super) usages: Usages,
     /// Whether it is chosen as if nothing had been sorted yet: what was, depends on other queries.
     pub(super) forgets_sorted: bool,
     /// Whether the steps are those of the patterns, and whether rows can answer them.
@@ -30,6 +33,14 @@ pub struct Plan {
     pub(super) next_look: NextLook,
     /// What was found out, as long as it holds.
     pub(super) only_own_rows: Option<Box<OnlyOwnRows>>,
+}
+
+/// What a plan was made to, for an execution in the order of the patterns as written.
+#[derive(Clone, Copy)]
+pub(super) struct Made<'a> {
+    pub(super) loops: &'a Loops,
+    pub(super) filters: &'a Filters,
+    pub(super) usages: &'a Usages,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +81,7 @@ impl Plan {
         self.next_look = NextLook::default();
         self.only_own_rows = None;
         self.chosen = None;
+        self.usages.begin(0);
         self.forgets_sorted = false;
     }
 
@@ -111,6 +123,11 @@ impl Plan {
         }
     }
 
+    /// What it was made to.
+    pub(super) fn made(&self) -> Made<'_> {
+        Made { loops: &self.loops, filters: &self.filters, usages: &self.usages }
+    }
+
     /// How many variables it has: as many terms as each answer has.
     pub(super) fn variables(&self) -> usize {
         self.loops.patterns.variables
@@ -121,6 +138,7 @@ impl Plan {
         if self.state == State::New {
             self.state = if self.loops.make() { State::Made } else { State::NotRows };
             self.filters = Filters::of_loops(&self.unmade_filters, &self.loops);
+            self.usages.begin(self.loops.steps.len());
         }
         self.state == State::Made
     }

@@ -2,9 +2,9 @@
 
 use super::copies::Copies;
 use super::index::{Index, IndexedBy};
+use super::kept::KeptViews;
 use super::mapped::{MappedCopies, MappedIndex, MappedRows};
 use super::segment::Segment;
-use super::trie::Tries;
 use super::{CountedSegment, Relation};
 use crate::columns::{Column, ColumnsReader, ImageError, Table};
 use crate::words::{Words, option_word};
@@ -34,7 +34,7 @@ impl Relation {
         let copies = copies.map_or_else(Copies::default, Copies::of_image);
         let sealed = vec![CountedSegment { segment: Arc::new(segment), copies, start: 0 }];
         let head = CountedSegment { start: length, ..CountedSegment::default() };
-        Ok(Self { sealed, head, has_keys, tries: Tries::default() })
+        Ok(Self { sealed, head, has_keys, views: KeptViews::default() })
     }
 }
 

@@ -24,6 +24,7 @@
 //! Cost: adding, removing and finding a row take constant time for each segment; without snapshots there is one. A query
 //! walks the shortest list among its paths.
 
+mod adjacency;
 mod bitmaps;
 mod copies;
 mod direct;
@@ -31,6 +32,7 @@ mod group;
 mod image;
 mod index;
 mod indexes;
+mod kept;
 mod mapped;
 mod sample;
 mod segment;
@@ -39,16 +41,18 @@ mod walk;
 mod write;
 
 use crate::term::{Term, Terms};
+pub(crate) use adjacency::{Adjacency, AdjacencyShape};
 pub(crate) use bitmaps::Bitmap;
 use copies::Copies;
 pub(crate) use index::RowList;
 use index::{IndexedBy, Key, key_at};
+use kept::KeptViews;
+pub(crate) use kept::Stamp;
 pub(crate) use segment::hash_of;
 use segment::{ROWS_MAX, Segment, TermReader, hash_keys, hash_keys_noting};
 use std::ops::Deref;
 use std::sync::Arc;
-use trie::Tries;
-pub(crate) use trie::{Level, Stamp, Trie};
+pub(crate) use trie::{Level, Trie};
 pub(crate) use walk::{RowBatch, RowSelection};
 pub(crate) use write::{row_hashes, write_relation};
 
@@ -82,8 +86,8 @@ pub struct Relation {
     head: CountedSegment<Segment>,
     /// Whether a row was ever added that has a term with another match key than itself.
     has_keys: bool,
-    /// What joins have made of the rows.
-    tries: Tries,
+    /// What queries have made of the rows.
+    views: KeptViews,
 }
 
 /// A segment and what is said of its rows beside it.
@@ -271,22 +275,47 @@ impl Relation {
         };
         let head = CountedSegment { start: self.head.start, ..CountedSegment::default() };
         let sealed = self.sealed.iter().map(share).collect();
-        Self { sealed, head, has_keys: self.has_keys, tries: Tries::default() }
+        Self { sealed, head, has_keys: self.has_keys, views: KeptViews::default() }
     }
 
     /// Which rows it has: as long as the stamp is the same, they are.
     pub(crate) fn stamp(&self) -> Stamp {
-        self.tries.stamp(self.len())
+        self.views.stamp(self.len())
     }
 
     /// The trie of this shape that a join has kept beside it, if it is of rows with these stamps.
     pub(crate) fn trie(&self, shape: &[u32], stamps: &[Stamp]) -> Option<Arc<Trie>> {
-        self.tries.get(shape, stamps)
+        self.views.tries.get(shape, stamps)
     }
 
     /// Keeps a trie for later joins.
     pub(crate) fn keep_trie(&self, shape: &[u32], stamps: &[Stamp], trie: &Arc<Trie>) {
-        self.tries.keep(shape, stamps, Arc::clone(trie));
+        self.views.tries.keep(shape.into(), stamps, Arc::clone(trie));
+    }
+
+    /// The adjacency of this shape, if one is kept.
+    pub(crate) fn known_adjacency(&self, shape: &AdjacencyShape) -> Option<Arc<Adjacency>> {
+        self.views.adjacencies.get(shape, &[self.stamp()])
+    }
+
+    /// The adjacency of this shape, made if it is not kept; `None` if it cannot be made.
+    pub(crate) fn adjacency(
+        &self,
+        shape: &AdjacencyShape,
+        terms: &Terms,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Option<Arc<Adjacency>> {
+        if let Some(known) = self.known_adjacency(shape) {
+            return Some(known);
+        }
+        let made = Arc::new(Adjacency::new(self, shape, terms, should_stop)?);
+        self.views.adjacencies.keep(shape.clone(), &[self.stamp()], Arc::clone(&made));
+        Some(made)
+    }
+
+    /// Whether rows can be copied as they lie: in the order of insertion, each once, and of terms that match only themselves.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.is_plain() && self.is_ordered() && self.is_without_keys()
     }
 
     /// Whether each row has one copy and there are no holes.
@@ -352,7 +381,7 @@ impl Relation {
         if self.head.segment.len() > 0 {
             return;
         }
-        self.tries.begin_epoch();
+        self.views.begin_epoch();
         while let [.., older, younger] = self.sealed.as_slice()
             && older.segment.len() <= younger.segment.len().saturating_mul(2)
             && !older.segment.is_mapped()
@@ -401,7 +430,7 @@ impl Relation {
         if let Some(row) = row.checked_sub(self.head.start) {
             let CountedSegment { segment, copies, .. } = &mut self.head;
             if copies.remove(row) == 0 {
-                self.tries.begin_epoch();
+                self.views.begin_epoch();
                 segment.forget(row, copies, dictionary);
                 if copies.holes() > segment.len() / 2 {
                     self.head = self.head_view().packed(dictionary);
@@ -412,7 +441,7 @@ impl Relation {
         let place = self.sealed.partition_point(|part| part.start <= row) - 1;
         let part = &mut self.sealed[place];
         if part.copies.remove(row - part.start) == 0 {
-            self.tries.begin_epoch();
+            self.views.begin_epoch();
         }
         // Holes of a segment in an image leave it with the next image.
         if part.copies.holes() > part.segment.len() / 2 && !part.segment.is_mapped() {

@@ -4,8 +4,7 @@
 //!    ascending order, one node after the other; of each value it says where its nodes begin in the next level. Below the last level
 //!    lie the *ordinals* of the rows: their places in the order in which answers come.
 //!    Values below a node that are dense are a [bitmap](super::bitmaps) as well.
-//! 2. It is made when a join first asks for it, and kept beside the relation. It serves as long as the relation has the same rows,
-//!    which a [`Stamp`] says: rows are only ever added at the end, or an epoch begins.
+//! 2. It is made when a join first asks for it, and [kept](super::kept) beside the relation as long as that has the same rows.
 //!
 //! Sorting is by digits from the last column to the first, so it costs a constant number of passes for each column.
 //!
@@ -14,8 +13,6 @@
 use super::bitmaps::{Bitmap, Bitmaps};
 use crate::term::Term;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
 
 /// Fewer rows are sorted by comparing them.
 const SORTED_BY_DIGITS_MIN: usize = 256;
@@ -25,8 +22,6 @@ const DIGIT_BITS: u32 = 11;
 const DIRECT_ROOM_MAX: usize = 4;
 /// What has no place in the list.
 const NO_PLACE: u32 = u32::MAX;
-/// So many tries are kept beside a relation.
-const TRIES_MAX: usize = 12;
 
 /// Rows in the order of some columns.
 pub(crate) struct Trie {
@@ -247,59 +242,3 @@ fn sort_by_digit(from: &[u32], to: &mut [u32], digit: impl Fn(u32) -> u32) {
         *place += 1;
     }
 }
-
-/// Which rows a relation had.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    relation: u64,
-    epoch: u64,
-    rows: u32,
-}
-
-/// The tries of a relation, and what says whether they are of its rows of now.
-#[derive(Default)]
-pub(super) struct Tries {
-    number: OnceLock<u64>,
-    epoch: u64,
-    kept: Mutex<Vec<KeptTrie>>,
-}
-
-struct KeptTrie {
-    shape: Box<[u32]>,
-    stamps: Box<[Stamp]>,
-    trie: Arc<Trie>,
-}
-
-impl Tries {
-    /// Rows were removed, or have other numbers from now on.
-    pub(super) fn begin_epoch(&mut self) {
-        self.epoch += 1;
-        self.kept.get_mut().expect(UNHARMED).clear();
-    }
-
-    pub(super) fn stamp(&self, rows: u32) -> Stamp {
-        static RELATIONS: AtomicU64 = AtomicU64::new(0);
-        let relation = *self.number.get_or_init(|| RELATIONS.fetch_add(1, Ordering::Relaxed));
-        Stamp { relation, epoch: self.epoch, rows }
-    }
-
-    /// The trie of this shape, if it has the rows that these stamps say.
-    pub(super) fn get(&self, shape: &[u32], stamps: &[Stamp]) -> Option<Arc<Trie>> {
-        let kept = self.kept.lock().expect(UNHARMED);
-        let found = kept.iter().find(|kept| *kept.shape == *shape && *kept.stamps == *stamps)?;
-        Some(Arc::clone(&found.trie))
-    }
-
-    /// Keeps a trie, in the place of one of the same shape or of the oldest.
-    pub(super) fn keep(&self, shape: &[u32], stamps: &[Stamp], trie: Arc<Trie>) {
-        let mut kept = self.kept.lock().expect(UNHARMED);
-        kept.retain(|kept| *kept.shape != *shape);
-        if kept.len() == TRIES_MAX {
-            kept.remove(0);
-        }
-        kept.push(KeptTrie { shape: shape.into(), stamps: stamps.into(), trie });
-    }
-}
-
-/// Why the lock is never poisoned.
-const UNHARMED: &str = "nothing panics while the tries of a relation are locked";

@@ -90,6 +90,37 @@ impl Planned {
         }
     }
 
+    /// Asserts that answers which may be grouped are these solutions; says whether they were.
+    pub(crate) fn check_grouped(&mut self, space: &SharedSpace, terms: &SharedTerms, all: &[Solution]) -> bool {
+        let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());
+        let Self { plan, parameters, names } = self;
+        let found = space.execute(plan, &asking(Asked::Grouped, parameters, &|| false), &mut dictionary, &mut answers);
+        assert_eq!(found, Some(all.len()));
+        let grouped: Option<Vec<usize>> =
+            answers.grouped_variables().map(|own| own.iter().map(|&variable| variable as usize).collect());
+        let mut from_groups = Vec::new();
+        for group in answers.groups() {
+            let own = grouped.as_deref().expect("there are groups");
+            for others in group.others.chunks_exact(own.len()) {
+                let mut answer = group.common.to_vec();
+                own.iter().zip(others).for_each(|(&variable, &term)| answer[variable] = term);
+                from_groups.extend(answer);
+            }
+        }
+        let lists: std::collections::HashSet<&[Term]> = answers.groups().map(|group| group.others).collect();
+        assert_eq!(answers.different_others().collect::<std::collections::HashSet<_>>(), lists);
+        answers.write_out();
+        assert!(grouped.is_none() || *answers.terms() == from_groups);
+        assert!(answers.grouped_variables().is_none() && answers.groups().next().is_none());
+        let (guard, width) = (dictionary.terms(), names.len().max(1));
+        assert_eq!(answers.terms().len(), all.len() * width);
+        for (answer, solution) in answers.terms().chunks(width).zip(all) {
+            let found = answer.iter().take(names.len()).map(|&term| guard.atom(term));
+            assert!(found.eq(solution.iter().map(|(_, value)| value)));
+        }
+        grouped.is_some()
+    }
+
     /// How many solutions there are, and how often the search asked whether to go on.
     pub(crate) fn execute_counting_looks(&mut self, space: &SharedSpace, terms: &SharedTerms) -> (usize, usize) {
         let (mut dictionary, mut answers) = (DictionaryReader::new(terms), Answers::default());

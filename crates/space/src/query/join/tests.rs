@@ -4,7 +4,9 @@ use super::super::execute::Answers;
 use super::super::filter::{Filter, FilterInputs, FilterPart, FilterValue, Filters, Given};
 use super::super::loops::Loops;
 use super::super::pattern::{PatternPart, Patterns};
+use super::super::plan::Made;
 use super::super::subquery::Subquery;
+use super::super::usage::Usages;
 use super::super::view::View;
 use super::pattern::JoinPattern;
 use super::prepared::{Ended, Join};
@@ -31,6 +33,10 @@ impl Random {
         (1..length).rev().for_each(|last| order.swap(last, self.below(last + 1)));
         order
     }
+}
+
+fn made<'a>(loops: &'a Loops, filters: &'a Filters, usages: &'a Usages) -> Made<'a> {
+    Made { loops, filters, usages }
 }
 
 /// A name, of which the first is a hub, or a number.
@@ -153,7 +159,13 @@ fn joins_and_other_orders_find_what_loops_find_in_their_order() {
             assert!(loops.make());
             let mut expected = Answers::default();
             let count = view
-                .find_within(None, (&loops, &Filters::default()), parameters[..].into(), &mut expected, &|| false)
+                .find_within(
+                    None,
+                    made(&loops, &Filters::default(), &Usages::default()),
+                    parameters[..].into(),
+                    &mut expected,
+                    &|| false,
+                )
                 .expect("there is no budget");
             let mut terms_expected = std::mem::take(expected.terms());
             if loops.patterns.variables == 0 {
@@ -331,10 +343,13 @@ fn any_filter<'a>(
             start = end;
         }
         assert!(loops.make());
-        let found =
-            view.find_within(None, (&loops, &Filters::default()), parameters.into(), &mut Answers::default(), &|| {
-                false
-            });
+        let found = view.find_within(
+            None,
+            made(&loops, &Filters::default(), &Usages::default()),
+            parameters.into(),
+            &mut Answers::default(),
+            &|| false,
+        );
         Some((found.expect("there is no budget") > 0) == drops)
     };
     Some((filter, Box::new(has_answer)))
@@ -382,7 +397,13 @@ fn check_filters(
     assert!(loops.make());
     let mut answers = Answers::default();
     let all = view
-        .find_within(None, (&loops, &Filters::default()), parameters.into(), &mut answers, &|| false)
+        .find_within(
+            None,
+            made(&loops, &Filters::default(), &Usages::default()),
+            parameters.into(),
+            &mut answers,
+            &|| false,
+        )
         .expect("there is no budget");
     let (mut expected, mut undecided) = (Vec::new(), 0);
     for answer in answers.terms().chunks_exact(patterns.variables) {
@@ -407,8 +428,9 @@ fn check_filters(
     };
     check("as written", &|given| {
         let mut answers = Answers::default();
-        let count =
-            view.find_within(None, (&loops, &of_loops), given, &mut answers, &|| false).expect("there is no budget");
+        let count = view
+            .find_within(None, made(&loops, &of_loops, &Usages::default()), given, &mut answers, &|| false)
+            .expect("there is no budget");
         (Some(Ended::Answers(count)), std::mem::take(answers.terms()))
     });
     let reordered = Reordered::new(&loops.patterns, &filters, &random.shuffled(patterns.ends.len()));
