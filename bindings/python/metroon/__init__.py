@@ -1,6 +1,6 @@
 """Metroon: a MeTTa reasoning engine with perfect recall."""
 
-from ._base import Change, Event, KnowledgeBase, LiveQuery, Reason, Rows, Subscription, Transaction, View
+from ._base import Change, Event, KnowledgeBase, LiveQuery, Progress, Reason, Rows, Subscription, Transaction, View
 from ._cassettes import Cassette, OutsideConnection, cassette
 from ._engine import Atom, Expression, Grounded, Symbol, Variable, __version__, parse
 from ._errors import (
@@ -40,6 +40,7 @@ __all__ = [
     "NotReducible",
     "OutsideConnection",
     "ParseError",
+    "Progress",
     "Reason",
     "ReplayError",
     "Replayed",

@@ -101,6 +101,14 @@ class Reasons(List[Reason]):
         return _frames.tree_of_reasons(self)
 
 
+class Progress(NamedTuple):
+    """How far a run has come: the seconds that have passed, the forms after `!` that are done, and their results."""
+
+    seconds: float
+    forms: int
+    results: int
+
+
 class Change(NamedTuple):
     """What changed in the answers of a live query: an answer went, came, or became another one."""
 
@@ -326,9 +334,19 @@ class KnowledgeBase:
         """Does what was asked until now, and closes the base."""
         self._native.close()
 
-    def run(self, text: str, *, file: Optional[str] = None) -> List[List[Any]]:
-        """Runs a text as a part of the program; gives the results of each form after `!`."""
-        return self._native.run(text, file=file)
+    def run(
+        self,
+        text: str,
+        *,
+        file: Optional[str] = None,
+        progress: Optional[Callable[[Progress], Any]] = None,
+    ) -> List[List[Any]]:
+        """Runs a text as a part of the program; gives the results of each form after `!`.
+
+        `progress` is called a few times a second while that takes; an exception that it raises cancels the run.
+        """
+        listener = None if progress is None else lambda *told: progress(Progress(*told))
+        return self._native.run(text, file=file, progress=listener)
 
     def run_file(self, path: Union[str, "os.PathLike[str]"]) -> List[List[Any]]:
         """Runs a file. A base that has run it before applies what was edited."""

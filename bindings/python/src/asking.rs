@@ -139,6 +139,19 @@ pub(crate) fn ask<T: Send + 'static>(
     asked: &(impl Asked + Sync),
     work: impl FnOnce(&mut Engine) -> T + Send + 'static,
 ) -> PyResult<T> {
+    ask_meanwhile(py, asked, work, &mut |_| Ok(()))
+}
+
+/// The same, and does something each time signals are looked for. An error of that cancels the work as a signal does.
+///
+/// # Errors
+/// Those of [`ask`], and that of what is done meanwhile.
+pub(crate) fn ask_meanwhile<T: Send + 'static>(
+    py: Python<'_>,
+    asked: &(impl Asked + Sync),
+    work: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    meanwhile: &mut dyn FnMut(Python<'_>) -> PyResult<()>,
+) -> PyResult<T> {
     let state = Arc::new(AtomicU8::new(WAITS));
     let (seen, interrupt) = (Arc::clone(&state), asked.interrupt().clone());
     let begun = move |engine: &mut Engine| {
@@ -165,7 +178,7 @@ pub(crate) fn ask<T: Send + 'static>(
             (Err(error), None) => return Err(errors::writer(py, &error)),
             (Ok(None), None) => {}
         }
-        if let Err(error) = py.check_signals() {
+        if let Err(error) = py.check_signals().and_then(|()| meanwhile(py)) {
             if state.compare_exchange(WAITS, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire).is_ok() {
                 return Err(error);
             }

@@ -1,11 +1,12 @@
 //! Knowledge bases: one thread writes, and every thread asks views.
 
-use crate::asking::{Asked as _, Base, ask, without_lock};
+use crate::asking::{Asked as _, Base, ask, ask_meanwhile, without_lock};
 use crate::classes::Atom;
 use crate::convert::{to_python, values};
 use crate::errors::{self, Ran};
 use crate::functions::{Expected, PythonFunction, at_hand, read_or_convert};
 use crate::live::{self, Aggregate, Named, Query, Subscription};
+use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::table::Table;
 use metroon::{
@@ -47,12 +48,20 @@ pub(crate) struct Finished {
 
 /// Runs a text as a part of the program.
 pub(crate) fn run_text(engine: &mut Engine, text: &str, file: Option<&str>) -> Finished {
+    run_counting(engine, text, file, &Progress::default())
+}
+
+/// The same, and counts what it comes to meanwhile.
+fn run_counting(engine: &mut Engine, text: &str, file: Option<&str>, progress: &Progress) -> Finished {
     let (mut answers, mut failure) = (Vec::new(), None);
     let directory = file.and_then(|file| file.rsplit_once('/')).map_or("", |(directory, _)| directory);
     let source = Source { origin: file.unwrap_or("text"), file, directory, ..Source::text(text) };
     let run = engine.run_explaining(&source, &mut |_, event| {
         match event {
-            RunEvent::Answer(answer) => answers.push(Answer::of(answer)),
+            RunEvent::Answer(answer) => {
+                progress.count(answer.results.len());
+                answers.push(Answer::of(answer));
+            }
             RunEvent::Failure(found) => failure = Some(Box::new(found.clone())),
         }
         Ok(())
@@ -175,14 +184,27 @@ impl KnowledgeBase {
         format!("<KnowledgeBase {place}, commit {}, {} atoms>", view.epoch(), view.atom_count())
     }
 
-    /// Runs a text as a part of the program; gives a list of results for each form after `!`.
-    #[pyo3(signature = (text, *, file = None))]
-    fn run<'py>(&self, py: Python<'py>, text: &str, file: Option<&str>) -> PyResult<Bound<'py, PyList>> {
+    /// Runs a text as a part of the program; gives a list of results for each form after `!`. A function is told now and then how
+    /// many seconds have passed, and how many forms and results there are.
+    #[pyo3(signature = (text, *, file = None, progress = None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+        file: Option<&str>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
         if self.base.base().is_writer() {
             return run_at_hand(py, text);
         }
         let (owned, name) = (text.to_owned(), file.map(str::to_owned));
-        let finished = self.ask(py, move |engine| run_text(engine, &owned, name.as_deref()))?;
+        let counted = Arc::new(Progress::default());
+        let counts = Arc::clone(&counted);
+        let work = move |engine: &mut Engine| run_counting(engine, &owned, name.as_deref(), &counts);
+        let finished = ask_meanwhile(py, &self.base, work, &mut |py| match &progress {
+            Some(listener) => counted.tell(py, listener),
+            None => Ok(()),
+        })?;
         finished.into_python(py, text, file)
     }
 

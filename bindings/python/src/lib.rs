@@ -19,6 +19,7 @@ mod functions;
 mod knowledge_base;
 mod live;
 mod matching;
+mod progress;
 mod rows;
 mod runner;
 mod spaces;

@@ -1,6 +1,7 @@
 """A notebook with cells of MeTTa, executed by nbclient."""
 
 import os
+import re
 
 import pytest
 
@@ -11,6 +12,12 @@ CELLS = [
     'kb.why("(parent Tom $x)")',
     "%%metta\n(alone)\n!(match &self ($x) $x)",
     "%%metta kb\n!(+ 1 1)\n!(+ 1 (",
+    "import time\n@kb.function\ndef pause(seconds: float) -> float:\n    time.sleep(seconds)\n    return seconds",
+    "%%metta kb\n!(+ 1 1)\n!(pause 1.2)\n!(+ 2 2)",
+    "import os, signal, threading\n@kb.function\ndef alarm(seconds: float) -> float:\n"
+    "    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()\n    return seconds",
+    "%%metta kb\n(= (loop $n) (loop (+ $n 1)))\n!(alarm 1.2)\n!(loop 0)",
+    "%%metta kb\n!(+ 1 1)",
 ]
 
 
@@ -50,3 +57,18 @@ def test_an_error_has_a_caret_and_ends_the_cell(outputs):
     assert lines[0] == "[2]" and lines[1].startswith("ParseError: ") and lines[2] == "2 | !(+ 1 ("
     assert set(lines[3]) == {" ", "^"} and lines[2][lines[3].index("^")] == "("
     assert error["output_type"] == "error" and error["ename"] == "_Shown"
+
+
+def test_a_cell_that_takes_long_says_how_far_it_has_come_in_one_place(outputs):
+    line, found = outputs[7]
+    # The line was updated until the end: nothing of what it said before is left.
+    assert line["output_type"] == "display_data"
+    assert re.fullmatch(r"done: \d+\.\d s, 3 forms done, 3 results", line["data"]["text/plain"])
+    assert found["data"]["text/plain"] == "[2]\n[1.2]\n[4]"
+
+
+def test_an_interrupt_of_the_kernel_cancels_the_cell_and_the_base_goes_on(outputs):
+    line, error = outputs[9]
+    assert re.fullmatch(r"cancelled: \d+\.\d s, 1 form done, 1 result", line["data"]["text/plain"])
+    assert error["output_type"] == "error" and error["ename"] == "KeyboardInterrupt"
+    assert outputs[10][0]["data"]["text/plain"] == "[2]"

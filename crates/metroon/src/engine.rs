@@ -428,6 +428,11 @@ impl Engine {
         self.run.runner.place_of_function(name)
     }
 
+    /// Where a rule is written: see [`Runner::place_of_rule`].
+    pub fn place_of_rule(&self, rule: &Atom) -> Option<Place> {
+        self.run.runner.place_of_rule(rule)
+    }
+
     /// Says whether the forms after one that has failed are run. A tape does not know of it.
     pub fn keep_going(&mut self, keeps_going: bool) {
         self.keeps_going = keeps_going;

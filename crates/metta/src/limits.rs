@@ -9,6 +9,7 @@
 
 use crate::names;
 use space::{Atom, Number};
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -334,12 +335,59 @@ impl FormSteps {
         is_due.then_some(reason)
     }
 
+    /// Why the form is to end in the middle of the step that it is in: the recorded run was ended there, after as many acts.
+    fn is_due_inside(&self) -> Option<LimitReached> {
+        let Halted { steps, acts, reason, .. } = self.halted.filter(|_| self.is_replayed)?;
+        (self.taken == steps && acts == Some(self.acts)).then_some(reason)
+    }
+
     /// How many steps may be taken until it is due, if it is.
     fn steps_until_due(&self) -> u64 {
         self.halted.map_or(u64::MAX, |Halted { steps, acts, .. }| {
             let due = steps.saturating_add(u64::from(acts.is_some()));
             due.saturating_sub(self.taken).max(1)
         })
+    }
+}
+
+/// Looks at limits inside a step that may be long: what it does must ask now and then whether that is over.
+///
+/// Each look counts as a step of the evaluation, so a limit of steps ends it at the same place in every run.
+pub(crate) struct LongStep<'l> {
+    limits: &'l Limits,
+    form: &'l FormSteps,
+    looks: Cell<u64>,
+    looks_max: u64,
+    steps_max: u64,
+    reached: Cell<Option<LimitReached>>,
+}
+
+impl<'l> LongStep<'l> {
+    /// A step of an evaluation that is watched.
+    pub(crate) fn of(watch: &Watch, limits: &'l Limits, form: &'l FormSteps) -> Self {
+        let looks_max = watch.steps_left().unwrap_or(u64::MAX);
+        let steps_max = watch.limits.steps_max.unwrap_or(u64::MAX);
+        Self { limits, form, looks: Cell::new(0), looks_max, steps_max, reached: Cell::new(None) }
+    }
+
+    /// Why it is to be given up, if it is.
+    pub(crate) fn look(&self) -> Option<LimitReached> {
+        let looks = self.looks.get();
+        let steps = (looks >= self.looks_max).then_some(LimitReached::Steps(self.steps_max));
+        self.looks.set(looks.saturating_add(1).min(self.looks_max));
+        let outside = || self.form.is_due_inside().or_else(|| self.limits.reached_inside(self.form, 0));
+        self.reached.set(self.reached.get().or(steps).or_else(outside));
+        self.reached.get()
+    }
+
+    /// How often limits were looked at.
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks.get()
+    }
+
+    /// Why it was given up, if it was.
+    pub(crate) fn reached(&self) -> Option<LimitReached> {
+        self.reached.get()
     }
 }
 

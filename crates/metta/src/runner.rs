@@ -472,6 +472,11 @@ impl Runner {
         self.session.place_of_function(name)
     }
 
+    /// Where a rule is written, as a profile names it; `None` if no text that ran states it.
+    pub fn place_of_rule(&self, rule: &Atom) -> Option<Place> {
+        self.session.place_of_rule(rule)
+    }
+
     /// Says whether the forms after one that has failed are run.
     pub fn keep_going(&mut self, keeps_going: bool) {
         self.session.keeps_going = keeps_going;

@@ -19,6 +19,9 @@ use space::{Rewrite, Variable, rewrite};
 /// How many types one expression may have: the product of its children's types grows fast.
 pub const TYPES_PER_ATOM_MAX: usize = 4096;
 
+/// So many types are looked up without asking first whether there are supertypes at all.
+const TYPES_LOOKED_UP: usize = 4;
+
 /// How many steps up `:<` is followed: with a variable, as in `(:< $t (List $t))`, it never ends.
 pub const SUPERTYPE_LEVELS_MAX: usize = 64;
 
@@ -243,7 +246,13 @@ fn second_of(space: &SharedSpace, relation: &str, atom: &Atom, source: &mut Vari
     values.map(|(_, value)| value).collect()
 }
 
+/// Adds the supertypes of some types, level by level.
+///
+/// An expression may have thousands of types, and most spaces declare no supertypes: then none of them is looked up.
 fn add_supertypes(space: &SharedSpace, types: &mut Vec<Atom>, source: &mut VariableSource) {
+    if types.len() > TYPES_LOOKED_UP && subjects_of(space, names::SUBTYPE, source).is_empty() {
+        return;
+    }
     let mut level = 0..types.len();
     for _ in 0..SUPERTYPE_LEVELS_MAX {
         for next in level.clone() {
@@ -321,7 +330,11 @@ fn apply_function_type(
             continue;
         }
         let mut next = Vec::new();
+        // Two arguments with thousands of types each would be compared in millions of ways.
         for bindings in &alternatives {
+            if next.len() >= TYPES_PER_ATOM_MAX {
+                break;
+            }
             next.extend(actuals.iter().flat_map(|actual| agree_deeply(&actual.atom, formal, bindings, source)));
         }
         if next.is_empty() {

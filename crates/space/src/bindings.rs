@@ -4,7 +4,7 @@
 //! the younger is bound to the older, so that the name the caller wrote survives.
 
 use crate::atom::{Atom, Solution, Variable};
-use crate::rewrite::{Rewrite, rewrite, variables};
+use crate::rewrite::{replaced_unless, variables};
 use rustc_hash::FxHashMap;
 
 /// From this many bindings on, a hash index finds them.
@@ -73,14 +73,16 @@ impl Bindings {
 
     /// The atom with every bound variable replaced, as far as it goes. The bindings must be free of loops.
     pub fn resolve(&self, atom: &Atom) -> Atom {
-        if self.is_empty() || atom.is_ground() {
-            return atom.clone();
+        self.resolve_unless(atom, &|| false).expect("nobody gives up")
+    }
+
+    /// The same; `None` if the caller has given up. An atom doubles with each variable that occurs twice in the value of the one
+    /// before, so a few dozen bindings may make more than any memory holds.
+    pub fn resolve_unless(&self, atom: &Atom, should_stop: &dyn Fn() -> bool) -> Option<Atom> {
+        if self.is_empty() {
+            return Some(atom.clone());
         }
-        let resolved = rewrite(atom, |variable| match self.get(variable) {
-            Some(value) => Rewrite::Continue(value.clone()),
-            None => Rewrite::Keep,
-        });
-        resolved.unwrap_or_else(|| atom.clone())
+        replaced_unless(atom, |variable| self.get(variable), should_stop)
     }
 
     /// Whether a variable occurs in its own value, through any number of others.
@@ -128,23 +130,28 @@ impl Bindings {
 
     /// The values these bindings give to some variables, resolved; variables they say nothing of are left out.
     pub fn solution_for(&self, wanted: &[Variable]) -> Solution {
+        self.solution_unless(wanted, &|| false).expect("nobody gives up")
+    }
+
+    /// The same; `None` if the caller has given up.
+    pub fn solution_unless(&self, wanted: &[Variable], should_stop: &dyn Fn() -> bool) -> Option<Solution> {
         let mut solution = Solution::with_capacity(wanted.len().min(self.entries.len()));
         for variable in wanted {
             if let Some(value) = self.get(variable) {
-                solution.push((variable.clone(), self.resolve(value)));
+                solution.push((variable.clone(), self.resolve_unless(value, should_stop)?));
             }
         }
-        solution
+        Some(solution)
     }
 
     /// The same, with the variables that a matcher has named: all that nothing has renamed.
-    pub(crate) fn solution_with_names(&self, wanted: &[Variable]) -> Solution {
-        let mut solution = self.solution_for(wanted);
+    pub(crate) fn solution_with_names(&self, wanted: &[Variable], should_stop: &dyn Fn() -> bool) -> Option<Solution> {
+        let mut solution = self.solution_unless(wanted, should_stop)?;
         let is_named = |(variable, _): &&(Variable, Atom)| variable.id() == 0 && !wanted.contains(variable);
         for (variable, value) in self.entries.iter().filter(is_named) {
-            solution.push((variable.clone(), self.resolve(value)));
+            solution.push((variable.clone(), self.resolve_unless(value, should_stop)?));
         }
-        solution
+        Some(solution)
     }
 
     /// The same bindings with more of them, of variables that are not bound yet.

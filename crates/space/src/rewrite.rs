@@ -6,6 +6,9 @@
 use crate::atom::{Atom, Expression, Variable, VariableSource};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// So many variables are met before somebody is asked whether to go on.
+const VARIABLES_BETWEEN_LOOKS: usize = 64;
+
 /// What becomes of a variable.
 pub enum Rewrite {
     /// It stays.
@@ -14,6 +17,8 @@ pub enum Rewrite {
     Replace(Atom),
     /// This atom takes its place, and is rewritten in turn.
     Continue(Atom),
+    /// The whole is given up.
+    Stop,
 }
 
 struct OpenExpression {
@@ -59,12 +64,12 @@ struct Visited {
     open: bool,
 }
 
-/// Replaces variables as `decide` says; `None` when nothing changed.
+/// Replaces variables as `decide` says; `None` when nothing changed, or it was given up.
 pub fn rewrite(atom: &Atom, mut decide: impl FnMut(&Variable) -> Rewrite) -> Option<Atom> {
     let mut frames: Vec<OpenExpression> = Vec::new();
     let mut current = atom.clone();
     loop {
-        let visited = visit(current, &mut decide);
+        let visited = visit(current, &mut decide)?;
         match (visited.atom, frames.last_mut()) {
             (Atom::Expression(expression), _) if visited.open => {
                 frames.push(OpenExpression::new(expression, visited.changed))
@@ -79,18 +84,19 @@ pub fn rewrite(atom: &Atom, mut decide: impl FnMut(&Variable) -> Rewrite) -> Opt
     }
 }
 
-/// Decides what becomes of an atom that is a variable, until it is none or stays.
-fn visit(mut atom: Atom, decide: &mut impl FnMut(&Variable) -> Rewrite) -> Visited {
+/// Decides what becomes of an atom that is a variable, until it is none or stays; `None` if the whole is given up.
+fn visit(mut atom: Atom, decide: &mut impl FnMut(&Variable) -> Rewrite) -> Option<Visited> {
     let mut changed = false;
     while let Atom::Variable(variable) = &atom {
         match decide(variable) {
             Rewrite::Keep => break,
-            Rewrite::Replace(value) => return Visited { atom: value, changed: true, open: false },
+            Rewrite::Replace(value) => return Some(Visited { atom: value, changed: true, open: false }),
             Rewrite::Continue(value) => (atom, changed) = (value, true),
+            Rewrite::Stop => return None,
         }
     }
     let open = matches!(atom, Atom::Expression(_)) && !atom.is_ground();
-    Visited { atom, changed, open }
+    Some(Visited { atom, changed, open })
 }
 
 /// The next child to visit, after closing the frames that are complete; the result when the last one closes.
@@ -159,6 +165,29 @@ pub fn substitute(atom: &Atom, variable: &Variable, value: &Atom) -> Atom {
     let replaced =
         rewrite(atom, |found| if found == variable { Rewrite::Replace(value.clone()) } else { Rewrite::Keep });
     replaced.unwrap_or_else(|| atom.clone())
+}
+
+/// The atom with every variable replaced by its value and the variables of that in turn; `None` if the caller has given up. No value
+/// may mention its own variable, through any number of others.
+pub fn replaced_unless<'v>(
+    atom: &Atom,
+    value_of: impl Fn(&Variable) -> Option<&'v Atom>,
+    should_stop: &dyn Fn() -> bool,
+) -> Option<Atom> {
+    if atom.is_ground() {
+        return Some(atom.clone());
+    }
+    let (mut met, mut is_given_up) = (0_usize, false);
+    let rewritten = rewrite(atom, |variable| {
+        met += 1;
+        is_given_up = met.is_multiple_of(VARIABLES_BETWEEN_LOOKS) && should_stop();
+        match value_of(variable) {
+            _ if is_given_up => Rewrite::Stop,
+            Some(value) => Rewrite::Continue(value.clone()),
+            None => Rewrite::Keep,
+        }
+    });
+    (!is_given_up).then(|| rewritten.unwrap_or_else(|| atom.clone()))
 }
 
 /// The variables of an atom, each once, in the order of their first occurrence.

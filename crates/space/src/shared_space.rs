@@ -505,7 +505,7 @@ impl SharedSpace {
         self.query_unless(query, source, &|| false).expect("nobody gives up")
     }
 
-    /// The same; `None` if the caller has given up. What rows do not answer is found whole.
+    /// The same; `None` if the caller has given up.
     pub fn query_unless(
         &self,
         query: &Atom,
@@ -528,7 +528,7 @@ impl SharedSpace {
     /// The same, whatever the answers are: each pattern is unified with each atom that may match. Tests compare with it.
     #[doc(hidden)]
     pub fn query_atoms(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
-        self.solutions_of_atoms(query, source)
+        self.solutions_of_atoms(query, source, &|| false).expect("nobody gives up")
     }
 
     fn query_own(&self, pattern: &Atom, source: &mut VariableSource) -> Vec<Bindings> {

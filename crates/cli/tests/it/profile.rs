@@ -27,9 +27,12 @@ fn calls_are_counted_exactly_and_drawn() {
     assert_eq!(row(&ended.err, "even"), (6, "p.metta:2".to_owned()));
     assert_eq!(row(&ended.err, "odd"), (5, "p.metta:4".to_owned()));
     assert_eq!(row(&ended.err, "both"), (1, "p.metta:5".to_owned()));
+    // A function with several rules has a row for each of those that were entered.
+    assert_eq!(row(&ended.err, "(even"), (1, "0) p.metta:2".to_owned()));
     assert!(ended.err.ends_with("flame graph  p.svg\n"), "{}", ended.err);
     let svg = std::fs::read_to_string(folder.path().join("p.svg")).expect("the picture is there");
     assert!(svg.starts_with("<svg ") && svg.contains("<title>fib: 177 calls, "), "{svg}");
+    assert!(svg.contains("<title>even p.metta:2: 1 calls, "), "{svg}");
 }
 
 #[test]

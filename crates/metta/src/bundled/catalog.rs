@@ -9,6 +9,7 @@ use crate::effects::Effects;
 use crate::operation::{Call, Compatibility, Native, OperationSpec as Spec, Outcome};
 use crate::program::ModuleSearch;
 use crate::stdlib;
+use space::Atom;
 
 /// All catalogs, where the name of one is asked for.
 const ALL: &str = "all";
@@ -76,8 +77,9 @@ fn named(call: &Call<'_>) -> Result<Vec<Catalog>, Outcome> {
     let found: Vec<Catalog> = CATALOGS.into_iter().filter(|(catalog, _)| name == ALL || name == *catalog).collect();
     if found.is_empty() {
         let known = CATALOGS.map(|(catalog, _)| catalog).join(", ");
+        let wanted = call.argument(0).map(Atom::to_string).unwrap_or_default();
         return Err(Outcome::failure(format!(
-            "there is no catalog of this name; there are {known}, and {ALL} for all of them"
+            "there is no catalog {wanted}; there are {known}, and {ALL} for all of them"
         )));
     }
     Ok(found)

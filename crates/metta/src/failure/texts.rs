@@ -103,6 +103,18 @@ impl Texts {
         })
     }
 
+    /// Where a rule is written, whatever its variables are called there.
+    pub(crate) fn place_of_rule(&self, rule: &Atom, program: &Program) -> Option<Place> {
+        let name = rule.children().and_then(|parts| word_of(parts.get(1)?.head()?));
+        self.texts.iter().find_map(|text| {
+            let words = program.tokenizer_of(text.module)?;
+            let is_it = |form: &Form| alpha_equivalent(&read_atom(text.tree(), form.node, words), rule);
+            let mut named = rules(text).filter(|(_, left, _)| head_word(text.tree(), *left) == name.as_deref());
+            let (form, ..) = named.find(|(form, ..)| is_it(form))?;
+            Some(text.place(form.span))
+        })
+    }
+
     /// The names that the texts have rules for.
     pub(crate) fn rule_names(&self) -> FxHashSet<String> {
         let of = |text: &Rc<Text>| {

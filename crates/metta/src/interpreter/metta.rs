@@ -30,7 +30,7 @@ struct Applicable {
 impl Evaluation<'_> {
     /// Step 1.
     pub(super) fn metta(&mut self, atom: Atom, target: Target) -> Option<Work> {
-        let is_error = names::is_whole_error(&atom) && self.may_be_an_error(&target.type_atom);
+        let is_error = names::is_whole_error(&atom) && self.may_be_an_error(&target.type_atom)?;
         if is_error || atom.is_symbol(names::EMPTY) || accepts_raw(&target.type_atom, &atom) {
             return Some(Work::Same(atom));
         }
@@ -40,23 +40,23 @@ impl Evaluation<'_> {
             Atom::Expression(expression) if expression.is_evaluated() => Some(Work::Same(atom)),
             Atom::Expression(expression) if expression.is_empty() => self.type_cast(atom, &target),
             Atom::Expression(_) if self.is_too_deep() => {
-                Some(Work::Return(error_text(self.store.resolve(&atom), names::STACK_OVERFLOW)))
+                Some(Work::Return(error_text(self.resolve(&atom)?, names::STACK_OVERFLOW)))
             }
             Atom::Expression(_) => {
                 let is_reduct = self.raise_expression_barrier();
                 // What an earlier part of the expression around it has bound, types see as well.
-                let atom = self.store.resolve(&atom);
+                let atom = self.resolve(&atom)?;
                 self.interpret_expression(&atom, target, is_reduct)
             }
         }
     }
 
     /// Whether a type is one that an error may be of; what is expected of another is an error of its own.
-    fn may_be_an_error(&self, type_atom: &Atom) -> bool {
-        match self.store.resolve(type_atom) {
+    fn may_be_an_error(&mut self, type_atom: &Atom) -> Option<bool> {
+        Some(match self.resolve(type_atom)? {
             Atom::Symbol(name) => [names::UNDEFINED, names::ATOM, names::ERROR_TYPE].contains(&name.as_str()),
             other => !other.is_ground(),
-        }
+        })
     }
 
     /// Whether the program has set a depth and the stack is that deep.
@@ -66,7 +66,7 @@ impl Evaluation<'_> {
 
     /// The atom, if one of its types agrees with the expected one; otherwise an error for each of them.
     fn type_cast(&mut self, atom: Atom, target: &Target) -> Option<Work> {
-        let expected = self.store.resolve(&target.type_atom);
+        let expected = self.resolve(&target.type_atom)?;
         if expected.is_symbol(names::UNDEFINED) {
             return Some(Work::Return(atom));
         }
@@ -127,7 +127,7 @@ impl Evaluation<'_> {
         if formals.len() != arguments.len() {
             return Err(vec![error_text(call.clone(), names::INCORRECT_NUMBER_OF_ARGUMENTS)]);
         }
-        let expected = self.store.resolve(&target.type_atom);
+        let expected = self.resolve(&target.type_atom).ok_or_else(Vec::new)?;
         let mut check = Check { call, errors: Vec::new(), alternatives: vec![Bindings::default()] };
         for (position, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
             if !accepts_raw(formal, argument) {
@@ -170,9 +170,9 @@ impl Evaluation<'_> {
         let (Some(argument), Some(type_atom)) = (arguments.progress.next(), arguments.types.children().first()) else {
             return self.metta_call(arguments.progress.call(), arguments.target);
         };
-        let type_atom = self.store.resolve(type_atom);
+        let type_atom = self.resolve(type_atom)?;
         // What an earlier argument has bound is evaluated as this one.
-        let argument = if let Atom::Variable(_) = argument { self.store.resolve(argument) } else { argument.clone() };
+        let argument = if let Atom::Variable(_) = argument { self.resolve(argument)? } else { argument.clone() };
         let work = Work::Metta(argument, Target { type_atom, space: arguments.target.space.clone() });
         self.push(Waiting::Arguments(arguments));
         Some(work)
@@ -190,7 +190,7 @@ impl Evaluation<'_> {
         }
         let argument = progress.next().expect("an argument was evaluated");
         // An argument that is an error as it stands is passed on, whatever has been bound in it since.
-        if is_final && !alpha_equivalent(&self.store.resolve(&result), &self.store.resolve(argument)) {
+        if is_final && !alpha_equivalent(&self.resolve(&result)?, &self.resolve(argument)?) {
             return Some(Work::Return(result));
         }
         let progress = progress.with(result, itself);
@@ -227,7 +227,7 @@ impl Evaluation<'_> {
             return Some(Work::Return(call.atom));
         }
         // What parts that came to themselves have bound is no change.
-        call.atom = self.store.resolve(&call.atom);
+        call.atom = self.resolve(&call.atom)?;
         match self.is_tabled(&call.atom, &target.space) {
             true => self.tabled_call(call, target),
             false => self.untabled_call(call, target),
@@ -246,37 +246,39 @@ impl Evaluation<'_> {
         };
         let go_on = |(solution, result): (Solution, Atom)| match function_body(&result).cloned() {
             None => {
-                let bound = || bindings_of(&solution).resolve(&call.atom);
+                let bound = || Some(bindings_of(&solution).resolve(&call.atom));
                 let frames = self.called(&call, &result).into_iter().collect();
-                let work = after_reduction(&call, bound, result, &target);
-                Alternative { solution, work, frames }
+                let work = after_reduction(&call, bound, result, &target)?;
+                Some(Alternative { solution, work, frames })
             }
             Some(body) => {
                 let reduct = Waiting::Reduct { call: call.clone(), target: target.clone() };
                 let function = Waiting::Function { call: call.atom.clone() };
                 let frames = [Some(reduct), self.called(&call, &result), Some(function)];
-                Alternative { solution, work: Work::Minimal(body), frames: frames.into_iter().flatten().collect() }
+                let frames = frames.into_iter().flatten().collect();
+                Some(Alternative { solution, work: Work::Minimal(body), frames })
             }
         };
-
-        let alternatives = alternatives.into_iter().map(go_on).collect();
-        self.fork(alternatives)
+        let alternatives: Option<Vec<Alternative>> = alternatives.into_iter().map(go_on).collect();
+        self.fork(alternatives?)
     }
 
     /// The code that a call was reduced to has come to this.
-    pub(super) fn after_code(&self, call: &Call, result: Atom, target: &Target) -> Work {
-        after_reduction(call, || self.store.resolve(&call.atom), result, target)
+    pub(super) fn after_code(&mut self, call: &Call, result: Atom, target: &Target) -> Option<Work> {
+        after_reduction(call, || self.resolve(&call.atom), result, target)
     }
 }
 
 /// What a call was reduced to is evaluated again, unless it says that nothing was reduced. Then the call stands for itself
 /// with what has been bound on the way, which is no reason to evaluate it again.
-fn after_reduction(call: &Call, bound: impl FnOnce() -> Atom, result: Atom, target: &Target) -> Work {
-    match () {
-        () if result.is_symbol(names::NOT_REDUCIBLE) => unreduced(Call { atom: bound(), ..*call }),
+///
+/// `None` if finding that out ends the evaluation.
+fn after_reduction(call: &Call, bound: impl FnOnce() -> Option<Atom>, result: Atom, target: &Target) -> Option<Work> {
+    Some(match () {
+        () if result.is_symbol(names::NOT_REDUCIBLE) => unreduced(Call { atom: bound()?, ..*call }),
         () if is_empty_or_error(&result) => Work::Return(result),
         () => Work::Reduct(result, target.clone()),
-    }
+    })
 }
 
 /// A call that nothing reduces is its own result, and needs no further evaluation if its children came to themselves.
@@ -299,6 +301,9 @@ impl Check<'_> {
     fn argument(&mut self, position: usize, formal: &Atom, actuals: &[AtomType], source: &mut space::VariableSource) {
         let mut next = Vec::new();
         for bindings in &self.alternatives {
+            if next.len() >= types::TYPES_PER_ATOM_MAX {
+                break;
+            }
             for actual in actuals {
                 if let Some(error) = &actual.error {
                     self.errors.push(error.clone());

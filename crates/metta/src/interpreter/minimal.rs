@@ -82,14 +82,14 @@ impl Evaluation<'_> {
     fn eval_in_space(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
         let expected = "(evalc <atom> <space>)";
         let [atom, space] = arguments else { return malformed(instruction, expected) };
-        match as_space(&self.store.resolve(space)) {
+        match as_space(&self.resolve(space)?) {
             Some(space) => self.eval_one(atom, space),
             None => malformed(instruction, expected),
         }
     }
 
     fn eval_one(&mut self, atom: &Atom, space: &SharedSpace) -> Option<Work> {
-        let call = self.store.resolve(atom);
+        let call = self.resolve(atom)?;
         let alternatives = match self.reduce(&call, space) {
             Reduction::NotReducible => return Some(Work::Return(names::not_reducible())),
             Reduction::Instruction(atom) => return Some(Work::Minimal(atom)),
@@ -125,7 +125,9 @@ impl Evaluation<'_> {
         }
         let body = self.session.variables().fresh(names::asked());
         let rule = Atom::expression([names::equal(), call.clone(), Atom::Variable(body.clone())]);
-        let solutions = space.query(&rule, self.session.variables());
+        let solutions =
+            self.unless_over(|_, program, should_stop| space.query_unless(&rule, program.variables(), should_stop));
+        let Some(solutions) = solutions else { return Reduction::Alternatives(Vec::new()) };
         let source = self.session.variables();
         let found: Vec<_> = solutions.into_iter().map(|solution| split_off(solution, &body, source)).collect();
         if !found.is_empty() {
@@ -201,7 +203,8 @@ impl Evaluation<'_> {
         let [atom, pattern, then, otherwise] = arguments else {
             return malformed(instruction, "(unify <atom> <pattern> <then> <else>)");
         };
-        let found = self.unifications(&self.store.resolve(atom), &self.store.resolve(pattern));
+        let (atom, pattern) = (self.resolve(atom)?, self.resolve(pattern)?);
+        let found = self.unifications(&atom, &pattern)?;
         if found.is_empty() {
             return Some(Work::Return(otherwise.clone()));
         }
@@ -212,31 +215,36 @@ impl Evaluation<'_> {
 
     /// Like `fork`, with each result resolved as soon as its bindings are made.
     fn fork_resolved(&mut self, alternatives: Vec<Alternative>) -> Option<Work> {
-        let resolve = |mut alternative: Alternative| {
+        let mut resolved = Vec::with_capacity(alternatives.len());
+        for mut alternative in alternatives {
             let bindings = bindings_of(&alternative.solution);
             if let Work::Return(atom) = &alternative.work {
-                alternative.work = Work::Return(bindings.resolve(&self.store.resolve(atom)));
+                let atom = self.resolve(atom)?;
+                let bound = self.unless_over(|_, _, should_stop| bindings.resolve_unless(&atom, should_stop))?;
+                alternative.work = Work::Return(bound);
             }
-            alternative
-        };
-        let alternatives = alternatives.into_iter().map(resolve).collect();
-        self.fork(alternatives)
+            resolved.push(alternative);
+        }
+        self.fork(resolved)
     }
 
-    /// The ways in which two resolved atoms match.
-    pub(super) fn unifications(&mut self, left: &Atom, right: &Atom) -> Vec<Solution> {
+    /// The ways in which two resolved atoms match; `None` if finding them ends the evaluation.
+    pub(super) fn unifications(&mut self, left: &Atom, right: &Atom) -> Option<Vec<Solution>> {
         let wanted = variables(&Atom::expression([left.clone(), right.clone()]));
         let mut unifier = Unifier::under(Bindings::default(), self.session.variables());
         if !unifier.unify(left, right) {
-            return Vec::new();
+            return Some(Vec::new());
         }
-        unifier.finish().iter().map(|bindings| bindings.solution_for(&wanted)).collect()
+        let found = unifier.finish();
+        self.unless_over(|_, _, should_stop| {
+            found.iter().map(|bindings| bindings.solution_unless(&wanted, should_stop)).collect()
+        })
     }
 
     fn cons_atom(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
         let expected = "(cons-atom <head> (: <tail> Expression))";
         let [head, tail] = arguments else { return malformed(instruction, expected) };
-        let tail = self.store.resolve(tail);
+        let tail = self.resolve(tail)?;
         let Some(tail) = tail.children() else { return malformed(instruction, expected) };
         let mut children = Vec::with_capacity(tail.len() + 1);
         children.push(head.clone());
@@ -247,7 +255,7 @@ impl Evaluation<'_> {
     fn decons_atom(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
         let expected = "(decons-atom (: <expr> Expression))";
         let [atom] = arguments else { return malformed(instruction, expected) };
-        let Atom::Expression(expression) = self.store.resolve(atom) else { return malformed(instruction, expected) };
+        let Atom::Expression(expression) = self.resolve(atom)? else { return malformed(instruction, expected) };
         match (expression.children().first(), expression.tail()) {
             (Some(head), Some(tail)) => Some(Work::Return(Atom::expression([head.clone(), tail.into()]))),
             _ => malformed(instruction, expected),
@@ -258,7 +266,7 @@ impl Evaluation<'_> {
         let expected = "(collapse-bind <atom>)";
         let (nested, kind) = match arguments {
             [nested] => (nested, BarrierKind::Collapse),
-            [nested, most] => match results_wanted(&self.store.resolve(most)) {
+            [nested, most] => match results_wanted(&self.resolve(most)?) {
                 Some(0) => return Some(Work::Return(Atom::unit())),
                 Some(left) => (nested, BarrierKind::First { left }),
                 None => return malformed(instruction, expected),
@@ -272,14 +280,14 @@ impl Evaluation<'_> {
     fn superpose_bind(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
         let expected = "(superpose-bind (: <collapsed> Expression))";
         let [collapsed] = arguments else { return malformed(instruction, expected) };
-        let collapsed = self.store.resolve(collapsed);
+        let collapsed = self.resolve(collapsed)?;
         let pairs: Option<Vec<_>> = collapsed.children().and_then(|pairs| pairs.iter().map(as_pair).collect());
         let Some(pairs) = pairs else { return malformed(instruction, expected) };
         let mut alternatives = Vec::new();
         for (atom, solution) in pairs {
             let (left, right) = sides(solution);
-            let (left, right) = (self.store.resolve(&left), self.store.resolve(&right));
-            for solution in self.unifications(&left, &right) {
+            let (left, right) = (self.resolve(&left)?, self.resolve(&right)?);
+            for solution in self.unifications(&left, &right)? {
                 alternatives.push(Alternative::new(solution, Work::Return(atom.clone())));
             }
         }
@@ -289,7 +297,7 @@ impl Evaluation<'_> {
     fn metta_instruction(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
         let expected = "(metta <atom> <type> <space>)";
         let [atom, type_atom, space] = arguments else { return malformed(instruction, expected) };
-        match as_space(&self.store.resolve(space)) {
+        match as_space(&self.resolve(space)?) {
             Some(space) => {
                 let target = Target { type_atom: type_atom.clone(), space: space.clone() };
                 Some(Work::Metta(atom.clone(), target))

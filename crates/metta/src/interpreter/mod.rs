@@ -28,8 +28,9 @@ mod tracing;
 use crate::environment::Stop;
 use crate::evaluate::{Answer, Evaluate, Traced};
 use crate::instructions;
-use crate::limits::{LimitReached, Watch};
+use crate::limits::{LimitReached, LongStep, Watch};
 use crate::names;
+use crate::program::Program;
 use crate::session::Session;
 use frame::{Frame, FrameRef, Target, Waiting};
 use space::{Atom, Grounded, SharedSpace, SharedState, Solution, Variable, variables};
@@ -42,17 +43,18 @@ pub(crate) struct Interpreter;
 impl Evaluate<Session> for Interpreter {
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
         let target = Target { type_atom: names::undefined(), space: space.clone() };
-        let evaluation = Evaluation { is_reference: true, ..Evaluation::new(session, space.clone()) };
+        let watch = Watch::begin(&session.limits);
+        let evaluation = Evaluation { is_reference: true, ..Evaluation::new(session, space.clone(), watch) };
         evaluation.run(Work::Metta(atom.clone(), target))
     }
 
     fn trace(&self, session: &mut Session, space: &SharedSpace, atom: &Atom, steps_max: u64) -> Traced {
         let target = Target { type_atom: names::undefined(), space: space.clone() };
         let watch = Watch::of_part(&session.limits, Some(steps_max));
-        let mut evaluation = Evaluation { is_reference: true, ..Evaluation::new(session, space.clone()) };
+        let mut evaluation = Evaluation { is_reference: true, ..Evaluation::new(session, space.clone(), watch) };
         let library = evaluation.session.program.library_rule_names();
         evaluation.trace = Some(Traced { library, ..Traced::default() });
-        evaluation.run_to_end(Work::Metta(atom.clone(), target), None, BarrierKind::Top, watch);
+        evaluation.run_to_end(Work::Metta(atom.clone(), target), None, BarrierKind::Top);
         evaluation.trace.take().unwrap_or_default()
     }
 
@@ -64,7 +66,8 @@ pub(crate) struct MinimalInterpreter;
 
 impl Evaluate<Session> for MinimalInterpreter {
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
-        Evaluation::new(session, space.clone()).run(Work::Minimal(atom.clone()))
+        let watch = Watch::begin(&session.limits);
+        Evaluation::new(session, space.clone(), watch).run(Work::Minimal(atom.clone()))
     }
 
     fn state_changes(&self, _: &SharedState) {}
@@ -103,7 +106,7 @@ pub(crate) fn solve(
     steps_max: Option<u64>,
 ) -> TaskOutcome {
     let watch = Watch::of_part(&session.limits, steps_max);
-    let mut evaluation = Evaluation::new(session, space.clone());
+    let mut evaluation = Evaluation::new(session, space.clone(), watch);
     let is_minimal = matches!(task, Task::Minimal(_) | Task::Function(..));
     let mut waiting = None;
     let work = match task {
@@ -120,7 +123,7 @@ pub(crate) fn solve(
         }
     };
     let kind = most.filter(|_| !is_minimal).map_or(BarrierKind::Top, |left| BarrierKind::First { left });
-    let answer = evaluation.run_to_end(work, waiting, kind, watch);
+    let answer = evaluation.run_to_end(work, waiting, kind);
     let mut collected = std::mem::take(&mut evaluation.barriers[0].results);
     if let BarrierKind::First { left } = evaluation.barriers[0].kind {
         collected = first_results(collected, left);
@@ -223,6 +226,7 @@ struct Collected {
 struct Evaluation<'r> {
     session: &'r mut Session,
     context: SharedSpace,
+    watch: Watch,
     store: Store,
     choices: Vec<Choice>,
     barriers: Vec<Barrier>,
@@ -239,10 +243,11 @@ struct Evaluation<'r> {
 }
 
 impl<'r> Evaluation<'r> {
-    fn new(session: &'r mut Session, context: SharedSpace) -> Self {
+    fn new(session: &'r mut Session, context: SharedSpace, watch: Watch) -> Self {
         Self {
             session,
             context,
+            watch,
             store: Store::default(),
             choices: Vec::new(),
             barriers: Vec::new(),
@@ -256,13 +261,12 @@ impl<'r> Evaluation<'r> {
     }
 
     fn run(mut self, work: Work) -> Answer {
-        let watch = Watch::begin(&self.session.limits);
-        let answer = self.run_to_end(work, None, BarrierKind::Top, watch);
+        let answer = self.run_to_end(work, None, BarrierKind::Top);
         Answer { results: self.results_so_far(), ..answer }
     }
 
     /// Runs until nothing is left; the results are in the first barrier, which is of this kind. A frame may wait for them above it.
-    fn run_to_end(&mut self, work: Work, waiting: Option<Waiting>, kind: BarrierKind, mut watch: Watch) -> Answer {
+    fn run_to_end(&mut self, work: Work, waiting: Option<Waiting>, kind: BarrierKind) -> Answer {
         self.raise_barrier(kind);
         waiting.into_iter().for_each(|waiting| self.push(waiting));
         let mut next = Some(work);
@@ -270,7 +274,7 @@ impl<'r> Evaluation<'r> {
         while let Some(work) = next {
             let depth = frame::depth(&self.frame);
             self.depth_max = self.depth_max.max(depth);
-            limit = watch.step(depth, &mut self.session.form_steps);
+            limit = self.watch.step(depth, &mut self.session.form_steps);
             if limit.is_some() || self.stop.is_some() {
                 break;
             }
@@ -284,7 +288,26 @@ impl<'r> Evaluation<'r> {
             Some(Stop::Limit(inside)) => (Some(inside), None),
             stop => (limit, stop),
         };
-        Answer { results: Vec::new(), limit, stop, steps: watch.steps(), depth_max: self.depth_max }
+        Answer { results: Vec::new(), limit, stop, steps: self.watch.steps(), depth_max: self.depth_max }
+    }
+
+    /// Does a part of a step that may be long, which asks now and then whether to stop. `None` if it has, since a limit was reached:
+    /// that ends the evaluation.
+    fn unless_over<T>(&mut self, part: impl FnOnce(&Store, &mut Program, &dyn Fn() -> bool) -> Option<T>) -> Option<T> {
+        let Session { limits, form_steps, program, .. } = &mut *self.session;
+        let step = LongStep::of(&self.watch, limits, form_steps);
+        let done = part(&self.store, program, &|| step.look().is_some());
+        let (looks, reached) = (step.looks(), step.reached());
+        self.watch.count(looks);
+        if let Some(limit) = reached {
+            self.stop = Some(Stop::Limit(limit));
+        }
+        done
+    }
+
+    /// The atom with every bound variable replaced; `None` if that ends the evaluation.
+    fn resolve(&mut self, atom: &Atom) -> Option<Atom> {
+        self.unless_over(|store, _, should_stop| store.resolve(atom, should_stop))
     }
 
     fn step(&mut self, work: Work) -> Option<Work> {
@@ -332,7 +355,7 @@ impl<'r> Evaluation<'r> {
             Waiting::Function { call } => self.leave_function(call, result),
             Waiting::Tuple(tuple) => self.continue_tuple(tuple, result, itself),
             Waiting::Arguments(arguments) => self.continue_arguments(arguments, result, itself),
-            Waiting::Reduct { call, target } => Some(self.after_code(call, result, target)),
+            Waiting::Reduct { call, target } => self.after_code(call, result, target),
             // What a call was reduced to is not what was asked about.
             Waiting::Called(called) => {
                 self.trace_result(called, &result);
@@ -423,13 +446,16 @@ impl<'r> Evaluation<'r> {
     }
 
     fn note_result(&mut self, result: &Atom, itself: bool) {
-        let barrier = self.barriers.last_mut().expect("a result has a barrier");
-        let atom = self.store.resolve(result);
+        let Some(atom) = self.resolve(result) else { return };
+        let barrier = self.barriers.last().expect("a result has a barrier");
+        let (mark, last_visible) = (barrier.mark, barrier.last_visible);
         if barrier.kind != BarrierKind::Top && atom.is_symbol(names::EMPTY) {
             return;
         }
         let itself = itself && is_one(&atom, result);
-        let solution = self.store.since(barrier.mark, barrier.last_visible);
+        let solution = self.unless_over(|store, _, should_stop| store.since(mark, last_visible, should_stop));
+        let Some(solution) = solution else { return };
+        let barrier = self.barriers.last_mut().expect("a result has a barrier");
         if barrier.kind == BarrierKind::Table && !names::is_error(&atom) {
             return self.add_answer(&solution, atom);
         }

@@ -4,7 +4,7 @@
 //! in which they were made. A binding that nothing can reach any more is forgotten from time to time.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Rewrite, Solution, Variable, rewrite, variables};
+use space::{Atom, Solution, Variable, replaced_unless, variables};
 
 /// From this many bindings on, unreachable ones are looked for.
 const COLLECT_FROM: usize = 4096;
@@ -38,22 +38,19 @@ impl Store {
         }
     }
 
-    /// The atom with every bound variable replaced.
-    pub(super) fn resolve(&self, atom: &Atom) -> Atom {
-        if self.values.is_empty() || atom.is_ground() {
-            return atom.clone();
+    /// The atom with every bound variable replaced; `None` if the caller has given up.
+    pub(super) fn resolve(&self, atom: &Atom, should_stop: &dyn Fn() -> bool) -> Option<Atom> {
+        if self.values.is_empty() {
+            return Some(atom.clone());
         }
-        let resolved = rewrite(atom, |variable| match self.values.get(variable) {
-            Some(value) => Rewrite::Continue(value.clone()),
-            None => Rewrite::Keep,
-        });
-        resolved.unwrap_or_else(|| atom.clone())
+        replaced_unless(atom, |variable| self.values.get(variable), should_stop)
     }
 
-    /// What was bound since a mark to variables not younger than `oldest_hidden`, resolved.
-    pub(super) fn since(&self, mark: usize, last_visible: u64) -> Solution {
+    /// What was bound since a mark to variables not younger than `last_visible`, resolved; `None` if the caller has given up.
+    pub(super) fn since(&self, mark: usize, last_visible: u64, should_stop: &dyn Fn() -> bool) -> Option<Solution> {
         let visible = self.trail[mark..].iter().filter(|variable| variable.id() <= last_visible);
-        visible.map(|variable| (variable.clone(), self.resolve(&self.values[variable]))).collect()
+        let value = |variable: &Variable| self.resolve(&self.values[variable], should_stop);
+        visible.map(|variable| Some((variable.clone(), value(variable)?))).collect()
     }
 
     /// Whether it is time to look for unreachable bindings.

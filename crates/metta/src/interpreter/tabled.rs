@@ -47,8 +47,8 @@ impl Evaluation<'_> {
     }
 
     pub(super) fn tabled_call(&mut self, call: Call, target: Target) -> Option<Work> {
-        let target = self.without_open_type(target);
-        let type_atom = self.store.resolve(&target.type_atom);
+        let target = self.without_open_type(target)?;
+        let type_atom = self.resolve(&target.type_atom)?;
         let Some(asking) = CallKey::new(&call.atom, &type_atom, &target.space) else {
             return self.untabled_call(call, target);
         };
@@ -84,11 +84,11 @@ impl Evaluation<'_> {
 
     /// A type that is an unbound variable asks for nothing: two answers that differ in its value only would be one answer
     /// given twice.
-    fn without_open_type(&self, target: Target) -> Target {
-        match self.store.resolve(&target.type_atom) {
+    fn without_open_type(&mut self, target: Target) -> Option<Target> {
+        Some(match self.resolve(&target.type_atom)? {
             Atom::Variable(_) => Target { type_atom: names::undefined(), ..target },
             _ => target,
-        }
+        })
     }
 
     /// Whether what comes next is all that an expression comes to: it ends with it, and has no other alternative.

@@ -40,7 +40,8 @@ impl Evaluation<'_> {
     pub(super) fn trace_call(&mut self, called: &TracedCall) {
         if self.session.traces(&called.call) {
             let level = calls_below(&self.frame).count();
-            let call = TracedCall { call: self.store.resolve(&called.call), body: called.body.clone() };
+            let Some(call) = self.resolve(&called.call) else { return };
+            let call = TracedCall { call, body: called.body.clone() };
             self.session.trace_call(level, &call);
         }
     }
@@ -49,13 +50,15 @@ impl Evaluation<'_> {
     pub(super) fn trace_result(&mut self, called: &TracedCall, result: &Atom) {
         if self.session.traces(&called.call) {
             let level = calls_below(&self.frame).count();
-            self.session.trace_result(level, &self.store.resolve(result));
+            let Some(result) = self.resolve(result) else { return };
+            self.session.trace_result(level, &result);
         }
     }
 
     /// Keeps the chain of an error that was not seen before.
     pub(super) fn note_error(&mut self, error: &Atom) {
-        let bytes = canonical::encode(&self.store.resolve(error));
+        let Some(error) = self.resolve(error) else { return };
+        let bytes = canonical::encode(&error);
         let Some(trace) = &mut self.trace else { return };
         if trace.errors.len() < ERRORS_MAX {
             trace.errors.entry(bytes).or_insert_with(|| chain_below(&self.frame));

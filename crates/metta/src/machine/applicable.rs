@@ -99,6 +99,9 @@ impl Running<'_> {
             let actuals = types::types_of(&self.space, argument, source);
             let mut next = Vec::new();
             for bindings in &alternatives {
+                if next.len() >= types::TYPES_PER_ATOM_MAX {
+                    break;
+                }
                 for actual in actuals.iter().filter(|actual| actual.is_valid()) {
                     next.extend(agree(formal, &actual.atom, bindings, source));
                 }

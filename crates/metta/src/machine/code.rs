@@ -120,6 +120,8 @@ pub(super) enum Instruction {
     Undo { slot: Slot },
     /// The head of a rule has matched: if another rule may match too, it becomes a choice.
     Commit,
+    /// A profile is told which rule of a function is entered; only in code that is made while one is wanted.
+    EnterRule { rule: u32 },
     /// An expression begins whose alternatives are collected together.
     Begin { slot: Slot },
     /// It ends: with one result this goes on, else all are collected first.

@@ -505,6 +505,7 @@ impl<'a> Listing<'a> {
             Instruction::Escape => "escape".to_owned(),
             Instruction::Fail => "fail".to_owned(),
             Instruction::Commit => "commit".to_owned(),
+            Instruction::EnterRule { .. } => "enter-rule".to_owned(),
             Instruction::Take { dst } => format!("take -> {}", slot(dst)),
             matching => {
                 self.matching(matching).or_else(|| self.calling(matching)).unwrap_or_else(|| self.computing(matching))

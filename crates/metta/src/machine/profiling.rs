@@ -1,4 +1,4 @@
-//! What the machine tells a profile: each function that it enters, with its frame and that of its caller.
+//! What the machine tells a profile: each function that it enters, with its frame and that of its caller, and which of its rules.
 
 use super::Running;
 use super::words::SYMBOL;
@@ -13,6 +13,13 @@ impl Running<'_> {
         let head = self.m.code.functions[function as usize].head;
         let name = if head.tag() == SYMBOL { self.m.values.symbol_of(head).as_str() } else { EXPRESSION };
         let base = self.m.frames.base;
-        profile.enter(name, base, self.m.frames.stack[base + 1] as usize);
+        profile.enter(name, (base, self.m.frames.stack[base + 1] as usize));
+    }
+
+    /// Tells a profile which rule the function at hand has entered.
+    pub(super) fn profile_rule(&mut self, rule: u32) {
+        let Some(profile) = &mut self.session.profile else { return };
+        let base = self.m.frames.base;
+        profile.enter_rule(rule, (base, self.m.frames.stack[base + 1] as usize));
     }
 }

@@ -247,6 +247,10 @@ impl Running<'_> {
             Instruction::Child { index } => self.next_child(index),
             Instruction::Escape => self.give(self.m.frames.acc),
             Instruction::Fail => self.fail(),
+            Instruction::EnterRule { rule } => {
+                self.profile_rule(rule);
+                Ok(())
+            }
             Instruction::Variable { dst, name } => {
                 let variable = self.m.values.variable(name)?;
                 self.m.put(dst, variable)

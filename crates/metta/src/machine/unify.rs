@@ -10,6 +10,7 @@ use super::alternatives::lay_out;
 use super::choices::Destination;
 use super::code::{Data, DataSlot, HEADER, Instruction, NEXT_RULE, Part, Pc, ReturnPoint, Slot};
 use super::frames::Frames;
+use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::values::{Looked, Scope};
 use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, is_always_normal, is_small, plain};
 use super::{Halt, Machine, Running};
@@ -440,8 +441,11 @@ impl Running<'_> {
         self.rebuild(value)
     }
 
+    /// A copy of an expression with what is bound in it in place of variables. It may be much larger than all that is bound, since an
+    /// atom doubles with each variable that occurs twice in the value of the one before: limits are looked at.
     fn rebuild(&mut self, value: Ref) -> Result<Ref, Halt> {
         let m = &mut self.m;
+        let mut copies = 0_usize;
         let whole = m.values.heap.reserve(&mut m.values.region, m.values.heap.length(value))?;
         let (mut inside, mut next) = (Vec::new(), Some((value, whole)));
         while let Some((value, made)) = next {
@@ -452,6 +456,10 @@ impl Running<'_> {
                     let copy = m.values.heap.reserve(&mut m.values.region, length)?;
                     inside.push((child, copy));
                     child = copy;
+                    copies += 1;
+                    if copies.is_multiple_of(LOOKS_BETWEEN_LIMITS) && m.values.ceiling.is_passed() {
+                        return Err(m.values.ceiling.passed());
+                    }
                 }
                 m.values.heap.set_child(made, index, child);
             }

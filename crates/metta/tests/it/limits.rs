@@ -2,7 +2,7 @@
 
 use crate::harness::{Program, Ran, on_stack, run};
 use generate::{Features, seeds};
-use metta::{Interrupt, LimitReached, Limits, RunEnd};
+use metta::{Evaluator, Interrupt, LimitReached, Limits, RunEnd};
 use std::time::{Duration, Instant};
 
 const LOOP: &str = "(= (loop $n) (loop (+ $n 1))) ";
@@ -321,4 +321,50 @@ fn a_nested_atom_of_a_space_is_evaluated_in_linear_memory() {
     };
     let (small, large) = (cells(1_000), cells(4_000));
     assert!(large < 5 * small, "{small} cells for 1,000 levels, {large} for 4,000");
+}
+
+/// Variables each of which stands for a pair of the next one: what the first comes to doubles with each.
+const DOUBLINGS: usize = 60;
+
+/// A program that binds one after the other, and then asks for the first.
+fn doubling_by_unification() -> String {
+    let unify = |inner: String, place: usize| format!("(unify $v{place} ($v{0} $v{0}) {inner} no)", place + 1);
+    format!("! {}", (0..DOUBLINGS).rev().fold("$v0".to_owned(), unify))
+}
+
+/// A program that binds all when a rule is found.
+fn doubling_by_a_rule() -> String {
+    let pattern = |place: usize| format!("$v{place} ($v{0} $v{0})", place + 1);
+    let call: String = (0..DOUBLINGS).map(|place| format!(" $c{place} $c{place}")).collect();
+    let patterns: Vec<String> = (0..DOUBLINGS).map(pattern).collect();
+    format!("(= (all {}) $v0) ! (all{call})", patterns.join(" "))
+}
+
+#[test]
+fn an_atom_that_doubles_with_each_binding_ends_by_the_limit_of_steps() {
+    // The machine does not count what it makes of one atom: there memory ends it, and time.
+    for text in [doubling_by_unification(), doubling_by_a_rule()] {
+        let program = Program::new(text.as_str()).with_evaluator(Evaluator::Interpreter);
+        let ran = program.with_steps(2_000).run();
+        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Steps(2_000))), "{:?} {text}", ran.end);
+        assert!(ran.answers[0].ends_with("(StepLimit 2000))]"), "{:?}", ran.answers);
+        assert_eq!(ran.statistics.steps, 2_000);
+    }
+}
+
+#[test]
+fn an_atom_that_doubles_with_each_binding_ends_when_time_is_up() {
+    for text in [doubling_by_unification(), doubling_by_a_rule()] {
+        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+            let limits = Limits::default();
+            let interrupt = limits.interrupt.clone();
+            let watcher = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                interrupt.time_is_up();
+            });
+            let ran = Program::new(text.as_str()).with_evaluator(evaluator).with_limits(limits).run();
+            watcher.join().expect("the watcher ends");
+            assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Time)), "{evaluator:?}: {:?}", ran.end);
+        }
+    }
 }

@@ -101,7 +101,7 @@ pub(crate) trait Queried {
     ) -> Option<Vec<Solution>> {
         let patterns = conjunction(query).unwrap_or_default();
         if patterns.len() < 3 {
-            return Some(self.solutions_of_atoms(query, source));
+            return self.solutions_of_atoms(query, source, should_stop);
         }
         let by_rows = self.with_view(|view| {
             let first = patterns.iter().take_while(|pattern| view.are_rows(pattern)).count();
@@ -113,21 +113,36 @@ pub(crate) trait Queried {
             let found = view.solutions(&asked, should_stop)?;
             Some((first, found))
         });
-        let Some((first, found)) = by_rows else { return Some(self.solutions_of_atoms(query, source)) };
+        let Some((first, found)) = by_rows else {
+            return self.solutions_of_atoms(query, source, should_stop);
+        };
         let found: Vec<Bindings> = found?.into_iter().map(Bindings::from_iter).collect();
-        let found = self.extend_by_atoms(found, &patterns[first..], source);
+        let found = self.extend_by_atoms(found, &patterns[first..], source, should_stop)?;
         let wanted = variables(query);
-        Some(found.iter().map(|bindings| bindings.solution_for(&wanted)).collect())
+        let mut solutions = Vec::with_capacity(found.len());
+        for bindings in &found {
+            solutions.push(bindings.solution_unless(&wanted, should_stop)?);
+        }
+        Some(solutions)
     }
 
     /// The same, whatever the answers are: each pattern is unified with each atom that may match.
-    fn solutions_of_atoms(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
+    fn solutions_of_atoms(
+        &self,
+        query: &Atom,
+        source: &mut VariableSource,
+        should_stop: ShouldStop<'_>,
+    ) -> Option<Vec<Solution>> {
         let wanted = variables(query);
         let found = match conjunction(query) {
-            Some(patterns) => self.extend_by_atoms(vec![Bindings::default()], patterns, source),
+            Some(patterns) => self.extend_by_atoms(vec![Bindings::default()], patterns, source, should_stop)?,
             None => self.query_one(query, source),
         };
-        found.iter().map(|bindings| bindings.solution_with_names(&wanted)).collect()
+        let mut solutions = Vec::with_capacity(found.len());
+        for bindings in &found {
+            solutions.push(bindings.solution_with_names(&wanted, should_stop)?);
+        }
+        Some(solutions)
     }
 
     /// What is found for all of some patterns, given what was found before.
@@ -136,19 +151,20 @@ pub(crate) trait Queried {
         mut found: Vec<Bindings>,
         patterns: &[Atom],
         source: &mut VariableSource,
-    ) -> Vec<Bindings> {
+        should_stop: ShouldStop<'_>,
+    ) -> Option<Vec<Bindings>> {
         for pattern in patterns {
             let mut next = Vec::new();
             for bindings in found {
-                let pattern = bindings.resolve(pattern);
+                let pattern = bindings.resolve_unless(pattern, should_stop)?;
                 let wanted = variables(&pattern);
                 for more in self.query_one(&pattern, source) {
-                    next.push(bindings.with(more.solution_for(&wanted)));
+                    next.push(bindings.with(more.solution_unless(&wanted, should_stop)?));
                 }
             }
             found = next;
         }
-        found
+        Some(found)
     }
 }
 

@@ -457,6 +457,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         self.body = self.here();
         self.unpacked = first_slot as Slot;
+        if is_one_of_many && !self.is_form {
+            self.note_rule(arguments, body);
+        }
         // An alternative before may have changed what forms mean.
         self.state.is_stale = is_one_of_many && self.run.m.code.is_exact;
         self.library_code(arguments.len(), type_id);
@@ -478,6 +481,18 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
         self.complete()?;
         Ok((pc, is_irrefutable))
+    }
+
+    /// If a profile is wanted, it is told when this rule is entered.
+    fn note_rule(&mut self, arguments: &[Atom], body: &Atom) {
+        let head = self.run.m.code.functions[self.function as usize].head;
+        let Some(profile) = self.run.session.profile.as_mut().filter(|_| head.tag() == super::words::SYMBOL) else {
+            return;
+        };
+        let head = Atom::Symbol(self.run.m.values.symbol_of(head).clone());
+        let call = Atom::expression(std::iter::once(head).chain(arguments.iter().cloned()).collect::<Vec<_>>());
+        let rule = profile.number_of(Atom::expression([names::equal(), call, body.clone()]));
+        self.emit(Instruction::EnterRule { rule });
     }
 
     fn body_of_rule(&mut self, body: &Atom, type_id: TypeId) {
