@@ -25,6 +25,9 @@ const TYPES_LOOKED_UP: usize = 4;
 /// How many steps up `:<` is followed: with a variable, as in `(:< $t (List $t))`, it never ends.
 pub const SUPERTYPE_LEVELS_MAX: usize = 64;
 
+/// After so many expressions inside of one it is remembered what types they have: the same one may be met again and again.
+const EXPRESSIONS_BEFORE_MEMORY: usize = 256;
+
 /// One type of an atom.
 #[derive(Clone, Debug)]
 pub struct AtomType {
@@ -150,6 +153,30 @@ impl<'a> Open<'a> {
     }
 }
 
+/// The types of expressions inside of an atom whose types are being found, by where their children lie.
+///
+/// A program may make an atom of which each part holds the one before it twice. It is small in memory, but has as many expressions inside as
+/// a tree. Types with variables are not remembered: they are fresh at each use.
+#[derive(Default)]
+struct Remembered {
+    expressions: usize,
+    types: FxHashMap<*const Atom, Vec<AtomType>>,
+}
+
+impl Remembered {
+    /// What is known of an expression that is met.
+    fn met(&mut self, children: &[Atom]) -> Option<Vec<AtomType>> {
+        self.expressions += 1;
+        if self.types.is_empty() { None } else { self.types.get(&children.as_ptr()).cloned() }
+    }
+
+    fn found(&mut self, children: &[Atom], types: &[AtomType]) {
+        if self.expressions > EXPRESSIONS_BEFORE_MEMORY && types.iter().all(|found| found.atom.is_ground()) {
+            self.types.insert(children.as_ptr(), types.to_vec());
+        }
+    }
+}
+
 /// The types that are known of an atom; empty when none is.
 fn known_types(
     space: &SharedSpace,
@@ -158,12 +185,16 @@ fn known_types(
     source: &mut VariableSource,
 ) -> Vec<AtomType> {
     let mut open: Vec<Open<'_>> = Vec::new();
+    let mut remembered = Remembered::default();
     let mut current = atom;
     loop {
         let mut found = match current {
             Atom::Expression(expression) if !expression.is_empty() => {
-                open.push(Open { atom: current, children: expression.children(), types: Vec::new() });
-                None
+                let known = remembered.met(expression.children());
+                if known.is_none() {
+                    open.push(Open { atom: current, children: expression.children(), types: Vec::new() });
+                }
+                known
             }
             leaf => Some(leaf_types(space, leaf, declarations.as_deref_mut(), source)),
         };
@@ -180,7 +211,9 @@ fn known_types(
                 break;
             }
             let complete = open.pop().expect("an expression is open");
-            found = Some(expression_types(space, &complete, declarations.as_deref_mut(), source));
+            let types = expression_types(space, &complete, declarations.as_deref_mut(), source);
+            remembered.found(complete.children, &types);
+            found = Some(types);
         }
     }
 }

@@ -31,9 +31,9 @@ const TABLE_SHARE: u64 = 4;
 /// ... or by so many for each cell that maps have served so far, since that is what they have cost.
 const TABLE_EARNED: u64 = 8;
 
-/// A table that lacks more cells than this is not made longer before it was tried to copy few cells with a map: that takes less time than
-/// clearing it.
-const TABLE_LACKS_MAX: usize = 1 << 18;
+/// A table that lacks more cells than this, and has not earned them, is not made longer before it was tried to copy few cells with a map: that takes
+/// less time than clearing it.
+const TABLE_LACKS_MAX: u64 = 1 << 18;
 const FEW_CELLS: u64 = 1 << 10;
 
 /// The way that something took to another region.
@@ -156,9 +156,9 @@ impl Heap {
         to: &mut Region,
         most: u64,
     ) -> Result<CopyAttempt, Full> {
-        let cells_of_heap = self.chunks.count() as usize * CHUNK_CELLS as usize;
-        let lacks_many = cells_of_heap.saturating_sub(self.forwarding.length()) > TABLE_LACKS_MAX;
-        if lacks_many && let CopyAttempt::Copied(report) = self.copy_by(false, roots, from, to, most.min(FEW_CELLS))? {
+        let missing = missing_cells(&self.chunks, &self.forwarding);
+        let is_costly = missing > TABLE_LACKS_MAX && missing > earned_cells(&self.forwarding);
+        if is_costly && let CopyAttempt::Copied(report) = self.copy_by(false, roots, from, to, most.min(FEW_CELLS))? {
             return Ok(CopyAttempt::Copied(report));
         }
         let has_table = prepare(&self.chunks, &mut self.forwarding, cells);
@@ -191,10 +191,22 @@ impl Heap {
 
 /// Makes sure of a table for a copy out of a region of so many cells, if it is worth its memory.
 pub(crate) fn prepare(chunks: &Chunks, forwarding: &mut ForwardingTable, cells: u64) -> bool {
-    let wanted = chunks.count() as usize * CHUNK_CELLS as usize;
-    let missing = wanted.saturating_sub(forwarding.length()) as u64;
-    let worth = cells.saturating_mul(TABLE_SHARE).max(forwarding.rented.saturating_mul(TABLE_EARNED));
-    missing <= worth && forwarding.grow(wanted)
+    let worth = cells.saturating_mul(TABLE_SHARE).max(earned_cells(forwarding));
+    missing_cells(chunks, forwarding) <= worth && forwarding.grow(cells_of(chunks))
+}
+
+fn cells_of(chunks: &Chunks) -> usize {
+    chunks.count() as usize * CHUNK_CELLS as usize
+}
+
+/// The cells that a table lacks.
+fn missing_cells(chunks: &Chunks, forwarding: &ForwardingTable) -> u64 {
+    cells_of(chunks).saturating_sub(forwarding.length()) as u64
+}
+
+/// How many cells of a table are worth what maps have cost.
+fn earned_cells(forwarding: &ForwardingTable) -> u64 {
+    forwarding.rented.saturating_mul(TABLE_EARNED)
 }
 
 impl CopyJob<'_> {

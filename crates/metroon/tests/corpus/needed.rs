@@ -34,11 +34,13 @@ fn check(name: &str, program: &str) -> Result<(), Failed> {
     }
 }
 
-/// What a program about the past prints if a name is a symbol like any other.
+/// What a program about the past prints if a name is a symbol like any other, or the name of no module.
 fn in_a_base_without(name: &str, program: &str) -> String {
     let folder = corpus().join(PAST);
     let file = format!("{program}.metta");
-    let text = read(&folder.join(&file)).replace(&format!("({name} "), &format!("(lacking-{name} "));
+    let text = read(&folder.join(&file))
+        .replace(&format!("({name} "), &format!("(lacking-{name} "))
+        .replace(&format!("(import! &self {name})"), &format!("(import! &self lacking-{name})"));
     let world = programs(&folder, "", MemoryWorld::default()).with_source(&file, text);
     let output = world.output();
     let base = CommitJournal::on_disk(Arc::new(MemoryDisk::new()), "/kb").expect("the base opens");

@@ -368,3 +368,14 @@ fn an_atom_that_doubles_with_each_binding_ends_when_time_is_up() {
         }
     }
 }
+
+/// The arguments hold each other: the call of the tenth round has a thousand parts, that of the sixtieth as many as a tree of sixty levels, but each is
+/// there once.
+#[test]
+fn the_types_of_an_atom_whose_parts_are_shared_are_found_once() {
+    let text = "(= (gcd $a $b) (if (== $b 0) $a (gcd $b (% $a $b)))) ! (gcd 84 (two things))";
+    for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+        let ran = Program::new(text).with_evaluator(evaluator).with_steps(2_000).run();
+        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Steps(2_000))), "{evaluator:?}: {:?}", ran.end);
+    }
+}
