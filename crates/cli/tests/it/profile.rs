@@ -7,14 +7,25 @@ const PROGRAM: &str = "!(pragma! memoise off) (= (fib $n) (if (< $n 2) $n (+ (fi
                        (= (odd $n) (if (> $n 0) (even (- $n 1)) (empty)))\n\
                        (= (both $n) (pair (fib $n) (even $n)))\n!(both 10)\n";
 
-/// How often the table says that a function was called, and what follows its name.
+/// How often the table says that each function and rule of this name was called, and what follows the name; in alphabetical order.
+fn rows(table: &str, name: &str) -> Vec<(u64, String)> {
+    let mut rows: Vec<(u64, String)> = table
+        .lines()
+        .filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [_, "ms", _, "ms", calls, first, rest @ ..] = &words[..] else { return None };
+            (*first == name).then(|| (calls.parse().expect("a number"), rest.join(" ")))
+        })
+        .collect();
+    rows.sort_by(|(_, left), (_, right)| left.cmp(right));
+    rows
+}
+
+/// The same of a function, which has one row.
 fn row(table: &str, function: &str) -> (u64, String) {
-    let mut rows = table.lines().filter_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, "ms", _, "ms", calls, name, rest @ ..] = &words[..] else { return None };
-        (*name == function).then(|| (calls.parse().expect("a number"), rest.join(" ")))
-    });
-    rows.next().unwrap_or_else(|| panic!("no row of {function}: {table}"))
+    let found = rows(table, function);
+    let [row] = &found[..] else { panic!("{} rows of {function}: {table}", found.len()) };
+    row.clone()
 }
 
 #[test]
@@ -28,7 +39,8 @@ fn calls_are_counted_exactly_and_drawn() {
     assert_eq!(row(&ended.err, "odd"), (5, "p.metta:4".to_owned()));
     assert_eq!(row(&ended.err, "both"), (1, "p.metta:5".to_owned()));
     // A function with several rules has a row for each of those that were entered.
-    assert_eq!(row(&ended.err, "(even"), (1, "0) p.metta:2".to_owned()));
+    let rules = [(6, "$a) p.metta:3".to_owned()), (1, "0) p.metta:2".to_owned())];
+    assert_eq!(rows(&ended.err, "(even"), rules);
     assert!(ended.err.ends_with("flame graph  p.svg\n"), "{}", ended.err);
     let svg = std::fs::read_to_string(folder.path().join("p.svg")).expect("the picture is there");
     assert!(svg.starts_with("<svg ") && svg.contains("<title>fib: 177 calls, "), "{svg}");
