@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// A listener is not told more often.
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// What a run has come to so far. The thread of the engine counts, and the one that waits tells.
+/// How many forms and results a run has so far. The engine's thread counts them; the thread that waits for the run tells the listener.
 pub(crate) struct Progress {
     began: Instant,
     forms: AtomicU64,

@@ -55,8 +55,8 @@ impl Options {
 
     /// By how much the file of the segment that is written grows at once, beyond its last frame, in bytes; by no more than the frames need
     /// unless this is set. With some room, most syncs have no new length of a file to make durable, which costs a file system more than
-    /// the frames do. What is not used is cut off when the segment ends and when the journal is closed or opened again. Until then there are
-    /// zeros, which are no frames.
+    /// the frames do. Unused room is cut off when the segment ends and when the journal is closed or opened again. Until then the file ends with
+    /// zeros, which readers take for the end of the frames.
     #[must_use]
     pub fn room_bytes(mut self, bytes: u64) -> Self {
         self.room_bytes = bytes;

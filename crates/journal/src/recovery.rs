@@ -5,7 +5,7 @@
 //! 2. All frames of the last segment are read. What is certain to have been synced is the most that a slot or a frame says.
 //! 3. The first bytes that are not a frame are judged: if they, or anything after them, were synced, they are damage, and
 //!    nothing is changed. Otherwise they are a torn tail.
-//! 4. The tail is cut; of zeros alone, which are [room](Options::room_bytes) for frames that never came, nothing is said. What lies before it
+//! 4. The tail is cut. If it is zeros alone, it is [room](Options::room_bytes) for frames that never came, and there is no warning. What lies before it
 //!    and was not certain to be synced, the beginning as well if nothing was, is written once more and synced: after a sync that failed, the
 //!    system may show bytes that the disk never got, and would not write them for another sync.
 //! 5. What a trim that did not end has left is taken away. The names are synced, since the process that created the last segment may have ended before it did so.

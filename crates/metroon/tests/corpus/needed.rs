@@ -34,7 +34,7 @@ fn check(name: &str, program: &str) -> Result<(), Failed> {
     }
 }
 
-/// What a program about the past prints if a name is a symbol like any other, or the name of no module.
+/// What a program about the past prints if a name is a symbol like any other, and no module has it.
 fn in_a_base_without(name: &str, program: &str) -> String {
     let folder = corpus().join(PAST);
     let file = format!("{program}.metta");
