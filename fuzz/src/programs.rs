@@ -99,7 +99,8 @@ pub(crate) fn read(bytes: &[u8]) {
     for form in parsed.tree.forms() {
         assert!(end <= form.span.start && form.span.start < form.span.end, "forms are in order: {text:?}");
         end = form.span.end;
-        let alone = parse(form.span.slice(&text));
+        // A byte order mark is skipped where a text begins, and nowhere else.
+        let alone = parse(&format!(" {}", form.span.slice(&text)));
         let [again] = alone.tree.forms() else { panic!("a form is not one form alone: {text:?}") };
         let words = Tokenizer::literals();
         let [first, second] =
@@ -182,5 +183,5 @@ fn run(text: &str, evaluator: Evaluator) -> Option<Vec<String>> {
         return None;
     }
     let lines = output.printed();
-    Some(lines.iter().map(|line| generate::renamed(line)).chain([format!("{:?}", run.end)]).collect())
+    Some(lines.iter().flat_map(|line| generate::nameless(line)).chain([format!("{:?}", run.end)]).collect())
 }

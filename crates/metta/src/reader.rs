@@ -6,19 +6,19 @@ use space::Atom;
 
 /// The atom of a node of the tree, its words read by a tokenizer.
 pub fn read_atom(tree: &SyntaxTree, node: NodeId, tokenizer: &Tokenizer) -> Atom {
-    let mut open: Vec<Vec<Atom>> = vec![Vec::new()];
+    // What was read of the expressions that are open, and where each begins in it.
+    let (mut atoms, mut open) = (Vec::with_capacity(16), Vec::with_capacity(8));
     for visit in tree.walk(node) {
-        let atom = match visit {
-            Visit::Open(_) => {
-                open.push(Vec::new());
-                continue;
+        match visit {
+            Visit::Open(_) => open.push(atoms.len()),
+            Visit::Close(_) => {
+                let children = atoms.split_off(open.pop().expect("an expression was opened"));
+                atoms.push(Atom::expression(children));
             }
-            Visit::Close(_) => Atom::expression(open.pop().expect("an expression was opened")),
-            Visit::Leaf(leaf) => read_leaf(tree, leaf, tokenizer),
-        };
-        open.last_mut().expect("the outermost list is there").push(atom);
+            Visit::Leaf(leaf) => atoms.push(read_leaf(tree, leaf, tokenizer)),
+        }
     }
-    open.pop().and_then(|mut atoms| atoms.pop()).expect("a node is an atom")
+    atoms.pop().expect("a node is an atom")
 }
 
 fn read_leaf(tree: &SyntaxTree, leaf: NodeId, tokenizer: &Tokenizer) -> Atom {

@@ -21,20 +21,41 @@ enum Meaning {
     Maker(Arc<WordMaker>),
 }
 
+impl Meaning {
+    /// The atom of a word that it covers, if it makes one.
+    fn of(&self, word: &str) -> Option<Atom> {
+        match self {
+            Self::Atom(atom) => Some(atom.clone()),
+            Self::Constructor(make) => make(word),
+            Self::Maker(make) => make(word),
+        }
+    }
+}
+
 /// A token that covers every word of a form.
 #[derive(Clone)]
 struct Pattern {
     order: usize,
-    regex: Regex,
-    /// What such words begin with, if that is known: most words are told apart by their first character.
-    beginnings: Option<&'static str>,
+    form: Form,
     meaning: Meaning,
 }
 
-impl Pattern {
+/// Which words a token covers.
+#[derive(Clone)]
+enum Form {
+    /// Literals: what such words begin with, and whether a word that does is one.
+    Literal(&'static str, fn(&str) -> bool),
+    Regex(Regex),
+}
+
+impl Form {
     fn covers(&self, word: &str) -> bool {
-        let may_cover = |beginnings: &str| word.chars().next().is_some_and(|first| beginnings.contains(first));
-        self.beginnings.is_none_or(may_cover) && self.regex.is_match(word)
+        match self {
+            Self::Literal(beginnings, is_literal) => {
+                word.chars().next().is_some_and(|first| beginnings.contains(first)) && is_literal(word)
+            }
+            Self::Regex(regex) => regex.is_match(word),
+        }
     }
 }
 
@@ -57,15 +78,13 @@ impl Tokenizer {
     pub fn literals() -> Self {
         let mut tokenizer = Self::default();
         const NUMBER: &str = "+-0123456789";
-        let literals: [(&str, &str, Constructor); 4] = [
-            (NUMBER, r"[-+]?[0-9]+", |word| Number::parse_integer(word).map(Atom::from)),
-            (NUMBER, r"[-+]?[0-9]+\.[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
-            (NUMBER, r"[-+]?[0-9]+(\.[0-9]+)?[eE][-+]?[0-9]+", |word| Some(Atom::from(word.parse::<f64>().ok()?))),
-            ("TF", "True|False", |word| Some(Atom::from(word == "True"))),
+        let literals: [(&str, fn(&str) -> bool, Constructor); 3] = [
+            (NUMBER, is_integer, |word| Number::parse_integer(word).map(Atom::from)),
+            (NUMBER, is_float, |word| Some(Atom::from(word.parse::<f64>().ok()?))),
+            ("TF", |word| matches!(word, "True" | "False"), |word| Some(Atom::from(word == "True"))),
         ];
-        for (beginnings, pattern, constructor) in literals {
-            let regex = whole(pattern).expect("the patterns of literals are well formed");
-            tokenizer.register_pattern(regex, Some(beginnings), Meaning::Constructor(constructor));
+        for (beginnings, is_literal, constructor) in literals {
+            tokenizer.register_pattern(Form::Literal(beginnings, is_literal), Meaning::Constructor(constructor));
         }
         tokenizer
     }
@@ -83,7 +102,7 @@ impl Tokenizer {
     pub fn register_token(&mut self, token: &str, atom: Atom) -> Result<(), String> {
         if !covers_itself_alone(token) {
             let regex = whole(token).map_err(|error| error.to_string())?;
-            self.register_pattern(regex, None, Meaning::Atom(atom.clone()));
+            self.register_pattern(Form::Regex(regex), Meaning::Atom(atom.clone()));
         }
         self.register_name(token, atom);
         Ok(())
@@ -96,16 +115,16 @@ impl Tokenizer {
     pub fn register_maker(&mut self, token: &str, maker: Arc<WordMaker>) -> Result<(), String> {
         if !covers_itself_alone(token) {
             let regex = whole(token).map_err(|error| error.to_string())?;
-            self.register_pattern(regex, None, Meaning::Maker(Arc::clone(&maker)));
+            self.register_pattern(Form::Regex(regex), Meaning::Maker(Arc::clone(&maker)));
         }
         self.registered += 1;
         self.names.insert(token.to_owned(), (self.registered, Meaning::Maker(maker)));
         Ok(())
     }
 
-    fn register_pattern(&mut self, regex: Regex, beginnings: Option<&'static str>, meaning: Meaning) {
+    fn register_pattern(&mut self, form: Form, meaning: Meaning) {
         self.registered += 1;
-        self.patterns.push(Pattern { order: self.registered, regex, beginnings, meaning });
+        self.patterns.push(Pattern { order: self.registered, form, meaning });
     }
 
     /// The same tokens, with other atoms as their meanings where `replace` gives one. Those of the tokenizer that it begins with stay.
@@ -135,7 +154,11 @@ impl Tokenizer {
 
     /// What the words that each pattern covers begin with, if that is known.
     pub(crate) fn beginnings(&self) -> impl Iterator<Item = Option<&'static str>> {
-        self.layers().flat_map(|tokens| tokens.patterns.iter().map(|pattern| pattern.beginnings))
+        let beginnings = |pattern: &Pattern| match pattern.form {
+            Form::Literal(beginnings, _) => Some(beginnings),
+            Form::Regex(_) => None,
+        };
+        self.layers().flat_map(move |tokens| tokens.patterns.iter().map(beginnings))
     }
 
     /// Whether a word of digits is an integer, whatever digits they are.
@@ -164,17 +187,49 @@ impl Tokenizer {
     }
 
     fn own_atom(&self, word: &str) -> Option<Atom> {
-        let name = self.names.get(word);
-        let patterns = self.patterns.iter().rev().filter(|pattern| pattern.covers(word));
-        let mut found: Vec<(usize, &Meaning)> = patterns.map(|pattern| (pattern.order, &pattern.meaning)).collect();
-        found.extend(name.map(|(order, meaning)| (*order, meaning)));
-        found.sort_unstable_by_key(|(order, _)| std::cmp::Reverse(*order));
-        found.iter().find_map(|(_, meaning)| match meaning {
-            Meaning::Atom(atom) => Some(atom.clone()),
-            Meaning::Constructor(make) => make(word),
-            Meaning::Maker(make) => make(word),
-        })
+        let mut name = self.names.get(word);
+        for pattern in self.patterns.iter().rev() {
+            if let Some((_, meaning)) = name.take_if(|(order, _)| *order > pattern.order)
+                && let Some(atom) = meaning.of(word)
+            {
+                return Some(atom);
+            }
+            if pattern.form.covers(word)
+                && let Some(atom) = pattern.meaning.of(word)
+            {
+                return Some(atom);
+            }
+        }
+        name.and_then(|(_, meaning)| meaning.of(word))
     }
+}
+
+/// Whether a word is digits with or without a sign: `[-+]?[0-9]+`.
+fn is_integer(word: &str) -> bool {
+    after_digits(after_sign(word)) == Some("")
+}
+
+/// Whether a word is a number with a fraction, an exponent or both: `[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?`, and no integer.
+fn is_float(word: &str) -> bool {
+    let Some(mut rest) = after_digits(after_sign(word)).filter(|rest| !rest.is_empty()) else { return false };
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let Some(after) = after_digits(fraction) else { return false };
+        rest = after;
+    }
+    match rest.strip_prefix(['e', 'E']) {
+        Some(exponent) => after_digits(after_sign(exponent)) == Some(""),
+        None => rest.is_empty(),
+    }
+}
+
+fn after_sign(text: &str) -> &str {
+    text.strip_prefix(['+', '-']).unwrap_or(text)
+}
+
+/// What comes after the digits that a text begins with, if it begins with one.
+fn after_digits(text: &str) -> Option<&str> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    (digits > 0).then(|| &text[digits..])
 }
 
 /// Whether a regular expression covers one word, itself. `-`, `&`, `#` and `~` mean something inside of brackets only.
@@ -185,4 +240,27 @@ fn covers_itself_alone(token: &str) -> bool {
 /// The regular expression that must cover a word from end to end.
 fn whole(pattern: &str) -> Result<Regex, regex::Error> {
     Regex::new(&format!("^(?:{pattern})$"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_number_characters_are_those_that_the_patterns_cover() {
+        let integer = whole(r"[-+]?[0-9]+").expect("it is well formed");
+        let float = whole(r"[-+]?[0-9]+(\.[0-9]+|(\.[0-9]+)?[eE][-+]?[0-9]+)").expect("it is well formed");
+        let letters = ["", "+", "-", ".", "e", "E", "0", "7", "x"];
+        let mut words = vec![String::new()];
+        for _ in 0..6 {
+            words = words.iter().flat_map(|word| letters.iter().map(move |letter| format!("{word}{letter}"))).collect();
+            words.sort_unstable();
+            words.dedup();
+        }
+        assert!(words.len() > 100_000);
+        for word in &words {
+            assert_eq!(is_integer(word), integer.is_match(word), "{word:?}");
+            assert_eq!(is_float(word), float.is_match(word), "{word:?}");
+        }
+    }
 }

@@ -292,6 +292,9 @@ impl<'a> Records<'a> {
     }
 }
 
+/// A commit of a form is mostly shorter than this.
+const COMMIT_BYTES: usize = 256;
+
 /// The numbers of [`Record::Cause`] and [`Record::Count`] among the kinds of records.
 const CAUSE: u8 = 0;
 const COUNT: u8 = 1;
@@ -307,7 +310,7 @@ pub(crate) struct CommitWriter {
 
 impl Default for CommitWriter {
     fn default() -> Self {
-        Self { parts: Vec::new(), part: vec![kind::PART], row: Vec::new() }
+        Self { parts: Vec::new(), part: beginning(COMMIT_BYTES, kind::PART), row: Vec::with_capacity(COMMIT_BYTES / 2) }
     }
 }
 
@@ -361,9 +364,13 @@ impl CommitWriter {
     /// The frames, given the header of the last.
     pub(crate) fn finish(self, mut header: CommitHeader) -> Vec<Vec<u8>> {
         header.parts = self.parts.len() as u32;
+        let room = COMMIT_BYTES / 2 + self.part.len();
         let begun = match header.time {
-            Some(time) => postcard::to_extend(&time, vec![kind::DATED_COMMIT]).expect("a vector takes every number"),
-            None => vec![kind::COMMIT],
+            Some(time) => {
+                let begun = beginning(room, kind::DATED_COMMIT);
+                postcard::to_extend(&time, begun).expect("a vector takes every number")
+            }
+            None => beginning(room, kind::COMMIT),
         };
         let mut last = postcard::to_extend(&header, begun).expect("a vector takes every header");
         last.extend_from_slice(&self.part[1..]);
@@ -371,6 +378,13 @@ impl CommitWriter {
         frames.push(last);
         frames
     }
+}
+
+/// A frame that begins with its kind, and has room.
+fn beginning(room: usize, kind: u8) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(room);
+    frame.push(kind);
+    frame
 }
 
 /// Appends a number as `postcard` does: seven bits a byte, the lowest first.

@@ -112,7 +112,7 @@ impl Machine {
             ChoiceKind::TableRows(_) => return 0,
             ChoiceKind::Results { to, .. } => return self.slots_at(*to),
             ChoiceKind::BoundResults(left) => return self.slots_at(left.to),
-            ChoiceKind::Children { return_point, .. } => *return_point,
+            ChoiceKind::Children { return_point, .. } | ChoiceKind::Alternative { return_point } => *return_point,
             ChoiceKind::Rows(rows) => rows.return_point,
             ChoiceKind::Candidates(tries) => tries.return_point,
             ChoiceKind::Answers(followed) => followed.return_point,
@@ -217,6 +217,12 @@ impl Running<'_> {
                     }
                     let child = self.m.values.heap.child(list, index);
                     self.resume_raw(return_point, child);
+                    return Ok(());
+                }
+                ChoiceKind::Alternative { return_point } => {
+                    let return_point = *return_point;
+                    self.m.pop_choice();
+                    self.m.frames.pc = self.m.return_point(return_point).pc;
                     return Ok(());
                 }
                 ChoiceKind::Rows(_) => return self.m.next_row(),
@@ -455,6 +461,13 @@ impl Running<'_> {
         let first = self.m.values.heap.child(list, 0);
         self.resume_raw(return_point, first);
         Ok(())
+    }
+
+    /// What is at a return point of the frame at hand is an alternative to what follows.
+    pub(super) fn begin_alternative(&mut self, return_point: u32) {
+        let base = self.m.frames.base;
+        let top = self.m.frame_end(base, return_point);
+        self.m.push_choice(base, top, ChoiceKind::Alternative { return_point });
     }
 
     /// Begins to collect results.

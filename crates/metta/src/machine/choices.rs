@@ -77,6 +77,8 @@ pub(super) enum ChoiceKind {
     BoundResults(Box<BoundResults>),
     /// The children of a list from here on, each a result for a return point of the frame.
     Children { list: Ref, next: usize, return_point: u32 },
+    /// What is at a return point of the frame.
+    Alternative { return_point: u32 },
     /// Answers of a space.
     Rows(Box<Rows>),
     /// Atoms of a space that may match.

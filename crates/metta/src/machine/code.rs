@@ -213,6 +213,8 @@ pub(super) enum Instruction {
     Interpret { slot: Slot, type_id: TypeId, return_point: u32 },
     /// Each child of the expression in a slot is an alternative.
     Superpose { slot: Slot, return_point: u32 },
+    /// What is at the return point is an alternative to what follows.
+    Alternative { return_point: u32 },
     /// All results up to `Collected` become one list; or, for the subjects of a `case`, alternatives, with `Empty` as the
     /// only one if there is none.
     Collect { slot: Slot, return_point: u32, subjects: bool },

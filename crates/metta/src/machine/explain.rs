@@ -57,16 +57,17 @@ impl MachineEvaluator {
     }
 
     fn explain_each(&self, session: &mut Session, space: &SharedSpace, defined: &[Defined]) -> Vec<String> {
-        let mut running = match Running::new(self, session, space) {
-            Ok(running) => running,
+        let mut machine = match self.take_machine(session) {
+            Ok(machine) => machine,
             Err(full) => return defined.iter().map(|(name, _)| format!("{name}\n  {full}\n")).collect(),
         };
+        let mut running = Running::new(*machine, self, session, space);
         running.prepare();
         running.m.code.names = Some(Vec::new());
         let texts = defined.iter().map(|defined| running.explain_name(defined)).collect();
         running.m.code.names = None;
-        self.machine.replace(Some(Box::new(running.m)));
-        self.changed_states.replace(running.outer.into_states());
+        *machine = running.m;
+        self.put_back(machine, running.outer);
         texts
     }
 }
@@ -602,6 +603,9 @@ impl<'a> Listing<'a> {
             Instruction::Superpose { slot: list, return_point } => {
                 format!("{} {}{}", word(Lowering::Superpose), slot(list), self.return_point(return_point))
             }
+            Instruction::Alternative { return_point } => {
+                format!("alternative at {}", self.place(self.m.return_point(return_point).pc))
+            }
             _ => return self.collecting(instruction),
         })
     }
@@ -862,6 +866,7 @@ fn return_point_named_by(instruction: Instruction) -> Option<u32> {
         | Instruction::Native { return_point, .. }
         | Instruction::Interpret { return_point, .. }
         | Instruction::Superpose { return_point, .. }
+        | Instruction::Alternative { return_point }
         | Instruction::Transact { return_point, .. }
         | Instruction::CollectSome { return_point, .. }
         | Instruction::QueryFused { return_point, .. }

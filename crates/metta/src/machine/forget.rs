@@ -149,7 +149,9 @@ impl Needed<'_> {
             ChoiceKind::BoundResults(left) => {
                 left.to.return_point().into_iter().for_each(|place| self.return_point(place));
             }
-            ChoiceKind::Children { return_point, .. } => self.return_point(*return_point),
+            ChoiceKind::Children { return_point, .. } | ChoiceKind::Alternative { return_point } => {
+                self.return_point(*return_point)
+            }
             ChoiceKind::Rows(rows) => self.return_point(rows.return_point),
             ChoiceKind::Candidates(tries) => self.return_point(tries.return_point),
             ChoiceKind::Answers(followed) => self.return_point(followed.return_point),

@@ -395,6 +395,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
                 *list = self.copying.root(*list)?;
                 self.resumed(base, *return_point)?;
             }
+            ChoiceKind::Alternative { return_point } => self.resumed(base, *return_point)?,
             ChoiceKind::Rows(rows) => {
                 for variable in &mut rows.outer {
                     *variable = self.copying.root(*variable)?;

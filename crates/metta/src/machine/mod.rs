@@ -183,18 +183,39 @@ impl MachineEvaluator {
     pub(crate) fn interpreted_forms(&self) -> Vec<(String, u64)> {
         self.interpreted.borrow().kinds()
     }
+
+    /// The machine that was kept, or a new one.
+    fn take_machine(&self, session: &mut Session) -> Result<Box<Machine>, Full> {
+        if let Some(machine) = self.machine.take() {
+            return Ok(machine);
+        }
+        let before = region::memory::of_thread();
+        let made = Machine::new(session)?;
+        session.form_steps.leave_out(region::memory::of_thread() - before);
+        Ok(Box::new(made))
+    }
+
+    /// Keeps a machine for the next evaluation, with what was noted for the one that this was a part of.
+    fn put_back(&self, machine: Box<Machine>, outer: Outer) {
+        self.machine.replace(Some(machine));
+        self.changed_states.replace(outer.into_states());
+    }
 }
 
 impl Evaluate<Session> for MachineEvaluator {
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer {
-        let mut running = match Running::new(self, session, space) {
-            Ok(running) => running,
+        let mut machine = match self.take_machine(session) {
+            Ok(machine) => machine,
             Err(full) => {
                 return Answer { limit: Some(LimitReached::AddressSpace(full.bytes())), ..Answer::default() };
             }
         };
+        let mut running = Running::new(*machine, self, session, space);
         let halt = running.evaluate(atom);
-        running.finish(halt)
+        let answer = running.finish(halt);
+        *machine = running.m;
+        self.put_back(machine, running.outer);
+        answer
     }
 
     fn bytes_held(&self) -> usize {
@@ -296,19 +317,12 @@ impl Machine {
 }
 
 impl<'r> Running<'r> {
-    fn new(evaluator: &'r MachineEvaluator, session: &'r mut Session, space: &SharedSpace) -> Result<Self, Full> {
-        let m = match evaluator.machine.take() {
-            Some(machine) => *machine,
-            None => {
-                let before = region::memory::of_thread();
-                let made = Machine::new(session)?;
-                session.form_steps.leave_out(region::memory::of_thread() - before);
-                made
-            }
-        };
+    /// In place, since a machine is large: thousands of bytes.
+    #[inline(always)]
+    fn new(m: Machine, evaluator: &'r MachineEvaluator, session: &'r mut Session, space: &SharedSpace) -> Self {
         let watch = Watch::begin(&session.limits);
         let outer = Outer::new(evaluator.changed_states.replace(ChangedStates::wanted()));
-        Ok(Running { m, outer, evaluator, session, space: space.clone(), watch, results: Vec::new() })
+        Running { m, outer, evaluator, session, space: space.clone(), watch, results: Vec::new() }
     }
 
     /// Makes the machine ready for an evaluation, as limits and rules are now.
@@ -366,7 +380,7 @@ impl<'r> Running<'r> {
         }
     }
 
-    fn finish(mut self, halt: Halt) -> Answer {
+    fn finish(&mut self, halt: Halt) -> Answer {
         self.take_changed_states();
         let (mut limit, mut stop) = (None, None);
         match *halt.0 {
@@ -394,8 +408,6 @@ impl<'r> Running<'r> {
         let answer = Answer { results, limit, stop, steps, depth_max: self.m.counters.depth_max };
         self.in_form_apart(|m| m.memo.reset());
         self.m.count(&mut self.session.statistics);
-        self.evaluator.machine.replace(Some(Box::new(self.m)));
-        self.evaluator.changed_states.replace(self.outer.into_states());
         answer
     }
 }

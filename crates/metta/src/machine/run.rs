@@ -320,6 +320,10 @@ impl Running<'_> {
                 self.apply(head, count, (type_id, same), return_point, tail)
             }
             Instruction::Superpose { slot, return_point } => self.superpose(slot, return_point),
+            Instruction::Alternative { return_point } => {
+                self.begin_alternative(return_point);
+                Ok(())
+            }
             Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
             Instruction::Collect { slot, return_point, subjects } => self.collect(slot, return_point, subjects),
             Instruction::CollectSome { slot, most, wanted, return_point } => {

@@ -15,8 +15,9 @@ use super::words::{
 use super::{Halt, Reason};
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
 use region::{Full, Heap, Ref, Region, Reserved, Words, memory, tag};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use space::{Atom, Grounded, Number, SharedTerms, Symbol, Term, Variable, VariableSource};
+use std::hash::{Hash, Hasher};
 
 /// A child of data, looked at.
 pub(super) struct Looked {
@@ -32,7 +33,8 @@ pub(super) struct Values {
     symbol_index: FxHashMap<Symbol, u32>,
     /// Grounded constants of code, for ever.
     constants: Vec<Atom>,
-    constant_index: FxHashMap<String, u32>,
+    /// Their places, by hash.
+    constant_index: FxHashMap<u64, Vec<u32>>,
     /// Grounded values made on the way.
     pub(super) foreign: Vec<Atom>,
     /// Variables that are known by name and number.
@@ -285,24 +287,19 @@ impl Values {
 
     /// A grounded value as a constant of code.
     fn constant(&mut self, value: &Grounded) -> Ref {
-        let key = match value {
-            Grounded::Bool(value) => return truth(*value),
-            Grounded::Host(value) => Some(format!("h{}", value.identity())),
-            Grounded::Text(text) => Some(format!("t{text}")),
-            // Serial numbers are those of a program, and its atoms may hold spaces and states of others.
-            Grounded::Space(space) => Some(format!("s{:x}/{}", space.address(), space.name())),
-            Grounded::State(state) if !state.is_frozen() => Some(format!("c{:x}", state.address())),
-            Grounded::Number(Number::Float(float)) => Some(format!("f{}", float.to_bits())),
-            Grounded::Number(integer) => Some(format!("i{integer}")),
-            Grounded::State(_) | Grounded::Bindings(_) => None,
-        };
-        if let Some(&index) = key.as_ref().and_then(|key| self.constant_index.get(key)) {
+        if let Grounded::Bool(value) = value {
+            return truth(*value);
+        }
+        let hash = hash_of_constant(value);
+        let with_hash = hash.and_then(|hash| self.constant_index.get(&hash));
+        let is_it = |&&index: &&u32| is_same_constant(&self.constants[index as usize], value);
+        if let Some(&index) = with_hash.and_then(|places| places.iter().find(is_it)) {
             return Ref::new(FOREIGN, index << 1);
         }
         let index = u32::try_from(self.constants.len()).expect("fewer than 2^28 constants");
         self.constants.push(Atom::Grounded(value.clone()));
-        if let Some(key) = key {
-            self.constant_index.insert(key, index);
+        if let Some(hash) = hash {
+            self.constant_index.entry(hash).or_default().push(index);
         }
         Ref::new(FOREIGN, index << 1)
     }
@@ -735,5 +732,41 @@ impl Values {
         }
         self.term_refs[index] = Some(reference);
         Ok(reference)
+    }
+}
+
+/// A hash of a constant that can be found again.
+fn hash_of_constant(value: &Grounded) -> Option<u64> {
+    let mut hasher = FxHasher::default();
+    match value {
+        Grounded::Host(value) => (0_u8, value.identity()).hash(&mut hasher),
+        Grounded::Text(text) => (1_u8, &**text).hash(&mut hasher),
+        // Serial numbers are those of a program, and its atoms may hold spaces and states of others.
+        Grounded::Space(space) => (2_u8, space.address()).hash(&mut hasher),
+        Grounded::State(state) if !state.is_frozen() => (3_u8, state.address()).hash(&mut hasher),
+        Grounded::Number(Number::Float(float)) => (4_u8, float.to_bits()).hash(&mut hasher),
+        Grounded::Number(Number::Int(integer)) => (5_u8, integer).hash(&mut hasher),
+        Grounded::Number(Number::Big(integer)) => (6_u8, &**integer).hash(&mut hasher),
+        Grounded::Bool(_) | Grounded::State(_) | Grounded::Bindings(_) => return None,
+    }
+    Some(hasher.finish())
+}
+
+/// Whether a constant that was kept is this one, of those that have a hash.
+fn is_same_constant(kept: &Atom, value: &Grounded) -> bool {
+    let Atom::Grounded(kept) = kept else { return false };
+    match (kept, value) {
+        (Grounded::Host(kept), Grounded::Host(value)) => kept.identity() == value.identity(),
+        (Grounded::Text(kept), Grounded::Text(value)) => kept == value,
+        (Grounded::Space(kept), Grounded::Space(value)) => {
+            kept.address() == value.address() && kept.name() == value.name()
+        }
+        (Grounded::State(kept), Grounded::State(value)) => kept.address() == value.address(),
+        (Grounded::Number(Number::Float(kept)), Grounded::Number(Number::Float(value))) => {
+            kept.to_bits() == value.to_bits()
+        }
+        (Grounded::Number(Number::Int(kept)), Grounded::Number(Number::Int(value))) => kept == value,
+        (Grounded::Number(Number::Big(kept)), Grounded::Number(Number::Big(value))) => kept == value,
+        _ => false,
     }
 }

@@ -12,8 +12,8 @@ const EVALUATORS: [Evaluator; 2] = [Evaluator::Machine, Evaluator::Interpreter];
 #[track_caller]
 fn both(text: &str) -> Ran {
     let [machine, interpreter] = EVALUATORS.map(|evaluator| Program::new(text).with_evaluator(evaluator).run());
-    let unnumbered = |ran: &Ran| ran.answers.iter().map(|line| unnumbered(line)).collect::<Vec<_>>();
-    assert_eq!(unnumbered(&machine), unnumbered(&interpreter), "{text}");
+    let nameless = |ran: &Ran| ran.answers.iter().map(|line| generate::nameless(line)).collect::<Vec<_>>();
+    assert_eq!(nameless(&machine), nameless(&interpreter), "{text}");
     assert_eq!(machine.statistics.tabled, interpreter.statistics.tabled, "{text}");
     assert_eq!(machine.statistics.answers, interpreter.statistics.answers, "{text}");
     machine

@@ -563,7 +563,7 @@ impl Answers {
                 None => &selected,
             };
             // That there are too many rows is known before they are looked at.
-            if selected.is_sure && selected.len() > left {
+            if selected.len() > left {
                 made += selected.len();
                 return;
             }

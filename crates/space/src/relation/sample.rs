@@ -12,7 +12,7 @@ impl Relation {
         let listed = self.parts().map(|part| {
             part.with_index(IndexedBy::Path(path), dictionary, |index, keys| {
                 let rows = index.get(key.into(), keys);
-                if part.copies.are_plain() { rows.len() } else { rows.count_live(part.copies) }
+                if part.copies.holes() == 0 { rows.len() } else { rows.count_live(part.copies) }
             })
         });
         listed.sum()

@@ -14,6 +14,9 @@ use crate::operation::lowering_of;
 use region::Ref;
 use space::Atom;
 
+/// More alternatives than these, written out in a list, are made when they are tried.
+const ALTERNATIVES_MAX: usize = 16;
+
 /// What one side of `==` is.
 #[derive(Clone, Copy)]
 enum Side {
@@ -713,6 +716,9 @@ impl Compiler<'_, '_> {
 
     /// Each child of a list is an alternative, evaluated in its turn.
     fn superpose(&mut self, atom: &Atom, list: &Atom, dest: Dest) {
+        if let Some(children) = list.children().filter(|children| are_alternatives(children)) {
+            return self.within_barrier(dest, |compiler, dest| compiler.alternatives(list, children, dest));
+        }
         let slot = self.slot();
         self.raw(list, Dest::Slot(slot));
         self.within_barrier_if_needed(list, dest, |compiler, dest| {
@@ -726,6 +732,37 @@ impl Compiler<'_, '_> {
             let odd = OddAnswer::Enters(atom.clone());
             compiler.or_odd(child, &odd, 0, dest, |compiler| compiler.value_of_slot(child, 0, dest));
         });
+    }
+
+    /// Each child of a list, in its turn, with code of its own.
+    fn alternatives(&mut self, list: &Atom, children: &[Atom], dest: Dest) {
+        let Some((last, others)) = children.split_last() else { return };
+        let (end, before) = (self.label(), self.state.clone());
+        for child in others {
+            let next = self.return_point(0, None);
+            self.emit(Instruction::Alternative { return_point: next });
+            self.alternative(list, child, dest);
+            if dest != Dest::Tail {
+                self.emit_to(Instruction::Jump { to: 0 }, end);
+            }
+            self.state = before.clone();
+            self.run.m.code.return_points[next as usize].pc = self.here();
+        }
+        self.alternative(list, last, dest);
+        self.place(end);
+        self.state = before;
+        self.state.is_stale = true;
+    }
+
+    /// One of them. A variable that it has in common with others of the list only is another one in each.
+    fn alternative(&mut self, list: &Atom, child: &Atom, dest: Dest) {
+        let with_child = with_in_place_of(&self.whole, list, child);
+        let whole = std::mem::replace(&mut self.whole, with_child);
+        match dest {
+            Dest::Tail => self.reduct(child, 0, dest),
+            Dest::Slot(dst) => self.joined_with(child, dst, |compiler, dest| compiler.reduct(child, 0, dest)),
+        }
+        self.whole = whole;
     }
 
     /// A list of leaves needs no barrier: they are their own results.
@@ -780,6 +817,26 @@ fn mentions_equality(atom: &Atom) -> bool {
 fn are_plain(list: &Atom) -> bool {
     let is_plain = |child: &Atom| matches!(child, Atom::Symbol(_) | Atom::Grounded(_));
     list.children().is_some_and(|children| children.iter().all(is_plain))
+}
+
+/// An atom, which is no deeper than what is compiled, with another part in place of one.
+fn with_in_place_of(atom: &Atom, part: &Atom, other: &Atom) -> Atom {
+    match atom {
+        _ if atom == part => other.clone(),
+        Atom::Expression(expression) if !atom.is_ground() || part.is_ground() => Atom::expression(
+            expression.children().iter().map(|child| with_in_place_of(child, part, other)).collect::<Vec<_>>(),
+        ),
+        _ => atom.clone(),
+    }
+}
+
+/// Whether each child of a list that is written out gets code of its own: they are few, some are to be evaluated, and of each it is known
+/// that it is not [odd](is_odd).
+fn are_alternatives(children: &[Atom]) -> bool {
+    let is_known =
+        |child: &Atom| !matches!(child, Atom::Variable(_)) && !matches!(child.head(), Some(Atom::Variable(_)));
+    let is_expression = |child: &Atom| child.head().is_some();
+    children.len() <= ALTERNATIVES_MAX && children.iter().all(is_known) && children.iter().any(is_expression)
 }
 
 /// Whether an answer of a form is no value to be evaluated: the form stands for itself, or code is entered.

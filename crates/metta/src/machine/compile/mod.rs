@@ -839,14 +839,14 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
 /// Whether an atom nests deeper than what is compiled: that is taken apart by recursion.
 pub(super) fn is_deep(atom: &Atom) -> bool {
-    let mut work = vec![(atom, 0)];
-    while let Some((atom, depth)) = work.pop() {
-        if depth > DEPTH_MAX {
-            return true;
+    fn is_deeper_than(atom: &Atom, levels: usize) -> bool {
+        match (atom.children(), levels.checked_sub(1)) {
+            (None, _) => false,
+            (Some(children), Some(left)) => children.iter().any(|child| is_deeper_than(child, left)),
+            (Some(children), None) => !children.is_empty(),
         }
-        work.extend(atom.children().into_iter().flatten().map(|child| (child, depth + 1)));
     }
-    false
+    is_deeper_than(atom, DEPTH_MAX)
 }
 
 /// How often a variable occurs in an atom, which is no deeper than what is compiled.
