@@ -3,7 +3,7 @@
 
 use crate::render;
 use metroon::{Engine, Place, ProfileNode};
-use space::{Atom, Rewrite, rewrite};
+use space::{Atom, as_written};
 use std::cmp::Reverse;
 use std::fmt::Write;
 use std::path::Path;
@@ -84,9 +84,7 @@ fn name_of(engine: &Engine, node: &ProfileNode) -> String {
 
 /// The left side of a rule, its variables without numbers, cut if it is long.
 fn head_of(rule: &Atom) -> String {
-    let plain = rewrite(rule, |variable| Rewrite::Replace(Atom::variable(variable.name().as_str())));
-    let rule = plain.as_ref().unwrap_or(rule);
-    let head = rule.children().and_then(|parts| parts.get(1)).map(Atom::to_string).unwrap_or_default();
+    let head = as_written(rule).children().and_then(|parts| parts.get(1)).map(Atom::to_string).unwrap_or_default();
     match head.char_indices().nth(HEAD_MAX) {
         Some((end, _)) => format!("{}…", &head[..end]),
         None => head,

@@ -26,8 +26,12 @@ pub fn renamed(line: &str) -> String {
     written + rest
 }
 
+/// Where the word ends that a text begins with. A `]` closes a list of results, unless the word goes on behind it.
 fn end_of_word(text: &str) -> usize {
-    text.find(|character: char| character.is_whitespace() || "(),]\"".contains(character)).unwrap_or(text.len())
+    let ends = |letter: char| letter.is_whitespace() || "(),\"\\".contains(letter);
+    let closes = |place: usize| text[place + 1..].chars().next().is_none_or(|next| next == ']' || ends(next));
+    let end = text.char_indices().find(|&(place, letter)| ends(letter) || letter == ']' && closes(place));
+    end.map_or(text.len(), |(place, _)| place)
 }
 
 /// The results in a line without the names of variables: those that are made equal share one, and which does not matter.
@@ -151,6 +155,7 @@ mod tests {
         assert_eq!(renamed("[(a $x#17 $x#4), $x#17]"), "[(a $x#1 $x#2), $x#1]");
         assert_eq!(renamed("[(a $x $y#30)]"), "[(a $x $y#1)]");
         assert_ne!(renamed("[($x#1 $x#1)]"), renamed("[($x#1 $x#2)]"));
+        assert_eq!(renamed("[($]#17 $a]b#4), $]#17]"), "[($]#1 $a]b#2), $]#1]");
     }
 
     #[test]

@@ -51,8 +51,9 @@ enum Form {
 impl Form {
     fn covers(&self, word: &str) -> bool {
         match self {
+            // They are ASCII.
             Self::Literal(beginnings, is_literal) => {
-                word.chars().next().is_some_and(|first| beginnings.contains(first)) && is_literal(word)
+                word.bytes().next().is_some_and(|first| beginnings.as_bytes().contains(&first)) && is_literal(word)
             }
             Self::Regex(regex) => regex.is_match(word),
         }

@@ -221,6 +221,12 @@ pub fn make_fresh(atom: &Atom, keep: &[Variable], source: &mut VariableSource) -
     fresh.unwrap_or_else(|| atom.clone())
 }
 
+/// An atom whose variables are written as in a source: by their names, without numbers.
+pub fn as_written(atom: &Atom) -> Atom {
+    let plain = rewrite(atom, |variable| Rewrite::Replace(Atom::variable(variable.name().as_str())));
+    plain.unwrap_or_else(|| atom.clone())
+}
+
 /// The atom with slot variables (numbered from 0) replaced by the slots' values; an empty slot is filled with a
 /// fresh variable first.
 pub fn instantiate(atom: &Atom, slots: &mut [Option<Atom>], source: &mut VariableSource) -> Atom {

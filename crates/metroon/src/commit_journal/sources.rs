@@ -148,6 +148,17 @@ impl Sources {
         }
     }
 
+    /// A source that has ended, and all that it caused is committed. Its places are not asked for any more; and if it is the text that came
+    /// last, is no file, and caused nothing, it is as if it had not been.
+    pub(crate) fn leave(&mut self, id: SourceId) {
+        let is_last = id.0 as usize + 1 == self.known.len();
+        match self.get_mut(id) {
+            Some(source) if is_last && source.file.is_none() && source.number.is_none() => _ = self.known.pop(),
+            Some(source) => source.lines = None,
+            None => {}
+        }
+    }
+
     pub(crate) fn add(&mut self, source: KnownSource) -> SourceId {
         self.known.push(source);
         SourceId(self.known.len() as u32 - 1)

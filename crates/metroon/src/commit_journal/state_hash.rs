@@ -24,8 +24,10 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StateHash {
     sum: u128,
-    /// The hashes of items that others replace, by what they are the content of.
-    contents: FxHashMap<(Kind, Vec<u8>), u128>,
+    /// The hashes of items that others replace, by what they are the content of: see [`begin`].
+    contents: FxHashMap<Vec<u8>, u128>,
+    /// Room for what is hashed.
+    room: Vec<u8>,
     /// The sums of spaces whose atoms are counted here, and not by the spaces themselves.
     counted: FxHashMap<u64, u128>,
 }
@@ -63,16 +65,33 @@ impl StateHash {
 
     /// Makes this the content of that, in place of what it was before.
     pub(crate) fn set(&mut self, kind: Kind, key: &[u8], content: &[u8]) {
-        let hash = XxHash3_128::oneshot(&[&[kind as u8][..], &(key.len() as u64).to_be_bytes(), key, content].concat());
-        let before = self.contents.insert((kind, key.to_vec()), hash).unwrap_or(0);
-        self.sum = self.sum.wrapping_sub(before).wrapping_add(hash);
+        let Self { sum, contents, room, .. } = self;
+        begin(kind, key, room);
+        let key_end = room.len();
+        room.extend_from_slice(content);
+        let hash = XxHash3_128::oneshot(room);
+        let key = &room[..key_end];
+        let before = match contents.get_mut(key) {
+            Some(known) => std::mem::replace(known, hash),
+            None => contents.insert(key.to_vec(), hash).unwrap_or(0),
+        };
+        *sum = sum.wrapping_sub(before).wrapping_add(hash);
     }
 
     /// Takes away what was the content of that.
     fn unset(&mut self, kind: Kind, key: &[u8]) {
-        let before = self.contents.remove(&(kind, key.to_vec())).unwrap_or(0);
+        begin(kind, key, &mut self.room);
+        let before = self.contents.remove(&self.room[..]).unwrap_or(0);
         self.sum = self.sum.wrapping_sub(before);
     }
+}
+
+/// Writes what an item's bytes begin with: its kind, the length of its key, and the key.
+fn begin(kind: Kind, key: &[u8], bytes: &mut Vec<u8>) {
+    bytes.clear();
+    bytes.push(kind as u8);
+    bytes.extend_from_slice(&(key.len() as u64).to_be_bytes());
+    bytes.extend_from_slice(key);
 }
 
 #[cfg(test)]

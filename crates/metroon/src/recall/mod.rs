@@ -356,9 +356,11 @@ impl Recall {
 
     /// Notes the sources that have ended and are not recorded as such.
     fn note_ended(&mut self) -> Result<(), KnowledgeBaseError> {
+        let ended = std::mem::take(&mut self.ended);
         let Some(base) = &self.base else { return Ok(()) };
         let sources = &mut self.ledger.borrow_mut().sources;
-        for id in std::mem::take(&mut self.ended) {
+        for id in ended {
+            sources.leave(id);
             let Some(source) = sources.get(id) else { continue };
             let is_worth_it = source.is_recorded || source.is_edited;
             if source.is_complete || source.file.is_none() || !is_worth_it {

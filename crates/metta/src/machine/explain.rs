@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::stdlib;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Rewrite, SharedSpace, Symbol, alpha_equivalent, rewrite};
+use space::{Atom, SharedSpace, Symbol, alpha_equivalent, as_written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -183,19 +183,13 @@ impl Running<'_> {
         for (index, (&start, (arguments, body))) in starts.iter().zip(&rules).enumerate() {
             let name = Atom::Symbol(self.m.values.symbol_of(head).clone());
             let call = Atom::expression(std::iter::once(name).chain(arguments.iter().cloned()).collect::<Vec<_>>());
-            let rule = without_numbers(&Atom::expression([names::equal(), call, body.clone()]));
+            let rule = as_written(&Atom::expression([names::equal(), call, body.clone()]));
             _ = writeln!(text, "  {}. {rule}", index + 1);
             let to = starts.get(index + 1).map_or(end, |&next| next as usize);
             text += &Listing::new(&self.m, start as usize..to, count).text();
         }
         text
     }
-}
-
-/// An atom whose variables are written as in a source.
-fn without_numbers(atom: &Atom) -> Atom {
-    let plain = rewrite(atom, |variable| Rewrite::Replace(Atom::variable(variable.name().as_str())));
-    plain.unwrap_or_else(|| atom.clone())
 }
 
 impl Running<'_> {

@@ -134,7 +134,9 @@ impl SyntaxTree {
 
     /// Walks a node and all below it in the order of the text, with a stack of its own.
     pub fn walk(&self, node: NodeId) -> Walk<'_> {
-        Walk { tree: self, pending: vec![Visit::Open(node)] }
+        let mut pending = Vec::with_capacity(16);
+        pending.push(Visit::Open(node));
+        Walk { tree: self, pending }
     }
 
     fn child_slice(&self, range: Span) -> &[NodeId] {
@@ -146,11 +148,13 @@ impl SyntaxTree {
 impl SyntaxTree {
     /// A tree of nothing over a text.
     pub(super) fn new(text: &str) -> SyntaxTree {
+        // A short text has about so many nodes, and gets room for them at once.
+        let nodes = (text.len() / 2).min(32);
         SyntaxTree {
             text: text.into(),
             values: String::new(),
-            nodes: Vec::new(),
-            children: Vec::new(),
+            nodes: Vec::with_capacity(nodes),
+            children: Vec::with_capacity(nodes),
             forms: Vec::new(),
             comments: Vec::new(),
         }

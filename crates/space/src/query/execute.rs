@@ -71,6 +71,9 @@ impl Window {
 /// So many rows are looked at in the order in which patterns are written before another order is thought of.
 pub(super) const ROWS_BEFORE_CHOICE: usize = 1_000;
 
+/// So many rows that may not match are looked at in place of one that does: a choice of another order takes longer than to look at them.
+const LOOKS_FOR_A_ROW: usize = 16;
+
 /// Room for more terms than this is given back.
 const ROOM_TERMS_MAX: usize = 1 << 12;
 
@@ -556,6 +559,7 @@ impl Answers {
             return 0;
         }
         let (mut made, left) = (0, rows_left.unwrap_or(usize::MAX));
+        let looks = left.saturating_mul(LOOKS_FOR_A_ROW);
         let projection = Projection { parts, count: step.taken, keys, current, terms };
         relation.walk(keys, terms, rows, &mut |selected| {
             let selected = match &mut window {
@@ -563,7 +567,7 @@ impl Answers {
                 None => &selected,
             };
             // That there are too many rows is known before they are looked at.
-            if selected.len() > left {
+            if selected.len() > if selected.is_sure { left } else { looks } {
                 made += selected.len();
                 return;
             }
