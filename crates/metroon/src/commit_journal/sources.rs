@@ -210,6 +210,10 @@ impl Lines {
 
     fn position(&self, offset: u32) -> (u32, u32) {
         let Self::Text { text, starts, last } = self else { return (offset, 1) };
+        // A text of one form needs no lines.
+        if offset == 0 {
+            return (1, 1);
+        }
         let starts = starts.get_or_init(|| {
             let newlines = memchr::memchr_iter(b'\n', text.as_bytes());
             std::iter::once(0).chain(newlines.map(|newline| newline as u32 + 1)).collect()

@@ -21,6 +21,9 @@ use region::Ref;
 use space::{Atom, Bindings, Grounded, variables};
 use std::rc::Rc;
 
+/// A type that is expected of a call may nest so deep. One that grows with each call of a recursion is no type to make code for.
+const LEVELS_MAX: usize = 8;
+
 impl Compiler<'_, '_> {
     /// The signature that a function type has for these arguments and a type that is expected, if the guards hold.
     pub(super) fn instantiated(
@@ -34,8 +37,29 @@ impl Compiler<'_, '_> {
         match self.run.kind_of_type(&function, arguments.len()) {
             HeadKind::Typed(signature) => Some((signature, guards)),
             HeadKind::Raw { result } => Some((Signature::raw(arguments.len(), result), guards)),
-            _ => None,
+            _ => Some((self.with_open_result(&function, type_id)?, guards)),
         }
+    }
+
+    /// The signature of a function type whose result alone has variables, for a type that is expected: the call is evaluated to what both are.
+    fn with_open_result(&mut self, function: &Atom, type_id: TypeId) -> Option<Signature> {
+        let (formals, result) = types::function_parts(function);
+        let expected = self.run.type_atom(type_id);
+        if type_id == 0
+            || types::says_how(&expected)
+            || types::says_how(function)
+            || !formals.iter().all(Atom::is_ground)
+        {
+            return None;
+        }
+        let bindings = self.agreed(result, &expected, &Bindings::default())?;
+        let result = bindings.resolve(result);
+        if is_deeper_than(&result, LEVELS_MAX) {
+            return None;
+        }
+        let formals: Option<Rc<[Formal]>> =
+            formals.iter().map(|formal| self.run.intern_type(formal).map(Formal::Typed)).collect();
+        Some(Signature { formals: formals?, result: Some(self.run.intern_type(&result)?) })
     }
 
     /// A function type with what is known of its variables put in, if the guards hold.
@@ -95,12 +119,13 @@ impl Compiler<'_, '_> {
         self.construct_typed((function, head), &formals, whole, dest)
     }
 
-    /// What arguments are evaluated to if that is known of all but one, which is a call of no type and open only where its type is changed.
+    /// What arguments are evaluated to if that is known of all but one, which is open only where its type is changed: a call of no type, or of
+    /// a type that leaves the same open.
     fn formals_left_open(&mut self, known: &Atom, changed: &[Changed], arguments: &[Atom]) -> Option<Rc<[Formal]>> {
         let (formals, _) = types::function_parts(known);
         let mut open = formals.iter().zip(arguments).enumerate().filter(|(_, (formal, _))| !formal.is_ground());
         let (place, (formal, argument)) = open.next()?;
-        if open.next().is_some() || !self.is_open_call(argument) {
+        if open.next().is_some() || !self.is_open_call(argument) && !self.gives_open(argument, formal) {
             return None;
         }
         let is_changed =
@@ -119,6 +144,27 @@ impl Compiler<'_, '_> {
         !names::is_empty_or_error(argument)
             && !self.run.is_special_form(name.as_str(), parts.len())
             && self.run.makes_open(head, parts.len())
+    }
+
+    /// Whether a call is of a type that is a formal one but for variables of its own, of which nothing else is said: `(-> Number (Vec Number $n))`
+    /// for `(Vec Number $m)`.
+    fn gives_open(&mut self, argument: &Atom, formal: &Atom) -> bool {
+        let Some([Atom::Symbol(name), parts @ ..]) = argument.children() else { return false };
+        if names::is_empty_or_error(argument) || self.run.is_special_form(name.as_str(), parts.len()) {
+            return false;
+        }
+        let head = self.run.m.values.symbol(name);
+        let HeadKind::Parametric(function) = self.run.head_kind(head, parts.len()) else { return false };
+        let Some((known, guards)) = self.known_type(&function, parts, 0) else { return false };
+        let (formals, result) = types::function_parts(&known);
+        let (Some(given), Some(asked)) = (result.children(), formal.children()) else { return false };
+        let is_own =
+            |part: &Atom| matches!(part, Atom::Variable(_)) && given.iter().filter(|other| *other == part).count() == 1;
+        let agrees = |(given, asked): (&Atom, &Atom)| if asked.is_ground() { given == asked } else { is_own(given) };
+        guards.is_empty()
+            && formals.iter().all(Atom::is_ground)
+            && given.len() == asked.len()
+            && given.iter().zip(asked).all(agrees)
     }
 
     /// What variables are if two types agree in one way.
@@ -219,6 +265,14 @@ impl Compiler<'_, '_> {
         };
         guards.push(Instruction::Guard { slot, guard, or: 0 });
         Some(guess)
+    }
+}
+
+/// Whether a type nests deeper than so many levels.
+fn is_deeper_than(found: &Atom, levels: usize) -> bool {
+    match levels.checked_sub(1) {
+        Some(left) => found.children().unwrap_or_default().iter().any(|part| is_deeper_than(part, left)),
+        None => found.children().is_some(),
     }
 }
 
