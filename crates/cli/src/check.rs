@@ -44,7 +44,7 @@ fn checked(arguments: &CheckArguments) -> Ended {
         let source = match ProgramSource::read(&mut SystemWorld::default(), file) {
             Ok(source) => source,
             Err(end) => {
-                worst = run::explain(end, None);
+                worst = run::explain_unread(end, "check");
                 continue;
             }
         };

@@ -51,7 +51,8 @@ pub(crate) fn fmt(arguments: &FmtArguments) -> End {
 }
 
 fn one(file: &str, only_checks: bool, differing: &mut u64) -> Ended {
-    let source = ProgramSource::read(&mut SystemWorld::default(), file).map_err(|end| run::explain(end, None))?;
+    let source =
+        ProgramSource::read(&mut SystemWorld::default(), file).map_err(|end| run::explain_unread(end, "fmt"))?;
     let source = source.as_source();
     let parsed = parse(source.text);
     let errors = parsed.diagnostics.iter().filter(|found| found.severity == Severity::Error);

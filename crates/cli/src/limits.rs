@@ -52,11 +52,11 @@ pub(crate) struct LimitArguments {
     pub(crate) memory: Option<u64>,
 
     /// End a `!` form after this many steps
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = steps)]
     pub(crate) steps: Option<u64>,
 
     /// End the run after this many seconds; a `replay` after 600 if nothing is said
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -87,6 +87,11 @@ fn heap_bytes(text: &str) -> Result<u64, String> {
     byte_count(text).and_then(|bytes| {
         if bytes <= HEAP_BYTES_MAX { Ok(bytes) } else { Err("a `!` form takes at most 4G".to_owned()) }
     })
+}
+
+fn steps(text: &str) -> Result<u64, String> {
+    let steps = text.parse().ok().filter(|steps| *steps > 0);
+    steps.ok_or_else(|| "expected a whole number above 0, such as 1000000".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

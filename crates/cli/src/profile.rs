@@ -6,6 +6,7 @@ use metroon::{Engine, Place, ProfileNode};
 use space::{Atom, as_written};
 use std::cmp::Reverse;
 use std::fmt::Write;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
@@ -22,6 +23,20 @@ const CHARACTER_WIDTH: f64 = 7.0;
 /// So much of the left side of a rule is shown, in characters.
 const HEAD_MAX: usize = 40;
 
+/// Whether the picture can be a new file: one that is there is never overwritten. Tells if it cannot.
+pub(crate) fn is_new(file: &Path) -> bool {
+    let is_new = std::fs::symlink_metadata(file).is_err();
+    if !is_new {
+        refuse(file);
+    }
+    is_new
+}
+
+fn refuse(file: &Path) {
+    let help = "choose another name for the flame graph, or remove the file first: it is never overwritten";
+    render::error(&format!("{} exists already", file.display()), Some(help));
+}
+
 /// Begins a profile of all that the engine evaluates.
 pub(crate) fn begin(engine: &mut Engine) {
     let began = Instant::now();
@@ -33,8 +48,13 @@ pub(crate) fn end(engine: &mut Engine, file: &Path) -> bool {
     let nodes = engine.take_profile();
     table(engine, &nodes).iter().for_each(|line| render::say(line));
     let names: Vec<String> = nodes.iter().map(|node| name_of(engine, node)).collect();
-    match std::fs::write(file, flame_graph(&nodes, &names)) {
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
+    match made.and_then(|mut made| made.write_all(flame_graph(&nodes, &names).as_bytes())) {
         Ok(()) => render::say(&format!("flame graph  {}", file.display())),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            refuse(file);
+            return false;
+        }
         Err(error) => {
             let message = format!("cannot write the flame graph to {}: {error}", file.display());
             render::error(&message, Some("name a file in a folder that is there"));

@@ -86,8 +86,10 @@ fn rendered_failure(failure: &Failure, color: bool) -> String {
     let mut report = report(&failure.place.origin, &failure.place.text, &shown);
     let notes = [calls(failure), others(failure)];
     report.extend(notes.into_iter().flatten().map(|note| Group::with_title(Level::NOTE.secondary_title(note))));
+    // What an assertion says is no advice.
+    let level = if failure.code == "assertion-failed" { Level::NOTE } else { Level::HELP };
     let help = failure.help.iter().map(String::as_str);
-    report.extend(help.map(|help| Group::with_title(Level::HELP.secondary_title(help))));
+    report.extend(help.map(|help| Group::with_title(level.clone().secondary_title(help))));
     renderer(color).render(&report).to_string()
 }
 

@@ -30,6 +30,9 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         }
         program.files.push("-".to_owned());
     }
+    if arguments.profile.as_ref().is_some_and(|file| !profile::is_new(file)) {
+        return End::Usage;
+    }
     let guard = MemoryGuard::start(&arguments.limits);
     let mut engine = match engine(arguments, &program) {
         Ok(engine) => engine,
@@ -244,10 +247,7 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
             tell_limit(limit, &place, epoch);
             End::Error
         }
-        ProgramEnd::NotRead(error) => {
-            render::error(&error.to_string(), Some("check the path; `metroon run --help` shows the usage"));
-            End::Usage
-        }
+        ProgramEnd::NotRead(error) => not_read(&error, "run"),
         // A reader that has seen enough is no failure.
         ProgramEnd::World(WorldError::OutputClosed) => End::Fine,
         ProgramEnd::World(error) => {
@@ -264,6 +264,19 @@ pub(crate) fn explain(end: ProgramEnd, epoch: Option<u64>) -> End {
         }
         _ => End::Error,
     }
+}
+
+/// Tells a person why a source cannot be had that a command was given.
+pub(crate) fn explain_unread(end: ProgramEnd, command: &str) -> End {
+    match end {
+        ProgramEnd::NotRead(error) => not_read(&error, command),
+        end => explain(end, None),
+    }
+}
+
+fn not_read(error: &WorldError, command: &str) -> End {
+    render::error(&error.to_string(), Some(&format!("check the path; `metroon {command} --help` shows the usage")));
+    End::Usage
 }
 
 /// Tells a person about a run on the standard error.

@@ -138,6 +138,9 @@ pub trait Environment {
     /// Changes a setting of the program.
     fn set_setting(&mut self, key: String, value: Atom);
 
+    /// Where the form stands that is being evaluated, as `file:line`, if that is known.
+    fn form_place(&self) -> Option<String>;
+
     /// What a setting of the program is set to.
     fn setting(&self, key: &str) -> Option<&Atom>;
 

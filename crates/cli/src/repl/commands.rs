@@ -134,7 +134,8 @@ fn instance(pattern: &Atom, solution: &Solution) -> Atom {
 }
 
 fn load(session: &mut Session, file: &str) -> Next {
-    session.load(file)
+    // Why it cannot be read was told.
+    session.load(file).unwrap_or(Next::GoesOn)
 }
 
 fn undo(session: &mut Session, _: &str) -> Next {

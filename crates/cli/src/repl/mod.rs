@@ -69,8 +69,9 @@ pub(crate) fn run(arguments: &ReplArguments) -> End {
         Err(end) => return end,
     };
     for file in &arguments.files {
-        if let Next::Ends(end) = session.load(file) {
-            return session.finish(end);
+        match session.load(file) {
+            Ok(Next::GoesOn) => {}
+            Ok(Next::Ends(end)) | Err(end) => return session.finish(end),
         }
     }
     read(session)

@@ -125,14 +125,13 @@ impl Session {
         next
     }
 
-    /// Runs a file.
-    pub(super) fn load(&mut self, file: &str) -> Next {
-        let read =
-            package::files(&[file.to_owned()]).map(|mut files| files.remove(0)).and_then(|file| self.read(&file));
-        match read {
-            Ok(Some(source)) => self.run_source(&source.as_source(), false),
-            Ok(None) | Err(_) => Next::GoesOn,
-        }
+    /// Runs a file, if it can be read.
+    pub(super) fn load(&mut self, file: &str) -> Result<Next, End> {
+        let file = package::files(&[file.to_owned()])?.remove(0);
+        Ok(match self.read(&file)? {
+            Some(source) => self.run_source(&source.as_source(), false),
+            None => Next::GoesOn,
+        })
     }
 
     /// Reads a file; that of a package says which one is meant, if any.
@@ -146,7 +145,7 @@ impl Session {
     }
 
     fn read_source(&mut self, file: &str) -> Result<ProgramSource, End> {
-        ProgramSource::read(self.engine.world(), file).map_err(|end| run::explain(end, None))
+        ProgramSource::read(self.engine.world(), file).map_err(|end| run::explain_unread(end, "repl"))
     }
 
     fn run_source(&mut self, source: &Source<'_>, is_input: bool) -> Next {

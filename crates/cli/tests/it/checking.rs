@@ -86,6 +86,43 @@ fn what_is_meant_as_it_stands_is_not_reported() {
 }
 
 #[test]
+fn what_is_not_evaluated_and_what_fits_anything_is_not_reported() {
+    for text in [
+        // The result type is Atom, so the body is not evaluated.
+        "(: native (-> Grounded Atom))\n(= (native $g) (native value $g))\n!(native 5)",
+        // An Atom may be a number.
+        "(= (pick) 4)\n!(+ 1 (once (pick)))",
+        "(= (pick) 4)\n!(chain (collapse-bind (eval (pick)) 1) $all (size-atom $all))",
+        "!(assertEqual (import! &self strings) ())\n!(string-length \"ab\")",
+        // A type can be a symbol, which a call comes to.
+        "(= (type-of 1) int)\n!(let int (type-of 1) (all int))",
+        // Infinitely many results, of which some are taken.
+        "(= (from $n) $n)\n(= (from $n) (from (+ $n 1)))\n!(limit 3 (from 1))",
+        "(fn a b)\n!(match &self (fn $x $y) $x)",
+    ] {
+        assert_eq!(found(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_file_with_the_name_of_a_module_hides_it() {
+    let folder = Folder::new("check_hidden");
+    folder.write("regex.metta", "(= (mine) 1)\n");
+    folder.write("main.metta", "!(import! &self regex)\n!(regex-matches \"a\" \"b\")\n");
+    let ended = folder.run(&["check", "main.metta"]);
+    assert!(
+        ended.err.contains("a file takes the place of the library's module `regex`, which has it"),
+        "{}",
+        ended.err
+    );
+    assert!(ended.err.contains("help: rename the file `regex.metta`"), "{}", ended.err);
+    folder.write("regex.metta", "!(import! &self regex)\n");
+    let ended = folder.run(&["run", "main.metta"]);
+    let told = "this file has the name of the library's module regex and comes before it: rename the file";
+    assert!(ended.err.contains(told), "{}", ended.err);
+}
+
+#[test]
 fn nothing_is_run() {
     let folder = Folder::new("check_runs_nothing");
     folder.write("module.metta", "(= (twice $x) (* 2 $x))\n!(println! \"loaded\")\n");

@@ -100,7 +100,7 @@ fn an_error_that_a_program_makes_is_where_it_is_written() {
     folder.write("pour.metta", text);
     let ended = folder.run(&["run", "pour.metta"]);
     let expected = "\
-error[error]: `(pour mint)` came to an error: the-can-is-empty
+error[failed]: `(pour mint)` came to an error: the-can-is-empty
  --> pour.metta:3:8
   |
 3 |        (Error (pour $plant) the-can-is-empty)
@@ -168,10 +168,8 @@ error[assertion-failed]: an assertion failed: `assertEqual`
 1 | !(assertEqual (+ 1 2) 4)
   |  ^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: Expected: [4]
-help: Got: [3]
-help: Missed results: 4
-help: Excessive results: 3
+note: Expected: [4]
+      Got: [3]
 ";
     assert_eq!(ended.err, expected);
 }

@@ -256,6 +256,17 @@ fn a_file_that_is_not_there() {
 }
 
 #[test]
+fn the_help_names_the_command_that_was_called() {
+    for command in ["check", "fmt", "repl"] {
+        let ended = run(&[command, "no/such.metta"]);
+        let help = format!("help: check the path; `metroon {command} --help` shows the usage\n");
+        assert_eq!((ended.code, ended.err), (Some(2), format!("error: there is no file no/such.metta\n{help}")));
+    }
+    let ended = run(&["replay", "no-such-tape"]);
+    assert!(ended.err.starts_with("error: there is no tape no-such-tape\nhelp: "), "{}", ended.err);
+}
+
+#[test]
 fn a_folder_instead_of_a_file() {
     let ended = run(&["run", env!("CARGO_TARGET_TMPDIR")]);
     assert_eq!(ended.code, Some(2));
@@ -283,8 +294,10 @@ fn limits_name_the_place_and_the_flag() {
 #[test]
 fn wrong_values_of_flags_are_explained() {
     for (flag, value, reason) in [
-        ("--steps", "0", "0 is not in 1..18446744073709551615"),
-        ("--steps", "many", "invalid digit found in string"),
+        ("--steps", "0", "expected a whole number above 0, such as 1000000"),
+        ("--steps", "many", "expected a whole number above 0, such as 1000000"),
+        ("--steps", "-5", "expected a whole number above 0, such as 1000000"),
+        ("--timeout", "-1", "expected a number of seconds above 0, such as 10 or 0.5"),
         ("--timeout", "0", "expected a number of seconds above 0, such as 10 or 0.5"),
         ("--timeout", "soon", "expected a number of seconds above 0, such as 10 or 0.5"),
         ("--timeout", "inf", "expected a number of seconds above 0, such as 10 or 0.5"),

@@ -57,6 +57,16 @@ fn a_profile_changes_no_answer() {
 }
 
 #[test]
+fn a_picture_never_replaces_a_file() {
+    let folder = Folder::new("profile_forgotten");
+    folder.write("p.metta", PROGRAM);
+    let ended = folder.run(&["run", "--profile", "p.metta"]);
+    assert_eq!((ended.out.as_str(), ended.code), ("", Some(2)));
+    assert!(ended.err.starts_with("error: p.metta exists already\nhelp: "), "{}", ended.err);
+    assert_eq!(std::fs::read_to_string(folder.path().join("p.metta")).expect("the program is there"), PROGRAM);
+}
+
+#[test]
 fn a_picture_that_cannot_be_written_is_an_error() {
     let folder = Folder::new("profile_nowhere");
     let ended = folder.run(&["run", "--profile", "missing/p.svg", "-e", "!(+ 1 2)"]);

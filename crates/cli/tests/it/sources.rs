@@ -83,7 +83,7 @@ fn traces_go_to_the_standard_error() {
     assert_eq!(ended.out, "[5]\n[()]\n");
     assert_eq!(
         ended.err,
-        "(looking at)\npragma! colour has no effect; known settings: max-stack-depth, type-check, interpreter, semantics, table, untable, memoise\n"
+        "(looking at)\nwarning: -e:1: pragma! colour has no effect; known settings: max-stack-depth, type-check, interpreter, semantics, table, untable, memoise\n"
     );
 }
 

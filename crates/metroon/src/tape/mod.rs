@@ -338,6 +338,9 @@ impl fmt::Display for TapeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exists { path } => write!(formatter, "{} exists already", path.display()),
+            Self::Io { path, error } if error.kind() == io::ErrorKind::NotFound => {
+                write!(formatter, "there is no tape {}", path.display())
+            }
             Self::Io { path, error } => write!(formatter, "cannot use {}: {error}", path.display()),
             Self::NotATape => formatter.write_str("it holds no recorded run"),
             Self::Open(error) => error.fmt(formatter),

@@ -95,6 +95,15 @@ pub(crate) fn module_of(name: &str) -> Option<&'static str> {
     BUNDLES.iter().find(has).map(|bundle| bundle.name)
 }
 
+/// The functions of all modules, each with the name of its module.
+pub(crate) fn functions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUNDLES.iter().flat_map(|bundle| {
+        let stated = bundle.source.lines().filter_map(|line| line.strip_prefix("(= (")?.split([' ', ')']).next());
+        let native = bundle.operations.iter().map(|spec| spec.name);
+        native.chain(stated).map(|name| (name, bundle.name))
+    })
+}
+
 /// What a call comes to when the world refuses: an error atom, or the end of the run when nobody reads its output.
 fn refused(message: &str, error: WorldError) -> Outcome {
     if error.ends_run() { Outcome::Stop(Stop::World(error)) } else { Outcome::failure(format!("{message}: {error}")) }

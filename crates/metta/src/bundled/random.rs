@@ -55,7 +55,8 @@ pub(super) const MODULE: Bundle = Bundle {
             )
             .compared(Compatibility::Differs(
                 "`&rng` keeps its seed; in Hyperon each `&rng` in a source is another generator, so that a seed is \
-             forgotten at once. The numbers that follow from a seed are not Hyperon's; they never change",
+             forgotten at once. The numbers that follow from a seed are not Hyperon's; they never change. A seed that is a \
+             float is an error, in Hyperon it is cut off",
             )),
         Spec::typed("new-random-generator", "(-> Number RandomGenerator)", new_generator)
             .with(Effects::MAKES)
@@ -66,7 +67,7 @@ pub(super) const MODULE: Bundle = Bundle {
             )
             .compared(Compatibility::Differs(
                 "the numbers that follow from a seed are not Hyperon's; they are the same in every run, on every \
-             machine and in every version",
+             machine and in every version. A seed that is a float is an error, in Hyperon it is cut off",
             )),
         Spec::typed("reset-random-generator", "(-> RandomGenerator (->))", reset)
             .with(Effects::CHANGES)
@@ -157,6 +158,14 @@ fn word_of(number: &Number) -> Option<i64> {
     }
 }
 
+/// A seed: an integer of 64 bits.
+fn seed_of(number: &Number) -> Option<i64> {
+    match number {
+        Number::Int(word) => Some(*word),
+        Number::Float(_) | Number::Big(_) => None,
+    }
+}
+
 /// Draws from a generator; what the call comes to instead when that fails.
 fn draw<T>(
     call: &mut Call<'_>,
@@ -233,9 +242,9 @@ fn set_seed(call: &mut Call<'_>) -> Outcome {
     let Some(generator) = generator_of(call, 0) else {
         return Outcome::failure("set-random-seed expects a random generator as its argument");
     };
-    match word_of(seed) {
+    match seed_of(seed) {
         Some(seed) => replace(call, generator, Generator::seeded(seed as u64)),
-        None => Outcome::failure("set-random-seed expects a seed from -2^63 to 2^63 - 1"),
+        None => Outcome::failure("set-random-seed expects an integer from -2^63 to 2^63 - 1 as a seed"),
     }
 }
 
@@ -243,8 +252,8 @@ fn new_generator(call: &mut Call<'_>) -> Outcome {
     let Some(seed) = number_of(call, 0) else {
         return Outcome::failure("new-random-generator expects one argument: number (seed)");
     };
-    let Some(seed) = word_of(seed) else {
-        return Outcome::failure("new-random-generator expects a seed from -2^63 to 2^63 - 1");
+    let Some(seed) = seed_of(seed) else {
+        return Outcome::failure("new-random-generator expects an integer from -2^63 to 2^63 - 1 as a seed");
     };
     if call.environment.generator_count() >= GENERATORS_MAX {
         return Outcome::failure(format!(

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use space::Atom;
 
 /// Functions whose first arguments are truth values.
-const TRUTH_TAKERS: [&str; 5] = ["if", "and", "or", "not", "xor"];
+pub(super) const TRUTH_TAKERS: [&str; 5] = ["if", "and", "or", "not", "xor"];
 
 /// Functions that programmers of other languages write between their arguments.
 const OPERATORS: [&str; 10] = ["+", "-", "*", "/", "%", "<", ">", "<=", ">=", "=="];
@@ -29,6 +29,7 @@ pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut V
         findings.extend(infix(survey, node));
         findings.extend(unpaired(survey, node));
         findings.extend(no_space(survey, node));
+        findings.extend(bound_symbol(survey, node, program));
         findings.extend(long_text(survey, node));
     }
     for form in survey.tree.forms() {
@@ -38,13 +39,13 @@ pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut V
 }
 
 /// A part of the text as it stands, on one line and not too long.
-fn quoted(survey: &Survey<'_>, node: NodeId) -> String {
+pub(super) fn quoted(survey: &Survey<'_>, node: NodeId) -> String {
     let words = survey.tree.span(node).slice(survey.tree.text()).split_whitespace();
     shorten(&words.collect::<Vec<_>>().join(" "), QUOTED_MAX)
 }
 
 /// The children of a node if it is an expression.
-fn expression<'a>(survey: &Survey<'a>, node: NodeId) -> Option<&'a [NodeId]> {
+pub(super) fn expression<'a>(survey: &Survey<'a>, node: NodeId) -> Option<&'a [NodeId]> {
     match survey.tree.kind(node) {
         NodeKind::Expression(children) => Some(children),
         _ => None,
@@ -177,7 +178,7 @@ fn is_call(survey: &Survey<'_>, (name, given): (&str, usize), form: &Form, progr
 }
 
 /// Whether something is known of the type of a name: if wanted, of one that is no function.
-fn has_type(survey: &Survey<'_>, name: &str, program: &mut Program, except_functions: bool) -> bool {
+pub(super) fn has_type(survey: &Survey<'_>, name: &str, program: &mut Program, except_functions: bool) -> bool {
     let types = survey.types_of(&survey.meaning(name), program);
     let known = types.iter().filter(|found| !found.atom.is_symbol(names::UNDEFINED));
     known.filter(|found| !except_functions || !types::is_function(&found.atom)).count() > 0
@@ -208,6 +209,47 @@ fn symbols(survey: &Survey<'_>, program: &mut Program, findings: &mut Vec<Diagno
             }
         }
     }
+}
+
+/// A symbol as the pattern of a `let` whose body has it, too: its `$` was forgotten.
+fn bound_symbol(survey: &Survey<'_>, node: NodeId, program: &mut Program) -> Option<Diagnostic> {
+    let (head, arguments) = survey.call(node)?;
+    let (pairs, body) = match (head, arguments) {
+        ("let", &[pattern, value, body]) => (vec![(pattern, value)], body),
+        ("let*", &[list, body]) => {
+            let pair = |pair: &NodeId| match expression(survey, *pair) {
+                Some(&[pattern, value]) => Some((pattern, value)),
+                _ => None,
+            };
+            (expression(survey, list)?.iter().filter_map(pair).collect(), body)
+        }
+        _ => return None,
+    };
+    let stands_in = |word: &str, root: NodeId| {
+        survey.tree.walk(root).any(|visit| match visit {
+            Visit::Leaf(leaf) => survey.tree.kind(leaf) == NodeKind::Word(word),
+            _ => false,
+        })
+    };
+    for (index, (pattern, value)) in pairs.iter().enumerate() {
+        let NodeKind::Word(word) = survey.tree.kind(*pattern) else { continue };
+        // Other calls may come to just this symbol.
+        let is_other = match survey.tree.kind(*value) {
+            NodeKind::Word(value) => survey.meaning(value).as_symbol().is_none(),
+            NodeKind::String(_) => true,
+            NodeKind::Expression(_) => survey.call(*value).is_some_and(|(head, _)| OPERATORS.contains(&head)),
+            NodeKind::Variable(_) => false,
+        };
+        let is_plain = is_other && survey.meaning(word).as_symbol().is_some() && !survey.known.contains_key(word);
+        let later = pairs[index + 1..].iter().map(|(_, value)| *value).chain([body]);
+        if is_plain && later.into_iter().any(|root| stands_in(word, root)) && !has_type(survey, word, program, false) {
+            let message = format!("`{word}` is a symbol, and takes no value; did you mean the variable `${word}`?");
+            let finding = Diagnostic::warning("symbol-for-variable", survey.tree.span(*pattern), message);
+            let finding = finding.with_label("matches nothing but itself");
+            return Some(finding.with_help(format!("write `${word}` here and where its value is used")));
+        }
+    }
+    None
 }
 
 fn symbol(head: &str, word: &str, span: Span) -> Diagnostic {

@@ -8,11 +8,13 @@
 //! 2. [`names`] looks at the heads of what is evaluated: unknown names, numbers of arguments, types.
 //! 3. [`rules`] looks at rules that can never be reached or are stated twice.
 //! 4. [`variables`] looks at what is bound on the left and used on the right.
-//! 5. [`forms`] looks at forms that are written otherwise than was meant, [`recursion`] at functions that never end, [`declared`] at types.
+//! 5. [`forms`] looks at forms that are written otherwise than was meant, [`foreign`] at what is written as in another language,
+//!    [`recursion`] at functions that never end, [`declared`] at types.
 //!
 //! What stands in an assertion, a quotation or an argument that its function takes as it is, is not looked at.
 
 mod declared;
+mod foreign;
 mod forms;
 mod names;
 mod nearest;
@@ -27,6 +29,7 @@ use crate::syntax::{Diagnostic, SyntaxTree};
 use survey::Survey;
 
 pub use nearest::nearest;
+pub(crate) use nearest::nearest_of_all;
 
 /// What there is to say about a text that a program has read in a module. The findings are sorted by place.
 pub fn check(program: &mut Program, module: ModuleId, tree: &SyntaxTree) -> Vec<Diagnostic> {
@@ -38,6 +41,7 @@ pub fn check(program: &mut Program, module: ModuleId, tree: &SyntaxTree) -> Vec<
         rules::check(&survey, program, &mut findings);
         variables::check(&survey, &mut findings);
         forms::check(&survey, program, &mut findings);
+        foreign::check(&survey, program, &mut findings);
         recursion::check(&survey, &mut findings);
         declared::check(&survey, &mut findings);
     }

@@ -1,17 +1,17 @@
 //! The heads of what is evaluated: names without rules, numbers of arguments, types.
 
 use super::nearest::nearest;
-use super::survey::Survey;
-use crate::bundled::module_of;
+use super::survey::{Import, Survey};
+use crate::bundled::{functions, module_of};
 use crate::failure::message::message_of;
 use crate::instructions::is_instruction_name;
 use crate::names;
 use crate::program::Program;
-use crate::syntax::{Diagnostic, NodeId};
+use crate::syntax::{Diagnostic, NodeId, Span};
 use crate::types;
 use rustc_hash::FxHashMap;
 use space::Atom;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most nodes of an expression whose type is looked at: types are computed anew for each.
 const TYPED_NODES_MAX: usize = 512;
@@ -21,7 +21,8 @@ pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut V
     let library: Vec<String> = survey.words.names().map(str::to_owned).collect();
     known.extend(library.iter().map(String::as_str).filter(|name| survey.is_native(name)));
     known.retain(|name| !name.starts_with('_'));
-    let mut near = Near { known, found: FxHashMap::default() };
+    let elsewhere = functions().filter(|(name, _)| name.contains('-') && !name.starts_with('_')).collect();
+    let mut near = Near { known, found: FxHashMap::default(), elsewhere };
     for node in survey.evaluated() {
         let Some((name, arguments)) = survey.call(node) else { continue };
         let head = survey.tree.children(node).next().expect("a call has a head");
@@ -39,10 +40,15 @@ pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut V
 /// The most unknown names whose neighbours are looked for: each costs a look at all that are known.
 const UNKNOWN_MAX: usize = 1 << 8;
 
+/// Findings get their places later.
+const NOWHERE: Span = Span { start: 0, end: 0 };
+
 /// The known names, with the neighbours that were found of others.
 struct Near<'a> {
     known: BTreeSet<&'a str>,
     found: FxHashMap<&'a str, Option<&'a str>>,
+    /// The functions of all modules, each with its module: those whose names are no single words.
+    elsewhere: BTreeMap<&'static str, &'static str>,
 }
 
 impl<'a> Near<'a> {
@@ -52,6 +58,12 @@ impl<'a> Near<'a> {
             self.found.insert(name, near);
         }
         self.found.get(name).copied().flatten()
+    }
+
+    /// The nearest function of a module that is not imported, and its module.
+    fn of_modules(&self, name: &str) -> Option<(&'static str, &'static str)> {
+        let near = nearest(name, self.elsewhere.keys().copied())?;
+        Some((near, self.elsewhere[near]))
     }
 }
 
@@ -63,25 +75,50 @@ fn unknown<'a>(survey: &Survey<'a>, program: &mut Program, name: &'a str, near: 
         return None;
     }
     if let Some(module) = module_of(name).filter(|_| !survey.data.contains(name)) {
-        return Some(not_imported(name, module));
+        return not_imported(survey, name, module);
     }
-    let near = near.of(name)?;
-    let span = crate::syntax::Span { start: 0, end: 0 };
-    let message = format!("no rule for `{name}`; did you mean `{near}`?");
-    let finding = Diagnostic::warning("unknown-function", span, message);
-    Some(
-        finding
-            .with_label("is data as it stands")
-            .with_help(format!("write `{near}`, or declare the name if it is meant as data: `(: {name} (-> … …))`")),
-    )
+    let known = near.of(name).or_else(|| elsewhere(name).filter(|known| near.known.contains(known)));
+    let (meant, help) = match (known, near.of_modules(name)) {
+        (Some(known), _) => (
+            format!("`{known}`"),
+            format!("write `{known}`, or declare the name if it is meant as data: `(: {name} (-> … …))`"),
+        ),
+        (None, Some((known, module))) => (
+            format!("`{known}` of the module `{module}`"),
+            format!("write `{known}`, and `!(import! &self {module})` before it"),
+        ),
+        (None, None) => return None,
+    };
+    let message = format!("no rule for `{name}`; did you mean {meant}?");
+    let finding = Diagnostic::warning("unknown-function", NOWHERE, message);
+    Some(finding.with_label("is data as it stands").with_help(help))
 }
 
-/// A name of a module that comes with the program and is not imported.
-fn not_imported(name: &str, module: &str) -> Diagnostic {
-    let span = crate::syntax::Span { start: 0, end: 0 };
-    let message = format!("no rule for `{name}`, which is in the module `{module}`");
-    let finding = Diagnostic::warning("missing-import", span, message).with_label("is data as it stands");
-    finding.with_help(format!("write `!(import! &self {module})` before it"))
+/// What a function of other languages is called here.
+fn elsewhere(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "print" | "printf" | "display" | "puts" => "println!",
+        "iff" => "if",
+        "cond" => "case",
+        _ => return None,
+    })
+}
+
+/// A name of a module that comes with the program and is not imported, or is hidden by a file.
+fn not_imported(survey: &Survey<'_>, name: &str, module: &str) -> Option<Diagnostic> {
+    let (message, help) = match survey.import_of(module) {
+        Some(Import::Inside) => return None,
+        Some(Import::Form) => (
+            format!("no rule for `{name}`: a file takes the place of the library's module `{module}`, which has it"),
+            format!("rename the file `{module}.metta`: it comes before the module"),
+        ),
+        None => (
+            format!("no rule for `{name}`, which is in the module `{module}`"),
+            format!("write `!(import! &self {module})` before it"),
+        ),
+    };
+    let finding = Diagnostic::warning("missing-import", NOWHERE, message).with_label("is data as it stands");
+    Some(finding.with_help(help))
 }
 
 fn has_type(survey: &Survey<'_>, program: &mut Program, atom: &Atom) -> bool {
@@ -106,8 +143,7 @@ fn wrong_number(
     let plural = if given == 1 { "" } else { "s" };
     let message =
         format!("`{name}` is called with {given} argument{plural}, and its rules take {}", numbers.join(" or "));
-    let span = crate::syntax::Span { start: 0, end: 0 };
-    let finding = Diagnostic::warning("wrong-number-of-arguments", span, message);
+    let finding = Diagnostic::warning("wrong-number-of-arguments", NOWHERE, message);
     Some(finding.with_label("no rule matches this").with_help("mend the call, or add a rule for it"))
 }
 
@@ -126,6 +162,9 @@ fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option
     let errors = survey.type_errors(&atom, program)?;
     // An error of an argument is told there.
     let own = errors.iter().find(|error| error.children().is_some_and(|parts| parts.get(1) == Some(&atom)))?;
+    if gives_any_atom(own) {
+        return None;
+    }
     let said = message_of(own, &survey.space, program.variables());
     let finding = Diagnostic::warning(said.code, survey.tree.span(node), said.message);
     let finding = finding.with_label("comes to an error");
@@ -133,6 +172,12 @@ fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option
         Some(help) => finding.with_help(help),
         None => finding,
     })
+}
+
+/// Whether an error is about an argument that comes to an atom of any type: whether that fits is seen when it is there.
+fn gives_any_atom(error: &Atom) -> bool {
+    let reason = error.children().and_then(|parts| parts.get(2)).and_then(Atom::children);
+    matches!(reason, Some([kind, _, _, actual]) if kind.is_symbol(names::BAD_ARG_TYPE) && actual.is_symbol("Atom"))
 }
 
 /// A call of a built-in function with a number of arguments that its type does not have: told whatever its arguments are.

@@ -3,7 +3,11 @@
 /// The name nearest to a word among others: one slip away in a short word, two in a longer one. Of several equally near ones, the first
 /// in the order of the alphabet. `son` and `sons`, `deliver` and `delivered`, `f1` and `f2` are two words and no slip.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let text = word;
+    nearest_of_all(word, names.filter(|name| !is_other_form(word, name)))
+}
+
+/// The same where no other names are possible: then `strings` is what `string` was meant to be.
+pub(crate) fn nearest_of_all<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.chars().collect();
     let most = match word.len() {
         0..=3 => return None,
@@ -17,7 +21,7 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&
         is_near.then(|| slips(&word, &name)).filter(|slips| (1..=most).contains(slips))
     };
     let near = names.filter_map(|name| Some((distance(name)?, name)));
-    near.filter(|(_, name)| !is_other_form(text, name)).min().map(|(_, name)| name)
+    near.min().map(|(_, name)| name)
 }
 
 /// Whether one word is the other with an ending, or with another number.
@@ -78,5 +82,6 @@ mod tests {
         assert_eq!(nearest("delivered", names.into_iter()), None, "that is another word");
         assert_eq!(nearest("mothr-of", names.into_iter()), Some("mother-of"));
         assert_eq!(nearest("mother-of", names.into_iter()), None, "it is the name itself");
+        assert_eq!(nearest_of_all("delivers", names.into_iter()), Some("deliver"));
     }
 }

@@ -1,7 +1,8 @@
 //! Functions that call themselves whatever they are called with.
 //!
 //! One is reported if it has one rule, which takes everything, and its right side comes to a call of itself before anything can decide
-//! otherwise: on the way there are only functions that evaluate all their arguments, and before it only variables and plain words.
+//! otherwise: on the way there are only functions that evaluate all their arguments, and before it only variables and plain words. Other
+//! rules for single values end nothing, since all rules that match are taken.
 
 use super::survey::Survey;
 use crate::syntax::{Diagnostic, NodeId, NodeKind};
@@ -16,17 +17,42 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Vec<Diagnostic>) {
     }
     for rule in &survey.rules {
         let Some((name, arguments)) = survey.call(rule.left) else { continue };
-        let only = survey.rule_count(name, arguments.len()) == 1 && takes_everything(survey, arguments);
+        let own = (name, arguments.len());
+        let only = survey.rule_count(name, arguments.len()) == 1;
+        let end = if only { None } else { supposed_end(survey, own) };
+        let is_asked = (only || end.is_some()) && takes_everything(survey, arguments);
         let right = survey.tree.children(rule.form.node).nth(2);
-        let Some(call) = right.filter(|_| only).and_then(|right| own_call(survey, right, (name, arguments.len())))
-        else {
+        let Some(call) = right.filter(|_| is_asked).and_then(|right| own_call(survey, right, own)) else {
             continue;
         };
-        let message = format!("`{name}` calls itself whatever it is called with: it never ends");
+        let text = |node: NodeId| survey.tree.span(node).slice(survey.tree.text());
+        let message = match end {
+            None => format!("`{name}` calls itself whatever it is called with: it never ends"),
+            Some(end) => format!(
+                "this never ends: all rules that match are taken, and `{}` matches `{}` too",
+                text(rule.left),
+                text(end)
+            ),
+        };
         let finding = Diagnostic::warning("endless-recursion", survey.tree.span(call), message);
         let finding = finding.with_label("nothing decides before this");
         findings.push(finding.with_help("put the call into an `if`, whose condition says when it ends"));
     }
+}
+
+/// The left side of the rule that was meant to end a recursion: the other one, of which each argument is a value.
+fn supposed_end(survey: &Survey<'_>, (name, given): (&str, usize)) -> Option<NodeId> {
+    let of_name =
+        |left: &NodeId| survey.call(*left).is_some_and(|(known, arguments)| known == name && arguments.len() == given);
+    let lefts: Vec<NodeId> = survey.rules.iter().map(|rule| rule.left).filter(of_name).collect();
+    let is_value = |left: &&NodeId| {
+        let arguments = survey.call(**left).map(|(_, arguments)| arguments).unwrap_or_default();
+        !arguments.is_empty()
+            && arguments.iter().all(|argument| matches!(survey.tree.kind(*argument), NodeKind::Word(_)))
+    };
+    let ends: Vec<&NodeId> = lefts.iter().filter(is_value).collect();
+    let is_last = ends.len() + 1 == lefts.len() && lefts.len() == survey.rule_count(name, given);
+    ends.first().filter(|_| is_last).map(|end| **end)
 }
 
 /// Whether the arguments are different variables.

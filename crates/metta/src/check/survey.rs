@@ -3,6 +3,7 @@
 //! A part has a [`Role`]. Where a call has one, those of its arguments follow from its head: by a table for forms that bind variables, by
 //! the type of the function for others. The walk has a stack of its own.
 
+use crate::instructions::is_instruction_name;
 use crate::names;
 use crate::operation::Operation;
 use crate::program::Program;
@@ -59,6 +60,15 @@ fn roles_of(head: &str) -> Option<&'static [Role]> {
         "=" | ":" | ":<" | "->" | "Error" | "quote" | "noeval" | "get-type" | "import!" | "pragma!" => &[],
         _ => return None,
     })
+}
+
+/// Where a text imports a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Import {
+    /// In a form of its own.
+    Form,
+    /// Inside a form, such as an assertion.
+    Inside,
 }
 
 /// A rule of the text.
@@ -165,26 +175,41 @@ impl<'a> Survey<'a> {
                 if !form.bang && self.tree.kind(head) == NodeKind::Word(names::EQUAL) =>
             {
                 self.tree.children(left).skip(1).for_each(|argument| self.add_matched(argument));
-                let parts = self.parts(right, program, raw);
+                let role = if self.is_left_as_it_is(left, right, program) { Raw } else { Evaluated };
+                let parts = self.parts((right, role), program, raw);
                 self.rules.push(RuleForm { form: *form, left, parts });
             }
             _ if form.bang => {
-                let parts = self.parts(form.node, program, raw);
+                let parts = self.parts((form.node, Evaluated), program, raw);
                 self.asked.extend(parts);
             }
             _ => self.add_data(form.node),
         }
     }
 
-    /// The parts of something that is evaluated, each with its role, from the outside in.
+    /// Whether what a rule comes to is not evaluated, since its type is `Atom`. A `function` is run all the same.
+    fn is_left_as_it_is(&self, left: NodeId, right: NodeId, program: &mut Program) -> bool {
+        let Some((name, arguments)) = self.call(left) else { return false };
+        if self.call(right).is_some_and(|(head, _)| is_instruction_name(head)) {
+            return false;
+        }
+        let types = self.types_of(&self.meaning(name), program);
+        let parts: Vec<_> =
+            types.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom)).collect();
+        let is_atom = |result: &Atom| result.is_symbol("Atom");
+        let mut fitting = parts.iter().filter(|(formals, _)| formals.len() == arguments.len()).peekable();
+        fitting.peek().is_some() && fitting.all(|(_, result)| is_atom(result))
+    }
+
+    /// The parts of something, each with its role, from the outside in.
     fn parts(
         &mut self,
-        root: NodeId,
+        root: (NodeId, Role),
         program: &mut Program,
         raw: &mut FxHashMap<String, Option<Vec<bool>>>,
     ) -> Vec<(NodeId, Role)> {
         let mut parts = Vec::new();
-        let mut pending = vec![(root, Evaluated)];
+        let mut pending = vec![root];
         while let Some((node, role)) = pending.pop() {
             parts.push((node, role));
             match role {
@@ -270,6 +295,21 @@ impl<'a> Survey<'a> {
             },
             _ => false,
         }
+    }
+
+    /// Whether the text imports a module: in a form of its own, or inside another one.
+    pub(super) fn import_of(&self, module: &str) -> Option<Import> {
+        let is_import = |node: NodeId| matches!(self.call(node), Some(("import!", [_, name])) if self.tree.kind(*name) == NodeKind::Word(module));
+        let mut found = None;
+        for form in self.tree.forms() {
+            if form.bang && is_import(form.node) {
+                return Some(Import::Form);
+            }
+            if self.tree.walk(form.node).any(|visit| matches!(visit, Visit::Open(node) if is_import(node))) {
+                found = Some(Import::Inside);
+            }
+        }
+        found
     }
 
     /// How many rules of the program and its imports there are for a name with so many arguments.

@@ -1,5 +1,7 @@
 //! What an error atom says, in words.
 
+use crate::bundled::BUNDLES;
+use crate::check::nearest_of_all;
 use crate::names;
 use crate::types;
 use space::{Atom, SharedSpace, VariableSource};
@@ -37,7 +39,7 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
 pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut VariableSource) -> Message {
     let parts = error.children().unwrap_or_default();
     let (Some(subject), Some(reason)) = (parts.get(1), parts.get(2)) else {
-        return Message { code: "error", message: format!("an error: {}", shown(error)), help: Vec::new() };
+        return Message { code: "failed", message: format!("an error: {}", shown(error)), help: Vec::new() };
     };
     let text = shown(subject);
     let head = shown(subject.head().unwrap_or(subject));
@@ -55,7 +57,9 @@ pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut Variabl
                     shown(expected)
                 ),
             };
-            ("bad-argument-type", message, types_help(&head, subject, space, source))
+            let mut help = types_help(&head, subject, space, source);
+            help.splice(0..0, other_function(&head, actual));
+            ("bad-argument-type", message, help)
         }
         (Some([kind, expected, actual]), _) if kind.is_symbol(names::BAD_TYPE) => {
             let message = format!("`{text}` is of type `{}`, and `{}` is expected", shown(actual), shown(expected));
@@ -75,39 +79,83 @@ pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut Variabl
             let help = "look for a recursion that does not end, or allow more with `!(pragma! max-stack-depth N)`";
             ("stack-overflow", "the evaluation is nested deeper than is allowed".to_owned(), vec![help.to_owned()])
         }
-        (_, Some(names::NO_RETURN)) => {
-            let help = "end every way through it with `(return …)`";
-            ("no-return", format!("the `function` of `{text}` ends without `return`"), vec![help.to_owned()])
-        }
-        (_, Some(said)) if said.starts_with(RESOLVING) => {
-            let help = "modules are files beside the program, such as `NAME.metta`, and those of docs/language.md";
-            ("module-not-found", said.to_owned(), vec![help.to_owned()])
-        }
+        (_, Some(names::NO_RETURN)) => no_return(subject, &text),
+        (_, Some(said)) if said.starts_with(RESOLVING) => ("module-not-found", said.to_owned(), modules_help(said)),
         (_, Some(said)) => said_by_program(subject, (&text, &head), said),
-        (_, None) => ("error", format!("`{text}` came to the error `{}`", shown(reason)), Vec::new()),
+        (_, None) => ("failed", format!("`{text}` came to the error `{}`", shown(reason)), Vec::new()),
     };
     Message { code, message, help }
+}
+
+/// A function that ends without a result, and how it gets one.
+fn no_return(call: &Atom, text: &str) -> (&'static str, String, Vec<String>) {
+    let parts = call.children().unwrap_or_default();
+    if let [head, _, _, test] = parts
+        && head.to_string() == "filter-atom"
+    {
+        let message = "the test of `filter-atom` gave neither True nor False for some child".to_owned();
+        let is_evaluated = test.head().is_some_and(|head| head.is_symbol("eval"));
+        let help = match is_evaluated {
+            true => "see what the test comes to for each child".to_owned(),
+            false => format!("write the test as `(eval {})`, or use `keep-if` of the module `tuples`", shown(test)),
+        };
+        return ("no-return", message, vec![help]);
+    }
+    let help = "end every way through it with `(return …)`";
+    ("no-return", format!("the `function` of `{text}` ends without `return`"), vec![help.to_owned()])
+}
+
+/// What there is to import when a module was not found.
+fn modules_help(said: &str) -> Vec<String> {
+    let path = said.trim_start_matches(RESOLVING).split(": ").next().unwrap_or_default();
+    let name = path.rsplit(':').next().unwrap_or(path);
+    let mut modules = BUNDLES.map(|bundle| bundle.name);
+    modules.sort_unstable();
+    let meant = nearest_of_all(name, modules.into_iter()).map(|near| format!("did you mean `{near}`?"));
+    let all = format!("modules are files beside the program, such as `NAME.metta`, and {}", modules.join(", "));
+    meant.into_iter().chain([all]).collect()
+}
+
+/// The function that does with texts what was meant.
+fn other_function(head: &str, actual: &Atom) -> Option<String> {
+    let joins = head == "+" && actual.is_symbol("String");
+    joins.then(|| "`string-append` of the module `strings` joins texts".to_owned())
+}
+
+/// What an assertion says, as one note: what is missing, and what is too much, only if the rest does not show it.
+fn said_by_assertion(head: &str, lines: Vec<String>) -> (&'static str, String, Vec<String>) {
+    let is_cut = lines.iter().any(|line| line.ends_with('…'));
+    let is_rest = |line: &&String| line.starts_with("Missed results: ") || line.starts_with("Excessive results: ");
+    let told: Vec<&str> = lines.iter().filter(|line| is_cut || !is_rest(line)).map(String::as_str).collect();
+    let note = (!told.is_empty()).then(|| told.join("\n"));
+    ("assertion-failed", format!("an assertion failed: `{head}`"), note.into_iter().collect())
 }
 
 /// A text or a symbol that says why. Those of assertions have several lines.
 fn said_by_program(call: &Atom, (subject, head): (&str, &str), said: &str) -> (&'static str, String, Vec<String>) {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| shorten(line, 200));
     if head.starts_with("assert") {
-        return ("assertion-failed", format!("an assertion failed: `{head}`"), lines.collect());
+        return said_by_assertion(head, lines.collect());
     }
     let first = lines.next().unwrap_or_default();
     let mut help: Vec<String> = lines.collect();
     let given = call.children().and_then(|parts| parts.get(1));
     match given {
-        Some(Atom::Symbol(name)) if first.contains("expects a space") => help.push(format!(
-            "`{name}` is a symbol here; `!(bind! &{} (new-space))` makes a space of that name",
-            name.as_str().trim_start_matches('&')
-        )),
+        Some(Atom::Symbol(name)) if first.contains("expects a space") => {
+            let name = name.as_str();
+            help.push(match name.trim_start_matches('&') {
+                "self" => format!("`{name}` is a symbol here; write `&self` for the space of the program"),
+                bare => format!("`{name}` is a symbol here; `!(bind! &{bare} (new-space))` makes a space of that name"),
+            });
+        }
+        _ if head == "pragma!" && first == "UnsignedIntegerIsExpected" => {
+            help.push("give a whole number, 0 or more".to_owned());
+        }
         _ => help.extend(
             usage(head, usize::MAX).filter(|_| first.contains(" is expected")).map(|usage| format!("write `{usage}`")),
         ),
     }
-    ("error", format!("`{subject}` came to an error: {first}"), help)
+    ("failed", format!("`{subject}` came to an error: {first}"), help)
 }
 
 /// The argument before one that must be of the same type, whatever that is, and its type: the type of the function has one variable for both.

@@ -75,6 +75,12 @@ impl Texts {
         self.texts.push(Rc::new(Text { origin: origin.into(), text, module, parsed: OnceCell::new() }));
     }
 
+    /// A place in a text that began to run.
+    pub(crate) fn place_in(&self, text: &Arc<str>, offset: u32) -> Option<Place> {
+        let text = self.texts.iter().rev().find(|known| Arc::ptr_eq(&known.text, text))?;
+        Some(text.place(Span { start: offset, end: offset }))
+    }
+
     /// The rule that has reduced a call to a body: the first that may have done so, if what it comes to is not told exactly.
     pub(crate) fn rule_of(&self, call: &TracedCall, program: &mut Program) -> Option<Located> {
         let name = word_of(call.call.head().unwrap_or(&call.call));
@@ -189,8 +195,12 @@ impl Located {
     fn nodes_like(&self, wanted: &Atom) -> impl Iterator<Item = NodeId> {
         let (head, length) = (word_of(wanted.head().unwrap_or(wanted)), wanted.children().map(<[Atom]>::len));
         let tree = self.text.tree();
+        let patterns = if names::is_error(wanted) { error_patterns(tree, self.body) } else { Vec::new() };
         tree.walk(self.body).filter_map(move |visit| {
             let (Visit::Open(node) | Visit::Leaf(node)) = visit else { return None };
+            if patterns.contains(&node) {
+                return None;
+            }
             let same_length = match tree.kind(node) {
                 NodeKind::Expression(children) => Some(children.len()) == length,
                 _ => length.is_none(),
@@ -208,6 +218,18 @@ impl Located {
         }
         self.bindings.resolve(&atom)
     }
+}
+
+/// The errors that stand first in pairs: those are patterns of branches, since no error is a function.
+fn error_patterns(tree: &SyntaxTree, body: NodeId) -> Vec<NodeId> {
+    let pairs = tree.walk(body).filter_map(|visit| match visit {
+        Visit::Open(node) => match tree.kind(node) {
+            NodeKind::Expression(&[first, _]) => Some(first),
+            _ => None,
+        },
+        _ => None,
+    });
+    pairs.filter(|first| head_word(tree, *first) == Some("Error")).collect()
 }
 
 /// The rules of a text: each form with its left and its right side.

@@ -263,7 +263,7 @@ impl Evaluation<'_> {
     }
 
     fn collapse_bind(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
-        let expected = "(collapse-bind <atom>)";
+        let expected = if arguments.len() == 2 { "(collapse-bind <atom> <number>)" } else { "(collapse-bind <atom>)" };
         let (nested, kind) = match arguments {
             [nested] => (nested, BarrierKind::Collapse),
             [nested, most] => match results_wanted(&self.resolve(most)?) {

@@ -89,6 +89,11 @@ pub enum ModuleError {
         /// The modules on the way, the first one again at the end.
         cycle: Vec<String>,
     },
+    /// A file imports the module of the library whose name it has: that is the file itself.
+    HidesLibrary {
+        /// The name.
+        name: String,
+    },
     /// Imports nested too deep.
     TooDeep,
     /// One of the modules that come with Hyperon and not yet with Metroon.
@@ -135,6 +140,10 @@ impl fmt::Display for ModuleError {
                 formatter,
                 "Failed to resolve module {path}: there is no file {}; a folder is a module if it has a file module.metta",
                 tried.join(" or ")
+            ),
+            Self::HidesLibrary { name } => write!(
+                formatter,
+                "this file has the name of the library's module {name} and comes before it: rename the file"
             ),
             Self::Circular { cycle } => {
                 write!(

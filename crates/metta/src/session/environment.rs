@@ -170,6 +170,12 @@ impl Environment for Session {
         Session::set_setting(self, key, value);
     }
 
+    fn form_place(&self) -> Option<String> {
+        let (text, offset) = self.form_at.as_ref()?;
+        let place = self.texts.place_in(text, *offset)?;
+        Some(format!("{}:{}", place.origin, place.position().line))
+    }
+
     fn setting(&self, key: &str) -> Option<&Atom> {
         self.program.setting(key)
     }

@@ -48,6 +48,14 @@ struct Found {
     left_out: Option<(usize, usize)>,
 }
 
+/// What `bind!` is told of a word that it cannot bind, since the word means something already.
+fn bound_before(error: &Atom, place: &Place) -> Option<String> {
+    let [bind, value, ..] = error.children()?.get(1)?.children()? else { return None };
+    let word = place.slice().strip_prefix("(bind!")?.split_whitespace().next()?;
+    let is_other = bind.to_string() == "bind!" && !matches!(value, Atom::Symbol(_)) && value.to_string() != word;
+    is_other.then(|| format!("`{word}` is bound already, and reads as {}", shown(value)))
+}
+
 impl Session {
     /// Explains the first error of a form.
     pub(super) fn explain_failure(&mut self, failed: &FailedForm<'_>) -> Option<Failure> {
@@ -62,14 +70,17 @@ impl Session {
         *self.program.variables() = source;
         let text = failed.tree.shared_text();
         let form = Place { origin: failed.origin.into(), text: Arc::clone(&text), span: failed.form.span };
+        let place = found.place.unwrap_or_else(|| form.clone());
+        let mut help = said.help;
+        help.splice(0..0, bound_before(error, &place));
         Some(Failure {
             number: failed.number,
             error: error.clone(),
             code: said.code,
             message: said.message,
             label: error.children().and_then(|parts| parts.get(1)).map(shown).unwrap_or_default(),
-            help: said.help,
-            place: found.place.unwrap_or_else(|| form.clone()),
+            help,
+            place,
             form,
             certainty: found.certainty,
             calls: found.calls,
@@ -144,7 +155,9 @@ impl Session {
     fn found_written(&mut self, form: Option<Located>, error: &Atom) -> Found {
         let unknown = Found { place: None, certainty: Certainty::Unknown, calls: Vec::new(), left_out: None };
         let subject = error.children().and_then(|parts| parts.get(1));
-        for wanted in [Some(error), subject].into_iter().flatten() {
+        // The error of an assertion is made by it, and only a pattern can be like the whole error.
+        let is_assertion = subject.and_then(Atom::head).is_some_and(|head| head.to_string().starts_with("assert"));
+        for wanted in [Some(error).filter(|_| !is_assertion), subject].into_iter().flatten() {
             let in_form = form.as_ref().and_then(|form| form.part_equal_to(wanted, &self.program));
             let mut rules = self.texts.rules_with(wanted, &self.program);
             match (in_form, rules.len()) {

@@ -6,10 +6,11 @@
 //! 3. If an earlier run in the same knowledge base loaded a module, what was edited in its file since then is applied.
 
 use super::{FormEvent, RunEnd, Session};
+use crate::bundled::BUNDLES;
 use crate::environment::Stop;
 use crate::load::{Format, LoadError, Skipped};
 use crate::names;
-use crate::program::modules::{self, IMPORT_DEPTH_MAX, ModuleError, ModuleId};
+use crate::program::modules::{self, IMPORT_DEPTH_MAX, ModuleError, ModuleId, TOP_PATH};
 use crate::syntax::{self, Decoded, LineIndex, Parsed, Severity};
 use crate::world::WorldError;
 use space::Atom;
@@ -143,6 +144,13 @@ impl Session {
         let Some(position) = self.running.iter().position(|&running| running == id && id != ModuleId::TOP) else {
             return Ok(id);
         };
+        if position + 1 == self.running.len()
+            && let Some(name) =
+                self.program.module(id).path.strip_prefix(TOP_PATH).and_then(|path| path.strip_prefix(':'))
+            && BUNDLES.iter().any(|bundle| bundle.name == name)
+        {
+            return Err(ModuleError::HidesLibrary { name: name.to_owned() });
+        }
         let cycle = self.running[position..].iter().chain([&id]);
         Err(ModuleError::Circular { cycle: cycle.map(|&id| self.program.module(id).path.clone()).collect() })
     }

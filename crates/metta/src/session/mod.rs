@@ -37,6 +37,7 @@ pub(crate) use sources::{FormEvent, FormOutcome, parsed_of_atoms};
 pub use sources::{Run, RunEnd, Source};
 use space::{Atom, VariableSource};
 use std::rc::Rc;
+use std::sync::Arc;
 use traces::Traced;
 pub use traces::{Ask, Step};
 
@@ -121,6 +122,8 @@ pub(crate) struct Session {
     pub(crate) explains_failures: bool,
     /// Whether the forms after one that has failed are run.
     pub(crate) keeps_going: bool,
+    /// The text and the place in it of the form that is being evaluated.
+    form_at: Option<(Arc<str>, u32)>,
     /// Whether a function of the host is being called whose call is recorded, so that it must not use the engine.
     is_off_record: bool,
     /// Whether a form is being evaluated again, so that nothing may be changed and nobody asked.
@@ -159,6 +162,7 @@ impl Session {
             view: None,
             explains_failures: false,
             keeps_going: false,
+            form_at: None,
             is_off_record: false,
             is_rehearsing: false,
             texts: Texts::default(),

@@ -224,6 +224,7 @@ impl Session {
             let kind = if form.bang { CauseKind::Evaluation } else { CauseKind::Statement };
             let offset = form.bang_span.unwrap_or(form.span).start;
             self.set_cause(cause(kind, offset));
+            self.form_at = form.bang.then(|| (parsed.tree.shared_text(), offset));
             let (atom, written) = self.form_of(module, parsed, given, index);
             if form.bang && self.only_defines && !defines(&atom) {
                 continue;

@@ -4,10 +4,12 @@
 //! `(@doc name (@desc d))`. The formal form adds the types that are declared for the name.
 
 use super::text::{plain, print};
+use crate::bundled::BUNDLES;
 use crate::documentation::{Documentation, list};
 use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
+use crate::program::modules::TOP_PATH;
 use crate::types;
 use space::{Atom, SharedSpace};
 
@@ -216,8 +218,17 @@ fn help_lines(call: &mut Call<'_>, atom: &Atom) -> Option<Vec<String>> {
     if !docs.is_empty() {
         return Some(docs.iter().flat_map(doc_lines).collect());
     }
-    let space = call.environment.space_of_path(atom.as_symbol()?)?;
-    Some(overview(call, &space))
+    let name = atom.as_symbol()?;
+    let is_bundled = BUNDLES.iter().any(|bundle| bundle.name == name);
+    let space = call.environment.space_of_path(name);
+    let bundled = || call.environment.space_of_path(&format!("{TOP_PATH}:{name}")).filter(|_| is_bundled);
+    match space.or_else(bundled) {
+        Some(space) => Some(overview(call, &space)),
+        None if is_bundled => Some(vec![format!(
+            "{name} is a module of the library: after !(import! &self {name}), !(help! {name}) lists what it has"
+        )]),
+        None => None,
+    }
 }
 
 /// The value after a head in a formal documentation.

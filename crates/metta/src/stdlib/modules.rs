@@ -1,6 +1,7 @@
 //! Modules, tokens and settings.
 
 use super::text::print;
+use crate::check::nearest_of_all;
 use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::instructions;
@@ -242,13 +243,21 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
         return Outcome::failure(names::not_durable(opaque));
     }
     if !SETTINGS.contains(&key) {
-        call.environment
-            .world()
-            .trace(&format!("pragma! {key} has no effect; known settings: {}", SETTINGS.join(", ")));
+        warn_of_setting(call, key);
     }
     let (key, value) = (key.to_owned(), value.clone());
     call.environment.set_setting(key, value);
     Outcome::unit()
+}
+
+/// Tells the person who watches of a setting that means nothing.
+fn warn_of_setting(call: &mut Call<'_>, key: &str) {
+    let place = call.environment.form_place().map(|place| format!("{place}: ")).unwrap_or_default();
+    let known = match nearest_of_all(key, SETTINGS.into_iter()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known settings: {}", SETTINGS.join(", ")),
+    };
+    call.environment.world().trace(&format!("warning: {place}pragma! {key} has no effect; {known}"));
 }
 
 /// `table` makes the functions of a name remember what their calls came to; `untable` ends that.

@@ -4,6 +4,7 @@ use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::program::history::Reason;
+use crate::program::modules::ModuleId;
 use space::{Atom, Grounded, Number, SharedSpace};
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -15,20 +16,24 @@ pub(super) const OPERATIONS: &[Spec] = &[
             "(); an error inside (transaction ...)",
         )
         .compared(Compatibility::MetroonOnly("keeps what was done so far, see [transactions](#recall)")),
-    Spec::typed("_open-transaction", "(-> Number)", |call| {
-        Outcome::one(Number::from(call.environment.open_transaction()))
-    })
-    .with(Effects::CHANGES)
-    .documented("Begins a transaction, for transaction.", &[], "How many are open then")
-    .compared(Compatibility::MetroonOnly("called by `transaction`")),
+    Spec::typed("_open-transaction", "(-> Number)", open)
+        .with(Effects::CHANGES)
+        .at_home()
+        .documented(
+            "Begins a transaction, for transaction.",
+            &[],
+            "How many are open then; an error if a program calls it itself",
+        )
+        .compared(Compatibility::MetroonOnly("called by `transaction`, and by nothing else")),
     Spec::typed("_close-transaction", "(-> Number Expression Expression)", close)
         .with(Effects::CHANGES)
+        .at_home()
         .documented(
             "Ends a transaction, for transaction: undoes what it did if one of its results is an error.",
             &["Evaluated: what _open-transaction gave", "Evaluated: its results with their bindings"],
-            "The results with their bindings",
+            "The results with their bindings; an error if a program calls it itself",
         )
-        .compared(Compatibility::MetroonOnly("called by `transaction`")),
+        .compared(Compatibility::MetroonOnly("called by `transaction`, and by nothing else")),
     Spec::typed("epoch", "(-> SpaceType Number)", epoch)
         .with(Effects::READS)
         .documented(
@@ -62,8 +67,20 @@ fn commit(call: &mut Call<'_>) -> Outcome {
     call.environment.commit_early().map_or_else(Outcome::from, |()| Outcome::unit())
 }
 
+/// What a call comes to that is not written in the library: a program that ended the transaction around it would keep what that undoes.
+fn refuse_outside(call: &Call<'_>) -> Option<Outcome> {
+    (call.home != ModuleId::LIBRARY).then(|| Outcome::failure("only transaction opens and closes transactions"))
+}
+
+fn open(call: &mut Call<'_>) -> Outcome {
+    refuse_outside(call).unwrap_or_else(|| Outcome::one(Number::from(call.environment.open_transaction())))
+}
+
 /// Keeps what a transaction did, unless one of its results is an error; they come with their bindings.
 fn close(call: &mut Call<'_>) -> Outcome {
+    if let Some(refused) = refuse_outside(call) {
+        return refused;
+    }
     let (Some(depth), Some(results)) = (number(call, 0), call.children(1)) else {
         return Outcome::failure("_close-transaction expects a number and a tuple of results");
     };

@@ -68,12 +68,9 @@ fn a_depth_is_an_unsigned_number() {
 fn a_setting_that_means_nothing_is_remarked_on() {
     let ran = run("! (pragma! typecheck auto)");
     assert_eq!(ran.answers, ["[()]"]);
-    assert_eq!(
-        ran.traced,
-        [
-            "pragma! typecheck has no effect; known settings: max-stack-depth, type-check, interpreter, semantics, table, untable, memoise"
-        ]
-    );
+    assert_eq!(ran.traced, ["warning: pragma! typecheck has no effect; did you mean `type-check`?"]);
+    let ran = run("! (pragma! max-stack-dept 10)");
+    assert_eq!(ran.traced, ["warning: pragma! max-stack-dept has no effect; did you mean `max-stack-depth`?"]);
 }
 
 #[test]
