@@ -35,6 +35,9 @@ pub(super) const OFFSET_BITS: u32 = 36;
 /// How many bytes of names there is room for at first.
 const NAMES_FIRST: usize = 128;
 
+/// Beside a range of integers the table has room for at least one of so many entries.
+const ROOM_BESIDE_RANGE: usize = 8;
+
 /// Atoms are kept in blocks of so many.
 pub(super) const BLOCK: usize = 64;
 
@@ -460,6 +463,8 @@ impl TermSegment {
             let is_listed = self.integer_at(place).is_some_and(|value| self.integers.list(value, place));
             others -= usize::from(is_listed);
         }
+        // All of them are gone through again when the table is full: integers below the range come into it, one by one.
+        let more = if has_range { more.max(entries as usize / ROOM_BESIDE_RANGE) } else { more };
         // As many of what is expected will stand in the table as of what there is.
         let expected = match entries {
             0 => self.expected,
@@ -523,4 +528,25 @@ pub(super) fn expression(children: Vec<Atom>, known: CachedTerm) -> Atom {
     let expression = Expression::new(children);
     expression.set_known(known);
     Atom::Expression(expression)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loop that counts down names smaller and smaller integers: the table, which is made anew when it is full, must not be full after each few.
+    #[test]
+    fn integers_that_come_in_descending_order_rarely_fill_the_table() {
+        for step in [1, 2] {
+            let mut segment = TermSegment::default();
+            let (count, mut made_anew) = (8 * LARGE_TABLE as i64, 0);
+            for value in (0..count).rev().map(|value| value * step) {
+                let word = (value << 2) as u64 | INTEGER;
+                let before = (segment.table.capacity(), segment.table.len());
+                segment.intern_integer(value, hash_word(word), word.to_le_bytes());
+                made_anew += usize::from(segment.table.capacity() != before.0 || segment.table.len() < before.1);
+            }
+            assert!(made_anew < 64, "the table was made anew {made_anew} times");
+        }
+    }
 }
