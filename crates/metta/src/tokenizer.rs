@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 type Constructor = fn(&str) -> Option<Atom>;
 
+/// Whether a word is a literal of a kind.
+type IsLiteral = fn(&str) -> bool;
+
 /// What makes an atom of each word that a pattern covers; `None` leaves the word to the tokens before.
 pub type WordMaker = dyn Fn(&str) -> Option<Atom> + Send + Sync;
 
@@ -44,7 +47,7 @@ struct Pattern {
 #[derive(Clone)]
 enum Form {
     /// Literals: what such words begin with, and whether a word that does is one.
-    Literal(&'static str, fn(&str) -> bool),
+    Literal(&'static str, IsLiteral),
     Regex(Regex),
 }
 
@@ -79,7 +82,7 @@ impl Tokenizer {
     pub fn literals() -> Self {
         let mut tokenizer = Self::default();
         const NUMBER: &str = "+-0123456789";
-        let literals: [(&str, fn(&str) -> bool, Constructor); 3] = [
+        let literals: [(&str, IsLiteral, Constructor); 3] = [
             (NUMBER, is_integer, |word| Number::parse_integer(word).map(Atom::from)),
             (NUMBER, is_float, |word| Some(Atom::from(word.parse::<f64>().ok()?))),
             ("TF", |word| matches!(word, "True" | "False"), |word| Some(Atom::from(word == "True"))),
