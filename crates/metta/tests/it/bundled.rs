@@ -107,8 +107,14 @@ fn what_is_no_range_is_an_error() {
     let big = "99999999999999999999";
     for (call, message) in [
         (format!("(random-int &rng 0 {big})"), "random-int expects a range from -2^63 to 2^63 - 1"),
-        (format!("(set-random-seed &rng {big})"), "set-random-seed expects a seed from -2^63 to 2^63 - 1"),
-        (format!("(new-random-generator {big})"), "new-random-generator expects a seed from -2^63 to 2^63 - 1"),
+        (
+            format!("(set-random-seed &rng {big})"),
+            "set-random-seed expects an integer from -2^63 to 2^63 - 1 as a seed",
+        ),
+        (
+            format!("(new-random-generator {big})"),
+            "new-random-generator expects an integer from -2^63 to 2^63 - 1 as a seed",
+        ),
         ("(random-float &rng 0 1e999)".to_owned(), "RangeIsInfinite"),
         ("(random-float &rng 0 (/ 0.0 0.0))".to_owned(), "RangeIsEmpty"),
         ("(random-int 1 0 5)".to_owned(), "BadArgType 1 RandomGenerator Number"),
