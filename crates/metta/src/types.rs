@@ -64,6 +64,18 @@ pub fn types_of(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -
     if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
 }
 
+/// The types by which a call is evaluated: those of its head. `collapse-bind` with a number has one that is not declared, so that
+/// `get-type` gives for the name what it gives in Hyperon.
+pub(crate) fn types_of_head(space: &SharedSpace, call: &[Atom], source: &mut VariableSource) -> Vec<AtomType> {
+    if let [head, _, _] = call
+        && head.is_symbol("collapse-bind")
+    {
+        let types = ["Atom", "Number", "Expression"].map(Atom::symbol);
+        return vec![AtomType::valid(Atom::expression([Atom::symbol(names::ARROW)].into_iter().chain(types).collect::<Vec<_>>()))];
+    }
+    types_of(space, &call[0], source)
+}
+
 /// The errors of an atom that has no valid type.
 pub fn type_errors(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Option<Vec<Atom>> {
     types_of(space, atom, source).into_iter().map(|found| found.error).collect()

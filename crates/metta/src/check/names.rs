@@ -150,9 +150,9 @@ fn wrong_number(
 /// A call that the evaluator refuses for its types, whatever its variables are.
 fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option<Diagnostic> {
     let is_long = survey.tree.walk(node).take(TYPED_NODES_MAX + 1).count() > TYPED_NODES_MAX;
-    // The first word of `bind!` means already what it says.
-    let is_bound = survey.call(node).is_some_and(|(head, _)| head == "bind!");
-    if is_long || is_bound {
+    // The first word of `bind!` means already what it says, and `collapse-bind` takes a number that its type does not show.
+    let is_other = matches!(survey.call(node), Some(("bind!", _) | ("collapse-bind", [_, _])));
+    if is_long || is_other {
         return None;
     }
     let atom = survey.atom(node);
