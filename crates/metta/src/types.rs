@@ -64,16 +64,16 @@ pub fn types_of(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -
     if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
 }
 
-/// The types by which a call is evaluated: those of its head. `collapse-bind` with a number has one that is not declared, so that
-/// `get-type` gives for the name what it gives in Hyperon.
+/// The types by which a call is evaluated: those of its head.
 pub(crate) fn types_of_head(space: &SharedSpace, call: &[Atom], source: &mut VariableSource) -> Vec<AtomType> {
-    if let [head, _, _] = call
-        && head.is_symbol("collapse-bind")
-    {
-        let types = ["Atom", "Number", "Expression"].map(Atom::symbol);
-        return vec![AtomType::valid(Atom::expression([Atom::symbol(names::ARROW)].into_iter().chain(types).collect::<Vec<_>>()))];
-    }
-    types_of(space, &call[0], source)
+    undeclared_type(call).map_or_else(|| types_of(space, &call[0], source), |found| vec![found])
+}
+
+/// `collapse-bind` with a number has a type that is not declared, so that `get-type` gives for the name what it gives in Hyperon.
+fn undeclared_type(call: &[Atom]) -> Option<AtomType> {
+    let [head, _, _] = call else { return None };
+    let types = || [names::ARROW, "Atom", "Number", "Expression"].map(Atom::symbol);
+    head.is_symbol("collapse-bind").then(|| AtomType::valid(Atom::expression(types())))
 }
 
 /// The errors of an atom that has no valid type.
@@ -321,6 +321,8 @@ fn expression_types(
     source: &mut VariableSource,
 ) -> Vec<AtomType> {
     let (head, arguments) = expression.types.split_first().expect("the expression has a head");
+    let undeclared = undeclared_type(expression.children).map(|found| vec![found]);
+    let head = undeclared.as_ref().unwrap_or(head);
     let mut types = tuple_types(head, arguments);
     let may_have_supertypes = declarations.as_ref().is_none_or(|declarations| declarations.has_supertypes);
     types.extend(declared_types(space, expression.atom, declarations, source));

@@ -150,9 +150,9 @@ fn wrong_number(
 /// A call that the evaluator refuses for its types, whatever its variables are.
 fn ill_typed(survey: &Survey<'_>, program: &mut Program, node: NodeId) -> Option<Diagnostic> {
     let is_long = survey.tree.walk(node).take(TYPED_NODES_MAX + 1).count() > TYPED_NODES_MAX;
-    // The first word of `bind!` means already what it says, and `collapse-bind` takes a number that its type does not show.
-    let is_other = matches!(survey.call(node), Some(("bind!", _) | ("collapse-bind", [_, _])));
-    if is_long || is_other {
+    // The first word of `bind!` means already what it says.
+    let is_bound = survey.call(node).is_some_and(|(head, _)| head == "bind!");
+    if is_long || is_bound {
         return None;
     }
     let atom = survey.atom(node);
@@ -183,7 +183,8 @@ fn gives_any_atom(error: &Atom) -> bool {
 /// A call of a built-in function with a number of arguments that its type does not have: told whatever its arguments are.
 fn wrong_length(survey: &Survey<'_>, program: &mut Program, node: NodeId, atom: &Atom) -> Option<Diagnostic> {
     let (head, given) = survey.call(node)?;
-    let types = survey.types_of(&survey.meaning(head), program);
+    let call = atom.children()?;
+    let types = types::types_of_head(&survey.space, call, program.variables());
     let mut functions =
         types.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom).0);
     let is_wrong =
