@@ -64,6 +64,18 @@ pub fn types_of(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -
     if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
 }
 
+/// The types by which a call is evaluated: those of its head.
+pub(crate) fn types_of_head(space: &SharedSpace, call: &[Atom], source: &mut VariableSource) -> Vec<AtomType> {
+    undeclared_type(call).map_or_else(|| types_of(space, &call[0], source), |found| vec![found])
+}
+
+/// `collapse-bind` with a number has a type that is not declared, so that `get-type` gives for the name what it gives in Hyperon.
+fn undeclared_type(call: &[Atom]) -> Option<AtomType> {
+    let [head, _, _] = call else { return None };
+    let types = || [names::ARROW, "Atom", "Number", "Expression"].map(Atom::symbol);
+    head.is_symbol("collapse-bind").then(|| AtomType::valid(Atom::expression(types())))
+}
+
 /// The errors of an atom that has no valid type.
 pub fn type_errors(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Option<Vec<Atom>> {
     types_of(space, atom, source).into_iter().map(|found| found.error).collect()
@@ -309,6 +321,8 @@ fn expression_types(
     source: &mut VariableSource,
 ) -> Vec<AtomType> {
     let (head, arguments) = expression.types.split_first().expect("the expression has a head");
+    let undeclared = undeclared_type(expression.children).map(|found| vec![found]);
+    let head = undeclared.as_ref().unwrap_or(head);
     let mut types = tuple_types(head, arguments);
     let may_have_supertypes = declarations.as_ref().is_none_or(|declarations| declarations.has_supertypes);
     types.extend(declared_types(space, expression.atom, declarations, source));

@@ -93,6 +93,7 @@ fn what_is_not_evaluated_and_what_fits_anything_is_not_reported() {
         // An Atom may be a number.
         "(= (pick) 4)\n!(+ 1 (once (pick)))",
         "(= (pick) 4)\n!(chain (collapse-bind (eval (pick)) 1) $all (size-atom $all))",
+        "(= (all $f) (chain (collapse-bind ($f 1) 1) $all (size-atom $all)))",
         "!(assertEqual (import! &self strings) ())\n!(string-length \"ab\")",
         // A type can be a symbol, which a call comes to.
         "(= (type-of 1) int)\n!(let int (type-of 1) (all int))",

@@ -183,7 +183,8 @@ fn gives_any_atom(error: &Atom) -> bool {
 /// A call of a built-in function with a number of arguments that its type does not have: told whatever its arguments are.
 fn wrong_length(survey: &Survey<'_>, program: &mut Program, node: NodeId, atom: &Atom) -> Option<Diagnostic> {
     let (head, given) = survey.call(node)?;
-    let types = survey.types_of(&survey.meaning(head), program);
+    let call = atom.children()?;
+    let types = types::types_of_head(&survey.space, call, program.variables());
     let mut functions =
         types.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom).0);
     let is_wrong =

@@ -96,8 +96,7 @@ impl Evaluation<'_> {
     fn interpret_expression(&mut self, atom: &Atom, target: Target, is_reduct: bool) -> Option<Work> {
         let Atom::Expression(expression) = atom else { unreachable!("only expressions are interpreted") };
         let progress = Progress::begin(expression.clone(), is_reduct);
-        let head = &expression.children()[0];
-        let head_types = types::types_of(&target.space, head, self.session.variables());
+        let head_types = types::types_of_head(&target.space, expression.children(), self.session.variables());
         if let Some(errors) = all_errors(&head_types) {
             let results = errors.into_iter().map(|atom| Alternative::new(Solution::new(), Work::Return(atom)));
             return self.fork(results.collect());
