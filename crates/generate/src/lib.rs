@@ -1,7 +1,7 @@
 //! MeTTa programs made from seeds, for tests and chores: the same seed gives the same program everywhere.
 //!
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
-//! 2. [`mutant`] changes one that somebody else wrote.
+//! 2. [`mutant`] changes one that somebody else wrote; [`vectors`] calls functions whose types hold lengths.
 //! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
 //! 4. [`shrink`] makes a program that differs as small as it can.
 //!
@@ -29,6 +29,7 @@ mod some_results;
 mod tabling;
 mod texts;
 mod trees;
+mod vectors;
 mod writer;
 
 pub use compare::{as_multiset, nameless, renamed};
@@ -37,6 +38,7 @@ pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};
 pub use mutants::mutant;
 pub use shrink::shrink;
+pub use vectors::vectors;
 
 /// A program with one form a line, without comments.
 #[must_use]

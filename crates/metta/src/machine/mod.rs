@@ -79,6 +79,7 @@ mod terms;
 mod transactions;
 mod trmc;
 mod type_cache;
+mod type_flow;
 mod type_graph;
 mod type_table;
 mod typed;

@@ -21,7 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, VariableSource};
 
 /// A head and a number of arguments.
-type Callee = (Ref, Slot);
+pub(super) type Callee = (Ref, Slot);
 
 /// A function that calls more functions than this, directly or not, is not looked through.
 const FUNCTIONS_MAX: usize = 128;
@@ -70,14 +70,20 @@ impl Running<'_> {
         if let Some(&known) = self.m.type_cache.tree_recursions.get(&callee) {
             return known;
         }
-        // Numbers of variables are part of what a program prints: looking at rules takes none.
+        let bodies = self.taking_no_numbers(|run| run.pure_bodies(callee));
+        let is_one = bodies.is_some_and(|bodies| is_tree_recursion(callee, &bodies));
+        self.m.type_cache.tree_recursions.insert(callee, is_one);
+        is_one
+    }
+
+    /// Looks at rules. Numbers of variables are part of what a program prints: this takes none.
+    pub(super) fn taking_no_numbers<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
         let last = self.session.variables().last();
-        let is_one = self.pure_bodies(callee).is_some_and(|bodies| is_tree_recursion(callee, &bodies));
+        let found = look(self);
         let mut source = VariableSource::default();
         source.advance_to(last);
         *self.session.variables() = source;
-        self.m.type_cache.tree_recursions.insert(callee, is_one);
-        is_one
+        found
     }
 
     /// The right sides of a function and of all that it calls; `None` if one is not pure.

@@ -481,8 +481,19 @@ impl Running<'_> {
             // What that binds, nothing else sees; or the rules follow from the types whatever it is.
             1 if self.is_well_typed((head, count as Slot)) => Ok(Some((signature, Types::Known))),
             1 if head.tag() == SYMBOL && self.is_named_constructor(head, count)? => Ok(Some((signature, Types::Known))),
+            _ if self.depends_on_ways(call, open)? => Ok(None),
             _ => Ok(Some((signature, Types::Open))),
         }
+    }
+
+    /// Whether it depends on the way of an evaluation if one of these arguments, a bit for each, says of which type it is.
+    fn depends_on_ways(&mut self, call: Ref, open: u32) -> Result<bool, Halt> {
+        for place in (0..self.m.values.heap.length(call) - 1).filter(|place| open >> place & 1 == 1) {
+            if self.type_flow(self.m.values.heap.child(call, place + 1))?.depends() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The type that the result of a call is evaluated to whose arguments are evaluated, by the types of those that say one; `None`

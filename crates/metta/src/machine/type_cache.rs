@@ -4,7 +4,9 @@ use super::code::{Code, Slot, TypeId};
 use super::kept_types::TypedData;
 use super::lists::{InertArities, RuleHeads};
 use super::notes::Notes;
+use super::purity::Callee;
 use super::schemes::Schemes;
+use super::type_flow::TypeFlow;
 use super::types::HeadKind;
 use super::well_typed::WellTyped;
 use crate::names;
@@ -29,7 +31,9 @@ pub(super) struct TypeCache {
     pub(super) schemes: Schemes,
     pub(super) well_typed: WellTyped,
     /// Which functions are pure and call themselves at two places.
-    pub(super) tree_recursions: FxHashMap<(Ref, Slot), bool>,
+    pub(super) tree_recursions: FxHashMap<Callee, bool>,
+    /// What evaluations say of types that are left open.
+    pub(super) flows: FxHashMap<Callee, TypeFlow>,
     /// Which special forms mean what the library says.
     pub(super) special: FxHashMap<&'static str, bool>,
     pub(super) number_type: TypeId,
@@ -65,6 +69,7 @@ impl TypeCache {
             schemes: Schemes::default(),
             well_typed: WellTyped::default(),
             tree_recursions: FxHashMap::default(),
+            flows: FxHashMap::default(),
             special: FxHashMap::default(),
             rule_heads: RuleHeads::default(),
             inert_arities: InertArities::default(),

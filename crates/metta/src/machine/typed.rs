@@ -12,7 +12,7 @@ use super::notes::Told;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
 use super::words::raw;
-use super::words::{EMPTY, FOREIGN, SYMBOL, TERM, plain, term_of};
+use super::words::{EMPTY, SYMBOL, TERM, plain, term_of};
 use super::{Halt, Running};
 use region::{Ref, tag};
 use space::Atom;
@@ -309,8 +309,12 @@ impl Running<'_> {
     fn values_agree(&mut self, length: usize) -> Result<bool, Halt> {
         let values: Vec<Ref> = (0..length).map(|index| self.m.read(CHILDREN + index as Slot)).collect();
         let type_id = (self.m.slot(SHAPE).payload() & 0xffff) as TypeId;
-        let says_type: Vec<bool> = (1..length).map(|index| self.may_say_type(index)).collect();
-        if let Some(result) = self.result_of_values(values[0], &values[1..], &says_type, type_id)? {
+        let mut says_type = [true; ARITY_MAX];
+        for index in 1..length {
+            says_type[index - 1] = self.says_type(index)?;
+        }
+        let says_type = &says_type[..length - 1];
+        if let Some(result) = self.result_of_values(values[0], &values[1..], says_type, type_id)? {
             let result = self.m.evaluated_as(result);
             self.own_typed(length)?;
             self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
@@ -339,7 +343,7 @@ impl Running<'_> {
         let (mut values, mut says_type) = ([EMPTY; ARITY_MAX], [true; ARITY_MAX]);
         for place in 1..length {
             (values[place - 1], says_type[place - 1]) = match place < index {
-                true => (self.m.read(CHILDREN + place as Slot), self.may_say_type(place)),
+                true => (self.m.read(CHILDREN + place as Slot), self.says_type(place)?),
                 false => (self.original_child(place), true),
             };
         }
@@ -368,15 +372,9 @@ impl Running<'_> {
         self.m.move_up(self.m.frames.base + HEADER + slots, slots + HEADER)
     }
 
-    /// Whether the evaluation of a child may have said of which type it is: it has not if its function is declared to give
-    /// anything.
-    fn may_say_type(&mut self, index: usize) -> bool {
-        let child = self.original_child(index);
-        if !child.is_expression() || self.m.values.heap.length(child) == 0 {
-            return true;
-        }
-        let head = self.m.values.heap.walk(self.m.values.heap.child(child, 0));
-        !matches!(head.tag(), SYMBOL | FOREIGN) || self.declared_result(head) != Some(0)
+    /// Whether the evaluation of an argument says of which type it is.
+    fn says_type(&mut self, index: usize) -> Result<bool, Halt> {
+        Ok(self.type_flow(self.original_child(index))?.is_said())
     }
 
     /// Goes on with the arguments of a typed call from this one on.

@@ -439,6 +439,7 @@ impl Machine {
         self.type_cache.schemes.noted.clear();
         self.type_cache.well_typed.clear();
         self.type_cache.tree_recursions.clear();
+        self.type_cache.flows.clear();
         // The code of a frame that was entered long before keeps notes, too.
         let kept = self.code.data.iter_mut().filter_map(|data| data.typed.as_deref_mut());
         let kept = kept.chain([&mut self.type_cache.closed]);

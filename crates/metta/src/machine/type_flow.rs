@@ -1,0 +1,268 @@
+//! Whether the evaluation of an expression says of which type it is, where its declared type leaves that open.
+//!
+//! 1. With `(: vector (-> Number (Vec Number $n)))` the evaluation of `(vector 2)` to `(Vec Number $m)` goes on with the right side of its
+//!    rule, to the same type; where that comes to data, `$m` becomes what the type of the data says.
+//! 2. What is declared to give anything, as a `let` or a `superpose`, is evaluated to `%Undefined%`, and so is what it comes to: of `$m`
+//!    nothing is said there. At a variable that ends a right side, it depends on how the value came about: what a `let` gives is not
+//!    evaluated again, what a `superpose` gives is.
+//! 3. A well-typed function that takes what its result is of, as `(-> (Vec $t $n) (Vec $t $n))`, gives what its arguments have said.
+//! 4. So all ends of a function are looked at as they are written. Where some say a type and others do not, this is known of no single
+//!    call, and the specification is followed step by step.
+//! 5. Where a function without a type has such ends, or what is called stands in a variable, it is taken for said: programs in which
+//!    constructors alone have types stay in the machine. They answer otherwise only where types do not agree.
+
+use super::code::Slot;
+use super::purity::Callee;
+use super::types::HeadKind;
+use super::words::{FOREIGN, SYMBOL, TERM};
+use super::{Halt, Running};
+use crate::lowering::Form;
+use crate::names;
+use crate::types;
+use region::Ref;
+use rustc_hash::{FxHashMap, FxHashSet};
+use space::{Atom, variables};
+use std::rc::Rc;
+
+/// Of what ends in more functions than this, nothing is known.
+const FUNCTIONS_MAX: usize = 128;
+
+/// Nor of what nests deeper than this, calls of functions included.
+const LEVELS_MAX: usize = 64;
+
+/// What the ends of an evaluation are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct TypeFlow {
+    /// At one of them a type is said.
+    has_said: bool,
+    /// At one of them nothing is said.
+    has_lost: bool,
+    /// Some are of functions without types, or of what is not looked into.
+    is_vague: bool,
+}
+
+impl TypeFlow {
+    const SAID: Self = Self { has_said: true, has_lost: false, is_vague: false };
+    const LOST: Self = Self { has_said: false, has_lost: true, is_vague: false };
+    const EITHER: Self = Self { has_said: true, has_lost: true, is_vague: false };
+    const VAGUE: Self = Self { is_vague: true, ..Self::EITHER };
+
+    /// Whether it depends on the way that an evaluation takes.
+    pub(super) fn depends(self) -> bool {
+        self == Self::EITHER
+    }
+
+    /// Whether a type is said. An evaluation that never ends says nothing that anything could contradict.
+    pub(super) fn is_said(self) -> bool {
+        self != Self::LOST
+    }
+
+    fn is_certain(self) -> bool {
+        !self.has_lost
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            has_said: self.has_said || other.has_said,
+            has_lost: self.has_lost || other.has_lost,
+            is_vague: self.is_vague || other.is_vague,
+        }
+    }
+}
+
+/// A value, or a part of a right side.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Value(Ref),
+    Written(&'a Atom),
+}
+
+/// What an expression is evaluated to.
+enum End {
+    /// Of this nothing more is to be looked at.
+    Known(TypeFlow),
+    /// Data: to what it is, if its parts are.
+    Data,
+    /// One of its last two parts.
+    Branches,
+    /// What the right side of a rule is evaluated to.
+    Rules(Callee),
+}
+
+/// The arguments of a function that may say what its result is of.
+struct OpenArguments {
+    places: Vec<bool>,
+    /// All that is open in the type of the result is in theirs.
+    are_enough: bool,
+}
+
+/// Functions that are looked at, again and again until nothing more is found.
+#[derive(Default)]
+struct Look {
+    bodies: FxHashMap<Callee, Option<Rc<[Atom]>>>,
+    flows: FxHashMap<Callee, TypeFlow>,
+    seen: FxHashSet<Callee>,
+    has_found: bool,
+}
+
+impl Running<'_> {
+    /// What the evaluation of a value says of its type; what is found out about functions is kept until rules change.
+    pub(super) fn type_flow(&mut self, value: Ref) -> Result<TypeFlow, Halt> {
+        self.taking_no_numbers(|run| {
+            let mut look = Look::default();
+            loop {
+                look.has_found = false;
+                look.seen.clear();
+                let flow = run.flow_of_part(Part::Value(value), LEVELS_MAX, &mut look)?;
+                if !look.has_found {
+                    run.m.type_cache.flows.extend(look.flows);
+                    return Ok(flow);
+                }
+            }
+        })
+    }
+
+    /// What the evaluation of a part says. A variable stands for a value, the type of which is seen.
+    fn flow_of_part(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+        let Some(levels) = levels.checked_sub(1) else { return Ok(TypeFlow::VAGUE) };
+        let Some(parts) = self.parts_to_evaluate(part)? else { return Ok(TypeFlow::SAID) };
+        let end = match self.head_of_part(parts[0]) {
+            Some(head) => self.end_of(head, parts.len() - 1)?,
+            None => End::Known(TypeFlow::VAGUE),
+        };
+        match end {
+            End::Known(flow) => Ok(flow),
+            End::Data => Ok(TypeFlow::SAID.join(self.flow_of_parts(&parts[1..], levels, look)?)),
+            End::Branches => {
+                let then = self.flow_of_end(parts[2], levels, look)?;
+                Ok(then.join(self.flow_of_end(parts[3], levels, look)?))
+            }
+            End::Rules(callee) => self.flow_of_call(callee, &parts[1..], levels, look),
+        }
+    }
+
+    /// The same of what a right side ends in.
+    fn flow_of_end(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+        match part {
+            Part::Written(Atom::Variable(_)) => Ok(TypeFlow::EITHER),
+            part => self.flow_of_part(part, levels, look),
+        }
+    }
+
+    fn flow_of_parts(&mut self, parts: &[Part<'_>], levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+        parts.iter().try_fold(TypeFlow::default(), |flow, part| Ok(flow.join(self.flow_of_part(*part, levels, look)?)))
+    }
+
+    fn flow_of_call(
+        &mut self,
+        callee: Callee,
+        arguments: &[Part<'_>],
+        levels: usize,
+        look: &mut Look,
+    ) -> Result<TypeFlow, Halt> {
+        let inside = self.flow_of_function(callee, levels, look)?;
+        if inside.is_certain() {
+            return Ok(inside);
+        }
+        if inside.depends() && matches!(self.head_kind(callee.0, arguments.len()), HeadKind::Untyped) {
+            return Ok(TypeFlow::VAGUE);
+        }
+        let Some(open) = self.open_arguments(callee) else { return Ok(inside) };
+        let gives_what_it_takes = open.are_enough && self.is_well_typed(callee);
+        let says = arguments.iter().zip(&open.places).filter(|(_, is_open)| **is_open);
+        let says: Vec<_> = says.map(|(argument, _)| *argument).collect();
+        let given = self.flow_of_parts(&says, levels, look)?;
+        Ok(if gives_what_it_takes && given.is_certain() { given } else { inside.join(given) })
+    }
+
+    /// What the ends of a function are, as far as that was found out.
+    fn flow_of_function(&mut self, callee: Callee, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
+        if let Some(&known) = self.m.type_cache.flows.get(&callee) {
+            return Ok(known);
+        }
+        let before = look.flows.get(&callee).copied().unwrap_or_default();
+        if !look.seen.insert(callee) {
+            return Ok(before);
+        }
+        if look.seen.len() > FUNCTIONS_MAX {
+            return Ok(TypeFlow::VAGUE);
+        }
+        let bodies = match look.bodies.get(&callee) {
+            Some(bodies) => bodies.clone(),
+            None => {
+                let rules = self.rules_of(callee.0, callee.1);
+                let bodies: Option<Rc<[Atom]>> = rules.map(|rules| rules.into_iter().map(|(_, body)| body).collect());
+                look.bodies.insert(callee, bodies.clone());
+                bodies
+            }
+        };
+        let mut flow = before;
+        match bodies {
+            None => flow = TypeFlow::VAGUE,
+            Some(bodies) => {
+                for body in &*bodies {
+                    flow = flow.join(self.flow_of_end(Part::Written(body), levels, look)?);
+                }
+            }
+        }
+        look.has_found |= flow != before;
+        look.flows.insert(callee, flow);
+        Ok(flow)
+    }
+
+    /// The head and the arguments of what is still to be evaluated; `None` if it is a value, or a leaf.
+    fn parts_to_evaluate<'a>(&mut self, part: Part<'a>) -> Result<Option<Vec<Part<'a>>>, Halt> {
+        let value = match part {
+            Part::Written(atom) => {
+                let parts = atom.children().filter(|parts| !parts.is_empty());
+                return Ok(parts.map(|parts| parts.iter().map(Part::Written).collect()));
+            }
+            Part::Value(value) => self.m.values.heap.walk(value),
+        };
+        if self.normal(value, 0).is_some() {
+            return Ok(None);
+        }
+        let value = if value.tag() == TERM { self.m.values.open_term(value)? } else { value };
+        if !value.is_expression() {
+            return Ok(None);
+        }
+        let children = self.m.values.heap.children(value).iter();
+        Ok(Some(children.map(|&child| Part::Value(child)).collect()))
+    }
+
+    /// The head of an expression if it is a name or a native function.
+    fn head_of_part(&mut self, part: Part<'_>) -> Option<Ref> {
+        let head = match part {
+            Part::Value(head) => self.m.values.heap.walk(head),
+            Part::Written(head) => self.m.values.constant_leaf(head)?,
+        };
+        matches!(head.tag(), SYMBOL | FOREIGN).then_some(head)
+    }
+
+    fn end_of(&mut self, head: Ref, count: usize) -> Result<End, Halt> {
+        if let Some(declared) = self.declared_result(head) {
+            let declared = &self.m.code.types[usize::from(declared)];
+            let is_lost = declared.is_symbol(names::UNDEFINED) || names::is_metatype(declared);
+            return Ok(End::Known(if is_lost { TypeFlow::LOST } else { TypeFlow::SAID }));
+        }
+        if head.tag() == FOREIGN {
+            return Ok(End::Known(TypeFlow::VAGUE));
+        }
+        let name = self.m.values.symbol_of(head).clone();
+        if self.special_form(name.as_str(), count) == Some(Form::If) {
+            return Ok(End::Branches);
+        }
+        let Ok(slots) = Slot::try_from(count) else { return Ok(End::Known(TypeFlow::VAGUE)) };
+        Ok(if self.is_named_constructor(head, count)? { End::Data } else { End::Rules((head, slots)) })
+    }
+
+    /// The arguments whose types have variables; `None` if there are none, or the function has no type of its own.
+    fn open_arguments(&mut self, (head, count): Callee) -> Option<OpenArguments> {
+        let HeadKind::Parametric(function) = self.head_kind(head, usize::from(count)) else { return None };
+        let (formals, result) = types::function_parts(&function);
+        let places: Vec<bool> = formals.iter().map(|formal| !formal.is_ground()).collect();
+        let are_enough =
+            variables(result).iter().all(|one| formals.iter().any(|formal| variables(formal).contains(one)));
+        places.contains(&true).then_some(OpenArguments { places, are_enough })
+    }
+}
