@@ -41,6 +41,7 @@ mod record;
 mod refusal;
 mod runner;
 mod session;
+mod settings;
 mod stated;
 pub mod stdlib;
 pub mod syntax;

@@ -57,6 +57,35 @@ fn fifteen_mistakes() {
 }
 
 #[test]
+fn settings_without_an_effect() {
+    let ended = checked("!(pragma! typecheck auto)\n!(pragma! type-check atuo)\n!(pragma! colour red)\n");
+    let expected = "\
+warning[unknown-setting]: `pragma!` has no setting `typecheck`; did you mean `type-check`?
+ --> standard input:1:11
+  |
+1 | !(pragma! typecheck auto)
+  |           ^^^^^^^^^ has no effect
+  |
+help: write `type-check`
+warning[unknown-setting]: this value turns `type-check` off; did you mean `auto`?
+ --> standard input:2:22
+  |
+2 | !(pragma! type-check atuo)
+  |                      ^^^^ has no effect
+  |
+help: write `auto`
+warning[unknown-setting]: `pragma!` has no setting `colour`; known settings: max-stack-depth, type-check, interpreter, semantics, table, untable, memoise
+ --> standard input:3:11
+  |
+3 | !(pragma! colour red)
+  |           ^^^^^^ has no effect
+3 findings in 1 file
+";
+    assert_eq!((ended.err.as_str(), ended.code), (expected, Some(1)));
+    assert_eq!(found("!(pragma! type-check off)\n!(pragma! max-stack-depth 9)\n!(pragma! memoise off)"), [""; 0]);
+}
+
+#[test]
 fn what_is_meant_as_it_stands_is_not_reported() {
     for text in [
         // Data has any head.

@@ -6,6 +6,7 @@ use super::survey::Survey;
 use crate::failure::message::shorten;
 use crate::names;
 use crate::program::Program;
+use crate::settings::{self, Idle};
 use crate::syntax::{Diagnostic, Form, NodeId, NodeKind, Span, Visit};
 use crate::types;
 use rustc_hash::FxHashSet;
@@ -30,6 +31,7 @@ pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut V
         findings.extend(unpaired(survey, node));
         findings.extend(no_space(survey, node));
         findings.extend(bound_symbol(survey, node, program));
+        findings.extend(idle_setting(survey, node));
         findings.extend(long_text(survey, node));
     }
     for form in survey.tree.forms() {
@@ -135,6 +137,23 @@ fn no_space(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
         Some(meant) => format!("write `{meant}`"),
         None => format!("write `!(bind! &{name} (new-space))` before it, or `&self` for the space of the program"),
     }))
+}
+
+/// A setting of `pragma!` that has no effect.
+fn idle_setting(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
+    let Some(("pragma!", &[key, value])) = survey.call(node) else { return None };
+    let NodeKind::Word(name) = survey.tree.kind(key) else { return None };
+    let idle = settings::idle(name, &quoted(survey, value))?;
+    let (wrong, message) = match idle {
+        Idle::Name(_) => (key, format!("`pragma!` has no setting `{name}`; {}", idle.hint())),
+        Idle::Value(_) => (value, format!("this value turns `{name}` off; {}", idle.hint())),
+    };
+    let finding = Diagnostic::warning("unknown-setting", survey.tree.span(wrong), message);
+    let finding = finding.with_label("has no effect");
+    Some(match idle {
+        Idle::Name(Some(near)) | Idle::Value(near) => finding.with_help(format!("write `{near}`")),
+        Idle::Name(None) => finding,
+    })
 }
 
 /// A text in which the next form stands, since its closing quote was forgotten.

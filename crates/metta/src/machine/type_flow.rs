@@ -14,7 +14,7 @@
 use super::code::Slot;
 use super::purity::Callee;
 use super::types::HeadKind;
-use super::words::{FOREIGN, SYMBOL, TERM};
+use super::words::{EMPTY, ERROR, FOREIGN, SYMBOL, TERM};
 use super::{Halt, Running};
 use crate::lowering::Form;
 use crate::names;
@@ -108,18 +108,16 @@ struct Look {
 impl Running<'_> {
     /// What the evaluation of a value says of its type; what is found out about functions is kept until rules change.
     pub(super) fn type_flow(&mut self, value: Ref) -> Result<TypeFlow, Halt> {
-        self.taking_no_numbers(|run| {
-            let mut look = Look::default();
-            loop {
-                look.has_found = false;
-                look.seen.clear();
-                let flow = run.flow_of_part(Part::Value(value), LEVELS_MAX, &mut look)?;
-                if !look.has_found {
-                    run.m.type_cache.flows.extend(look.flows);
-                    return Ok(flow);
-                }
+        let mut look = Look::default();
+        loop {
+            look.has_found = false;
+            look.seen.clear();
+            let flow = self.flow_of_part(Part::Value(value), LEVELS_MAX, &mut look)?;
+            if !look.has_found {
+                self.m.type_cache.flows.extend(look.flows);
+                return Ok(flow);
             }
-        })
+        }
     }
 
     /// What the evaluation of a part says. A variable stands for a value, the type of which is seen.
@@ -127,7 +125,7 @@ impl Running<'_> {
         let Some(levels) = levels.checked_sub(1) else { return Ok(TypeFlow::VAGUE) };
         let Some(parts) = self.parts_to_evaluate(part)? else { return Ok(TypeFlow::SAID) };
         let end = match self.head_of_part(parts[0]) {
-            Some(head) => self.end_of(head, parts.len() - 1)?,
+            Some(head) => self.end_of(head, parts.len() - 1),
             None => End::Known(TypeFlow::VAGUE),
         };
         match end {
@@ -187,27 +185,25 @@ impl Running<'_> {
         if look.seen.len() > FUNCTIONS_MAX {
             return Ok(TypeFlow::VAGUE);
         }
-        let bodies = match look.bodies.get(&callee) {
-            Some(bodies) => bodies.clone(),
-            None => {
-                let rules = self.rules_of(callee.0, callee.1);
-                let bodies: Option<Rc<[Atom]>> = rules.map(|rules| rules.into_iter().map(|(_, body)| body).collect());
-                look.bodies.insert(callee, bodies.clone());
-                bodies
-            }
-        };
         let mut flow = before;
-        match bodies {
-            None => flow = TypeFlow::VAGUE,
-            Some(bodies) => {
-                for body in &*bodies {
-                    flow = flow.join(self.flow_of_end(Part::Written(body), levels, look)?);
-                }
-            }
+        let Some(bodies) = self.right_sides(callee, look) else { return Ok(TypeFlow::VAGUE) };
+        for body in &*bodies {
+            flow = flow.join(self.flow_of_end(Part::Written(body), levels, look)?);
         }
         look.has_found |= flow != before;
         look.flows.insert(callee, flow);
         Ok(flow)
+    }
+
+    /// The right sides of the rules of a function; `None` if they are not for the machine.
+    fn right_sides(&mut self, callee: Callee, look: &mut Look) -> Option<Rc<[Atom]>> {
+        if let Some(known) = look.bodies.get(&callee) {
+            return known.clone();
+        }
+        let rules = self.taking_no_numbers(|run| run.rules_of(callee.0, callee.1));
+        let bodies: Option<Rc<[Atom]>> = rules.map(|rules| rules.into_iter().map(|(_, body)| body).collect());
+        look.bodies.insert(callee, bodies.clone());
+        bodies
     }
 
     /// The head and the arguments of what is still to be evaluated; `None` if it is a value, or a leaf.
@@ -239,21 +235,22 @@ impl Running<'_> {
         matches!(head.tag(), SYMBOL | FOREIGN).then_some(head)
     }
 
-    fn end_of(&mut self, head: Ref, count: usize) -> Result<End, Halt> {
+    fn end_of(&mut self, head: Ref, count: usize) -> End {
         if let Some(declared) = self.declared_result(head) {
             let declared = &self.m.code.types[usize::from(declared)];
             let is_lost = declared.is_symbol(names::UNDEFINED) || names::is_metatype(declared);
-            return Ok(End::Known(if is_lost { TypeFlow::LOST } else { TypeFlow::SAID }));
+            return End::Known(if is_lost { TypeFlow::LOST } else { TypeFlow::SAID });
         }
         if head.tag() == FOREIGN {
-            return Ok(End::Known(TypeFlow::VAGUE));
+            return End::Known(TypeFlow::VAGUE);
         }
         let name = self.m.values.symbol_of(head).clone();
-        if self.special_form(name.as_str(), count) == Some(Form::If) {
-            return Ok(End::Branches);
+        match (self.special_form(name.as_str(), count), Slot::try_from(count)) {
+            (Some(Form::If), _) => End::Branches,
+            (None, Ok(slots)) if self.has_rules(head, slots) => End::Rules((head, slots)),
+            (None, Ok(_)) if head != ERROR && head != EMPTY => End::Data,
+            _ => End::Known(TypeFlow::VAGUE),
         }
-        let Ok(slots) = Slot::try_from(count) else { return Ok(End::Known(TypeFlow::VAGUE)) };
-        Ok(if self.is_named_constructor(head, count)? { End::Data } else { End::Rules((head, slots)) })
     }
 
     /// The arguments whose types have variables; `None` if there are none, or the function has no type of its own.

@@ -1,7 +1,6 @@
 //! Modules, tokens and settings.
 
 use super::text::print;
-use crate::check::nearest_of_all;
 use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::instructions;
@@ -9,6 +8,7 @@ use crate::live::named::{QUERIES, TOLD};
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::program::modules::{self, ModuleError, TOP_PATH};
+use crate::settings;
 use space::{Atom, canonical};
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -214,10 +214,6 @@ fn register(call: &mut Call<'_>) -> Outcome {
     }
 }
 
-/// The settings that mean something; others are kept and do nothing.
-const SETTINGS: [&str; 7] =
-    ["max-stack-depth", "type-check", "interpreter", "semantics", "table", "untable", "memoise"];
-
 fn pragma(call: &mut Call<'_>) -> Outcome {
     let (Some(key), Some(value)) = (call.argument(0), call.argument(1)) else {
         return Outcome::failure("pragma! expects key and value as arguments");
@@ -242,8 +238,12 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     {
         return Outcome::failure(names::not_durable(opaque));
     }
-    if !SETTINGS.contains(&key) {
-        warn_of_setting(call, key);
+    if let Some(idle) = settings::idle(key, &value.to_string()) {
+        let told = match idle {
+            settings::Idle::Name(_) => key.to_owned(),
+            settings::Idle::Value(_) => format!("{key} {value}"),
+        };
+        warn_of_setting(call, &told, &idle.hint());
     }
     let (key, value) = (key.to_owned(), value.clone());
     call.environment.set_setting(key, value);
@@ -251,13 +251,9 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Tells the person who watches of a setting that means nothing.
-fn warn_of_setting(call: &mut Call<'_>, key: &str) {
+fn warn_of_setting(call: &mut Call<'_>, told: &str, hint: &str) {
     let place = call.environment.form_place().map(|place| format!("{place}: ")).unwrap_or_default();
-    let known = match nearest_of_all(key, SETTINGS.into_iter()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known settings: {}", SETTINGS.join(", ")),
-    };
-    call.environment.world().trace(&format!("warning: {place}pragma! {key} has no effect; {known}"));
+    call.environment.world().trace(&format!("warning: {place}pragma! {told} has no effect; {hint}"));
 }
 
 /// `table` makes the functions of a name remember what their calls came to; `untable` ends that.

@@ -444,6 +444,9 @@ impl Compiler<'_, '_> {
         let sources: Option<Box<[ArgumentSource]>> =
             arguments.iter().zip(formals).map(|(argument, formal)| self.source(argument, formal)).collect();
         let sources = sources?;
+        let Whole { atom, type_id } = whole;
+        // What a sum is made from may be gone by then: arguments take the place of the frame.
+        let atom = if has_sums { self.with_sums_made(atom, &sources) } else { atom.clone() };
         let label = self.label();
         let join = self.join(dest);
         let (above, is_direct) = places_of(&sources);
@@ -451,8 +454,6 @@ impl Compiler<'_, '_> {
         let list = (self.run.m.code.arguments.len() - 1) as u32;
         self.fixes.push((Fix::ArgumentsOr(list), label));
         let (state, errors) = (self.state.clone(), self.errors);
-        let Whole { atom, type_id } = whole;
-        let atom = atom.clone();
         self.later.push(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
         let origin = if has_sums { CallOrigin::Other } else { CallOrigin::Same };
         match dest {
@@ -469,6 +470,16 @@ impl Compiler<'_, '_> {
             }
         }
         Some(())
+    }
+
+    /// A call with what holds its sums in place of them.
+    fn with_sums_made(&mut self, call: &Atom, sources: &[ArgumentSource]) -> Atom {
+        let (head, arguments) = call.children().and_then(|children| children.split_first()).expect("a call has a head");
+        let arguments = arguments.iter().zip(sources).map(|(argument, source)| match *source {
+            ArgumentSource::Slot(slot) if argument.children().is_some() => self.stand_in(slot),
+            _ => argument.clone(),
+        });
+        Atom::expression(std::iter::once(head.clone()).chain(arguments).collect::<Vec<_>>())
     }
 
     /// Whether arguments are sums of numbers, leaves and variables without types, one of which may have several results.
