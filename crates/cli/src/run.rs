@@ -308,8 +308,9 @@ impl Reporter for Terminal {
     }
 
     fn note(&mut self, origin: &str, text: &str, finding: &Diagnostic) {
-        // What has failed there was told.
-        if self.failed.iter().any(|failed| &*failed.origin == origin && failed.span == finding.span) {
+        // What has failed there was told, and a setting without an effect is told where it is made.
+        let is_setting = finding.code == "unknown-setting";
+        if is_setting || self.failed.iter().any(|failed| &*failed.origin == origin && failed.span == finding.span) {
             return;
         }
         render::diagnostic(origin, text, &Diagnostic { severity: Severity::Note, ..finding.clone() });

@@ -1,7 +1,8 @@
 //! MeTTa programs made from seeds, for tests and chores: the same seed gives the same program everywhere.
 //!
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
-//! 2. [`mutant`] changes one that somebody else wrote; [`vectors`] calls functions whose types hold lengths.
+//! 2. [`mutant`] changes one that somebody else wrote; [`vectors`] calls functions whose types hold lengths,
+//!    and [`countdowns`] functions that carry values along.
 //! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
 //! 4. [`shrink`] makes a program that differs as small as it can.
 //!
@@ -11,6 +12,7 @@
 
 mod changes;
 mod compare;
+mod countdowns;
 mod dice;
 mod differential;
 mod expressions;
@@ -33,6 +35,7 @@ mod vectors;
 mod writer;
 
 pub use compare::{as_multiset, nameless, renamed};
+pub use countdowns::countdowns;
 pub use dice::Dice;
 pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};

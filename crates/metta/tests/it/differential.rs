@@ -114,6 +114,15 @@ fn calls_whose_types_hold_lengths_print_the_same_in_both_evaluators() {
     assert_agree(&report);
 }
 
+#[test]
+fn values_that_are_carried_along_print_the_same_in_both_evaluators() {
+    let interpreter = by(Evaluator::Interpreter);
+    let machine = by(Evaluator::Machine);
+    let make = generate::countdowns;
+    let report = compare(seeds(0..300), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
+    assert_agree(&report);
+}
+
 /// The programs of the corpus.
 fn corpus() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
