@@ -308,7 +308,7 @@ impl Reporter for Terminal {
     }
 
     fn note(&mut self, origin: &str, text: &str, finding: &Diagnostic) {
-        // What has failed there was told, and a setting without an effect is told where it is made.
+        // The failure was told already, and `pragma!` itself warns of a setting without an effect.
         let is_setting = finding.code == "unknown-setting";
         if is_setting || self.failed.iter().any(|failed| &*failed.origin == origin && failed.span == finding.span) {
             return;

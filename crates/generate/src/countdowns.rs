@@ -73,7 +73,7 @@ fn body(dice: &mut Dice, name: &str, carried: usize) -> String {
     format!("{around}{whole}{closing}")
 }
 
-/// What is carried.
+/// A value that a call carries along.
 fn value(dice: &mut Dice, known: &[&str]) -> String {
     let one = dice.pick(known);
     match dice.below(12) {

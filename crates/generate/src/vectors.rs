@@ -8,7 +8,7 @@ use crate::Dice;
 /// How many calls a program has.
 const CALLS: usize = 12;
 
-/// What makes lists of a length that no type says.
+/// Functions that make lists; no type says how long a list is.
 const MAKERS: &[&str] = &[
     "vector",
     "given",

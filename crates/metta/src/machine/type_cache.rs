@@ -32,7 +32,7 @@ pub(super) struct TypeCache {
     pub(super) well_typed: WellTyped,
     /// Which functions are pure and call themselves at two places.
     pub(super) tree_recursions: FxHashMap<Callee, bool>,
-    /// What evaluations say of types that are left open.
+    /// Whether evaluations say a type that their declaration leaves open.
     pub(super) flows: FxHashMap<Callee, TypeFlow>,
     /// Which special forms mean what the library says.
     pub(super) special: FxHashMap<&'static str, bool>,

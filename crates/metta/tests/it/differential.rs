@@ -7,6 +7,7 @@ use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
 use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -97,30 +98,26 @@ fn nameless(ran: generate::Ran) -> generate::Ran {
     generate::Ran::Printed(lines.iter().flat_map(|line| generate::nameless(line)).collect())
 }
 
+/// Programs of these seeds print the same in both evaluators, but for the names of variables.
+#[track_caller]
+fn assert_evaluators_agree(seeds: Range<u64>, make: impl Fn(u64) -> String) {
+    let (interpreter, machine) = (by(Evaluator::Interpreter), by(Evaluator::Machine));
+    assert_agree(&compare(seeds, make, |text| nameless(interpreter(text)), |text| nameless(machine(text))));
+}
+
 #[test]
 fn generated_programs_print_the_same_in_both_evaluators() {
-    let interpreter = by(Evaluator::Interpreter);
-    let machine = by(Evaluator::Machine);
-    let report = compare(seeds(0..600), program, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
-    assert_agree(&report);
+    assert_evaluators_agree(seeds(0..600), program);
 }
 
 #[test]
 fn calls_whose_types_hold_lengths_print_the_same_in_both_evaluators() {
-    let interpreter = by(Evaluator::Interpreter);
-    let machine = by(Evaluator::Machine);
-    let make = generate::vectors;
-    let report = compare(seeds(0..100), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
-    assert_agree(&report);
+    assert_evaluators_agree(seeds(0..100), generate::vectors);
 }
 
 #[test]
 fn values_that_are_carried_along_print_the_same_in_both_evaluators() {
-    let interpreter = by(Evaluator::Interpreter);
-    let machine = by(Evaluator::Machine);
-    let make = generate::countdowns;
-    let report = compare(seeds(0..300), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
-    assert_agree(&report);
+    assert_evaluators_agree(seeds(0..300), generate::countdowns);
 }
 
 /// The programs of the corpus.
@@ -136,11 +133,7 @@ fn corpus() -> Vec<String> {
 #[test]
 fn mutants_of_the_corpus_print_the_same_in_both_evaluators() {
     let programs = corpus();
-    let interpreter = by(Evaluator::Interpreter);
-    let machine = by(Evaluator::Machine);
-    let make = |seed| generate::mutant(seed, &programs);
-    let report = compare(seeds(0..400), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
-    assert_agree(&report);
+    assert_evaluators_agree(seeds(0..400), |seed| generate::mutant(seed, &programs));
 }
 
 /// How many of some lines are like this, in percent.

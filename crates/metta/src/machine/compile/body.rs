@@ -445,7 +445,7 @@ impl Compiler<'_, '_> {
             arguments.iter().zip(formals).map(|(argument, formal)| self.source(argument, formal)).collect();
         let sources = sources?;
         let Whole { atom, type_id } = whole;
-        // What a sum is made from may be gone by then: arguments take the place of the frame.
+        // Arguments may have been written over the numbers that a sum is made from.
         let atom = if has_sums { self.with_sums_made(atom, &sources) } else { atom.clone() };
         let label = self.label();
         let join = self.join(dest);
