@@ -1,6 +1,6 @@
 //! Limits, Ctrl-C and a reader that goes away: the run ends, and what was complete is printed.
 
-use crate::harness::{command, run, signal, wait};
+use crate::harness::{Folder, command, run, signal, wait};
 use std::io::{BufRead, BufReader};
 
 const ENDLESS: &str = "(= (loop $n) (loop (+ $n 1))) !(+ 1 2) !(loop 0)";
@@ -57,6 +57,31 @@ fn the_interpreter_has_the_same_limit_of_memory() {
     let ended = run(&["run", "--heap", "8M", "--interpreter", "-e", GROWING]);
     let expected = "[3]\n[(Error (grow Nil) (HeapLimit 8388608))]\n";
     assert_eq!((ended.code, ended.out.as_str()), (Some(1), expected));
+}
+
+/// What a base takes to keep a commit is not the form's: the form ends, and what it added is kept.
+#[test]
+fn a_heap_limit_ends_the_form_in_a_base_too() {
+    let folder = Folder::new("heap-of-a-base");
+    let filling = "(= (fill $n) (if (== $n 0) done (let $x (add-atom &self (item $n (pair $n (a b $n)))) (fill (- $n 1))))) \
+                   !(fill 10000000)";
+    let ended = folder.run(&["run", "--kb", "kb", "--heap", "24M", "-e", filling]);
+    let expected = "[(Error (fill 10000000) (HeapLimit 25165824))]\n";
+    assert_eq!((ended.code, ended.out.as_str()), (Some(1), expected), "{}", ended.err);
+    let kept = folder.good(&["kb", "query", "kb", "(item $n (pair $n (a b $n)))", "$n"]);
+    assert!(kept.starts_with("10000000\n9999999\n") && kept.lines().count() > 10_000, "{} rows", kept.lines().count());
+}
+
+/// An atom that is a variable answers every call as well, so that each level of this recursion has two answers: steps are counted on
+/// the way back, too.
+#[test]
+fn a_call_whose_head_is_an_expression_is_a_step() {
+    let endless = "$old (= (j a) ((j $x))) !(collapse ((j a)))";
+    for evaluator in [&[][..], &["--interpreter"]] {
+        let ended = run(&[&["run", "--steps", "10000", "-e", endless], evaluator].concat());
+        assert_eq!(ended.code, Some(1), "{}", ended.err);
+        assert!(ended.out.contains("(StepLimit 10000)") && ended.err.contains("10000 steps"), "{}", ended.err);
+    }
 }
 
 #[test]

@@ -136,11 +136,7 @@ impl Running<'_> {
 
     /// Begins to evaluate a value. If a child of it is to be evaluated first, that is pending then, its frame made.
     fn begin_here(&mut self, value: Ref, type_id: TypeId) -> Result<(), Halt> {
-        self.m.counters.steps += 1;
-        self.m.counters.fuel -= 1;
-        if self.m.counters.fuel == 0 {
-            self.look_without_call()?;
-        }
+        self.count_step()?;
         let mut value = self.m.values.heap.walk(value);
         if let Some(normal) = self.normal(value, type_id) {
             return self.give(normal);

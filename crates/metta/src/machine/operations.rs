@@ -90,7 +90,7 @@ impl Running<'_> {
 
     /// Makes a call whose head is no name, by the rules that match it, as the result of the frame at hand.
     pub(super) fn reduce_compound(&mut self, call: Ref, changed: bool, type_id: TypeId) -> Result<(), Halt> {
-        self.m.counters.steps += 1;
+        self.count_step()?;
         let mut scope = Scope::default();
         let atom = self.m.values.store(call, &mut scope, self.session.variables())?;
         let is_open = instructions::has_variable_head(&atom);

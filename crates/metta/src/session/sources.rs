@@ -316,7 +316,14 @@ impl Session {
         {
             return Ok(());
         }
-        if matches!(found.stop, Some(Stop::RunRecord(_))) { Ok(()) } else { self.commit(CommitTrigger::Answer) }
+        if matches!(found.stop, Some(Stop::RunRecord(_))) {
+            return Ok(());
+        }
+        // What sinks take to keep a commit is not the form's, which has ended: a process that ended here would lose what it did.
+        self.limits.interrupt.set_ceiling(None);
+        let taken = self.commit(CommitTrigger::Answer);
+        self.limits.set_ceiling(0);
+        taken
     }
 
     /// Notes that a form was ended from outside; says whether it was cancelled, so that nothing of it is kept.
