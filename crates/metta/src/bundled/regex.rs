@@ -1,6 +1,10 @@
 //! The module `regex`: regular expressions over texts, in linear time whatever the expression and the text.
 //!
-//! An expression is compiled once and kept while it is one of the last [`KEPT`] that a thread used.
+//! 1. An expression is compiled once and kept while it is one of the last [`KEPT`] that a thread used.
+//! 2. Matches are found one after the other ([`each_match`]); limits are looked at between them.
+//! 3. The search for a single match takes up to the product of the lengths of expression and text, and the library does not
+//!    stop in the middle of it. If that product is over [`AT_ONCE`], it is made in a thread of its own, whose answer is waited for while
+//!    limits are looked at. A search that is given up ends at its next match.
 
 use super::Bundle;
 use crate::effects::Effects;
@@ -8,9 +12,22 @@ use crate::operation::{Call, Compatibility, Native, OperationSpec as Spec, Outco
 use regex::{Captures, Regex};
 use space::Atom;
 use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 /// How many compiled expressions a thread keeps.
 const KEPT: usize = 32;
+
+/// The product of the bytes of an expression and of a text up to which a search takes less than a tenth of a second.
+const AT_ONCE: usize = 1 << 22;
+
+/// How long an answer of another thread is waited for before limits are looked at again.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How many matches another thread is ahead at most.
+const MATCHES_AHEAD: usize = 256;
 
 const EXPRESSION: &str = "The regular expression, a text";
 
@@ -24,7 +41,8 @@ pub(super) const MODULE: Bundle = Bundle {
     name: "regex",
     operations: &[
         pure("regex-matches", "(-> String String Bool)", |call| {
-            searched(call, |regex, text| Outcome::one(regex.is_match(text)))
+            let found = first_match(call, |regex, text| regex.is_match(text).then_some(()));
+            found.map_or_else(|refused| refused, |found| Outcome::one(found.is_some()))
         })
         .documented(
             "Whether a regular expression matches somewhere in a text.",
@@ -32,10 +50,8 @@ pub(super) const MODULE: Bundle = Bundle {
             "A truth value; an error if the expression is not well formed",
         ),
         pure("regex-find", "(-> String String String)", |call| {
-            searched(call, |regex, text| match regex.find(text) {
-                Some(found) => Outcome::one(found.as_str()),
-                None => Outcome::Results(Vec::new()),
-            })
+            let found = first_match(call, |regex, text| regex.find(text).map(|found| Atom::from(found.as_str())));
+            found.map_or_else(|refused| refused, |found| Outcome::Results(found.into_iter().collect()))
         })
         .documented(
             "The first part of a text that a regular expression matches.",
@@ -43,7 +59,12 @@ pub(super) const MODULE: Bundle = Bundle {
             "The part; no result if there is none",
         ),
         pure("regex-find-all", "(-> String String Atom)", |call| {
-            searched(call, |regex, text| tuple(regex.find_iter(text).map(|found| Atom::from(found.as_str()))))
+            let mut parts = Vec::new();
+            let done = each_match(call, TEXT_SECOND, places, |_, text, place: Range<usize>| {
+                parts.push(Atom::from(&text[place]));
+                0
+            });
+            done.map_or_else(|refused| refused, |()| Outcome::one(Atom::expression(parts)))
         })
         .documented(
             "All parts of a text that a regular expression matches; they do not overlap.",
@@ -51,10 +72,8 @@ pub(super) const MODULE: Bundle = Bundle {
             "The tuple of the parts",
         ),
         pure("regex-captures", "(-> String String Atom)", |call| {
-            searched(call, |regex, text| match regex.captures(text) {
-                Some(found) => tuple(groups(&found)),
-                None => Outcome::Results(Vec::new()),
-            })
+            let found = first_match(call, |regex, text| regex.captures(text).map(|found| groups(&found)));
+            found.map_or_else(|refused| refused, |found| Outcome::Results(found.into_iter().collect()))
         })
         .documented(
             "The groups of the first match of a regular expression, the whole match before them.",
@@ -67,7 +86,19 @@ pub(super) const MODULE: Bundle = Bundle {
             "The new text",
         ),
         pure("regex-split", "(-> String String Atom)", |call| {
-            searched(call, |regex, text| tuple(regex.split(text).map(Atom::from)))
+            let (mut pieces, mut from) = (Vec::new(), 0);
+            let done = each_match(call, TEXT_SECOND, places, |_, text, place: Range<usize>| {
+                pieces.push(Atom::from(&text[from..place.start]));
+                from = place.end;
+                0
+            });
+            done.map_or_else(
+                |refused| refused,
+                |()| {
+                    pieces.push(Atom::from(call.text(1).map_or("", |text| &text[from..])));
+                    Outcome::one(Atom::expression(pieces))
+                },
+            )
         })
         .documented(
             "Cuts a text where a regular expression matches.",
@@ -80,12 +111,10 @@ pub(super) const MODULE: Bundle = Bundle {
     yields: true,
 };
 
-fn tuple(parts: impl Iterator<Item = Atom>) -> Outcome {
-    Outcome::one(Atom::expression(parts.collect::<Vec<_>>()))
-}
-
-fn groups<'t>(captures: &'t Captures<'_>) -> impl Iterator<Item = Atom> + 't {
-    captures.iter().map(|group| group.map_or_else(Atom::unit, |group| Atom::from(group.as_str())))
+/// The groups of a match as a tuple, the whole match first.
+fn groups(captures: &Captures<'_>) -> Atom {
+    let texts = captures.iter().map(|group| group.map_or_else(Atom::unit, |group| Atom::from(group.as_str())));
+    Atom::expression(texts.collect::<Vec<_>>())
 }
 
 /// A compiled expression: one that was kept, or a new one, which is kept then.
@@ -112,40 +141,103 @@ fn explained(error: &regex::Error) -> String {
     format!("the regular expression is not well formed: {}", last.trim_start_matches("error: "))
 }
 
-/// What a search for an expression in a text comes to.
-fn searched(call: &mut Call<'_>, search: impl Fn(&Regex, &str) -> Outcome) -> Outcome {
-    let (Some(expression), Some(text)) = (call.text(0), call.text(1)) else {
-        return Outcome::failure("a regular expression and a text are expected");
+/// The place of the text among the arguments, if the expression is the only other one.
+const TEXT_SECOND: usize = 1;
+
+/// The places of all matches.
+fn places(regex: &Regex, text: &str, give: &mut dyn FnMut(Range<usize>) -> bool) {
+    let _ = regex.find_iter(text).all(|found| give(found.range()));
+}
+
+/// What a search makes of the first match of the expression in the text, if there is one.
+///
+/// # Errors
+/// The outcome of a call with other arguments, or of one that a limit ends.
+fn first_match<T: Send + 'static>(
+    call: &mut Call<'_>,
+    search: impl FnOnce(&Regex, &str) -> Option<T> + Send + 'static,
+) -> Result<Option<T>, Outcome> {
+    let mut first = None;
+    let find = |regex: &Regex, text: &str, give: &mut dyn FnMut(T) -> bool| {
+        search(regex, text).map(give);
     };
-    match compiled(expression) {
-        Ok(regex) => search(&regex, text),
-        Err(message) => Outcome::failure(message),
+    each_match(call, TEXT_SECOND, find, |_, _, found| {
+        first = Some(found);
+        0
+    })?;
+    Ok(first)
+}
+
+/// Takes what a search finds, one match after the other, and looks at limits between them. `take` says how many bytes are to be taken for
+/// the next.
+///
+/// # Errors
+/// The outcome of a call with other arguments, or of one that a limit ends.
+fn each_match<T: Send + 'static>(
+    call: &mut Call<'_>,
+    text_at: usize,
+    search: impl FnOnce(&Regex, &str, &mut dyn FnMut(T) -> bool) + Send + 'static,
+    mut take: impl FnMut(&Regex, &str, T) -> usize,
+) -> Result<(), Outcome> {
+    let (Some(expression), Some(text)) = (call.text(0), call.text(text_at)) else {
+        return Err(Outcome::failure("a regular expression and a text are expected"));
+    };
+    let regex = compiled(expression).map_err(Outcome::failure)?;
+    if expression.len().saturating_mul(text.len()) <= AT_ONCE {
+        let mut refused = None;
+        search(&regex, text, &mut |found| {
+            let bytes = take(&regex, text, found);
+            refused = call.look(bytes).err();
+            refused.is_none()
+        });
+        return refused.map_or(Ok(()), Err);
     }
+    let (sender, receiver) = mpsc::sync_channel(MATCHES_AHEAD);
+    let owned = (regex.clone(), text.to_owned());
+    let searching = thread::Builder::new().name("metroon-regex".to_owned()).spawn(move || {
+        let (regex, text) = owned;
+        search(&regex, &text, &mut |found| sender.send(found).is_ok());
+    });
+    let searching = searching.map_err(|error| Outcome::failure(format!("no thread for a long search: {error}")))?;
+    let mut bytes = 0;
+    loop {
+        call.look(std::mem::take(&mut bytes))?;
+        match receiver.recv_timeout(LOOK_EVERY) {
+            Ok(found) => bytes = take(&regex, text, found),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    // It ends when it has found all, or by a panic.
+    searching.join().map_err(|panic| std::panic::resume_unwind(panic))
 }
 
 fn replace(call: &mut Call<'_>) -> Outcome {
-    let (Some(expression), Some(new), Some(text)) = (call.text(0), call.text(1), call.text(2)) else {
+    let (Some(new), Some(text)) = (call.text(1), call.text(2)) else {
         return Outcome::failure("regex-replace expects a regular expression and two texts");
     };
-    let regex = match compiled(expression) {
-        Ok(regex) => regex,
-        Err(message) => return Outcome::failure(message),
+    let written = new.to_owned();
+    let expanded = move |regex: &Regex, text: &str, give: &mut dyn FnMut((Range<usize>, String)) -> bool| {
+        let _ = regex.captures_iter(text).all(|found| {
+            let mut put = String::new();
+            found.expand(&written, &mut put);
+            give((found.get_match().range(), put))
+        });
     };
-    let mut replaced = String::new();
-    let mut from = 0;
-    for found in regex.captures_iter(text) {
-        let whole = found.get_match();
-        replaced.push_str(&text[from..whole.start()]);
-        let before = replaced.len();
-        found.expand(new, &mut replaced);
-        from = whole.end();
-        let grown = replaced.len() - before;
-        if let Err(refused) = call.look(replaced.capacity() + grown) {
-            return refused;
-        }
-    }
-    replaced.push_str(&text[from..]);
-    Outcome::one(replaced.as_str())
+    let (mut replaced, mut from) = (String::new(), 0);
+    let done = each_match(call, 2, expanded, |_, text, (place, put)| {
+        replaced.push_str(&text[from..place.start]);
+        replaced.push_str(&put);
+        from = place.end;
+        replaced.capacity() + put.len()
+    });
+    done.map_or_else(
+        |refused| refused,
+        |()| {
+            replaced.push_str(&text[from..]);
+            Outcome::one(replaced.as_str())
+        },
+    )
 }
 
 #[cfg(test)]
