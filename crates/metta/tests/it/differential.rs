@@ -121,7 +121,7 @@ fn values_that_are_carried_along_print_the_same_in_both_evaluators() {
 }
 
 /// The programs of the corpus.
-fn corpus() -> Vec<String> {
+pub(crate) fn corpus() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let entries = fs::read_dir(folder).expect("the corpus can be listed");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the corpus can be listed").path()).collect();

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod backtracking;
+mod budgets;
 mod bundled;
 mod choosing;
 mod datalog;
