@@ -6,6 +6,7 @@
 //!
 //! The rules run in `cargo xtask tidy` and in this package's own tests.
 
+mod budgets;
 mod circles;
 mod decisions;
 mod dependencies;
@@ -31,7 +32,7 @@ use tree::Tree;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Prints `path:line: message` for everything a rule objects to, and fails if there is anything.")]
 pub(crate) struct Flags {
-    /// Write xtask/circles.toml anew; it may only shrink, but is made of all circles if there is none
+    /// Write xtask/circles.toml and xtask/loops-without-budget.txt anew; they may only shrink, but hold all if there is none
     #[arg(long)]
     accept: bool,
     /// Show every circle with the names that tie it, and check nothing
@@ -66,6 +67,7 @@ const RULES: &[(&str, Rule)] = &[
     ("imports point down", layers::check),
     ("arrows inside a crate point one way", circles::check),
     ("functions stay short", functions::check),
+    ("loops over data look at limits", budgets::check),
     ("integration tests are mounted", integration::check),
     ("the root shows the architecture", root::check),
     ("unsafe code is forbidden", unsafety::check),
@@ -84,9 +86,10 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
         return Ok(Outcome::Good);
     }
     if flags.accept {
-        let list = circles::accepted(&Tree::read(&root)?)?;
-        std::fs::write(root.join(circles::LIST), list)
-            .map_err(|error| format!("cannot write {}: {error}", circles::LIST))?;
+        let tree = Tree::read(&root)?;
+        for (path, list) in [(circles::LIST, circles::accepted(&tree)?), (budgets::LIST, budgets::accepted(&tree)?)] {
+            std::fs::write(root.join(path), list).map_err(|error| format!("cannot write {path}: {error}"))?;
+        }
     }
     check()
 }
