@@ -48,7 +48,7 @@ pub use content::Content;
 pub use error::{Damage, ExposedSecret, FileError, Flaw, Malformed, ReadError, RecordError, SealError};
 pub use exchange::{Exchange, NetworkError, NetworkErrorKind, Note, Outcome};
 pub use filter::{Filter, LeaveOutRule, Verdict};
-pub use forms::{Encoded, Form, FormError, Loss, UnknownForm, VcrStyle};
+pub use forms::{Encoded, Form, FormError, Loss, UnknownForm, VcrStyle, WrittenContent};
 pub use key::{KEY_BODY_BYTES_MAX, KeyScheme};
 pub use limits::{LimitExceeded, ReadOptions};
 pub use merge::{Merged, merge};

@@ -71,7 +71,7 @@ impl fmt::Display for LimitExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, what, most } = self;
         let separator = if file.is_empty() { "" } else { ": " };
-        write!(f, "{file}{separator}{what} has more than the {most} bytes that are read of one file")?;
+        write!(f, "{file}{separator}{what} has more than the {most} bytes that may be made of one file")?;
         f.write_str("; if you trust the file, raise that limit (`ReadOptions::bytes_max`)")
     }
 }

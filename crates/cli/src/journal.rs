@@ -199,7 +199,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
     text
 }
 
-fn stats(path: &Path) -> Ended {
+/// Lists the frames of a journal, or the one of a number.
+pub(crate) fn show_frames(path: &Path, number: Option<u64>) -> Ended {
+    show(&ShowArguments { path: path.to_owned(), from: number, to: number, bytes: false })
+}
+
+pub(crate) fn stats(path: &Path) -> Ended {
     let (found, report) = verified(path)?;
     let mut out = Out::new();
     let sum = |count: fn(&SegmentReport) -> u64| report.segments.iter().map(count).sum::<u64>();
@@ -226,7 +231,7 @@ fn chain_of(report: &Report) -> String {
     report.chain.map_or_else(|| "not known behind the damage".to_owned(), |chain| chain.to_string())
 }
 
-fn verify_all(path: &Path) -> Ended {
+pub(crate) fn verify_all(path: &Path) -> Ended {
     let (found, report) = verified(path)?;
     if report.is_sound() {
         let bytes: u64 = report.segments.iter().map(|segment| segment.bytes).sum();

@@ -52,6 +52,7 @@ mod answer;
 mod checker;
 mod commit_journal;
 mod engine;
+mod file_place;
 mod history;
 mod knowledge_base;
 mod live;
@@ -75,6 +76,7 @@ pub use commit_journal::{
     Compacted, KnowledgeBaseError, KnowledgeBaseReport, Moment, MomentError, SalvagedKnowledgeBase,
 };
 pub use engine::Engine;
+pub use file_place::FilePlace;
 pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, SourceWriter, Unsound, Unwritten};
 pub use journal::Durability;
 pub use knowledge_base::{
@@ -105,7 +107,7 @@ pub use metta::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
 pub use metta::{ModuleId, ModuleSearch, OnEvent, RunEvent};
 pub use metta::{documentation_of, format, known_names, nearest, type_of, types_of_text};
 pub use package::{Package, PackagePermissions};
-pub use permissions::{Permissions, PermittedWorld};
+pub use permissions::{OpensPlaces, Permissions, PermittedWorld};
 pub use program::{ProgramEnd, ProgramSource, Reporter, RunRequest};
 pub use recall::{RecallError, find_error};
 pub use space::{AnswerTable, Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, QueryWay, Row};

@@ -6,20 +6,20 @@
 //! 3. The sources that a run is given are its user's choice, so they may be read, and `import!` may read other sources in their
 //!    folders and below. `file-open!` may not.
 //! 4. Places are compared after every symbolic link and every `..` has been followed; a file that is to be made lies where its
-//!    folder does. So neither a link in a permitted folder nor a path through `..` leads out of it. Other programs that
-//!    change links while this one runs are trusted: they are the user's.
+//!    folder does. What is opened then is the place that was compared, and no link on the way to it is followed. So neither a
+//!    link in a permitted folder nor a path through `..` leads out of it, and no program that exchanges links meanwhile can lead it out.
 //! 5. A refusal is [`WorldError::NotPermitted`], which says what would permit it. Whether there is such a file is not said.
 //!
 //! A recorded run writes refusals to its tape like any other answer, so its replay refuses the same.
 
-use metta::{FileId, OpenMode, World, WorldError};
-use std::ffi::OsString;
-use std::io::{self, ErrorKind};
-use std::path::{Component, Path, PathBuf};
+use crate::file_place::FilePlace;
+use metta::{FileId, MemoryWorld, OpenMode, World, WorldError};
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A path may lead over this many links.
-const LINKS_MAX: u32 = 40;
+/// A path whose links are exchanged while it is opened is looked at this many times.
+const LOOKS_MAX: u32 = 64;
 
 /// What a program may reach.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Permissions {
     /// # Errors
     /// The system does not say where the path leads.
     pub fn read(self, path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = resolve(path.as_ref())?;
+        let path = place_of(path.as_ref())?;
         Ok(self.with(|named| named.read.push(path)))
     }
 
@@ -62,7 +62,7 @@ impl Permissions {
     /// # Errors
     /// The system does not say where the path leads.
     pub fn write(self, path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = resolve(path.as_ref())?;
+        let path = place_of(path.as_ref())?;
         Ok(self.with(|named| named.write.push(path)))
     }
 
@@ -72,12 +72,12 @@ impl Permissions {
     /// The system does not say where the path leads.
     pub fn program(self, file: impl AsRef<Path>) -> io::Result<Self> {
         let file = file.as_ref();
-        let folder = resolve(match file.parent() {
+        let folder = place_of(match file.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         })?;
         // The file itself may be a link that leads elsewhere.
-        let file = resolve(file)?;
+        let file = place_of(file)?;
         Ok(self.with(|named| named.sources.extend([folder, file])))
     }
 
@@ -95,45 +95,47 @@ impl Permissions {
     }
 }
 
-/// Where a path leads, every link followed. What is not there lies where its folder does.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
-    let absolute = std::path::absolute(path)?;
-    let mut left = parts(&absolute);
-    let mut at = PathBuf::new();
-    let mut links = 0;
-    while let Some(part) = left.pop() {
-        let part = Path::new(&part);
-        match part.components().next() {
-            Some(Component::ParentDir) => drop(at.pop()),
-            Some(Component::Normal(name)) => {
-                let next = at.join(name);
-                match std::fs::read_link(&next) {
-                    Ok(target) => {
-                        links += 1;
-                        if links > LINKS_MAX {
-                            return Err(io::Error::other("it leads over too many symbolic links"));
-                        }
-                        left.extend(parts(&target));
-                    }
-                    // It is not a link, or not there.
-                    Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => at = next,
-                    Err(error) if error.kind() == ErrorKind::NotADirectory => at = next,
-                    Err(error) => return Err(error),
-                }
-            }
-            Some(root) => at = PathBuf::from(root.as_os_str()),
-            None => {}
-        }
-    }
-    Ok(at)
+fn place_of(path: &Path) -> io::Result<PathBuf> {
+    FilePlace::of(path).map(|place| place.path().to_owned())
 }
 
-/// The parts of a path, the last one first.
-fn parts(path: &Path) -> Vec<OsString> {
-    let parts = path.components().filter(|part| *part != Component::CurDir);
-    let mut parts: Vec<OsString> = parts.map(|part| part.as_os_str().to_owned()).collect();
-    parts.reverse();
-    parts
+/// A world that opens what lies at a place, and follows no link on the way there.
+///
+/// The answers are those of the methods of [`World`] with these names, or `Ok(None)` if a link has been put on the way since the place was
+/// looked up: then the path has to be looked at anew.
+pub trait OpensPlaces: World {
+    /// As [`World::read_source`].
+    ///
+    /// # Errors
+    /// As there.
+    fn read_source_at(&mut self, path: &str, place: &FilePlace) -> Result<Option<Arc<Vec<u8>>>, WorldError>;
+
+    /// As [`World::has_source`].
+    ///
+    /// # Errors
+    /// As there.
+    fn has_source_at(&mut self, path: &str, place: &FilePlace) -> Result<Option<bool>, WorldError>;
+
+    /// As [`World::open_file`].
+    ///
+    /// # Errors
+    /// As there.
+    fn open_file_at(&mut self, path: &str, place: &FilePlace, mode: OpenMode) -> Result<Option<FileId>, WorldError>;
+}
+
+/// In memory there are no links.
+impl OpensPlaces for MemoryWorld {
+    fn read_source_at(&mut self, path: &str, _: &FilePlace) -> Result<Option<Arc<Vec<u8>>>, WorldError> {
+        self.read_source(path).map(Some)
+    }
+
+    fn has_source_at(&mut self, path: &str, _: &FilePlace) -> Result<Option<bool>, WorldError> {
+        self.has_source(path).map(Some)
+    }
+
+    fn open_file_at(&mut self, path: &str, _: &FilePlace, mode: OpenMode) -> Result<Option<FileId>, WorldError> {
+        self.open_file(path, mode).map(Some)
+    }
 }
 
 /// A world that asks another one for what is permitted, and refuses the rest.
@@ -142,33 +144,40 @@ pub struct PermittedWorld<W> {
     permissions: Permissions,
 }
 
-impl<W: World> PermittedWorld<W> {
+impl<W: OpensPlaces> PermittedWorld<W> {
     /// Puts permissions before a world.
     pub fn new(inner: W, permissions: Permissions) -> Self {
         Self { inner, permissions }
     }
 
-    /// An error unless a path leads to one of the permitted places.
-    fn check(&self, path: &str, doing: &str, kinds: &str, places: Places) -> Result<(), WorldError> {
-        let Some(named) = &self.permissions.named else { return Ok(()) };
-        let is_in = |resolved: &Path, places: &[PathBuf]| places.iter().any(|place| resolved.starts_with(place));
-        // Where the system does not say where it leads, it leads to no permitted place.
-        let is_permitted = resolve(Path::new(path)).is_ok_and(|resolved| match places {
-            Places::Sources => is_in(&resolved, &named.sources) || is_in(&resolved, &named.read),
-            Places::Files(mode) => {
-                let writes = mode.is_outward();
-                (!mode.read || is_in(&resolved, &named.read)) && (!writes || is_in(&resolved, &named.write))
+    /// Asks the world for what lies at a path, or refuses to unless the path leads to one of the permitted places.
+    fn asked<T>(
+        &mut self,
+        path: &str,
+        places: Places,
+        mut ask: impl FnMut(&mut W, &FilePlace) -> Result<Option<T>, WorldError>,
+    ) -> Result<T, WorldError> {
+        for _ in 0..LOOKS_MAX {
+            // Where the system does not say where it leads, it leads to no permitted place.
+            let place = FilePlace::of(Path::new(path)).ok().filter(|place| self.permissions.permit(place, places));
+            let Some(place) = place else { return Err(places.refusal(path)) };
+            if let Some(answer) = ask(&mut self.inner, &place)? {
+                return Ok(answer);
             }
-        });
-        let permission = || {
-            let each: Vec<String> = kinds.split(' ').map(|kind| format!("{kind}={path}")).collect();
-            each.join(",")
-        };
-        if is_permitted { Ok(()) } else { Err(refusal(format!("{doing} {path}"), permission())) }
+        }
+        let reason = "it is not what it was a moment ago: somebody keeps exchanging links or folders on the way to it";
+        Err(WorldError::NotOpened { path: path.to_owned(), reason: reason.to_owned() })
     }
+}
 
-    fn check_source(&self, path: &str) -> Result<(), WorldError> {
-        self.check(path, "reading", "read", Places::Sources)
+impl Permissions {
+    fn permit(&self, place: &FilePlace, places: Places) -> bool {
+        let Some(named) = &self.named else { return true };
+        let is_in = |places: &[PathBuf]| places.iter().any(|permitted| place.path().starts_with(permitted));
+        match places {
+            Places::Sources => is_in(&named.sources) || is_in(&named.read),
+            Places::Files(mode) => (!mode.read || is_in(&named.read)) && (!mode.is_outward() || is_in(&named.write)),
+        }
     }
 }
 
@@ -179,11 +188,25 @@ enum Places {
     Files(OpenMode),
 }
 
+impl Places {
+    /// That a path may not be reached, and what would permit it.
+    fn refusal(self, path: &str) -> WorldError {
+        let (doing, kinds): (_, &[&str]) = match self {
+            Self::Files(mode) if mode.is_outward() && mode.read => ("reading and writing", &["read", "write"]),
+            Self::Files(mode) if mode.is_outward() => ("writing", &["write"]),
+            // A mode that neither reads nor writes opens nothing; the world says so.
+            Self::Files(_) | Self::Sources => ("reading", &["read"]),
+        };
+        let permission: Vec<String> = kinds.iter().map(|kind| format!("{kind}={path}")).collect();
+        refusal(format!("{doing} {path}"), permission.join(","))
+    }
+}
+
 fn refusal(asked: String, permission: String) -> WorldError {
     WorldError::NotPermitted { asked, permission }
 }
 
-impl<W: World> World for PermittedWorld<W> {
+impl<W: OpensPlaces> World for PermittedWorld<W> {
     fn print(&mut self, line: &str) -> Result<(), WorldError> {
         self.inner.print(line)
     }
@@ -193,13 +216,17 @@ impl<W: World> World for PermittedWorld<W> {
     }
 
     fn read_source(&mut self, path: &str) -> Result<Arc<Vec<u8>>, WorldError> {
-        self.check_source(path)?;
-        self.inner.read_source(path)
+        if self.permissions.named.is_none() {
+            return self.inner.read_source(path);
+        }
+        self.asked(path, Places::Sources, |world, place| world.read_source_at(path, place))
     }
 
     fn has_source(&mut self, path: &str) -> Result<bool, WorldError> {
-        self.check_source(path)?;
-        self.inner.has_source(path)
+        if self.permissions.named.is_none() {
+            return self.inner.has_source(path);
+        }
+        self.asked(path, Places::Sources, |world, place| world.has_source_at(path, place))
     }
 
     fn read_standard_input(&mut self) -> Result<Vec<u8>, WorldError> {
@@ -231,14 +258,10 @@ impl<W: World> World for PermittedWorld<W> {
     }
 
     fn open_file(&mut self, path: &str, mode: OpenMode) -> Result<FileId, WorldError> {
-        let (doing, kinds) = match (mode.read, mode.is_outward()) {
-            (true, true) => ("reading and writing", "read write"),
-            (_, true) => ("writing", "write"),
-            (_, false) => ("reading", "read"),
-        };
-        // A mode that neither reads nor writes opens nothing; the world says so.
-        self.check(path, doing, kinds, Places::Files(mode))?;
-        self.inner.open_file(path, mode)
+        if self.permissions.named.is_none() {
+            return self.inner.open_file(path, mode);
+        }
+        self.asked(path, Places::Files(mode), |world, place| world.open_file_at(path, place, mode))
     }
 
     fn read_file(&mut self, file: FileId, bytes_max: u64) -> Result<Vec<u8>, WorldError> {

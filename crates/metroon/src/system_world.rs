@@ -1,8 +1,10 @@
 //! The machine a program runs on: its files, its clock and its standard output.
 
+use crate::file_place::{self, FilePlace};
+use crate::permissions::OpensPlaces;
 use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -56,6 +58,13 @@ impl SystemWorld {
             return Err(io::Error::new(ErrorKind::FileTooLarge, message));
         }
         Ok(bytes)
+    }
+
+    fn keep_open(&mut self, path: &str, file: File) -> FileId {
+        self.opened += 1;
+        let id = FileId(self.opened);
+        self.open.insert(id, OpenFile { path: path.to_owned(), file });
+        id
     }
 
     fn open_mut(&mut self, file: FileId) -> Result<&mut OpenFile, WorldError> {
@@ -156,16 +165,8 @@ impl World for SystemWorld {
         if let Some(problem) = mode.problem() {
             return Err(not_opened(path.to_owned(), problem.to_owned()));
         }
-        let mut options = OpenOptions::new();
-        options.read(mode.read).write(mode.write).create(mode.create).append(mode.append).truncate(mode.truncate);
-        let file = found(path, options.open(path), not_opened)?;
-        if found(path, file.metadata(), not_opened)?.is_dir() {
-            return Err(not_opened(path.to_owned(), "it is a directory".to_owned()));
-        }
-        self.opened += 1;
-        let id = FileId(self.opened);
-        self.open.insert(id, OpenFile { path: path.to_owned(), file });
-        Ok(id)
+        let file = found(path, file_place::open_anywhere(path, mode), not_opened)?;
+        Ok(self.keep_open(path, file))
     }
 
     fn read_file(&mut self, file: FileId, bytes_max: u64) -> Result<Vec<u8>, WorldError> {
@@ -201,3 +202,24 @@ impl World for SystemWorld {
         self.open.remove(&file).map(drop).ok_or(WorldError::FileNotOpen { file })
     }
 }
+
+impl OpensPlaces for SystemWorld {
+    fn read_source_at(&mut self, path: &str, place: &FilePlace) -> Result<Option<Arc<Vec<u8>>>, WorldError> {
+        let Some(file) = found(path, place.open(TO_READ), unreadable)? else { return Ok(None) };
+        found(path, self.read_whole(file), unreadable).map(|bytes| Some(Arc::new(bytes)))
+    }
+
+    fn has_source_at(&mut self, _: &str, place: &FilePlace) -> Result<Option<bool>, WorldError> {
+        place.is_file().map_or(Ok(Some(false)), Ok)
+    }
+
+    fn open_file_at(&mut self, path: &str, place: &FilePlace, mode: OpenMode) -> Result<Option<FileId>, WorldError> {
+        if let Some(problem) = mode.problem() {
+            return Err(not_opened(path.to_owned(), problem.to_owned()));
+        }
+        let file = found(path, place.open(mode), not_opened)?;
+        Ok(file.map(|file| self.keep_open(path, file)))
+    }
+}
+
+const TO_READ: OpenMode = OpenMode { read: true, write: false, create: false, append: false, truncate: false };

@@ -71,6 +71,7 @@ const RULES: &[(&str, Rule)] = &[
     ("integration tests are mounted", integration::check),
     ("the root shows the architecture", root::check),
     ("unsafe code is forbidden", unsafety::check),
+    ("documents name what is unsafe", unsafety::check_documents),
     ("modules say what they are", modules::check),
     ("no path of one machine", paths::check),
     ("decisions are numbered", decisions::check),

@@ -1,5 +1,5 @@
 //! Every crate root forbids unsafe code, except those whose purpose needs a documented block of it. A file with such a block is
-//! named in docs/safety.md, which SECURITY.md relies on.
+//! named in docs/safety.md, and its package both there and in SECURITY.md.
 
 use super::Finding;
 use super::tree::Tree;
@@ -7,6 +7,7 @@ use super::tree::Tree;
 /// Packages that may hold unsafe blocks, each block with its SAFETY sentence and its line in docs/safety.md.
 const MAY_BE_UNSAFE: &[&str] = &["crates/region", "crates/journal", "crates/reactive", "bindings/python", "bindings/c"];
 const SAFETY: &str = "docs/safety.md";
+const SECURITY: &str = "SECURITY.md";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -22,6 +23,27 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         let is_in_table = safety.contains(&format!("`{folder}/`")) && safety.contains(&format!("`{file}`"));
         if source.has_unsafe() && !safety.contains(path) && !is_in_table {
             found.push(Finding::new(path, 0, format!("unsafe code without its argument: write it into {SAFETY}")));
+        }
+    }
+    found
+}
+
+/// Both documents name the packages that have unsafe code, and no other that may have it.
+pub(super) fn check_documents(tree: &Tree) -> Vec<Finding> {
+    let has_unsafe = |package: &str| {
+        let within = format!("{package}/");
+        tree.rust().any(|(path, source)| path.starts_with(&within) && is_shipped(path) && source.has_unsafe())
+    };
+    let mut found = Vec::new();
+    for document in [SAFETY, SECURITY] {
+        let text = tree.text(document).unwrap_or_default();
+        for package in MAY_BE_UNSAFE {
+            let what = match (has_unsafe(*package), text.contains(&format!("`{package}`"))) {
+                (true, false) => format!("`{package}` has unsafe code: name it"),
+                (false, true) => format!("`{package}` has no unsafe code: take its name out"),
+                _ => continue,
+            };
+            found.push(Finding::new(document, 0, what));
         }
     }
     found
@@ -69,6 +91,19 @@ mod tests {
         assert_eq!(found("crates/region/src/c.rs", "unsafe impl Send for A {}"), 1);
         assert_eq!(found("crates/region/src/c.rs", "// unsafe { }\n#[unsafe(no_mangle)] fn f() {}"), 0);
         assert_eq!(found("crates/region/tests/it/c.rs", code), 0);
+    }
+
+    #[test]
+    fn documents_that_name_other_packages_are_found() {
+        let code = "fn f() { g(unsafe { h() }) }\n";
+        let with = |safety: &str, security: &str| {
+            let tree = Tree::of(&[("crates/region/src/a.rs", code), (SAFETY, safety), (SECURITY, security)]);
+            check_documents(&tree).len()
+        };
+        assert_eq!(with("`crates/region`: `crates/region/src/a.rs`", "in `crates/region`"), 0);
+        assert_eq!(with("`crates/region`", "`crates/region/src/a.rs`"), 1);
+        assert_eq!(with("`crates/region`, `crates/journal`", "`bindings/c` and `crates/region`"), 2);
+        assert_eq!(with("", ""), 2);
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub struct Loss {
     pub exchanges: Vec<u64>,
 }
 
+/// What is lost of an exchange for which a form has no place.
+pub(super) const WHOLE_EXCHANGES: &str = "whole exchanges that have no response, which are left out";
+
 /// How many numbers are shown.
 const SHOWN_MAX: usize = 5;
 

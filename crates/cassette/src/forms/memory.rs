@@ -17,7 +17,7 @@ const VALUE_BYTES: usize = 48;
 /// The shortest value: a byte of MessagePack.
 const VALUE_BYTES_MIN: usize = 1;
 
-const WHAT: &str = "the document";
+const WHAT: &str = "what the document becomes in memory";
 
 /// Refuses a document from which more would be made than is allowed.
 pub(super) fn check(bytes: &[u8], form: Form, options: ReadOptions) -> Result<(), LimitExceeded> {

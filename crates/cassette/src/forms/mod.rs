@@ -67,16 +67,30 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// What the form has no place for, and so is not in it: a sentence each.
     pub lost: Vec<String>,
+    /// How many exchanges are not in it at all.
+    pub exchanges_left_out: usize,
+}
+
+/// What was written to a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WrittenContent {
+    /// How many exchanges are in it.
+    pub exchanges: usize,
+    /// What the form has no place for, and so is not in it: a sentence each.
+    pub lost: Vec<String>,
 }
 
 impl Encoded {
     /// In a form that has a place for everything.
     fn whole(bytes: Vec<u8>) -> Self {
-        Self { bytes, lost: Vec::new() }
+        Self { bytes, lost: Vec::new(), exchanges_left_out: 0 }
     }
 
     fn with((bytes, losses): (Vec<u8>, Vec<Loss>)) -> Self {
-        Self { bytes, lost: losses.iter().map(Loss::to_string).collect() }
+        let left_out =
+            losses.iter().filter(|loss| loss.what == losses::WHOLE_EXCHANGES).map(|loss| loss.exchanges.len());
+        Self { bytes, lost: losses.iter().map(Loss::to_string).collect(), exchanges_left_out: left_out.sum() }
     }
 }
 
@@ -153,10 +167,10 @@ impl Content {
     /// The system refuses, or a known form of a secret is in it; what lay there stays then.
     pub fn write(&self, path: impl AsRef<Path>, options: impl Into<SealOptions>) -> Result<Vec<String>, FormError> {
         let path = path.as_ref();
-        self.write_as(Form::of_name(path), path, options)
+        self.write_as(Form::of_name(path), path, options).map(|written| written.lost)
     }
 
-    /// The same in any form, whatever the name.
+    /// The same in any form, whatever the name; says also how many exchanges are in the file.
     ///
     /// # Errors
     /// As [`Content::write`].
@@ -165,16 +179,16 @@ impl Content {
         form: Form,
         path: impl AsRef<Path>,
         options: impl Into<SealOptions>,
-    ) -> Result<Vec<String>, FormError> {
+    ) -> Result<WrittenContent, FormError> {
         let (path, options) = (path.as_ref(), options.into());
         if form == Form::Cassette {
             write_cassette(path, &self.exchanges, &self.meta, options)?;
-            return Ok(Vec::new());
+            return Ok(WrittenContent { exchanges: self.exchanges.len(), lost: Vec::new() });
         }
         Scanner::of_content(&self.exchanges, &self.meta, &options, &path.display().to_string())?;
-        let Encoded { bytes, lost } = self.encode(form)?;
+        let Encoded { bytes, lost, exchanges_left_out } = self.encode(form)?;
         write_file(path, &bytes)?;
-        Ok(lost)
+        Ok(WrittenContent { exchanges: self.exchanges.len() - exchanges_left_out, lost })
     }
 
     /// All of it in a form other than a cassette's own, which is a file and is [written](write_cassette).

@@ -117,7 +117,7 @@ fn documents_are_limited_by_what_is_made_of_them() {
         let bytes = content.encode(form).unwrap().bytes;
         let refused = Content::decode_with(&bytes, form, most(3 * MEGABYTE));
         let Err(FormError::TooMuch(excess)) = refused else { panic!("{form}: {refused:?}") };
-        assert_eq!((excess.what, excess.most), ("the document", 3 * MEGABYTE), "{form}");
+        assert_eq!((excess.what, excess.most), ("what the document becomes in memory", 3 * MEGABYTE), "{form}");
         assert!(Content::decode_with(&bytes, form, ReadOptions::default()).is_ok(), "{form}");
     }
     let many = format!("interactions: []\nx: [{}]\n", "a,".repeat(1 << 17));

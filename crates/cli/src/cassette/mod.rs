@@ -12,7 +12,7 @@ mod write;
 
 use crate::byte_count::byte_count;
 use crate::end::End;
-use crate::output::fail;
+use crate::output::{Ended, fail};
 use cassette::{Cassette, Damage, FileError, Flaw, Form, FormError, LimitExceeded, ReadError, ReadOptions};
 use clap::{Args, Subcommand};
 use metroon::TapeReader;
@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 
 const ABOUT: &str = "\
 CASSETTE is a sealed cassette, one that is being recorded or whose recording a crash ended, or one in another form: text,
-JSON, MessagePack, HAR, VCR. Which it is, its content says. docs/cassettes.md shows how all of this is used.
+JSON, MessagePack, HAR, VCR. Which it is, its content says. docs/cassettes.md shows how all of this is used. Of the tape of a run,
+`show`, `stats` and `verify` say what `metroon journal` does.
 
 Exit code: 0 fine; 1 cassettes differ, something is not found, or a file cannot be read or written; 2 wrong usage, or no cassette
 there; 3 a file of another form that is not a cassette; 4 the cassette is damaged.";
@@ -65,6 +66,9 @@ enum CassetteVerb {
 /// Does what the command line asks for.
 pub(crate) fn run(arguments: &CassetteArguments) -> End {
     let options = read_options(arguments.max_size);
+    if let Some(done) = of_tape(&arguments.verb, options) {
+        return done.unwrap_or_else(|end| end);
+    }
     let done = match &arguments.verb {
         CassetteVerb::Show(arguments) => show::show(arguments, options),
         CassetteVerb::Stats(arguments) => stats::stats(arguments, options),
@@ -75,6 +79,30 @@ pub(crate) fn run(arguments: &CassetteArguments) -> End {
         CassetteVerb::Redact(arguments) => write::redact(arguments, options),
     };
     done.unwrap_or_else(|end| end)
+}
+
+/// What a verb says of the tape of a run, which has frames and not exchanges; `None` if it is not one, or the verb says nothing of tapes.
+fn of_tape(verb: &CassetteVerb, options: ReadOptions) -> Option<Ended> {
+    let (path, is_json) = match verb {
+        CassetteVerb::Show(arguments) => (&arguments.cassette, arguments.json),
+        CassetteVerb::Stats(arguments) => (&arguments.cassette, arguments.json),
+        CassetteVerb::Verify(arguments) => (&arguments.cassette, false),
+        _ => return None,
+    };
+    // A recording is a journal in one file as well.
+    let is_tape = TapeReader::open(path).is_ok() && !is_recording(path);
+    if !is_tape || Cassette::open_any_with(path, options).is_ok() {
+        return None;
+    }
+    Some(match verb {
+        _ if is_json => {
+            let message = format!("{} is the tape of a run, whose frames are not printed as JSON", path.display());
+            Err(fail(&message, "leave --json out", End::Usage))
+        }
+        CassetteVerb::Show(arguments) => crate::journal::show_frames(path, arguments.number),
+        CassetteVerb::Stats(_) => crate::journal::stats(path),
+        _ => crate::journal::verify_all(path),
+    })
 }
 
 /// Opens a cassette of any form; tells why if it cannot.
@@ -92,7 +120,9 @@ pub(crate) fn read_options(max_size: Option<u64>) -> ReadOptions {
 fn too_much(path: &Path, LimitExceeded { file, what, most, .. }: &LimitExceeded) -> End {
     // What lies in memory has no name of its own.
     let file = if file.is_empty() { path.display().to_string() } else { file.clone() };
-    let message = format!("{file}: {what} has more than the {most} bytes that are read of one file");
+    let itself = std::fs::metadata(&file).map(|about| format!(" (the file itself has {})", about.len()));
+    let itself = itself.unwrap_or_default();
+    let message = format!("{file}: {what} has more than the {most} bytes that may be made of one file{itself}");
     let help = "if you trust the file, `--max-size 4G` of `metroon cassette`, `metroon record` and `metroon replay` raises the limit";
     fail(&message, help, End::Error)
 }
@@ -135,7 +165,7 @@ pub(crate) fn damaged(path: &Path, error: &ReadError) -> End {
     if TapeReader::open(path).is_ok() {
         let path = path.display();
         let message = format!("{path} is the tape of a run, not a cassette of network traffic");
-        let help = format!("`metroon journal show {path}` lists its frames, `metroon replay {path}` runs it again");
+        let help = format!("`metroon tape show {path}` lists its frames, `metroon replay {path}` runs it again");
         return fail(&message, &help, End::Usage);
     }
     fail(&error.to_string(), "", if was_none(error) { End::Usage } else { End::Damaged })

@@ -7,21 +7,22 @@ use crate::output::{Ended, Out, fail};
 use cassette::{BodyReader, Cassette, Exchange, NetworkErrorKind, Outcome, Outline, ReadError, ReadOptions};
 use clap::Args;
 use serde_json::json;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
     /// The cassette
     #[arg(value_name = "CASSETTE")]
-    cassette: PathBuf,
+    pub(super) cassette: PathBuf,
 
     /// Print all of the exchange that has this number, as the text form has it; a compressed body is decompressed
     #[arg(value_name = "N", value_parser = number)]
-    number: Option<u64>,
+    pub(super) number: Option<u64>,
 
-    /// Print one JSON object a line; with N, the exchange as the JSON form has it
+    /// Print one JSON object a line; with N, the exchange as the JSON form has it, which is indented on a terminal
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 fn number(text: &str) -> Result<u64, &'static str> {
@@ -73,7 +74,10 @@ fn no_such(arguments: &ShowArguments, cassette: &Cassette, number: u64) -> End {
 }
 
 fn as_json(exchange: &Exchange<'_>) -> Result<String, End> {
-    serde_json::to_string_pretty(exchange).map_err(|error| fail(&format!("cannot write JSON: {error}"), "", End::Error))
+    // Programs that read it, such as `kb load`, take a line for an object.
+    let is_for_people = std::io::stdout().is_terminal();
+    let written = if is_for_people { serde_json::to_string_pretty(exchange) } else { serde_json::to_string(exchange) };
+    written.map_err(|error| fail(&format!("cannot write JSON: {error}"), "", End::Error))
 }
 
 /// The lines of the text form, with comments on what was decompressed.
@@ -96,9 +100,10 @@ fn in_full(mut exchange: Exchange<'_>) -> String {
     comments + &exchange.to_text()
 }
 
-/// When everything was over, or the head of the response was there.
+/// When everything was over, or the head of the response was there. Forms of others may not know either, and 0 stands for that.
 fn duration_us(exchange: &Exchange<'_>) -> Option<u64> {
-    exchange.ended_us.or(exchange.response.as_ref().map(|response| response.at_us))
+    let answered_us = exchange.response.as_ref().map(|response| response.at_us).filter(|&at_us| at_us > 0);
+    exchange.ended_us.or(answered_us)
 }
 
 /// How many bytes a body has, which is not looked at.

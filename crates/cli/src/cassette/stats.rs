@@ -19,11 +19,11 @@ const HOSTS_LISTED_MAX: usize = 10;
 pub(crate) struct StatsArguments {
     /// The cassette
     #[arg(value_name = "CASSETTE")]
-    cassette: PathBuf,
+    pub(super) cassette: PathBuf,
 
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// What was counted.
@@ -131,7 +131,8 @@ impl CassetteCounts {
         self.last_ns = self.last_ns.into_iter().chain(known).max();
         if let Some(response) = &exchange.response {
             *self.statuses.entry(response.status).or_default() += 1;
-            self.times_us.push(response.at_us);
+            // Forms of others may not know when a response came, and 0 stands for that.
+            self.times_us.extend(Some(response.at_us).filter(|&at_us| at_us > 0));
         }
         let mut encoded = Vec::new();
         exchange.encode(&mut encoded);

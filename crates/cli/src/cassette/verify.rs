@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct VerifyArguments {
     /// The cassette
     #[arg(value_name = "CASSETTE")]
-    cassette: PathBuf,
+    pub(super) cassette: PathBuf,
 }
 
 pub(super) fn verify(arguments: &VerifyArguments, options: ReadOptions) -> Ended {

@@ -387,12 +387,12 @@ impl WriteArguments {
     fn write_content(&self, content: &Content, to: &Path, from: &Path) -> Ended {
         self.check(to)?;
         let form = self.form_of(to);
-        let lost = content.write_as(form, to, self.options()).map_err(|error| match error {
+        let written = content.write_as(form, to, self.options()).map_err(|error| match error {
             FormError::Seal(error) => not_written(from, to, &error),
             error => fail(&error.to_string(), "", End::Error),
         })?;
-        warn_lost(&lost, form);
-        report(to, form, content.exchanges.len())
+        warn_lost(&written.lost, form);
+        report(to, form, written.exchanges)
     }
 }
 

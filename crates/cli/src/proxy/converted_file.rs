@@ -95,7 +95,8 @@ impl ConvertedFile {
         let cassette = Cassette::open_with(&self.cassette, self.reading).map_err(of_cassette)?;
         let content = Selection::of(&cassette).and_then(|selection| selection.content()).map_err(of_cassette)?;
         let options = SealOptions::default().keep_secrets();
-        content.write_as(self.form, &self.file, options).map_err(|error| error.to_string())
+        let written = content.write_as(self.form, &self.file, options).map_err(|error| error.to_string())?;
+        Ok(written.lost)
     }
 }
 

@@ -69,6 +69,9 @@ pub(crate) fn record(arguments: &RecordArguments) -> ExitCode {
         Err(end) => return end.into(),
     };
     let cassette = &other.as_ref().map_or(file.as_path(), ConvertedFile::cassette).to_owned();
+    if matches!(mode, Mode::Once | Mode::None) && used.is_some() {
+        tell_unsealed(cassette);
+    }
     let secrets = known_secrets(secrets, used.as_ref(), cassette, mode.may_send(used.is_some()));
     let options = ProxyOptions::new(Traffic::cassette(cassette, *mode)).reading(reading);
     let options = play(options, playing).and_then(|options| reach(options, upstream));
@@ -125,6 +128,7 @@ pub(crate) fn replay(
         Ok((opened, _)) => opened,
         Err(end) => return end.into(),
     };
+    tell_unsealed(cassette);
     let secrets = known_secrets(secrets, Some(&opened), cassette, false);
     let mut options = ProxyOptions::new(Traffic::loaded(Arc::new(opened), cassette));
     if let Some(proxy) = Some(network).filter(|network| !network.pass.is_empty()).and_then(|_| inherited_proxy()) {
@@ -146,6 +150,26 @@ pub(crate) fn replay(
         }
         Err(end) => end.into(),
     }
+}
+
+/// The file with the exchanges that a cassette's name leads to: its recording, if that was never sealed.
+fn file_with_exchanges(cassette: &Path) -> PathBuf {
+    let recording = recording_of(cassette);
+    if !cassette.exists() && recording.exists() { recording } else { cassette.to_owned() }
+}
+
+/// Says that answers come from a recording that was never sealed, and what to type.
+fn tell_unsealed(cassette: &Path) {
+    let file = file_with_exchanges(cassette);
+    if file == cassette {
+        return;
+    }
+    let (cassette, file) = (cassette.display(), file.display());
+    render::say(&format!("note: there is no {cassette}: answers come from {file}, which was not sealed"));
+    render::say(&format!(
+        "help: `metroon cassette convert {cassette} {cassette}` seals it, or says what is in the way; \
+         `metroon record -o {cassette} --mode all -- …` records it anew"
+    ));
 }
 
 fn play(options: ProxyOptions, playing: &ReplayingArguments) -> Result<ProxyOptions, End> {
@@ -295,12 +319,13 @@ impl ProxyJob<'_> {
         // The control socket may have named another cassette since.
         let cassette =
             proxy.cassette().filter(|cassette| cassette != self.cassette).unwrap_or_else(|| self.named().to_owned());
-        let cassette = cassette.display().to_string();
         let (report, sealed) = match proxy.stop() {
             Ok(report) => (report, Ok(())),
             Err(error) => (so_far, Err(error)),
         };
         let Self { records, before, .. } = *self;
+        let answers_from = file_with_exchanges(&cassette).display().to_string();
+        let cassette = cassette.display().to_string();
         let kept = match sealed.is_ok() && report.recorder_failure.is_none() {
             true if self.is_left_out(&report) => RecordingResult::Nothing,
             true => RecordingResult::All,
@@ -309,7 +334,7 @@ impl ProxyJob<'_> {
         let (kept, not_written) = self.write_other(&report, kept);
         let style = std::env::var("METROON_HELP_STYLE").ok().filter(|_| self.serving.ready_json);
         let style = style.map_or(HelpStyle::default(), |name| HelpStyle::named(&name));
-        let summary = Summary { report: &report, cassette, records, before, kept, style, program };
+        let summary = Summary { report: &report, cassette, answers_from, records, before, kept, style, program };
         summary.lines().iter().for_each(|line| render::say(line));
         if self.serving.ready_json {
             listen::say_done(&report, summary.kept != RecordingResult::Nothing);

@@ -113,6 +113,8 @@ pub(super) struct Summary<'a> {
     pub(super) report: &'a Report,
     /// The cassette, as the user named it.
     pub(super) cassette: String,
+    /// The file that answers: the cassette, or its recording where that was never sealed.
+    pub(super) answers_from: String,
     /// Whether the verb was `record`.
     pub(super) records: bool,
     pub(super) before: CassetteBefore,
@@ -138,10 +140,14 @@ impl Summary<'_> {
     fn differences(&self) -> Vec<String> {
         let report = self.report;
         let mut lines: Vec<String> = Vec::new();
-        for miss in report.misses.iter().take(SHOWN_MAX) {
+        for (miss, times) in report.misses.iter().take(SHOWN_MAX) {
             lines.push(format!("error: {}", miss.to_string().replace('\n', "\n  ")));
+            if *times > 1 {
+                lines.push(format!("  it came {times} times"));
+            }
         }
-        push_rest(&mut lines, report.missed, report.misses.len(), "request that nothing answers");
+        let shown: u64 = report.misses.iter().take(SHOWN_MAX).map(|(_, times)| times).sum();
+        push_rest(&mut lines, report.missed, shown, "that nothing answers");
         if report.missed > 0 {
             lines.push(format!("help: {}", self.after_a_miss()));
         }
@@ -191,7 +197,7 @@ impl Summary<'_> {
 
     fn after_a_miss(&self) -> String {
         let again = self.again("new");
-        match allowing(self.report.misses.iter().take(SHOWN_MAX)) {
+        match allowing(self.report.misses.iter().take(SHOWN_MAX).map(|(miss, _)| miss)) {
             options if options.is_empty() => again,
             options => format!("{again}, or allow it with {}", self.style.options(&options)),
         }
@@ -216,6 +222,12 @@ impl Summary<'_> {
         if report.left_out > 0 {
             lines.push(format!("note: {} left out by filters", counted(report.left_out, "request")));
         }
+        if !report.telemetry.is_empty() {
+            let all = counted(report.telemetry.values().sum(), "request");
+            let each: Vec<String> =
+                report.telemetry.iter().map(|(name, count)| format!("{count} for {name}")).collect();
+            lines.push(format!("note: {all} with telemetry taken and sent nowhere: {}", each.join(", ")));
+        }
         if report.abandoned > 0 {
             let exchanges = counted(report.abandoned, "exchange");
             lines.push(format!("note: {exchanges} ended by the program before the answer was complete"));
@@ -232,7 +244,7 @@ impl Summary<'_> {
             lines.push(format!("note: {} not asked for:", counted(report.unused, "recorded exchange")));
             let shown = report.unused_requests.iter().take(SHOWN_MAX);
             lines.extend(shown.map(|(number, request)| format!("  {number:>5}  {request}")));
-            push_rest(&mut lines, report.unused, report.unused_requests.len(), "of them");
+            push_rest(&mut lines, report.unused, report.unused_requests.len().min(SHOWN_MAX) as u64, "of them");
         }
         let warnings = report.warnings.iter().take(SHOWN_MAX);
         lines.extend(warnings.map(|warning| format!("warning: {warning}")));
@@ -260,7 +272,7 @@ impl Summary<'_> {
     }
 
     fn what_was_done(&self) -> String {
-        let Self { report, cassette, .. } = self;
+        let Self { report, cassette, answers_from, .. } = self;
         let recorded = counted(report.recorded, "exchange");
         let answered = counted(report.replayed, "request");
         match (report.recorded, report.replayed) {
@@ -280,11 +292,11 @@ impl Summary<'_> {
             }
             (0, _) if self.records && self.before == CassetteBefore::Used => {
                 format!(
-                    "answered {answered} from {cassette}, which was there already; {} records it anew",
+                    "answered {answered} from {answers_from}, which was there already; {} records it anew",
                     self.style.mode("all")
                 )
             }
-            (0, _) if !self.records => format!("answered {answered} from {cassette}"),
+            (0, _) if !self.records => format!("answered {answered} from {answers_from}"),
             (_, 0) => format!("recorded {recorded} in {cassette}"),
             _ => format!("recorded {recorded} in {cassette}, answered {answered} from it"),
         }
@@ -362,8 +374,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Says how many more there are than were shown.
-fn push_rest(lines: &mut Vec<String>, count: u64, known: usize, what: &str) {
-    let shown = known.min(SHOWN_MAX) as u64;
+fn push_rest(lines: &mut Vec<String>, count: u64, shown: u64, what: &str) {
     if count > shown {
         lines.push(format!("  … and {} more {what}", count - shown));
     }
@@ -380,6 +391,7 @@ mod tests {
         let cassette = "trip.cassette".to_owned();
         Summary {
             report: &report,
+            answers_from: cassette.clone(),
             cassette,
             records,
             before,
@@ -482,12 +494,45 @@ mod tests {
         let said = |kept| {
             let (cassette, style) = ("trip.cassette".to_owned(), HelpStyle::default());
             let before = CassetteBefore::Nothing;
-            Summary { report: &report, cassette, records: true, before, kept, style, program: None }.lines().remove(0)
+            let answers_from = cassette.clone();
+            Summary { report: &report, cassette, answers_from, records: true, before, kept, style, program: None }
+                .lines()
+                .remove(0)
         };
         assert_eq!(said(RecordingResult::Nothing), "metroon: nothing could be recorded, so there is no trip.cassette");
         assert_eq!(
             said(RecordingResult::Unsealed(2, "trip.cassette.recording".to_owned())),
             "metroon: 2 exchanges of 3 recorded, in trip.cassette.recording, which is not sealed"
+        );
+    }
+
+    #[test]
+    fn equal_misses_are_told_once_with_their_number() {
+        use cassette::matching::Miss;
+        let miss = |path: &str| Miss { request: format!("GET https://a.test{path}"), reason: Reason::Empty };
+        let said = lines(false, CassetteBefore::Used, |report| {
+            (report.requests, report.missed) = (11, 11);
+            report.misses = vec![(miss("/a"), 3), (miss("/b"), 1)];
+            report.misses.extend((0..5).map(|number| (miss(&format!("/{number}")), 1)));
+        });
+        assert_eq!(said[0], "error: no recorded exchange answers GET https://a.test/a\n  nothing is recorded");
+        assert_eq!(said[1], "  it came 3 times");
+        assert!(said[2].contains("/b") && said[3].contains("/0"), "{said:?}");
+        assert_eq!(said[6], "  … and 4 more that nothing answers");
+    }
+
+    #[test]
+    fn telemetry_is_told_once_with_its_services() {
+        let said = lines(false, CassetteBefore::Used, |report| {
+            (report.requests, report.replayed) = (5, 1);
+            report.telemetry = [("OpenTelemetry".to_owned(), 3), ("PostHog".to_owned(), 1)].into();
+        });
+        assert_eq!(
+            said,
+            [
+                "note: 4 requests with telemetry taken and sent nowhere: 3 for OpenTelemetry, 1 for PostHog",
+                "metroon: answered 1 request from trip.cassette"
+            ]
         );
     }
 

@@ -14,7 +14,7 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const PROMPT: &str = "metroon> ";
 
@@ -30,7 +30,7 @@ pub(super) fn read(session: &mut Session) -> End {
             return fail(&format!("cannot use the terminal: {error}"), "pipe a program in instead", End::Error);
         }
     };
-    let history = history_file();
+    let history = history_file().filter(|file| is_own(file));
     if let Some(file) = &history {
         // The first time there is none.
         let _ = editor.load_history(file);
@@ -41,7 +41,7 @@ pub(super) fn read(session: &mut Session) -> End {
         match editor.readline(PROMPT) {
             Ok(input) => {
                 let _ = editor.add_history_entry(input.trim_end());
-                if let Some(file) = &history {
+                if let Some(file) = history.as_ref().filter(|file| !is_link(file)) {
                     keep(&mut editor, file);
                 }
                 if let Next::Ends(end) = enter(session, &input) {
@@ -75,6 +75,22 @@ fn history_file() -> Option<PathBuf> {
         Some(PathBuf::from(home).join(".local/state"))
     })?;
     Some(state.join("metroon/history"))
+}
+
+/// Whether the history may be written to this file: it is not a link, which could lead to any other file of the user. If it is one, that is
+/// said, and nothing is kept.
+fn is_own(file: &Path) -> bool {
+    if is_link(file) {
+        let file = file.display();
+        render::say(&format!(
+            "warning: the history of the prompt is not kept: {file} is a symbolic link; put a file in its place to have it kept"
+        ));
+    }
+    !is_link(file)
+}
+
+fn is_link(file: &Path) -> bool {
+    file.symlink_metadata().is_ok_and(|about| about.is_symlink())
 }
 
 /// Writes the history after each input: a session that is killed loses none. It is no failure if there is no room for it.

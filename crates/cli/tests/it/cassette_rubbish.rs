@@ -100,7 +100,7 @@ fn what_would_be_too_much_is_named_with_the_flag() {
         let ended = folder.run(&[&["cassette", "--max-size", "16M"], arguments].concat());
         assert_eq!(ended.code, Some(1), "{}", ended.err);
         assert!(ended.err.starts_with("error: bomb.cassette: "), "{}", ended.err);
-        assert!(ended.err.contains("has more than the 16777216 bytes that are read of one file"), "{}", ended.err);
+        assert!(ended.err.contains("has more than the 16777216 bytes that may be made of one file"), "{}", ended.err);
         assert!(ended.err.contains("help: if you trust the file, `--max-size 4G`"), "{}", ended.err);
     }
     let verified = folder.good(&["cassette", "verify", "bomb.cassette", "--max-size", "16M"]);

@@ -330,18 +330,11 @@ fn what_is_no_cassette_is_a_wrong_use() {
     let folder = forms("cassette-none");
     folder.write("notes", "this is a text, not a cassette");
     folder.write("empty", "");
-    folder.write("run.metta", "!(+ 1 2)");
-    folder.good(&["run", "--record", "run.tape", "run.metta"]);
     for (path, word) in [
         ("missing.cassette", "cannot open missing.cassette"),
         (".", "it is a folder, not a regular file"),
         ("notes", "notes is neither a cassette nor a form of one; there are cassette, json, msgpack, text"),
         ("empty", "empty is neither a cassette"),
-        (
-            "run.tape",
-            "run.tape is the tape of a run, not a cassette of network traffic\nhelp: `metroon journal show run.tape` lists its frames, \
-             `metroon replay run.tape` runs it again",
-        ),
     ] {
         each(&folder, path, |ended, verb| {
             assert_eq!(ended.code, Some(2), "{verb:?}: {}", ended.err);
@@ -419,10 +412,64 @@ fn tape_is_another_name_of_the_verb_for_cassettes() {
     }
     assert!(folder.good(&["--help"]).contains("[alias: tape]"));
     folder.good(&["run", "--record", "run.tape", "-e", "!(+ 1 2)"]);
-    let ended = folder.run(&["tape", "show", "run.tape"]);
-    assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("`metroon journal show run.tape` lists its frames"), "{}", ended.err);
-    folder.good(&["journal", "show", "run.tape"]);
+    for verb in ["show", "stats", "verify"] {
+        let said = folder.good(&["tape", verb, "run.tape"]);
+        assert_eq!(said, folder.good(&["journal", verb, "run.tape"]));
+        assert!(said.contains("frames") || said.lines().count() > 1, "{said}");
+    }
+    let one = folder.good(&["tape", "show", "run.tape", "1"]);
+    assert_eq!(one, folder.good(&["journal", "show", "run.tape", "--from", "1", "--to", "1"]));
+    // What is done with traffic only says what is done with a run.
+    for words in [
+        &["convert", "run.tape", "new.json"][..],
+        &["diff", "run.tape", "a.json"],
+        &["merge", "a.json", "run.tape", "-o", "new.json"],
+        &["redact", "run.tape", "-o", "new.json"],
+    ] {
+        let ended = folder.run(&[&["tape"], words].concat());
+        let said = "run.tape is the tape of a run, not a cassette of network traffic\nhelp: `metroon tape show run.tape` \
+                    lists its frames, `metroon replay run.tape` runs it again";
+        assert!(ended.code == Some(2) && ended.err.contains(said), "{words:?}: {}", ended.err);
+    }
+    let ended = folder.run(&["tape", "show", "--json", "run.tape"]);
+    assert!(ended.code == Some(2) && ended.err.contains("leave --json out"), "{}", ended.err);
+}
+
+/// A program that reads JSON takes a line for an object: so does `kb load`.
+#[test]
+fn an_exchange_as_json_is_one_line_that_can_be_loaded() {
+    let folder = forms("cassette-json-line");
+    for form in FORMS {
+        let shown = folder.good(&["cassette", "show", "--json", form, "0"]);
+        assert_eq!(shown.lines().count(), 1, "{form}: {shown}");
+        let exchange: serde_json::Value = serde_json::from_str(&shown).expect("it is JSON");
+        assert_eq!(exchange["request"]["host"], "frogs.example", "{form}");
+        folder.write("one.jsonl", &shown);
+        let base = format!("{form}.kb");
+        let loaded = folder.run(&["kb", "load", &base, "--format", "jsonlines", "one.jsonl"]);
+        assert_eq!(loaded.code, Some(0), "{form}: {}{}", loaded.out, loaded.err);
+        assert!(!loaded.err.contains("skipped"), "{form}: {}", loaded.err);
+    }
+}
+
+/// What a conversion says to have written is what is in the file, and no time is made up.
+#[test]
+fn counts_of_conversions_and_times_of_forms_without_times_are_true() {
+    let folder = forms("cassette-true");
+    for (name, exchanges) in
+        [("n.cassette", 3), ("n.json", 3), ("n.msgpack", 3), ("n.txt", 3), ("n.har", 3), ("n.yaml", 2)]
+    {
+        let said = folder.good(&["cassette", "convert", "a.cassette", name]);
+        assert!(said.contains(&format!(", {exchanges} exchanges, ")), "{said}");
+        let stats: serde_json::Value =
+            serde_json::from_str(&folder.good(&["cassette", "stats", "--json", name])).expect("it is JSON");
+        assert_eq!(stats["exchanges"], exchanges, "{name}");
+        let answered = if name == "n.yaml" { serde_json::Value::Null } else { 1_200.into() };
+        assert_eq!(stats["answered_after_us"]["least"], answered, "{name}: {stats}");
+        let lines = folder.good(&["cassette", "stats", name]);
+        assert_eq!(lines.contains("answered after"), name != "n.yaml", "{lines}");
+    }
+    assert!(folder.good(&["cassette", "show", "n.yaml"]).contains("         -  "), "no time is known");
 }
 
 #[test]

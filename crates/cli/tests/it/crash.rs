@@ -12,10 +12,10 @@ const ROUNDS_BIG: u64 = 12;
 const ROUNDS_RECORDED: u64 = 25;
 
 /// Numbers that look random and are the same in every run of the test.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -24,14 +24,14 @@ impl Dice {
 }
 
 /// A run that is fed a program, whose output lines can be read as they come.
-struct Running {
+pub(crate) struct Running {
     child: Child,
-    lines: Receiver<String>,
+    pub(crate) lines: Receiver<String>,
     last: Option<String>,
 }
 
 impl Running {
-    fn begin(folder: &Folder, arguments: &[&str], program: String) -> Self {
+    pub(crate) fn begin(folder: &Folder, arguments: &[&str], program: String) -> Self {
         let mut child = folder.command(arguments).spawn().expect("the binary runs");
         let mut input = child.stdin.take().expect("there is an input");
         // The run may be killed before it has read all.
@@ -49,12 +49,12 @@ impl Running {
         Self { child, lines, last: None }
     }
 
-    fn wait_for_line(&mut self) {
+    pub(crate) fn wait_for_line(&mut self) {
         self.last = Some(self.lines.recv_timeout(Duration::from_secs(60)).expect("the run prints a line"));
     }
 
     /// Kills it; gives the last line it printed, and what it said.
-    fn kill(mut self) -> (Option<String>, String) {
+    pub(crate) fn kill(mut self) -> (Option<String>, String) {
         signal(self.child.id(), "KILL");
         self.child.wait().expect("the run has ended");
         let mut said = String::new();
@@ -65,12 +65,12 @@ impl Running {
     }
 }
 
-fn number_of(line: Option<String>) -> Option<u64> {
+pub(crate) fn number_of(line: Option<String>) -> Option<u64> {
     line.map(|line| line.trim_matches(['[', ']']).parse().expect("the line is a number"))
 }
 
 /// The numbered facts of the base, which must be 1, 2, 3 and so on.
-fn count_facts(folder: &Folder) -> u64 {
+pub(crate) fn count_facts(folder: &Folder) -> u64 {
     let atoms = folder.atoms();
     let facts: Vec<&String> = atoms.iter().filter(|atom| atom.starts_with("(fact ")).collect();
     for (index, fact) in facts.iter().enumerate() {

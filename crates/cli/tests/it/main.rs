@@ -17,6 +17,7 @@ mod kb;
 mod kb_live;
 mod kb_past;
 mod kb_retention;
+mod kills;
 mod layout;
 mod limits;
 mod live_roads;

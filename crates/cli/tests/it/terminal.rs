@@ -87,6 +87,20 @@ fn the_prompt_answers_completes_and_remembers() {
 }
 
 #[test]
+fn the_history_is_not_written_through_a_link() {
+    let folder = Folder::new("terminal_history_link");
+    folder.write("precious", "precious\n");
+    folder.write("state/metroon/other", "");
+    std::os::unix::fs::symlink("../../precious", folder.path().join("state/metroon/history")).expect("a link is made");
+    let steps = [("is not kept", ""), (PROMPT, "!(+ 20 22)\r"), ("[42]", ""), (PROMPT, "\u{4}")];
+    if session(&folder, &["repl"], &steps, 0).is_none() {
+        return;
+    }
+    let precious = std::fs::read_to_string(folder.path().join("precious")).expect("it is there");
+    assert_eq!(precious, "precious\n");
+}
+
+#[test]
 fn ctrl_c_ends_the_evaluation_and_drops_a_line() {
     let folder = Folder::new("terminal_cancel");
     let steps = [

@@ -1,8 +1,8 @@
 //! Copying a base, also while another process writes to it.
 //!
 //! The frames up to the last commit that is complete are copied to a new directory, with what the base begins with if old commits were
-//! given up, and the newest checkpoint that is of one of these commits. The manifest is written last, so that a backup that did not end is
-//! not taken for a base. No commit is made to happen: what was copied is checked frame by frame, and its chain is that of the base.
+//! given up, and the newest checkpoint that is of one of these commits. The manifest is written last, and until then the directory says that it is
+//! unfinished, so that a backup that did not end is taken neither for a base nor for a damaged one. No commit is made to happen: what was copied is checked frame by frame, and its chain is that of the base.
 
 use super::checkpoint::Checkpoint;
 use super::error::KnowledgeBaseError;
@@ -38,7 +38,8 @@ impl CommitJournal {
             frames = commits.frames();
             epoch = committed.header.map_or(epoch, |header| header.epoch);
         }
-        copy(&base, &start, frames, to, checkpoint.as_ref().map(|checkpoint| checkpoint.name.as_str()))?;
+        let name = checkpoint.as_ref().map(|checkpoint| checkpoint.name.as_str());
+        copy(&base, &start, frames, to, name, "backup")?;
         Ok(BackedUp { epoch, checkpoint: checkpoint.map(|checkpoint| checkpoint.report()) })
     }
 }

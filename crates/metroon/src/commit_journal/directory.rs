@@ -4,7 +4,9 @@
 //!    before the next. So a base that has a manifest has a journal, and what lacks a journal then has lost it.
 //! 2. A directory without a manifest is a base that was half made if its journal holds nothing but the first frame, or is not
 //!    there. One whose journal holds more has lost its manifest, and nothing is made over it.
-//! 3. Nothing is read that is not a regular file, and no more of a manifest than the longest one has.
+//! 3. A copy of a base has the file `UNFINISHED` from before its first frame until its manifest is durable. So a copy that was cut off says that
+//!    it is one, and is not taken for a base that has lost its manifest: how much of it there is says nothing about the base that was copied.
+//! 4. Nothing is read that is not a regular file, and no more of a manifest than the longest one has.
 
 use super::error::KnowledgeBaseError;
 use super::record;
@@ -18,6 +20,10 @@ const LOCK: &str = "LOCK";
 const MANIFEST: &str = "MANIFEST";
 const MANIFEST_NEW: &str = "MANIFEST.new";
 const JOURNAL: &str = "journal";
+/// What the directory of a copy holds until it is complete: which kind of copy, and of what.
+const UNFINISHED: &str = "UNFINISHED";
+/// No such file is longer than the longest path.
+const UNFINISHED_BYTES_MAX: u64 = 8192;
 /// How the file of a segment ends that is being made.
 const SEGMENT_NEW: &str = ".segment.new";
 /// How the file ends that says what a base held after commits that were given up.
@@ -39,6 +45,8 @@ pub(super) enum DirectoryState {
     WithoutManifest,
     /// A base whose journal is missing.
     WithoutJournal,
+    /// A copy of a base that was not completed.
+    Unfinished,
     /// Nothing, or what is left of a base that was half made.
     Free,
     /// Something else, or there is no such directory.
@@ -60,6 +68,7 @@ pub(super) fn look(path: &Path) -> Result<DirectoryState, KnowledgeBaseError> {
     Ok(match (manifest, journal) {
         (Manifest::Known, Content::Begun | Content::Commits) => DirectoryState::KnowledgeBase,
         (Manifest::Known, Content::Nothing | Content::Foreign) => DirectoryState::WithoutJournal,
+        (Manifest::Missing, _) if path.join(UNFINISHED).is_file() => DirectoryState::Unfinished,
         (Manifest::Missing | Manifest::Damaged, Content::Commits) => DirectoryState::WithoutManifest,
         (Manifest::Missing, Content::Nothing | Content::Begun) if is_free(path)? => DirectoryState::Free,
         _ => DirectoryState::Other,
@@ -73,7 +82,43 @@ pub(super) fn usable(path: &Path) -> Result<DirectoryState, KnowledgeBaseError> 
         found @ (DirectoryState::KnowledgeBase | DirectoryState::Free) => Ok(found),
         DirectoryState::WithoutManifest => Err(KnowledgeBaseError::NoManifest { path: path() }),
         DirectoryState::WithoutJournal => Err(KnowledgeBaseError::NoJournal { path: path() }),
+        DirectoryState::Unfinished => Err(unfinished(&path())),
         DirectoryState::Other => Err(KnowledgeBaseError::NotABase { path: path() }),
+    }
+}
+
+/// That a copy was not completed, and what it was to be.
+pub(super) fn unfinished(path: &Path) -> KnowledgeBaseError {
+    let what = read_regular(path.join(UNFINISHED), UNFINISHED_BYTES_MAX).unwrap_or_default();
+    let what = String::from_utf8_lossy(&what).trim().to_owned();
+    let what = if what.is_empty() { "copy of a knowledge base".to_owned() } else { what };
+    KnowledgeBaseError::Unfinished { path: path.to_owned(), what }
+}
+
+/// A copy while it is made.
+pub(super) struct UnfinishedCopy<'p> {
+    path: &'p Path,
+}
+
+impl<'p> UnfinishedCopy<'p> {
+    /// Makes the directory of a copy, which durably says that it is not complete. `what` is which kind of copy of what, in words.
+    pub(super) fn begin(path: &'p Path, what: &str) -> Result<Self, KnowledgeBaseError> {
+        let write = || -> io::Result<()> {
+            fs::create_dir_all(path)?;
+            let mut file = File::create_new(path.join(UNFINISHED))?;
+            file.write_all(format!("{what}\n").as_bytes())?;
+            file.sync_all()?;
+            File::open(path)?.sync_all()
+        };
+        write().map_err(|error| KnowledgeBaseError::Io { path: path.to_owned(), error })?;
+        Ok(Self { path })
+    }
+
+    /// Makes a base of it, once all that it is to have is durable.
+    pub(super) fn complete(self) -> Result<(), KnowledgeBaseError> {
+        write_manifest(self.path)?;
+        let remove = fs::remove_file(self.path.join(UNFINISHED)).and_then(|()| File::open(self.path)?.sync_all());
+        remove.map_err(|error| KnowledgeBaseError::Io { path: self.path.join(UNFINISHED), error })
     }
 }
 

@@ -41,6 +41,13 @@ pub enum KnowledgeBaseError {
         /// The directory.
         path: PathBuf,
     },
+    /// It is a copy of a base that was not completed.
+    Unfinished {
+        /// The directory.
+        path: PathBuf,
+        /// What it was to be, such as `backup of` the directory of a base.
+        what: String,
+    },
     /// Something lies where a base is to be salvaged to.
     Occupied {
         /// The directory.
@@ -189,13 +196,16 @@ impl fmt::Display for KnowledgeBaseError {
                 write!(formatter, "{} holds other things and is not a knowledge base", path.display())
             }
             Self::Missing { path } => write!(formatter, "there is no knowledge base in {}", path.display()),
-            Self::NoManifest { path } => {
-                write!(
-                    formatter,
-                    "{} holds the journal of a knowledge base, and its MANIFEST is missing or damaged",
-                    path.display()
-                )
-            }
+            Self::NoManifest { path } => write!(
+                formatter,
+                "{} holds the journal of a knowledge base, and its MANIFEST is missing or damaged",
+                path.display()
+            ),
+            Self::Unfinished { path, what } => write!(
+                formatter,
+                "{} is an unfinished {what}: the copying was cut off, or goes on, and how much is missing is not known",
+                path.display()
+            ),
             Self::NoJournal { path } => {
                 write!(formatter, "{} is a knowledge base, and the journal with its commits is missing", path.display())
             }
@@ -312,6 +322,10 @@ impl KnowledgeBaseError {
             Self::Missing { .. } => Some("check the path; `metroon run --kb DIR` makes a knowledge base"),
             Self::NotABase { .. } => Some("name a directory that does not exist yet, or an empty one"),
             Self::NoJournal { .. } => Some("restore its folder `journal` from a copy: a base is what its journal says"),
+            Self::Unfinished { .. } => Some(
+                "remove it, and make it again with `metroon kb backup`; only if what it was copied from is lost, remove the file UNFINISHED in it, and \
+                 `metroon kb salvage` makes a knowledge base of what was copied",
+            ),
             Self::Occupied { .. } => Some("name a directory that does not exist yet, or an empty one"),
             Self::Format { .. } | Self::Semantics { .. } => {
                 Some("use the version of Metroon that wrote it, or a newer one")

@@ -123,6 +123,7 @@ impl CommitJournal {
             DirectoryState::KnowledgeBase => Self::read_journal(path),
             DirectoryState::WithoutManifest => Err(KnowledgeBaseError::NoManifest { path: path.to_owned() }),
             DirectoryState::WithoutJournal => Err(KnowledgeBaseError::NoJournal { path: path.to_owned() }),
+            DirectoryState::Unfinished => Err(directory::unfinished(path)),
             DirectoryState::Free | DirectoryState::Other => Err(KnowledgeBaseError::Missing { path: path.to_owned() }),
         }
     }

@@ -2,15 +2,15 @@
 //!
 //! 1. The commits of the damaged base are made to happen again, up to the first that cannot be read, or does not come to the state
 //!    that was recorded with it. What follows such a commit was made in a state that is not known any more.
-//! 2. The frames up to there are copied as they are to a new directory. The manifest is written last, so that a salvage that
-//!    did not end is not taken for a base.
+//! 2. The frames up to there are copied as they are to a new directory. The manifest is written last, and until then the
+//!    directory says that it is [unfinished](UnfinishedCopy), so that a salvage that did not end is not taken for a base.
 //!
 //! The damaged base is not written to; it may lack its manifest. If its old commits were given up and what they came to is damaged, its
 //! newest checkpoint takes the place of that.
 //!
 //! A fork is made in the same way, of a base that is sound.
 
-use super::directory;
+use super::directory::{self, UnfinishedCopy};
 use super::error::KnowledgeBaseError;
 use super::load::Loaded;
 use super::report::KnowledgeBaseReport;
@@ -60,7 +60,7 @@ impl CommitJournal {
             taken => taken.err(),
         };
         check_unoccupied(to)?;
-        copy(&base, &start, loaded.frames.max(first_frame), to, None)?;
+        copy(&base, &start, loaded.frames.max(first_frame), to, None, "salvage")?;
         Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &runner, start.first()), lost })
     }
 }
@@ -79,7 +79,7 @@ impl CommitJournal {
         let (start, runner, loaded) = base.make_up_to(at)?;
         check_unoccupied(to)?;
         // The first frame says what the journal is.
-        copy(&base, &start, loaded.frames.max(1), to, None)?;
+        copy(&base, &start, loaded.frames.max(1), to, None, "fork")?;
         Ok(KnowledgeBaseReport::new(&loaded, &runner, start.first()))
     }
 
@@ -129,8 +129,9 @@ pub(super) fn copy(
     frames: u64,
     to: &Path,
     checkpoint: Option<&str>,
+    kind: &str,
 ) -> Result<(), KnowledgeBaseError> {
-    fs::create_dir_all(to).map_err(|error| KnowledgeBaseError::Io { path: to.to_owned(), error })?;
+    let copied = UnfinishedCopy::begin(to, &format!("{kind} of {}", base.directory()))?;
     let _lock = directory::lock(to)?;
     let folder = directory::journal_of(to);
     let disk = Directory::create(&folder).map_err(|error| KnowledgeBaseError::Io { path: folder, error })?;
@@ -138,7 +139,7 @@ pub(super) fn copy(
     copy_frames(base, frames, &disk)?;
     let checkpoint = checkpoint.map(|name| (name, name.to_owned()));
     copy_files(base, start.file().into_iter().chain(checkpoint), &disk)?;
-    directory::write_manifest(to)
+    copied.complete()
 }
 
 /// Makes a journal of the frames of a base below a number.

@@ -23,6 +23,7 @@ mod metrics;
 mod power;
 mod regressions;
 mod retention;
+mod sandbox;
 mod sinks;
 mod system_world;
 mod tapes;

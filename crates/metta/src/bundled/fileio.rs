@@ -28,8 +28,8 @@ pub(super) const MODULE: Bundle = Bundle {
                 "A handle on the file; an error if there is no such file, or the options are not allowed",
             )
         .compared(Compatibility::Differs(
-            "the error goes on to say why; a directory cannot be opened; 256 files may be open. A handle prints as \
-             `FileHandle-1`",
+            "the error goes on to say why; a directory or a named pipe cannot be opened; 256 files may be open. A handle \
+             prints as `FileHandle-1`",
         )),
         Spec::typed("file-read-to-string!", "(-> FileHandle String)", read_to_end).with(Effects::ASKS).documented(
             "Reads a file from where it stands to its end.",

@@ -8,10 +8,11 @@ use super::reply::{ConnectionDisposition, Reply};
 use super::report::{LookupError, count};
 use super::session::{RequestPlan, Session};
 use super::shared::ThreadState;
+use super::telemetry::{TelemetrySink, sink_of};
 use crate::runtime::http1::Framing;
 use crate::runtime::peer_error::within;
 use cassette::matching::Reason;
-use cassette::{Body, Header, Informational, Mode};
+use cassette::{Body, Header, Informational, Mode, Request};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -70,7 +71,13 @@ async fn answer_by_mode(shared: &Arc<ThreadState>, mut incoming: ClientRequest<'
         }
         RequestPlan::Record => record::relay(shared, &session, incoming, clock, Upload::Held, true).await,
         RequestPlan::Forward => record::relay(shared, &session, incoming, clock, Upload::Held, false).await,
-        RequestPlan::Missing(why) => respond_miss(shared, &session, &mut incoming.reply, &why).await,
+        RequestPlan::Missing(why) => match telemetry_sink(&why, &incoming.request) {
+            Some(sink) => {
+                shared.counts.telemetry(sink.name);
+                sink.take(&mut incoming.reply).await
+            }
+            None => respond_miss(shared, &session, &mut incoming.reply, &why).await,
+        },
         RequestPlan::Expired { position, age } => respond_expired(shared, &session, incoming, position, age).await,
     }
 }
@@ -130,6 +137,11 @@ async fn inject_fault(
     let headers: Vec<_> = headers.iter().cloned().chain([mark]).collect();
     let sent = incoming.reply.respond(*status, "Injected", &headers, body.as_bytes()).await;
     Some(if sent.is_ok() { incoming.reply.after() } else { ConnectionDisposition::Reset })
+}
+
+/// The service that takes a request which nothing answers, if the program only tells it something.
+fn telemetry_sink(why: &LookupError, request: &Request<'_>) -> Option<TelemetrySink> {
+    if matches!(why, LookupError::Miss(_)) { sink_of(request) } else { None }
 }
 
 /// Status of answers that no server gives: there is no such answer.

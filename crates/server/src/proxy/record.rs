@@ -7,6 +7,8 @@
 //!    answer when its end does: who has an answer, or an event of a stream, finds it on the cassette. In the middle of a long body of
 //!    a known length nobody waits for that.
 //! 4. If an answer breaks off, the client gets what came of it, and sees that something is missing, as it does on a replay.
+//! 5. A stream of events is whole at the [end of its protocol](super::stream_end), whoever ends the connection after it. If the client goes then, the rest
+//!    is read for a moment, so that another client finds it on the cassette.
 
 use super::client_request::{ClientRequest, ExchangeClock};
 use super::own_answers::bad_gateway;
@@ -15,6 +17,7 @@ use super::reply::{BodyLength, ConnectionDisposition, Reply};
 use super::report::count;
 use super::session::{Session, kind_name};
 use super::shared::ThreadState;
+use super::stream_end::StreamEnd;
 use super::tap::Tap;
 use super::upstream::{NetworkFailure, OutgoingRequest, ResponseEvent, ResponseReader, ServerConnection, begin};
 use super::websocket;
@@ -27,6 +30,7 @@ use cassette::{Body, Header, HttpVersion, Informational, NetworkError, NetworkEr
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// Where the body of a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +104,11 @@ async fn finish(
     if records {
         tap.session.until_written().await?;
     }
-    incoming.reply.finish(&trailers).await.map_err(|broken| RelayError::client(&broken))
+    match incoming.reply.finish(&trailers).await {
+        // It had all of it.
+        Err(_) if tap.is_whole() => Ok(()),
+        finished => finished.map_err(|broken| RelayError::client(&broken)),
+    }
 }
 
 /// Sends a request on. A connection that was used before may have ended just now; then it is asked again on another.
@@ -175,7 +183,7 @@ async fn on_link(
         loop {
             tokio::select! {
                 biased;
-                received = &mut receiving => break received.map_err(|error| match (error, not_sent.take()) {
+                received = &mut receiving => break received.map(Some).map_err(|error| match (error, not_sent.take()) {
                     // Why it was not sent says more than that nothing came.
                     (RelayError::Server { .. }, Some(earlier)) => earlier,
                     (error, _) => error,
@@ -183,15 +191,19 @@ async fn on_link(
                 error = &mut sending, if not_sent.is_none() => match error {
                     // The server may have said why before it stopped to listen.
                     error @ RelayError::Server { .. } => not_sent = Some(error),
+                    RelayError::Client(_) if tap.is_whole() => {
+                        break timeout(REST_WAIT, &mut receiving).await.map_or(Ok(None), |received| received.map(Some));
+                    }
                     error => break Err(error),
                 },
             }
         }
     }?;
     if let ServerConnection::Http1(connection) = link {
-        connection.closes |= heard.closes;
+        connection.closes |= heard.closes || received.is_none();
     }
-    Ok(received)
+    // Of what did not come in a moment there are no trailers.
+    Ok(received.unwrap_or(Some(Vec::new())))
 }
 
 /// Sends the body of a request, and watches whether the client stays. Returns if something is wrong only.
@@ -310,7 +322,10 @@ async fn receive(
     // What is left of the request would be taken for the next one.
     reply.keeps_alive &= all_is_sent.load(Ordering::Relaxed);
     reply.head(&response, length).map_err(|broken| RelayError::client(&broken))?;
-    receive_body(shared, tap, body, promised(&response), reply).await.map(Some)
+    let mut streamed = ResponseBody { body, promised: promised(&response), end: StreamEnd::of(&response) };
+    let trailers = receive_body(shared, tap, &mut streamed, reply).await?;
+    heard.closes |= !streamed.body.is_done();
+    Ok(Some(trailers))
 }
 
 fn protocol(what: &str) -> RelayError {
@@ -345,14 +360,48 @@ fn promised(response: &Response<'_>) -> Option<u64> {
 const SHORT_BYTES: u64 = 64 << 10;
 const SHORT_WAIT: Duration = Duration::from_millis(5);
 
+/// So long is waited for what comes of a stream that is whole after its client has gone: most servers end it at once.
+const REST_WAIT: Duration = Duration::from_millis(500);
+
+/// The body of an answer while it comes.
+struct ResponseBody<'b> {
+    body: IncomingBody<'b>,
+    /// How many bytes it is to have, if the server said so.
+    promised: Option<u64>,
+    end: StreamEnd,
+}
+
+/// Receives a body and sends it on, but for its end. Gives the trailers.
 async fn receive_body(
     shared: &ThreadState,
     tap: &Tap<'_>,
-    mut body: IncomingBody<'_>,
-    promised: Option<u64>,
+    streamed: &mut ResponseBody<'_>,
     reply: &mut Reply<'_>,
 ) -> Result<Vec<Header<'static>>, RelayError> {
-    let limits = &shared.limits;
+    let passed = pass_pieces(shared, tap, streamed, reply).await;
+    match passed {
+        Err(RelayError::Client(_)) if tap.is_whole() => read_rest(tap, &mut streamed.body).await,
+        Err(RelayError::Server { .. }) if tap.is_whole() => Ok(Vec::new()),
+        passed => passed,
+    }
+}
+
+/// Reads what is left of a stream that is whole, for a moment.
+async fn read_rest(tap: &Tap<'_>, body: &mut IncomingBody<'_>) -> Result<Vec<Header<'static>>, RelayError> {
+    let until = tokio::time::Instant::now() + REST_WAIT;
+    while let Ok(Ok(Some(bytes))) = tokio::time::timeout_at(until, body.next()).await {
+        tap.response_chunk(&bytes)?;
+    }
+    Ok(body.take_trailers())
+}
+
+async fn pass_pieces(
+    shared: &ThreadState,
+    tap: &Tap<'_>,
+    ResponseBody { body, promised, end }: &mut ResponseBody<'_>,
+    reply: &mut Reply<'_>,
+) -> Result<Vec<Header<'static>>, RelayError> {
+    let (limits, promised) = (&shared.limits, *promised);
     let mut bytes_left = limits.body_bytes.unwrap_or(u64::MAX);
     let mut received = 0;
     loop {
@@ -385,6 +434,9 @@ async fn receive_body(
             bytes_left.checked_sub(bytes.len() as u64).ok_or(RelayError::TooLarge("the body of the response"))?;
         received += bytes.len() as u64;
         tap.response_chunk(&bytes)?;
+        if end.is_whole_after(&bytes) {
+            tap.note_whole();
+        }
         if promised == Some(received) {
             reply.last(bytes);
             continue;

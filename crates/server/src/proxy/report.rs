@@ -29,8 +29,11 @@ pub struct Report {
     pub passed: u64,
     /// Requests that nothing on the cassette answers.
     pub missed: u64,
-    /// The first of them, with the nearest recorded request each.
-    pub misses: Vec<Miss>,
+    /// The first of them, with the nearest recorded request each, and how often each came: a client that asks again misses again.
+    pub misses: Vec<(Miss, u64)>,
+    /// Requests with telemetry that nothing on the cassette answers, by the name of the service. They were taken as the service takes them, and
+    /// went nowhere.
+    pub telemetry: BTreeMap<String, u64>,
     /// Requests that were not answered since what is recorded is too old.
     pub expired: u64,
     /// Requests that were not answered, or not to the end, since the cassette cannot be read.
@@ -97,7 +100,8 @@ pub(crate) struct Counts {
 
 #[derive(Debug, Default)]
 struct ReportDetails {
-    misses: Vec<Miss>,
+    misses: Vec<(Miss, u64)>,
+    telemetry: BTreeMap<String, u64>,
     failures: BTreeMap<String, u64>,
     warnings: Vec<String>,
     recorder_failure: Option<String>,
@@ -116,10 +120,17 @@ impl Counts {
     pub(crate) fn miss(&self, miss: &Miss) {
         count(&self.missed);
         self.details(|details| {
-            if details.misses.len() < DETAILS_MAX {
-                details.misses.push(miss.clone());
+            if let Some((_, times)) = details.misses.iter_mut().find(|(known, _)| known == miss) {
+                *times += 1;
+            } else if details.misses.len() < DETAILS_MAX {
+                details.misses.push((miss.clone(), 1));
             }
         });
+    }
+
+    /// Telemetry was taken for a service of this name.
+    pub(crate) fn telemetry(&self, service: &str) {
+        self.details(|details| *details.telemetry.entry(service.to_owned()).or_default() += 1);
     }
 
     pub(crate) fn unreadable(&self, error: &ReadError) {
@@ -168,6 +179,7 @@ impl Counts {
             passed: of(&self.passed),
             missed: of(&self.missed),
             misses: details.misses.clone(),
+            telemetry: details.telemetry.clone(),
             expired: of(&self.expired),
             unreadable: of(&self.unreadable),
             too_long: of(&self.too_long),

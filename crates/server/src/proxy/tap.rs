@@ -4,7 +4,7 @@ use super::client_request::ExchangeClock;
 use super::session::Session;
 use bytes::Bytes;
 use cassette::{ExchangeEnd, Header, NetworkError, OpenExchange, Outcome, QUEUE_BYTES_DEFAULT, RecordError, Request};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What goes to the cassette of an exchange.
 pub(crate) struct Tap<'s> {
@@ -13,6 +13,8 @@ pub(crate) struct Tap<'s> {
     clock: ExchangeClock,
     /// How many bytes of bodies it was told.
     bytes: AtomicUsize,
+    /// Whether the answer came to the end of its protocol, whatever becomes of the connection.
+    is_whole: AtomicBool,
 }
 
 /// From so many bytes in the queue on, somebody may have to wait for it.
@@ -29,7 +31,7 @@ impl<'s> Tap<'s> {
         records: bool,
     ) -> Result<Self, RecordError> {
         let call = if records { Some(session.begin(clock.started_ns, request)?) } else { None };
-        Ok(Self { session, call, clock, bytes: AtomicUsize::new(0) })
+        Ok(Self { session, call, clock, bytes: AtomicUsize::new(0), is_whole: AtomicBool::new(false) })
     }
 
     pub(crate) fn at_us(&self) -> u64 {
@@ -62,6 +64,16 @@ impl<'s> Tap<'s> {
 
     pub(crate) fn response_chunk(&self, bytes: &Bytes) -> Result<(), RecordError> {
         self.record(bytes.len(), |call| call.response_chunk(self.at_us(), bytes))
+    }
+
+    /// Hears that the answer is whole, although its body may go on.
+    pub(crate) fn note_whole(&self) {
+        self.is_whole.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing of the answer is missing if somebody ends the connection now.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole.load(Ordering::Relaxed)
     }
 
     /// Ends the exchange.

@@ -122,3 +122,21 @@ fn a_stream_that_broke_off_is_reset() {
     let (recorded, replayed, _) = trip.twice(broken);
     assert!(recorded && replayed);
 }
+
+/// An exporter of telemetry over gRPC reads the status behind the body.
+#[test]
+fn telemetry_over_grpc_is_taken() {
+    let mut trip = Trip::new();
+    let proxy = trip.record();
+    assert_eq!(client(&proxy).get("/json").status, 200);
+    proxy.stop().unwrap();
+    let proxy = trip.replay();
+    let uri = format!("https://{}/opentelemetry.proto.collector.trace.v1.TraceService/Export", origin::NAME);
+    let request = http::Request::post(uri).header("content-type", "application/grpc").body(vec![0; 5]).unwrap();
+    let (status, headers, body, trailers) = ask(&proxy, vec![request]).remove(0);
+    assert_eq!((status, body), (200, vec![0; 5]));
+    assert_eq!(headers["content-type"], "application/grpc");
+    assert_eq!(trailers.unwrap()["grpc-status"], "0");
+    let report = proxy.stop().unwrap();
+    assert_eq!((report.missed, report.telemetry.get("OpenTelemetry")), (0, Some(&1)));
+}

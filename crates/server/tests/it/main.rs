@@ -8,6 +8,7 @@ mod deflate;
 mod fixture;
 mod http2;
 mod messages;
+mod protocol_ends;
 mod refusals;
 mod robustness;
 mod streams;

@@ -28,7 +28,7 @@ use std::fmt;
 pub(super) const NODE_BYTES: usize = size_of::<(String, Node)>();
 
 /// What is named if a document does not fit into memory.
-const DOCUMENT: &str = "the document";
+const DOCUMENT: &str = "what the document becomes in memory";
 
 /// Why there is no tree.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod write;
 use super::document::{Node, SyntaxProblem, difference, from_json, from_yaml, merge, to_json, to_yaml};
 use super::error::FormError;
 use super::foreign::{note, noted};
-use super::losses::{Loss, Losses, differences};
+use super::losses::{Loss, Losses, WHOLE_EXCHANGES, differences};
 use crate::content::Content;
 use crate::exchange::{Exchange, Note};
 use crate::limits::ReadOptions;
@@ -253,7 +253,7 @@ fn interaction(
     losses: &mut Losses,
 ) -> Result<Option<Node>, SyntaxProblem> {
     let Some(plain) = write::interaction(exchange, style, syntax) else {
-        losses.add("whole exchanges that have no response, which are left out", exchange.number);
+        losses.add(WHOLE_EXCHANGES, exchange.number);
         return Ok(None);
     };
     let lost = differences(exchange, &read::interaction(&plain, style)?);

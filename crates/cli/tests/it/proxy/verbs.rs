@@ -71,6 +71,83 @@ fn a_miss_is_told_with_the_nearest_recording() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
 }
 
+/// A client that asks again misses again: that is one miss with a number.
+#[test]
+fn equal_misses_are_told_once() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let mut stage = Stage::new("miss-again");
+    assert_eq!(stage.record(&curl("/echo?frog=Sam")).code, Some(0));
+    stage.stop_origin();
+    let ended = stage
+        .replay(&[], &shell(&format!("for n in 1 2 3; do {CURL} 'https://api.metroon.test/echo?frog=Fritz'; done")));
+    assert_eq!(ended.code, Some(4), "{}", ended.err);
+    assert_eq!(ended.err.matches("error: no recorded exchange answers").count(), 1, "{}", ended.err);
+    assert!(ended.err.contains("\n  it came 3 times\n"), "{}", ended.err);
+}
+
+/// What tells of a program and was left out of its cassette is no reason for its replay to differ.
+#[test]
+fn telemetry_that_was_left_out_does_not_differ() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let mut stage = Stage::new("telemetry");
+    let tell = "--data '{}' --header 'Content-Type: application/json' https://api.metroon.test/v1/traces";
+    let program = shell(&format!("{CURL} https://api.metroon.test/json; {CURL} {tell}"));
+    let mut recording = stage.recording(&["--leave-out", "path=/v1/traces", "--"]);
+    let recorded = run(recording.args(&program));
+    assert_eq!(recorded.code, Some(0), "{}", recorded.err);
+    stage.stop_origin();
+    let ended = stage.replay(&[], &program);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.ends_with("{}"), "{}", ended.out);
+    let said =
+        "note: 1 request with telemetry taken and sent nowhere: 1 for OpenTelemetry\nmetroon: answered 1 request from";
+    assert!(ended.err.contains(said), "{}", ended.err);
+}
+
+/// A recording that was refused stays unsealed, and answers from it say where they come from.
+#[test]
+fn answers_from_a_recording_that_was_not_sealed_name_it() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let stage = Stage::new("unsealed");
+    assert_eq!(stage.record(&curl("/json")).code, Some(0));
+    let path = |name: &str| stage.folder.path().join(name);
+    // What a crash, or a secret that was found when it was sealed, leaves.
+    let content = cassette::Content::read(path("trip.cassette")).expect("it is sealed");
+    let recorder =
+        cassette::Recorder::open(path("cut.cassette"), cassette::RecorderOptions::default()).expect("it is opened");
+    for exchange in content.exchanges {
+        recorder.record(exchange).expect("it is recorded");
+    }
+    recorder.stop().expect("it is written");
+    for (words, code) in [(&["record", "-o", "cut.cassette", "--"][..], 0), (&["replay", "cut.cassette", "--"], 0)] {
+        let ended = run(stage.metroon(words).args(curl("/json")));
+        assert_eq!(ended.code, Some(code), "{words:?}: {}", ended.err);
+        let note = "note: there is no cut.cassette: answers come from cut.cassette.recording, which was not sealed\n\
+                    help: `metroon cassette convert cut.cassette cut.cassette` seals it";
+        assert!(ended.err.contains(note), "{words:?}: {}", ended.err);
+        assert!(
+            ended.err.contains("metroon: answered 1 request from cut.cassette.recording"),
+            "{words:?}: {}",
+            ended.err
+        );
+    }
+    let missed = run(stage.metroon(&["record", "-o", "cut.cassette", "--"]).args(curl("/other")));
+    assert!(
+        missed.code == Some(4) && missed.err.contains("`metroon record -o cut.cassette --mode new"),
+        "{}",
+        missed.err
+    );
+    stage.folder.good(&["cassette", "convert", "cut.cassette", "cut.cassette"]);
+    let ended = run(stage.metroon(&["replay", "cut.cassette", "--"]).args(curl("/json")));
+    assert!(ended.code == Some(0) && !ended.err.contains("note: there is no"), "{}", ended.err);
+}
+
 /// A replay compares what was recorded, so a cassette remembers what was a secret.
 #[test]
 fn secrets_are_the_same_in_a_replay() {
