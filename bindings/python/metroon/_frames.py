@@ -73,8 +73,16 @@ def to_arrow(rows: _engine.Rows) -> Any:
         elif kind in ("text", "symbol"):
             arrays.append(_arrow_texts(pyarrow, data))
         else:
-            arrays.append(pyarrow.array([None if cell is None else _plain(cell) for cell in data[0]]))
+            arrays.append(_arrow_values(pyarrow, name, [None if cell is None else _plain(cell) for cell in data[0]]))
     return pyarrow.table(arrays, names=list(rows.columns))
+
+
+def _arrow_values(pyarrow: Any, name: str, cells: List[Any]) -> Any:
+    try:
+        return pyarrow.array(cells)
+    except (pyarrow.ArrowException, OverflowError) as error:
+        message = f"column {name!r} has values of several kinds, or such as a column of Arrow cannot have: {error}"
+        raise RowError(message, help="to_pandas() and to_polars() keep them as objects", name=name) from error
 
 
 def _plain(cell: Any) -> Any:
@@ -105,8 +113,19 @@ def to_polars(rows: _engine.Rows) -> Any:
             texts = _texts(*data) if pyarrow is None else _arrow_texts(pyarrow, data)
             columns[name] = polars.Series(name, texts, dtype=polars.Utf8)
         else:
-            columns[name] = polars.Series(name, [_plain(cell) for cell in data[0]], strict=False)
+            columns[name] = _polars_values(polars, name, [_plain(cell) for cell in data[0]])
     return polars.DataFrame(columns)
+
+
+def _polars_values(polars: Any, name: str, cells: List[Any]) -> Any:
+    """A column of values: those of several kinds are objects, since one kind for all would make other values of them."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if len(kinds) < 2 or kinds == {int, float}:
+        try:
+            return polars.Series(name, cells)
+        except (TypeError, OverflowError, polars.exceptions.PolarsError):
+            pass
+    return polars.Series(name, cells, dtype=polars.Object)
 
 
 def to_html(rows: _engine.Rows) -> str:

@@ -62,15 +62,15 @@ def test_programs_reach_what_they_are_allowed(tmp_path, monkeypatch):
     monkeypatch.setenv("METROON_TEST_WORD", "seen")
     (tmp_path / "read.txt").write_text("text")
     (tmp_path / "module.metta").write_text("(from module)")
-    asks = '!(import! &self environment) !(env-get "METROON_TEST_WORD")'
+    asks = '!(import! &self system) !(environment-variable "METROON_TEST_WORD")'
     reads = f'!(import! &self fileio) !(file-open! "{tmp_path}/read.txt" "r")'
     writes = f'!(import! &self fileio) !(file-open! "{tmp_path}/new.txt" "wc")'
-    imports = f'!(import! &self "{tmp_path}/module.metta")'
+    imports = "!(import! &self module)"
 
     def is_refused(text, **options):
         with metroon.KnowledgeBase(**options) as kb:
             try:
-                kb.run(text)
+                kb.run(text, file=f"{tmp_path}/main.metta")
             except metroon.MettaError as error:
                 assert "not permitted" in str(error), (text, error)
                 return True
@@ -87,7 +87,7 @@ def test_programs_reach_what_they_are_allowed(tmp_path, monkeypatch):
     assert is_refused(imports, deny_all=True) and not is_refused(imports, deny_all=True, allow=[f"read={tmp_path}"])
     with metroon.KnowledgeBase(deny_all=True) as kb, kb.fork() as forked:
         with pytest.raises(metroon.MettaError, match="not permitted"):
-            forked.run(imports)
+            forked.run(imports, file=f"{tmp_path}/main.metta")
 
 
 @pytest.mark.parametrize("options, message", [

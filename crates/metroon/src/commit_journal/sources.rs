@@ -286,3 +286,63 @@ impl Lines {
         (line as u32, column)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(sources: &mut Sources) -> SourceId {
+        let source = KnownSource {
+            number: None,
+            is_recorded: false,
+            ..KnownSource::recorded(0, ModuleId::TOP, "text", None, [0; 32])
+        };
+        sources.add(source)
+    }
+
+    #[test]
+    fn texts_that_have_ended_are_forgotten_and_numbers_go_on() {
+        let mut sources = Sources::default();
+        let file = KnownSource {
+            number: None,
+            ..KnownSource::recorded(0, ModuleId::TOP, "a.metta", Some("a.metta"), [1; 32])
+        };
+        let file = sources.add(file);
+        assert_eq!(sources.number(file), 0);
+        // One that goes on while others come and go.
+        let long = text(&mut sources);
+        assert_eq!(sources.number(long), 1);
+        for number in 2..10_000 {
+            let id = text(&mut sources);
+            match number % 3 {
+                // Nothing was recorded of it, or it was undone.
+                0 => {
+                    let unused = text(&mut sources);
+                    sources.leave(unused);
+                }
+                1 => {
+                    let undone = text(&mut sources);
+                    sources.forget(undone);
+                }
+                _ => {}
+            }
+            assert_eq!((sources.number(id), sources.number(id)), (number, number));
+            sources.leave(id);
+            assert!(sources.known.len() <= TEXTS_LEFT_MAX + 3, "{}", sources.known.len());
+        }
+        assert_eq!((sources.number(long), sources.number(file), sources.numbered()), (1, 0, 10_000));
+        assert_eq!(sources.find(ModuleId::TOP, Some("a.metta"), &[1; 32]), SourceMatch::Changed(file));
+        let kept: Vec<u32> = sources.in_base().iter().map(|(number, _)| *number).collect();
+        assert!(kept.starts_with(&[0, 1]) && kept.ends_with(&[9_999]) && kept.is_sorted(), "{kept:?}");
+        // A checkpoint of them gives the next one its number.
+        let mut read = Sources::default();
+        for number in kept {
+            read.skip_to(number);
+            let id = read.add(KnownSource::recorded(number, ModuleId::TOP, "text", None, [0; 32]));
+            assert_eq!((read.number(id), id), (number, SourceId(number)));
+            read.leave(id);
+        }
+        let next = text(&mut read);
+        assert_eq!(read.number(next), 10_000);
+    }
+}

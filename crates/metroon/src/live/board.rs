@@ -266,3 +266,78 @@ impl Queue {
         Some((event, bytes))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::queries::LiveChange;
+    use super::*;
+    use space::Atom;
+
+    fn change(text: &str) -> LiveChange {
+        LiveChange::Answers(vec![AnswerChange { before: None, after: Some(Atom::from(text)), copies: 1 }])
+    }
+
+    fn waiting(board: &Board) -> (usize, usize) {
+        let state = board.state();
+        let held = state.queues.values().map(|queue| queue.bytes + queue.held).sum();
+        assert_eq!(state.bytes, held, "the sum is that of the queues");
+        (state.bytes, state.queues.values().map(|queue| queue.events.len()).sum())
+    }
+
+    /// What is told next: the commits whose changes are, and those whose are not.
+    fn next(board: &Board, number: usize) -> Option<(u64, u64, bool)> {
+        match board.take(number, u64::MAX, Some(Instant::now())) {
+            Found::Event(LiveEvent::Dropped { from, to }) => Some((from, to, false)),
+            Found::Event(event) => Some((event.epoch(), event.epoch(), true)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn all_queues_together_are_bounded_and_each_commit_is_told_or_named() {
+        for (queues, bytes_max) in [(1, 2_000), (3, 5_000), (50, 20_000)] {
+            let board = Board::default();
+            board.set_bytes_max(bytes_max);
+            (0..queues).for_each(|number| board.join(number, (1 << 16, 0), None).expect("it has room"));
+            let mut told = vec![Vec::new(); queues];
+            for epoch in 1..=300 {
+                let text = "x".repeat(epoch as usize * 7 % 60);
+                board.put(epoch, (0..queues).map(|number| (number, change(&text))).collect());
+                // Notices have bytes too, one for each queue.
+                assert!(waiting(&board).0 <= bytes_max + queues * NOTICE_BYTES, "{:?}", waiting(&board));
+                // The first reads all, the others from time to time, and the last never.
+                told[0].extend(std::iter::from_fn(|| next(&board, 0)));
+                let reader = epoch as usize % queues;
+                if reader + 1 < queues {
+                    told[reader].extend(next(&board, reader));
+                }
+            }
+            for (number, told) in told.iter_mut().enumerate() {
+                told.extend(std::iter::from_fn(|| next(&board, number)));
+                let mut last = 0;
+                for &(from, to, _) in &*told {
+                    assert_eq!((from, from <= to), (last + 1, true), "queue {number} of {queues}: {told:?}");
+                    last = to;
+                }
+                assert_eq!(last, 300, "queue {number} of {queues}: {told:?}");
+            }
+            assert!(told[0].iter().all(|&(_, _, is_told)| is_told), "who reads at once misses nothing");
+            assert_eq!(waiting(&board), (0, 0));
+        }
+    }
+
+    #[test]
+    fn answers_of_a_beginning_count_until_they_are_taken() {
+        let LiveChange::Answers(answers) = change(&"x".repeat(600)) else { unreachable!() };
+        let board = Board::default();
+        board.set_bytes_max(1_000);
+        board.join(0, (10, 0), Some(&answers)).expect("nothing waits");
+        let full = board.join(1, (10, 0), Some(&answers)).expect_err("two have no room");
+        assert!(full.waiting > 600 && full.waiting_max == 1_000, "{full:?}");
+        board.begun(0);
+        board.join(1, (10, 0), Some(&answers)).expect("the first was taken");
+        board.leave(1);
+        board.leave(0);
+        assert_eq!(waiting(&board), (0, 0));
+    }
+}
