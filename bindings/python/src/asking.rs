@@ -108,6 +108,14 @@ impl Alone {
         Ok(Self { thread: OfProcess::new(thread), interrupt })
     }
 
+    /// Ends the thread.
+    ///
+    /// # Errors
+    /// What its engine keeps cannot be completed, or the process is a fork of the one that has the thread.
+    pub(crate) fn close(&self) -> Result<(), WriterError> {
+        self.thread.here().ok_or(WriterError::Forked)?.close()
+    }
+
     /// Whether the thread is the one that asks.
     pub(crate) fn is_current(&self) -> bool {
         self.thread.here().is_some_and(EngineThread::is_current)

@@ -27,7 +27,7 @@ def test_a_run_that_takes_too_much_is_ended():
         assert 0.25 < time.monotonic() - began < 20
         reached(lambda: kb.run("!(long 0 ())", heap="2M"), "heap")
         # The limits of a run are those of that run.
-        assert kb.run("!(+ 1 2)") == [[3]] and kb.run("!(+ 1 2)", steps=1000, heap=1 << 20, timeout=60, memory="8G") == [[3]]
+        assert kb.run("!(+ 1 2)") == [[3]] and kb.run("!(+ 1 2)", steps=1000, heap=64 << 20, timeout=60, memory="8G") == [[3]]
 
 
 def test_limits_of_a_base_are_those_of_each_run_and_view():
