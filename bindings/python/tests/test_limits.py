@@ -72,7 +72,7 @@ def test_programs_reach_what_they_are_allowed(tmp_path, monkeypatch):
             try:
                 kb.run(text, file=f"{tmp_path}/main.metta")
             except metroon.MettaError as error:
-                assert "not permitted" in str(error), (text, error)
+                assert "not permitted" in f"{error} {error.answers}", (text, error)
                 return True
             return False
 

@@ -21,12 +21,18 @@ from metroon import RowError, Symbol
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python.md"
 
 
+def held(kb, widths=range(16), head="r"):
+    """All rows that a base holds, of these lengths."""
+    patterns = (f"({head}" + "".join(f" $c{place}" for place in range(width)) + ")" for width in widths)
+    return [row for pattern in patterns for row in kb.query(pattern)]
+
+
 def stored(rows, **options):
     """What a base holds after rows were added, and how many commits that was."""
     with metroon.KnowledgeBase() as kb:
         kb.add_rows("r", rows, **options)
-        atoms = [tuple(atom)[1:] for atom in kb.query("$atom").column("atom")]
-        assert kb.epoch == (1 if atoms else 0)
+        atoms = held(kb)
+        assert (len(kb), kb.epoch) == (len(atoms), 1 if atoms else 0)
         return atoms
 
 
@@ -214,11 +220,11 @@ def is_same(found, wanted):
 
 def test_cells_are_stored_as_the_values_that_they_are():
     given = cells()
-    for cell, wanted in given:
-        for row in ((0, cell), {"place": 0, "cell": cell}):
-            (found,) = stored([row])
-            assert is_same(found[1], wanted), (cell, found)
     with metroon.KnowledgeBase() as kb:
+        for place, (cell, wanted) in enumerate(given):
+            kb.add_rows(f"mapping{place}", [{"place": 0, "cell": cell}])
+            (found,) = held(kb, [2], f"mapping{place}")
+            assert is_same(found, (0, wanted)), (cell, found)
         kb.add_rows("r", [(place, cell) for place, (cell, _) in enumerate(given)])
         for (place, found), (_, wanted) in zip(sorted(kb.query("(r $place $cell)"), key=lambda row: row[0]), given):
             assert is_same(found, wanted), place
@@ -403,25 +409,24 @@ class Shape:
 
 
 def test_five_hundred_shapes_come_out_as_they_went_in_or_are_refused():
-    begun = 0
-    for seed in range(begun, begun + SHAPES):
-        shape = Shape(seed)
-        rows = shape.rows()
-        with metroon.KnowledgeBase() as kb:
+    with metroon.KnowledgeBase() as kb:
+        for seed in range(SHAPES):
+            shape, before = Shape(seed), (len(kb), kb.epoch)
+            rows, head = shape.rows(), f"shape{seed}"
             if shape.spoilt is not None:
                 with pytest.raises(RowError) as raised:
-                    kb.add_rows("r", rows, **shape.options)
+                    kb.add_rows(head, rows, **shape.options)
                 assert raised.value.row == shape.spoilt, (seed, raised.value)
-                assert (len(kb), kb.epoch) == (0, 0), seed
+                assert (len(kb), kb.epoch) == before, seed
                 continue
-            kb.add_rows("r", rows, **shape.options)
-            found = [tuple(atom)[1:] for atom in kb.query("$atom").column("atom")]
-            assert len(found) == len(shape.wanted), seed
-            unmatched = list(found)
+            kb.add_rows(head, rows, **shape.options)
+            found = held(kb, [len(shape.wanted[0])], head)
+            assert (len(kb), kb.epoch) == (before[0] + len(shape.wanted), before[1] + 1), seed
             for row in shape.wanted:
-                place = next((place for place, other in enumerate(unmatched) if is_same(other, row)), None)
-                assert place is not None, (seed, row, unmatched)
-                unmatched.pop(place)
+                place = next((place for place, other in enumerate(found) if is_same(other, row)), None)
+                assert place is not None, (seed, row, found)
+                found.pop(place)
+            assert not found, seed
 
 
 def test_the_table_of_the_page_is_true():
