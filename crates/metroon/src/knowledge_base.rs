@@ -104,6 +104,7 @@ struct Shared {
     /// Where the journal lies, and the directory from which sources are named.
     disk: Arc<dyn Disk>,
     directory: String,
+    segment_bytes: u64,
 }
 
 /// Where the newest view is found.
@@ -224,6 +225,7 @@ impl KnowledgeBase {
         let waiting_bytes_max = options.changes_waiting_bytes_max;
         let journal = journal.map_err(RecallError::from)?.with_durability(durability);
         let (disk, directory) = (Arc::clone(&journal.disk), journal.directory().to_owned());
+        let segment_bytes = journal.segment_bytes();
         let origin = Arc::new(ViewOrigin { disk: Arc::clone(&disk), directory: directory.clone() });
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
@@ -245,7 +247,7 @@ impl KnowledgeBase {
         })?;
         let (newest, warnings) = found.get().expect("a writer that has started has published a view");
         let (newest, warnings) = (Arc::clone(newest), warnings.clone());
-        Ok(Self(Arc::new(Shared { writer, newest, counters, warnings, disk, directory })))
+        Ok(Self(Arc::new(Shared { writer, newest, counters, warnings, disk, directory, segment_bytes })))
     }
 
     /// What it has done since it was opened, and what it holds. The writer is not waited for.
@@ -329,7 +331,8 @@ impl KnowledgeBase {
     /// # Errors
     /// There is no such commit, or the journal cannot be read.
     pub fn fork(&self, at: Option<u64>, options: KnowledgeBaseOptions) -> Result<Self, WriterError> {
-        let journal = CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory);
+        let journal =
+            CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory).in_segments(self.0.segment_bytes);
         Self::of_journal(journal.fork_keeping(at, options.history_bytes_max), options)
     }
 

@@ -80,6 +80,8 @@ pub struct CommitJournal {
     durability: Durability,
     /// How many bytes of its journal may say nothing of what it holds before old commits are given up unasked; `None` for all there are.
     history_bytes_max: Option<u64>,
+    /// How long its segments are: a copy of what was trimmed ends its segments with the same frames.
+    segment_bytes: u64,
     /// Held as long as the base is open for writing.
     _lock: Option<FolderLock>,
 }
@@ -172,6 +174,7 @@ impl CommitJournal {
             ignores_checkpoints: false,
             durability: Durability::Fsync,
             history_bytes_max: None,
+            segment_bytes: SEGMENT_BYTES,
             _lock: None,
         }
     }
@@ -207,6 +210,16 @@ impl CommitJournal {
         Ok(Self { history_bytes_max, ..base })
     }
 
+    /// How long its segments are.
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
+    /// Says how long the segments are of a base that is read.
+    pub(crate) fn in_segments(self, segment_bytes: u64) -> Self {
+        Self { segment_bytes, ..self }
+    }
+
     /// How much is kept of the history of a base in memory.
     pub(crate) fn history_bytes_max(&self) -> Option<u64> {
         self.history_bytes_max
@@ -214,7 +227,8 @@ impl CommitJournal {
 
     /// The same commits, for reading.
     pub(crate) fn reader(&self) -> Self {
-        Self { last: self.last, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
+        let (last, segment_bytes) = (self.last, self.segment_bytes);
+        Self { last, segment_bytes, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
     }
 
     /// Opens a base whose journal lies on a disk, or makes one there. Sources are named from the directory.
@@ -241,7 +255,7 @@ impl CommitJournal {
             begun.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
         }
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self::new(disk, Some(journal), directory.to_owned(), warnings))
+        Ok(Self { segment_bytes, ..Self::new(disk, Some(journal), directory.to_owned(), warnings) })
     }
 
     /// What opening it mended, and what could not be used of it.

@@ -154,7 +154,8 @@ pub(super) fn copy(
 fn copy_frames(base: &CommitJournal, frames: u64, disk: &Arc<dyn Disk>) -> Result<(), KnowledgeBaseError> {
     let beginning = Beginning::of(&base.disk)?;
     let first = beginning.frame;
-    let opened = Journal::open(Arc::clone(disk), journal_options().continues(beginning));
+    let options = journal_options().segment_bytes(base.segment_bytes()).continues(beginning);
+    let opened = Journal::open(Arc::clone(disk), options);
     let (journal, _) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
     let failed = |error: AppendError| KnowledgeBaseError::Append(Box::new(error));
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), first)?;
