@@ -279,7 +279,7 @@ mod tests {
 
     fn waiting(board: &Board) -> (usize, usize) {
         let state = board.state();
-        let held = state.queues.values().map(|queue| queue.bytes + queue.held).sum();
+        let held: usize = state.queues.values().map(|queue| queue.bytes + queue.held).sum();
         assert_eq!(state.bytes, held, "the sum is that of the queues");
         (state.bytes, state.queues.values().map(|queue| queue.events.len()).sum())
     }
