@@ -7,8 +7,14 @@ import datetime
 import os
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _engine, _frames
+from . import _engine, _frames, _limits, _rows
+from ._errors import ForkError
 from ._functions import Function, described, function
+
+# A base in memory keeps so much of its history beside what it holds, in bytes.
+_HISTORY = 8 << 20
+# So many bytes of changes wait for all subscriptions of a base together.
+_WAITING = 64 << 20
 
 Pattern = Union[str, _engine.Atom, Sequence[Any]]
 Moment = Union[int, str, datetime.date]
@@ -135,20 +141,22 @@ def _live_query(
     wanted = [(kind, variable) for kind, variable in aggregates.items() if variable is not None]
     if len(wanted) > 1:
         raise ValueError("a live query counts, sums, or takes the least or greatest: name one of these")
-    return (pattern, template, list(key)), wanted[0] if wanted else None
+    return (pattern, template, [key] if isinstance(key, str) else list(key)), wanted[0] if wanted else None
 
 
 class Event(NamedTuple):
     """What somebody hears who follows a live query.
 
     `kind` is `answers` (those of the beginning), `snapshot_end`, `changes`, `progress`, `dropped` or `stopped`: then rows do not answer the
-    rules of a call any more, for this `reason`.
+    rules of a call any more, for this `reason`. What the commits from `first` to `epoch` changed was `dropped`, since nobody took what waited:
+    the `reason` says how to follow the query anew.
     """
 
     kind: str
     epoch: int
     changes: List[Change]
     reason: Optional[str] = None
+    first: Optional[int] = None
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -171,7 +179,7 @@ class Subscription:
         if found is None:
             return None
         changes = [Change(*change) for change in found.get("changes", ())]
-        return Event(found["kind"], found["epoch"], changes, found.get("reason"))
+        return Event(found["kind"], found["epoch"], changes, found.get("reason"), found.get("first"))
 
     def __iter__(self) -> "Subscription":
         return self
@@ -204,7 +212,19 @@ class Subscription:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.close()
+        _close(self)
+
+
+def _close(opened: Union["Subscription", "KnowledgeBase"]) -> None:
+    """Closes what a block has opened; a fork of the process leaves that to the process."""
+    try:
+        opened.close()
+    except ForkError:
+        pass
+
+
+def _pattern(pattern: Pattern) -> Pattern:
+    return _rows.check_atoms([pattern], "a query")[0]
 
 
 class View:
@@ -229,20 +249,27 @@ class View:
 
     def query(self, pattern: Pattern) -> Rows:
         """The rows that match a pattern; nothing is evaluated."""
-        return Rows(self._native.query(pattern))
+        return Rows(self._native.query(_pattern(pattern)))
 
     def evaluate(self, text: str) -> List[List[Any]]:
         """What the `!` forms of a text come to; a form that changes something or reaches outside is refused."""
         return self._native.evaluate(text)
 
 
-def _add_rows(native: Union[_engine.KnowledgeBase, _engine.Transaction], head: Union[str, _engine.Atom], rows: Any) -> None:
+def _add_rows(
+    native: Union[_engine.KnowledgeBase, _engine.Transaction],
+    head: Union[str, _engine.Atom],
+    rows: Any,
+    columns: Optional[Sequence[Any]],
+) -> None:
+    if not isinstance(head, (str, _engine.Atom)):
+        raise TypeError(f"the head of rows is a name or an atom, not {head!r}")
     name = _engine.Symbol(head) if isinstance(head, str) else head
-    columns = _frames.columns_of(rows)
-    if columns is None:
-        native.add_all([(name, *row) for row in _frames.rows_of(rows)])
-    elif columns:
-        native.add_columns(name, columns)
+    found = _frames.columns_of(rows, _rows.wanted(columns))
+    if found is None:
+        native.add_all([(name, *row) for row in _rows.rows_of(rows, columns)])
+    elif found:
+        native.add_columns(name, found)
 
 
 class Transaction:
@@ -271,31 +298,52 @@ class Transaction:
 
     def add(self, *atoms: Pattern) -> None:
         """Adds atoms."""
-        self._open().add_all(list(atoms))
+        self._open().add_all(_rows.check_atoms(atoms, "add"))
 
-    def add_rows(self, head: Union[str, _engine.Atom], rows: Any) -> None:
+    def add_rows(self, head: Union[str, _engine.Atom], rows: Any, *, columns: Optional[Sequence[Any]] = None) -> None:
         """Adds rows: see `KnowledgeBase.add_rows`."""
-        _add_rows(self._open(), head, rows)
+        _add_rows(self._open(), head, rows, columns)
 
     def remove(self, *atoms: Pattern) -> None:
         """Removes one copy of each of these atoms that is there."""
-        self._open().remove_all(list(atoms))
+        self._open().remove_all(_rows.check_atoms(atoms, "remove"))
 
     def query(self, pattern: Pattern) -> Rows:
         """The rows that match a pattern, what the transaction has done so far included."""
-        return Rows(self._open().query(pattern))
+        return Rows(self._open().query(_pattern(pattern)))
 
 
 class KnowledgeBase:
     """Facts and rules, in a folder or in memory. Any thread may use it: one writes at a time, and all others read meanwhile."""
 
-    def __init__(self, path: Union[str, "os.PathLike[str]", None] = None) -> None:
-        self._native = _engine.KnowledgeBase(path)
+    def __init__(
+        self,
+        path: Union[str, "os.PathLike[str]", None] = None,
+        *,
+        steps: Optional[int] = None,
+        heap: Optional[_limits.Bytes] = None,
+        memory: Optional[_limits.Bytes] = None,
+        timeout: Optional[float] = None,
+        deny_all: bool = False,
+        allow: Union[str, Iterable[str]] = (),
+        history_bytes: Optional[_limits.Bytes] = _HISTORY,
+        waiting_bytes: _limits.Bytes = _WAITING,
+    ) -> None:
+        """Opens the base in a folder, or makes one there; without a path, one in memory.
 
-    @classmethod
-    def _of(cls, native: _engine.KnowledgeBase) -> "KnowledgeBase":
-        base = cls.__new__(cls)
-        base._native = native
+        `steps`, `heap`, `memory`, `timeout`, `deny_all` and `allow` are what `metroon run` has by these names: limits of each run, and what
+        programs may reach. Bytes are numbers, or texts such as "512M". A base in memory keeps `history_bytes` of its history beside what it holds, or
+        all of it for `None`. `waiting_bytes` of changes wait for all subscriptions together.
+        """
+        self._limits = _limits.limits(steps, heap, memory, timeout)
+        self._allowed = _limits.permissions(deny_all, allow)
+        self._rooms = (_limits.bytes_of("history_bytes", history_bytes), _limits.bytes_of("waiting_bytes", waiting_bytes))
+        self._native = _engine.KnowledgeBase(path, self._limits, self._allowed, self._rooms)
+
+    def _of(self, native: _engine.KnowledgeBase) -> "KnowledgeBase":
+        """A base with the limits and permissions of this one."""
+        base = KnowledgeBase.__new__(KnowledgeBase)
+        base._limits, base._allowed, base._rooms, base._native = self._limits, self._allowed, self._rooms, native
         return base
 
     @property
@@ -328,7 +376,7 @@ class KnowledgeBase:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.close()
+        _close(self)
 
     def close(self) -> None:
         """Does what was asked until now, and closes the base."""
@@ -340,38 +388,46 @@ class KnowledgeBase:
         *,
         file: Optional[str] = None,
         progress: Optional[Callable[[Progress], Any]] = None,
+        steps: Optional[int] = None,
+        heap: Optional[_limits.Bytes] = None,
+        memory: Optional[_limits.Bytes] = None,
+        timeout: Optional[float] = None,
     ) -> List[List[Any]]:
         """Runs a text as a part of the program; gives the results of each form after `!`.
 
-        `progress` is called a few times a second while that takes; an exception that it raises cancels the run.
+        `progress` is called a few times a second while that takes; an exception that it raises cancels the run. Limits are those of the base
+        unless they are named here; a run inside a function that a run has called has those of that run.
         """
         listener = None if progress is None else lambda *told: progress(Progress(*told))
-        return self._native.run(text, file=file, progress=listener)
+        limits = _limits.limits(steps, heap, memory, timeout)
+        return self._native.run(text, file=file, progress=listener, limits=limits)
 
-    def run_file(self, path: Union[str, "os.PathLike[str]"]) -> List[List[Any]]:
-        """Runs a file. A base that has run it before applies what was edited."""
+    def run_file(self, path: Union[str, "os.PathLike[str]"], **options: Any) -> List[List[Any]]:
+        """Runs a file, with the options of `run`. A base that has run it before applies what was edited."""
         name = os.fspath(path)
         with open(name, encoding="utf-8") as source:
-            return self._native.run(source.read(), file=name)
+            return self.run(source.read(), file=name, **options)
 
     def add(self, *atoms: Pattern) -> None:
         """Adds atoms, all in one commit. A string is read as MeTTa; strings inside tuples are strings."""
-        self._native.add_all(list(atoms))
+        self._native.add_all(_rows.check_atoms(atoms, "add"))
 
     def remove(self, *atoms: Pattern) -> None:
         """Removes one copy of each of these atoms that is there, all in one commit."""
-        self._native.remove_all(list(atoms))
+        self._native.remove_all(_rows.check_atoms(atoms, "remove"))
 
-    def add_rows(self, head: Union[str, _engine.Atom], rows: Any) -> None:
-        """Adds `(head a b ...)` for each row of a list of tuples, a frame of pandas or Polars, or a table of PyArrow, all in one commit.
+    def add_rows(self, head: Union[str, _engine.Atom], rows: Any, *, columns: Optional[Sequence[Any]] = None) -> None:
+        """Adds `(head a b ...)` for each row, all in one commit: of a frame of pandas or Polars, a table of PyArrow, or an iterable of tuples,
+        lists, mappings, named tuples or dataclasses.
 
-        What is missing in a row is `()`. If a row is refused, none is added.
+        Rows with names have those of the first row, in its order, or those that `columns` names, in that order. What is missing in a row is
+        `()`. If a row is refused (`RowError`), none is added.
         """
-        _add_rows(self._native, head, rows)
+        _add_rows(self._native, head, rows, columns)
 
     def query(self, pattern: Pattern) -> Rows:
         """The rows that match a pattern, with a column for each variable; nothing is evaluated."""
-        return Rows(self._native.query(pattern))
+        return Rows(self._native.query(_pattern(pattern)))
 
     def view(self) -> View:
         """The base as it is now, for any thread."""
@@ -384,12 +440,14 @@ class KnowledgeBase:
 
     def why(self, pattern: Pattern) -> Reasons:
         """Where the atoms that match a pattern come from."""
-        return Reasons(Reason(**reason) for reason in self._native.why(pattern))
+        return Reasons(Reason(**reason) for reason in self._native.why(_pattern(pattern)))
 
     def fork(self, path: Union[str, "os.PathLike[str]", None] = None, *, at: Optional[int] = None) -> "KnowledgeBase":
         """Another base with the commits of this one, or those up to one of them, which goes on for itself."""
-        native = self._native.fork_to(path, at)
-        return KnowledgeBase(path) if native is None else KnowledgeBase._of(native)
+        native = self._native.fork_to(path, at, self._allowed, self._rooms)
+        if native is None:
+            native = _engine.KnowledgeBase(path, self._limits, self._allowed, self._rooms)
+        return self._of(native)
 
     def transaction(self) -> Transaction:
         """Several changes that are one commit, or none."""

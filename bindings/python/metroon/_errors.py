@@ -9,12 +9,14 @@ __all__ = [
     "ClosedError",
     "EffectError",
     "EvaluationError",
+    "ForkError",
     "KnowledgeBaseError",
     "LimitError",
     "MettaError",
     "NotReducible",
     "ParseError",
     "ReplayError",
+    "RowError",
     "TapeError",
     "WorldError",
 ]
@@ -85,6 +87,19 @@ class KnowledgeBaseError(MettaError):
 
 class ClosedError(KnowledgeBaseError):
     """The knowledge base is closed."""
+
+
+class ForkError(KnowledgeBaseError):
+    """The process is a fork of the one that opened the knowledge base, and has no thread that answers."""
+
+
+class RowError(MettaError, ValueError):
+    """A row cannot be stored as it is meant, and none of the call is stored. `row` is its number, from 1, and `name` the column, if it has one."""
+
+    def __init__(self, message: str, *, row: Optional[int] = None, name: Any = None, **details: Any) -> None:
+        super().__init__(message, **details)
+        self.row = row
+        self.name = name
 
 
 class TapeError(MettaError):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import _engine
+from ._errors import RowError
+from ._rows import PLAIN, check_cell
 
 # So many rows are shown in a notebook.
 _SHOWN = 20
@@ -71,8 +73,16 @@ def to_arrow(rows: _engine.Rows) -> Any:
         elif kind in ("text", "symbol"):
             arrays.append(_arrow_texts(pyarrow, data))
         else:
-            arrays.append(pyarrow.array([None if cell is None else _plain(cell) for cell in data[0]]))
+            arrays.append(_arrow_values(pyarrow, name, [None if cell is None else _plain(cell) for cell in data[0]]))
     return pyarrow.table(arrays, names=list(rows.columns))
+
+
+def _arrow_values(pyarrow: Any, name: str, cells: List[Any]) -> Any:
+    try:
+        return pyarrow.array(cells)
+    except (pyarrow.ArrowException, OverflowError) as error:
+        message = f"column {name!r} has values of several kinds, or such as a column of Arrow cannot have: {error}"
+        raise RowError(message, help="to_pandas() and to_polars() keep them as objects", name=name) from error
 
 
 def _plain(cell: Any) -> Any:
@@ -103,8 +113,19 @@ def to_polars(rows: _engine.Rows) -> Any:
             texts = _texts(*data) if pyarrow is None else _arrow_texts(pyarrow, data)
             columns[name] = polars.Series(name, texts, dtype=polars.Utf8)
         else:
-            columns[name] = polars.Series(name, [_plain(cell) for cell in data[0]], strict=False)
+            columns[name] = _polars_values(polars, name, [_plain(cell) for cell in data[0]])
     return polars.DataFrame(columns)
+
+
+def _polars_values(polars: Any, name: str, cells: List[Any]) -> Any:
+    """A column of values: those of several kinds are objects, since one kind for all would make other values of them."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if len(kinds) < 2 or kinds == {int, float}:
+        try:
+            return polars.Series(name, cells)
+        except (TypeError, OverflowError, polars.exceptions.PolarsError):
+            pass
+    return polars.Series(name, cells, dtype=polars.Object)
 
 
 def to_html(rows: _engine.Rows) -> str:
@@ -136,15 +157,58 @@ def _shown(cell: Any) -> str:
     return f'"{cell}"' if isinstance(cell, str) else str(cell)
 
 
-def columns_of(source: Any) -> Optional[List[Column]]:
-    """The columns of a frame or a table, each as its kind and its bytes, or as a list; `None` of anything else."""
+def columns_of(source: Any, wanted: Optional[Sequence[Any]] = None) -> Optional[List[Column]]:
+    """The columns of a frame or a table, each as its kind and its bytes, or as a list; `None` of anything else. `wanted` names those that are
+    taken, in this order."""
+    if hasattr(source, "read_all") and hasattr(source, "schema"):
+        source = source.read_all()
     if hasattr(source, "itertuples"):
-        return [_of_series(source.iloc[:, place]) for place in range(len(source.columns))]
+        _check_index(source)
+        places = _places(list(source.columns), wanted)
+        return [_checked(_of_series, source.iloc[:, place], source.columns[place]) for place in places]
     if hasattr(source, "to_pydict") and hasattr(source, "itercolumns"):
-        return [_of_arrow(column) for column in source.itercolumns()]
+        names, columns = source.schema.names, list(source.itercolumns())
+        return [_checked(_of_arrow, columns[place], names[place]) for place in _places(names, wanted)]
     if hasattr(source, "iter_rows") and hasattr(source, "get_columns"):
-        return [_of_polars(column) for column in source.get_columns()]
+        return [_checked(_of_polars, source.get_columns()[place], source.columns[place]) for place in _places(source.columns, wanted)]
     return None
+
+
+def _places(names: Sequence[Any], wanted: Optional[Sequence[Any]]) -> Iterable[int]:
+    """Where the columns are that are wanted."""
+    if wanted is None:
+        return range(len(names))
+    places = []
+    for name in wanted:
+        found = [place for place, known in enumerate(names) if known == name]
+        if len(found) != 1:
+            has = f"has {len(found)} columns" if found else "has no column"
+            raise RowError(f"the frame {has} {name!r}; it has {', '.join(map(repr, names))}", help="name its columns as they are", name=name)
+        places += found
+    return places
+
+
+def _check_index(frame: Any) -> None:
+    """Refuses a frame of pandas whose rows have names: they are no column, and would be lost."""
+    names = [name for name in frame.index.names if name is not None]
+    if names:
+        raise RowError(
+            f"the index of the frame has a name ({', '.join(map(repr, names))}) and is no column, so it would be lost",
+            help="reset_index() makes a column of it, reset_index(drop=True) leaves it out",
+        )
+
+
+def _checked(of: Callable[[Any], Column], column: Any, name: Any) -> Column:
+    """A column, or an error that names it and the row."""
+    try:
+        found = of(column)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise RowError(f"column {name!r} cannot be stored: {error}", help="change its type, or leave it out", name=name) from error
+    if found[0] == "object":
+        for number, cell in enumerate(found[1], 1):
+            if type(cell) not in PLAIN or (type(cell) is str and not cell.isascii()):
+                check_cell(cell, number, f"column {name!r}")
+    return found
 
 
 def _of_series(series: Any) -> Column:
@@ -152,6 +216,10 @@ def _of_series(series: Any) -> Column:
     kind = str(series.dtype)
     if kind in ("int64", "float64", "bool"):
         return (kind, series.to_numpy().tobytes())
+    if kind.endswith("[pyarrow]"):
+        import pyarrow
+
+        return _of_arrow(pyarrow.array(series))
     if kind in ("str", "string", "large_string[pyarrow]", "string[pyarrow]"):
         try:
             import pyarrow
@@ -163,7 +231,8 @@ def _of_series(series: Any) -> Column:
 
 
 def _missing(series: Any, kind: str) -> Iterable[bool]:
-    if kind.startswith(("float", "int", "uint", "bool")):
+    # Not a number is a number, where numbers cannot be missing.
+    if kind in ("float16", "float32", "float64") or kind.startswith("complex"):
         return (False for _ in range(len(series)))
     return series.isna().tolist()
 
@@ -216,8 +285,3 @@ def _bytes(array: Any, buffer: int, count: int) -> bytes:
         return bytes(8 * count)
     start = array.offset * 8
     return memoryview(found)[start : start + count * 8].tobytes()
-
-
-def rows_of(source: Any) -> Iterable[Tuple[Any, ...]]:
-    """The rows of an iterable; those of a frame without columns that can be taken are asked one by one."""
-    return source.iter_rows() if hasattr(source, "iter_rows") else source

@@ -7,6 +7,7 @@
 //!    can be done there.
 
 use crate::errors;
+use crate::home::OfProcess;
 use metroon::{Engine, EngineThread, Interrupt, KnowledgeBase, Pending, RecallError, WriterError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
@@ -38,24 +39,34 @@ pub(crate) trait Asked {
 
 /// A knowledge base with what ends its evaluations.
 pub(crate) struct Base {
-    /// It is there until it is dropped.
-    base: Option<KnowledgeBase>,
+    base: OfProcess<KnowledgeBase>,
     interrupt: Interrupt,
 }
 
 impl Base {
     pub(crate) fn new(base: KnowledgeBase, interrupt: Interrupt) -> Self {
-        Self { base: Some(base), interrupt }
+        Self { base: OfProcess::new(base), interrupt }
     }
 
-    pub(crate) fn base(&self) -> &KnowledgeBase {
-        self.base.as_ref().expect("it is dropped last")
+    /// The base.
+    ///
+    /// # Errors
+    /// The process is a fork of the one that opened it.
+    pub(crate) fn base(&self, py: Python<'_>) -> PyResult<&KnowledgeBase> {
+        self.base.get(py)
+    }
+
+    /// The base; `None` in a fork of the process.
+    pub(crate) fn here(&self) -> Option<&KnowledgeBase> {
+        self.base.here()
     }
 }
 
 impl Drop for Base {
     fn drop(&mut self) {
-        drop_without_lock(self.base.take());
+        if let Some(base) = self.base.take() {
+            drop_without_lock(base);
+        }
     }
 }
 
@@ -70,7 +81,7 @@ impl Asked for Base {
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<Pending<T>, WriterError> {
-        self.base().submit(work)
+        self.here().ok_or(WriterError::Forked)?.submit(work)
     }
 
     fn interrupt(&self) -> &Interrupt {
@@ -80,8 +91,7 @@ impl Asked for Base {
 
 /// An engine that keeps nothing, with what ends its evaluations.
 pub(crate) struct Alone {
-    /// It is there until it is dropped.
-    thread: Option<EngineThread>,
+    thread: OfProcess<EngineThread>,
     interrupt: Interrupt,
 }
 
@@ -95,17 +105,28 @@ impl Alone {
     ) -> Result<Self, WriterError> {
         let thread = EngineThread::start(metroon::REQUESTS_WAITING_DEFAULT, make)?;
         let interrupt = thread.ask(|engine| engine.limits_mut().interrupt.clone())?;
-        Ok(Self { thread: Some(thread), interrupt })
+        Ok(Self { thread: OfProcess::new(thread), interrupt })
     }
 
-    pub(crate) fn thread(&self) -> &EngineThread {
-        self.thread.as_ref().expect("it is dropped last")
+    /// Ends the thread.
+    ///
+    /// # Errors
+    /// What its engine keeps cannot be completed, or the process is a fork of the one that has the thread.
+    pub(crate) fn close(&self) -> Result<(), WriterError> {
+        self.thread.here().ok_or(WriterError::Forked)?.close()
+    }
+
+    /// Whether the thread is the one that asks.
+    pub(crate) fn is_current(&self) -> bool {
+        self.thread.here().is_some_and(EngineThread::is_current)
     }
 }
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        drop_without_lock(self.thread.take());
+        if let Some(thread) = self.thread.take() {
+            drop_without_lock(thread);
+        }
     }
 }
 
@@ -114,7 +135,7 @@ impl Asked for Alone {
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<Pending<T>, WriterError> {
-        self.thread().submit(work)
+        self.thread.here().ok_or(WriterError::Forked)?.submit(work)
     }
 
     fn interrupt(&self) -> &Interrupt {

@@ -6,7 +6,7 @@
 //! | `()` | `None` |
 //! | an expression | `Expression`, which is equal to the tuple of its children; made of a tuple or list |
 //! | a symbol, a variable | `Symbol`, `Variable` |
-//! | a value of Python that is none of these | that value itself |
+//! | a value of Python that is none of these | that value itself; a scalar of NumPy, pandas or PyArrow is the value of Python that it is |
 //! | a space, a state, a native function | `Grounded` |
 //!
 //! Nothing here takes native stack for what is nested deep.
@@ -17,7 +17,7 @@ use num_bigint::BigInt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
-use space::{Atom as Native, Grounded, Number};
+use space::{Atom as Native, Grounded, Number, canonical};
 
 /// So deep may tuples and lists be nested: deeper ones are likely to hold themselves.
 const NESTED_MAX: usize = 100_000;
@@ -89,18 +89,34 @@ fn shallow<'py>(value: &Bound<'py, PyAny>) -> PyResult<Shallow<'py>> {
     if let Ok(items) = value.cast::<PyList>() {
         return Ok(Shallow::Items(items.iter().collect()));
     }
-    // Numbers of other libraries, such as those of NumPy.
+    if let Some(found) = of_library(value)? {
+        return shallow(&found);
+    }
+    // Numbers of other libraries.
     if let Ok(index) = value.call_method0("__index__") {
         return integer(&index).map(Shallow::Leaf);
     }
     Ok(Shallow::Leaf(PythonValue::atom(value)?))
 }
 
+/// A scalar of NumPy, pandas or PyArrow as the value of Python that it is; `None` for what is no such scalar, and what Python has no value for.
+fn of_library<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let class = value.get_type();
+    let module = class.module()?;
+    let library = module.to_cow()?;
+    if !["numpy", "pandas", "pyarrow"].iter().any(|name| library.split('.').next() == Some(name)) {
+        return Ok(None);
+    }
+    let found = value.py().import("metroon._scalars")?.getattr("plain")?.call1((value,))?;
+    Ok((!found.is(value)).then_some(found))
+}
+
 fn integer(value: &Bound<'_, PyAny>) -> PyResult<Native> {
     if let Ok(value) = value.extract::<i64>() {
         return Ok(value.into());
     }
-    let digits: String = value.call_method1("__format__", ("x",))?.extract()?;
+    // A class that is one of integers may write them in another way.
+    let digits: String = value.py().get_type::<PyInt>().call_method1("__format__", (value, "x"))?.extract()?;
     let number = BigInt::parse_bytes(digits.as_bytes(), 16).map(Number::from_big);
     Ok(number.ok_or_else(|| PyValueError::new_err("the integer cannot be read"))?.into())
 }
@@ -160,6 +176,13 @@ fn close(open: &mut Open<'_>) -> Native {
 pub(crate) fn atom(value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let atom = from_python(value)?;
     object(value.py(), atom)
+}
+
+/// What a base cannot keep of a value, as it is written: an object of Python that MeTTa has no kind of atom for; `None` if it keeps all of it.
+#[pyfunction]
+pub(crate) fn unstorable(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let atom = from_python(value)?;
+    Ok(canonical::find_opaque(&atom).map(ToString::to_string))
 }
 
 /// An atom as a value.

@@ -5,7 +5,7 @@
 
 use crate::convert;
 use metroon::syntax::{Diagnostic, LineIndex, Severity};
-use metroon::{Answer, Failure, RunEnd, WriterError};
+use metroon::{Answer, Failure, LimitReached, RunEnd, WriterError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -58,7 +58,12 @@ pub(crate) fn plain(py: Python<'_>, class: &str, error: &dyn std::fmt::Display) 
 
 /// An engine did not do what it was asked.
 pub(crate) fn writer(py: Python<'_>, error: &WriterError) -> PyErr {
-    plain(py, if matches!(error, WriterError::Closed) { "ClosedError" } else { "KnowledgeBaseError" }, error)
+    let class = match error {
+        WriterError::Closed => "ClosedError",
+        WriterError::Forked => "ForkError",
+        _ => "KnowledgeBaseError",
+    };
+    plain(py, class, error)
 }
 
 /// Where a text was run.
@@ -97,12 +102,26 @@ pub(crate) fn ended(py: Python<'_>, ran: &Ran<'_>, end: &RunEnd, diagnostics: &[
     match end {
         RunEnd::NotParsed => not_parsed(py, ran, diagnostics),
         RunEnd::Error => failed(py, ran),
-        RunEnd::Limit(limit) => trouble(format!("a limit ended the run: {limit}")).raise(py, "LimitError"),
+        RunEnd::Limit(limit) => {
+            let message = format!("a limit ended the run: {limit}");
+            Trouble { help: help_at(limit).map(str::to_owned), ..trouble(message) }.raise(py, "LimitError")
+        }
         RunEnd::World(error) => trouble(error.to_string()).raise(py, "WorldError"),
         RunEnd::Effect(refused) => trouble(refused.to_string()).raise(py, "EffectError"),
         RunEnd::RunRecord(error) => trouble(format!("the run cannot go on: {error}")).raise(py, "KnowledgeBaseError"),
         _ => trouble("the run ended early".to_owned()).raise(py, "MettaError"),
     }
+}
+
+/// What to do about a limit, by the names that arguments have.
+pub(crate) fn help_at(limit: &LimitReached) -> Option<&'static str> {
+    Some(match limit {
+        LimitReached::Steps(_) => "look for a loop that does not end, or allow more by steps=",
+        LimitReached::Heap(_) => "look for a list or a recursion that grows without end, or allow more by heap=",
+        LimitReached::Memory(_) => "look for a space or a list that grows without end, or allow more by memory=",
+        LimitReached::Time => "look for a loop that does not end, or allow more by timeout=",
+        _ => return None,
+    })
 }
 
 /// A form came to an error.

@@ -5,6 +5,8 @@ use crate::classes::Atom;
 use crate::convert::{to_python, values};
 use crate::errors::{self, Ran};
 use crate::functions::{Expected, PythonFunction, at_hand, read_or_convert};
+use crate::home::OfProcess;
+use crate::limits::{Allowed, Named as Limited};
 use crate::live::{self, Aggregate, Named, Query, Subscription};
 use crate::progress::Progress;
 use crate::rows::Rows;
@@ -26,7 +28,12 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct KnowledgeBase {
     base: Base,
     path: Option<String>,
+    /// The limits of what is run, where a run names none.
+    limits: Limited,
 }
+
+/// How much a base keeps: of its history if it lies in memory, `None` for all of it, and of what waits for those who follow live queries; in bytes.
+type Rooms = (Option<u64>, usize);
 
 /// A world whose lines go to `sys.stdout`, as it is when they are printed.
 pub(crate) fn world() -> SystemWorld {
@@ -97,7 +104,10 @@ fn view_error(py: Python<'_>, text: &str, error: &ViewError) -> PyErr {
         }
         ViewError::NotOneAtom { .. } => errors::plain(py, "ParseError", error),
         ViewError::Effect(_) => errors::plain(py, "EffectError", error),
-        ViewError::Limit { .. } => errors::plain(py, "LimitError", error),
+        ViewError::Limit { limit, .. } => {
+            let help = errors::help_at(limit).map(str::to_owned);
+            errors::Trouble { message: error.to_string(), help, ..errors::Trouble::default() }.raise(py, "LimitError")
+        }
         ViewError::World(_) => errors::plain(py, "WorldError", error),
         _ => errors::plain(py, "KnowledgeBaseError", error),
     }
@@ -114,15 +124,19 @@ fn query(py: Python<'_>, view: &metroon::View, pattern: &Bound<'_, PyAny>) -> Py
 }
 
 impl KnowledgeBase {
-    fn opened(py: Python<'_>, base: metroon::KnowledgeBase, path: Option<String>) -> PyResult<Self> {
-        let found = py.detach(|| base.transact(|engine| engine.limits_mut().interrupt.clone()));
+    fn opened(py: Python<'_>, base: metroon::KnowledgeBase, path: Option<String>, limits: Limited) -> PyResult<Self> {
+        let begin = move |engine: &mut Engine| {
+            limits.set(engine.limits_mut());
+            engine.limits_mut().interrupt.clone()
+        };
+        let found = py.detach(|| base.transact(begin));
         let interrupt = found.map_err(|error| errors::writer(py, &error))?;
-        Ok(Self { base: Base::new(base, interrupt), path })
+        Ok(Self { base: Base::new(base, interrupt), path, limits })
     }
 
     /// The atoms of values; a text at the top is read.
     fn statements(&self, py: Python<'_>, values: &Bound<'_, PyList>) -> PyResult<Vec<Native>> {
-        let view = self.base.base().view();
+        let view = self.base.base(py)?.view();
         values.iter().map(|value| read_pattern(py, &view, &value)).collect()
     }
 
@@ -139,15 +153,21 @@ impl KnowledgeBase {
 #[pymethods]
 impl KnowledgeBase {
     #[new]
-    #[pyo3(signature = (path = None))]
-    fn new(py: Python<'_>, path: Option<std::path::PathBuf>) -> PyResult<Self> {
-        let options = KnowledgeBaseOptions::new(world());
+    fn new(
+        py: Python<'_>,
+        path: Option<std::path::PathBuf>,
+        limits: Limited,
+        allowed: Allowed,
+        rooms: Rooms,
+    ) -> PyResult<Self> {
+        let mut options = KnowledgeBaseOptions::new(allowed.world(world())?);
+        (options.history_bytes_max, options.changes_waiting_bytes_max) = rooms;
         let opened = py.detach(|| match &path {
             Some(path) => metroon::KnowledgeBase::open(path, options),
             None => metroon::KnowledgeBase::in_memory(options),
         });
         let base = opened.map_err(|error| errors::writer(py, &error))?;
-        Self::opened(py, base, path.map(|path| path.display().to_string()))
+        Self::opened(py, base, path.map(|path| path.display().to_string()), limits)
     }
 
     /// The folder in which it lies; `None` for one in memory.
@@ -158,49 +178,56 @@ impl KnowledgeBase {
 
     /// The number of the last commit.
     #[getter]
-    fn epoch(&self) -> u64 {
-        self.base.base().view().epoch()
+    fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.base.base(py)?.view().epoch())
     }
 
     /// The hash of all that it holds, as 32 hexadecimal digits.
     #[getter]
-    fn hash(&self) -> String {
-        format!("{:032x}", self.base.base().view().hash())
+    fn hash(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("{:032x}", self.base.base(py)?.view().hash()))
     }
 
     /// What opening it mended.
     #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.base.base().warnings().to_vec()
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.base.base(py)?.warnings().to_vec())
     }
 
-    fn __len__(&self) -> usize {
-        self.base.base().view().atom_count()
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.base.base(py)?.view().atom_count())
     }
 
     fn __repr__(&self) -> String {
-        let view = self.base.base().view();
+        let Some(base) = self.base.here() else {
+            return "<KnowledgeBase of the process that this one is a fork of>".to_owned();
+        };
+        let view = base.view();
         let place = self.path.as_deref().map_or("in memory".to_owned(), |path| format!("{path:?}"));
         format!("<KnowledgeBase {place}, commit {}, {} atoms>", view.epoch(), view.atom_count())
     }
 
     /// Runs a text as a part of the program; gives a list of results for each form after `!`. A function is told now and then how
     /// many seconds have passed, and how many forms and results there are.
-    #[pyo3(signature = (text, *, file = None, progress = None))]
+    #[pyo3(signature = (text, *, file = None, progress = None, limits = Limited::default()))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         text: &str,
         file: Option<&str>,
         progress: Option<Py<PyAny>>,
+        limits: Limited,
     ) -> PyResult<Bound<'py, PyList>> {
-        if self.base.base().is_writer() {
+        if self.base.base(py)?.is_writer() {
             return run_at_hand(py, text);
         }
         let (owned, name) = (text.to_owned(), file.map(str::to_owned));
         let counted = Arc::new(Progress::default());
         let counts = Arc::clone(&counted);
-        let work = move |engine: &mut Engine| run_counting(engine, &owned, name.as_deref(), &counts);
+        let limits = limits.or(self.limits);
+        let work = move |engine: &mut Engine| {
+            limits.within(engine, |engine| run_counting(engine, &owned, name.as_deref(), &counts))
+        };
         let finished = ask_meanwhile(py, &self.base, work, &mut |py| match &progress {
             Some(listener) => counted.tell(py, listener),
             None => Ok(()),
@@ -211,7 +238,7 @@ impl KnowledgeBase {
     /// Adds atoms, all in one commit.
     fn add_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
         let atoms = self.statements(py, atoms)?;
-        if self.base.base().is_writer() {
+        if self.base.base(py)?.is_writer() {
             return change_at_hand(py, "add-atom", atoms);
         }
         let finished = self.ask(py, move |engine| state(engine, &atoms))?;
@@ -221,7 +248,7 @@ impl KnowledgeBase {
     /// Adds a row for each place in the columns, all in one commit.
     fn add_columns(&self, py: Python<'_>, head: &Bound<'_, Atom>, columns: &Bound<'_, PyList>) -> PyResult<()> {
         let table = Table::of_columns(head.get().atom.clone(), columns)?;
-        if self.base.base().is_writer() {
+        if self.base.base(py)?.is_writer() {
             return change_at_hand(py, "add-atom", table.atoms());
         }
         added(py, self.ask(py, move |engine| load(engine, table))?)
@@ -230,7 +257,7 @@ impl KnowledgeBase {
     /// Removes one copy of each of these atoms that is there, all in one commit.
     fn remove_all(&self, py: Python<'_>, atoms: &Bound<'_, PyList>) -> PyResult<()> {
         let atoms = self.statements(py, atoms)?;
-        if self.base.base().is_writer() {
+        if self.base.base(py)?.is_writer() {
             return change_at_hand(py, "remove-atom", atoms);
         }
         let finished = self.ask(py, move |engine| remove(engine, atoms))?;
@@ -239,12 +266,12 @@ impl KnowledgeBase {
 
     /// The rows that match a pattern, in the newest view.
     fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
-        query(py, &self.base.base().view(), pattern)
+        query(py, &self.base.base(py)?.view(), pattern)
     }
 
     /// What the base is now, for any thread.
-    fn view(&self) -> View {
-        View(self.base.base().view())
+    fn view(&self, py: Python<'_>) -> PyResult<View> {
+        Ok(View::new(self.base.base(py)?.view(), self.limits))
     }
 
     /// What the base was after a commit, or at a date.
@@ -253,14 +280,14 @@ impl KnowledgeBase {
             Ok(epoch) => Moment::Commit(epoch),
             Err(_) => when.extract::<String>()?.parse::<Moment>().map_err(|e| PyValueError::new_err(e.to_string()))?,
         };
-        let base = self.base.base();
+        let base = self.base.base(py)?;
         let found = py.detach(|| base.epoch_at(moment).and_then(|epoch| base.view_at(epoch)));
-        found.map(View).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
+        found.map(|view| View::new(view, self.limits)).map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
     }
 
     /// Where the atoms that match a pattern come from: a dictionary for each.
     fn why<'py>(&self, py: Python<'py>, pattern: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let pattern = read_pattern(py, &self.base.base().view(), pattern)?;
+        let pattern = read_pattern(py, &self.base.base(py)?.view(), pattern)?;
         let reasons = self.ask(py, move |engine| engine.why(&pattern))?;
         let list = PyList::empty(py);
         for reason in reasons.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))? {
@@ -276,11 +303,21 @@ impl KnowledgeBase {
     }
 
     /// Another base with the same commits, or those up to one, which goes on for itself: in a new folder, or in memory.
-    fn fork_to(&self, py: Python<'_>, path: Option<std::path::PathBuf>, at: Option<u64>) -> PyResult<Option<Self>> {
+    fn fork_to(
+        &self,
+        py: Python<'_>,
+        path: Option<std::path::PathBuf>,
+        at: Option<u64>,
+        allowed: Allowed,
+        rooms: Rooms,
+    ) -> PyResult<Option<Self>> {
+        let base = self.base.base(py)?;
         match (path, &self.path) {
             (None, _) => {
-                let forked = py.detach(|| self.base.base().fork(at, KnowledgeBaseOptions::new(world())));
-                Self::opened(py, forked.map_err(|error| errors::writer(py, &error))?, None).map(Some)
+                let mut options = KnowledgeBaseOptions::new(allowed.world(world())?);
+                (options.history_bytes_max, options.changes_waiting_bytes_max) = rooms;
+                let forked = py.detach(|| base.fork(at, options));
+                Self::opened(py, forked.map_err(|error| errors::writer(py, &error))?, None, self.limits).map(Some)
             }
             (Some(to), Some(from)) => {
                 let forked = py.detach(|| CommitJournal::fork(from, &to, at));
@@ -300,7 +337,7 @@ impl KnowledgeBase {
         after: Option<u64>,
         waiting_max: Option<usize>,
     ) -> PyResult<Subscription> {
-        live::subscribe(py, self.base.base(), &live::request(query, aggregate)?, (after, waiting_max))
+        live::subscribe(py, self.base.base(py)?, &live::request(query, aggregate)?, (after, waiting_max))
     }
 
     /// Follows the live query that is registered under a name.
@@ -311,24 +348,27 @@ impl KnowledgeBase {
         after: Option<u64>,
         waiting_max: Option<usize>,
     ) -> PyResult<Subscription> {
-        live::subscribe(py, self.base.base(), &LiveRequest::named(name), (after, waiting_max))
+        live::subscribe(py, self.base.base(py)?, &LiveRequest::named(name), (after, waiting_max))
     }
 
     /// Registers a live query under a name.
     fn add_live_query(&self, py: Python<'_>, name: &str, query: Query, aggregate: Option<Aggregate>) -> PyResult<()> {
         let request = live::request(query, aggregate)?;
-        let added = py.detach(|| self.base.base().add_live_query(name, &request));
+        let base = self.base.base(py)?;
+        let added = py.detach(|| base.add_live_query(name, &request));
         added.map_err(|error| live::not_named(py, &error))
     }
 
     /// The live queries that have names: name, pattern, template, options and functions of each.
-    fn live_queries(&self, py: Python<'_>) -> Vec<Named> {
-        py.detach(|| self.base.base().live_queries()).into_iter().map(live::named).collect()
+    fn live_queries(&self, py: Python<'_>) -> PyResult<Vec<Named>> {
+        let base = self.base.base(py)?;
+        Ok(py.detach(|| base.live_queries()).into_iter().map(live::named).collect())
     }
 
     /// Ends the live query of a name.
     fn end_live_query(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        let ended = py.detach(|| self.base.base().end_live_query(name));
+        let base = self.base.base(py)?;
+        let ended = py.detach(|| base.end_live_query(name));
         ended.map_err(|error| live::not_named(py, &error))
     }
 
@@ -345,7 +385,8 @@ impl KnowledgeBase {
         let signature = signature(name, type_text, effects)?;
         let expected = expected.iter().map(|name| Expected::of_type(name)).collect();
         let function = Arc::new(PythonFunction { function, expected });
-        let added = py.detach(|| self.base.base().add_function(signature, function));
+        let base = self.base.base(py)?;
+        let added = py.detach(|| base.add_function(signature, function));
         added.map_err(|error| errors::writer(py, &error))
     }
 
@@ -356,7 +397,8 @@ impl KnowledgeBase {
 
     /// Does what was asked until now, and closes the base.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.base.base().close()).map_err(|error| errors::writer(py, &error))
+        let base = self.base.base(py)?;
+        py.detach(|| base.close()).map_err(|error| errors::writer(py, &error))
     }
 }
 
@@ -459,38 +501,58 @@ fn remove(engine: &mut Engine, atoms: Vec<Native>) -> Finished {
 
 /// A base as it was after a commit. It never changes, and any thread may ask it.
 #[pyclass(module = "metroon", frozen, subclass)]
-pub(crate) struct View(pub(crate) metroon::View);
+pub(crate) struct View {
+    view: OfProcess<metroon::View>,
+    /// The limits of what is evaluated.
+    limits: Limited,
+}
+
+impl View {
+    fn new(view: metroon::View, limits: Limited) -> Self {
+        Self { view: OfProcess::new(view), limits }
+    }
+}
 
 #[pymethods]
 impl View {
     /// The number of the last commit that it shows.
     #[getter]
-    fn epoch(&self) -> u64 {
-        self.0.epoch()
+    fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.view.get(py)?.epoch())
     }
 
     /// The hash of all that it holds, as 32 hexadecimal digits.
     #[getter]
-    fn hash(&self) -> String {
-        format!("{:032x}", self.0.hash())
+    fn hash(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("{:032x}", self.view.get(py)?.hash()))
     }
 
-    fn __len__(&self) -> usize {
-        self.0.atom_count()
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.view.get(py)?.atom_count())
     }
 
     fn __repr__(&self) -> String {
-        format!("<View of commit {}, {} atoms>", self.0.epoch(), self.0.atom_count())
+        match self.view.here() {
+            Some(view) => format!("<View of commit {}, {} atoms>", view.epoch(), view.atom_count()),
+            None => "<View of the process that this one is a fork of>".to_owned(),
+        }
     }
 
     /// The rows that match a pattern.
     fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
-        query(py, &self.0, pattern)
+        query(py, self.view.get(py)?, pattern)
     }
 
     /// What the `!` forms of a text come to; a form that changes something or reaches outside is refused.
     fn evaluate<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
-        let found = py.detach(|| self.0.evaluate(text));
+        let view = self.view.get(py)?;
+        let found = py.detach(|| {
+            let mut reader = view.reader();
+            let time = self.limits.apply(reader.limits_mut());
+            let found = reader.evaluate(text);
+            drop(time);
+            found
+        });
         errors::answers(py, &found.map_err(|error| view_error(py, text, &error))?)
     }
 }
@@ -509,6 +571,13 @@ enum Command {
 /// The thread that writes does what it is told until the transaction ends.
 #[pyclass(module = "metroon", frozen)]
 pub(crate) struct Transaction {
+    open: OfProcess<Open>,
+    /// The limits of what is run in it.
+    limits: Limited,
+}
+
+/// What a transaction has of the thread that it runs on.
+struct Open {
     commands: Mutex<Option<SyncSender<Command>>>,
     ended: Mutex<Option<metroon::Pending<Result<(), String>>>>,
     view: metroon::View,
@@ -516,6 +585,7 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     fn begin(py: Python<'_>, base: &KnowledgeBase) -> PyResult<Self> {
+        let shared = base.base.base(py)?;
         let (commands, told) = sync_channel(0);
         let (begun, is_begun) = sync_channel(1);
         let interrupt = base.base.interrupt().clone();
@@ -528,7 +598,7 @@ impl Transaction {
         let pending = py.detach(|| base.base.submit(work)).map_err(|error| errors::writer(py, &error))?;
         wait_for(py, is_begun)?;
         let (commands, ended) = (Mutex::new(Some(commands)), Mutex::new(Some(pending)));
-        Ok(Self { commands, ended, view: base.base.base().view() })
+        Ok(Self { open: OfProcess::new(Open { commands, ended, view: shared.view() }), limits: base.limits })
     }
 
     fn tell<T: Send + 'static>(
@@ -537,7 +607,8 @@ impl Transaction {
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> PyResult<T> {
         let over = || PyValueError::new_err("the transaction has ended");
-        let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(over)?;
+        let commands = &self.open.get(py)?.commands;
+        let commands = commands.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(over)?;
         let (done, result) = sync_channel(1);
         let step: Step = Box::new(move |engine| {
             // The answer is not taken any more if the caller has given up.
@@ -584,7 +655,9 @@ impl Transaction {
     /// Runs a text inside the transaction.
     fn run<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
         let owned = text.to_owned();
-        self.tell(py, move |engine| run_text(engine, &owned, None))?.into_python(py, text, None)
+        let limits = self.limits;
+        let run = move |engine: &mut Engine| limits.within(engine, |engine| run_text(engine, &owned, None));
+        self.tell(py, run)?.into_python(py, text, None)
     }
 
     /// Adds atoms.
@@ -607,17 +680,18 @@ impl Transaction {
 
     /// The rows that match a pattern, what the transaction has done so far included.
     fn query(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<Rows> {
-        let pattern = read_pattern(py, &self.view, pattern)?;
+        let pattern = read_pattern(py, &self.open.get(py)?.view, pattern)?;
         self.tell(py, move |engine| engine.query_table(&pattern)).map(Rows::new)
     }
 
     /// Ends it: what it did is one commit, or is undone.
     fn end(&self, py: Python<'_>, keeps: bool) -> PyResult<()> {
-        let commands = self.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let open = self.open.get(py)?;
+        let commands = open.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(commands) = commands else { return Ok(()) };
         // If the thread that writes is gone, waiting for the end says why.
         let _ = py.detach(|| commands.send(Command::End(keeps)));
-        let pending = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let pending = open.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(pending) = pending else { return Ok(()) };
         let ended = py.detach(move || pending.wait()).map_err(|error| errors::writer(py, &error))?;
         ended.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))
@@ -626,6 +700,7 @@ impl Transaction {
 
 impl Transaction {
     fn read_all(&self, py: Python<'_>, values: &Bound<'_, PyList>) -> PyResult<Vec<Native>> {
-        values.iter().map(|value| read_pattern(py, &self.view, &value)).collect()
+        let view = &self.open.get(py)?.view;
+        values.iter().map(|value| read_pattern(py, view, &value)).collect()
     }
 }

@@ -16,7 +16,9 @@ mod classes;
 mod convert;
 mod errors;
 mod functions;
+mod home;
 mod knowledge_base;
+mod limits;
 mod live;
 mod matching;
 mod progress;
@@ -28,6 +30,10 @@ mod tapes;
 mod values;
 
 use pyo3::prelude::*;
+
+/// Counts what the engine takes, so that limits of memory are seen.
+#[global_allocator]
+static ALLOCATOR: region::memory::Counting = region::memory::Counting;
 
 /// What the package is made of.
 #[pymodule]
@@ -54,6 +60,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(atoms::parse, module)?)?;
     module.add_function(wrap_pyfunction!(atoms::expression_of, module)?)?;
     module.add_function(wrap_pyfunction!(convert::atom, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::unstorable, module)?)?;
     module.add_function(wrap_pyfunction!(convert::value, module)?)?;
     module.add_function(wrap_pyfunction!(tapes::record, module)?)?;
     module.add_function(wrap_pyfunction!(tapes::replay, module)?)?;

@@ -2,6 +2,7 @@
 
 use crate::convert::to_python;
 use crate::errors;
+use crate::home::OfProcess;
 use metroon::{
     AnswerChange, CHANGES_WAITING_DEFAULT, KnowledgeBase, LiveEvent, LiveNameError, LiveRequest, NamedLiveQuery,
     SubscribeError,
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A live query that somebody follows.
 #[pyclass(module = "metroon", frozen)]
-pub(crate) struct Subscription(Mutex<Option<metroon::Subscription>>);
+pub(crate) struct Subscription(OfProcess<Mutex<Option<metroon::Subscription>>>);
 
 /// How long signals are not looked for.
 const LOOK: Duration = Duration::from_millis(20);
@@ -30,7 +31,7 @@ pub(crate) type Named = (String, String, String, Vec<String>, Vec<String>);
 
 impl Subscription {
     pub(crate) fn new(subscription: metroon::Subscription) -> Self {
-        Self(Mutex::new(Some(subscription)))
+        Self(OfProcess::new(Mutex::new(Some(subscription))))
     }
 }
 
@@ -38,16 +39,17 @@ impl Subscription {
 impl Subscription {
     /// The next event as a dictionary; `None` if nothing comes within so many seconds, or the base is closed.
     fn next_within(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Py<PyDict>>> {
+        let held = self.0.get(py)?;
         let until = Instant::now().checked_add(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
         loop {
             let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
             let found = py.detach(|| {
-                let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
                 held.as_mut().map_or(Ok(None), |subscription| subscription.next_within(left.min(LOOK)))
             });
             match found.map_err(|error| errors::plain(py, "KnowledgeBaseError", &error))? {
                 Some(event) => return event_of(py, event).map(Some),
-                None if left <= LOOK || self.is_over() => return Ok(None),
+                None if left <= LOOK || self.is_over(py)? => return Ok(None),
                 None => py.check_signals()?,
             }
         }
@@ -55,14 +57,15 @@ impl Subscription {
 
     /// Whether nothing more comes: it was closed, or its base was.
     #[getter]
-    fn is_over(&self) -> bool {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref().is_none_or(metroon::Subscription::is_over)
+    fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
+        let held = self.0.get(py)?.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(held.as_ref().is_none_or(metroon::Subscription::is_over))
     }
 
     /// Follows it no more.
-    fn close(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        drop(self.0.get(py)?.lock().unwrap_or_else(PoisonError::into_inner).take());
+        Ok(())
     }
 }
 
@@ -134,6 +137,9 @@ fn event_of(py: Python<'_>, event: LiveEvent) -> PyResult<Py<PyDict>> {
         LiveEvent::Progress { .. } => "progress",
         LiveEvent::Dropped { from, .. } => {
             found.set_item("first", from)?;
+            let after = from.saturating_sub(1);
+            let reason = format!("what waited was not taken in time: follow the query anew with after={after}");
+            found.set_item("reason", reason)?;
             "dropped"
         }
         LiveEvent::Stopped { reason, .. } => {

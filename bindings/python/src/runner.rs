@@ -63,7 +63,7 @@ impl Runner {
 
     /// Runs a text; gives the results of each form, and what the parser could not read.
     fn run(&self, py: Python<'_>, text: String) -> PyResult<(Answers, Option<String>)> {
-        let (answers, parse_error) = if self.alone.thread().is_current() {
+        let (answers, parse_error) = if self.alone.is_current() {
             (inside(py, at_hand(py, |environment| environment.run_inside(&text)))?, None)
         } else {
             let directory = self.directory.clone();
@@ -77,7 +77,7 @@ impl Runner {
     /// What an atom comes to.
     fn evaluate(&self, py: Python<'_>, atom: &Atom) -> PyResult<Vec<Py<PyAny>>> {
         let atom = atom.atom.clone();
-        let results = if self.alone.thread().is_current() {
+        let results = if self.alone.is_current() {
             inside(py, at_hand(py, |environment| environment.evaluate_inside(&atom)))?
         } else {
             ask(py, &self.alone, move |engine| {
@@ -94,7 +94,7 @@ impl Runner {
 
     /// The atoms of a text, with the words of the program, and what the parser could not read.
     fn parse(&self, py: Python<'_>, text: String) -> PyResult<(Vec<Py<PyAny>>, Option<String>)> {
-        let (found, error) = if self.alone.thread().is_current() {
+        let (found, error) = if self.alone.is_current() {
             match at_hand(py, |environment| environment.read_inside(&text)) {
                 Some(Err(error)) => (Vec::new(), Some(error.to_string())),
                 found => (inside(py, found)?, None),
@@ -111,7 +111,7 @@ impl Runner {
 
     /// The program's own space.
     fn space(&self, py: Python<'_>) -> PyResult<Space> {
-        if self.alone.thread().is_current() {
+        if self.alone.is_current() {
             let found = at_hand(py, |environment| Ok(environment.module_space(ModuleId::TOP)));
             return inside(py, found).map(Space);
         }
@@ -121,7 +121,7 @@ impl Runner {
     /// Makes the words that regular expressions cover mean what a function makes of each.
     fn bind_all(&self, py: Python<'_>, words: Vec<(String, Py<PyAny>)>) -> PyResult<()> {
         let words: Vec<_> = words.into_iter().map(|(token, maker)| (token, word_maker(maker))).collect();
-        let bound = if self.alone.thread().is_current() {
+        let bound = if self.alone.is_current() {
             let found = at_hand(py, |environment| {
                 let module = environment.current_module();
                 let mut words = words.into_iter();

@@ -73,7 +73,7 @@ fn start(py: Python<'_>, make: impl FnOnce() -> Result<Engine, RecallError> + Se
 }
 
 fn end(py: Python<'_>, alone: Alone) -> PyResult<()> {
-    py.detach(|| alone.thread().close()).map_err(|error| errors::plain(py, "TapeError", &error))
+    py.detach(|| alone.close()).map_err(|error| errors::plain(py, "TapeError", &error))
 }
 
 /// The exception for how a program ended, if it is one.

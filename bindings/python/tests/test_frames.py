@@ -51,6 +51,22 @@ def test_a_column_of_several_kinds_is_kept_as_it_is():
         assert "<td>(four 4)</td>" in rows._repr_html_() and "&quot;three&quot;" in rows._repr_html_()
 
 
+def test_frames_that_are_made_of_answers_change_no_value():
+    """A column of 1, True and "three" was one of texts in Polars."""
+    pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    cells = [1, True, "three", None, 2.5, 2**70]
+    with metroon.KnowledgeBase() as kb:
+        kb.add_rows("cell", [(place, cell, 2**70 + place) for place, cell in enumerate(cells)])
+        rows = kb.query("(cell $place $cell $large)")
+        frame = rows.to_polars()
+        for found in (frame["cell"].to_list(), rows.to_pandas()["cell"].tolist()):
+            assert [(type(cell), cell) for cell in found] == [(type(cell), cell) for cell in cells]
+        assert frame["large"].to_list() == [2**70 + place for place in range(len(cells))]
+        with pytest.raises(metroon.RowError, match="column 'cell' has values of several kinds"):
+            rows.to_arrow()
+
+
 def test_columns_are_the_rows_that_tuples_are():
     """Every kind of column states what the same rows state one by one."""
     pandas = pytest.importorskip("pandas")

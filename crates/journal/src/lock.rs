@@ -24,7 +24,9 @@ const ATTEMPTS_MAX: u32 = 100;
 pub struct FolderLock {
     /// `None` where the file system has no locks for folders.
     folder: Option<File>,
-    _file: File,
+    file: File,
+    /// The process that took it.
+    process: u32,
 }
 
 /// Why a folder cannot be locked.
@@ -89,12 +91,24 @@ impl FolderLock {
             file.write_all(format!("{}\n", std::process::id()).as_bytes())
         };
         write(&mut file).map_err(|error| LockError::Io { path, error })?;
-        Ok(Self { folder: is_locked.then_some(opened), _file: file })
+        Ok(Self { folder: is_locked.then_some(opened), file, process: std::process::id() })
     }
 
     /// Whether the lock holds even if its file is taken away.
     pub fn is_of_folder(&self) -> bool {
         self.folder.is_some()
+    }
+}
+
+impl Drop for FolderLock {
+    /// A fork of the process has the files as well, and closing them here alone would leave the lock to it. A fork gives up nothing.
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            for file in self.folder.iter().chain([&self.file]) {
+                // What cannot be given up ends with the files.
+                let _ = file.unlock();
+            }
+        }
     }
 }
 

@@ -166,6 +166,11 @@ impl Engine {
         self.live.clone()
     }
 
+    /// Says how many bytes of changes may wait for all who follow its live queries.
+    pub(crate) fn set_waiting_bytes_max(&self, bytes: usize) {
+        self.live.set_waiting_bytes_max(bytes);
+    }
+
     /// What its live queries have done.
     pub fn live_statistics(&self) -> LiveQueriesStatistics {
         self.live.statistics()

@@ -13,11 +13,11 @@
 //! A run that shares no handle makes no views, and pays nothing for them.
 
 use crate::answer::Answer;
-use crate::commit_journal::{CommitJournal, KnowledgeBaseError, Moment};
+use crate::commit_journal::{CommitJournal, HISTORY_BYTES_DEFAULT, KnowledgeBaseError, Moment};
 use crate::engine::Engine;
 use crate::live::{
-    CHANGES_WAITING_DEFAULT, LiveFollowing, LiveNameError, LiveQueriesStatistics, LiveRequest, LiveRequestError,
-    NamedLiveQuery, SubscribeError, Subscription,
+    CHANGES_WAITING_BYTES_DEFAULT, CHANGES_WAITING_DEFAULT, LiveFollowing, LiveNameError, LiveQueriesStatistics,
+    LiveRequest, NamedLiveQuery, SubscribeError, Subscription,
 };
 use crate::load::{LoadFailure, LoadOptions};
 use crate::metrics::{Counters, CountingSink, Metrics};
@@ -25,7 +25,7 @@ use crate::program::RunRequest;
 use crate::recall::{RecallError, Remembered};
 use crate::view::{View, ViewOrigin};
 use crate::writer::{EngineThread, Pending, WriterError};
-use journal::{Disk, Durability, MemoryDisk};
+use journal::{Disk, Durability};
 use metta::syntax::{Diagnostic, Severity};
 use metta::{
     ChangeExtent, Commit, CommitSink, CommitStamp, HostFunction, HostSignature, LoadReport, Program, RunEnd, SinkError,
@@ -49,13 +49,25 @@ pub struct KnowledgeBaseOptions {
     /// What a commit may outlive when it is told of: the loss of power, by default, which costs a wait for the disk each time; or the end of the
     /// process only, or nothing. The commits before one that is lost are there in any case, and closing waits for the disk.
     pub durability: Durability,
+    /// How much of its history a base in memory keeps beside what it holds, in bytes: [`HISTORY_BYTES_DEFAULT`] by default, or all of it for `None`.
+    /// Older commits are given up. A base in a folder keeps all of them until somebody compacts it.
+    pub history_bytes_max: Option<u64>,
+    /// How many bytes of changes wait for all who follow live queries together, about: [`CHANGES_WAITING_BYTES_DEFAULT`] by default. If there are
+    /// more, some are dropped, and those who follow are told which: see [`LiveEvent::Dropped`](crate::LiveEvent::Dropped).
+    pub changes_waiting_bytes_max: usize,
 }
 
 impl KnowledgeBaseOptions {
     /// The usual, with the world that programs act in.
     pub fn new(world: impl World + Send + 'static) -> Self {
-        let (requests_waiting_max, durability) = (REQUESTS_WAITING_DEFAULT, Durability::Fsync);
-        Self { world: Box::new(world), requests_waiting_max, freezes_results: false, durability }
+        Self {
+            world: Box::new(world),
+            requests_waiting_max: REQUESTS_WAITING_DEFAULT,
+            freezes_results: false,
+            durability: Durability::Fsync,
+            history_bytes_max: Some(HISTORY_BYTES_DEFAULT),
+            changes_waiting_bytes_max: CHANGES_WAITING_BYTES_DEFAULT,
+        }
     }
 }
 
@@ -92,6 +104,7 @@ struct Shared {
     /// Where the journal lies, and the directory from which sources are named.
     disk: Arc<dyn Disk>,
     directory: String,
+    segment_bytes: u64,
 }
 
 /// Where the newest view is found.
@@ -193,7 +206,7 @@ impl KnowledgeBase {
     /// # Errors
     /// The thread that writes cannot be started.
     pub fn in_memory(options: KnowledgeBaseOptions) -> Result<Self, WriterError> {
-        Self::on_disk(Arc::new(MemoryDisk::new()), "", options)
+        Self::of_journal(CommitJournal::in_memory(options.history_bytes_max), options)
     }
 
     /// The same for one whose journal lies on a disk; sources are named from the directory.
@@ -208,9 +221,11 @@ impl KnowledgeBase {
         journal: Result<CommitJournal, KnowledgeBaseError>,
         options: KnowledgeBaseOptions,
     ) -> Result<Self, WriterError> {
-        let KnowledgeBaseOptions { world, requests_waiting_max, freezes_results, durability } = options;
+        let KnowledgeBaseOptions { world, requests_waiting_max, freezes_results, durability, .. } = options;
+        let waiting_bytes_max = options.changes_waiting_bytes_max;
         let journal = journal.map_err(RecallError::from)?.with_durability(durability);
         let (disk, directory) = (Arc::clone(&journal.disk), journal.directory().to_owned());
+        let segment_bytes = journal.segment_bytes();
         let origin = Arc::new(ViewOrigin { disk: Arc::clone(&disk), directory: directory.clone() });
         let first = Arc::new(OnceLock::new());
         let found = Arc::clone(&first);
@@ -226,11 +241,13 @@ impl KnowledgeBase {
             let _ = first.set((Arc::clone(&newest), run.warnings().to_vec()));
             run.runner.add_sink(Box::new(CountingSink(counted)));
             run.runner.add_sink(Box::new(ViewSink(newest)));
-            Ok(Engine::of(run))
+            let engine = Engine::of(run);
+            engine.set_waiting_bytes_max(waiting_bytes_max);
+            Ok(engine)
         })?;
         let (newest, warnings) = found.get().expect("a writer that has started has published a view");
         let (newest, warnings) = (Arc::clone(newest), warnings.clone());
-        Ok(Self(Arc::new(Shared { writer, newest, counters, warnings, disk, directory })))
+        Ok(Self(Arc::new(Shared { writer, newest, counters, warnings, disk, directory, segment_bytes })))
     }
 
     /// What it has done since it was opened, and what it holds. The writer is not waited for.
@@ -314,8 +331,9 @@ impl KnowledgeBase {
     /// # Errors
     /// There is no such commit, or the journal cannot be read.
     pub fn fork(&self, at: Option<u64>, options: KnowledgeBaseOptions) -> Result<Self, WriterError> {
-        let journal = CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory);
-        Self::of_journal(journal.fork_in_memory(at), options)
+        let journal =
+            CommitJournal::read_on_disk(Arc::clone(&self.0.disk), &self.0.directory).in_segments(self.0.segment_bytes);
+        Self::of_journal(journal.fork_keeping(at, options.history_bytes_max), options)
     }
 
     /// Whether the thread that asks is the one that writes: then it waits for nothing that is asked of the writer.
@@ -398,7 +416,7 @@ impl KnowledgeBase {
             let hub = engine.live();
             let joined = engine.guarded(|runner| hub.add(&definition, runner.program(), (waiting_max, last)));
             let joined = joined.map_err(SubscribeError::KnowledgeBase)?;
-            Ok((joined.map_err(LiveRequestError::Unfit)?, (definition, asked), view))
+            Ok((joined?, (definition, asked), view))
         });
         let (joined, (definition, request), view) = joined??;
         let Some(after) = after else { return Ok(Subscription::of_now(joined, definition, view)) };

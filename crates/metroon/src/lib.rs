@@ -73,7 +73,8 @@ pub use answer::Answer;
 pub use checker::{Checked, check_source, check_source_in};
 pub use commit_journal::{
     BackedUp, Beginning, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress,
-    Compacted, KnowledgeBaseError, KnowledgeBaseReport, Moment, MomentError, SalvagedKnowledgeBase,
+    Compacted, HISTORY_BYTES_DEFAULT, KnowledgeBaseError, KnowledgeBaseReport, Moment, MomentError,
+    SalvagedKnowledgeBase,
 };
 pub use engine::Engine;
 pub use file_place::FilePlace;
@@ -83,8 +84,8 @@ pub use knowledge_base::{
     BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
 };
 pub use live::{
-    CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveNameError, LiveQueriesStatistics, LiveRequest,
-    LiveRequestError, NamedLiveQuery, SubscribeError, Subscription,
+    CHANGES_WAITING_BYTES_DEFAULT, CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveNameError,
+    LiveQueriesStatistics, LiveRequest, LiveRequestError, NamedLiveQuery, SubscribeError, Subscription,
 };
 pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
 pub use metrics::Metrics;
@@ -115,7 +116,7 @@ pub use system_world::{Printer, SystemWorld};
 pub use tape::replaying::{Difference, ReplayEnd};
 pub use tape::{Tape, TapeError, TapeReader};
 pub use view::{Reader, View, ViewError};
-pub use writer::{EngineThread, Pending, WriterError};
+pub use writer::{EngineThread, HomeProcess, Pending, WriterError};
 
 /// The programs on the page about embedding.
 #[cfg(doctest)]

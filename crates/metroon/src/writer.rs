@@ -25,6 +25,8 @@ enum Request {
 pub enum WriterError {
     /// The knowledge base was closed.
     Closed,
+    /// The process is a fork of the one that opened the knowledge base, and the thread that writes was not copied with it.
+    Forked,
     /// The thread panicked; its last commit stands.
     Panicked,
     /// The writer was asked to do something by something that it is doing, and would have waited for itself.
@@ -39,6 +41,10 @@ impl fmt::Display for WriterError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => formatter.write_str("the knowledge base is closed; open it again"),
+            Self::Forked => formatter.write_str(
+                "the knowledge base was opened before this process was forked, and the thread that writes to it is in the process that opened \
+                 it: open the knowledge base after the fork, or start processes anew instead (the start method \"spawn\")",
+            ),
             Self::Panicked => formatter.write_str(
                 "the thread that writes to the knowledge base panicked; its last commit stands: open it again",
             ),
@@ -78,9 +84,27 @@ impl From<RecallError> for WriterError {
 /// # Ok::<(), metroon::WriterError>(())
 /// ```
 pub struct EngineThread {
-    requests: SyncSender<Request>,
+    /// It is there until this is dropped.
+    requests: Option<SyncSender<Request>>,
     thread: SharedThread,
     id: ThreadId,
+    process: HomeProcess,
+}
+
+/// The process in which something was made. A fork of it has a copy, but none of its threads, and locks that they held stay locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomeProcess(u32);
+
+impl HomeProcess {
+    /// The process that asks.
+    pub fn here() -> Self {
+        Self(std::process::id())
+    }
+
+    /// Whether the process that asks is that one.
+    pub fn is_here(self) -> bool {
+        self == Self::here()
+    }
 }
 
 impl EngineThread {
@@ -109,7 +133,8 @@ impl EngineThread {
         let thread = thread.map_err(WriterError::NotStarted)?;
         let id = thread.thread().id();
         is_made.recv().map_err(|_| WriterError::Panicked)??;
-        Ok(Self { requests, thread: Arc::new(Mutex::new(Some(thread))), id })
+        let (requests, thread) = (Some(requests), Arc::new(Mutex::new(Some(thread))));
+        Ok(Self { requests, thread, id, process: HomeProcess::here() })
     }
 
     /// Lets the engine do something, and waits until that is done.
@@ -131,16 +156,31 @@ impl EngineThread {
         &self,
         work: impl FnOnce(&mut Engine) -> T + Send + 'static,
     ) -> Result<Pending<T>, WriterError> {
-        if self.is_current() {
-            return Err(WriterError::AskedByItself);
-        }
+        self.check()?;
         let (done, result) = sync_channel(1);
         let work: Work = Box::new(move |engine| {
             // The answer is not taken any more if nobody waits for it.
             let _ = done.send(work(engine));
         });
-        self.requests.send(Request::Work(work)).map_err(|_| gone(&self.thread))?;
+        let sent = self.requests.as_ref().is_some_and(|requests| requests.send(Request::Work(work)).is_ok());
+        if !sent {
+            return Err(gone(&self.thread));
+        }
         Ok(Pending { result, thread: Arc::clone(&self.thread) })
+    }
+
+    /// An error if the thread would never answer.
+    fn check(&self) -> Result<(), WriterError> {
+        match (self.process.is_here(), self.is_current()) {
+            (false, _) => Err(WriterError::Forked),
+            (true, true) => Err(WriterError::AskedByItself),
+            (true, false) => Ok(()),
+        }
+    }
+
+    /// The process that has the thread.
+    pub fn process(&self) -> HomeProcess {
+        self.process
     }
 
     /// Whether the thread is the one that asks.
@@ -153,13 +193,11 @@ impl EngineThread {
     /// # Errors
     /// The thread panicked, what its engine keeps could not be completed, or it is the one that asks.
     pub fn close(&self) -> Result<(), WriterError> {
-        if self.is_current() {
-            return Err(WriterError::AskedByItself);
-        }
+        self.check()?;
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(thread) = thread.take() else { return Ok(()) };
         // One that has panicked takes no more.
-        let _ = self.requests.send(Request::Close);
+        let _ = self.requests.as_ref().map(|requests| requests.send(Request::Close));
         thread.join().map_err(|_| WriterError::Panicked)?.map_err(WriterError::Recall)
     }
 }
@@ -167,9 +205,15 @@ impl EngineThread {
 impl Drop for EngineThread {
     /// Every commit is durable. A caller that wants to hear what fails here calls `close` first.
     fn drop(&mut self) {
+        if !self.process.is_here() {
+            // The thread is another process's, and so is what it holds. Nothing here waits for it, or for a lock that it held.
+            std::mem::forget(self.requests.take());
+            std::mem::forget(std::mem::replace(&mut self.thread, Arc::new(Mutex::new(None))));
+            return;
+        }
         if self.is_current() {
             // A transaction held the last handle: the thread ends after it.
-            let _ = self.requests.try_send(Request::Close);
+            let _ = self.requests.as_ref().map(|requests| requests.try_send(Request::Close));
             return;
         }
         let _ = self.close();

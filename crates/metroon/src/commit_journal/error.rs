@@ -289,8 +289,8 @@ impl KnowledgeBaseError {
         match self {
             Self::GivenUp { epoch, first } => write!(
                 formatter,
-                "what there was after commit {epoch} is not known any more: the commits before {first} were given up by `metroon kb compact \
-                 --keep-commits`"
+                "what there was after commit {epoch} is not known any more: the commits before {first} were given up, by `metroon kb compact \
+                 --keep-commits`, or because a knowledge base in memory keeps so much of its history only"
             ),
             Self::NoBeginning { reason } => write!(
                 formatter,

@@ -42,6 +42,9 @@ impl Loaded {
     pub(super) fn apply_outline(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
         note_hash(&record, &mut self.hash);
         self.outline.take(&record);
+        if let Record::SourceBegun { source, .. } = record {
+            self.sources.skip_to(source);
+        }
         self.apply_record(record, runner)
     }
 
@@ -299,6 +302,8 @@ fn begin_source(
         None if source == next => {
             let id = sources.add(known);
             sources.number(id);
+            // Nothing that is read later asks for a text.
+            sources.leave(id);
         }
         None => return Err(format!("source {source} begins, but the next one must be source {next}")),
     }

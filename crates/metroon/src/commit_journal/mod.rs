@@ -15,6 +15,7 @@
 //! - `open` opens it from one; `verify` compares one with the journal; `ledger` is what a run has come to.
 //! - `retention` gives up old commits when somebody asks for it; `start` is where those begin that are kept, and `statements` what files
 //!   state, which is to be known also of commits that were given up.
+//! - `recent` is what a base in memory keeps of its history.
 //! - `load` makes a run again from its commits, and checks each against its `state_hash`; `report` counts what came of it.
 //! - `moment` says which commit a time means.
 //! - `salvage` makes a base of a damaged one, `backup` a copy of a sound one.
@@ -28,6 +29,7 @@ pub(crate) mod load;
 pub(crate) mod moment;
 mod open;
 pub(crate) mod pieces;
+mod recent;
 pub(crate) mod record;
 mod report;
 mod retention;
@@ -43,6 +45,7 @@ pub use backup::BackedUp;
 pub use checkpoint::CheckpointReport;
 pub use error::KnowledgeBaseError;
 pub use moment::{Beginning, Moment, MomentError};
+pub use recent::HISTORY_BYTES_DEFAULT;
 pub use report::KnowledgeBaseReport;
 pub use retention::{CommitsGivenUp, CompactProgress, Compacted};
 pub use salvage::SalvagedKnowledgeBase;
@@ -50,7 +53,8 @@ pub use verify::CheckpointVerdict;
 
 use directory::DirectoryState;
 use journal::{
-    Directory, Disk, Durability, FRAME_OVERHEAD_BYTES, FolderLock, Journal, Options, Place, Position, ReadError, Reader,
+    Directory, Disk, Durability, FRAME_OVERHEAD_BYTES, FolderLock, Journal, MemoryDisk, Options, Place, Position,
+    ReadError, Reader,
 };
 use pieces::Pieces;
 use record::{CommitHeader, Frame, RecordError, Records, SEMANTICS_VERSION};
@@ -74,6 +78,10 @@ pub struct CommitJournal {
     ignores_checkpoints: bool,
     /// What it means that a commit is kept.
     durability: Durability,
+    /// How many bytes of its journal may say nothing of what it holds before old commits are given up unasked; `None` for all there are.
+    history_bytes_max: Option<u64>,
+    /// How long its segments are: a copy of what was trimmed ends its segments with the same frames.
+    segment_bytes: u64,
     /// Held as long as the base is open for writing.
     _lock: Option<FolderLock>,
 }
@@ -166,6 +174,8 @@ impl CommitJournal {
             tail_bytes: Cell::new(0),
             ignores_checkpoints: false,
             durability: Durability::Fsync,
+            history_bytes_max: None,
+            segment_bytes: SEGMENT_BYTES,
             _lock: None,
         }
     }
@@ -184,9 +194,42 @@ impl CommitJournal {
         self
     }
 
+    /// A new one in memory, which keeps so much of its history beside what it holds, in bytes; all of it if no number is given.
+    pub(crate) fn in_memory(history_bytes_max: Option<u64>) -> Result<Self, KnowledgeBaseError> {
+        Self::on_memory(Arc::new(MemoryDisk::new()), "", history_bytes_max)
+    }
+
+    /// One whose journal lies on a disk in memory: see [`Self::in_memory`].
+    fn on_memory(
+        disk: Arc<dyn Disk>,
+        directory: &str,
+        history_bytes_max: Option<u64>,
+    ) -> Result<Self, KnowledgeBaseError> {
+        let segment_bytes =
+            history_bytes_max.map_or(SEGMENT_BYTES, |bytes| (bytes / SEGMENTS_IN_MEMORY).max(SEGMENT_BYTES_MIN));
+        let base = Self::on_disk_in_segments(disk, directory, segment_bytes)?;
+        Ok(Self { history_bytes_max, ..base })
+    }
+
+    /// How long its segments are.
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
+    /// Says how long the segments are of a base that is read.
+    pub(crate) fn in_segments(self, segment_bytes: u64) -> Self {
+        Self { segment_bytes, ..self }
+    }
+
+    /// How much is kept of the history of a base in memory.
+    pub(crate) fn history_bytes_max(&self) -> Option<u64> {
+        self.history_bytes_max
+    }
+
     /// The same commits, for reading.
     pub(crate) fn reader(&self) -> Self {
-        Self { last: self.last, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
+        let (last, segment_bytes) = (self.last, self.segment_bytes);
+        Self { last, segment_bytes, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
     }
 
     /// Opens a base whose journal lies on a disk, or makes one there. Sources are named from the directory.
@@ -213,7 +256,7 @@ impl CommitJournal {
             begun.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
         }
         let warnings = warnings.iter().map(ToString::to_string).collect();
-        Ok(Self::new(disk, Some(journal), directory.to_owned(), warnings))
+        Ok(Self { segment_bytes, ..Self::new(disk, Some(journal), directory.to_owned(), warnings) })
     }
 
     /// What opening it mended, and what could not be used of it.
@@ -255,15 +298,15 @@ impl CommitJournal {
         relative(&self.directory, file)
     }
 
-    /// Appends frames and returns when they are as durable as commits are to be.
-    pub(crate) fn append(&self, frames: Vec<Vec<u8>>) -> Result<(), KnowledgeBaseError> {
+    /// Appends frames and returns when they are as durable as commits are to be; gives how many bytes they have.
+    pub(crate) fn append(&self, frames: Vec<Vec<u8>>) -> Result<u64, KnowledgeBaseError> {
         let journal = self.journal.as_ref().ok_or(KnowledgeBaseError::ReadOnly)?;
         let cut: Vec<Vec<u8>> = frames.into_iter().flat_map(pieces::cut).collect();
         let appended = journal.append_all(&cut, self.durability);
         appended.map_err(|error| KnowledgeBaseError::Append(Box::new(error)))?;
         let bytes: u64 = cut.iter().map(|frame| frame.len() as u64 + FRAME_OVERHEAD_BYTES).sum();
         self.tail_bytes.set(self.tail_bytes.get() + bytes);
-        Ok(())
+        Ok(bytes)
     }
 
     /// The commits after this one, up to which a reader has read.
@@ -295,6 +338,11 @@ impl CommitJournal {
 
 /// So long is a segment of a base. Opening a base for writing reads the last one.
 const SEGMENT_BYTES: u64 = 8 << 20;
+
+/// The history that a base in memory keeps has so many segments: it is given up by segments.
+const SEGMENTS_IN_MEMORY: u64 = 8;
+/// So short is a segment at least.
+const SEGMENT_BYTES_MIN: u64 = 4 << 10;
 
 /// By how much the file of a segment grows at once: a commit that is synced would wait for its new length as well.
 const ROOM_BYTES: u64 = 16 << 10;

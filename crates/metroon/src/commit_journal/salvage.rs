@@ -87,12 +87,21 @@ impl CommitJournal {
     ///
     /// # Errors
     /// There is no such commit, or it is damaged.
-    pub fn fork_in_memory(mut self, at: Option<u64>) -> Result<Self, KnowledgeBaseError> {
+    pub fn fork_in_memory(self, at: Option<u64>) -> Result<Self, KnowledgeBaseError> {
+        self.fork_keeping(at, None)
+    }
+
+    /// [`Self::fork_in_memory`], which keeps so much of its history from then on, in bytes, or all of it.
+    pub(crate) fn fork_keeping(
+        mut self,
+        at: Option<u64>,
+        history_bytes_max: Option<u64>,
+    ) -> Result<Self, KnowledgeBaseError> {
         let (start, _, loaded) = self.make_up_to(at)?;
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
         copy_frames(&self, loaded.frames.max(1), &disk)?;
         copy_files(&self, start.file(), &disk)?;
-        Self::on_disk(disk, self.directory())
+        Self::on_memory(disk, self.directory(), history_bytes_max)
     }
 
     /// Makes the commits up to one happen again, or all there are: where they start, and what they come to.
@@ -146,7 +155,8 @@ pub(super) fn copy(
 fn copy_frames(base: &CommitJournal, frames: u64, disk: &Arc<dyn Disk>) -> Result<(), KnowledgeBaseError> {
     let beginning = Beginning::of(&base.disk)?;
     let first = beginning.frame;
-    let opened = Journal::open(Arc::clone(disk), journal_options().continues(beginning));
+    let options = journal_options().segment_bytes(base.segment_bytes()).continues(beginning);
+    let opened = Journal::open(Arc::clone(disk), options);
     let (journal, _) = opened.map_err(|error| KnowledgeBaseError::Open(Box::new(error)))?;
     let failed = |error: AppendError| KnowledgeBaseError::Append(Box::new(error));
     let mut reader = Reader::from_frame(Arc::clone(&base.disk), first)?;

@@ -7,6 +7,7 @@ use super::CommitJournal;
 use super::checkpoint::Checkpointer;
 use super::ledger::{Ledger, SharedLedger, begun_record};
 use super::load::{is_other, note_hash, note_space};
+use super::recent::superseded;
 use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, LIBRARY_SPACE, Record};
 use super::sources::Sources;
 use crate::tape::Tape;
@@ -90,10 +91,11 @@ impl CommitSink for JournalSink {
         let (variables, time) = (commit.variables, stamp.time);
         let header = CommitHeader { epoch, hash, parts: 0, variables, tape_frame, time };
         drop(ledger);
-        self.base.append(writer.finish(header)).map_err(failed)?;
-        let (added, removed) = (commit.changes.added, commit.changes.removed);
-        tracing::debug!(target: crate::logs::COMMIT, epoch, added, removed, states = states(commit).len(), "commit");
-        self.checkpoints.after_commit(program);
+        let bytes = self.base.append(writer.finish(header)).map_err(failed)?;
+        let (added, removed, states) = (commit.changes.added, commit.changes.removed, states(commit).len());
+        tracing::debug!(target: crate::logs::COMMIT, epoch, added, removed, states, "commit");
+        let changes_others = states > 0 || !commit.events.is_empty();
+        self.checkpoints.after_commit(program, superseded(bytes, removed > 0, changes_others));
         Ok(())
     }
 }

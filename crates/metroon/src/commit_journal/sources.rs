@@ -3,7 +3,11 @@
 use metta::syntax::LineIndex;
 use metta::{ModuleId, SourceContent, SourceId, SourceText};
 use std::cell::{Cell, OnceCell};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+
+/// So many texts that have ended are still known: a commit that comes late may name the last of them as its cause.
+const TEXTS_LEFT_MAX: usize = 8;
 
 /// A source that a run or its base knows.
 #[derive(Debug)]
@@ -25,12 +29,18 @@ pub(crate) struct KnownSource {
     lines: Option<Lines>,
 }
 
-/// All sources, in the order in which the run met them.
+/// All files of a run, and those of its texts that may still cause something, in the order in which the run met them.
+///
+/// A base is asked for a text by each call, so a text that has ended is forgotten soon: the journal knows where its commits come from.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    known: Vec<KnownSource>,
+    known: BTreeMap<u32, KnownSource>,
+    /// How many the run has met.
+    met: u32,
     /// How many the base numbers.
     numbered: u32,
+    /// The texts that have ended and are still known, in the order in which they ended.
+    left: VecDeque<u32>,
 }
 
 /// What is known of a text.
@@ -52,7 +62,7 @@ impl Sources {
     /// Those that the base numbers, in the order of their numbers.
     pub(crate) fn in_base(&self) -> Vec<(u32, &KnownSource)> {
         let mut numbered: Vec<(u32, &KnownSource)> =
-            self.known.iter().filter_map(|source| Some((source.number?, source))).collect();
+            self.known.values().filter_map(|source| Some((source.number?, source))).collect();
         numbered.sort_by_key(|(number, _)| *number);
         numbered
     }
@@ -60,37 +70,36 @@ impl Sources {
     /// The number of a source in the base. A source that nothing was recorded of takes up none.
     pub(crate) fn number(&mut self, id: SourceId) -> u32 {
         let next = self.numbered;
-        let Some(source) = self.known.get_mut(id.0 as usize) else { return next };
+        let Some(source) = self.known.get_mut(&id.0) else { return next };
         let number = *source.number.get_or_insert(next);
         self.numbered = next.max(number + 1);
         number
     }
 
     pub(crate) fn get(&self, id: SourceId) -> Option<&KnownSource> {
-        self.known.get(id.0 as usize)
+        self.known.get(&id.0)
     }
 
     pub(crate) fn get_mut(&mut self, id: SourceId) -> Option<&mut KnownSource> {
-        self.known.get_mut(id.0 as usize)
+        self.known.get_mut(&id.0)
     }
 
     /// Whether a module was read from a file of this name.
     pub(crate) fn has_file(&self, module: ModuleId, file: &str) -> bool {
-        self.known.iter().any(|known| known.module == module && known.file.as_deref() == Some(file))
+        self.known.values().any(|known| known.module == module && known.file.as_deref() == Some(file))
     }
 
     /// Looks for a text by its file, else by its content: a file that was moved is no new one.
     pub(crate) fn find(&self, module: ModuleId, file: Option<&str>, content: &[u8; 32]) -> SourceMatch {
         let Some(file) = file else { return SourceMatch::New };
-        let files =
-            || self.known.iter().enumerate().filter(|(_, known)| known.module == module && known.file.is_some());
-        if let Some((index, known)) = files().find(|(_, known)| known.file.as_deref() == Some(file)) {
-            let id = SourceId(index as u32);
+        let files = || self.known.iter().filter(|(_, known)| known.module == module && known.file.is_some());
+        if let Some((&index, known)) = files().find(|(_, known)| known.file.as_deref() == Some(file)) {
+            let id = SourceId(index);
             let is_unchanged = known.is_complete && known.content == *content;
             return if is_unchanged { SourceMatch::Unchanged(id) } else { SourceMatch::Changed(id) };
         }
         let moved = files().find(|(_, known)| known.is_complete && known.content == *content);
-        moved.map_or(SourceMatch::New, |(index, _)| SourceMatch::Moved(SourceId(index as u32)))
+        moved.map_or(SourceMatch::New, |(&index, _)| SourceMatch::Moved(SourceId(index)))
     }
 
     /// A source that begins, known by this number if it is known.
@@ -118,11 +127,11 @@ impl Sources {
                 lines,
             }),
             SourceMatch::Unchanged(id) => {
-                self.known[id.0 as usize].lines = lines;
+                self.found(id).lines = lines;
                 id
             }
             SourceMatch::Moved(id) => {
-                let known = &mut self.known[id.0 as usize];
+                let known = self.found(id);
                 (known.file, known.lines) = (file, lines);
                 // The base is to know it by its new name: it begins once more.
                 (known.is_edited, known.is_recorded, known.is_complete) = (true, false, false);
@@ -130,7 +139,7 @@ impl Sources {
                 id
             }
             SourceMatch::Changed(id) => {
-                let known = &mut self.known[id.0 as usize];
+                let known = self.found(id);
                 known.is_edited = true;
                 known.is_recorded &= known.content == content;
                 (known.content, known.is_complete, known.lines) = (content, false, lines);
@@ -142,26 +151,67 @@ impl Sources {
 
     /// Makes nothing known of a source whose run was undone.
     pub(crate) fn forget(&mut self, id: SourceId) {
-        if let Some(source) = self.get_mut(id) {
-            source.content = [0; 32];
-            source.is_complete = false;
+        let Some(source) = self.get_mut(id) else { return };
+        source.content = [0; 32];
+        source.is_complete = false;
+        if source.file.is_none() {
+            source.lines = None;
+            self.leave_text(id);
         }
+    }
+
+    /// A file that was found before.
+    fn found(&mut self, id: SourceId) -> &mut KnownSource {
+        self.known.get_mut(&id.0).expect("files are known as long as the run goes on")
     }
 
     /// A source that has ended, and all that it caused is committed. Its places are not asked for any more; and if it is the text that came
     /// last, is no file, and caused nothing, it is as if it had not been.
     pub(crate) fn leave(&mut self, id: SourceId) {
-        let is_last = id.0 as usize + 1 == self.known.len();
-        match self.get_mut(id) {
-            Some(source) if is_last && source.file.is_none() && source.number.is_none() => _ = self.known.pop(),
-            Some(source) => source.lines = None,
-            None => {}
+        let is_last = id.0 + 1 == self.met;
+        let Some(source) = self.known.get_mut(&id.0) else { return };
+        source.lines = None;
+        if source.file.is_some() {
+            return;
+        }
+        if source.number.is_none() && is_last {
+            self.known.remove(&id.0);
+            self.met -= 1;
+            return;
+        }
+        self.leave_text(id);
+    }
+
+    fn leave_text(&mut self, id: SourceId) {
+        self.left.push_back(id.0);
+        if self.left.len() > TEXTS_LEFT_MAX {
+            self.forget_left();
         }
     }
 
+    /// Forgets the text that ended first, unless it has the highest number: the next source is to get another one, also when the base is opened
+    /// from a checkpoint.
+    fn forget_left(&mut self) {
+        let has_highest =
+            |id: &u32| self.known.get(id).and_then(|source| source.number) == self.numbered.checked_sub(1);
+        let place = self.left.iter().position(|id| !has_highest(id));
+        if let Some(id) = place.and_then(|place| self.left.remove(place)) {
+            self.known.remove(&id);
+        }
+    }
+
+    /// Adds a source that the run meets.
     pub(crate) fn add(&mut self, source: KnownSource) -> SourceId {
-        self.known.push(source);
-        SourceId(self.known.len() as u32 - 1)
+        let id = self.met;
+        self.known.insert(id, source);
+        self.met += 1;
+        SourceId(id)
+    }
+
+    /// Leaves out the numbers before this one that no source has yet: a checkpoint has no texts that have ended.
+    pub(crate) fn skip_to(&mut self, number: u32) {
+        self.met = self.met.max(number);
+        self.numbered = self.numbered.max(number);
     }
 
     /// The line and column of a place in a source that is being run.
@@ -234,5 +284,65 @@ impl Lines {
         let line_text = &text[start..starts.get(line).map_or(text.len(), |&next| next as usize)];
         let column = LineIndex::new(line_text).position(offset - start as u32).column;
         (line as u32, column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(sources: &mut Sources) -> SourceId {
+        let source = KnownSource {
+            number: None,
+            is_recorded: false,
+            ..KnownSource::recorded(0, ModuleId::TOP, "text", None, [0; 32])
+        };
+        sources.add(source)
+    }
+
+    #[test]
+    fn texts_that_have_ended_are_forgotten_and_numbers_go_on() {
+        let mut sources = Sources::default();
+        let file = KnownSource {
+            number: None,
+            ..KnownSource::recorded(0, ModuleId::TOP, "a.metta", Some("a.metta"), [1; 32])
+        };
+        let file = sources.add(file);
+        assert_eq!(sources.number(file), 0);
+        // One that goes on while others come and go.
+        let long = text(&mut sources);
+        assert_eq!(sources.number(long), 1);
+        for number in 2..10_000 {
+            let id = text(&mut sources);
+            match number % 3 {
+                // Nothing was recorded of it, or it was undone.
+                0 => {
+                    let unused = text(&mut sources);
+                    sources.leave(unused);
+                }
+                1 => {
+                    let undone = text(&mut sources);
+                    sources.forget(undone);
+                }
+                _ => {}
+            }
+            assert_eq!((sources.number(id), sources.number(id)), (number, number));
+            sources.leave(id);
+            assert!(sources.known.len() <= TEXTS_LEFT_MAX + 3, "{}", sources.known.len());
+        }
+        assert_eq!((sources.number(long), sources.number(file), sources.numbered()), (1, 0, 10_000));
+        assert_eq!(sources.find(ModuleId::TOP, Some("a.metta"), &[1; 32]), SourceMatch::Changed(file));
+        let kept: Vec<u32> = sources.in_base().iter().map(|(number, _)| *number).collect();
+        assert!(kept.starts_with(&[0, 1]) && kept.ends_with(&[9_999]) && kept.is_sorted(), "{kept:?}");
+        // A checkpoint of them gives the next one its number.
+        let mut read = Sources::default();
+        for number in kept {
+            read.skip_to(number);
+            let id = read.add(KnownSource::recorded(number, ModuleId::TOP, "text", None, [0; 32]));
+            assert_eq!((read.number(id), id), (number, SourceId(number)));
+            read.leave(id);
+        }
+        let next = text(&mut read);
+        assert_eq!(read.number(next), 10_000);
     }
 }

@@ -434,7 +434,8 @@ pub(crate) fn statements(
 /// Follows a base's records to know what causes the next one.
 #[derive(Clone, Default)]
 pub(super) struct Causes {
-    origins: Vec<String>,
+    /// What sources are called, by their numbers.
+    origins: FxHashMap<u32, String>,
     source: u32,
     line: u32,
     column: u32,
@@ -450,10 +451,9 @@ impl Causes {
             Record::Cause { source, line, column, .. } => {
                 (self.source, self.line, self.column) = (*source, *line, *column);
             }
-            Record::SourceBegun { source, origin, .. } => match self.origins.get_mut(*source as usize) {
-                Some(known) => (*origin).clone_into(known),
-                None => self.origins.push((*origin).to_owned()),
-            },
+            Record::SourceBegun { source, origin, .. } => {
+                (*origin).clone_into(self.origins.entry(*source).or_default());
+            }
             _ => {}
         }
     }
@@ -467,7 +467,9 @@ impl Causes {
 
     /// What the source of the present cause is called, and the line and column of its form.
     pub(super) fn place(&self) -> (String, u32, u32) {
-        let origin = self.origins.get(self.source as usize).cloned().unwrap_or_default();
+        let origin = self.origins.get(&self.source).cloned();
+        // A checkpoint does not name texts that have ended.
+        let origin = origin.unwrap_or_else(|| "text".to_owned());
         (origin, self.line, self.column)
     }
 }

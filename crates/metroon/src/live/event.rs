@@ -2,7 +2,13 @@
 
 use super::queries::LiveChange;
 use metta::AnswerChange;
+use space::{Atom, Grounded};
 use std::collections::VecDeque;
+
+/// So many nodes of an answer are looked at to tell how much memory it takes: what is shared within it is counted each time it is met.
+const NODES_MAX: usize = 1 << 14;
+/// What an expression, a text or a symbol takes beside what it holds.
+const NODE_BYTES: usize = 32;
 
 /// So many answers at most are handed out at once at the beginning.
 const ANSWERS_AT_ONCE_MAX: usize = 1_024;
@@ -72,6 +78,15 @@ impl LiveEvent {
         }
     }
 
+    /// How many bytes of memory it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        let changes = match self {
+            Self::Answers { changes, .. } | Self::Changes { changes, .. } => bytes_of(changes),
+            _ => 0,
+        };
+        size_of::<Self>() + changes
+    }
+
     /// The last commit that it tells of.
     pub fn epoch(&self) -> u64 {
         match self {
@@ -83,6 +98,29 @@ impl LiveEvent {
             | Self::Dropped { to: epoch, .. } => *epoch,
         }
     }
+}
+
+/// How many bytes of memory changes take, about.
+pub(super) fn bytes_of(changes: &[AnswerChange]) -> usize {
+    let sides = changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
+    size_of_val(changes) + sides.map(bytes_of_atom).sum::<usize>()
+}
+
+fn bytes_of_atom(atom: &Atom) -> usize {
+    let (mut open, mut bytes, mut nodes) = (vec![atom], 0, 0);
+    while let Some(atom) = open.pop().filter(|_| nodes < NODES_MAX) {
+        nodes += 1;
+        bytes += match atom {
+            Atom::Expression(expression) => {
+                open.extend(expression.children());
+                NODE_BYTES + size_of_val(expression.children())
+            }
+            Atom::Grounded(Grounded::Text(text)) => NODE_BYTES + text.len(),
+            Atom::Grounded(Grounded::Number(_) | Grounded::Bool(_)) => 0,
+            _ => NODE_BYTES,
+        };
+    }
+    bytes
 }
 
 /// The answers of the beginning, in pieces, and then their end.

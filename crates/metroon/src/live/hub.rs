@@ -1,6 +1,6 @@
 //! The live queries of an engine, and what hands commits to them.
 
-use super::board::Board;
+use super::board::{Board, BoardFull};
 use super::named::NamedQueries;
 use super::queries::{LiveQueries, LiveQueriesStatistics};
 use metta::{
@@ -36,17 +36,26 @@ impl LiveHub {
     /// Adds a query of a program, whose queue has so much room; gives its number, and what it knows of its answers.
     ///
     /// # Errors
-    /// It asks for something that cannot be kept up to date.
+    /// It asks for something that cannot be kept up to date, or too much waits for others.
     pub(crate) fn add(
         &self,
         definition: &LiveDefinition,
         program: &Program,
         (waiting_max, epoch): (usize, u64),
-    ) -> Result<Joined, LiveError> {
+    ) -> Result<Joined, NotJoined> {
         let mut queries = self.queries.borrow_mut();
-        let number = queries.add(definition, program)?;
-        self.board.join(number, waiting_max, epoch);
-        Ok(Joined { number, known: queries.known(number), board: Arc::clone(&self.board) })
+        let number = queries.add(definition, program).map_err(NotJoined::Unfit)?;
+        let known = queries.known(number);
+        if let Err(full) = self.board.join(number, (waiting_max, epoch), known.as_deref()) {
+            queries.remove(number);
+            return Err(NotJoined::Full(full));
+        }
+        Ok(Joined { number, known, board: Arc::clone(&self.board) })
+    }
+
+    /// Says how many bytes of changes may wait for all who follow.
+    pub(crate) fn set_waiting_bytes_max(&self, bytes: usize) {
+        self.board.set_bytes_max(bytes);
     }
 
     /// Nothing is told any more.
@@ -65,6 +74,14 @@ pub(crate) struct Joined {
     pub(super) number: usize,
     pub(super) known: Option<Vec<AnswerChange>>,
     pub(super) board: Arc<Board>,
+}
+
+/// Why a query was not added.
+pub(crate) enum NotJoined {
+    /// It asks for something that cannot be kept up to date.
+    Unfit(LiveError),
+    /// Too much waits for others.
+    Full(BoardFull),
 }
 
 /// What follows the named queries of an engine for its run.

@@ -20,6 +20,7 @@ mod registry;
 mod request;
 mod subscription;
 
+pub use board::CHANGES_WAITING_BYTES_DEFAULT;
 pub use event::LiveEvent;
 pub use follower::{FollowError, LiveFollower};
 pub(crate) use hub::LiveHub;

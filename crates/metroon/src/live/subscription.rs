@@ -8,7 +8,7 @@
 use super::board::{Board, Found};
 use super::event::LiveEvent;
 use super::follower::{FollowError, LiveFollower, answers_in};
-use super::hub::Joined;
+use super::hub::{Joined, NotJoined};
 use super::request::{LiveRequest, LiveRequestError};
 use crate::commit_journal::KnowledgeBaseError;
 use crate::view::{View, ViewError};
@@ -34,6 +34,13 @@ pub enum SubscribeError {
     View(ViewError),
     /// The thread that writes did not take it.
     Writer(WriterError),
+    /// The answers of its beginning have no room beside what waits for others who follow queries of this base.
+    Full {
+        /// How many bytes wait.
+        waiting: usize,
+        /// How many may.
+        waiting_max: usize,
+    },
 }
 
 impl fmt::Display for SubscribeError {
@@ -43,6 +50,11 @@ impl fmt::Display for SubscribeError {
             Self::KnowledgeBase(error) => error.fmt(formatter),
             Self::View(error) => error.fmt(formatter),
             Self::Writer(error) => error.fmt(formatter),
+            Self::Full { waiting, waiting_max } => write!(
+                formatter,
+                "{waiting} bytes wait for those who follow queries of this base, of {waiting_max} that may, and the answers of another query \
+                 have no room: take what waits, close subscriptions that nobody reads, or open the base with more room"
+            ),
         }
     }
 }
@@ -58,6 +70,15 @@ impl From<LiveRequestError> for SubscribeError {
 impl From<WriterError> for SubscribeError {
     fn from(error: WriterError) -> Self {
         Self::Writer(error)
+    }
+}
+
+impl From<NotJoined> for SubscribeError {
+    fn from(error: NotJoined) -> Self {
+        match error {
+            NotJoined::Unfit(error) => Self::Request(LiveRequestError::Unfit(error)),
+            NotJoined::Full(full) => Self::Full { waiting: full.waiting, waiting_max: full.waiting_max },
+        }
     }
 }
 
@@ -109,6 +130,8 @@ impl Subscription {
     /// One that begins after an earlier commit; `last` is the last that the board does not tell of.
     pub(crate) fn of_before(joined: Joined, following: LiveFollowing, last: u64) -> Self {
         let Joined { number, board, .. } = joined;
+        // The answers that are known are not told.
+        board.begun(number);
         let told = following.after;
         let missed = Some((Box::new(following), last));
         Self { board, number, waiting: VecDeque::new(), first: None, missed, told, is_over: false }
@@ -139,6 +162,9 @@ impl Subscription {
     fn take(&mut self, until: Option<Instant>) -> Result<Option<LiveEvent>, SubscribeError> {
         self.begin()?;
         if let Some(event) = self.waiting.pop_front() {
+            if self.waiting.is_empty() {
+                self.board.begun(self.number);
+            }
             self.told = self.told.max(event.epoch());
             return Ok(Some(event));
         }

@@ -4,6 +4,8 @@
 use super::CheckpointReport;
 use super::write::{Account, CheckpointSource};
 use crate::commit_journal::ledger::SharedLedger;
+use crate::commit_journal::recent::RecentHistory;
+use crate::commit_journal::retention::Checks;
 use crate::commit_journal::{CommitJournal, CompactProgress, Compacted, KnowledgeBaseError};
 use journal::Disk;
 use metta::Program;
@@ -26,6 +28,8 @@ pub(crate) struct Checkpointer {
     base: Rc<CommitJournal>,
     ledger: SharedLedger,
     state: RefCell<State>,
+    /// The history of a base in memory, which needs no checkpoints: it is gone when it is closed.
+    recent: Option<RefCell<RecentHistory>>,
 }
 
 #[derive(Default)]
@@ -38,11 +42,18 @@ struct State {
 impl Checkpointer {
     /// `last` is the checkpoint that the run was made of.
     pub(crate) fn new(base: Rc<CommitJournal>, ledger: SharedLedger, last: Option<CheckpointReport>) -> Self {
-        Self { base, ledger, state: RefCell::new(State { last, ..State::default() }) }
+        let recent = base.history_bytes_max().map(|bytes| RefCell::new(RecentHistory::new(bytes)));
+        Self { base, ledger, state: RefCell::new(State { last, ..State::default() }), recent }
     }
 
-    /// Begins to write one if it is time, after a commit.
-    pub(crate) fn after_commit(&self, program: &Program) {
+    /// Begins to write one if it is time, after a commit that superseded so many bytes of the journal. A base in memory gives up old commits
+    /// instead.
+    pub(crate) fn after_commit(&self, program: &Program, superseded: u64) {
+        if let Some(recent) = &self.recent {
+            let epoch = self.ledger.borrow().epoch;
+            let kept = recent.borrow_mut().after_commit(&self.base, (epoch, superseded));
+            return kept.unwrap_or_else(|error| self.not_given_up(&error));
+        }
         let mut state = self.state.borrow_mut();
         let tail = self.base.tail_bytes();
         if tail < TAIL_BYTES_RUNNING.max(state.last_bytes() / FRACTION_RUNNING) {
@@ -62,6 +73,9 @@ impl Checkpointer {
 
     /// Waits for one that is being written, and writes one of what came since if that is much.
     pub(crate) fn at_end(&self, program: &Program) {
+        if self.recent.is_some() {
+            return;
+        }
         let mut state = self.state.borrow_mut();
         self.end_writing(&mut state);
         if self.base.tail_bytes() >= TAIL_BYTES_MIN.max(state.last_bytes() / FRACTION_AT_END) {
@@ -89,7 +103,8 @@ impl Checkpointer {
         on_progress: &mut dyn FnMut(CompactProgress),
     ) -> Result<Compacted, KnowledgeBaseError> {
         let checkpoint = self.now(program, on_progress).map_err(KnowledgeBaseError::NoCheckpoint)?;
-        let given_up = keep.map(|keep| self.base.keep_last(keep, checkpoint.epoch, on_progress)).transpose()?;
+        let given_up =
+            keep.map(|keep| self.base.keep_last(keep, checkpoint.epoch, Checks::All, on_progress)).transpose()?;
         Ok(Compacted { checkpoint, given_up })
     }
 
@@ -115,6 +130,12 @@ impl Checkpointer {
             Ok(Err(error)) => self.failed(&error),
             Err(_) => self.failed(&io::Error::other("the thread that wrote it panicked")),
         }
+    }
+
+    fn not_given_up(&self, error: &KnowledgeBaseError) {
+        tracing::warn!(target: crate::logs::CHECKPOINT, %error, "no commits were given up");
+        self.base
+            .warn(format!("old commits were not given up: {error}; the base takes more memory, and nothing is lost"));
     }
 
     fn failed(&self, error: &io::Error) {
