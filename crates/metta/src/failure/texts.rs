@@ -5,7 +5,8 @@
 //! 3. The expression that an error is about is the part of the rule that comes to it with the rule's variables bound so; if arguments were
 //!    evaluated on the way, the part that has its head and its length.
 //!
-//! Texts of more than [`BYTES_MAX`] bytes in all are not kept: what they state has no place.
+//! A text that states a rule is kept once, however often it runs, as long as all of them have at most [`BYTES_MAX`] bytes: what others
+//! state has no place. A text without rules, such as a question that a host asks, is kept while it is one of the last [`RECENT_MAX`].
 
 use super::Place;
 use crate::evaluate::TracedCall;
@@ -17,17 +18,30 @@ use crate::syntax::{self, Form, NodeId, NodeKind, Parsed, Span, SyntaxTree, Visi
 use rustc_hash::FxHashSet;
 use space::{Atom, Bindings, Unifier, Variable, alpha_equivalent, substitute, variables};
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The most bytes of texts that are kept.
 const BYTES_MAX: usize = 16 << 20;
 
+/// How many of the last texts are kept whatever they state: more than run inside each other.
+const RECENT_MAX: usize = 64;
+
+/// What a text takes beside its letters, in bytes.
+const TEXT_OVERHEAD: usize = 256;
+
 /// The texts that ran.
 #[derive(Default)]
 pub(crate) struct Texts {
+    /// Those that state rules, each once, in the order in which they began first.
     texts: Vec<Rc<Text>>,
+    /// What identifies each of them.
+    known: FxHashSet<(Arc<str>, Arc<str>, ModuleId)>,
     bytes: usize,
+    /// Those that began last, the newest at the end.
+    recent: VecDeque<Rc<Text>>,
+    recent_bytes: usize,
 }
 
 /// A text that ran.
@@ -51,6 +65,10 @@ pub(crate) struct Located {
 }
 
 impl Text {
+    fn new((origin, text, module): &(Arc<str>, Arc<str>, ModuleId)) -> Self {
+        Self { origin: Arc::clone(origin), text: Arc::clone(text), module: *module, parsed: OnceCell::new() }
+    }
+
     fn parsed(&self) -> &Parsed {
         self.parsed.get_or_init(|| syntax::parse(&self.text))
     }
@@ -66,19 +84,35 @@ impl Text {
 }
 
 impl Texts {
-    /// Keeps a text that begins to run in a module.
-    pub(crate) fn add(&mut self, origin: &str, text: Arc<str>, module: ModuleId) {
-        if self.texts.iter().any(|known| Arc::ptr_eq(&known.text, &text)) || self.bytes + text.len() > BYTES_MAX {
+    /// Keeps a text that begins to run in a module, as it was parsed.
+    pub(crate) fn add(&mut self, origin: &str, parsed: &Parsed, module: ModuleId) {
+        let text = parsed.tree.shared_text();
+        let bytes = text.len() + TEXT_OVERHEAD;
+        if self.newest(&text).is_some() || bytes > BYTES_MAX {
             return;
         }
-        self.bytes += text.len();
-        self.texts.push(Rc::new(Text { origin: origin.into(), text, module, parsed: OnceCell::new() }));
+        let key = (Arc::from(origin), text, module);
+        let kept = Rc::new(Text::new(&key));
+        self.recent_bytes += bytes;
+        self.recent.push_back(Rc::clone(&kept));
+        while self.recent.len() > RECENT_MAX || self.recent_bytes > BYTES_MAX {
+            let Some(oldest) = self.recent.pop_front() else { break };
+            self.recent_bytes -= oldest.text.len() + TEXT_OVERHEAD;
+        }
+        if self.bytes + bytes <= BYTES_MAX && rules_of(&parsed.tree).next().is_some() && self.known.insert(key) {
+            self.bytes += bytes;
+            self.texts.push(kept);
+        }
+    }
+
+    /// A text that began to run, with this content.
+    fn newest(&self, text: &Arc<str>) -> Option<&Rc<Text>> {
+        self.recent.iter().rev().find(|known| Arc::ptr_eq(&known.text, text))
     }
 
     /// A place in a text that began to run.
     pub(crate) fn place_in(&self, text: &Arc<str>, offset: u32) -> Option<Place> {
-        let text = self.texts.iter().rev().find(|known| Arc::ptr_eq(&known.text, text))?;
-        Some(text.place(Span { start: offset, end: offset }))
+        Some(self.newest(text)?.place(Span { start: offset, end: offset }))
     }
 
     /// The rule that has reduced a call to a body: the first that may have done so, if what it comes to is not told exactly.
@@ -132,8 +166,7 @@ impl Texts {
 
     /// A form of the text that began to run last with this content.
     pub(crate) fn form(&self, text: &Arc<str>, form: &Form) -> Option<Located> {
-        let text = self.texts.iter().rev().find(|known| Arc::ptr_eq(&known.text, text))?;
-        let (text, body) = (Rc::clone(text), form.node);
+        let (text, body) = (Rc::clone(self.newest(text)?), form.node);
         Some(Located { text, whole: form.span, body, renamed: Vec::new(), bindings: Bindings::default() })
     }
 
@@ -234,7 +267,11 @@ fn error_patterns(tree: &SyntaxTree, body: NodeId) -> Vec<NodeId> {
 
 /// The rules of a text: each form with its left and its right side.
 fn rules(text: &Text) -> impl Iterator<Item = (&Form, NodeId, NodeId)> {
-    let tree = text.tree();
+    rules_of(text.tree())
+}
+
+/// The rules that a tree states.
+fn rules_of(tree: &SyntaxTree) -> impl Iterator<Item = (&Form, NodeId, NodeId)> {
     tree.forms().iter().filter_map(|form| match tree.kind(form.node) {
         NodeKind::Expression(&[head, left, body]) if !form.bang => {
             (tree.kind(head) == NodeKind::Word(names::EQUAL)).then_some((form, left, body))

@@ -138,7 +138,7 @@ impl Session {
     ) -> Run {
         let cause = self.enter_source(module);
         if self.explains_failures || self.traced.is_some() {
-            self.texts.add(origin, parsed.tree.shared_text(), module);
+            self.texts.add(origin, parsed, module);
         }
         let is_module = file.is_some() && self.program.module(module).file.as_deref() == file;
         let end = self.begin_source(module, origin, file, SourceContent::Text(&parsed.tree.shared_text())).and_then(
