@@ -12,7 +12,7 @@ mod proxy;
 mod runtime;
 
 pub use proxy::{
-    Authority, AuthorityError, ControlOptions, DETAILS_MAX, Edits, EditsError, Latency, Limits, OptionError,
+    AmbiguousAnswers, Authority, AuthorityError, ControlOptions, DETAILS_MAX, Edits, EditsError, Latency, Limits, OptionError,
     PassedHost, Proxy, ProxyError, ProxyOptions, Report, Resolve, Traffic, UpstreamProxy, data_directory, environment,
 };
 #[cfg(target_os = "linux")]

@@ -8,7 +8,8 @@
 //!    a known length nobody waits for that.
 //! 4. If an answer breaks off, the client gets what came of it, and sees that something is missing, as it does on a replay.
 
-use super::client_request::{ClientRequest, ExchangeClock};
+use super::client_request::ClientRequest;
+use super::clock::ExchangeClock;
 use super::own_answers::bad_gateway;
 use super::relay_error::RelayError;
 use super::reply::{BodyLength, ConnectionDisposition, Reply};
@@ -44,7 +45,7 @@ pub(crate) async fn relay(
     shared: &Arc<ThreadState>,
     session: &Session,
     mut incoming: ClientRequest<'_, '_>,
-    clock: ExchangeClock,
+    clock: ExchangeClock<'_>,
     upload: Upload,
     records: bool,
 ) -> ConnectionDisposition {
