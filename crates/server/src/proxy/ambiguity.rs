@@ -59,7 +59,7 @@ fn at_once(cassette: &Cassette, given: &[usize], met: &[(usize, usize)]) -> Vec<
         if until.is_none_or(|until| span.asked >= until) {
             group = position;
         }
-        until = until.max(Some(span.ended));
+        until = until.max(Some(span.answered));
         group_of.insert(position, group);
     }
     for (one, other) in met {
@@ -95,12 +95,16 @@ mod tests {
 
     /// Exchanges of one question that go on from one time to another, with these answers.
     fn cassette(exchanges: &[(i64, u64, &'static str)]) -> Cassette {
-        let exchange = |(number, (from_us, to_us, body)): (usize, &(i64, u64, &'static str))| Exchange {
-            number: number as u64,
-            started_ns: 1_000_000_000 + from_us * 1_000,
-            ended_us: Some(to_us - *from_us as u64),
-            response: Some(Response { status: 200, body: Some(Body::new(0, *body)), ..Response::default() }),
-            ..Exchange::default()
+        let exchange = |(number, &(from_us, to_us, body)): (usize, &(i64, u64, &'static str))| {
+            let lasted_us = to_us - from_us as u64;
+            let body = Some(Body::new(lasted_us, body));
+            Exchange {
+                number: number as u64,
+                started_ns: 1_000_000_000 + from_us * 1_000,
+                ended_us: Some(lasted_us + 3),
+                response: Some(Response { status: 200, body, ..Response::default() }),
+                ..Exchange::default()
+            }
         };
         let exchanges = exchanges.iter().enumerate().map(exchange).collect();
         Cassette::from(Content { exchanges, meta: Vec::new() })

@@ -18,7 +18,7 @@
 //! Cost: a lock and a place in a sorted map for each piece.
 
 use super::options::Latency;
-use cassette::{BodyReader, Cassette, Exchange, Outline};
+use cassette::{BodyReader, Cassette, Exchange, NetworkErrorKind, Outcome, Outline};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ const SLACK_BEFORE: Duration = Duration::from_millis(50);
 /// How long a program is left alone after the end of an answer, while others wait.
 const SETTLING: Duration = Duration::from_millis(1);
 /// How long others wait for a client to take a piece.
-const STALL: Duration = Duration::from_millis(100);
+pub(crate) const STALL: Duration = Duration::from_millis(100);
 
 /// A time of the recording: nanoseconds since 1970, and the number of the exchange, by which equal times are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,9 +60,9 @@ impl Moment {
 pub(crate) struct RecordedSpan {
     /// When its request was there.
     pub(crate) asked: Moment,
-    /// When its answer was over, as far as that is known.
-    pub(crate) ended: Moment,
-    /// Whether it is known when its answer was over.
+    /// When its answer was there, as far as that is known: a client may have enough with the last piece, and end the exchange itself.
+    pub(crate) answered: Moment,
+    /// Whether it is known when its answer was there.
     pub(crate) is_timed: bool,
 }
 
@@ -71,12 +71,17 @@ impl RecordedSpan {
         let Outline { exchange, request_body, response_body, .. } = outline;
         let last = |body: &Option<BodyReader<'_>>| body.as_ref().and_then(BodyReader::ended_us);
         let head = exchange.response.as_ref().map(|response| response.at_us);
-        let ended = exchange.ended_us.or(last(response_body)).or(head);
+        let is_given = match &exchange.outcome {
+            Outcome::Aborted(error) => error.kind == NetworkErrorKind::Other,
+            outcome => *outcome == Outcome::Complete,
+        };
+        let answered = last(response_body).filter(|_| is_given).or(exchange.ended_us);
+        let answered = answered.or(last(response_body)).or(head);
         let asked = last(request_body).unwrap_or(0);
         Self {
             asked: Moment::of(exchange, asked),
-            ended: Moment::of(exchange, ended.unwrap_or(asked).max(asked)),
-            is_timed: exchange.started_ns != 0 && ended.is_some_and(|ended| ended > 0),
+            answered: Moment::of(exchange, answered.unwrap_or(asked).max(asked)),
+            is_timed: exchange.started_ns != 0 && answered.is_some_and(|answered| answered > 0),
         }
     }
 }
@@ -254,6 +259,16 @@ impl OrderState {
         self.missing
     }
 
+    /// An answer to a question is not under way any more.
+    fn answered(&mut self, question: usize, position: usize) {
+        if let Some(others) = self.asked_now.get_mut(&question) {
+            others.retain(|&other| other != position);
+            if others.is_empty() {
+                self.asked_now.remove(&question);
+            }
+        }
+    }
+
     /// Wakes the first answer that waits: nothing but its turn can have come.
     fn wake_first(&self) {
         if let Some(first) = self.live.values().find(|live| live.giving_since.is_none()) {
@@ -315,6 +330,11 @@ impl LiveAnswer<'_> {
         }
     }
 
+    /// The last piece goes to the client next, who may ask again when it has that: what is asked from now on was not asked at the same time.
+    pub(crate) fn answered(&self) {
+        self.order.lock().answered(self.question, self.position);
+    }
+
     /// Whether others wait.
     pub(crate) fn has_company(&self) -> bool {
         self.order.lock().live.len() > 1
@@ -362,7 +382,9 @@ impl LiveAnswer<'_> {
             }
         }
         let cassette = &*self.order.cassette;
-        let Some(missing) = state.first_missing(cassette).filter(|missing| missing.asked < moment) else { return Ok(()) };
+        let Some(missing) = state.first_missing(cassette).filter(|missing| missing.asked < moment) else {
+            return Ok(());
+        };
         let until = self.gives_up(state, missing, since);
         if now < until {
             return Err(Some(until));
@@ -373,7 +395,7 @@ impl LiveAnswer<'_> {
 
     /// Until when a request is waited for.
     fn gives_up(&self, state: &OrderState, missing: RecordedSpan, since: Instant) -> Instant {
-        let slack = if missing.ended > self.span.asked { SLACK } else { SLACK_BEFORE };
+        let slack = if missing.answered > self.span.asked { SLACK } else { SLACK_BEFORE };
         let slack = slack.mul_f64(state.patience.as_secs_f64() / PATIENCE.as_secs_f64());
         let pace = self.order.pace;
         let later = |from: Instant, by: Duration| from.checked_add(by).unwrap_or(from + PATIENCE);
@@ -387,12 +409,7 @@ impl Drop for LiveAnswer<'_> {
     fn drop(&mut self) {
         let mut state = self.order.lock();
         state.live.remove(&self.next);
-        if let Some(others) = state.asked_now.get_mut(&self.question) {
-            others.retain(|&position| position != self.position);
-            if others.is_empty() {
-                state.asked_now.remove(&self.question);
-            }
-        }
+        state.answered(self.question, self.position);
         state.last_activity = Instant::now();
         state.wake_first();
     }

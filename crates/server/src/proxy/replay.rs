@@ -8,7 +8,7 @@
 use super::client_request::ClientRequest;
 use super::edits::Edits;
 use super::options::Latency;
-use super::order::LiveAnswer;
+use super::order::{LiveAnswer, STALL};
 use super::own_answers::bad_gateway;
 use super::reply::{BodyLength, ConnectionDisposition, Reply};
 use super::report::count;
@@ -22,6 +22,7 @@ use cassette::{BodyReader, Exchange, HttpVersion, NetworkErrorKind, Outcome, Out
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::time::timeout;
 
 /// Why an answer was not given to its end.
 enum ReplayInterruption {
@@ -117,6 +118,7 @@ async fn give(
     if let Some(ended_us) = exchange.ended_us.filter(|_| length == BodyLength::Unknown) {
         turns.wait(shared, incoming, ended_us).await?;
     }
+    turns.answered();
     match &exchange.outcome {
         Outcome::Complete => {
             within(shared.limits.stall, incoming.reply.finish(&response.trailers)).await?;
@@ -165,6 +167,7 @@ async fn nothing(
     mut turns: Turns<'_>,
 ) -> Result<ConnectionDisposition, ReplayInterruption> {
     turns.wait(shared, incoming, exchange.ended_us.unwrap_or(0)).await?;
+    turns.answered();
     let (what, message) = match &exchange.outcome {
         Outcome::Aborted(error) if error.kind == NetworkErrorKind::Reset => {
             incoming.reply.abort();
@@ -200,6 +203,7 @@ async fn give_edited(
             }
             let whole = edits.edited(&incoming.request, &whole).into_owned();
             incoming.reply.head(&head, BodyLength::Known(whole.len() as u64))?;
+            turns.answered();
             Ok(within(shared.limits.stall, incoming.reply.slice(&whole)).await?)
         }
         Some(body) => {
@@ -222,9 +226,14 @@ async fn give_body(
     turns: &mut Turns<'_>,
     edits: Option<&Edits>,
 ) -> Result<(), ReplayInterruption> {
+    let mut left = body.bytes();
     while let Some(fragment) = body.read().map_err(ReplayInterruption::Cassette)? {
+        left = left.saturating_sub(fragment.bytes.len());
         if !fragment.goes_on {
             turns.wait(shared, incoming, fragment.at_us).await?;
+        }
+        if left == 0 {
+            turns.answered();
         }
         let bytes =
             edits.map_or(Cow::Borrowed(fragment.bytes), |edits| edits.edited(&incoming.request, fragment.bytes));
@@ -272,12 +281,17 @@ impl Turns<'_> {
         }
     }
 
+    /// The last piece of the answer goes next.
+    fn answered(&self) {
+        self.live.iter().for_each(LiveAnswer::answered);
+    }
+
     /// All of the answer is given.
     async fn complete(self, reply: &Reply<'_>) {
         let Some(live) = self.live else { return };
         if live.has_company() {
-            // Others are to go after it.
-            reply.sent().await;
+            // Others are to go after it, unless the client does not take it.
+            let _ = timeout(STALL, reply.sent()).await;
         }
         live.complete();
     }

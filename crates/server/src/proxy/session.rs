@@ -196,7 +196,12 @@ impl Session {
         }
     }
 
-    fn plan_of(&self, lookup: Lookup, found: Option<FoundExchange>, explain: impl FnOnce() -> LookupError) -> RequestPlan {
+    fn plan_of(
+        &self,
+        lookup: Lookup,
+        found: Option<FoundExchange>,
+        explain: impl FnOnce() -> LookupError,
+    ) -> RequestPlan {
         let age = if let Lookup::Has { age } = lookup { age } else { 0 };
         match (self.mode.decide(self.existed, lookup, self.playback.expiry), found) {
             (Action::Record, _) => RequestPlan::Record,

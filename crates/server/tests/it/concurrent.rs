@@ -91,7 +91,13 @@ impl Recorded {
         for (number, asked) in free_us.into_iter().enumerate() {
             let request = self.request("GET", format!("/end/{number}"), None);
             let number = self.exchanges.len() as u64;
-            self.exchanges.push(exchange(number, request, (asked, last + number), vec![(last - asked, "end".into())], false));
+            self.exchanges.push(exchange(
+                number,
+                request,
+                (asked, last + number),
+                vec![(last - asked, "end".into())],
+                false,
+            ));
         }
         self.exchanges.sort_by_key(|exchange| exchange.started_ns);
         (0..).zip(&mut self.exchanges).for_each(|(number, exchange)| exchange.number = number);
@@ -378,7 +384,8 @@ fn concurrent_cassettes_are_replayed_in_their_order() {
             let (replayed_order, replayed) = recorded.compared(&noted);
             assert_eq!((report.missed, report.unused, report.untimed), (0, 0, 0), "seed {seed}");
             assert_eq!(replayed_order, order, "seed {seed}, {:?}", recorded.kind);
-            let numbers: HashSet<u64> = report.ambiguous_answers.iter().flat_map(|named| &named.exchanges).copied().collect();
+            let numbers: HashSet<u64> =
+                report.ambiguous_answers.iter().flat_map(|named| &named.exchanges).copied().collect();
             let asks = |exchange: &Exchange<'_>, question: usize| {
                 exchange.request.body_bytes() == format!(r#"{{"question": {question}}}"#).as_bytes()
             };

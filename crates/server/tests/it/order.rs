@@ -74,13 +74,16 @@ fn equal_questions_at_once() {
     let question = r#"{"prompt": "What is a frog?"}"#;
     let asking = vec![question.to_owned(); 8];
     // Each has an answer of its own: which thread gets which is an accident, and is told.
-    let differing: Vec<_> =
-        (0..8).map(|n| exchange(n, question, (n, 20 + n), format!(r#"{{"id": {n}}}"#))).collect();
+    let differing: Vec<_> = (0..8).map(|n| exchange(n, question, (n, 20 + n), format!(r#"{{"id": {n}}}"#))).collect();
     let trip = on_cassette(&differing);
     let all: HashSet<_> = (0..8).map(|n| format!(r#"{{"id": {n}}}"#)).collect();
-    let report = replay(&trip, |options| options, |proxy| {
-        assert_eq!(at_once(proxy, &asking).into_iter().map(|(_, answer)| answer).collect::<HashSet<_>>(), all);
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            assert_eq!(at_once(proxy, &asking).into_iter().map(|(_, answer)| answer).collect::<HashSet<_>>(), all);
+        },
+    );
     assert!(report.differs());
     let named = &report.ambiguous_answers[0];
     assert_eq!((report.ambiguous, &named.exchanges), (1, &(0..8).collect::<Vec<_>>()));
@@ -89,10 +92,14 @@ fn equal_questions_at_once() {
     let report = replay(&trip, ProxyOptions::allow_ambiguous, |proxy| drop(at_once(proxy, &asking)));
     assert_eq!((report.ambiguous, report.differs()), (1, false));
     // They were made at once when they were recorded, and that is enough.
-    let report = replay(&trip, |options| options, |proxy| {
-        let mut client = client(proxy);
-        asking.iter().for_each(|question| drop(ask(&mut client, question)));
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let mut client = client(proxy);
+            asking.iter().for_each(|question| drop(ask(&mut client, question)));
+        },
+    );
     assert!(report.differs());
     // Equal answers are nobody's own.
     let equal: Vec<_> = (0..8).map(|n| exchange(n, question, (n, 20 + n), "frog")).collect();
@@ -101,10 +108,14 @@ fn equal_questions_at_once() {
     // What was asked one after the other is answered so, and is ambiguous only if it is asked at once now.
     let in_turn: Vec<_> = (0..3).map(|n| exchange(n, question, (9 * n, 9 * n + 5), n.to_string())).collect();
     let trip = on_cassette(&in_turn);
-    let report = replay(&trip, |options| options, |proxy| {
-        let mut client = client(proxy);
-        assert_eq!([(); 3].map(|()| ask(&mut client, question)), ["0", "1", "2"]);
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let mut client = client(proxy);
+            assert_eq!([(); 3].map(|()| ask(&mut client, question)), ["0", "1", "2"]);
+        },
+    );
     assert!(!report.differs());
 }
 
@@ -116,11 +127,15 @@ fn same_template_other_document_gets_its_own_answer() {
         (0..40).map(|n| exchange(n, &question(n), (n, 200 - 2 * n), format!("of document {n}"))).collect();
     let trip = on_cassette(&exchanges);
     let asking: Vec<_> = (0..40).map(question).collect();
-    let report = replay(&trip, |options| options, |proxy| {
-        for (place, answer) in at_once(proxy, &asking) {
-            assert_eq!(answer, format!("of document {place}"));
-        }
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            for (place, answer) in at_once(proxy, &asking) {
+                assert_eq!(answer, format!("of document {place}"));
+            }
+        },
+    );
     assert_eq!((report.replayed, report.differs()), (40, false));
 }
 
@@ -129,12 +144,16 @@ fn fifo_with_other_arguments_is_a_miss() {
     let call = |city: &str| format!(r#"{{"tool": "weather", "arguments": {{"city": "{city}"}}}}"#);
     let exchanges = [exchange(0, &call("Bern"), (0, 5), "rain"), exchange(1, &call("Rome"), (6, 9), "sun")];
     let trip = on_cassette(&exchanges);
-    let report = replay(&trip, |options| options, |proxy| {
-        let mut client = client(proxy);
-        // The next answer in line is of the same tool, and not for this call; it stays for the call that it is for.
-        let answers = ["Oslo", "Rome", "Bern", "Rome"].map(|city| ask(&mut client, &call(city)));
-        assert_eq!(answers, ["599", "sun", "rain", "599"]);
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let mut client = client(proxy);
+            // The next answer in line is of the same tool, and not for this call; it stays for the call that it is for.
+            let answers = ["Oslo", "Rome", "Bern", "Rome"].map(|city| ask(&mut client, &call(city)));
+            assert_eq!(answers, ["599", "sun", "rain", "599"]);
+        },
+    );
     assert_eq!((report.replayed, report.missed), (2, 2));
 }
 
@@ -147,20 +166,24 @@ fn answers_come_in_the_order_in_which_they_came() {
     exchanges.extend((0..6).map(|n| exchange(6 + n, &thanks(5 - n), (31 + 10 * n, 100 + n), "thanks")));
     let trip = on_cassette(&exchanges);
     let order = Mutex::new(Vec::new());
-    let report = replay(&trip, |options| options, |proxy| {
-        order.lock().unwrap().clear();
-        std::thread::scope(|scope| {
-            for n in 0..6 {
-                let (order, question, thanks) = (&order, question(n), thanks(n));
-                scope.spawn(move || {
-                    let mut client = client(proxy);
-                    assert_eq!(ask(&mut client, &question), "answer");
-                    order.lock().unwrap().push(n);
-                    assert_eq!(ask(&mut client, &thanks), "thanks");
-                });
-            }
-        });
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            order.lock().unwrap().clear();
+            std::thread::scope(|scope| {
+                for n in 0..6 {
+                    let (order, question, thanks) = (&order, question(n), thanks(n));
+                    scope.spawn(move || {
+                        let mut client = client(proxy);
+                        assert_eq!(ask(&mut client, &question), "answer");
+                        order.lock().unwrap().push(n);
+                        assert_eq!(ask(&mut client, &thanks), "thanks");
+                    });
+                }
+            });
+        },
+    );
     assert!(!report.differs() && report.late == 0, "{report:?}");
     assert_eq!(*order.lock().unwrap(), [5, 4, 3, 2, 1, 0]);
 }
@@ -177,11 +200,15 @@ fn an_answer_that_the_program_waits_for_does_not_wait_for_the_program() {
     ];
     let trip = on_cassette(&exchanges);
     let begun = Instant::now();
-    let report = replay(&trip, |options| options, |proxy| {
-        let mut client = client(proxy);
-        let answers = [0, 1, 3].map(|n| ask(&mut client, &format!(r#"{{"n": {n}}}"#)));
-        assert_eq!(answers, ["first", "second", "fourth"]);
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let mut client = client(proxy);
+            let answers = [0, 1, 3].map(|n| ask(&mut client, &format!(r#"{{"n": {n}}}"#)));
+            assert_eq!(answers, ["first", "second", "fourth"]);
+        },
+    );
     assert!(begun.elapsed() < LONG);
     assert_eq!((report.late, report.unused, report.differs()), (1, 1, false));
 }
@@ -198,12 +225,16 @@ fn what_never_comes_is_waited_for_less_and_less() {
         .collect();
     let trip = on_cassette(&exchanges);
     let begun = Instant::now();
-    let report = replay(&trip, |options| options, |proxy| {
-        let mut client = client(proxy);
-        for n in 0..200 {
-            assert_eq!(ask(&mut client, &format!(r#"{{"n": {n}}}"#)), n.to_string());
-        }
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let mut client = client(proxy);
+            for n in 0..200 {
+                assert_eq!(ask(&mut client, &format!(r#"{{"n": {n}}}"#)), n.to_string());
+            }
+        },
+    );
     assert!(begun.elapsed() < LONG);
     assert_eq!((report.replayed, report.unused, report.late), (200, 200, 0));
 }
@@ -211,17 +242,20 @@ fn what_never_comes_is_waited_for_less_and_less() {
 #[test]
 fn a_client_that_does_not_read_holds_nobody_up() {
     let long = vec![b'x'; 32 << 20];
-    let exchanges =
-        [exchange(0, r#"{"n": 0}"#, (0, 10), long), exchange(1, r#"{"n": 1}"#, (1, 20), "the other")];
+    let exchanges = [exchange(0, r#"{"n": 0}"#, (0, 10), long), exchange(1, r#"{"n": 1}"#, (1, 20), "the other")];
     let trip = on_cassette(&exchanges);
-    let report = replay(&trip, |options| options, |proxy| {
-        let mut lazy = client(proxy);
-        let question = r#"{"n": 0}"#;
-        let head = format!("POST http://{0}/ask HTTP/1.1\r\nHost: {0}\r\n{JSON}", origin::NAME);
-        lazy.send(format!("{head}Content-Length: {}\r\n\r\n{question}", question.len()));
-        assert_eq!(ask(&mut client(proxy), r#"{"n": 1}"#), "the other");
-        assert_eq!(lazy.answer("POST").body.len(), 32 << 20);
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let mut lazy = client(proxy);
+            let question = r#"{"n": 0}"#;
+            let head = format!("POST http://{0}/ask HTTP/1.1\r\nHost: {0}\r\n{JSON}", origin::NAME);
+            lazy.send(format!("{head}Content-Length: {}\r\n\r\n{question}", question.len()));
+            assert_eq!(ask(&mut client(proxy), r#"{"n": 1}"#), "the other");
+            assert_eq!(lazy.answer("POST").body.len(), 32 << 20);
+        },
+    );
     assert_eq!((report.replayed, report.abandoned), (2, 0));
 }
 
@@ -233,20 +267,28 @@ fn a_cassette_without_times_says_so_if_that_matters() {
     };
     let trip = on_cassette(&[untimed(0), untimed(1)]);
     let asking: Vec<_> = (0..2).map(|n| format!(r#"{{"n": {n}}}"#)).collect();
-    let report = replay(&trip, |options| options, |proxy| {
-        let mut client = client(proxy);
-        asking.iter().for_each(|question| drop(ask(&mut client, question)));
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            let mut client = client(proxy);
+            asking.iter().for_each(|question| drop(ask(&mut client, question)));
+        },
+    );
     assert_eq!((report.untimed, report.differs()), (0, false));
     // The second is there first, and waits for the first.
-    let report = replay(&trip, |options| options, |proxy| {
-        std::thread::scope(|scope| {
-            let second = scope.spawn(|| ask(&mut client(proxy), &asking[1]));
-            crate::fixture::until("the second is there", || proxy.report().replayed == 1);
-            assert_eq!(ask(&mut client(proxy), &asking[0]), "0");
-            assert_eq!(second.join().unwrap(), "1");
-        });
-    });
+    let report = replay(
+        &trip,
+        |options| options,
+        |proxy| {
+            std::thread::scope(|scope| {
+                let second = scope.spawn(|| ask(&mut client(proxy), &asking[1]));
+                crate::fixture::until("the second is there", || proxy.report().replayed == 1);
+                assert_eq!(ask(&mut client(proxy), &asking[0]), "0");
+                assert_eq!(second.join().unwrap(), "1");
+            });
+        },
+    );
     assert!(report.untimed + report.late > 0, "{report:?}");
 }
 
