@@ -8,9 +8,8 @@
 //! 2. A request may never come: the program asks for less than it did, or asks only when it has this answer. It is waited for as long
 //!    after the request of the waiting answer as it came when it was recorded, and a little longer; never when nothing has happened for [`PATIENCE`]. What
 //!    was waited for in vain is not waited for again, and each such wait halves the next ones, so that all of them are short together.
-//! 3. After the end of an answer, while others are waiting, nothing is given for as long as nothing was given when it was recorded, for
-//!    [`SETTLING_MAX`] at most and [`SETTLING`] at least: threads of a program that are woken one right after the other run in any order. A request
-//!    that came after that end shows that the program has acted.
+//! 3. After the end of an answer, while others are waiting, nothing is given for [`SETTLING`]: threads of a program that are woken one right after
+//!    the other run in any order.
 //! 4. An answer that a client does not take holds up others for [`STALL`] only.
 //!
 //! Of the answers that wait, the one whose next piece came first waits for nothing but requests that are not there, and its own time. So there
@@ -32,10 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const SLACK: Duration = Duration::from_millis(250);
 /// The same of one that was over before that answer was asked for: most such programs ask for one thing after the other, and have changed.
 const SLACK_BEFORE: Duration = Duration::from_millis(50);
-/// How long a program is left alone at least after the end of an answer, and after a request that shows that it has acted, while others wait.
+/// How long a program is left alone after the end of an answer, while others wait.
 const SETTLING: Duration = Duration::from_millis(1);
-/// How long it is left alone at most.
-const SETTLING_MAX: Duration = Duration::from_millis(25);
 /// How long others wait for a client to take a piece.
 pub(crate) const STALL: Duration = Duration::from_millis(100);
 
@@ -136,8 +133,6 @@ struct OrderState {
     /// Answers to the same question that were asked for at the same time now.
     met: HashSet<(usize, usize)>,
     settled: Instant,
-    /// When the last answer that ended was over.
-    completed: Option<Moment>,
     last_activity: Instant,
     patience: Duration,
     late: u64,
@@ -186,7 +181,6 @@ impl ReleaseOrder {
             asked_now: HashMap::new(),
             met: HashSet::new(),
             settled: now,
-            completed: None,
             last_activity: now,
             patience: PATIENCE,
             late: 0,
@@ -219,9 +213,6 @@ impl ReleaseOrder {
         others.push(position);
         state.met.extend(met);
         state.live.insert(span.asked, LiveState { giving_since: None, wake: wake.clone() });
-        if state.completed.is_some_and(|completed| span.asked > completed) {
-            state.settled = state.settled.min(Instant::now() + SETTLING);
-        }
         state.wake_first();
         let (next, started_ns) = (span.asked, outline.exchange.started_ns);
         LiveAnswer { order: self, position, question, span, arrived: Instant::now(), next, started_ns, wake }
@@ -352,10 +343,8 @@ impl LiveAnswer<'_> {
     /// All of it has gone to the client, which is left alone with it for a moment.
     pub(crate) fn complete(self) {
         let mut state = self.order.lock();
-        state.completed = Some(self.next);
-        let next = state.live.keys().find(|moment| **moment != self.next);
-        if let Some(gap) = next.map(|next| next.after(self.next)) {
-            state.settled = Instant::now() + gap.clamp(SETTLING, SETTLING_MAX);
+        if state.live.len() > 1 {
+            state.settled = Instant::now() + SETTLING;
         }
     }
 
