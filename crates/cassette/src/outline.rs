@@ -108,6 +108,12 @@ impl<'t> BodyReader<'t> {
         self.bytes
     }
 
+    /// When the last of it was there, in microseconds after the exchange began. It is known before anything is read; `None` after that, and if
+    /// the body has no chunk.
+    pub fn ended_us(&self) -> Option<u64> {
+        self.chunks.as_slice().last().map(|chunk| chunk.at_us)
+    }
+
     /// What its chunks take in memory.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.chunks.len() * size_of::<Chunk>()

@@ -63,6 +63,8 @@ the same as before. No other file is needed.
 `metroon replay CASSETTE -- COMMAND` takes a cassette, the network traffic that `metroon record` recorded, in any form. It runs COMMAND and
 answers its requests from the cassette, with the recorded times. No request reaches the network, except to the hosts of --pass.
 If the cassette does not answer a request, the request is refused, and a message shows the nearest recorded one and what differs.
+Answers come in the order in which they came when they were recorded, however fast the replay is. If equal requests were made at once and
+answered differently, each may get the answer of another: they are named, and the replay ends with 4 unless --allow-ambiguous is given.
 COMMAND runs in a network of its own, if the system can give it one: what goes past the proxy is refused as well, and named. Without
 COMMAND, --listen keeps the proxy until Ctrl-C. docs/recording.md shows more.
 

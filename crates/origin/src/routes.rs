@@ -5,7 +5,7 @@
 //! | `/` | a short page of HTML |
 //! | `/echo` | the request as JSON: `method`, `target`, `version`, `headers` as pairs, `body` as text, `bytes` |
 //! | `/json` | `{"frog":"Sam","green":true}` |
-//! | `/count` | how often this very request was made, from 1 |
+//! | `/count?ms=0` | how often this very request was made, from 1, after so many milliseconds |
 //! | `/bytes/N` | N bytes, each its position modulo 251, with their length; `?length=no` without |
 //! | `/upload` | `{"bytes":N,"sum":S}` of a body of any length, which is not kept |
 //! | `/mirror?piece=65536` | the body of the request in such pieces, with its type, its encoding and its length; `?length=no` without |
@@ -56,7 +56,10 @@ pub(crate) async fn answer(request: Request<Incoming>, cut: BreakOff, seen: Arc<
         "" => Ok(typed("text/html", "<h1>Example Domain</h1>\n")),
         "echo" => echo(request).await,
         "json" => Ok(typed("application/json", r#"{"frog":"Sam","green":true}"#)),
-        "count" => Ok(typed("text/plain", (before + 1).to_string())),
+        "count" => {
+            tokio::time::sleep(Duration::from_millis(query::number(&uri, "ms", 0))).await;
+            Ok(typed("text/plain", (before + 1).to_string()))
+        }
         "bytes" => Ok(counted_bytes(&uri, rest.parse().unwrap_or(0))),
         "upload" => upload(request).await,
         "mirror" => mirror(request).await,

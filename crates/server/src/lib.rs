@@ -12,8 +12,9 @@ mod proxy;
 mod runtime;
 
 pub use proxy::{
-    Authority, AuthorityError, ControlOptions, DETAILS_MAX, Edits, EditsError, Latency, Limits, OptionError,
-    PassedHost, Proxy, ProxyError, ProxyOptions, Report, Resolve, Traffic, UpstreamProxy, data_directory, environment,
+    AmbiguousAnswers, Authority, AuthorityError, ControlOptions, DETAILS_MAX, Edits, EditsError, Latency, Limits,
+    OptionError, PassedHost, Proxy, ProxyError, ProxyOptions, Report, Resolve, Traffic, UpstreamProxy, data_directory,
+    environment,
 };
 #[cfg(target_os = "linux")]
 pub use proxy::{BRIDGES_MAX, Isolation, IsolationError, become_isolated};

@@ -5,8 +5,12 @@
 //! 2. Pairs are compared field by field. Times, numbers and the limits of chunks differ from one recording to the next, and are
 //!    compared on request only.
 //! 3. Messages of WebSockets that are compressed are compared as what they say.
+//! 4. Two answers to one question are compared as a program would, by [`answer_difference`].
 
+mod answers;
 mod conversation;
+
+pub use answers::answer_difference;
 
 use crate::cassette::Cassette;
 use crate::error::ReadError;

@@ -33,6 +33,8 @@ pub enum Repeats {
 pub struct FoundExchange {
     /// Where it is among those that are recorded.
     pub position: usize,
+    /// The position of the first recorded exchange that asks the same question, which stands for the question.
+    pub question: usize,
     /// How often it was given before.
     pub given_before: u64,
 }
@@ -143,6 +145,17 @@ impl<P: Deref<Target = R>, R: RecordedExchanges + ?Sized> Player<P> {
         (0..is_unused.len()).filter(|&position| is_unused[position]).collect()
     }
 
+    /// What was given of each question that was answered by more than one recorded exchange: positions, in order.
+    pub fn repeated(&self) -> Vec<Vec<usize>> {
+        let queues = |lane: &KeyGroup| {
+            let queues = lane.queues.get().into_iter().flat_map(HashMap::values);
+            queues.map(|queue| queue.given().collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        let mut repeated: Vec<_> = self.lanes.values().flat_map(queues).filter(|given| given.len() > 1).collect();
+        repeated.sort_unstable();
+        repeated
+    }
+
     /// The queue of requests that are the same question.
     fn queue(&self, live: &Request<'_>) -> Result<Option<&RecordedAnswers>, R::Error> {
         let Some(lane) = self.lanes.get(&((self.rules.key(live) >> 32) as u32)) else { return Ok(None) };
@@ -184,7 +197,11 @@ impl<P: Deref<Target = R>, R: RecordedExchanges + ?Sized> Player<P> {
                 self.first_that_holds(queue, live, round)?
             }
         };
-        Ok(place.map(|place| FoundExchange { position: queue.positions[place], given_before: turns.take(place) }))
+        Ok(place.map(|place| FoundExchange {
+            position: queue.positions[place],
+            question: queue.positions[0],
+            given_before: turns.take(place),
+        }))
     }
 
     fn first_that_holds(

@@ -203,6 +203,10 @@ pub(crate) struct ReplayingArguments {
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub(super) repeats: RepeatsArgument,
 
+    /// Equal requests that are made at once may get each other's answers: they are named, and the exit code is not 4 for them
+    #[arg(long)]
+    pub(super) allow_ambiguous: bool,
+
     /// Requests may differ in this parameter of the query, or `*` for all of it; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(super) ignore_query: Vec<String>,

@@ -69,10 +69,10 @@ fn ready(proxy: &Proxy, variables: &[(OsString, OsString)]) -> Value {
 
 /// Counts what was asked, for the program that reads the JSON; `kept` is whether there is a cassette now.
 pub(super) fn say_done(report: &Report, is_kept: bool) {
-    let Report { connections, requests, recorded, replayed, forwarded, missed, .. } = report;
+    let Report { connections, requests, recorded, replayed, forwarded, missed, ambiguous, .. } = report;
     let line = json!({
         "connections": connections, "requests": requests, "recorded": recorded, "answered": replayed,
-        "forwarded": forwarded, "missed": missed, "kept": is_kept,
+        "forwarded": forwarded, "missed": missed, "ambiguous": ambiguous, "kept": is_kept,
     });
     // A program that has stopped reading does not want to know.
     let _ = writeln!(io::stdout().lock(), "{line}");

@@ -175,6 +175,9 @@ fn tell_unsealed(cassette: &Path) {
 fn play(options: ProxyOptions, playing: &ReplayingArguments) -> Result<ProxyOptions, End> {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     let mut options = options.latency(playing.latency()).rules(playing.rules()).repeats(playing.repeats());
+    if playing.allow_ambiguous {
+        options = options.allow_ambiguous();
+    }
     if let Some(file) = &playing.edits {
         let help = "\"Faults and times\" in docs/recording.md shows such a file";
         let edits = Edits::read(file).map_err(|error| fail(&error.to_string(), help, End::Usage))?;

@@ -2,7 +2,7 @@
 
 use crate::output::counted;
 use cassette::matching::{Difference, Miss, Reason};
-use server::Report;
+use server::{AmbiguousAnswers, Report};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
@@ -173,6 +173,25 @@ impl Summary<'_> {
             let messages = counted(report.websocket_differences, "WebSocket message");
             lines.push(format!("error: {messages} of the program not what was recorded"));
         }
+        if !report.allows_ambiguous {
+            lines.extend(self.ambiguous_answers("error"));
+        }
+        lines
+    }
+
+    /// Which answers may have gone to another of equal requests.
+    fn ambiguous_answers(&self, kind: &str) -> Vec<String> {
+        let Report { ambiguous, ambiguous_answers, .. } = self.report;
+        let mut lines: Vec<String> =
+            ambiguous_answers.iter().take(SHOWN_MAX).map(|answers| ambiguity(kind, answers)).collect();
+        push_rest(&mut lines, *ambiguous, ambiguous_answers.len(), "of them");
+        if !lines.is_empty() && kind == "error" {
+            let allowing = self.style.options(&BTreeSet::from([AllowingOption("--allow-ambiguous", None)]));
+            lines.push(format!(
+                "help: have each of them say what it is for, in its body or in a header that --match-header names, and record \
+                 them again; or allow it with {allowing}"
+            ));
+        }
         lines
     }
 
@@ -232,6 +251,10 @@ impl Summary<'_> {
             let exchanges = counted(report.abandoned, "exchange");
             lines.push(format!("note: {exchanges} ended by the program before the answer was complete"));
         }
+        if report.allows_ambiguous {
+            lines.extend(self.ambiguous_answers("note"));
+        }
+        lines.extend(self.order());
         lines.extend(self.secrets());
         for address in report.unanswered.iter().take(SHOWN_MAX) {
             lines.push(format!(
@@ -248,6 +271,27 @@ impl Summary<'_> {
         }
         let warnings = report.warnings.iter().take(SHOWN_MAX);
         lines.extend(warnings.map(|warning| format!("warning: {warning}")));
+        lines
+    }
+
+    /// Where the order of answers may not be that of the recording.
+    fn order(&self) -> Vec<String> {
+        let Report { late, untimed, .. } = self.report;
+        let mut lines = Vec::new();
+        if *late > 0 {
+            lines.push(format!(
+                "warning: some answers were given before {} that came before them when they were recorded, but not in time now: \
+                 the program was slower, or asks in another order",
+                counted(*late, "request")
+            ));
+        }
+        if *untimed > 0 {
+            lines.push(format!(
+                "warning: {} does not say when answers were over, so what was asked at once was answered in the order of the \
+                 requests; record it again to have the answers in theirs",
+                self.cassette
+            ));
+        }
         lines
     }
 
@@ -367,6 +411,36 @@ fn allowed(difference: &Difference) -> Option<AllowingOption> {
     }
 }
 
+/// What is said of equal requests with different answers.
+fn ambiguity(kind: &str, answers: &AmbiguousAnswers) -> String {
+    let AmbiguousAnswers { request, exchanges, difference, .. } = answers;
+    format!(
+        "{kind}: {} equal requests were made at once and answered differently, so each may have got the answer of another: {request}\n  \
+         exchanges {}; the first two that differ: {difference}",
+        exchanges.len(),
+        ranges(exchanges)
+    )
+}
+
+/// Numbers in ascending order, those that follow one another as a range: `3, 7-12, 14`.
+fn ranges(numbers: &[u64]) -> String {
+    let runs = numbers.chunk_by(|one, next| *next == one + 1);
+    let mut shown: Vec<_> = runs
+        .map(|run| match run {
+            [first, .., last] if last - first > 1 => format!("{first}-{last}"),
+            run => run.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        })
+        .collect();
+    if shown.len() > RANGES_MAX {
+        shown.truncate(RANGES_MAX);
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
+}
+
+/// So many ranges of numbers are shown.
+const RANGES_MAX: usize = 12;
+
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -485,6 +559,26 @@ mod tests {
         assert_eq!(helps(&request("a.test", "/x?y=1", "no JSON")), "--ignore-body");
         // A path cannot be allowed to differ.
         assert_eq!(helps(&request("a.test", "/z?y=2", r#"{"b":{"c":[1]}}"#)), "");
+    }
+
+    #[test]
+    fn ambiguous_answers_are_told_with_their_numbers() {
+        let said = |allows| {
+            lines(false, CassetteBefore::Used, |report| {
+                (report.requests, report.replayed, report.ambiguous, report.allows_ambiguous) = (4, 4, 1, allows);
+                let mut answers = AmbiguousAnswers::default();
+                answers.request = "POST https://a.test/".to_owned();
+                answers.exchanges = vec![0, 1, 2, 4];
+                answers.difference = "response body at id: 1 -> 2".to_owned();
+                report.ambiguous_answers = vec![answers];
+            })
+        };
+        let what = "4 equal requests were made at once and answered differently, so each may have got the answer of another: \
+                    POST https://a.test/\n  exchanges 0-2, 4; the first two that differ: response body at id: 1 -> 2";
+        assert_eq!(said(false)[0], format!("error: {what}"));
+        assert!(said(false)[1].ends_with("or allow it with --allow-ambiguous"));
+        assert_eq!(said(true)[..1], [format!("note: {what}")]);
+        assert_eq!((said(true).len(), ranges(&[1, 2, 5, 7, 8, 9])), (2, "1, 2, 5, 7-9".to_owned()));
     }
 
     #[test]

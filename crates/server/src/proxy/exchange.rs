@@ -1,6 +1,7 @@
 //! One request of a client, and what is done with it.
 
-use super::client_request::{ClientRequest, ExchangeClock};
+use super::client_request::ClientRequest;
+use super::clock::ExchangeClock;
 use super::own_answers::{error_body, refuse, respond};
 use super::record::{self, Upload};
 use super::replay;
@@ -31,7 +32,7 @@ pub(crate) async fn answer(shared: &Arc<ThreadState>, incoming: ClientRequest<'_
 /// Does with a request what the mode says.
 async fn answer_by_mode(shared: &Arc<ThreadState>, mut incoming: ClientRequest<'_, '_>) -> ConnectionDisposition {
     let session = shared.session_for_request().await;
-    let clock = ExchangeClock::new(incoming.started);
+    let clock = ExchangeClock::new(&shared.clock, incoming.started);
     if shared.passes(&incoming.route.host, incoming.route.port) {
         return record::relay(shared, &session, incoming, clock, Upload::Live, false).await;
     }
@@ -63,11 +64,11 @@ async fn answer_by_mode(shared: &Arc<ThreadState>, mut incoming: ClientRequest<'
         return after;
     }
     match session.plan(&incoming.request) {
-        RequestPlan::Replay { position, is_expired } => {
+        RequestPlan::Replay { found, is_expired } => {
             if is_expired {
                 shared.counts.warn("the cassette has answers that are older than they should be; record them again");
             }
-            replay::replay(shared, &session, incoming, position).await
+            replay::replay(shared, &session, incoming, found).await
         }
         RequestPlan::Record => record::relay(shared, &session, incoming, clock, Upload::Held, true).await,
         RequestPlan::Forward => record::relay(shared, &session, incoming, clock, Upload::Held, false).await,
@@ -87,7 +88,7 @@ async fn hold_body(
     shared: &ThreadState,
     session: &Session,
     incoming: &mut ClientRequest<'_, '_>,
-    clock: ExchangeClock,
+    clock: ExchangeClock<'_>,
 ) -> Result<(), HoldBodyError> {
     if incoming.framing == Framing::Absent {
         return Ok(());

@@ -9,9 +9,11 @@
 //!
 //! A program is told of the proxy by `environment`, or has a network of its own by `isolation`.
 
+mod ambiguity;
 mod authority;
 mod client;
 mod client_request;
+mod clock;
 mod control;
 mod edits;
 mod environment;
@@ -20,6 +22,7 @@ mod exchange;
 #[cfg(target_os = "linux")]
 mod isolation;
 mod options;
+mod order;
 mod own_answers;
 mod record;
 mod relay_error;
@@ -36,6 +39,7 @@ mod threads;
 mod upstream;
 mod websocket;
 
+pub use ambiguity::AmbiguousAnswers;
 pub use authority::{Authority, data_directory};
 pub use edits::Edits;
 pub use environment::environment;

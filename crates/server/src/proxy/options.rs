@@ -363,6 +363,7 @@ pub(crate) struct Playback {
     pub(crate) latency: Latency,
     pub(crate) rules: MatchRules,
     pub(crate) repeats: Repeats,
+    pub(crate) allows_ambiguous: bool,
     pub(crate) expiry: Option<Expiry>,
     pub(crate) edits: Edits,
     /// How much is made of a cassette.
@@ -469,6 +470,14 @@ impl ProxyOptions {
     #[must_use]
     pub fn repeats(mut self, repeats: Repeats) -> Self {
         self.playback.repeats = repeats;
+        self
+    }
+
+    /// Equal requests that are made at once and have different answers are no [difference](crate::Report::differs). They are reported all the
+    /// same.
+    #[must_use]
+    pub fn allow_ambiguous(mut self) -> Self {
+        self.playback.allows_ambiguous = true;
         self
     }
 

@@ -10,7 +10,8 @@
 //! 5. A stream of events is whole at the [end of its protocol](super::stream_end), whoever ends the connection after it. If the client goes then, the rest
 //!    is read for a moment, so that another client finds it on the cassette.
 
-use super::client_request::{ClientRequest, ExchangeClock};
+use super::client_request::ClientRequest;
+use super::clock::ExchangeClock;
 use super::own_answers::bad_gateway;
 use super::relay_error::RelayError;
 use super::reply::{BodyLength, ConnectionDisposition, Reply};
@@ -48,7 +49,7 @@ pub(crate) async fn relay(
     shared: &Arc<ThreadState>,
     session: &Session,
     mut incoming: ClientRequest<'_, '_>,
-    clock: ExchangeClock,
+    clock: ExchangeClock<'_>,
     upload: Upload,
     records: bool,
 ) -> ConnectionDisposition {

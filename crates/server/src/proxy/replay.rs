@@ -1,12 +1,14 @@
 //! An answer from the cassette.
 //!
-//! 1. Everything is there when it was there, counted from when the request was complete, or sooner as the user wishes.
+//! 1. Everything is there when it was there, counted from when the request was complete, or sooner as the user wishes; and in
+//!    the [order](super::order) in which all answers were there when they were recorded.
 //! 2. A body is read from the cassette fragment by fragment, so that a long one takes no more memory than a short one.
 //! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it.
 
 use super::client_request::ClientRequest;
 use super::edits::Edits;
 use super::options::Latency;
+use super::order::{LiveAnswer, STALL};
 use super::own_answers::bad_gateway;
 use super::reply::{BodyLength, ConnectionDisposition, Reply};
 use super::report::count;
@@ -14,13 +16,13 @@ use super::schedule::Schedule;
 use super::session::{Session, kind_name};
 use super::shared::ThreadState;
 use super::websocket;
-use crate::runtime::peer::IncomingBody;
 use crate::runtime::peer_error::{PeerError, within};
+use cassette::matching::FoundExchange;
 use cassette::{BodyReader, Exchange, HttpVersion, NetworkErrorKind, Outcome, Outline, ReadError, Response};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::time::sleep_until;
+use tokio::time::timeout;
 
 /// Why an answer was not given to its end.
 enum ReplayInterruption {
@@ -41,16 +43,24 @@ pub(crate) async fn replay(
     shared: &Arc<ThreadState>,
     session: &Session,
     mut incoming: ClientRequest<'_, '_>,
-    position: usize,
+    found: FoundExchange,
 ) -> ConnectionDisposition {
     count(&shared.counts.replayed);
     let Some(cassette) = session.cassette() else { return ConnectionDisposition::Reset };
-    let given = match cassette.outline(position) {
+    let given = match cassette.outline(found.position) {
         Ok(outline) if outline.exchange.frames.is_some() => {
+            session.note_asked(found.position);
             return websocket::replay(shared, session, incoming, outline.exchange).await;
         }
-        Ok(outline) => give(shared, session, &mut incoming, outline).await,
-        Err(error) => Err(ReplayInterruption::Cassette(error)),
+        Ok(outline) => {
+            let live = session.order().filter(|_| found.given_before == 0);
+            let live = live.map(|order| order.enter((found.position, found.question), &outline));
+            give(shared, session, &mut incoming, outline, live).await
+        }
+        Err(error) => {
+            session.note_asked(found.position);
+            Err(ReplayInterruption::Cassette(error))
+        }
     };
     match given {
         Ok(after) => after,
@@ -71,14 +81,9 @@ pub(crate) async fn replay(
 }
 
 /// The schedule of an exchange whose request is complete now.
-fn schedule(latency: Latency, request_body: Option<BodyReader<'_>>) -> Result<Schedule, ReadError> {
-    let mut base_us = 0;
-    if let Some(mut body) = request_body.filter(|_| Schedule::is_timed(latency)) {
-        while let Some(fragment) = body.read()? {
-            base_us = fragment.at_us;
-        }
-    }
-    Ok(Schedule { base_us, ..Schedule::new(latency) })
+fn schedule(latency: Latency, request_body: Option<BodyReader<'_>>) -> Schedule {
+    let base_us = request_body.and_then(|body| body.ended_us()).unwrap_or(0);
+    Schedule { base_us, ..Schedule::new(latency) }
 }
 
 async fn give(
@@ -86,34 +91,38 @@ async fn give(
     session: &Session,
     incoming: &mut ClientRequest<'_, '_>,
     outline: Outline<'_>,
+    live: Option<LiveAnswer<'_>>,
 ) -> Result<ConnectionDisposition, ReplayInterruption> {
     let Outline { exchange, request_body, response_body, .. } = outline;
-    let schedule = schedule(session.playback.latency, request_body).map_err(ReplayInterruption::Cassette)?;
+    let mut turns = Turns { schedule: schedule(session.playback.latency, request_body), live };
     for informational in &exchange.informational {
         // That it can go on the client was told when its body was wanted.
         if informational.status != 100 {
-            wait(shared, incoming, schedule.due(informational.at_us)).await?;
+            turns.wait(shared, incoming, informational.at_us).await?;
             within(shared.limits.stall, incoming.reply.informational(informational)).await?;
         }
     }
-    let Some(response) = &exchange.response else { return nothing(shared, incoming, &exchange, schedule).await };
+    let Some(response) = &exchange.response else { return nothing(shared, incoming, &exchange, turns).await };
     let length = length(response, response_body.as_ref(), &exchange.outcome);
     let edits = Some(&session.playback.edits).filter(|edits| edits.concern(&incoming.request));
-    wait(shared, incoming, schedule.due(response.at_us)).await?;
+    turns.wait(shared, incoming, response.at_us).await?;
     match (edits, response_body) {
-        (Some(edits), body) => give_edited(shared, incoming, response, body, length, schedule, edits).await?,
+        (Some(edits), body) => give_edited(shared, incoming, response, body, length, &mut turns, edits).await?,
         (None, body) => {
             incoming.reply.head(response, length)?;
             if let Some(body) = body {
-                give_body(shared, incoming, body, length, schedule, None).await?;
+                give_body(shared, incoming, body, length, &mut turns, None).await?;
             }
         }
     }
-    let ended = exchange.ended_us.filter(|_| length == BodyLength::Unknown);
-    wait(shared, incoming, ended.and_then(|ended_us| schedule.due(ended_us))).await?;
+    if let Some(ended_us) = exchange.ended_us.filter(|_| length == BodyLength::Unknown) {
+        turns.wait(shared, incoming, ended_us).await?;
+    }
+    turns.answered();
     match &exchange.outcome {
         Outcome::Complete => {
             within(shared.limits.stall, incoming.reply.finish(&response.trailers)).await?;
+            turns.complete(&incoming.reply).await;
             Ok(incoming.reply.after())
         }
         outcome => {
@@ -123,7 +132,9 @@ async fn give(
                     exchange.number
                 ));
             }
-            Ok(within(shared.limits.stall, incoming.reply.break_off()).await?)
+            let after = within(shared.limits.stall, incoming.reply.break_off()).await?;
+            turns.complete(&incoming.reply).await;
+            Ok(after)
         }
     }
 }
@@ -153,9 +164,10 @@ async fn nothing(
     shared: &ThreadState,
     incoming: &mut ClientRequest<'_, '_>,
     exchange: &Exchange<'_>,
-    schedule: Schedule,
+    mut turns: Turns<'_>,
 ) -> Result<ConnectionDisposition, ReplayInterruption> {
-    wait(shared, incoming, exchange.ended_us.and_then(|ended_us| schedule.due(ended_us))).await?;
+    turns.wait(shared, incoming, exchange.ended_us.unwrap_or(0)).await?;
+    turns.answered();
     let (what, message) = match &exchange.outcome {
         Outcome::Aborted(error) if error.kind == NetworkErrorKind::Reset => {
             incoming.reply.abort();
@@ -175,7 +187,7 @@ async fn give_edited(
     response: &Response<'_>,
     body: Option<BodyReader<'_>>,
     length: BodyLength,
-    schedule: Schedule,
+    turns: &mut Turns<'_>,
     edits: &Edits,
 ) -> Result<(), ReplayInterruption> {
     let mut head = response.head();
@@ -191,12 +203,13 @@ async fn give_edited(
             }
             let whole = edits.edited(&incoming.request, &whole).into_owned();
             incoming.reply.head(&head, BodyLength::Known(whole.len() as u64))?;
+            turns.answered();
             Ok(within(shared.limits.stall, incoming.reply.slice(&whole)).await?)
         }
         Some(body) => {
             incoming.reply.head(&head, length)?;
             let edits = Some(edits).filter(|_| length == BodyLength::Unknown);
-            give_body(shared, incoming, body, length, schedule, edits).await
+            give_body(shared, incoming, body, length, turns, edits).await
         }
         None => Ok(incoming.reply.head(&head, length)?),
     }
@@ -210,12 +223,17 @@ async fn give_body(
     incoming: &mut ClientRequest<'_, '_>,
     mut body: BodyReader<'_>,
     length: BodyLength,
-    schedule: Schedule,
+    turns: &mut Turns<'_>,
     edits: Option<&Edits>,
 ) -> Result<(), ReplayInterruption> {
+    let mut left = body.bytes();
     while let Some(fragment) = body.read().map_err(ReplayInterruption::Cassette)? {
+        left = left.saturating_sub(fragment.bytes.len());
         if !fragment.goes_on {
-            wait(shared, incoming, schedule.due(fragment.at_us)).await?;
+            turns.wait(shared, incoming, fragment.at_us).await?;
+        }
+        if left == 0 {
+            turns.answered();
         }
         let bytes =
             edits.map_or(Cow::Borrowed(fragment.bytes), |edits| edits.edited(&incoming.request, fragment.bytes));
@@ -228,25 +246,53 @@ async fn give_body(
     Ok(())
 }
 
-/// Waits until something is due, unless it is already. What is gathered goes to the client before.
-async fn wait(
-    shared: &ThreadState,
-    incoming: &mut ClientRequest<'_, '_>,
-    due: Option<Instant>,
-) -> Result<(), ReplayInterruption> {
-    let Some(due) = due.filter(|due| *due > Instant::now()) else { return Ok(()) };
-    within(shared.limits.stall, incoming.reply.flush()).await?;
-    sleep_unless_gone(due, &mut incoming.source, &mut incoming.reply).await
+/// When the pieces of an answer may be given.
+struct Turns<'o> {
+    schedule: Schedule,
+    /// Its place among other answers; none if it is given once more.
+    live: Option<LiveAnswer<'o>>,
 }
 
-async fn sleep_unless_gone(
-    due: Instant,
-    source: &mut IncomingBody<'_>,
-    reply: &mut Reply<'_>,
-) -> Result<(), ReplayInterruption> {
-    tokio::select! {
-        () = sleep_until(due.into()) => Ok(()),
-        () = source.gone() => Err(ReplayInterruption::Client),
-        () = reply.gone() => Err(ReplayInterruption::Client),
+impl Turns<'_> {
+    /// Waits until what came at this time is due, and it is its turn. What is gathered goes to the client before, if there is
+    /// something to wait for.
+    async fn wait(
+        &mut self,
+        shared: &ThreadState,
+        incoming: &mut ClientRequest<'_, '_>,
+        at_us: u64,
+    ) -> Result<(), ReplayInterruption> {
+        let due = self.schedule.due(at_us).filter(|due| *due > Instant::now());
+        if due.is_none() && self.live.as_mut().is_none_or(|live| live.is_next(at_us)) {
+            return Ok(());
+        }
+        within(shared.limits.stall, incoming.reply.flush()).await?;
+        let turn = async {
+            match (&mut self.live, due) {
+                (Some(live), due) => live.turn(at_us, due).await,
+                (None, Some(due)) => tokio::time::sleep_until(due.into()).await,
+                (None, None) => {}
+            }
+        };
+        tokio::select! {
+            () = turn => Ok(()),
+            () = incoming.source.gone() => Err(ReplayInterruption::Client),
+            () = incoming.reply.gone() => Err(ReplayInterruption::Client),
+        }
+    }
+
+    /// The last piece of the answer goes next.
+    fn answered(&self) {
+        self.live.iter().for_each(LiveAnswer::answered);
+    }
+
+    /// All of the answer is given.
+    async fn complete(self, reply: &Reply<'_>) {
+        let Some(live) = self.live else { return };
+        if live.has_company() {
+            // Others are to go after it, unless the client does not take it.
+            let _ = timeout(STALL, reply.sent()).await;
+        }
+        live.complete();
     }
 }

@@ -266,16 +266,21 @@ impl<'c> Reply<'c> {
         Ok(())
     }
 
+    /// Returns when all that was given to the connection has gone to the system.
+    pub(crate) async fn sent(&self) {
+        if let Some((_, flushes)) = &self.stream {
+            flushes.done().await;
+        }
+    }
+
     /// Ends it in the middle, when all that came before is sent. Gives what is left of the connection: if the client can tell from the
     /// message that something is missing, the connection is closed, since the system throws away what a client has not yet got of a
     /// connection that is reset.
     pub(crate) async fn break_off(&mut self) -> Result<ConnectionDisposition, PeerError> {
         self.data(Bytes::new()).await?;
         self.flush().await?;
-        if let Some((_, flushes)) = &self.stream {
-            // Another task sends it, and a reset would throw away what it has not yet sent.
-            flushes.done().await;
-        }
+        // Another task sends it, and a reset would throw away what it has not yet sent.
+        self.sent().await;
         self.abort();
         Ok(if self.stream.is_none() && !self.is_until_end {
             ConnectionDisposition::Close

@@ -1,5 +1,6 @@
 //! What a proxy did, counted.
 
+use super::ambiguity::{AmbiguousAnswers, OrderFindings};
 use cassette::matching::{Miss, NoAnswer};
 use cassette::redact::Findings;
 use cassette::{NetworkErrorKind, ReadError};
@@ -56,6 +57,18 @@ pub struct Report {
     pub failures: BTreeMap<String, u64>,
     /// Messages of a WebSocket that a client sent on replay and that differ from the recorded ones.
     pub websocket_differences: u64,
+    /// How often equal requests that were made at once had different answers, so that which of them got which is an accident.
+    pub ambiguous: u64,
+    /// The first of them.
+    pub ambiguous_answers: Vec<AmbiguousAnswers>,
+    /// Whether such answers are no difference, since the user says so.
+    pub allows_ambiguous: bool,
+    /// Requests that came after an answer had been given that was recorded after they were there: the program was slower than then, or asks in
+    /// another order.
+    pub late: u64,
+    /// Requests that were made at once and of which it is not recorded when their answers were over, so that these were given in the order of
+    /// the requests.
+    pub untimed: u64,
     /// Which secrets were found in what was recorded to this cassette, and where.
     pub secrets: Findings,
     /// Where a program in a [network of its own](crate::Isolation) wanted to go past the proxy, as `host:port`, each with how often.
@@ -71,9 +84,19 @@ pub struct Report {
 
 impl Report {
     /// Whether something differed from what is recorded: a miss, an answer that is too old or cannot be read, a request that is too
-    /// long to be looked up, other messages of a WebSocket.
+    /// long to be looked up, other messages of a WebSocket; or if answers are ambiguous, unless that is allowed.
     pub fn differs(&self) -> bool {
-        self.missed + self.expired + self.unreadable + self.too_long + self.websocket_differences > 0
+        let ambiguous = if self.allows_ambiguous { 0 } else { self.ambiguous };
+        self.missed + self.expired + self.unreadable + self.too_long + self.websocket_differences + ambiguous > 0
+    }
+
+    /// Adds what is to be said of the order of answers.
+    pub(crate) fn add_findings(&mut self, findings: OrderFindings) {
+        self.ambiguous += findings.ambiguous.len() as u64;
+        self.ambiguous_answers.extend(findings.ambiguous);
+        self.ambiguous_answers.truncate(DETAILS_MAX);
+        self.late += findings.late;
+        self.untimed += findings.untimed;
     }
 }
 
@@ -105,6 +128,8 @@ struct ReportDetails {
     failures: BTreeMap<String, u64>,
     warnings: Vec<String>,
     recorder_failure: Option<String>,
+    /// Of cassettes that are not in use any more.
+    order: OrderFindings,
 }
 
 /// Counts one more.
@@ -167,10 +192,15 @@ impl Counts {
         self.details(|details| details.recorder_failure = details.recorder_failure.take().or(Some(what)));
     }
 
-    /// All of it, but for what a cassette says.
+    /// What was found of the order of a cassette's answers, which is not used any more.
+    pub(crate) fn conclude(&self, findings: OrderFindings) {
+        self.details(|details| details.order.add(findings));
+    }
+
+    /// All of it, but for what the cassette in use says.
     pub(crate) fn report(&self) -> Report {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        self.details(|details| Report {
+        let mut report = self.details(|details| Report {
             connections: of(&self.connections),
             requests: of(&self.requests),
             recorded: of(&self.recorded),
@@ -191,12 +221,19 @@ impl Counts {
             abandoned: of(&self.abandoned),
             failures: details.failures.clone(),
             websocket_differences: of(&self.websocket_differences),
+            ambiguous: 0,
+            ambiguous_answers: Vec::new(),
+            allows_ambiguous: false,
+            late: 0,
+            untimed: 0,
             secrets: Findings::default(),
             bypassed: Vec::new(),
             unanswered: Vec::new(),
             warnings: details.warnings.clone(),
             recorder_failure: details.recorder_failure.clone(),
-        })
+        });
+        report.add_findings(self.details(|details| details.order.clone()));
+        report
     }
 }
 

@@ -30,8 +30,4 @@ impl Schedule {
         };
         self.begun.checked_add(after)
     }
-
-    pub(crate) fn is_timed(latency: Latency) -> bool {
-        matches!(latency, Latency::Recorded | Latency::Scaled(_))
-    }
 }

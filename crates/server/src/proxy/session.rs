@@ -1,9 +1,11 @@
 //! A cassette while a proxy uses it: what is looked up on it, and what is recorded to it.
 
+use super::ambiguity::OrderFindings;
 use super::error::ProxyError;
 use super::options::{CassetteSource, Playback, RecordingRules, Traffic};
+use super::order::ReleaseOrder;
 use super::report::{DETAILS_MAX, LookupError, Report};
-use cassette::matching::{BodyRule, Player, RecordedExchanges, RedactedExchanges};
+use cassette::matching::{BodyRule, FoundExchange, Player, RecordedExchanges, RedactedExchanges};
 use cassette::redact::{Findings, Redaction};
 use cassette::{
     Action, Cassette, Lookup, Mode, NetworkErrorKind, OpenExchange, ReadError, RecordError, Recorder, RecorderOptions,
@@ -25,6 +27,8 @@ pub(crate) struct Session {
     existed: bool,
     cassette: Option<Arc<Cassette>>,
     player: Option<Player<Box<RedactedExchanges<Arc<Cassette>>>>>,
+    /// In which order answers from it are given.
+    order: Option<ReleaseOrder>,
     recording: Mutex<Option<Recording>>,
     /// What was found in what was recorded, once that is sealed.
     findings: Mutex<Findings>,
@@ -55,9 +59,9 @@ type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
 
 /// What is done with a request, as far as the cassette decides.
 pub(crate) enum RequestPlan {
-    /// It is answered by the exchange at this place.
+    /// It is answered by this exchange.
     Replay {
-        position: usize,
+        found: FoundExchange,
         is_expired: bool,
     },
     Record,
@@ -100,6 +104,7 @@ impl Session {
             Player::new(Box::new(recorded), playback.rules.clone(), playback.repeats)
         });
         let player = player.transpose()?;
+        let order = cassette.clone().map(|cassette| ReleaseOrder::new(cassette, playback.latency));
         let records = mode.may_send(existed) && mode != Mode::Passthrough;
         let mut warnings = Vec::new();
         let recording = match path.as_ref().filter(|_| records) {
@@ -108,7 +113,7 @@ impl Session {
         };
         let recording = Mutex::new(recording);
         let findings = Mutex::default();
-        Ok((Self { mode, path, existed, cassette, player, recording, findings, keeping, playback }, warnings))
+        Ok((Self { mode, path, existed, cassette, player, order, recording, findings, keeping, playback }, warnings))
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -133,6 +138,18 @@ impl Session {
 
     pub(crate) fn cassette(&self) -> Option<&Arc<Cassette>> {
         self.cassette.as_ref()
+    }
+
+    /// In which order answers from the cassette are given.
+    pub(crate) fn order(&self) -> Option<&ReleaseOrder> {
+        self.order.as_ref()
+    }
+
+    /// A request is there that is not answered in the order, so nobody waits for it any more.
+    pub(crate) fn note_asked(&self, position: usize) {
+        if let Some(order) = &self.order {
+            order.note(position);
+        }
     }
 
     pub(crate) fn redaction(&self) -> Option<&Redaction> {
@@ -168,22 +185,30 @@ impl Session {
                     Ok(age) => age,
                     Err(error) => return RequestPlan::Missing(Box::new(LookupError::Unreadable(error))),
                 };
-                let position = Some(found.position);
-                self.plan_of(Lookup::Has { age }, position, || unreachable!("it was found"))
+                let plan = self.plan_of(Lookup::Has { age }, Some(found), || unreachable!("it was found"));
+                if !matches!(plan, RequestPlan::Replay { .. }) {
+                    self.note_asked(found.position);
+                }
+                plan
             }
             Ok(None) => self.plan_of(Lookup::Lacks, None, || player.explain(&redacted)),
             Err(error) => RequestPlan::Missing(Box::new(LookupError::Unreadable(error))),
         }
     }
 
-    fn plan_of(&self, lookup: Lookup, position: Option<usize>, explain: impl FnOnce() -> LookupError) -> RequestPlan {
+    fn plan_of(
+        &self,
+        lookup: Lookup,
+        found: Option<FoundExchange>,
+        explain: impl FnOnce() -> LookupError,
+    ) -> RequestPlan {
         let age = if let Lookup::Has { age } = lookup { age } else { 0 };
-        match (self.mode.decide(self.existed, lookup, self.playback.expiry), position) {
+        match (self.mode.decide(self.existed, lookup, self.playback.expiry), found) {
             (Action::Record, _) => RequestPlan::Record,
             (Action::Forward, _) => RequestPlan::Forward,
-            (Action::Replay, Some(position)) => RequestPlan::Replay { position, is_expired: false },
-            (Action::ReplayExpired, Some(position)) => RequestPlan::Replay { position, is_expired: true },
-            (Action::RefuseExpired, Some(position)) => RequestPlan::Expired { position, age },
+            (Action::Replay, Some(found)) => RequestPlan::Replay { found, is_expired: false },
+            (Action::ReplayExpired, Some(found)) => RequestPlan::Replay { found, is_expired: true },
+            (Action::RefuseExpired, Some(FoundExchange { position, .. })) => RequestPlan::Expired { position, age },
             // To explain a miss many requests are compared; others go on meanwhile.
             _ => RequestPlan::Missing(Box::new(tokio::task::block_in_place(explain))),
         }
@@ -250,6 +275,16 @@ impl Session {
         match self.recording().as_ref() {
             Some(recording) => recording.recorder.findings(),
             None => self.findings.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    /// What is to be said of the order of its answers.
+    pub(crate) fn order_findings(&self) -> OrderFindings {
+        match (&self.player, &self.cassette, &self.order) {
+            (Some(player), Some(cassette), Some(order)) => {
+                OrderFindings::of(cassette, &player.repeated(), &order.report())
+            }
+            _ => OrderFindings::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What connections share: those of one thread, and all of them.
 
 use super::authority::LeafCertificates;
+use super::clock::RecordingClock;
 use super::error::ProxyError;
 use super::options::{Limits, PassedHost, ProxyOptions, RecordingRules, Traffic};
 use super::report::{Counts, Report};
@@ -39,6 +40,8 @@ pub(crate) struct ProxyState {
     network: Arc<Connector>,
     pub(crate) counts: Counts,
     pub(crate) started: Instant,
+    /// By which everything is recorded.
+    pub(crate) clock: RecordingClock,
     keeping: RecordingRules,
     session: RwLock<Arc<Session>>,
     /// Whether requests wait until a cassette is sealed that is to be used again. Who switches has the lock.
@@ -109,6 +112,7 @@ impl ProxyState {
             network: Arc::new(network),
             counts: Counts::default(),
             started: Instant::now(),
+            clock: RecordingClock::new(),
             keeping: options.keeping.clone(),
             session: RwLock::new(Arc::new(session)),
             is_sealing: watch::Sender::new(false),
@@ -188,13 +192,17 @@ impl ProxyState {
         while Arc::strong_count(&session) > holders && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));
         }
+        self.counts.conclude(session.order_findings());
         session.finish().map_err(ProxyError::from)
     }
 
     pub(crate) fn report(&self) -> Report {
         let mut report = self.counts.report();
         report.secrets = self.session().findings();
-        self.session().report_unused(&mut report);
+        let session = self.session();
+        session.report_unused(&mut report);
+        report.add_findings(session.order_findings());
+        report.allows_ambiguous = session.playback.allows_ambiguous;
         #[cfg(target_os = "linux")]
         if let Some(watch) = self.watch.get() {
             (report.bypassed, report.unanswered) = watch.report();

@@ -1,6 +1,6 @@
 //! What goes to the cassette of an exchange while it passes.
 
-use super::client_request::ExchangeClock;
+use super::clock::ExchangeClock;
 use super::session::Session;
 use bytes::Bytes;
 use cassette::{ExchangeEnd, Header, NetworkError, OpenExchange, Outcome, QUEUE_BYTES_DEFAULT, RecordError, Request};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) struct Tap<'s> {
     pub(crate) session: &'s Session,
     call: Option<OpenExchange>,
-    clock: ExchangeClock,
+    clock: ExchangeClock<'s>,
     /// How many bytes of bodies it was told.
     bytes: AtomicUsize,
     /// Whether the answer came to the end of its protocol, whatever becomes of the connection.
@@ -26,11 +26,11 @@ const LONG_BYTES: usize = 256 << 10;
 impl<'s> Tap<'s> {
     pub(crate) fn new(
         session: &'s Session,
-        clock: ExchangeClock,
+        clock: ExchangeClock<'s>,
         request: &Request<'_>,
         records: bool,
     ) -> Result<Self, RecordError> {
-        let call = if records { Some(session.begin(clock.started_ns, request)?) } else { None };
+        let call = if records { Some(session.begin(clock.started_ns(), request)?) } else { None };
         Ok(Self { session, call, clock, bytes: AtomicUsize::new(0), is_whole: AtomicBool::new(false) })
     }
 

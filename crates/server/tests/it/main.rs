@@ -3,11 +3,13 @@
 mod anew;
 mod answers;
 mod changes;
+mod concurrent;
 mod control;
 mod deflate;
 mod fixture;
 mod http2;
 mod messages;
+mod order;
 mod protocol_ends;
 mod refusals;
 mod robustness;

@@ -1,5 +1,6 @@
 //! `metroon record` and `metroon replay -- COMMAND`, with the programs that people use.
 
+mod at_once;
 mod bindings;
 mod bodies;
 mod clients;

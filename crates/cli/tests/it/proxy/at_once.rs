@@ -1,0 +1,86 @@
+//! Programs that ask for several things at once, with threads, tasks and promises: what they see comes in the order of the recording.
+
+use super::harness::{Stage, client, has, named, words};
+use cassette::Cassette;
+use std::ffi::OsString;
+
+/// Records a program, and replays it twice at once: it must see the same, in the same order.
+fn both_ways(name: &str, program: &[OsString]) {
+    let mut stage = Stage::new(name);
+    let recorded = stage.record(program);
+    assert_eq!(recorded.code, Some(0), "{}{}", recorded.out, recorded.err);
+    stage.stop_origin();
+    assert_eq!(recorded.out.lines().count(), 16, "{}", recorded.out);
+    assert_ne!(recorded.out.lines().next().map(|line| line.contains("line 0 ")), Some(true), "they come out of order");
+    for speed in [&["--speed", "0"][..], &["--speed", "0"], &[]] {
+        let replayed = stage.replay(speed, program);
+        assert_eq!(
+            (replayed.code, replayed.err.as_str()),
+            (Some(0), "metroon: answered 21 requests from trip.cassette\n")
+        );
+        assert_eq!(replayed.out, recorded.out, "{name} {speed:?}");
+    }
+}
+
+fn script(python: &std::path::Path, kind: &str) -> Vec<OsString> {
+    vec![python.into(), "-B".into(), client("at_once.py").into(), kind.into()]
+}
+
+#[test]
+fn python_threads_see_the_recorded_order() {
+    if has("python3", "--version") {
+        both_ways("threads", &script("python3".as_ref(), "threads"));
+    }
+}
+
+#[test]
+fn python_requests_in_threads_see_the_recorded_order() {
+    if let Some(python) = named("METROON_CLIENTS_PYTHON") {
+        both_ways("requests-threads", &script(&python, "requests"));
+    }
+}
+
+#[test]
+fn python_tasks_with_http2_see_the_recorded_order() {
+    if let Some(python) = named("METROON_CLIENTS_PYTHON") {
+        both_ways("tasks", &script(&python, "tasks"));
+    }
+}
+
+#[test]
+fn node_promises_see_the_recorded_order() {
+    if has("node", "--version") {
+        both_ways("promises", &["node".into(), client("at_once.mjs").into()]);
+    }
+}
+
+/// Sixteen samples of one prompt: each has an answer of its own, and which gets which cannot be known.
+#[test]
+fn equal_questions_at_once_are_named_and_end_with_4() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let mut stage = Stage::new("samples");
+    let samples: String = (0..16).map(|n| format!(" -o sample-{n} 'https://api.metroon.test/count?ms=400'")).collect();
+    let program = words(&["sh", "-c", &format!("curl -sZ --parallel-immediate {samples} 2>/dev/null")]);
+    assert_eq!(stage.record(&program).code, Some(0));
+    stage.stop_origin();
+    let cassette = Cassette::open(stage.folder.path().join("trip.cassette")).expect("it is sealed");
+    assert_eq!(cassette.len(), 16);
+    for speed in ["0", "1"] {
+        let ended = stage.replay(&["--speed", speed], &program);
+        let what = "error: 16 equal requests were made at once and answered differently, so each may have got the answer of another: \
+                    GET https://api.metroon.test/count?ms=400\n  exchanges 0-15; the first two that differ: response body";
+        assert!(ended.code == Some(4) && ended.err.starts_with(what), "{:?} {}", ended.code, ended.err);
+        assert!(ended.err.contains("or allow it with --allow-ambiguous\n"), "{}", ended.err);
+        let ended = stage.replay(&["--speed", speed, "--allow-ambiguous"], &program);
+        assert!(ended.code == Some(0) && ended.err.starts_with("note: 16 equal requests"), "{}", ended.err);
+        // Each of the answers went to somebody.
+        let mut got: Vec<u32> = (0..16)
+            .map(|n| std::fs::read_to_string(stage.folder.path().join(format!("sample-{n}"))).expect("curl got it"))
+            .map(|text| text.parse().expect("a count is a number"))
+            .collect();
+        got.sort_unstable();
+        assert_eq!(got, (1..=16).collect::<Vec<_>>());
+    }
+}
