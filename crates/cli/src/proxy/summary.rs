@@ -184,7 +184,7 @@ impl Summary<'_> {
         let Report { ambiguous, ambiguous_answers, .. } = self.report;
         let mut lines: Vec<String> =
             ambiguous_answers.iter().take(SHOWN_MAX).map(|answers| ambiguity(kind, answers)).collect();
-        push_rest(&mut lines, *ambiguous, ambiguous_answers.len(), "of them");
+        push_rest(&mut lines, *ambiguous, ambiguous_answers.len() as u64, "of them");
         if !lines.is_empty() && kind == "error" {
             let allowing = self.style.options(&BTreeSet::from([AllowingOption("--allow-ambiguous", None)]));
             lines.push(format!(
