@@ -5,7 +5,7 @@
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
 //!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
 //!    What else happens meanwhile waits with the request, except a response that begins before the request ends.
-//! 4. Frames wait while a message of several frames is incomplete. A compressed one that is too long for that is not recorded, nor
+//! 4. Frames wait while a message of several frames is incomplete, or while a text that messages give in pieces may go on as a secret. A compressed one that is too long for that is not recorded, nor
 //!    is what follows it; its exchange is truncated.
 
 use crate::error::RecordError;
@@ -14,8 +14,8 @@ use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
 use crate::record::retell::{EventSink, ExchangeEnd, MessageSide, give_body};
 use crate::redact::{
-    BodyRedactor, ConversationMessages, Findings, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Tally, codings,
-    decode, is_compressed, is_compressed_message, kept_note,
+    BodyRedactor, ConversationMessages, Findings, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, ReceivedMessages, Redaction,
+    Tally, codings, decode, is_compressed, is_compressed_message, kept_note, opaque_note,
 };
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub(crate) struct ExchangeRedactor {
     request: BodyTreatment,
     response: BodyTreatment,
     frames: Vec<WsFrame<'static>>,
+    /// What messages of the server that wait say.
+    received: ReceivedMessages,
     /// Whether a message of several frames goes on, one way and the other.
     has_incomplete: [bool; 2],
     waiting_bytes: usize,
@@ -79,6 +81,7 @@ impl ExchangeRedactor {
             request: BodyTreatment::Nothing,
             response: BodyTreatment::Nothing,
             frames: Vec::new(),
+            received: ReceivedMessages::default(),
             has_incomplete: [false; 2],
             waiting_bytes: 0,
             noted: Vec::new(),
@@ -190,7 +193,29 @@ impl ExchangeRedactor {
             self.give_up_frames();
             return Ok(());
         }
+        if self.waiting_bytes <= WAITING_BYTES_MAX && self.may_go_on(frame) {
+            return Ok(());
+        }
         self.settle_frames(give)
+    }
+
+    /// Whether a text that messages of the server give in pieces, of which a frame was the last so far, may go on as a secret.
+    fn may_go_on(&mut self, last: &WsFrame<'_>) -> bool {
+        if last.direction == Direction::Received && last.opcode < Opcode::CLOSE {
+            let is_data = |frame: &&WsFrame<'_>| frame.direction == Direction::Received && frame.opcode < Opcode::CLOSE;
+            let mut frames: Vec<_> = self.frames.iter().rev().filter(is_data).enumerate().collect();
+            let begin = frames.iter().position(|(at, frame)| *at > 0 && frame.is_final).unwrap_or(frames.len());
+            frames.truncate(begin);
+            let payloads = || frames.iter().rev().map(|(_, frame)| &frame.payload[..]);
+            let is_compressed = frames.last().is_some_and(|(_, first)| is_compressed_message(first));
+            if is_compressed {
+                let read = self.messages.read_ahead(Direction::Received, payloads(), true);
+                self.received.push(Opcode::TEXT, read.unwrap_or_default());
+            } else {
+                self.received.push(Opcode::TEXT, &payloads().flatten().copied().collect::<Vec<_>>());
+            }
+        }
+        self.received.is_held(&self.redaction, &self.messages)
     }
 
     /// Records no more frames.
@@ -238,6 +263,9 @@ impl ExchangeRedactor {
                 give_body(side, &stream.finish(), give)?;
                 let found = stream.found();
                 self.found.merge(found);
+                if stream.is_opaque() {
+                    give(&Event::Note(opaque_note(name_of(side))))?;
+                }
                 if found.replaced > 0 {
                     give(&Event::Note(Note::new(name, found.replaced.to_string())))?;
                 }
@@ -253,6 +281,7 @@ impl ExchangeRedactor {
         }
         let frames = std::mem::take(&mut self.frames);
         self.waiting_bytes -= frames.iter().map(bytes_of_frame).sum::<usize>();
+        self.received = ReceivedMessages::default();
         let mut redacted = self.redacted(Exchange { frames: Some(frames), ..Exchange::default() });
         redacted.notes.retain(|note| !self.noted.contains(note));
         self.noted.extend(redacted.notes.iter().cloned());
@@ -354,6 +383,13 @@ impl ExchangeRedactor {
             MessageSide::Request => &mut self.request,
             MessageSide::Response => &mut self.response,
         }
+    }
+}
+
+fn name_of(side: MessageSide) -> &'static str {
+    match side {
+        MessageSide::Request => "request body",
+        MessageSide::Response => "response body",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Going through all of an exchange.
 
 use crate::bytes::Bytes;
+use crate::dialect::units::Unit;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Request, Response};
 use crate::redact::content::{BodyContext, MessageSender};
@@ -166,37 +167,86 @@ impl Redaction {
     fn frames(&self, frames: &mut [WsFrame<'_>], messages: &mut ConversationMessages, redacted: &mut Redacted) -> bool {
         let mut has_inflated = false;
         for direction in [Direction::Sent, Direction::Received] {
-            let mut message = Vec::new();
-            for at in 0..frames.len() {
-                let frame = &frames[at];
-                let is_control = frame.opcode.number() >= Opcode::CLOSE.number();
-                if frame.direction != direction {
-                    continue;
-                }
-                if is_control {
-                    has_inflated |= self.message(&[at], frames, messages, redacted);
-                    continue;
-                }
-                message.push(at);
-                if frame.is_final {
-                    has_inflated |= self.message(&std::mem::take(&mut message), frames, messages, redacted);
-                }
+            let mut read: Vec<_> = places_of_messages(frames, direction)
+                .into_iter()
+                .filter_map(|places| Message::read(places, frames, messages, redacted))
+                .collect();
+            if direction == Direction::Received {
+                self.joined(&mut read, messages, redacted);
             }
-            has_inflated |= self.message(&message, frames, messages, redacted);
+            for message in read {
+                has_inflated |= self.message(message, frames, messages, redacted);
+            }
         }
         has_inflated
     }
 
-    /// The frames of one message, by their places. One that is compressed stays so unless a secret is in it, or was in one
+    /// Takes secrets out of texts that messages of a server give in pieces.
+    fn joined(&self, read: &mut [Message], messages: &mut ConversationMessages, redacted: &mut Redacted) {
+        let mut conversation = ReceivedMessages::default();
+        read.iter().for_each(|message| conversation.push(message.opcode, message.body.bytes()));
+        let found = messages.joined.look_at(self, &conversation.bytes, &conversation.units);
+        messages.joined.given_units(&conversation.bytes, &conversation.units, &found.held.cut);
+        let mut begin = 0;
+        for message in read {
+            let end = begin + message.body.bytes().len();
+            let own = found.replacements.iter().filter(|hit| begin <= hit.range.start && hit.range.start < end);
+            let own = own.map(|hit| Replacement { range: hit.range.start - begin..hit.range.end - begin, ..hit.clone() });
+            let own: Vec<_> = own.collect();
+            if message.opcode < Opcode::CLOSE && !own.is_empty() {
+                redacted.found_all(&message.place, &own);
+                message.replace(&own);
+            }
+            begin = end;
+        }
+    }
+
+    /// The frames of one message. One that is compressed stays so unless a secret is in it, or was in one
     /// before it. Gives whether it was compressed and is not any more.
     fn message(
         &self,
-        places: &[usize],
+        mut message: Message,
         frames: &mut [WsFrame<'_>],
         messages: &mut ConversationMessages,
         redacted: &mut Redacted,
     ) -> bool {
-        let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return false };
+        let speaker =
+            if message.direction == Direction::Sent { MessageSender::Client } else { MessageSender::Server };
+        let about = BodyContext::message(message.opcode, speaker);
+        let is_changed = self.plain_body(&message.place, &mut message.body, &about, redacted) || message.is_changed;
+        let becomes_plain = message.was_compressed && messages.is_plain(message.direction, is_changed);
+        if is_changed || becomes_plain {
+            is_not_compressed(&mut frames[message.places[0]]);
+            for (&at, (_, piece)) in message.places.iter().zip(message.body.pieces()) {
+                frames[at].payload = piece.to_vec().into();
+            }
+        }
+        becomes_plain
+    }
+}
+
+/// A message while secrets are taken out of it.
+struct Message {
+    /// Which frames it has.
+    places: Vec<usize>,
+    place: String,
+    direction: Direction,
+    opcode: Opcode,
+    was_compressed: bool,
+    /// Without compression, in chunks as its frames are.
+    body: Body<'static>,
+    is_changed: bool,
+}
+
+impl Message {
+    /// `None` if it cannot be read.
+    fn read(
+        places: Vec<usize>,
+        frames: &[WsFrame<'_>],
+        messages: &mut ConversationMessages,
+        redacted: &mut Redacted,
+    ) -> Option<Self> {
+        let (&first, &last) = (places.first()?, places.last()?);
         let place = format!("message of frame {first}");
         let (direction, opcode, was_compressed) =
             (frames[first].direction, frames[first].opcode, is_compressed(&frames[first]));
@@ -204,25 +254,73 @@ impl Redaction {
         let (bytes, lengths) = if was_compressed {
             let Some(inflated) = messages.inflate(direction, payloads, frames[last].is_final) else {
                 redacted.opaque.push(place);
-                return false;
+                return None;
             };
             inflated
         } else {
             (payloads.clone().flatten().copied().collect(), payloads.map(<[u8]>::len).collect())
         };
         let chunks = lengths.into_iter().map(|bytes| Chunk { at_us: 0, bytes }).collect();
-        let Some(mut body) = Body::from_parts(bytes, chunks) else { return false };
-        let speaker = if direction == Direction::Sent { MessageSender::Client } else { MessageSender::Server };
-        let about = BodyContext::message(opcode, speaker);
-        let is_changed = self.plain_body(&place, &mut body, &about, redacted);
-        let becomes_plain = was_compressed && messages.is_plain(direction, is_changed);
-        if is_changed || becomes_plain {
-            is_not_compressed(&mut frames[first]);
-            for (&at, (_, piece)) in places.iter().zip(body.pieces()) {
-                frames[at].payload = piece.to_vec().into();
-            }
+        let body = Body::from_parts(bytes, chunks)?;
+        Some(Self { places, place, direction, opcode, was_compressed, body, is_changed: false })
+    }
+
+    fn replace(&mut self, replacements: &[Replacement<'_>]) {
+        let chunks = chunks_after(self.body.chunks(), replacements);
+        let bytes = replaced(self.body.bytes(), replacements);
+        self.body = Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+        self.is_changed = true;
+    }
+}
+
+/// The frames of each message of a direction, in the order in which messages end. A frame of control is a message of its own.
+fn places_of_messages(frames: &[WsFrame<'_>], direction: Direction) -> Vec<Vec<usize>> {
+    let (mut all, mut message) = (Vec::new(), Vec::new());
+    for (at, frame) in frames.iter().enumerate().filter(|(_, frame)| frame.direction == direction) {
+        if frame.opcode.number() >= Opcode::CLOSE.number() {
+            all.push(vec![at]);
+            continue;
         }
-        becomes_plain
+        message.push(at);
+        if frame.is_final {
+            all.push(std::mem::take(&mut message));
+        }
+    }
+    all.extend((!message.is_empty()).then_some(message));
+    all
+}
+
+/// What a server said in messages, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct ReceivedMessages {
+    bytes: Vec<u8>,
+    units: Vec<Unit>,
+    /// How many bytes were not looked through yet for what may go on.
+    new: usize,
+    is_held: bool,
+}
+
+/// So much is looked through again for every message.
+const AGAIN_BYTES: usize = 8 << 10;
+
+impl ReceivedMessages {
+    pub(crate) fn push(&mut self, opcode: Opcode, message: &[u8]) {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(message);
+        self.new += message.len();
+        if opcode < Opcode::CLOSE {
+            self.units.push(Unit::line(begin..self.bytes.len()));
+        }
+    }
+
+    /// Whether a secret may go on in a later message.
+    pub(crate) fn is_held(&mut self, redaction: &Redaction, messages: &ConversationMessages) -> bool {
+        if !self.is_held || self.bytes.len() <= AGAIN_BYTES || self.new >= self.bytes.len() / 4 {
+            self.new = 0;
+            let found = messages.joined.look_at(redaction, &self.bytes, &self.units);
+            self.is_held = found.held.from.is_some();
+        }
+        self.is_held
     }
 }
 
@@ -272,8 +370,15 @@ impl Redacted {
     }
 
     fn found_all(&mut self, place: &str, replacements: &[Replacement<'_>]) {
-        replacements.iter().for_each(|replacement| self.found(place, replacement.what));
+        // What goes on from a piece of a stream before it says nothing of what it is.
+        let begun = replacements.iter().filter(|replacement| !replacement.what.is_empty());
+        begun.for_each(|replacement| self.found(place, replacement.what));
     }
+}
+
+/// The note that says that something could not be looked into.
+pub(crate) fn opaque_note(place: &str) -> Note<'static> {
+    Note::new(OPAQUE_NOTE, place.to_owned())
 }
 
 /// The note that says that something was found and stays.

@@ -16,6 +16,7 @@
 mod content;
 pub(crate) mod decode;
 mod exchange;
+mod joined;
 mod jwt;
 mod lines;
 mod markup;
@@ -25,6 +26,7 @@ mod passes;
 mod patterns;
 mod secrets;
 mod stream;
+mod tail;
 mod tally;
 mod text;
 mod words;
@@ -33,17 +35,21 @@ pub use crate::finding::Finding;
 pub(crate) use content::MessageSender;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};
-pub(crate) use exchange::{correct_length, kept_finding, kept_note};
+pub(crate) use exchange::{ReceivedMessages, correct_length, kept_finding, kept_note, opaque_note};
+pub use joined::{HELD_BYTES_MAX, HELD_TEXT_BYTES_MAX};
+pub(crate) use joined::JoinedTexts;
 pub use messages::MessageReader;
 pub(crate) use messages::{ConversationMessages, is_compressed as is_compressed_message};
 pub use stream::{BodyRedactor, LOOKAHEAD_BYTES};
 pub use tally::Findings;
 pub(crate) use tally::Tally;
 
+use crate::dialect::units::Framing;
 use crate::matching::JsonPath;
 use crate::message::Header;
 use crate::websocket::Opcode;
 use content::{BodyContext, SecretSyntax, TextDetector};
+use joined::HeldBack;
 use names::SecretNames;
 use patterns::SecretPatterns;
 use regex::bytes::Regex;
@@ -75,6 +81,8 @@ pub struct Redaction {
     paths: Vec<JsonPath>,
     /// Whether a secret may have a line feed in it, beside a private key.
     spans_lines: bool,
+    /// How long the longest secret of the user is, if there is one.
+    secret_bytes: Option<usize>,
 }
 
 /// What redacting an exchange came to.
@@ -149,9 +157,10 @@ impl RedactionRules {
         if self.secrets.iter().any(|secret| secret.len() < SECRET_BYTES_MIN) {
             return Err(RuleError::ShortSecret);
         }
+        let secret_bytes = self.secrets.iter().map(Vec::len).max();
         let secrets = self.secrets.iter().map(|secret| secrets::expression(secret));
         let secrets = secrets.collect::<Result<_, _>>().map_err(RuleError::Pattern)?;
-        Ok(Redaction { names, patterns, patterns_of_binaries, secrets, paths: self.paths, spans_lines })
+        Ok(Redaction { names, patterns, patterns_of_binaries, secrets, paths: self.paths, spans_lines, secret_bytes })
     }
 }
 
@@ -171,6 +180,7 @@ pub(crate) struct Replacement<'r> {
 }
 
 /// What was found in a text.
+#[derive(Default)]
 pub(crate) struct TextFindings<'r> {
     /// What is to be replaced, in order, without overlaps.
     pub(crate) replacements: Vec<Replacement<'r>>,
@@ -178,6 +188,16 @@ pub(crate) struct TextFindings<'r> {
     pub(crate) kept: Vec<(Range<usize>, &'r str)>,
     /// All secret names with their values.
     pub(crate) members: Vec<Range<usize>>,
+    /// What may go on as a secret in a later event of a stream.
+    pub(crate) held: HeldBack,
+}
+
+/// Texts of a stream, and where in what is looked at those of its events begin that were not given out.
+#[derive(Clone, Copy)]
+pub(crate) struct StreamPosition<'j> {
+    pub(crate) joined: &'j JoinedTexts,
+    pub(crate) from: usize,
+    pub(crate) framing: Framing,
 }
 
 const OF_A_NAME: &str = "the value of a secret name";
@@ -206,6 +226,7 @@ impl Redaction {
                 secrets: Vec::new(),
                 paths: Vec::new(),
                 spans_lines: false,
+                secret_bytes: None,
             })
         });
         KNOWN.clone()
@@ -240,17 +261,39 @@ impl Redaction {
     pub(crate) fn look_through(&self, body: &[u8], about: &BodyContext) -> TextFindings<'_> {
         let mut watch = TextDetector::default();
         watch.push(body);
-        self.look_through_some(body, about, about.is_binary(&watch))
+        let joined = JoinedTexts::default();
+        let stream = about.framing(body).map(|framing| StreamPosition { joined: &joined, from: 0, framing });
+        self.look_through_stream(body, about, about.is_binary(&watch), stream)
     }
 
     /// The same of a piece of a body of which it is known whether it is text.
     pub(crate) fn look_through_some(&self, body: &[u8], about: &BodyContext, is_binary: bool) -> TextFindings<'_> {
-        passes::until_done(body, |body| self.look_once(body, about, is_binary))
+        self.look_through_stream(body, about, is_binary, None)
+    }
+
+    /// The same of a piece of a stream of events.
+    pub(crate) fn look_through_stream(
+        &self,
+        body: &[u8],
+        about: &BodyContext,
+        is_binary: bool,
+        stream: Option<StreamPosition<'_>>,
+    ) -> TextFindings<'_> {
+        let stream = stream.filter(|_| !is_binary);
+        passes::until_done(body, stream.map_or(0, |stream| stream.from), |body, from| {
+            let mut looked = self.look_once(body, about, is_binary);
+            if let Some(StreamPosition { joined, framing, .. }) = stream {
+                let found = joined.look(self, body, (from, framing));
+                looked.held = found.held;
+                looked.replacements = with_joined(looked.replacements, found.replacements);
+            }
+            looked
+        })
     }
 
     /// What shows at once. What is put in its place may show more.
     fn look_once(&self, body: &[u8], about: &BodyContext, is_binary: bool) -> TextFindings<'_> {
-        let mut looked = TextFindings { replacements: Vec::new(), kept: Vec::new(), members: Vec::new() };
+        let mut looked = TextFindings::default();
         if is_binary {
             looked.kept = self.patterned(&self.patterns_of_binaries, body);
             return looked;
@@ -300,13 +343,17 @@ impl Redaction {
         match kind {
             SecretSyntax::Line => {}
             SecretSyntax::Form => find_fields(text, &self.names, &mut found),
-            SecretSyntax::Body | SecretSyntax::Plain | SecretSyntax::Xml | SecretSyntax::Yaml => {
+            SecretSyntax::Body
+            | SecretSyntax::Plain
+            | SecretSyntax::Xml
+            | SecretSyntax::Yaml
+            | SecretSyntax::Arguments => {
                 find_members(text, &self.names, &mut found);
                 find_parts(text, &self.names, &mut found);
             }
         }
         match kind {
-            SecretSyntax::Line | SecretSyntax::Form | SecretSyntax::Body => {}
+            SecretSyntax::Line | SecretSyntax::Form | SecretSyntax::Body | SecretSyntax::Arguments => {}
             SecretSyntax::Plain => {
                 markup::find_elements(text, &self.names, &mut found);
                 lines::find_in_lines(text, &self.names, &mut found);
@@ -358,6 +405,27 @@ fn without_overlaps<'r>(mut found: Vec<(Range<usize>, &'static str, &'r str)>) -
         match apart.last_mut().filter(|last| range.start < last.range.end) {
             Some(last) => last.range.end = last.range.end.max(range.end),
             None => apart.push(Replacement { range, placeholder: placeholder.into(), what }),
+        }
+    }
+    apart
+}
+
+/// Replacements in a body with those in texts that its events give in pieces. Where one has all of another, it stays as it is.
+fn with_joined<'r>(found: Vec<Replacement<'r>>, joined: Vec<Replacement<'r>>) -> Vec<Replacement<'r>> {
+    if joined.is_empty() {
+        return found;
+    }
+    let mut all: Vec<_> = joined.into_iter().chain(found).collect();
+    all.sort_by_key(|replacement| (replacement.range.start, std::cmp::Reverse(replacement.range.end)));
+    let mut apart: Vec<Replacement<'r>> = Vec::with_capacity(all.len());
+    for next in all {
+        match apart.last_mut().filter(|last| next.range.start < last.range.end) {
+            Some(last) if next.range.end <= last.range.end => {}
+            Some(last) => {
+                last.range.end = next.range.end;
+                (last.placeholder, last.what) = (PLACEHOLDER.into(), next.what);
+            }
+            None => apart.push(next),
         }
     }
     apart

@@ -16,6 +16,7 @@ mod limits;
 mod matching;
 mod modes;
 mod outline;
+mod pieces;
 mod plain;
 mod planted;
 mod recording;
