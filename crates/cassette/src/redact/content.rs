@@ -167,6 +167,13 @@ impl BodyContext {
         }
     }
 
+    /// Whether this, of which such a body was made by compression, is text.
+    pub(crate) fn is_text(&self, content: &[u8]) -> bool {
+        let mut watch = TextDetector::default();
+        watch.push(content);
+        watch.is_text(ContentClass::Unknown)
+    }
+
     /// Whether none of a body is edited that has this in it.
     pub(crate) fn is_binary(&self, watch: &TextDetector) -> bool {
         self.nature == ContentClass::Binary || self.delimiter.is_none() && !watch.is_text(self.nature)

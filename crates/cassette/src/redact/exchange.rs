@@ -4,10 +4,11 @@ use crate::bytes::Bytes;
 use crate::dialect::units::Unit;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Request, Response};
-use crate::redact::content::{BodyContext, MessageSender};
-use crate::redact::decode::{codings, decode};
+use crate::redact::content::{BodyContext, ContentClass, MessageSender};
+use crate::redact::decode::{DECODED_BYTES_MAX, codings, decode};
+use crate::redact::sniff::{coding_of, encode};
 use crate::redact::messages::{ConversationMessages, is_compressed, is_not_compressed};
-use crate::redact::{Finding, Redacted, Redaction, Replacement, TextFindings, replaced};
+use crate::redact::{Finding, OF_A_NAME, Redacted, Redaction, Replacement, TextFindings, arguments_of, replaced};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::collections::BTreeSet;
 
@@ -62,7 +63,7 @@ impl Redaction {
         }
         notes.extend(codings.into_iter().map(|coding| Note::new(CODING_NOTE, coding)));
         let inflated = has_inflated.then(|| Note::new(MESSAGES_NOTE, "permessage-deflate"));
-        for note in inflated.into_iter().chain(redacted.opaque_note()).chain(redacted.kept_notes()) {
+        for note in inflated.into_iter().chain(redacted.opaque_note()).chain(redacted.kept_notes()).chain(redacted.stays_note()) {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -125,7 +126,7 @@ impl Redaction {
         let Some(body) = body else { return };
         let codings = codings(headers);
         if codings.is_empty() {
-            if self.plain_body(place, body, about, redacted) {
+            if self.unnamed_coding(place, body, about, redacted) || self.plain_body(place, body, about, redacted) {
                 correct_length(headers, body.bytes().len());
             }
             return;
@@ -148,10 +149,37 @@ impl Redaction {
         }
     }
 
+    /// A body that is compressed, by its first bytes, though its head does not say so: whoever reads it expects it to be, so it is compressed
+    /// again. An archive or something else that is not text stays as it is. Gives whether something was replaced.
+    fn unnamed_coding(&self, place: &str, body: &mut Body<'_>, about: &BodyContext, redacted: &mut Redacted) -> bool {
+        let Some(coding) = coding_of(body.bytes()).filter(|_| about.nature != ContentClass::Binary) else { return false };
+        let decoded = decode(body, &[coding.to_owned()]).filter(|decoded| decoded.is_whole);
+        let Some(mut decoded) = decoded.filter(|decoded| about.is_text(decoded.body.bytes())) else { return false };
+        if !self.plain_body(place, &mut decoded.body, about, redacted) {
+            return false;
+        }
+        let bytes = encode(coding, decoded.body.bytes());
+        let mut left = bytes.len();
+        let last = body.chunks().len().saturating_sub(1);
+        let chunks = body.chunks().iter().enumerate().map(|(at, chunk)| {
+            let bytes = if at == last { left } else { chunk.bytes.min(left) };
+            left -= bytes;
+            Chunk { at_us: chunk.at_us, bytes }
+        });
+        let chunks = chunks.collect();
+        *body = Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+        true
+    }
+
     /// Whether something was replaced.
     fn plain_body(&self, place: &str, body: &mut Body<'_>, about: &BodyContext, redacted: &mut Redacted) -> bool {
-        let TextFindings { replacements, kept, .. } = self.look_through(body.bytes(), about);
-        redacted.found_all(place, &replacements);
+        let looked = self.look_through(body.bytes(), about);
+        for replacement in looked.replacements.iter().filter(|replacement| !replacement.what.is_empty()) {
+            redacted.found(&looked.place_of(place, replacement), replacement.what);
+        }
+        let stays = Finding { place: arguments_of(place), what: OF_A_NAME.to_owned() };
+        redacted.stays.extend(std::iter::repeat_n(stays, looked.stays.len()));
+        let TextFindings { replacements, kept, .. } = looked;
         let kept = kept.iter().map(|(_, what)| Finding { place: place.to_owned(), what: (*what).to_owned() });
         redacted.kept.extend(kept);
         if replacements.is_empty() {
@@ -167,18 +195,41 @@ impl Redaction {
     fn frames(&self, frames: &mut [WsFrame<'_>], messages: &mut ConversationMessages, redacted: &mut Redacted) -> bool {
         let mut has_inflated = false;
         for direction in [Direction::Sent, Direction::Received] {
-            let mut read: Vec<_> = places_of_messages(frames, direction)
-                .into_iter()
-                .filter_map(|places| Message::read(places, frames, messages, redacted))
-                .collect();
-            if direction == Direction::Received {
-                self.joined(&mut read, messages, redacted);
+            let (mut read, mut bytes) = (Vec::new(), 0);
+            for places in places_of_messages(frames, direction) {
+                let Some(message) = Message::read(places, frames, messages, redacted) else { continue };
+                bytes += message.body.bytes().len();
+                read.push(message);
+                if bytes >= MESSAGES_BYTES && (bytes >= DECODED_BYTES_MAX || !self.is_held(&read, messages)) {
+                    messages.cut_what_is_held(true);
+                    has_inflated |= self.messages(std::mem::take(&mut read), frames, messages, redacted);
+                    messages.cut_what_is_held(false);
+                    bytes = 0;
+                }
             }
-            for message in read {
-                has_inflated |= self.message(message, frames, messages, redacted);
-            }
+            has_inflated |= self.messages(read, frames, messages, redacted);
         }
         has_inflated
+    }
+
+    fn messages(
+        &self,
+        mut read: Vec<Message>,
+        frames: &mut [WsFrame<'_>],
+        messages: &mut ConversationMessages,
+        redacted: &mut Redacted,
+    ) -> bool {
+        if read.first().is_some_and(|first| first.direction == Direction::Received) {
+            self.joined(&mut read, messages, redacted);
+        }
+        read.into_iter().fold(false, |has, message| self.message(message, frames, messages, redacted) || has)
+    }
+
+    /// Whether a text that a server gives in messages may go on as a secret.
+    fn is_held(&self, read: &[Message], messages: &ConversationMessages) -> bool {
+        let mut conversation = ReceivedMessages::default();
+        read.iter().for_each(|message| conversation.push(message.opcode, message.body.bytes()));
+        read.first().is_some_and(|first| first.direction == Direction::Received) && conversation.is_held(self, messages)
     }
 
     /// Takes secrets out of texts that messages of a server give in pieces.
@@ -224,6 +275,9 @@ impl Redaction {
         becomes_plain
     }
 }
+
+/// So many bytes of messages are gone through together, and more of them only while a secret may go on.
+const MESSAGES_BYTES: usize = 8 << 20;
 
 /// A message while secrets are taken out of it.
 struct Message {
@@ -360,6 +414,11 @@ impl Redacted {
         (!places.is_empty()).then(|| Note::new(OPAQUE_NOTE, places.join(", ")))
     }
 
+    fn stays_note(&self) -> Option<Note<'static>> {
+        let places: BTreeSet<_> = self.stays.iter().map(|finding| without_number(&finding.place)).collect();
+        (!places.is_empty()).then(|| stays_note(&places.into_iter().collect::<Vec<_>>().join("; ")))
+    }
+
     fn kept_notes(&self) -> impl Iterator<Item = Note<'static>> {
         let distinct: BTreeSet<&Finding> = self.kept.iter().collect();
         distinct.into_iter().map(kept_note).collect::<Vec<_>>().into_iter()
@@ -379,6 +438,22 @@ impl Redacted {
 /// The note that says that something could not be looked into.
 pub(crate) fn opaque_note(place: &str) -> Note<'static> {
     Note::new(OPAQUE_NOTE, place.to_owned())
+}
+
+/// The name of the note that says where values of secret names stay, since tools are called with them.
+const STAYS_NOTE: &str = "redacted.stays";
+
+/// The note that says so.
+pub(crate) fn stays_note(places: &str) -> Note<'static> {
+    Note::new(STAYS_NOTE, places.to_owned())
+}
+
+/// A place, of messages without their number.
+fn without_number(place: &str) -> String {
+    match place.strip_prefix("message of frame ").and_then(|rest| rest.split_once(',')) {
+        Some((_, rest)) => format!("messages,{rest}"),
+        None => place.to_owned(),
+    }
 }
 
 /// The note that says that something was found and stays.

@@ -34,6 +34,8 @@ const OF_NO_END: &str = "a text that began as a secret does and had no end";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JoinedTexts {
     texts: BTreeMap<String, TextContext>,
+    /// Whether nothing waits any more: what would be held back is replaced.
+    cuts: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -59,6 +61,27 @@ pub(crate) struct JoinedFindings<'r> {
     /// In order, without overlaps. One that goes on from another piece says nothing of what it is.
     pub(crate) replacements: Vec<Replacement<'r>>,
     pub(crate) held: HeldBack,
+    /// Where tools are called with something.
+    pub(crate) arguments: Vec<Range<usize>>,
+    /// Values of secret names that stay.
+    pub(crate) stays: Vec<Range<usize>>,
+    /// Events that give texts in pieces.
+    units: Vec<Range<usize>>,
+}
+
+impl JoinedFindings<'_> {
+    /// Whether a place in the body goes from one event that gives a text in pieces to another. What is found there without regard to
+    /// events is none of its own: it would take events away, and is found in the text.
+    pub(crate) fn goes_over_events(&self, place: &Range<usize>) -> bool {
+        let unit_of = |at: usize| {
+            let index = self.units.partition_point(|unit| unit.end <= at);
+            self.units.get(index).filter(|unit| unit.start <= at).map(|_| index)
+        };
+        match (unit_of(place.start), unit_of(place.end - 1)) {
+            (Some(first), Some(last)) => first != last,
+            _ => false,
+        }
+    }
 }
 
 /// A text, as far as it is there.
@@ -73,6 +96,11 @@ struct JoinedText {
 }
 
 impl JoinedTexts {
+    /// What would be held back from now on is replaced, or is not any more.
+    pub(crate) fn cut_what_is_held(&mut self, cuts: bool) {
+        self.cuts = cuts;
+    }
+
     /// Whether any text was given out.
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.is_empty()
@@ -98,18 +126,19 @@ impl JoinedTexts {
     /// The same of units.
     pub(crate) fn look_at<'r>(&self, redaction: &'r Redaction, body: &[u8], units: &[Unit]) -> JoinedFindings<'r> {
         let mut found = JoinedFindings::default();
-        for (field, text) in self.joined(body, units) {
+        for (field, text) in self.joined(body, units, &mut found.units) {
             self.look_through(redaction, body, (field, text), &mut found);
         }
         found.replacements.sort_by_key(|replacement| replacement.range.start);
         found
     }
 
-    fn joined(&self, body: &[u8], units: &[Unit]) -> BTreeMap<String, JoinedText> {
+    fn joined(&self, body: &[u8], units: &[Unit], with_deltas: &mut Vec<Range<usize>>) -> BTreeMap<String, JoinedText> {
         let mut joined: BTreeMap<String, JoinedText> = BTreeMap::new();
         for unit in units {
             let text = unit.text(body);
             let StreamEvent { deltas, over } = read(&text);
+            with_deltas.extend((!deltas.is_empty()).then(|| unit.range.clone()));
             for Delta { field, kind, content } in deltas {
                 let known = self.texts.get(&field);
                 let own = joined.entry(field).or_insert_with(|| JoinedText {
@@ -145,11 +174,19 @@ impl JoinedTexts {
             return replace(body, pieces, &rest, first.start, found);
         }
         let about = BodyContext::joined(own.kind);
-        let TextFindings { replacements, members, .. } = redaction.look_through_some(text, &about, false);
+        let TextFindings { replacements, members, stays, .. } = redaction.look_through_some(text, &about, false);
+        if own.kind == TextKind::Arguments {
+            found.arguments.extend(pieces.iter().map(|(_, place)| place.clone()));
+            let stays = stays.into_iter().filter(|range| range.end > first.start);
+            found.stays.extend(stays.map(|range| {
+                let begin = place_of(body, pieces, range.start.max(first.start));
+                begin..begin + 1
+            }));
+        }
         let held = if own.is_over { text.len() } else { redaction.may_go_on_from(text, &members).max(first.start) };
         let held_in_body = (held < text.len()).then(|| place_of(body, pieces, held));
-        let is_too_much =
-            text.len() - held > HELD_TEXT_BYTES_MAX || held_in_body.is_some_and(|held| body.len() - held > HELD_BYTES_MAX);
+        let is_too_much = held < text.len() && self.cuts
+            || text.len() - held > HELD_TEXT_BYTES_MAX || held_in_body.is_some_and(|held| body.len() - held > HELD_BYTES_MAX);
         let known = if is_too_much { held } else { text.len() };
         for replacement in replacements.iter().filter(|replacement| replacement.range.start < known) {
             replace(body, pieces, replacement, first.start, found);
@@ -176,7 +213,7 @@ impl JoinedTexts {
 
     /// The same of units.
     pub(crate) fn given_units(&mut self, body: &[u8], units: &[Unit], cut_texts: &[String]) {
-        for (field, own) in self.joined(body, units) {
+        for (field, own) in self.joined(body, units, &mut Vec::new()) {
             let mut begin = own.text.len().saturating_sub(CONTEXT_BYTES);
             if begin > 0 {
                 let space = own.text[begin..].iter().position(u8::is_ascii_whitespace);

@@ -106,6 +106,11 @@ impl ConversationMessages {
         ahead.back()?.as_ref().map(|(bytes, _)| &bytes[..])
     }
 
+    /// What may go on as a secret in later messages is replaced from now on, since no more can wait; or is not any more.
+    pub(crate) fn cut_what_is_held(&mut self, cuts: bool) {
+        self.joined.cut_what_is_held(cuts);
+    }
+
     /// Whether messages of this direction are not compressed any more; `becomes` makes it so.
     pub(crate) fn is_plain(&mut self, direction: Direction, becomes: bool) -> bool {
         let is_plain = &mut self.is_plain[usize::from(direction == Direction::Received)];

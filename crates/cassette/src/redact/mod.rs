@@ -24,7 +24,10 @@ mod messages;
 mod names;
 mod passes;
 mod patterns;
+mod quotes;
+mod schema;
 mod secrets;
+mod sniff;
 mod stream;
 mod tail;
 mod tally;
@@ -35,11 +38,12 @@ pub use crate::finding::Finding;
 pub(crate) use content::MessageSender;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};
-pub(crate) use exchange::{ReceivedMessages, correct_length, kept_finding, kept_note, opaque_note};
+pub(crate) use exchange::{ReceivedMessages, correct_length, kept_finding, kept_note, opaque_note, stays_note};
 pub use joined::{HELD_BYTES_MAX, HELD_TEXT_BYTES_MAX};
 pub(crate) use joined::JoinedTexts;
 pub use messages::MessageReader;
 pub(crate) use messages::{ConversationMessages, is_compressed as is_compressed_message};
+pub(crate) use sniff::may_be_coded;
 pub use stream::{BodyRedactor, LOOKAHEAD_BYTES};
 pub use tally::Findings;
 pub(crate) use tally::Tally;
@@ -57,7 +61,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-use text::{PLACEHOLDER, TextMatches, find_fields, find_members, find_parameters, find_parts, find_places};
+use text::{PLACEHOLDER, TextMatches, find_arguments, find_fields, find_members, find_parameters, find_parts, find_places};
 
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
@@ -93,6 +97,9 @@ pub struct Redacted {
     /// What was found in bodies and messages that are not text, and is as it was. A note of the exchange, `redacted.kept`, says
     /// the same, and keeps the cassette from being sealed.
     pub kept: Vec<Finding>,
+    /// Values of secret names that stay, since a tool is called with them: a replay without them would call it with something else. A note
+    /// of the exchange, `redacted.stays`, says the same.
+    pub stays: Vec<Finding>,
     /// Bodies and messages that could not be looked into, or not to their end, such as those in an unknown compression. What
     /// could not be is as it was. A note of the exchange, `redacted.opaque`, says the same.
     pub opaque: Vec<String>,
@@ -188,7 +195,11 @@ pub(crate) struct TextFindings<'r> {
     pub(crate) kept: Vec<(Range<usize>, &'r str)>,
     /// All secret names with their values.
     pub(crate) members: Vec<Range<usize>>,
-    /// What may go on as a secret in a later event of a stream.
+    /// What tools are called with.
+    pub(crate) arguments: Vec<Range<usize>>,
+    /// Values of secret names that stay, since a tool is called with them.
+    pub(crate) stays: Vec<Range<usize>>,
+    /// What may be a secret by what comes after it.
     pub(crate) held: HeldBack,
 }
 
@@ -200,7 +211,20 @@ pub(crate) struct StreamPosition<'j> {
     pub(crate) framing: Framing,
 }
 
-const OF_A_NAME: &str = "the value of a secret name";
+/// The place of what tools are called with, in a place.
+pub(crate) fn arguments_of(place: &str) -> String {
+    format!("{place}, in what a tool is called with")
+}
+
+impl TextFindings<'_> {
+    /// Where a replacement is, in a place.
+    fn place_of(&self, place: &str, replacement: &Replacement<'_>) -> String {
+        let has = |arguments: &Range<usize>| arguments.start <= replacement.range.start && replacement.range.end <= arguments.end;
+        if self.arguments.iter().any(has) { arguments_of(place) } else { place.to_owned() }
+    }
+}
+
+pub(crate) const OF_A_NAME: &str = "the value of a secret name";
 
 impl Redaction {
     /// The usual rules, which are compiled once for the whole process.
@@ -284,7 +308,14 @@ impl Redaction {
             let mut looked = self.look_once(body, about, is_binary);
             if let Some(StreamPosition { joined, framing, .. }) = stream {
                 let found = joined.look(self, body, (from, framing));
+                looked.replacements.retain(|replacement| !found.goes_over_events(&replacement.range));
+                let undecided = looked.held.from;
                 looked.held = found.held;
+                looked.held.from = looked.held.from.into_iter().chain(undecided).min();
+                looked.arguments.extend(found.arguments);
+                let is_new = |stays: &Range<usize>| !looked.stays.iter().any(|before| before.start == stays.start);
+                let new: Vec<_> = found.stays.into_iter().filter(is_new).collect();
+                looked.stays.extend(new);
                 looked.replacements = with_joined(looked.replacements, found.replacements);
             }
             looked
@@ -298,8 +329,9 @@ impl Redaction {
             looked.kept = self.patterned(&self.patterns_of_binaries, body);
             return looked;
         }
-        let TextMatches { hits, members, parts } = self.named(body, about.kind);
-        looked.members = members;
+        let TextMatches { hits, members, parts, arguments, stays, undecided } = self.named(body, about.kind);
+        (looked.members, looked.arguments, looked.stays) = (members, arguments, stays);
+        looked.held.from = undecided;
         let named = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME));
         let patterned = self.patterned(&self.patterns, body).into_iter();
         let found = named.chain(patterned.map(|(range, what)| (range, PLACEHOLDER, what)));
@@ -339,15 +371,13 @@ impl Redaction {
         if self.names.is_empty() {
             return found;
         }
-        find_parameters(text, &self.names, &mut found);
+        let mut parameters = TextMatches::default();
+        find_parameters(text, &self.names, &mut parameters);
         match kind {
             SecretSyntax::Line => {}
             SecretSyntax::Form => find_fields(text, &self.names, &mut found),
-            SecretSyntax::Body
-            | SecretSyntax::Plain
-            | SecretSyntax::Xml
-            | SecretSyntax::Yaml
-            | SecretSyntax::Arguments => {
+            SecretSyntax::Arguments => find_arguments(text, &self.names, &mut found),
+            SecretSyntax::Body | SecretSyntax::Plain | SecretSyntax::Xml | SecretSyntax::Yaml => {
                 find_members(text, &self.names, &mut found);
                 find_parts(text, &self.names, &mut found);
             }
@@ -364,7 +394,27 @@ impl Redaction {
             }
             SecretSyntax::Yaml => lines::find_in_yaml(text, &self.names, &mut found),
         }
+        self.take_parameters(text, parameters, &mut found);
         found
+    }
+
+    /// Takes what was found in parameters of URLs. What a tool is called with stays, but for names of the user.
+    fn take_parameters(&self, text: &[u8], parameters: TextMatches, found: &mut TextMatches) {
+        let is_argument = |range: &Range<usize>| {
+            found.arguments.iter().any(|arguments| arguments.start <= range.start && range.end <= arguments.end)
+        };
+        let (stays, hits): (Vec<_>, Vec<_>) = parameters.hits.into_iter().partition(|(range, _)| is_argument(range));
+        found.hits.extend(hits);
+        found.members.extend(parameters.members);
+        if stays.is_empty() {
+            return;
+        }
+        let mut of_user = TextMatches::default();
+        find_parameters(text, &self.names.of_user(), &mut of_user);
+        let is_of_user = |range: &Range<usize>| of_user.hits.iter().any(|(hit, _)| hit == range);
+        let (hits, stays): (Vec<_>, Vec<_>) = stays.into_iter().partition(|(range, _)| is_of_user(range));
+        found.hits.extend(hits);
+        found.stays.extend(stays.into_iter().map(|(range, _)| range));
     }
 
     /// What keeps the shape of a secret: a JSON Web Token whose secret claims are replaced, and whose signature is gone.

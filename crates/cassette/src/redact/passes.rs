@@ -66,7 +66,7 @@ pub(crate) fn until_same(value: &[u8], become_of: impl Fn(&[u8]) -> Vec<u8>) -> 
 /// What was found in a text, and then in what came of it, as places in the text.
 fn both<'r>(looked: TextFindings<'r>, again: TextFindings<'r>) -> TextFindings<'r> {
     let places = PlaceholderMap::of(&looked.replacements);
-    let TextFindings { mut replacements, mut members, mut held, .. } = looked;
+    let TextFindings { mut replacements, mut members, mut held, arguments, stays, .. } = looked;
     let later = again.held.from.map(|from| places.before(&(from..from)).start);
     held.from = held.from.into_iter().chain(later).min();
     held.cut.extend(again.held.cut);
@@ -74,7 +74,7 @@ fn both<'r>(looked: TextFindings<'r>, again: TextFindings<'r>) -> TextFindings<'
     let kept = again.kept.into_iter().map(|(range, what)| (places.before(&range), what)).collect();
     let later = again.replacements.into_iter();
     replacements.extend(later.map(|later| Replacement { range: places.before(&later.range), ..later }));
-    TextFindings { replacements: joined(replacements), kept, members, held }
+    TextFindings { replacements: joined(replacements), kept, members, arguments, stays, held }
 }
 
 /// Replacements in order; where some overlap, one that has all of them.

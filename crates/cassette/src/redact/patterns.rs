@@ -39,11 +39,13 @@ const TOKENS: [(&str, &str); 27] = [
     ("a HashiCorp Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
 ];
 
-/// How tokens begin, at least.
-const BEGINNINGS: [&[u8]; 33] = [
-    b"sk-", b"gho_", b"ghp_", b"ghr_", b"ghs_", b"ghu_", b"github_pat_", b"glpat-", b"xox", b"AKIA", b"ASIA", b"AIza",
-    b"ya29.", b"eyJ", b"sk_", b"rk_", b"npm_", b"hf_", b"pypi-", b"SG.", b"bot", b"gsk_", b"xai-", b"pplx-", b"tvly-",
-    b"lsv2_", b"r8_", b"pcsk_", b"dapi", b"do", b"shp", b"hv", b"-----BEGIN",
+/// How tokens begin.
+const BEGINNINGS: [&[u8]; 45] = [
+    b"sk-", b"gho_", b"ghp_", b"ghr_", b"ghs_", b"ghu_", b"github_pat_", b"glpat-", b"xoxa-", b"xoxb-", b"xoxe-",
+    b"xoxo-", b"xoxp-", b"xoxr-", b"xoxs-", b"AKIA", b"ASIA", b"AIza", b"ya29.", b"eyJ", b"sk_", b"rk_", b"npm_",
+    b"hf_", b"pypi-", b"SG.", b"gsk_", b"xai-", b"pplx-", b"tvly-", b"lsv2_", b"r8_", b"pcsk_", b"dapi", b"doo_v1_",
+    b"dop_v1_", b"dor_v1_", b"shpat_", b"shpca_", b"shppa_", b"shpss_", b"hvs.", b"hvb.", b"hvr.",
+    b"-----BEGIN",
 ];
 
 /// Other well-known forms, in texts: the first group, or all of it, is the secret.
@@ -169,7 +171,9 @@ pub(crate) fn may_begin(text: &[u8], word: usize) -> usize {
         let rest = &rest[*at..];
         let is_begun = |whole: &[u8]| rest.starts_with(whole) || whole.starts_with(rest);
         let is_bearer = rest.len() <= 6 && b"bearer"[..rest.len()].eq_ignore_ascii_case(rest);
-        is_bearer || rest.iter().all(u8::is_ascii_digit) || BEGINNINGS.iter().any(|whole| is_begun(whole))
+        // A token of Telegram.
+        let digits = rest.strip_prefix(b"bot").unwrap_or(if b"bot".starts_with(rest) { b"" } else { rest });
+        is_bearer || digits.iter().all(u8::is_ascii_digit) || BEGINNINGS.iter().any(|whole| is_begun(whole))
     };
     begins.into_iter().find(may_go_on).map_or(text.len(), |at| word + at)
 }

@@ -138,6 +138,11 @@ impl BodyRedactor {
         &self.found
     }
 
+    /// Whether nothing of it came yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.bytes.is_empty() && self.chunks.is_empty() && self.given == 0
+    }
+
     /// Whether some of it could not be looked into as what it is.
     pub(crate) fn is_opaque(&self) -> bool {
         self.is_opaque
@@ -174,14 +179,15 @@ impl BodyRedactor {
         }
         let framing = self.framing.flatten();
         let stream = framing.map(|framing| StreamPosition { joined: &self.joined, from: self.event, framing });
-        let TextFindings { replacements, kept, members, held } =
+        let looked =
             redaction.look_through_stream(&self.bytes, &self.about, self.is_binary, stream);
-        if self.about.nature == ContentClass::Unknown && replacements.iter().any(|hit| hit.range.end > self.given) {
+        if self.about.nature == ContentClass::Unknown && looked.replacements.iter().any(|hit| hit.range.end > self.given) {
             self.is_undecided = true;
             return Body::default();
         }
-        let (count, end) = self.known_chunks((known, held.from), &replacements);
-        let mut inside = replacements;
+        let (count, end) = self.known_chunks((known, looked.held.from), &looked.replacements);
+        self.count(&looked, end);
+        let TextFindings { replacements: mut inside, members, held, .. } = looked;
         inside.retain_mut(|hit| {
             let is_inside = hit.range.end > self.given && hit.range.start < end;
             if is_inside {
@@ -192,18 +198,27 @@ impl BodyRedactor {
         let chunks: Vec<_> = self.chunks.drain(..count).collect();
         let bytes = super::replaced(&self.bytes[self.given..end], &inside);
         let body = Body::from_parts(bytes, chunks_after(&chunks, &inside));
-        let finding = |what: &str| Finding { place: self.place().to_owned(), what: what.to_owned() };
-        let kept = kept.iter().filter(|(range, _)| range.end > self.given && range.end <= end);
-        let kept: Vec<_> = kept.map(|(_, what)| finding(what)).collect();
-        // What goes on from an event before says nothing of what it is.
-        let replaced: Vec<_> = inside.iter().filter(|hit| !hit.what.is_empty()).map(|hit| finding(hit.what)).collect();
-        replaced.iter().for_each(|finding| self.found.replaced(finding, 1));
-        kept.iter().for_each(|finding| self.found.kept(finding, 1));
         if let Some(framing) = framing {
             self.take_events(framing, end, &held.cut);
         }
         self.forget(end, &members);
         body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"))
+    }
+
+    /// Counts what was found in what is given, up to an end.
+    fn count(&mut self, looked: &TextFindings<'_>, end: usize) {
+        let place = self.place();
+        // What goes on from an event before says nothing of what it is.
+        let is_given = |hit: &&Replacement<'_>| hit.range.end > self.given && hit.range.start < end && !hit.what.is_empty();
+        for hit in looked.replacements.iter().filter(is_given) {
+            let finding = Finding { place: looked.place_of(place, hit), what: hit.what.to_owned() };
+            self.found.replaced(&finding, 1);
+        }
+        for (_, what) in looked.kept.iter().filter(|(range, _)| range.end > self.given && range.end <= end) {
+            self.found.kept(&Finding { place: place.to_owned(), what: (*what).to_owned() }, 1);
+        }
+        let stays = looked.stays.iter().filter(|range| range.end > self.given && range.end <= end);
+        self.found.stays += stays.count() as u64;
     }
 
     /// Takes what is given out of the texts of events.
@@ -214,7 +229,7 @@ impl BodyRedactor {
         self.event = if is_too_long { end } else { event };
     }
 
-    fn place(&self) -> &'static str {
+    pub(crate) fn place(&self) -> &'static str {
         match self.about.speaker {
             MessageSender::Client => "request body",
             MessageSender::Server => "response body",

@@ -4,6 +4,7 @@ mod bodies;
 mod comparing;
 mod crash;
 mod damage;
+mod data_kept;
 mod earlier;
 mod exchanges;
 mod filtering;
