@@ -10,8 +10,8 @@
 mod located;
 pub(crate) mod units;
 
-pub(crate) use located::next_char;
 use located::LocatedValue;
+pub(crate) use located::next_char;
 use std::ops::Range;
 
 /// What a text is.
@@ -92,7 +92,8 @@ impl EventReader<'_> {
 
     /// OpenAI chat and completions, and those who speak as they do.
     fn chat(&mut self, root: &LocatedValue) {
-        for (position, choice) in root.get("choices").map(LocatedValue::elements).unwrap_or_default().iter().enumerate() {
+        for (position, choice) in root.get("choices").map(LocatedValue::elements).unwrap_or_default().iter().enumerate()
+        {
             let name = format!("choice {}/", self.index(choice, position));
             self.delta(TextKind::Said, format!("{name}text"), choice.get("text"));
             if let Some(delta) = choice.get("delta") {
@@ -113,7 +114,9 @@ impl EventReader<'_> {
         }
         self.delta(TextKind::Said, format!("{name}transcript"), delta.at(&["audio", "transcript"]));
         self.delta(TextKind::Arguments, format!("{name}call"), delta.at(&["function_call", "arguments"]));
-        for (position, call) in delta.get("tool_calls").map(LocatedValue::elements).unwrap_or_default().iter().enumerate() {
+        for (position, call) in
+            delta.get("tool_calls").map(LocatedValue::elements).unwrap_or_default().iter().enumerate()
+        {
             let name = format!("{name}call {}", self.index(call, position));
             self.delta(TextKind::Arguments, name.clone(), call.at(&["function", "arguments"]));
             self.delta(TextKind::Arguments, name, call.at(&["custom", "input"]));
@@ -123,7 +126,8 @@ impl EventReader<'_> {
     /// Events that have a type: Anthropic, OpenAI Responses and Realtime, Cohere, and streams to user interfaces.
     fn typed(&mut self, root: &LocatedValue) {
         let Some(kind) = self.word(root, "type") else { return };
-        let parts = ["response_id", "item_id", "output_index", "content_index", "summary_index", "index", "id", "toolCallId"];
+        let parts =
+            ["response_id", "item_id", "output_index", "content_index", "summary_index", "index", "id", "toolCallId"];
         let ids = |reader: &Self| {
             let ids = parts.iter().filter_map(|part| Some(format!("{part} {}/", reader.word(root, part)?)));
             ids.collect::<String>()
@@ -228,13 +232,21 @@ mod tests {
                 "response.function_call_arguments/item_id fc_1/output_index 1/",
                 Arguments,
             ),
-            (r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x\n"}}"#, "index 0/text", Said),
+            (
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x\n"}}"#,
+                "index 0/text",
+                Said,
+            ),
             (
                 r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"x\n"}}"#,
                 "index 1/call",
                 Arguments,
             ),
-            (r#"{"model":"m","message":{"role":"assistant","content":"x\n"},"done":false}"#, "line/message/content", Said),
+            (
+                r#"{"model":"m","message":{"role":"assistant","content":"x\n"},"done":false}"#,
+                "line/message/content",
+                Said,
+            ),
             (r#"{"response":"x\n","done":false}"#, "line/response", Said),
             (r#"{"candidates":[{"content":{"parts":[{"text":"x\n"}],"role":"model"}}]}"#, "candidate 0/text", Said),
             (r#"{"type":"text-delta","id":"a","delta":"x\n"}"#, "text/id a/", Said),
@@ -250,7 +262,8 @@ mod tests {
         ] {
             assert_eq!(said(event), (vec![], vec![over.to_owned()]), "{event}");
         }
-        for event in [r#"{"type":"response.audio.delta","delta":"AAAA"}"#, r#"{"message":"x"}"#, r#"{"choices":[1, {"#] {
+        for event in [r#"{"type":"response.audio.delta","delta":"AAAA"}"#, r#"{"message":"x"}"#, r#"{"choices":[1, {"#]
+        {
             assert_eq!(read(event.as_bytes()), StreamEvent::default(), "{event}");
         }
     }

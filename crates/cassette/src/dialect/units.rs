@@ -175,7 +175,10 @@ mod tests {
     #[test]
     fn events_are_cut_at_empty_lines() {
         let body = ": hi\n\nevent: a\ndata: {\"x\":\ndata:1}\n\ndata: [DONE]\r\n\r\ndata: {\"y";
-        assert_eq!(texts(body, Framing::Events), (vec!["{\"x\":\n1}".into(), "[DONE]".into(), "{\"y".into()], Some(54)));
+        assert_eq!(
+            texts(body, Framing::Events),
+            (vec!["{\"x\":\n1}".into(), "[DONE]".into(), "{\"y".into()], Some(54))
+        );
         assert_eq!(texts("data: {}\n", Framing::Events), (vec!["{}".into()], None));
         assert_eq!(texts("data: {\n", Framing::Events), (vec!["{".into()], Some(0)));
         let unit = &cut(body.as_bytes(), 0, Framing::Events).units[0];
@@ -186,8 +189,11 @@ mod tests {
     fn values_are_cut_wherever_they_end() {
         let list = Framing::Values { is_list: true };
         let all = vec!["{\"a\":\"}\\\"{\"}".to_owned(), "{\"b\":[{}]}".to_owned()];
-        for body in ["[{\"a\":\"}\\\"{\"}\n,\r\n{\"b\":[{}]}]\n", "{\"a\":\"}\\\"{\"}\n{\"b\":[{}]}", "\x1e{\"a\":\"}\\\"{\"}\n\x1e{\"b\":[{}]}\n"]
-        {
+        for body in [
+            "[{\"a\":\"}\\\"{\"}\n,\r\n{\"b\":[{}]}]\n",
+            "{\"a\":\"}\\\"{\"}\n{\"b\":[{}]}",
+            "\x1e{\"a\":\"}\\\"{\"}\n\x1e{\"b\":[{}]}\n",
+        ] {
             assert_eq!(texts(body, list), (all.clone(), None), "{body}");
         }
         assert_eq!(texts("{} x {\n{\"a", list), (vec!["{}".into(), "{\"a".into()], Some(7)));

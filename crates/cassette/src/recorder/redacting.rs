@@ -17,7 +17,8 @@ use crate::record::event::Event;
 use crate::record::retell::{EventSink, ExchangeEnd, MessageSide, give_body};
 use crate::redact::{
     BodyRedactor, ConversationMessages, Findings, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, ReceivedMessages, Redaction,
-    Tally, arguments_of, codings, decode, is_compressed, is_compressed_message, kept_note, may_be_coded, opaque_note, stays_note,
+    Tally, arguments_of, codings, decode, is_compressed, is_compressed_message, kept_note, may_be_coded, opaque_note,
+    stays_note,
 };
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;

@@ -6,8 +6,8 @@ use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Request, Response};
 use crate::redact::content::{BodyContext, ContentClass, MessageSender};
 use crate::redact::decode::{DECODED_BYTES_MAX, codings, decode};
-use crate::redact::sniff::{coding_of, encode};
 use crate::redact::messages::{ConversationMessages, is_compressed, is_not_compressed};
+use crate::redact::sniff::{coding_of, encode};
 use crate::redact::{Finding, OF_A_NAME, Redacted, Redaction, Replacement, TextFindings, arguments_of, replaced};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::collections::BTreeSet;
@@ -63,7 +63,9 @@ impl Redaction {
         }
         notes.extend(codings.into_iter().map(|coding| Note::new(CODING_NOTE, coding)));
         let inflated = has_inflated.then(|| Note::new(MESSAGES_NOTE, "permessage-deflate"));
-        for note in inflated.into_iter().chain(redacted.opaque_note()).chain(redacted.kept_notes()).chain(redacted.stays_note()) {
+        for note in
+            inflated.into_iter().chain(redacted.opaque_note()).chain(redacted.kept_notes()).chain(redacted.stays_note())
+        {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -152,7 +154,9 @@ impl Redaction {
     /// A body that is compressed, by its first bytes, though its head does not say so: whoever reads it expects it to be, so it is compressed
     /// again. An archive or something else that is not text stays as it is. Gives whether something was replaced.
     fn unnamed_coding(&self, place: &str, body: &mut Body<'_>, about: &BodyContext, redacted: &mut Redacted) -> bool {
-        let Some(coding) = coding_of(body.bytes()).filter(|_| about.nature != ContentClass::Binary) else { return false };
+        let Some(coding) = coding_of(body.bytes()).filter(|_| about.nature != ContentClass::Binary) else {
+            return false;
+        };
         let decoded = decode(body, &[coding.to_owned()]).filter(|decoded| decoded.is_whole);
         let Some(mut decoded) = decoded.filter(|decoded| about.is_text(decoded.body.bytes())) else { return false };
         if !self.plain_body(place, &mut decoded.body, about, redacted) {
@@ -242,7 +246,8 @@ impl Redaction {
         for message in read {
             let end = begin + message.body.bytes().len();
             let own = found.replacements.iter().filter(|hit| begin <= hit.range.start && hit.range.start < end);
-            let own = own.map(|hit| Replacement { range: hit.range.start - begin..hit.range.end - begin, ..hit.clone() });
+            let own =
+                own.map(|hit| Replacement { range: hit.range.start - begin..hit.range.end - begin, ..hit.clone() });
             let own: Vec<_> = own.collect();
             if message.opcode < Opcode::CLOSE && !own.is_empty() {
                 redacted.found_all(&message.place, &own);
@@ -261,8 +266,7 @@ impl Redaction {
         messages: &mut ConversationMessages,
         redacted: &mut Redacted,
     ) -> bool {
-        let speaker =
-            if message.direction == Direction::Sent { MessageSender::Client } else { MessageSender::Server };
+        let speaker = if message.direction == Direction::Sent { MessageSender::Client } else { MessageSender::Server };
         let about = BodyContext::message(message.opcode, speaker);
         let is_changed = self.plain_body(&message.place, &mut message.body, &about, redacted) || message.is_changed;
         let becomes_plain = message.was_compressed && messages.is_plain(message.direction, is_changed);
@@ -322,7 +326,8 @@ impl Message {
     fn replace(&mut self, replacements: &[Replacement<'_>]) {
         let chunks = chunks_after(self.body.chunks(), replacements);
         let bytes = replaced(self.body.bytes(), replacements);
-        self.body = Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+        self.body =
+            Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
         self.is_changed = true;
     }
 }

@@ -115,7 +115,8 @@ impl JoinedTexts {
     ) -> JoinedFindings<'r> {
         let Units { units, incomplete } = cut(body, from, framing);
         let mut found = self.look_at(redaction, body, &units);
-        let waits = framing == Framing::Events || matches!(framing, Framing::Values { is_list: true }) || !self.is_empty();
+        let waits =
+            framing == Framing::Events || matches!(framing, Framing::Values { is_list: true }) || !self.is_empty();
         if let Some(incomplete) = incomplete.filter(|_| waits) {
             let held = &mut found.held.from;
             *held = Some(held.map_or(incomplete, |held| held.min(incomplete)));
@@ -186,7 +187,8 @@ impl JoinedTexts {
         let held = if own.is_over { text.len() } else { redaction.may_go_on_from(text, &members).max(first.start) };
         let held_in_body = (held < text.len()).then(|| place_of(body, pieces, held));
         let is_too_much = held < text.len() && self.cuts
-            || text.len() - held > HELD_TEXT_BYTES_MAX || held_in_body.is_some_and(|held| body.len() - held > HELD_BYTES_MAX);
+            || text.len() - held > HELD_TEXT_BYTES_MAX
+            || held_in_body.is_some_and(|held| body.len() - held > HELD_BYTES_MAX);
         let known = if is_too_much { held } else { text.len() };
         for replacement in replacements.iter().filter(|replacement| replacement.range.start < known) {
             replace(body, pieces, replacement, first.start, found);
@@ -202,7 +204,13 @@ impl JoinedTexts {
     }
 
     /// Takes what is given out of a body up to an end: all units that end before it. Gives where the first one begins that does not.
-    pub(crate) fn given(&mut self, body: &[u8], (from, framing): (usize, Framing), end: usize, cut_texts: &[String]) -> usize {
+    pub(crate) fn given(
+        &mut self,
+        body: &[u8],
+        (from, framing): (usize, Framing),
+        end: usize,
+        cut_texts: &[String],
+    ) -> usize {
         let Units { mut units, .. } = cut(body, from, framing);
         let rest = units.iter().find(|unit| unit.range.end > end).map(|unit| unit.range.start);
         units.retain(|unit| unit.range.end <= end);

@@ -39,8 +39,8 @@ pub(crate) use content::MessageSender;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};
 pub(crate) use exchange::{ReceivedMessages, correct_length, kept_finding, kept_note, opaque_note, stays_note};
-pub use joined::{HELD_BYTES_MAX, HELD_TEXT_BYTES_MAX};
 pub(crate) use joined::JoinedTexts;
+pub use joined::{HELD_BYTES_MAX, HELD_TEXT_BYTES_MAX};
 pub use messages::MessageReader;
 pub(crate) use messages::{ConversationMessages, is_compressed as is_compressed_message};
 pub(crate) use sniff::may_be_coded;
@@ -61,7 +61,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-use text::{PLACEHOLDER, TextMatches, find_arguments, find_fields, find_members, find_parameters, find_parts, find_places};
+use text::{
+    PLACEHOLDER, TextMatches, find_arguments, find_fields, find_members, find_parameters, find_parts, find_places,
+};
 
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
@@ -219,7 +221,9 @@ pub(crate) fn arguments_of(place: &str) -> String {
 impl TextFindings<'_> {
     /// Where a replacement is, in a place.
     fn place_of(&self, place: &str, replacement: &Replacement<'_>) -> String {
-        let has = |arguments: &Range<usize>| arguments.start <= replacement.range.start && replacement.range.end <= arguments.end;
+        let has = |arguments: &Range<usize>| {
+            arguments.start <= replacement.range.start && replacement.range.end <= arguments.end
+        };
         if self.arguments.iter().any(has) { arguments_of(place) } else { place.to_owned() }
     }
 }

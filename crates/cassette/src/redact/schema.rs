@@ -21,21 +21,69 @@ pub(crate) enum Presence {
 
 /// Words of schemas whose values are schemas, or lists of some.
 const OF_SCHEMAS: [&[u8]; 17] = [
-    b"additionalItems", b"additionalProperties", b"allOf", b"anyOf", b"contains", b"contentSchema", b"else", b"if",
-    b"items", b"not", b"oneOf", b"prefixItems", b"propertyNames", b"then", b"unevaluatedItems",
-    b"unevaluatedProperties", b"returns",
+    b"additionalItems",
+    b"additionalProperties",
+    b"allOf",
+    b"anyOf",
+    b"contains",
+    b"contentSchema",
+    b"else",
+    b"if",
+    b"items",
+    b"not",
+    b"oneOf",
+    b"prefixItems",
+    b"propertyNames",
+    b"then",
+    b"unevaluatedItems",
+    b"unevaluatedProperties",
+    b"returns",
 ];
 /// Words whose values have schemas under names of any kind.
-const OF_NAMED_SCHEMAS: [&[u8]; 5] = [b"$defs", b"definitions", b"dependentSchemas", b"patternProperties", b"properties"];
+const OF_NAMED_SCHEMAS: [&[u8]; 5] =
+    [b"$defs", b"definitions", b"dependentSchemas", b"patternProperties", b"properties"];
 /// Words whose values are such as are described.
 const OF_VALUES: [&[u8]; 4] = [b"const", b"default", b"example", b"examples"];
 /// Others.
 const OTHERS: [&[u8]; 38] = [
-    b"$anchor", b"$comment", b"$id", b"$ref", b"$schema", b"contentEncoding", b"contentMediaType", b"dependentRequired",
-    b"deprecated", b"description", b"discriminator", b"enum", b"exclusiveMaximum", b"exclusiveMinimum", b"format",
-    b"maxContains", b"maxItems", b"maxLength", b"maxProperties", b"maximum", b"minContains", b"minItems", b"minLength",
-    b"minProperties", b"minimum", b"multipleOf", b"nullable", b"pattern", b"propertyOrdering", b"readOnly", b"required",
-    b"strict", b"summary", b"title", b"type", b"uniqueItems", b"writeOnly", b"xml",
+    b"$anchor",
+    b"$comment",
+    b"$id",
+    b"$ref",
+    b"$schema",
+    b"contentEncoding",
+    b"contentMediaType",
+    b"dependentRequired",
+    b"deprecated",
+    b"description",
+    b"discriminator",
+    b"enum",
+    b"exclusiveMaximum",
+    b"exclusiveMinimum",
+    b"format",
+    b"maxContains",
+    b"maxItems",
+    b"maxLength",
+    b"maxProperties",
+    b"maximum",
+    b"minContains",
+    b"minItems",
+    b"minLength",
+    b"minProperties",
+    b"minimum",
+    b"multipleOf",
+    b"nullable",
+    b"pattern",
+    b"propertyOrdering",
+    b"readOnly",
+    b"required",
+    b"strict",
+    b"summary",
+    b"title",
+    b"type",
+    b"uniqueItems",
+    b"writeOnly",
+    b"xml",
 ];
 const TYPES: [&[u8]; 7] = [b"array", b"boolean", b"integer", b"null", b"number", b"object", b"string"];
 
@@ -325,8 +373,20 @@ pub(crate) fn is_word_of_model(text: &[u8], member: MemberPlace) -> Presence {
 
 /// Beginnings of identifiers that services give to calls, messages, answers and requests.
 const IDENTIFIERS: [&[u8]; 14] = [
-    b"asst_", b"call_", b"chatcmpl-", b"cmpl-", b"fc_", b"gen-", b"msg_", b"msgbatch_", b"req_", b"resp_", b"run_",
-    b"srvtoolu_", b"thread_", b"toolu_",
+    b"asst_",
+    b"call_",
+    b"chatcmpl-",
+    b"cmpl-",
+    b"fc_",
+    b"gen-",
+    b"msg_",
+    b"msgbatch_",
+    b"req_",
+    b"resp_",
+    b"run_",
+    b"srvtoolu_",
+    b"thread_",
+    b"toolu_",
 ];
 
 /// Whether a value is an identifier, and not a credential.

@@ -16,10 +16,10 @@
 //! What is given out is what the whole body would have been, as long as no secret is longer than the look-ahead, and as long as what is
 //! called text is text.
 
+use crate::dialect::units::Framing;
 use crate::message::{Body, Chunk, Header};
 use crate::redact::content::{BodyContext, ContentClass, MessageSender, SecretSyntax, TextDetector};
 use crate::redact::exchange::chunks_after;
-use crate::dialect::units::Framing;
 use crate::redact::{Finding, Findings, JoinedTexts, Redaction, Replacement, StreamPosition, TextFindings};
 use std::ops::Range;
 use std::sync::Arc;
@@ -179,9 +179,10 @@ impl BodyRedactor {
         }
         let framing = self.framing.flatten();
         let stream = framing.map(|framing| StreamPosition { joined: &self.joined, from: self.event, framing });
-        let looked =
-            redaction.look_through_stream(&self.bytes, &self.about, self.is_binary, stream);
-        if self.about.nature == ContentClass::Unknown && looked.replacements.iter().any(|hit| hit.range.end > self.given) {
+        let looked = redaction.look_through_stream(&self.bytes, &self.about, self.is_binary, stream);
+        if self.about.nature == ContentClass::Unknown
+            && looked.replacements.iter().any(|hit| hit.range.end > self.given)
+        {
             self.is_undecided = true;
             return Body::default();
         }
@@ -209,7 +210,8 @@ impl BodyRedactor {
     fn count(&mut self, looked: &TextFindings<'_>, end: usize) {
         let place = self.place();
         // What goes on from an event before says nothing of what it is.
-        let is_given = |hit: &&Replacement<'_>| hit.range.end > self.given && hit.range.start < end && !hit.what.is_empty();
+        let is_given =
+            |hit: &&Replacement<'_>| hit.range.end > self.given && hit.range.start < end && !hit.what.is_empty();
         for hit in looked.replacements.iter().filter(is_given) {
             let finding = Finding { place: looked.place_of(place, hit), what: hit.what.to_owned() };
             self.found.replaced(&finding, 1);

@@ -11,7 +11,9 @@ use crate::matching::JsonPath;
 use crate::matching::json::ranges;
 use crate::redact::names::{Secrecy, SecretNames};
 use crate::redact::quotes::{LEVELS, backslashes, begins_string, level, skip_space, string};
-use crate::redact::schema::{MemberPlace, Presence, after_value, is_arguments, is_identifier, is_word_of_model, schema};
+use crate::redact::schema::{
+    MemberPlace, Presence, after_value, is_arguments, is_identifier, is_word_of_model, schema,
+};
 use crate::redact::words::{is_code_in_json, is_code_in_query, is_credential};
 use crate::url::unescaped;
 use regex::bytes::Regex;
@@ -202,7 +204,8 @@ pub(crate) fn find_arguments(text: &[u8], names: &SecretNames, found: &mut TextM
     found.arguments.push(0..text.len());
     let mut usual = TextMatches::default();
     find_members(text, names, &mut usual);
-    let is_replaced = |range: &Range<usize>| found.hits.iter().any(|(hit, _)| hit.start <= range.start && range.end <= hit.end);
+    let is_replaced =
+        |range: &Range<usize>| found.hits.iter().any(|(hit, _)| hit.start <= range.start && range.end <= hit.end);
     let stays: Vec<_> = usual.hits.into_iter().map(|(range, _)| range).filter(|range| !is_replaced(range)).collect();
     found.stays.truncate(before);
     found.stays.extend(stays);

@@ -86,7 +86,8 @@ fn redaction_keeps_schemas() {
         credentials.clone(),
     ] {
         for name in ["api_key", "password", "credentials", "access_token", "token", "secret"] {
-            let parameters = json!({"type": "object", "properties": {"url": {"type": "string"}, name: schema}, "required": [name]});
+            let parameters =
+                json!({"type": "object", "properties": {"url": {"type": "string"}, name: schema}, "required": [name]});
             for tool in [
                 json!({"tools": [{"type": "function", "function": {"name": "f", "parameters": parameters}}]}),
                 json!({"tools": [{"name": "f", "input_schema": parameters}]}),
@@ -98,8 +99,14 @@ fn redaction_keeps_schemas() {
     }
     // What a schema says of values is a value, and what only looks like a schema is none.
     for (text, expected) in [
-        (r#"{"api_key":{"type":"string","default":"hunter2"}}"#, r#"{"api_key":{"type":"string","default":"REDACTED"}}"#),
-        (r#"{"credentials":{"type":"object","password":"hunter2"}}"#, r#"{"credentials":{"type":"REDACTED","password":"REDACTED"}}"#),
+        (
+            r#"{"api_key":{"type":"string","default":"hunter2"}}"#,
+            r#"{"api_key":{"type":"string","default":"REDACTED"}}"#,
+        ),
+        (
+            r#"{"credentials":{"type":"object","password":"hunter2"}}"#,
+            r#"{"credentials":{"type":"REDACTED","password":"REDACTED"}}"#,
+        ),
         (r#"{"credentials":{"type":"basic"}}"#, r#"{"credentials":{"type":"REDACTED"}}"#),
         (r#"{"properties":{"password":"hunter2"}}"#, r#"{"properties":{"password":"REDACTED"}}"#),
     ] {
@@ -125,8 +132,12 @@ fn redaction_keeps_logprobs() {
 #[test]
 fn redaction_keeps_ids() {
     for id in [
-        "toolu_01A09q90qw90lq917835lq9", "call_abc123DEF456ghi789JKL012", "msg_01XFDUDYJgAACzvnptvVoYEL",
-        "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT", "req_011CSHoEeqs5C35K2UUqR7Fy", "resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b",
+        "toolu_01A09q90qw90lq917835lq9",
+        "call_abc123DEF456ghi789JKL012",
+        "msg_01XFDUDYJgAACzvnptvVoYEL",
+        "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT",
+        "req_011CSHoEeqs5C35K2UUqR7Fy",
+        "resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b",
         "fc_12345xyz67890abcdef",
     ] {
         for name in ["id", "tool_call_id", "previous_response_id", "request_id", "token", "item_id"] {
@@ -181,13 +192,20 @@ fn a_tool_is_called_with_what_it_was_called_with() {
         let text = call.to_string();
         let (after, found) = redacted(&text);
         assert_eq!(after, text.replace(KEY, "REDACTED"));
-        assert!(found.findings.iter().all(|finding| finding.place.ends_with("in what a tool is called with")), "{found:?}");
+        assert!(
+            found.findings.iter().all(|finding| finding.place.ends_with("in what a tool is called with")),
+            "{found:?}"
+        );
         let mut exchange = both(&text, "application/json");
         assert_eq!(of_user.exchange(&mut exchange).stays, []);
         assert_eq!(bodies(&exchange)[0], text.replace(KEY, "REDACTED").replace("hunter2", "REDACTED"));
     }
     // Elsewhere a name counts.
-    for text in [r#"{"input":"hunter2","password":"x"}"#, r#"{"input":[{"password":"x"}]}"#, r#"{"arguments":{"password":"x"}}"#] {
+    for text in [
+        r#"{"input":"hunter2","password":"x"}"#,
+        r#"{"input":[{"password":"x"}]}"#,
+        r#"{"arguments":{"password":"x"}}"#,
+    ] {
         assert_eq!(redacted(text).0, text.replace("\"x\"", "\"REDACTED\""));
     }
 }
@@ -196,7 +214,8 @@ fn a_tool_is_called_with_what_it_was_called_with() {
 #[test]
 fn redaction_does_not_unmatch() {
     let arguments = json!({"password": "hunter2", "text": KEY, "n": 1});
-    let tool = json!({"name": "login", "input_schema": {"type": "object", "properties": {"api_key": {"type": "string"}}}});
+    let tool =
+        json!({"name": "login", "input_schema": {"type": "object", "properties": {"api_key": {"type": "string"}}}});
     let asked_with = |arguments: &Value, said: &str| {
         json!({
             "model": "m", "api_key": "k", "tools": [tool], "messages": [
@@ -260,10 +279,11 @@ fn gzip_without_content_encoding() {
     let mut sent = Vec::new();
     for (name, encode) in coders {
         for kind in ["application/json", "application/octet-stream", ""] {
-            for said in [text.as_bytes(), b"nothing to hide", b"\x7fELF\0 with sk-proj-0123456789abcdefABCDEF\0"] {
+            for said in [text.as_bytes(), b"nothing to hide", b"\x7fELF\0 with \"password\": \"hunter2\"\0"] {
                 for bytes in [1, 5, 1_000] {
                     let body = encode(said);
-                    let headers = vec![Header::new("Content-Type", kind), Header::new("Content-Length", body.len().to_string())];
+                    let headers =
+                        vec![Header::new("Content-Type", kind), Header::new("Content-Length", body.len().to_string())];
                     let asked = Request { headers: headers.clone(), body: Some(Body::default()), ..asked("") };
                     let call = recorder.begin(0, &asked).unwrap();
                     body.chunks(bytes).for_each(|chunk| call.request_chunk(1, chunk).unwrap());

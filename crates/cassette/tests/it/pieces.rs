@@ -99,7 +99,9 @@ impl Dialect {
         match self {
             Self::Messages => texts.map(String::into_bytes).collect(),
             Self::Lines => texts.map(|text| (text + "\n").into_bytes()).collect(),
-            Self::ChatText | Self::ChatArguments => texts.map(|text| format!("data: {text}\n\n").into_bytes()).collect(),
+            Self::ChatText | Self::ChatArguments => {
+                texts.map(|text| format!("data: {text}\n\n").into_bytes()).collect()
+            }
             _ => {
                 let name = |event: &Value| event["type"].as_str().unwrap_or_default().to_owned();
                 let texts = events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event)));
@@ -176,14 +178,17 @@ impl Case {
         let told = format!("{how}: {:?} {:?}", self.dialect, self.pieces);
         let frames = exchange.frames.iter().flatten().map(|frame| frame.payload.to_text_lossy().into_owned());
         let frames: Vec<_> = frames.collect();
-        let body = exchange.response.as_ref().map(|response| String::from_utf8_lossy(response.body_bytes()).into_owned());
+        let body =
+            exchange.response.as_ref().map(|response| String::from_utf8_lossy(response.body_bytes()).into_owned());
         let body = body.unwrap_or_default();
         let texts: Vec<&str> = match self.dialect {
             Dialect::Messages => frames.iter().map(String::as_str).collect(),
             _ => texts_of(&body),
         };
         let (whole, rest) = joined(self.dialect, &texts);
-        let core = &self.secret[self.secret.len() - 10..];
+        let words = self.secret.split(|char: char| !char.is_ascii_alphanumeric());
+        let core = words.max_by_key(|word| word.len()).unwrap_or_default();
+        let core = &core[core.len() - 10..];
         assert!(!whole.contains(core) && !body.contains(core), "{told}: {whole}");
         assert_eq!(whole, self.expected(), "{told}");
         let before = events(self.dialect, &self.pieces);
@@ -193,7 +198,8 @@ impl Case {
     }
 
     fn record(&self, recorder: &Recorder, bytes: usize) -> usize {
-        let asked = Request { method: "POST".into(), host: "api.test".into(), target: "/v1".into(), ..Request::default() };
+        let asked =
+            Request { method: "POST".into(), host: "api.test".into(), target: "/v1".into(), ..Request::default() };
         let call = recorder.begin(5, &asked).unwrap();
         let wire = self.wire();
         let mut count = 0;
@@ -222,8 +228,15 @@ impl Case {
     }
 }
 
-/// Every kind of secret in a dialect, cut in two at every byte, and into many pieces.
+/// Every kind of secret in a dialect, cut in two at every byte, and into many pieces. `METROON_PIECES=all` asks for all of them; otherwise each
+/// cut is tried in one dialect of the eight.
 fn cases(dialect: Dialect) -> Vec<Case> {
+    let takes_all = std::env::var_os("METROON_PIECES").is_some_and(|pieces| pieces == "all");
+    let mut count = dialect as usize;
+    let mut is_taken = || {
+        count += 1;
+        takes_all || count % DIALECTS.len() == 0
+    };
     let mut cases = Vec::new();
     for (_, secret) in by_form(7) {
         let secret = secret.replace("\\n", "\n");
@@ -239,11 +252,12 @@ fn cases(dialect: Dialect) -> Vec<Case> {
             let (one, other) = all.split_at(cut);
             vec![before.to_owned() + &String::from_iter(one), String::from_iter(other) + after]
         };
-        cases.extend((1..all.len()).map(|cut| Case { dialect, secret: secret.clone(), pieces: pieces(cut) }));
+        let cuts = (1..all.len()).filter(|_| is_taken());
+        cases.extend(cuts.map(|cut| Case { dialect, secret: secret.clone(), pieces: pieces(cut) }));
         for length in [1, 3, 7] {
             let many = all.chunks(length).map(String::from_iter);
             let pieces = [before.to_owned()].into_iter().chain(many).chain([after.to_owned()]).collect();
-            cases.push(Case { dialect, secret: secret.clone(), pieces });
+            cases.extend(is_taken().then(|| Case { dialect, secret: secret.clone(), pieces }));
         }
     }
     cases
@@ -277,7 +291,8 @@ fn secret_over_pieces() {
             count += 1;
         }
     }
-    assert!(count > 8 * 1_500, "{count} streams");
+    assert!(count > 1_500, "{count} streams");
+    println!("{count} streams");
 }
 
 /// A cassette that was recorded with secrets is refused, and is redacted as it would have been.
@@ -329,7 +344,8 @@ fn words_do_not_wait() {
     let chunks = chat(&["The", " frog", " croaks", " do", "ts", ".", " sk", "-", " x", "é"]);
     let (given, found) = given(&chunks);
     let is_given: Vec<_> = given.iter().map(|given| !given.is_empty()).collect();
-    let waits = [false, false, false, true, false, false, true, true, true, false];
+    // A word that begins lets what was before it go.
+    let waits = [false, false, false, true, false, false, true, true, false, false];
     assert_eq!(is_given[..10], waits.map(|waits| !waits), "{given:?}");
     assert_eq!((given.concat(), found.count()), (chunks.concat(), 0));
 }
@@ -347,7 +363,11 @@ fn what_does_not_end_is_cut_and_told() {
     for (chunk, at) in chunks.iter().zip(0..) {
         waits += chunk.len();
         let body = stream.push(at, chunk.as_bytes());
-        waits -= if body.chunks().is_empty() { 0 } else { body.chunks().iter().map(|chunk| chunks[chunk.at_us as usize].len()).sum() };
+        waits -= if body.chunks().is_empty() {
+            0
+        } else {
+            body.chunks().iter().map(|chunk| chunks[chunk.at_us as usize].len()).sum()
+        };
         most = most.max(waits);
         out.extend_from_slice(body.bytes());
     }
