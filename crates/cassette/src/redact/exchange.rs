@@ -226,7 +226,11 @@ impl Redaction {
         if read.first().is_some_and(|first| first.direction == Direction::Received) {
             self.joined(&mut read, messages, redacted);
         }
-        read.into_iter().fold(false, |has, message| self.message(message, frames, messages, redacted) || has)
+        let mut has_inflated = false;
+        for message in read {
+            has_inflated |= self.message(message, frames, messages, redacted);
+        }
+        has_inflated
     }
 
     /// Whether a text that a server gives in messages may go on as a secret.

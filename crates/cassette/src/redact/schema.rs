@@ -293,9 +293,9 @@ impl MemberPlace {
                 Some(b',') if at - first < SIBLING_BYTES_MAX => at = skip_space(text, at + 1, self.level),
                 Some(_) => return Presence::Absent,
             }
-            let read = name_at(text, at, self.level).and_then(|(name, colon)| {
+            let read = name_at(text, at, self.level).map(|(name, colon)| {
                 let value = skip_space(text, colon + 1, self.level);
-                Ok((name, value, after_value(text, value, self.level)))
+                (name, value, after_value(text, value, self.level))
             });
             match read {
                 Ok((name, value, end)) => {

@@ -275,7 +275,8 @@ fn gzip_without_content_encoding() {
     let expected = text.replace("hunter2", "REDACTED").replace(KEY, "REDACTED");
     let folder = Folder::new();
     let recorder = Recorder::open(folder.join("a"), RecorderOptions::default()).unwrap();
-    let coders: [(&str, fn(&[u8]) -> Vec<u8>); 3] = [("gzip", gzip), ("zlib", zlib), ("zstd", zstd)];
+    type Encoder = fn(&[u8]) -> Vec<u8>;
+    let coders: [(&str, Encoder); 3] = [("gzip", gzip), ("zlib", zlib), ("zstd", zstd)];
     let mut sent = Vec::new();
     for (name, encode) in coders {
         for kind in ["application/json", "application/octet-stream", ""] {

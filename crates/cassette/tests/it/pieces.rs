@@ -235,7 +235,7 @@ fn cases(dialect: Dialect) -> Vec<Case> {
     let mut count = dialect as usize;
     let mut is_taken = || {
         count += 1;
-        takes_all || count % DIALECTS.len() == 0
+        takes_all || count.is_multiple_of(DIALECTS.len())
     };
     let mut cases = Vec::new();
     for (_, secret) in by_form(7) {
@@ -292,7 +292,6 @@ fn secret_over_pieces() {
         }
     }
     assert!(count > 1_500, "{count} streams");
-    println!("{count} streams");
 }
 
 /// A cassette that was recorded with secrets is refused, and is redacted as it would have been.
