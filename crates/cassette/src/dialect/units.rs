@@ -177,7 +177,7 @@ mod tests {
         let body = ": hi\n\nevent: a\ndata: {\"x\":\ndata:1}\n\ndata: [DONE]\r\n\r\ndata: {\"y";
         assert_eq!(
             texts(body, Framing::Events),
-            (vec!["{\"x\":\n1}".into(), "[DONE]".into(), "{\"y".into()], Some(54))
+            (vec!["{\"x\":\n1}".into(), "[DONE]".into(), "{\"y".into()], Some(52))
         );
         assert_eq!(texts("data: {}\n", Framing::Events), (vec!["{}".into()], None));
         assert_eq!(texts("data: {\n", Framing::Events), (vec!["{".into()], Some(0)));
