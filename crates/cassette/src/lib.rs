@@ -12,6 +12,7 @@ mod cassette;
 pub mod compare;
 mod compress;
 mod content;
+mod dialect;
 mod error;
 mod exchange;
 mod file;

@@ -5,7 +5,9 @@
 //! 3. A compressed body is gathered with its head, since only all of it can be replaced; so is every body if there are rules of
 //!    places in JSON. One that is too long for that is not recorded; its exchange is truncated.
 //!    What else happens meanwhile waits with the request, except a response that begins before the request ends.
-//! 4. Frames wait while a message of several frames is incomplete. A compressed one that is too long for that is not recorded, nor
+//!    So is a body that is compressed by its first bytes, though its head does not say so; one that is too long for that is recorded as it is,
+//!    and noted as one that was not looked into.
+//! 4. Frames wait while a message of several frames is incomplete, or while a text that messages give in pieces may go on as a secret. A compressed one that is too long for that is not recorded, nor
 //!    is what follows it; its exchange is truncated.
 
 use crate::error::RecordError;
@@ -14,8 +16,9 @@ use crate::message::{Body, Chunk, Header, Informational, Request, Response};
 use crate::record::event::Event;
 use crate::record::retell::{EventSink, ExchangeEnd, MessageSide, give_body};
 use crate::redact::{
-    BodyRedactor, ConversationMessages, Findings, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, Redaction, Tally, codings,
-    decode, is_compressed, is_compressed_message, kept_note,
+    BodyRedactor, ConversationMessages, Findings, REQUEST_BODY_NOTE, RESPONSE_BODY_NOTE, ReceivedMessages, Redaction,
+    Tally, arguments_of, codings, decode, is_compressed, is_compressed_message, kept_note, may_be_coded, opaque_note,
+    stays_note,
 };
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::sync::Arc;
@@ -47,7 +50,11 @@ pub(crate) struct ExchangeRedactor {
     messages: ConversationMessages,
     request: BodyTreatment,
     response: BodyTreatment,
+    /// What the heads say of the types of the bodies.
+    types: [Vec<Header<'static>>; 2],
     frames: Vec<WsFrame<'static>>,
+    /// What messages of the server that wait say.
+    received: ReceivedMessages,
     /// Whether a message of several frames goes on, one way and the other.
     has_incomplete: [bool; 2],
     waiting_bytes: usize,
@@ -65,6 +72,8 @@ enum BodyTreatment {
     Nothing,
     /// It is looked through as it comes.
     Stream(Box<BodyRedactor>),
+    /// It is compressed, by its first bytes, and is gathered here; its head, which does not say so, was given.
+    Unnamed(Body<'static>),
     /// It is compressed, and is gathered here with its head.
     Gathered(Box<Exchange<'static>>),
     /// It was too long to be gathered, or is over.
@@ -78,7 +87,9 @@ impl ExchangeRedactor {
             messages: ConversationMessages::default(),
             request: BodyTreatment::Nothing,
             response: BodyTreatment::Nothing,
+            types: Default::default(),
             frames: Vec::new(),
+            received: ReceivedMessages::default(),
             has_incomplete: [false; 2],
             waiting_bytes: 0,
             noted: Vec::new(),
@@ -100,6 +111,7 @@ impl ExchangeRedactor {
             exchange.request.body = has_body.then(Body::default);
             self.request = BodyTreatment::Gathered(Box::new(exchange));
         } else {
+            self.types[0] = types_of(&request.headers);
             self.request =
                 BodyTreatment::Stream(Box::new(BodyRedactor::of_request(self.redaction.clone(), &request.headers)));
             let request = self.redacted(exchange).request;
@@ -118,6 +130,7 @@ impl ExchangeRedactor {
             head.body = has_body.then(Body::default);
             self.response = BodyTreatment::Gathered(Box::new(Exchange { response: Some(head), ..Exchange::default() }));
         } else {
+            self.types[1] = types_of(&response.headers);
             self.response =
                 BodyTreatment::Stream(Box::new(BodyRedactor::of_response(self.redaction.clone(), &response.headers)));
             give_head(self.redacted(Exchange { response: Some(head), ..Exchange::default() }), has_body, give)?;
@@ -149,6 +162,17 @@ impl ExchangeRedactor {
     ) -> Result<(), RecordError> {
         let waiting_bytes = self.waiting_bytes + bytes.len() + size_of::<Chunk>();
         match self.way(side) {
+            BodyTreatment::Stream(stream) if stream.is_new() && may_be_coded(bytes) => {
+                *self.way(side) = BodyTreatment::Unnamed(Body::new(at_us, bytes.to_vec()));
+                self.waiting_bytes = waiting_bytes;
+                Ok(())
+            }
+            BodyTreatment::Unnamed(body) => {
+                body.push(at_us, bytes);
+                let goes_on = waiting_bytes <= WAITING_BYTES_MAX && may_be_coded(body.bytes());
+                self.waiting_bytes = waiting_bytes;
+                if goes_on { Ok(()) } else { self.settle_unnamed(side, false, give) }
+            }
             BodyTreatment::Stream(stream) => {
                 let body = stream.push(at_us, bytes);
                 give_body(side, &body, give)
@@ -182,6 +206,9 @@ impl ExchangeRedactor {
             self.has_incomplete[usize::from(frame.direction == Direction::Received)] = !frame.is_final;
         }
         self.frames.push(frame.borrowed().into_owned());
+        if frame.direction == Direction::Received && frame.opcode < Opcode::CLOSE && frame.is_final {
+            self.hear();
+        }
         if self.waiting_bytes <= WAITING_BYTES_MAX && self.has_incomplete.contains(&true) {
             return Ok(());
         }
@@ -190,7 +217,31 @@ impl ExchangeRedactor {
             self.give_up_frames();
             return Ok(());
         }
-        self.settle_frames(give)
+        if self.received.is_held(&self.redaction, &self.messages) {
+            if self.waiting_bytes <= WAITING_BYTES_MAX {
+                return Ok(());
+            }
+            self.messages.cut_what_is_held(true);
+        }
+        let settled = self.settle_frames(give);
+        self.messages.cut_what_is_held(false);
+        settled
+    }
+
+    /// Takes the message of the server of which the last frame came, for the texts that its messages give in pieces.
+    fn hear(&mut self) {
+        let is_data = |frame: &&WsFrame<'_>| frame.direction == Direction::Received && frame.opcode < Opcode::CLOSE;
+        let mut frames: Vec<_> = self.frames.iter().rev().filter(is_data).collect();
+        let others = frames.iter().skip(1).position(|frame| frame.is_final);
+        frames.truncate(others.map_or(frames.len(), |others| others + 1));
+        frames.reverse();
+        let payloads = frames.iter().map(|frame| &frame.payload[..]);
+        if frames.first().is_some_and(|first| is_compressed_message(first)) {
+            let read = self.messages.read_ahead(Direction::Received, payloads, true);
+            self.received.push(Opcode::TEXT, read.unwrap_or_default());
+        } else {
+            self.received.push(Opcode::TEXT, &payloads.flatten().copied().collect::<Vec<_>>());
+        }
     }
 
     /// Records no more frames.
@@ -234,12 +285,19 @@ impl ExchangeRedactor {
     pub(crate) fn settle(&mut self, give: &mut EventSink<'_>) -> Result<(), RecordError> {
         for (side, name) in [(MessageSide::Request, REQUEST_BODY_NOTE), (MessageSide::Response, RESPONSE_BODY_NOTE)] {
             self.settle_gathered(side, give)?;
+            self.settle_unnamed(side, true, give)?;
             if let BodyTreatment::Stream(mut stream) = std::mem::replace(self.way(side), BodyTreatment::Closed) {
                 give_body(side, &stream.finish(), give)?;
                 let found = stream.found();
                 self.found.merge(found);
+                if stream.is_opaque() {
+                    give(&Event::Note(opaque_note(stream.place())))?;
+                }
                 if found.replaced > 0 {
                     give(&Event::Note(Note::new(name, found.replaced.to_string())))?;
+                }
+                if found.stays > 0 {
+                    give(&Event::Note(stays_note(&arguments_of(stream.place()))))?;
                 }
                 found.kept_places.keys().try_for_each(|finding| give(&Event::Note(kept_note(finding))))?;
             }
@@ -253,10 +311,64 @@ impl ExchangeRedactor {
         }
         let frames = std::mem::take(&mut self.frames);
         self.waiting_bytes -= frames.iter().map(bytes_of_frame).sum::<usize>();
+        self.received = ReceivedMessages::default();
         let mut redacted = self.redacted(Exchange { frames: Some(frames), ..Exchange::default() });
         redacted.notes.retain(|note| !self.noted.contains(note));
         self.noted.extend(redacted.notes.iter().cloned());
         redacted.frames.into_iter().flatten().try_for_each(|frame| give(&Event::WsFrame(frame)))?;
+        give_notes(redacted.notes, give)
+    }
+
+    /// Gives out a body that is compressed by its first bytes, if all of it is there; or goes on with it as it is.
+    fn settle_unnamed(
+        &mut self,
+        side: MessageSide,
+        is_whole: bool,
+        give: &mut EventSink<'_>,
+    ) -> Result<(), RecordError> {
+        let way = self.way(side);
+        let body = match std::mem::replace(way, BodyTreatment::Closed) {
+            BodyTreatment::Unnamed(body) => body,
+            other => {
+                *way = other;
+                return Ok(());
+            }
+        };
+        self.waiting_bytes -= bytes_of(&body);
+        if !is_whole {
+            let is_opaque = may_be_coded(body.bytes());
+            let mut stream = match side {
+                MessageSide::Request => BodyRedactor::of_request(self.redaction.clone(), &self.types[0]),
+                MessageSide::Response => BodyRedactor::of_response(self.redaction.clone(), &self.types[1]),
+            };
+            if is_opaque {
+                give(&Event::Note(opaque_note(stream.place())))?;
+            }
+            body.pieces().try_for_each(|(at_us, bytes)| give_body(side, &stream.push(at_us, bytes), give))?;
+            *self.way(side) = BodyTreatment::Stream(Box::new(stream));
+            return Ok(());
+        }
+        let mut exchange = Exchange::default();
+        match side {
+            MessageSide::Request => {
+                exchange.request = Request { headers: self.types[0].clone(), body: Some(body), ..Request::default() };
+            }
+            MessageSide::Response => {
+                let headers = self.types[1].clone();
+                exchange.response = Some(Response { headers, body: Some(body), ..Response::default() });
+            }
+        }
+        let before = self.found.replaced;
+        let mut redacted = self.redacted(exchange);
+        let (body, name) = match side {
+            MessageSide::Request => (redacted.request.body.take(), REQUEST_BODY_NOTE),
+            MessageSide::Response => (redacted.response.and_then(|response| response.body), RESPONSE_BODY_NOTE),
+        };
+        body.map_or(Ok(()), |body| give_body(side, &body, give))?;
+        let count = self.found.replaced - before;
+        if count > 0 {
+            give(&Event::Note(Note::new(name, count.to_string())))?;
+        }
         give_notes(redacted.notes, give)
     }
 
@@ -346,7 +458,7 @@ impl ExchangeRedactor {
             MessageSide::Request => &self.request,
             MessageSide::Response => &self.response,
         };
-        matches!(way, BodyTreatment::Stream(_) | BodyTreatment::Gathered(_))
+        matches!(way, BodyTreatment::Stream(_) | BodyTreatment::Unnamed(_) | BodyTreatment::Gathered(_))
     }
 
     fn way(&mut self, side: MessageSide) -> &mut BodyTreatment {
@@ -355,6 +467,10 @@ impl ExchangeRedactor {
             MessageSide::Response => &mut self.response,
         }
     }
+}
+
+fn types_of(headers: &[Header<'_>]) -> Vec<Header<'static>> {
+    headers.iter().filter(|header| header.is("content-type")).cloned().map(Header::into_owned).collect()
 }
 
 fn owned(fields: Vec<Header<'_>>) -> Vec<Header<'static>> {

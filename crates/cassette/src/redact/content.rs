@@ -5,6 +5,8 @@
 //! text is believed for other encodings as well, as long as the content has no zero byte. What a type calls an image, an archive
 //! or a program is none, whatever is in it.
 
+use crate::dialect::TextKind;
+use crate::dialect::units::Framing;
 use crate::matching::canonical::BodyContent;
 use crate::message::Header;
 use crate::websocket::Opcode;
@@ -35,6 +37,8 @@ pub(crate) enum SecretSyntax {
     Form,
     Xml,
     Yaml,
+    /// What a tool is called with: names that are secrets elsewhere are those of its parameters.
+    Arguments,
 }
 
 /// Who says it. What a program is told, it may take apart: of tokens the shape is kept there. What it says itself
@@ -53,6 +57,8 @@ pub(crate) struct BodyContext {
     pub(crate) speaker: MessageSender,
     /// What delimits its parts, if it has parts: each of them is text or not by itself.
     pub(crate) delimiter: Option<Vec<u8>>,
+    /// Whether it may be a stream of events that give texts in pieces; and whether its type says that it is lines of JSON.
+    streams: Option<bool>,
 }
 
 /// Types that are text, beside `text/…`, and ends of such types.
@@ -120,7 +126,24 @@ impl BodyContext {
             BodyContent::Multipart(boundary) => Some([b"--", &boundary[..]].concat()),
             _ => None,
         };
-        Self { kind, nature, speaker, delimiter }
+        let may_stream = speaker == MessageSender::Server && matches!(kind, SecretSyntax::Body | SecretSyntax::Plain);
+        let says_lines = ["ndjson", "jsonl", "jsonlines", "json-seq"].iter().any(|end| name.ends_with(end));
+        let streams = (may_stream && delimiter.is_none()).then_some(says_lines);
+        Self { kind, nature, speaker, delimiter, streams }
+    }
+
+    /// A text that a stream gave in pieces.
+    pub(crate) fn joined(kind: TextKind) -> Self {
+        let kind = match kind {
+            TextKind::Said => SecretSyntax::Body,
+            TextKind::Arguments => SecretSyntax::Arguments,
+        };
+        Self { kind, nature: ContentClass::Text, speaker: MessageSender::Server, delimiter: None, streams: None }
+    }
+
+    /// How a body is cut into events that begins so, if it may be a stream of events.
+    pub(crate) fn framing(&self, beginning: &[u8]) -> Option<Framing> {
+        Framing::of(beginning, self.streams?)
     }
 
     /// A message of a WebSocket: one of text is UTF-8 (RFC 6455, section 5.6).
@@ -130,12 +153,25 @@ impl BodyContext {
             control if control >= Opcode::CLOSE => ContentClass::Control,
             _ => ContentClass::Unknown,
         };
-        Self { kind: SecretSyntax::Plain, nature, speaker, delimiter: None }
+        Self { kind: SecretSyntax::Plain, nature, speaker, delimiter: None, streams: None }
     }
 
     /// A line that is text: the value of a header, a target, an error message.
     pub(crate) fn line() -> Self {
-        Self { kind: SecretSyntax::Line, nature: ContentClass::Text, speaker: MessageSender::Client, delimiter: None }
+        Self {
+            kind: SecretSyntax::Line,
+            nature: ContentClass::Text,
+            speaker: MessageSender::Client,
+            delimiter: None,
+            streams: None,
+        }
+    }
+
+    /// Whether this, of which such a body was made by compression, is text.
+    pub(crate) fn is_text(&self, content: &[u8]) -> bool {
+        let mut watch = TextDetector::default();
+        watch.push(content);
+        watch.is_text(ContentClass::Unknown)
     }
 
     /// Whether none of a body is edited that has this in it.

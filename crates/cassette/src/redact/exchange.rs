@@ -1,12 +1,14 @@
 //! Going through all of an exchange.
 
 use crate::bytes::Bytes;
+use crate::dialect::units::Unit;
 use crate::exchange::{Exchange, Note, Outcome};
 use crate::message::{Body, Chunk, Header, Request, Response};
-use crate::redact::content::{BodyContext, MessageSender};
-use crate::redact::decode::{codings, decode};
+use crate::redact::content::{BodyContext, ContentClass, MessageSender};
+use crate::redact::decode::{DECODED_BYTES_MAX, codings, decode};
 use crate::redact::messages::{ConversationMessages, is_compressed, is_not_compressed};
-use crate::redact::{Finding, Redacted, Redaction, Replacement, TextFindings, replaced};
+use crate::redact::sniff::{coding_of, encode};
+use crate::redact::{Finding, OF_A_NAME, Redacted, Redaction, Replacement, TextFindings, arguments_of, replaced};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use std::collections::BTreeSet;
 
@@ -61,7 +63,9 @@ impl Redaction {
         }
         notes.extend(codings.into_iter().map(|coding| Note::new(CODING_NOTE, coding)));
         let inflated = has_inflated.then(|| Note::new(MESSAGES_NOTE, "permessage-deflate"));
-        for note in inflated.into_iter().chain(redacted.opaque_note()).chain(redacted.kept_notes()) {
+        for note in
+            inflated.into_iter().chain(redacted.opaque_note()).chain(redacted.kept_notes()).chain(redacted.stays_note())
+        {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -124,7 +128,7 @@ impl Redaction {
         let Some(body) = body else { return };
         let codings = codings(headers);
         if codings.is_empty() {
-            if self.plain_body(place, body, about, redacted) {
+            if self.unnamed_coding(place, body, about, redacted) || self.plain_body(place, body, about, redacted) {
                 correct_length(headers, body.bytes().len());
             }
             return;
@@ -147,10 +151,39 @@ impl Redaction {
         }
     }
 
+    /// A body that is compressed, by its first bytes, though its head does not say so: whoever reads it expects it to be, so it is compressed
+    /// again. An archive or something else that is not text stays as it is. Gives whether something was replaced.
+    fn unnamed_coding(&self, place: &str, body: &mut Body<'_>, about: &BodyContext, redacted: &mut Redacted) -> bool {
+        let Some(coding) = coding_of(body.bytes()).filter(|_| about.nature != ContentClass::Binary) else {
+            return false;
+        };
+        let decoded = decode(body, &[coding.to_owned()]).filter(|decoded| decoded.is_whole);
+        let Some(mut decoded) = decoded.filter(|decoded| about.is_text(decoded.body.bytes())) else { return false };
+        if !self.plain_body(place, &mut decoded.body, about, redacted) {
+            return false;
+        }
+        let bytes = encode(coding, decoded.body.bytes());
+        let mut left = bytes.len();
+        let last = body.chunks().len().saturating_sub(1);
+        let chunks = body.chunks().iter().enumerate().map(|(at, chunk)| {
+            let bytes = if at == last { left } else { chunk.bytes.min(left) };
+            left -= bytes;
+            Chunk { at_us: chunk.at_us, bytes }
+        });
+        let chunks = chunks.collect();
+        *body = Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+        true
+    }
+
     /// Whether something was replaced.
     fn plain_body(&self, place: &str, body: &mut Body<'_>, about: &BodyContext, redacted: &mut Redacted) -> bool {
-        let TextFindings { replacements, kept, .. } = self.look_through(body.bytes(), about);
-        redacted.found_all(place, &replacements);
+        let looked = self.look_through(body.bytes(), about);
+        for replacement in looked.replacements.iter().filter(|replacement| !replacement.what.is_empty()) {
+            redacted.found(&looked.place_of(place, replacement), replacement.what);
+        }
+        let stays = Finding { place: arguments_of(place), what: OF_A_NAME.to_owned() };
+        redacted.stays.extend(std::iter::repeat_n(stays, looked.stays.len()));
+        let TextFindings { replacements, kept, .. } = looked;
         let kept = kept.iter().map(|(_, what)| Finding { place: place.to_owned(), what: (*what).to_owned() });
         redacted.kept.extend(kept);
         if replacements.is_empty() {
@@ -166,37 +199,116 @@ impl Redaction {
     fn frames(&self, frames: &mut [WsFrame<'_>], messages: &mut ConversationMessages, redacted: &mut Redacted) -> bool {
         let mut has_inflated = false;
         for direction in [Direction::Sent, Direction::Received] {
-            let mut message = Vec::new();
-            for at in 0..frames.len() {
-                let frame = &frames[at];
-                let is_control = frame.opcode.number() >= Opcode::CLOSE.number();
-                if frame.direction != direction {
-                    continue;
-                }
-                if is_control {
-                    has_inflated |= self.message(&[at], frames, messages, redacted);
-                    continue;
-                }
-                message.push(at);
-                if frame.is_final {
-                    has_inflated |= self.message(&std::mem::take(&mut message), frames, messages, redacted);
+            let (mut read, mut bytes) = (Vec::new(), 0);
+            for places in places_of_messages(frames, direction) {
+                let Some(message) = Message::read(places, frames, messages, redacted) else { continue };
+                bytes += message.body.bytes().len();
+                read.push(message);
+                if bytes >= MESSAGES_BYTES && (bytes >= DECODED_BYTES_MAX || !self.is_held(&read, messages)) {
+                    messages.cut_what_is_held(true);
+                    has_inflated |= self.messages(std::mem::take(&mut read), frames, messages, redacted);
+                    messages.cut_what_is_held(false);
+                    bytes = 0;
                 }
             }
-            has_inflated |= self.message(&message, frames, messages, redacted);
+            has_inflated |= self.messages(read, frames, messages, redacted);
         }
         has_inflated
     }
 
-    /// The frames of one message, by their places. One that is compressed stays so unless a secret is in it, or was in one
-    /// before it. Gives whether it was compressed and is not any more.
-    fn message(
+    fn messages(
         &self,
-        places: &[usize],
+        mut read: Vec<Message>,
         frames: &mut [WsFrame<'_>],
         messages: &mut ConversationMessages,
         redacted: &mut Redacted,
     ) -> bool {
-        let (Some(&first), Some(&last)) = (places.first(), places.last()) else { return false };
+        if read.first().is_some_and(|first| first.direction == Direction::Received) {
+            self.joined(&mut read, messages, redacted);
+        }
+        let mut has_inflated = false;
+        for message in read {
+            has_inflated |= self.message(message, frames, messages, redacted);
+        }
+        has_inflated
+    }
+
+    /// Whether a text that a server gives in messages may go on as a secret.
+    fn is_held(&self, read: &[Message], messages: &ConversationMessages) -> bool {
+        let mut conversation = ReceivedMessages::default();
+        read.iter().for_each(|message| conversation.push(message.opcode, message.body.bytes()));
+        read.first().is_some_and(|first| first.direction == Direction::Received) && conversation.is_held(self, messages)
+    }
+
+    /// Takes secrets out of texts that messages of a server give in pieces.
+    fn joined(&self, read: &mut [Message], messages: &mut ConversationMessages, redacted: &mut Redacted) {
+        let mut conversation = ReceivedMessages::default();
+        read.iter().for_each(|message| conversation.push(message.opcode, message.body.bytes()));
+        let found = messages.joined.look_at(self, &conversation.bytes, &conversation.units);
+        messages.joined.given_units(&conversation.bytes, &conversation.units, &found.held.cut);
+        let mut begin = 0;
+        for message in read {
+            let end = begin + message.body.bytes().len();
+            let own = found.replacements.iter().filter(|hit| begin <= hit.range.start && hit.range.start < end);
+            let own =
+                own.map(|hit| Replacement { range: hit.range.start - begin..hit.range.end - begin, ..hit.clone() });
+            let own: Vec<_> = own.collect();
+            if message.opcode < Opcode::CLOSE && !own.is_empty() {
+                redacted.found_all(&message.place, &own);
+                message.replace(&own);
+            }
+            begin = end;
+        }
+    }
+
+    /// The frames of one message. One that is compressed stays so unless a secret is in it, or was in one
+    /// before it. Gives whether it was compressed and is not any more.
+    fn message(
+        &self,
+        mut message: Message,
+        frames: &mut [WsFrame<'_>],
+        messages: &mut ConversationMessages,
+        redacted: &mut Redacted,
+    ) -> bool {
+        let speaker = if message.direction == Direction::Sent { MessageSender::Client } else { MessageSender::Server };
+        let about = BodyContext::message(message.opcode, speaker);
+        let is_changed = self.plain_body(&message.place, &mut message.body, &about, redacted) || message.is_changed;
+        let becomes_plain = message.was_compressed && messages.is_plain(message.direction, is_changed);
+        if is_changed || becomes_plain {
+            is_not_compressed(&mut frames[message.places[0]]);
+            for (&at, (_, piece)) in message.places.iter().zip(message.body.pieces()) {
+                frames[at].payload = piece.to_vec().into();
+            }
+        }
+        becomes_plain
+    }
+}
+
+/// So many bytes of messages are gone through together, and more of them only while a secret may go on.
+const MESSAGES_BYTES: usize = 8 << 20;
+
+/// A message while secrets are taken out of it.
+struct Message {
+    /// Which frames it has.
+    places: Vec<usize>,
+    place: String,
+    direction: Direction,
+    opcode: Opcode,
+    was_compressed: bool,
+    /// Without compression, in chunks as its frames are.
+    body: Body<'static>,
+    is_changed: bool,
+}
+
+impl Message {
+    /// `None` if it cannot be read.
+    fn read(
+        places: Vec<usize>,
+        frames: &[WsFrame<'_>],
+        messages: &mut ConversationMessages,
+        redacted: &mut Redacted,
+    ) -> Option<Self> {
+        let (&first, &last) = (places.first()?, places.last()?);
         let place = format!("message of frame {first}");
         let (direction, opcode, was_compressed) =
             (frames[first].direction, frames[first].opcode, is_compressed(&frames[first]));
@@ -204,25 +316,74 @@ impl Redaction {
         let (bytes, lengths) = if was_compressed {
             let Some(inflated) = messages.inflate(direction, payloads, frames[last].is_final) else {
                 redacted.opaque.push(place);
-                return false;
+                return None;
             };
             inflated
         } else {
             (payloads.clone().flatten().copied().collect(), payloads.map(<[u8]>::len).collect())
         };
         let chunks = lengths.into_iter().map(|bytes| Chunk { at_us: 0, bytes }).collect();
-        let Some(mut body) = Body::from_parts(bytes, chunks) else { return false };
-        let speaker = if direction == Direction::Sent { MessageSender::Client } else { MessageSender::Server };
-        let about = BodyContext::message(opcode, speaker);
-        let is_changed = self.plain_body(&place, &mut body, &about, redacted);
-        let becomes_plain = was_compressed && messages.is_plain(direction, is_changed);
-        if is_changed || becomes_plain {
-            is_not_compressed(&mut frames[first]);
-            for (&at, (_, piece)) in places.iter().zip(body.pieces()) {
-                frames[at].payload = piece.to_vec().into();
-            }
+        let body = Body::from_parts(bytes, chunks)?;
+        Some(Self { places, place, direction, opcode, was_compressed, body, is_changed: false })
+    }
+
+    fn replace(&mut self, replacements: &[Replacement<'_>]) {
+        let chunks = chunks_after(self.body.chunks(), replacements);
+        let bytes = replaced(self.body.bytes(), replacements);
+        self.body =
+            Body::from_parts(bytes, chunks).unwrap_or_else(|| unreachable!("every byte was counted to a chunk"));
+        self.is_changed = true;
+    }
+}
+
+/// The frames of each message of a direction, in the order in which messages end. A frame of control is a message of its own.
+fn places_of_messages(frames: &[WsFrame<'_>], direction: Direction) -> Vec<Vec<usize>> {
+    let (mut all, mut message) = (Vec::new(), Vec::new());
+    for (at, frame) in frames.iter().enumerate().filter(|(_, frame)| frame.direction == direction) {
+        if frame.opcode.number() >= Opcode::CLOSE.number() {
+            all.push(vec![at]);
+            continue;
         }
-        becomes_plain
+        message.push(at);
+        if frame.is_final {
+            all.push(std::mem::take(&mut message));
+        }
+    }
+    all.extend((!message.is_empty()).then_some(message));
+    all
+}
+
+/// What a server said in messages, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct ReceivedMessages {
+    bytes: Vec<u8>,
+    units: Vec<Unit>,
+    /// How many bytes were not looked through yet for what may go on.
+    new: usize,
+    is_held: bool,
+}
+
+/// So much is looked through again for every message.
+const AGAIN_BYTES: usize = 8 << 10;
+
+impl ReceivedMessages {
+    pub(crate) fn push(&mut self, opcode: Opcode, message: &[u8]) {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(message);
+        self.new += message.len();
+        if opcode < Opcode::CLOSE {
+            self.units.push(Unit::line(begin..self.bytes.len()));
+        }
+    }
+
+    /// Whether a secret may go on in a later message.
+    pub(crate) fn is_held(&mut self, redaction: &Redaction, messages: &ConversationMessages) -> bool {
+        if !self.is_held || self.bytes.len() <= AGAIN_BYTES || self.new >= self.bytes.len() / 4 {
+            self.new = 0;
+            let found = messages.joined.look_at(redaction, &self.bytes, &self.units);
+            self.is_held = found.held.from.is_some();
+        }
+        self.is_held
     }
 }
 
@@ -262,6 +423,11 @@ impl Redacted {
         (!places.is_empty()).then(|| Note::new(OPAQUE_NOTE, places.join(", ")))
     }
 
+    fn stays_note(&self) -> Option<Note<'static>> {
+        let places: BTreeSet<_> = self.stays.iter().map(|finding| without_number(&finding.place)).collect();
+        (!places.is_empty()).then(|| stays_note(&places.into_iter().collect::<Vec<_>>().join("; ")))
+    }
+
     fn kept_notes(&self) -> impl Iterator<Item = Note<'static>> {
         let distinct: BTreeSet<&Finding> = self.kept.iter().collect();
         distinct.into_iter().map(kept_note).collect::<Vec<_>>().into_iter()
@@ -272,7 +438,30 @@ impl Redacted {
     }
 
     fn found_all(&mut self, place: &str, replacements: &[Replacement<'_>]) {
-        replacements.iter().for_each(|replacement| self.found(place, replacement.what));
+        // What goes on from a piece of a stream before it says nothing of what it is.
+        let begun = replacements.iter().filter(|replacement| !replacement.what.is_empty());
+        begun.for_each(|replacement| self.found(place, replacement.what));
+    }
+}
+
+/// The note that says that something could not be looked into.
+pub(crate) fn opaque_note(place: &str) -> Note<'static> {
+    Note::new(OPAQUE_NOTE, place.to_owned())
+}
+
+/// The name of the note that says where values of secret names stay, since tools are called with them.
+const STAYS_NOTE: &str = "redacted.stays";
+
+/// The note that says so.
+pub(crate) fn stays_note(places: &str) -> Note<'static> {
+    Note::new(STAYS_NOTE, places.to_owned())
+}
+
+/// A place, of messages without their number.
+fn without_number(place: &str) -> String {
+    match place.strip_prefix("message of frame ").and_then(|rest| rest.split_once(',')) {
+        Some((_, rest)) => format!("messages,{rest}"),
+        None => place.to_owned(),
     }
 }
 

@@ -3,10 +3,11 @@
 //! A message may refer to what was said before it, the same way: so a conversation is read from its beginning, each direction by
 //! itself. An end that takes no context over does not refer to anything, and is read the same.
 
-use super::DECODED_BYTES_MAX;
+use super::{DECODED_BYTES_MAX, JoinedTexts};
 use crate::websocket::{Direction, Opcode, WsFrame};
 use flate2::{Decompress, FlushDecompress, Status};
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 /// The bit of a frame that says that its message is compressed.
 const COMPRESSED: u8 = 4;
@@ -63,10 +64,17 @@ impl MessageReader {
     }
 }
 
+/// A message without compression, and how much of it each of its frames has.
+type PlainMessage = (Vec<u8>, Vec<usize>);
+
 /// The messages of one conversation while secrets are taken out of them.
 #[derive(Debug, Default)]
 pub(crate) struct ConversationMessages {
     reader: MessageReader,
+    /// What was read of compressed messages before they were gone through, one way and the other.
+    ahead: [VecDeque<Option<PlainMessage>>; 2],
+    /// Texts that messages of the server give in pieces.
+    pub(super) joined: JoinedTexts,
     /// Whether a message was changed, which later ones may refer to: from there on none is compressed, one way and the other.
     is_plain: [bool; 2],
 }
@@ -78,8 +86,29 @@ impl ConversationMessages {
         direction: Direction,
         payloads: impl Iterator<Item = &'f [u8]>,
         is_final: bool,
-    ) -> Option<(Vec<u8>, Vec<usize>)> {
-        self.reader.inflater(direction).message(payloads, is_final)
+    ) -> Option<PlainMessage> {
+        match self.ahead[usize::from(direction == Direction::Received)].pop_front() {
+            Some(read) => read,
+            None => self.reader.inflater(direction).message(payloads, is_final),
+        }
+    }
+
+    /// What a compressed message says that is gone through later.
+    pub(crate) fn read_ahead<'f>(
+        &mut self,
+        direction: Direction,
+        payloads: impl Iterator<Item = &'f [u8]>,
+        is_final: bool,
+    ) -> Option<&[u8]> {
+        let read = self.reader.inflater(direction).message(payloads, is_final);
+        let ahead = &mut self.ahead[usize::from(direction == Direction::Received)];
+        ahead.push_back(read);
+        ahead.back()?.as_ref().map(|(bytes, _)| &bytes[..])
+    }
+
+    /// What may go on as a secret in later messages is replaced from now on, since no more can wait; or is not any more.
+    pub(crate) fn cut_what_is_held(&mut self, cuts: bool) {
+        self.joined.cut_what_is_held(cuts);
     }
 
     /// Whether messages of this direction are not compressed any more; `becomes` makes it so.

@@ -16,6 +16,7 @@
 mod content;
 pub(crate) mod decode;
 mod exchange;
+mod joined;
 mod jwt;
 mod lines;
 mod markup;
@@ -23,8 +24,12 @@ mod messages;
 mod names;
 mod passes;
 mod patterns;
+mod quotes;
+mod schema;
 mod secrets;
+mod sniff;
 mod stream;
+mod tail;
 mod tally;
 mod text;
 mod words;
@@ -33,17 +38,22 @@ pub use crate::finding::Finding;
 pub(crate) use content::MessageSender;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};
-pub(crate) use exchange::{correct_length, kept_finding, kept_note};
+pub(crate) use exchange::{ReceivedMessages, correct_length, kept_finding, kept_note, opaque_note, stays_note};
+pub(crate) use joined::JoinedTexts;
+pub use joined::{HELD_BYTES_MAX, HELD_TEXT_BYTES_MAX};
 pub use messages::MessageReader;
 pub(crate) use messages::{ConversationMessages, is_compressed as is_compressed_message};
+pub(crate) use sniff::may_be_coded;
 pub use stream::{BodyRedactor, LOOKAHEAD_BYTES};
 pub use tally::Findings;
 pub(crate) use tally::Tally;
 
+use crate::dialect::units::Framing;
 use crate::matching::JsonPath;
 use crate::message::Header;
 use crate::websocket::Opcode;
 use content::{BodyContext, SecretSyntax, TextDetector};
+use joined::HeldBack;
 use names::SecretNames;
 use patterns::SecretPatterns;
 use regex::bytes::Regex;
@@ -51,7 +61,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-use text::{PLACEHOLDER, TextMatches, find_fields, find_members, find_parameters, find_parts, find_places};
+use text::{
+    PLACEHOLDER, TextMatches, find_arguments, find_fields, find_members, find_parameters, find_parts, find_places,
+};
 
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
@@ -75,6 +87,8 @@ pub struct Redaction {
     paths: Vec<JsonPath>,
     /// Whether a secret may have a line feed in it, beside a private key.
     spans_lines: bool,
+    /// How long the longest secret of the user is, if there is one.
+    secret_bytes: Option<usize>,
 }
 
 /// What redacting an exchange came to.
@@ -85,6 +99,9 @@ pub struct Redacted {
     /// What was found in bodies and messages that are not text, and is as it was. A note of the exchange, `redacted.kept`, says
     /// the same, and keeps the cassette from being sealed.
     pub kept: Vec<Finding>,
+    /// Values of secret names that stay, since a tool is called with them: a replay without them would call it with something else. A note
+    /// of the exchange, `redacted.stays`, says the same.
+    pub stays: Vec<Finding>,
     /// Bodies and messages that could not be looked into, or not to their end, such as those in an unknown compression. What
     /// could not be is as it was. A note of the exchange, `redacted.opaque`, says the same.
     pub opaque: Vec<String>,
@@ -149,9 +166,10 @@ impl RedactionRules {
         if self.secrets.iter().any(|secret| secret.len() < SECRET_BYTES_MIN) {
             return Err(RuleError::ShortSecret);
         }
+        let secret_bytes = self.secrets.iter().map(Vec::len).max();
         let secrets = self.secrets.iter().map(|secret| secrets::expression(secret));
         let secrets = secrets.collect::<Result<_, _>>().map_err(RuleError::Pattern)?;
-        Ok(Redaction { names, patterns, patterns_of_binaries, secrets, paths: self.paths, spans_lines })
+        Ok(Redaction { names, patterns, patterns_of_binaries, secrets, paths: self.paths, spans_lines, secret_bytes })
     }
 }
 
@@ -171,6 +189,7 @@ pub(crate) struct Replacement<'r> {
 }
 
 /// What was found in a text.
+#[derive(Default)]
 pub(crate) struct TextFindings<'r> {
     /// What is to be replaced, in order, without overlaps.
     pub(crate) replacements: Vec<Replacement<'r>>,
@@ -178,9 +197,38 @@ pub(crate) struct TextFindings<'r> {
     pub(crate) kept: Vec<(Range<usize>, &'r str)>,
     /// All secret names with their values.
     pub(crate) members: Vec<Range<usize>>,
+    /// What tools are called with.
+    pub(crate) arguments: Vec<Range<usize>>,
+    /// Values of secret names that stay, since a tool is called with them.
+    pub(crate) stays: Vec<Range<usize>>,
+    /// What may be a secret by what comes after it.
+    pub(crate) held: HeldBack,
 }
 
-const OF_A_NAME: &str = "the value of a secret name";
+/// Texts of a stream, and where in what is looked at those of its events begin that were not given out.
+#[derive(Clone, Copy)]
+pub(crate) struct StreamPosition<'j> {
+    pub(crate) joined: &'j JoinedTexts,
+    pub(crate) from: usize,
+    pub(crate) framing: Framing,
+}
+
+/// The place of what tools are called with, in a place.
+pub(crate) fn arguments_of(place: &str) -> String {
+    format!("{place}, in what a tool is called with")
+}
+
+impl TextFindings<'_> {
+    /// Where a replacement is, in a place.
+    fn place_of(&self, place: &str, replacement: &Replacement<'_>) -> String {
+        let has = |arguments: &Range<usize>| {
+            arguments.start <= replacement.range.start && replacement.range.end <= arguments.end
+        };
+        if self.arguments.iter().any(has) { arguments_of(place) } else { place.to_owned() }
+    }
+}
+
+pub(crate) const OF_A_NAME: &str = "the value of a secret name";
 
 impl Redaction {
     /// The usual rules, which are compiled once for the whole process.
@@ -206,6 +254,7 @@ impl Redaction {
                 secrets: Vec::new(),
                 paths: Vec::new(),
                 spans_lines: false,
+                secret_bytes: None,
             })
         });
         KNOWN.clone()
@@ -240,23 +289,53 @@ impl Redaction {
     pub(crate) fn look_through(&self, body: &[u8], about: &BodyContext) -> TextFindings<'_> {
         let mut watch = TextDetector::default();
         watch.push(body);
-        self.look_through_some(body, about, about.is_binary(&watch))
+        let joined = JoinedTexts::default();
+        let stream = about.framing(body).map(|framing| StreamPosition { joined: &joined, from: 0, framing });
+        self.look_through_stream(body, about, about.is_binary(&watch), stream)
     }
 
     /// The same of a piece of a body of which it is known whether it is text.
     pub(crate) fn look_through_some(&self, body: &[u8], about: &BodyContext, is_binary: bool) -> TextFindings<'_> {
-        passes::until_done(body, |body| self.look_once(body, about, is_binary))
+        self.look_through_stream(body, about, is_binary, None)
+    }
+
+    /// The same of a piece of a stream of events.
+    pub(crate) fn look_through_stream(
+        &self,
+        body: &[u8],
+        about: &BodyContext,
+        is_binary: bool,
+        stream: Option<StreamPosition<'_>>,
+    ) -> TextFindings<'_> {
+        let stream = stream.filter(|_| !is_binary);
+        passes::until_done(body, stream.map_or(0, |stream| stream.from), |body, from| {
+            let mut looked = self.look_once(body, about, is_binary);
+            if let Some(StreamPosition { joined, framing, .. }) = stream {
+                let found = joined.look(self, body, (from, framing));
+                looked.replacements.retain(|replacement| !found.goes_over_events(&replacement.range));
+                let undecided = looked.held.from;
+                looked.held = found.held;
+                looked.held.from = looked.held.from.into_iter().chain(undecided).min();
+                looked.arguments.extend(found.arguments);
+                let is_new = |stays: &Range<usize>| !looked.stays.iter().any(|before| before.start == stays.start);
+                let new: Vec<_> = found.stays.into_iter().filter(is_new).collect();
+                looked.stays.extend(new);
+                looked.replacements = with_joined(looked.replacements, found.replacements);
+            }
+            looked
+        })
     }
 
     /// What shows at once. What is put in its place may show more.
     fn look_once(&self, body: &[u8], about: &BodyContext, is_binary: bool) -> TextFindings<'_> {
-        let mut looked = TextFindings { replacements: Vec::new(), kept: Vec::new(), members: Vec::new() };
+        let mut looked = TextFindings::default();
         if is_binary {
             looked.kept = self.patterned(&self.patterns_of_binaries, body);
             return looked;
         }
-        let TextMatches { hits, members, parts } = self.named(body, about.kind);
-        looked.members = members;
+        let TextMatches { hits, members, parts, arguments, stays, undecided } = self.named(body, about.kind);
+        (looked.members, looked.arguments, looked.stays) = (members, arguments, stays);
+        looked.held.from = undecided;
         let named = hits.into_iter().map(|(range, placeholder)| (range, placeholder, OF_A_NAME));
         let patterned = self.patterned(&self.patterns, body).into_iter();
         let found = named.chain(patterned.map(|(range, what)| (range, PLACEHOLDER, what)));
@@ -296,17 +375,19 @@ impl Redaction {
         if self.names.is_empty() {
             return found;
         }
-        find_parameters(text, &self.names, &mut found);
+        let mut parameters = TextMatches::default();
+        find_parameters(text, &self.names, &mut parameters);
         match kind {
             SecretSyntax::Line => {}
             SecretSyntax::Form => find_fields(text, &self.names, &mut found),
+            SecretSyntax::Arguments => find_arguments(text, &self.names, &mut found),
             SecretSyntax::Body | SecretSyntax::Plain | SecretSyntax::Xml | SecretSyntax::Yaml => {
                 find_members(text, &self.names, &mut found);
                 find_parts(text, &self.names, &mut found);
             }
         }
         match kind {
-            SecretSyntax::Line | SecretSyntax::Form | SecretSyntax::Body => {}
+            SecretSyntax::Line | SecretSyntax::Form | SecretSyntax::Body | SecretSyntax::Arguments => {}
             SecretSyntax::Plain => {
                 markup::find_elements(text, &self.names, &mut found);
                 lines::find_in_lines(text, &self.names, &mut found);
@@ -317,7 +398,27 @@ impl Redaction {
             }
             SecretSyntax::Yaml => lines::find_in_yaml(text, &self.names, &mut found),
         }
+        self.take_parameters(text, parameters, &mut found);
         found
+    }
+
+    /// Takes what was found in parameters of URLs. What a tool is called with stays, but for names of the user.
+    fn take_parameters(&self, text: &[u8], parameters: TextMatches, found: &mut TextMatches) {
+        let is_argument = |range: &Range<usize>| {
+            found.arguments.iter().any(|arguments| arguments.start <= range.start && range.end <= arguments.end)
+        };
+        let (stays, hits): (Vec<_>, Vec<_>) = parameters.hits.into_iter().partition(|(range, _)| is_argument(range));
+        found.hits.extend(hits);
+        found.members.extend(parameters.members);
+        if stays.is_empty() {
+            return;
+        }
+        let mut of_user = TextMatches::default();
+        find_parameters(text, &self.names.of_user(), &mut of_user);
+        let is_of_user = |range: &Range<usize>| of_user.hits.iter().any(|(hit, _)| hit == range);
+        let (hits, stays): (Vec<_>, Vec<_>) = stays.into_iter().partition(|(range, _)| is_of_user(range));
+        found.hits.extend(hits);
+        found.stays.extend(stays.into_iter().map(|(range, _)| range));
     }
 
     /// What keeps the shape of a secret: a JSON Web Token whose secret claims are replaced, and whose signature is gone.
@@ -358,6 +459,27 @@ fn without_overlaps<'r>(mut found: Vec<(Range<usize>, &'static str, &'r str)>) -
         match apart.last_mut().filter(|last| range.start < last.range.end) {
             Some(last) => last.range.end = last.range.end.max(range.end),
             None => apart.push(Replacement { range, placeholder: placeholder.into(), what }),
+        }
+    }
+    apart
+}
+
+/// Replacements in a body with those in texts that its events give in pieces. Where one has all of another, it stays as it is.
+fn with_joined<'r>(found: Vec<Replacement<'r>>, joined: Vec<Replacement<'r>>) -> Vec<Replacement<'r>> {
+    if joined.is_empty() {
+        return found;
+    }
+    let mut all: Vec<_> = joined.into_iter().chain(found).collect();
+    all.sort_by_key(|replacement| (replacement.range.start, std::cmp::Reverse(replacement.range.end)));
+    let mut apart: Vec<Replacement<'r>> = Vec::with_capacity(all.len());
+    for next in all {
+        match apart.last_mut().filter(|last| next.range.start < last.range.end) {
+            Some(last) if next.range.end <= last.range.end => {}
+            Some(last) => {
+                last.range.end = next.range.end;
+                (last.placeholder, last.what) = (PLACEHOLDER.into(), next.what);
+            }
+            None => apart.push(next),
         }
     }
     apart

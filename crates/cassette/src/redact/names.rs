@@ -105,6 +105,17 @@ impl SecretNames {
         !self.usual && self.added.is_empty()
     }
 
+    /// The names that the user added.
+    pub(crate) fn of_user(&self) -> Self {
+        Self { usual: false, added: self.added.clone() }
+    }
+
+    /// Whether the user added a name.
+    pub(crate) fn is_of_user(&self, name: &[u8]) -> bool {
+        let last = name.rsplit(|byte| b"[].".contains(byte)).find(|word| !word.is_empty()).unwrap_or(name);
+        self.added.contains(&plain(name)) || self.added.contains(&plain(last))
+    }
+
     /// Whether the value of a name in JSON is a secret.
     pub(crate) fn member(&self, name: &[u8]) -> Secrecy {
         self.secrecy(name, &plain(name))

@@ -18,14 +18,19 @@ const PASSES_MAX: usize = 16;
 
 const OF_A_CHAIN: &str = "secrets that show each other without end";
 
-/// What is found in a text and in what comes of it.
-pub(crate) fn until_done<'r>(text: &[u8], look: impl Fn(&[u8]) -> TextFindings<'r>) -> TextFindings<'r> {
-    let mut looked = look(text);
+/// What is found in a text and in what comes of it. `look` is told where a place stands in what it looks at.
+pub(crate) fn until_done<'r>(
+    text: &[u8],
+    from: usize,
+    look: impl Fn(&[u8], usize) -> TextFindings<'r>,
+) -> TextFindings<'r> {
+    let mut looked = look(text, from);
     for _ in 1..PASSES_MAX {
         if looked.replacements.is_empty() {
             return looked;
         }
-        let again = look(&replaced(text, &looked.replacements));
+        let moved = moved(from, &looked.replacements);
+        let again = look(&replaced(text, &looked.replacements), moved);
         let is_done = again.replacements.is_empty();
         looked = both(looked, again);
         if is_done {
@@ -33,7 +38,16 @@ pub(crate) fn until_done<'r>(text: &[u8], look: impl Fn(&[u8]) -> TextFindings<'
         }
     }
     let all = Replacement { range: 0..text.len(), placeholder: PLACEHOLDER.into(), what: OF_A_CHAIN };
-    TextFindings { replacements: vec![all], kept: Vec::new(), members: looked.members }
+    TextFindings { replacements: vec![all], kept: Vec::new(), ..looked }
+}
+
+/// Where a place stands after replacements; at the beginning of one that goes over it.
+fn moved(from: usize, replacements: &[Replacement<'_>]) -> usize {
+    let before = replacements.iter().filter(|replacement| replacement.range.start < from);
+    let after = before.fold(from as isize, |at, Replacement { range, placeholder, .. }| {
+        at + placeholder.len() as isize - (range.end.min(from) - range.start) as isize
+    });
+    after as usize
 }
 
 /// What becomes of a value, until nothing more does.
@@ -52,12 +66,15 @@ pub(crate) fn until_same(value: &[u8], become_of: impl Fn(&[u8]) -> Vec<u8>) -> 
 /// What was found in a text, and then in what came of it, as places in the text.
 fn both<'r>(looked: TextFindings<'r>, again: TextFindings<'r>) -> TextFindings<'r> {
     let places = PlaceholderMap::of(&looked.replacements);
-    let TextFindings { mut replacements, mut members, .. } = looked;
+    let TextFindings { mut replacements, mut members, mut held, arguments, stays, .. } = looked;
+    let later = again.held.from.map(|from| places.before(&(from..from)).start);
+    held.from = held.from.into_iter().chain(later).min();
+    held.cut.extend(again.held.cut);
     members.extend(again.members.into_iter().map(|member| places.before(&member)));
     let kept = again.kept.into_iter().map(|(range, what)| (places.before(&range), what)).collect();
     let later = again.replacements.into_iter();
     replacements.extend(later.map(|later| Replacement { range: places.before(&later.range), ..later }));
-    TextFindings { replacements: joined(replacements), kept, members }
+    TextFindings { replacements: joined(replacements), kept, members, arguments, stays, held }
 }
 
 /// Replacements in order; where some overlap, one that has all of them.
@@ -115,12 +132,12 @@ mod tests {
             let at = memchr::memmem::find(text, wanted);
             let range = at.map(|at| at..at + wanted.len());
             let hit = |range| Replacement { range, placeholder: "-".into(), what: "a" };
-            TextFindings { replacements: range.map(hit).into_iter().collect(), kept: Vec::new(), members: Vec::new() }
+            TextFindings { replacements: range.map(hit).into_iter().collect(), ..TextFindings::default() }
         }
     }
 
     fn ranges(text: &[u8], wanted: &'static [u8]) -> Vec<Range<usize>> {
-        until_done(text, look_for(wanted)).replacements.into_iter().map(|hit| hit.range).collect()
+        until_done(text, 0, |text, _| look_for(wanted)(text)).replacements.into_iter().map(|hit| hit.range).collect()
     }
 
     #[test]
@@ -136,8 +153,7 @@ mod tests {
                 Replacement { range: 2..5, placeholder: "12345".into(), what: "a" },
                 Replacement { range: 8..9, placeholder: "1".into(), what: "a" },
             ],
-            kept: Vec::new(),
-            members: Vec::new(),
+            ..TextFindings::default()
         };
         let places = PlaceholderMap::of(&looked.replacements);
         for (after, before) in [(0..2, 0..2), (1..3, 1..5), (6..7, 2..5), (7..8, 5..6), (4..11, 2..9), (10..12, 8..10)]
@@ -145,7 +161,7 @@ mod tests {
             assert_eq!(places.before(&after), before, "{after:?}");
         }
         let later = Replacement { range: 6..8, placeholder: "0".into(), what: "b" };
-        let again = TextFindings { replacements: vec![later], kept: Vec::new(), members: Vec::new() };
+        let again = TextFindings { replacements: vec![later], ..TextFindings::default() };
         let both = both(looked, again).replacements;
         assert_eq!(both.iter().map(|hit| hit.range.clone()).collect::<Vec<_>>(), [2..6, 8..9]);
         assert_eq!((&*both[0].placeholder, &*both[1].placeholder), (PLACEHOLDER, "1"));

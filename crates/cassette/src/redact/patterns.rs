@@ -39,6 +39,55 @@ const TOKENS: [(&str, &str); 27] = [
     ("a HashiCorp Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
 ];
 
+/// How tokens begin.
+const BEGINNINGS: [&[u8]; 45] = [
+    b"sk-",
+    b"gho_",
+    b"ghp_",
+    b"ghr_",
+    b"ghs_",
+    b"ghu_",
+    b"github_pat_",
+    b"glpat-",
+    b"xoxa-",
+    b"xoxb-",
+    b"xoxe-",
+    b"xoxo-",
+    b"xoxp-",
+    b"xoxr-",
+    b"xoxs-",
+    b"AKIA",
+    b"ASIA",
+    b"AIza",
+    b"ya29.",
+    b"eyJ",
+    b"sk_",
+    b"rk_",
+    b"npm_",
+    b"hf_",
+    b"pypi-",
+    b"SG.",
+    b"gsk_",
+    b"xai-",
+    b"pplx-",
+    b"tvly-",
+    b"lsv2_",
+    b"r8_",
+    b"pcsk_",
+    b"dapi",
+    b"doo_v1_",
+    b"dop_v1_",
+    b"dor_v1_",
+    b"shpat_",
+    b"shpca_",
+    b"shppa_",
+    b"shpss_",
+    b"hvs.",
+    b"hvb.",
+    b"hvr.",
+    b"-----BEGIN",
+];
+
 /// Other well-known forms, in texts: the first group, or all of it, is the secret.
 const FORMS: [(&str, &str); 3] = [
     // Its spaces may be escaped for a URL.
@@ -146,6 +195,27 @@ impl SecretPatterns {
             }
         }
     }
+}
+
+/// Where in the last word of a text, which begins at a place, something begins that may become a token, or have a password in it, with what
+/// follows. The length of the text if nothing does.
+pub(crate) fn may_begin(text: &[u8], word: usize) -> usize {
+    let rest = &text[word..];
+    // A URL, a path, a parameter, a member of JSON, an escape: what is before the secret is part of its form.
+    if rest.iter().any(|byte| b"\"\\=:%&?/".contains(byte)) {
+        return word;
+    }
+    let is_of_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let begins = (0..rest.len()).filter(|&at| at == 0 || !is_of_word(rest[at - 1]));
+    let may_go_on = |at: &usize| {
+        let rest = &rest[*at..];
+        let is_begun = |whole: &[u8]| rest.starts_with(whole) || whole.starts_with(rest);
+        let is_bearer = rest.len() <= 6 && b"bearer"[..rest.len()].eq_ignore_ascii_case(rest);
+        // A token of Telegram.
+        let digits = rest.strip_prefix(b"bot").unwrap_or(if b"bot".starts_with(rest) { b"" } else { rest });
+        is_bearer || digits.iter().all(u8::is_ascii_digit) || BEGINNINGS.iter().any(|whole| is_begun(whole))
+    };
+    begins.into_iter().find(may_go_on).map_or(text.len(), |at| word + at)
 }
 
 /// Whether what an expression found is a secret.

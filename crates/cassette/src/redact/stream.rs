@@ -9,13 +9,18 @@
 //! 5. If neither type nor content says yet that a body is text, what has a secret in it waits until all of the body is there, or
 //!    8 MiB of text are. From the first byte on that no text has, nothing is replaced any more.
 //!
+//! 6. A stream of events is looked through as well for secrets that its events give in pieces ([`JoinedTexts`]). An event that may be such a
+//!    piece waits until the text goes on as no secret does, or is over, and what comes after it waits with it. So more than look-ahead and
+//!    chunk may wait, up to [`HELD_BYTES_MAX`](super::HELD_BYTES_MAX) and an event of 1 MiB.
+//!
 //! What is given out is what the whole body would have been, as long as no secret is longer than the look-ahead, and as long as what is
 //! called text is text.
 
+use crate::dialect::units::Framing;
 use crate::message::{Body, Chunk, Header};
 use crate::redact::content::{BodyContext, ContentClass, MessageSender, SecretSyntax, TextDetector};
 use crate::redact::exchange::chunks_after;
-use crate::redact::{Finding, Findings, Redaction, Replacement, TextFindings};
+use crate::redact::{Finding, Findings, JoinedTexts, Redaction, Replacement, StreamPosition, TextFindings};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -57,6 +62,13 @@ pub struct BodyRedactor {
     /// The chunks that wait.
     chunks: Vec<Chunk>,
     found: Findings,
+    /// How it is cut into events, once something of it is there.
+    framing: Option<Option<Framing>>,
+    joined: JoinedTexts,
+    /// Where in the bytes the first event begins of which not all was given out.
+    event: usize,
+    /// Whether an event was too long to wait for its end.
+    is_opaque: bool,
 }
 
 impl BodyRedactor {
@@ -82,6 +94,10 @@ impl BodyRedactor {
             new: 0,
             chunks: Vec::new(),
             found: Findings::default(),
+            framing: None,
+            joined: JoinedTexts::default(),
+            event: 0,
+            is_opaque: false,
         }
     }
 
@@ -122,6 +138,16 @@ impl BodyRedactor {
         &self.found
     }
 
+    /// Whether nothing of it came yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.bytes.is_empty() && self.chunks.is_empty() && self.given == 0
+    }
+
+    /// Whether some of it could not be looked into as what it is.
+    pub(crate) fn is_opaque(&self) -> bool {
+        self.is_opaque
+    }
+
     /// What is text so far is text.
     fn decide(&mut self) {
         self.is_undecided = false;
@@ -148,14 +174,21 @@ impl BodyRedactor {
     fn give(&mut self, known: usize) -> Body<'static> {
         self.new = 0;
         let redaction = self.redaction.clone();
-        let TextFindings { replacements, kept, members } =
-            redaction.look_through_some(&self.bytes, &self.about, self.is_binary);
-        if self.about.nature == ContentClass::Unknown && replacements.iter().any(|hit| hit.range.end > self.given) {
+        if self.framing.is_none() && !self.bytes.trim_ascii().is_empty() {
+            self.framing = Some(self.about.framing(&self.bytes));
+        }
+        let framing = self.framing.flatten();
+        let stream = framing.map(|framing| StreamPosition { joined: &self.joined, from: self.event, framing });
+        let looked = redaction.look_through_stream(&self.bytes, &self.about, self.is_binary, stream);
+        if self.about.nature == ContentClass::Unknown
+            && looked.replacements.iter().any(|hit| hit.range.end > self.given)
+        {
             self.is_undecided = true;
             return Body::default();
         }
-        let (count, end) = self.known_chunks(known, &replacements);
-        let mut inside = replacements;
+        let (count, end) = self.known_chunks((known, looked.held.from), &looked.replacements);
+        self.count(&looked, end);
+        let TextFindings { replacements: mut inside, members, held, .. } = looked;
         inside.retain_mut(|hit| {
             let is_inside = hit.range.end > self.given && hit.range.start < end;
             if is_inside {
@@ -166,17 +199,39 @@ impl BodyRedactor {
         let chunks: Vec<_> = self.chunks.drain(..count).collect();
         let bytes = super::replaced(&self.bytes[self.given..end], &inside);
         let body = Body::from_parts(bytes, chunks_after(&chunks, &inside));
-        let finding = |what: &str| Finding { place: self.place().to_owned(), what: what.to_owned() };
-        let kept = kept.iter().filter(|(range, _)| range.end > self.given && range.end <= end);
-        let kept: Vec<_> = kept.map(|(_, what)| finding(what)).collect();
-        let replaced: Vec<_> = inside.iter().map(|hit| finding(hit.what)).collect();
-        replaced.iter().for_each(|finding| self.found.replaced(finding, 1));
-        kept.iter().for_each(|finding| self.found.kept(finding, 1));
+        if let Some(framing) = framing {
+            self.take_events(framing, end, &held.cut);
+        }
         self.forget(end, &members);
         body.unwrap_or_else(|| unreachable!("every byte was counted to a chunk"))
     }
 
-    fn place(&self) -> &'static str {
+    /// Counts what was found in what is given, up to an end.
+    fn count(&mut self, looked: &TextFindings<'_>, end: usize) {
+        let place = self.place();
+        // What goes on from an event before says nothing of what it is.
+        let is_given =
+            |hit: &&Replacement<'_>| hit.range.end > self.given && hit.range.start < end && !hit.what.is_empty();
+        for hit in looked.replacements.iter().filter(is_given) {
+            let finding = Finding { place: looked.place_of(place, hit), what: hit.what.to_owned() };
+            self.found.replaced(&finding, 1);
+        }
+        for (_, what) in looked.kept.iter().filter(|(range, _)| range.end > self.given && range.end <= end) {
+            self.found.kept(&Finding { place: place.to_owned(), what: (*what).to_owned() }, 1);
+        }
+        let stays = looked.stays.iter().filter(|range| range.end > self.given && range.end <= end);
+        self.found.stays += stays.count() as u64;
+    }
+
+    /// Takes what is given out of the texts of events.
+    fn take_events(&mut self, framing: Framing, end: usize, cut: &[String]) {
+        let event = self.joined.given(&self.bytes, (self.event, framing), end, cut);
+        let is_too_long = end - event > WAITING_BYTES_MAX;
+        self.is_opaque |= is_too_long && (framing == Framing::Events || !self.joined.is_empty());
+        self.event = if is_too_long { end } else { event };
+    }
+
+    pub(crate) fn place(&self) -> &'static str {
         match self.about.speaker {
             MessageSender::Client => "request body",
             MessageSender::Server => "response body",
@@ -184,7 +239,8 @@ impl BodyRedactor {
     }
 
     /// How many chunks can be given, and where the last of them ends.
-    fn known_chunks(&self, known: usize, replacements: &[Replacement<'_>]) -> (usize, usize) {
+    fn known_chunks(&self, (known, held): (usize, Option<usize>), replacements: &[Replacement<'_>]) -> (usize, usize) {
+        let held = held.filter(|&held| known != usize::MAX && self.bytes.len() - held <= WAITING_BYTES_MAX);
         let may_cut = known == usize::MAX || self.bytes.len() - self.given > WAITING_BYTES_MAX;
         // One that reaches to the end of what came may go on as well.
         let goes_to = |hit: &Replacement<'_>| hit.range.end + usize::from(hit.range.end == self.bytes.len());
@@ -192,7 +248,7 @@ impl BodyRedactor {
         let mut hits = replacements.iter().peekable();
         for (index, chunk) in self.chunks.iter().enumerate() {
             at += chunk.bytes;
-            if at - self.given > known {
+            if at - self.given > known || held.is_some_and(|held| at > held) {
                 break;
             }
             while hits.next_if(|hit| goes_to(hit) <= at).is_some() {}
@@ -211,6 +267,8 @@ impl BodyRedactor {
         let first = names.filter(|name| end - name < WAITING_BYTES_MAX).min();
         let gone = end.saturating_sub(CONTEXT_BYTES);
         let gone = first.map_or(gone, |name| gone.min(name));
+        let gone = if self.framing.flatten().is_some() { gone.min(self.event) } else { gone };
+        self.event = self.event.saturating_sub(gone);
         self.bytes.drain(..gone);
         self.given = end - gone;
     }

@@ -19,6 +19,8 @@ pub struct Findings {
     pub kept: u64,
     /// By place and kind, of the first thousand of them.
     pub kept_places: BTreeMap<Finding, u64>,
+    /// How many values of secret names stay, since tools are called with them.
+    pub stays: u64,
     /// The one that was found first, and whether it stays.
     pub first: Option<(Finding, bool)>,
 }
@@ -32,6 +34,7 @@ impl Findings {
     pub(crate) fn add(&mut self, redacted: &Redacted) {
         redacted.findings.iter().for_each(|finding| self.replaced(finding, 1));
         redacted.kept.iter().for_each(|finding| self.kept(finding, 1));
+        self.stays += redacted.stays.len() as u64;
     }
 
     pub(crate) fn replaced(&mut self, finding: &Finding, times: u64) {
@@ -53,6 +56,7 @@ impl Findings {
         // Places beyond the thousandth are counted only.
         self.replaced += other.replaced - other.places.values().sum::<u64>();
         self.kept += other.kept - other.kept_places.values().sum::<u64>();
+        self.stays += other.stays;
     }
 }
 
@@ -70,7 +74,7 @@ pub(crate) struct Tally(Mutex<Findings>);
 
 impl Tally {
     pub(crate) fn add(&self, redacted: &Redacted) {
-        if redacted.findings.is_empty() && redacted.kept.is_empty() {
+        if redacted.findings.is_empty() && redacted.kept.is_empty() && redacted.stays.is_empty() {
             return;
         }
         let mut found = Findings::default();
@@ -80,14 +84,17 @@ impl Tally {
 
     /// Messages are numbered, exchange by exchange; here they are one place.
     pub(crate) fn merge(&self, found: &Findings) {
-        if found.count() == 0 {
+        if found.count() + found.stays == 0 {
             return;
         }
         let without_numbers = |places: &BTreeMap<Finding, u64>| {
             let mut without = BTreeMap::new();
             for (finding, &times) in places {
-                let place = if finding.place.starts_with("message of") { "message" } else { &finding.place };
-                *without.entry(Finding { place: place.to_owned(), what: finding.what.clone() }).or_default() += times;
+                let place = match finding.place.strip_prefix("message of frame ") {
+                    Some(rest) => rest.split_once(',').map_or("message".into(), |(_, rest)| format!("message,{rest}")),
+                    None => finding.place.clone(),
+                };
+                *without.entry(Finding { place, what: finding.what.clone() }).or_default() += times;
             }
             without
         };

@@ -10,6 +10,10 @@
 use crate::matching::JsonPath;
 use crate::matching::json::ranges;
 use crate::redact::names::{Secrecy, SecretNames};
+use crate::redact::quotes::{LEVELS, backslashes, begins_string, level, skip_space, string};
+use crate::redact::schema::{
+    MemberPlace, Presence, after_value, is_arguments, is_identifier, is_word_of_model, schema,
+};
 use crate::redact::words::{is_code_in_json, is_code_in_query, is_credential};
 use crate::url::unescaped;
 use regex::bytes::Regex;
@@ -28,6 +32,12 @@ pub(crate) struct TextMatches {
     pub(crate) members: Vec<Range<usize>>,
     /// Values that are whole parts of a body: what they are is known, be they text or not.
     pub(crate) parts: Vec<Range<usize>>,
+    /// What tools are called with.
+    pub(crate) arguments: Vec<Range<usize>>,
+    /// Values of secret names that stay, since a tool is called with them.
+    pub(crate) stays: Vec<Range<usize>>,
+    /// Where something begins of which it is not known yet whether it is a secret.
+    pub(crate) undecided: Option<usize>,
 }
 
 impl TextMatches {
@@ -154,8 +164,10 @@ pub(crate) fn find_places(text: &[u8], paths: &[JsonPath], found: &mut TextMatch
 /// Values of secret members of JSON in a text: strings, numbers, and all of those in objects and arrays.
 ///
 /// Which quotes begin a string and which end one is not counted, since the text may begin anywhere and a quote may stand alone:
-/// each may do both. What is between two strings is never a name.
+/// each may do both. What is between two strings is never a name. What a tool is called with has its own names: only those of the user
+/// are secret there.
 pub(crate) fn find_members(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
+    let mut finder = MemberFinder { text, names, found, arguments_end: 0 };
     let mut done = 0;
     let mut open = [None; LEVELS];
     for quote in memchr::memchr_iter(b'"', text) {
@@ -171,28 +183,125 @@ pub(crate) fn find_members(text: &[u8], names: &SecretNames, found: &mut TextMat
         if text.get(colon) != Some(&b':') {
             continue;
         }
-        let name = &text[begin..(quote - backslashes(level)).max(begin)];
+        let name = begin..(quote - backslashes(level)).max(begin);
         let value = skip_space(text, colon + 1, level);
-        if !is_between_strings(name) && is_secret_member(names.member(name), text, begin, (value, level)) {
-            done = take_value(text, value, level, &mut found.hits);
+        if is_between_strings(&text[name.clone()]) {
+            continue;
+        }
+        let place = MemberPlace { name: begin.saturating_sub(1 + backslashes(level)), value, level };
+        if let Some(end) = finder.member(name, place) {
+            done = end;
             // The quote that ends a value may begin a name as well.
             open[level] = Some(done).filter(|&done| done > value && text[done - 1] == b'"');
-            found.members.push(begin.saturating_sub(1 + backslashes(level))..done);
         }
     }
 }
 
-/// Whether the value that begins at a place, on a level of strings, is a secret under its name, which begins at another.
-fn is_secret_member(secrecy: Secrecy, text: &[u8], name: usize, (value, level): (usize, usize)) -> bool {
-    let content = || {
-        let (begin, end, _) = string(text, value, level);
-        begins_string(text, value, level).then_some(begin..end)
-    };
-    match secrecy {
-        Secrecy::Open => false,
-        Secrecy::Secret => true,
-        Secrecy::IfCredential => content().is_some_and(|content| is_credential(&text[content])),
-        Secrecy::IfCode => content().is_some_and(|content| is_code_in_json(text, name, &content)),
+/// The same of a text with which a tool is called.
+pub(crate) fn find_arguments(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
+    let before = found.stays.len();
+    find_members(text, &names.of_user(), found);
+    found.arguments.push(0..text.len());
+    let mut usual = TextMatches::default();
+    find_members(text, names, &mut usual);
+    let is_replaced =
+        |range: &Range<usize>| found.hits.iter().any(|(hit, _)| hit.start <= range.start && range.end <= hit.end);
+    let stays: Vec<_> = usual.hits.into_iter().map(|(range, _)| range).filter(|range| !is_replaced(range)).collect();
+    found.stays.truncate(before);
+    found.stays.extend(stays);
+}
+
+struct MemberFinder<'f> {
+    text: &'f [u8],
+    names: &'f SecretNames,
+    found: &'f mut TextMatches,
+    /// Where what a tool is called with ends.
+    arguments_end: usize,
+}
+
+impl MemberFinder<'_> {
+    /// Goes over a member if its value is a secret, or looks like one. Gives where it ends.
+    fn member(&mut self, name: Range<usize>, place: MemberPlace) -> Option<usize> {
+        let MemberPlace { value, level, .. } = place;
+        let is_argument = place.name < self.arguments_end;
+        let own = &self.text[name.clone()];
+        if !is_argument && matches!(self.text.get(value), Some(b'{' | b'"' | b'\\')) {
+            match is_arguments(self.text, own, place) {
+                Presence::Present => self.arguments(place),
+                Presence::Absent => {}
+                Presence::Unknown => self.undecided(place.name),
+            }
+        }
+        let secrecy = self.names.member(own);
+        let stays = is_argument && !self.names.is_of_user(own);
+        if !self.is_secret(secrecy, name.start, place) {
+            return None;
+        }
+        if self.text.get(value) == Some(&b'{') {
+            match schema(self.text, value, level) {
+                Ok(schema) => {
+                    if !stays {
+                        for &at in &schema.values {
+                            take_value(self.text, at, level, &mut self.found.hits);
+                        }
+                    }
+                    return Some(schema.end);
+                }
+                Err(Presence::Unknown) => self.undecided(place.name),
+                Err(_) => {}
+            }
+        }
+        let mut hits = Vec::new();
+        let end = take_value(self.text, value, level, &mut hits);
+        if stays {
+            self.found.stays.extend(hits.into_iter().map(|(range, _)| range));
+        } else {
+            self.found.hits.extend(hits);
+        }
+        self.found.members.push(place.name..end);
+        Some(end)
+    }
+
+    /// What a tool is called with: an object, or a text of JSON.
+    fn arguments(&mut self, place: MemberPlace) {
+        let MemberPlace { name, value, level } = place;
+        let end = match begins_string(self.text, value, level) {
+            true => string(self.text, value, level).2,
+            false => after_value(self.text, value, level).unwrap_or(self.text.len()),
+        };
+        self.arguments_end = end;
+        self.found.arguments.push(value..end);
+        // So it is known to be what it is as long as it goes on.
+        self.found.members.push(name..end);
+    }
+
+    fn undecided(&mut self, from: usize) {
+        let undecided = &mut self.found.undecided;
+        *undecided = Some(undecided.map_or(from, |before| before.min(from)));
+    }
+
+    /// Whether the value of a member is a secret under its name, which begins at a place.
+    fn is_secret(&mut self, secrecy: Secrecy, name: usize, place: MemberPlace) -> bool {
+        let MemberPlace { value, level, .. } = place;
+        let (begin, end, _) = string(self.text, value, level);
+        let content = begins_string(self.text, value, level).then_some(begin..end);
+        match (secrecy, content) {
+            (Secrecy::Open, _) => false,
+            (Secrecy::Secret, _) => true,
+            (Secrecy::IfCredential, Some(content)) => {
+                let value = &self.text[content];
+                if !is_credential(value) || is_identifier(value) {
+                    return false;
+                }
+                let presence = is_word_of_model(self.text, place);
+                if presence == Presence::Unknown {
+                    self.undecided(place.name);
+                }
+                presence != Presence::Present
+            }
+            (Secrecy::IfCode, Some(content)) => is_code_in_json(self.text, name, &content),
+            (_, None) => false,
+        }
     }
 }
 
@@ -206,47 +315,6 @@ fn is_in_one_line(text: &[u8]) -> bool {
     memchr::memchr(b'\n', text).is_none()
 }
 
-/// How many strings may be in each other.
-const LEVELS: usize = 4;
-
-/// How many backslashes a quote of a level has before it, at least.
-fn backslashes(level: usize) -> usize {
-    (1 << level) - 1
-}
-
-/// The level of the string that a quote delimits.
-fn level(text: &[u8], quote: usize) -> usize {
-    let before = text[..quote].iter().rev().take_while(|&&byte| byte == b'\\').count();
-    before.trailing_ones() as usize
-}
-
-/// Goes over space. In a string, a line feed is written as backslashes and an `n`.
-fn skip_space(text: &[u8], from: usize, level: usize) -> usize {
-    let mut at = from;
-    loop {
-        let rest = &text[at.min(text.len())..];
-        let escapes = backslashes(level).div_ceil(2);
-        match rest {
-            [b' ' | b'\n' | b'\r' | b'\t', ..] => at += 1,
-            _ if is_escaped(rest, escapes, b"nrt") => at += escapes + 1,
-            _ => return at,
-        }
-    }
-}
-
-/// Whether a text begins with so many backslashes and one of these letters.
-fn is_escaped(text: &[u8], escapes: usize, letters: &[u8]) -> bool {
-    let begins = text.iter().take_while(|&&byte| byte == b'\\').take(escapes).count() == escapes;
-    begins && escapes > 0 && text.get(escapes).is_some_and(|byte| letters.contains(byte))
-}
-
-fn begins_string(text: &[u8], at: usize, level: usize) -> bool {
-    match level {
-        0 => text.get(at) == Some(&b'"'),
-        _ => is_escaped(&text[at.min(text.len())..], backslashes(level), b"\""),
-    }
-}
-
 /// Finds what is in a value. Gives where it ends.
 fn take_value(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>) -> usize {
     match text.get(at) {
@@ -255,7 +323,10 @@ fn take_value(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>
         Some(b'-' | b'0'..=b'9') => {
             let is_of_number = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
             let end = at + text[at..].iter().take_while(is_of_number).count();
-            found.push((at..end, NUMBER_PLACEHOLDER));
+            // A number with a fraction is a measure, such as a probability under a word that is a name elsewhere.
+            if !text[at..end].contains(&b'.') {
+                found.push((at..end, NUMBER_PLACEHOLDER));
+            }
             end
         }
         _ => at,
@@ -269,19 +340,6 @@ fn take_string(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch
         found.push((begin..end, PLACEHOLDER));
     }
     behind
-}
-
-/// Where the content of a string begins and ends, and where the string ends.
-fn string(text: &[u8], at: usize, wanted: usize) -> (usize, usize, usize) {
-    let begin = (at + backslashes(wanted) + 1).min(text.len());
-    let closing = memchr::memchr_iter(b'"', &text[begin..]).map(|quote| begin + quote);
-    match closing.map(|quote| (quote, level(text, quote))).find(|(_, level)| *level <= wanted) {
-        Some((quote, level)) => {
-            let end = (quote - backslashes(level)).max(begin);
-            (begin, end, if level == wanted { quote + 1 } else { end })
-        }
-        None => (begin, text.len(), text.len()),
-    }
 }
 
 /// The same of all strings and numbers in an object or an array, except names.

@@ -28,7 +28,7 @@ const HEX: &str = "0123456789abcdef";
 const BIG: &str = "ABCDEFGHJKLMNPQRSTUVWXYZ0123456789";
 
 /// Secrets that are known by their form, whatever they are called: the kind, and one of a seed.
-fn by_form(seed: u64) -> Vec<(&'static str, String)> {
+pub(crate) fn by_form(seed: u64) -> Vec<(&'static str, String)> {
     let any = |length| word(seed, length, ANY);
     let hex = |length| word(seed, length, HEX);
     let big = |length| word(seed, length, BIG);

@@ -253,6 +253,13 @@ fn redaction(arguments: &RedactArguments) -> Result<Redaction, End> {
     rules.compile().map_err(|error| fail(&error.to_string(), "", End::Usage))
 }
 
+/// Each finding once, with how often it was made.
+fn counted_once(findings: Vec<Finding>) -> BTreeMap<Finding, usize> {
+    let mut counts = BTreeMap::new();
+    findings.into_iter().for_each(|finding| *counts.entry(finding).or_default() += 1);
+    counts
+}
+
 /// What was taken out, where and how often.
 #[derive(Default)]
 struct SecretsFound(BTreeMap<(usize, String), usize>, usize);
@@ -271,6 +278,11 @@ impl SecretsFound {
         self.add(&whose, redacted.findings);
         for place in redacted.opaque {
             render::say(&format!("warning: {whose}: the {place} could not be looked into"));
+        }
+        for (Finding { place, what }, times) in counted_once(redacted.stays) {
+            let place = crate::journal::escaped(place.as_bytes());
+            let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+            render::say(&format!("warning: {whose}: {what} stays in the {place}{times}; --name NAME replaces it"));
         }
         for Finding { place, what } in redacted.kept {
             let place = crate::journal::escaped(place.as_bytes());

@@ -256,6 +256,7 @@ impl Summary<'_> {
         }
         lines.extend(self.order());
         lines.extend(self.secrets());
+        lines.extend(self.arguments());
         for address in report.unanswered.iter().take(SHOWN_MAX) {
             lines.push(format!(
                 "note: nothing answered at {address}, which is the program's own while it is isolated; --pass host={address} \
@@ -305,6 +306,25 @@ impl Summary<'_> {
         shown.extend((more > 0).then(|| format!("the others in {}", counted(more as u64, "more place"))));
         let secrets = counted(found.replaced, "secret");
         (found.replaced > 0).then(|| format!("note: {secrets} replaced by REDACTED: {}", shown.join(", ")))
+    }
+
+    /// How many values of secret names stay, and how many secrets are gone, in what tools are called with.
+    fn arguments(&self) -> Vec<String> {
+        let found = &self.report.secrets;
+        let of_tools =
+            found.places.iter().filter(|(finding, _)| finding.place.ends_with("in what a tool is called with"));
+        let gone: u64 = of_tools.map(|(_, times)| times).sum();
+        let stays = (found.stays > 0).then(|| {
+            let values = counted(found.stays, "value");
+            format!("note: {values} of secret names recorded as they are, in what tools are called with; --secret-name NAME replaces them")
+        });
+        let gone = (gone > 0).then(|| {
+            let secrets = counted(gone, "secret");
+            format!(
+                "warning: {secrets} replaced in what tools are called with; on replay they are called with REDACTED"
+            )
+        });
+        stays.into_iter().chain(gone).collect()
     }
 
     fn outcome(&self) -> String {
