@@ -72,7 +72,7 @@ fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
                 interrupt.time_is_up();
             }
         });
-        let ran = Program::new(text).with_evaluator(evaluator).with_limits(limits).run();
+        let ran = Program::new(text).with_evaluator(evaluator).with_limits(limits).keep_going().run();
         drop(ended);
         watch.join().expect("waiting does not fail");
         printed(&ran.lines, &ran.end)
@@ -153,4 +153,10 @@ fn generated_programs_say_something() {
     assert!((2..20).contains(&empty), "{empty} % of the answers are empty");
     let many = percent(&answers, |line| line.contains(", ") || line.contains(") ("));
     assert!(many > 10, "{many} % of the answers have parts or are many");
+}
+
+#[test]
+fn spliced_programs_print_the_same_in_both_evaluators() {
+    let programs = corpus();
+    assert_evaluators_agree(seeds(0..400), |seed| generate::spliced(seed, &programs));
 }
