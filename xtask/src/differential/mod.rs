@@ -414,6 +414,7 @@ fn forms_of(output: &str) -> Answers {
         match record::record(line) {
             Some(Record::Result { form, text }) => forms.entry(form).or_default().push(text),
             Some(Record::Done { form, .. }) => drop(forms.entry(form).or_default()),
+            Some(Record::Failure) => {}
             None => printed.push(line.to_owned()),
         }
     }

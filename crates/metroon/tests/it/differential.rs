@@ -115,6 +115,13 @@ fn generated_programs_print_the_same_when_they_are_replayed() {
     assert_agree(&compare(seeds(0..150), program, in_memory, replayed));
 }
 
+/// Nothing differs; a function that got the body of another one goes on for ever more often.
+#[track_caller]
+fn assert_spliced_agree(report: &Report) {
+    assert!(report.differences.is_empty(), "{report}");
+    assert!(report.stopped * 6 <= report.compared, "too many programs do not end: {report}");
+}
+
 /// Makes programs spliced together from those of the corpus.
 fn spliced() -> impl Fn(u64) -> String {
     let programs: Vec<String> = files(&root().join("corpus"), "metta").iter().map(|path| read(path)).collect();
@@ -123,15 +130,15 @@ fn spliced() -> impl Fn(u64) -> String {
 
 #[test]
 fn spliced_programs_print_the_same_in_a_base() {
-    assert_agree(&compare(seeds(0..150), spliced(), in_memory, |text| in_base(&[text])));
+    assert_spliced_agree(&compare(seeds(0..100), spliced(), in_memory, |text| in_base(&[text])));
 }
 
 #[test]
 fn spliced_programs_print_the_same_when_their_base_is_reopened_half_way() {
-    assert_agree(&compare(seeds(0..150), spliced(), in_memory, in_reopened_base));
+    assert_spliced_agree(&compare(seeds(0..100), spliced(), in_memory, in_reopened_base));
 }
 
 #[test]
 fn spliced_programs_print_the_same_when_they_are_replayed() {
-    assert_agree(&compare(seeds(0..150), spliced(), in_memory, replayed));
+    assert_spliced_agree(&compare(seeds(0..100), spliced(), in_memory, replayed));
 }
