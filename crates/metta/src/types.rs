@@ -142,7 +142,7 @@ impl Declarations {
 }
 
 /// What stands second in the statements `(relation $X $Y)` of a space.
-pub(crate) fn subjects_of(space: &SharedSpace, relation: &str, source: &mut VariableSource) -> Vec<Option<Atom>> {
+fn subjects_of(space: &SharedSpace, relation: &str, source: &mut VariableSource) -> Vec<Option<Atom>> {
     let [subject, object] = [source.fresh(names::asked()), source.fresh(names::asked())];
     let query = Atom::expression([Atom::symbol(relation), Atom::Variable(subject.clone()), Atom::Variable(object)]);
     let value = |solution: Vec<(Variable, Atom)>| solution.into_iter().find(|(bound, _)| *bound == subject);

@@ -25,8 +25,6 @@ pub(super) struct TypeCache {
     /// Whether types are declared for whole expressions, and for those of which heads and numbers of arguments.
     pub(super) has_whole_types: bool,
     pub(super) whole_types: FxHashMap<(Ref, usize), bool>,
-    /// The heads and the numbers of arguments of the expressions for which the library declares a type, once somebody has asked.
-    pub(super) library_whole_types: Option<Vec<(Ref, usize)>>,
     /// Whether the program declares types, or something else that may say how calls are evaluated.
     pub(super) has_types: bool,
     pub(super) typed: FxHashMap<(Ref, TypeId, bool), bool>,
@@ -66,7 +64,6 @@ impl TypeCache {
             only_types: FxHashMap::default(),
             has_whole_types: false,
             whole_types: FxHashMap::default(),
-            library_whole_types: None,
             has_types: false,
             typed: FxHashMap::default(),
             schemes: Schemes::default(),

@@ -18,6 +18,10 @@ use space::{Atom, Bindings, SharedSpace, make_fresh};
 use std::borrow::Cow;
 use std::rc::Rc;
 
+/// The heads of the expressions for which the library declares a type, as it does for `(@kind function)`, each with its number of
+/// arguments. A test compares them with the library.
+const LIBRARY_WHOLE_TYPES: [(&str, usize); 1] = [("@kind", 1)];
+
 /// How a call of a head is evaluated.
 #[derive(Clone, Debug)]
 pub(super) enum HeadKind {
@@ -128,19 +132,14 @@ impl Running<'_> {
         may_have
     }
 
-    /// The same of the types that the library declares, such as that of `(@kind function)`.
-    fn library_has_whole_type(&mut self, head: Ref, arity: usize) -> bool {
-        if self.m.type_cache.library_whole_types.is_none() {
-            let library = self.session.program.library_space();
-            let subjects = types::subjects_of(&library, names::HAS_TYPE, self.session.variables());
-            let found = subjects.into_iter().flatten().filter_map(|subject| {
-                let [Atom::Symbol(head), arguments @ ..] = subject.children()? else { return None };
-                Some((self.m.values.symbol(head), arguments.len()))
-            });
-            self.m.type_cache.library_whole_types = Some(found.collect());
-        }
-        let declared = self.m.type_cache.library_whole_types.as_deref().unwrap_or_default();
-        declared.iter().any(|&(known, count)| count == arity && (known == head || head.tag() == tag::VARIABLE))
+    /// The same of the types that the library declares.
+    fn library_has_whole_type(&self, head: Ref, arity: usize) -> bool {
+        let is_head = |name: &str| match head.tag() {
+            tag::VARIABLE => true,
+            SYMBOL => self.m.values.symbol_of(head).as_str() == name,
+            _ => false,
+        };
+        LIBRARY_WHOLE_TYPES.iter().any(|&(name, count)| count == arity && is_head(name))
     }
 
     /// Whether no expression with this value as its head, and so many arguments, has a type.

@@ -170,6 +170,16 @@ fn what_the_library_says_of_an_expression_counts_for_a_call_whose_head_is_open()
 }
 
 #[test]
+fn the_library_declares_types_for_two_expressions() {
+    // The machine knows that it is these: `LIBRARY_WHOLE_TYPES` of `machine/types.rs`.
+    let asked = "!(match &self (: ($head $argument) $type) ($head $argument))";
+    assert_eq!(answers(asked), ["[(@kind function), (@kind atom)]"]);
+    for pattern in ["()", "($head)", "($head $a $b)", "($head $a $b $c)", "($head $a $b $c $d)"] {
+        assert_eq!(answers(&format!("!(match &self (: {pattern} $type) $type)")), ["[]"], "{pattern}");
+    }
+}
+
+#[test]
 fn a_type_of_a_whole_expression_counts_whatever_its_head_comes_from() {
     let types = "(: (two things) Pair) (: ($h three things) Trip) (: f (-> Number Number)) (= (f $x) (+ 1 $x))";
     let asked = [
