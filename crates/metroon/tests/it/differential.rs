@@ -142,3 +142,9 @@ fn spliced_programs_print_the_same_when_their_base_is_reopened_half_way() {
 fn spliced_programs_print_the_same_when_they_are_replayed() {
     assert_spliced_agree(&compare(seeds(0..60), spliced(), in_memory, replayed));
 }
+
+#[test]
+fn a_bind_without_a_value_is_an_error_in_a_reopened_base_as_well() {
+    let text = "!(bind! &shop new-space)\n!(bind! &shop)\n";
+    assert_eq!(in_reopened_base(text), in_memory(text));
+}
