@@ -1,5 +1,6 @@
-//! What is printed without what may differ: the numbers of fresh variables, or all that one engine promises and
-//! another does not.
+//! What is printed without what may differ: the numbers of fresh variables, their names, or all that one engine promises and
+//! another does not. All tests that compare what two runs print take away what is not promised with a function of this file;
+//! `docs/compat.md` says what is promised of the names of variables.
 
 use crate::trees::Tree;
 
@@ -24,6 +25,14 @@ pub fn renamed(line: &str) -> String {
         written.push_str(&format!("{name}#{}", number + 1));
     }
     written + rest
+}
+
+/// A text without the numbers of fresh variables: `$x#12` as `$x#`.
+#[must_use]
+pub fn unnumbered(text: &str) -> String {
+    let mut pieces = text.split('#');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| text + "#" + piece.trim_start_matches(|digit: char| digit.is_ascii_digit()))
 }
 
 /// Where the word ends that a text begins with. A `]` closes a list of results, unless the word goes on behind it.
@@ -156,6 +165,7 @@ mod tests {
         assert_eq!(renamed("[(a $x $y#30)]"), "[(a $x $y#1)]");
         assert_ne!(renamed("[($x#1 $x#1)]"), renamed("[($x#1 $x#2)]"));
         assert_eq!(renamed("[($]#17 $a]b#4), $]#17]"), "[($]#1 $a]b#2), $]#1]");
+        assert_eq!(unnumbered("[(a $x#17 $x#4), $y]"), "[(a $x# $x#), $y]");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! MeTTa programs made from seeds, for tests and chores: the same seed gives the same program everywhere.
 //!
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
-//! 2. [`mutant`] changes one that somebody else wrote; [`vectors`] calls functions whose types hold lengths,
-//!    and [`countdowns`] functions that carry values along.
+//! 2. [`mutant`] changes one that somebody else wrote, and [`spliced`] puts one together from several; [`vectors`] calls functions
+//!    whose types hold lengths, and [`countdowns`] functions that carry values along.
 //! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
 //! 4. [`shrink`] makes a program that differs as small as it can.
 //!
@@ -28,19 +28,21 @@ mod shapes;
 mod shrink;
 mod siblings;
 mod some_results;
+mod splices;
 mod tabling;
 mod texts;
 mod trees;
 mod vectors;
 mod writer;
 
-pub use compare::{as_multiset, nameless, renamed};
+pub use compare::{as_multiset, nameless, renamed, unnumbered};
 pub use countdowns::countdowns;
 pub use dice::Dice;
 pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};
 pub use mutants::mutant;
 pub use shrink::shrink;
+pub use splices::spliced;
 pub use vectors::vectors;
 
 /// A program with one form a line, without comments.

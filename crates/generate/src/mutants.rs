@@ -122,9 +122,8 @@ fn change(forms: &mut Vec<Form>, dice: &mut Dice) {
         return;
     }
     let at = dice.below(forms.len());
-    let count = size(&forms[at].tree);
-    let place = dice.below(count);
-    let part = part(&forms[at].tree, place).clone();
+    let place = dice.below(forms[at].tree.size());
+    let part = forms[at].tree.part(place).clone();
     match dice.below(12) {
         0 => {
             let of = Tree::List(vec![Tree::Word(":".to_owned()), part, tree_of(dice.pick(TYPES))]);
@@ -136,7 +135,7 @@ fn change(forms: &mut Vec<Form>, dice: &mut Dice) {
         }
         other => {
             let by = replacement(forms, at, part, (other, dice));
-            put(&mut forms[at].tree, &mut { place }, &by);
+            forms[at].tree.put(place, &by);
         }
     }
 }
@@ -144,14 +143,14 @@ fn change(forms: &mut Vec<Form>, dice: &mut Dice) {
 /// What takes the place of a part of a form.
 fn replacement(forms: &[Form], at: usize, part: Tree, (kind, dice): (usize, &mut Dice)) -> Tree {
     match (kind, part) {
-        (2, _) => some_part(&forms[dice.below(forms.len())].tree, dice),
-        (3, _) => some_part(&forms[at].tree, dice),
+        (2, _) => forms[dice.below(forms.len())].tree.some_part(dice).clone(),
+        (3, _) => forms[at].tree.some_part(dice).clone(),
         (4, Tree::List(mut list)) if !list.is_empty() => {
             list.remove(dice.below(list.len()));
             Tree::List(list)
         }
         (5, Tree::List(mut list)) => {
-            let more = some_part(&forms[at].tree, dice);
+            let more = forms[at].tree.some_part(dice).clone();
             list.insert(dice.below(list.len() + 1), more);
             Tree::List(list)
         }
@@ -162,51 +161,11 @@ fn replacement(forms: &[Form], at: usize, part: Tree, (kind, dice): (usize, &mut
         }
         (7 | 8, part) => {
             let mut around = tree_of(dice.pick(AROUND));
-            let hole = (0..size(&around)).find(|&place| *self::part(&around, place) == Tree::Word("_".to_owned()));
-            put(&mut around, &mut hole.expect("there is a hole"), &part);
+            let hole = (0..around.size()).find(|&place| *around.part(place) == Tree::Word("_".to_owned()));
+            around.put(hole.expect("there is a hole"), &part);
             around
         }
         _ => tree_of(dice.pick(WORDS)),
-    }
-}
-
-fn some_part(tree: &Tree, dice: &mut Dice) -> Tree {
-    part(tree, dice.below(size(tree))).clone()
-}
-
-/// How many parts a tree has, itself included.
-fn size(tree: &Tree) -> usize {
-    match tree {
-        Tree::Word(_) => 1,
-        Tree::List(list) => 1 + list.iter().map(size).sum::<usize>(),
-    }
-}
-
-/// The part with this number, counted from the outside in and from left to right.
-fn part(tree: &Tree, mut place: usize) -> &Tree {
-    let mut work = vec![tree];
-    while let Some(tree) = work.pop() {
-        if place == 0 {
-            return tree;
-        }
-        place -= 1;
-        if let Tree::List(list) = tree {
-            work.extend(list.iter().rev());
-        }
-    }
-    tree
-}
-
-/// Puts a tree in place of the part that is `left` parts further on; true if it was there.
-fn put(tree: &mut Tree, left: &mut usize, by: &Tree) -> bool {
-    if *left == 0 {
-        *tree = by.clone();
-        return true;
-    }
-    *left -= 1;
-    match tree {
-        Tree::Word(_) => false,
-        Tree::List(list) => list.iter_mut().any(|child| put(child, left, by)),
     }
 }
 
@@ -226,14 +185,5 @@ mod tests {
             copies += usize::from(plain.contains(&made));
         }
         assert!(copies < 50, "{copies} of 500 mutants are copies");
-    }
-
-    #[test]
-    fn parts_are_counted_and_replaced_from_the_outside_in() {
-        let mut tree = tree_of("(a (b c) d)");
-        assert_eq!(size(&tree), 6);
-        assert_eq!(part(&tree, 2).to_string(), "(b c)");
-        assert!(put(&mut tree, &mut 4, &tree_of("(x)")));
-        assert_eq!(tree.to_string(), "(a (b (x)) d)");
     }
 }

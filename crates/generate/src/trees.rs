@@ -1,5 +1,6 @@
 //! The forms of a program as trees of words: just enough of the syntax to take programs apart and put them together.
 
+use crate::Dice;
 use std::fmt;
 
 /// A word, or a list in brackets.
@@ -14,6 +15,94 @@ pub(crate) enum Tree {
 pub(crate) struct Form {
     pub(crate) is_asked: bool,
     pub(crate) tree: Tree,
+}
+
+impl Tree {
+    /// What stands first in a list, if that is a word.
+    pub(crate) fn head(&self) -> Option<&str> {
+        match self {
+            Tree::List(list) => match list.first() {
+                Some(Tree::Word(word)) => Some(word),
+                _ => None,
+            },
+            Tree::Word(_) => None,
+        }
+    }
+
+    /// How many parts a tree has, itself included.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Tree::Word(_) => 1,
+            Tree::List(list) => 1 + list.iter().map(Self::size).sum::<usize>(),
+        }
+    }
+
+    /// The part with this number, counted from the outside in and from left to right.
+    pub(crate) fn part(&self, mut place: usize) -> &Tree {
+        let mut work = vec![self];
+        while let Some(tree) = work.pop() {
+            if place == 0 {
+                return tree;
+            }
+            place -= 1;
+            if let Tree::List(list) = tree {
+                work.extend(list.iter().rev());
+            }
+        }
+        self
+    }
+
+    /// Any part.
+    pub(crate) fn some_part(&self, dice: &mut Dice) -> &Tree {
+        self.part(dice.below(self.size()))
+    }
+
+    /// Puts a tree in place of the part with this number.
+    pub(crate) fn put(&mut self, place: usize, by: &Tree) {
+        self.put_further_on(&mut { place }, by);
+    }
+
+    /// Puts a tree in place of the part that is `left` parts further on; true if it was there.
+    fn put_further_on(&mut self, left: &mut usize, by: &Tree) -> bool {
+        if *left == 0 {
+            *self = by.clone();
+            return true;
+        }
+        *left -= 1;
+        match self {
+            Tree::Word(_) => false,
+            Tree::List(list) => list.iter_mut().any(|child| child.put_further_on(left, by)),
+        }
+    }
+
+    /// Does something with each part, from the outside in.
+    pub(crate) fn each(&mut self, change: &impl Fn(&mut Tree)) {
+        change(self);
+        if let Tree::List(list) = self {
+            list.iter_mut().for_each(|child| child.each(change));
+        }
+    }
+
+    /// Puts another word for a word, wherever it stands.
+    pub(crate) fn rename(&mut self, name: &str, by: &str) {
+        self.each(&|tree| match tree {
+            Tree::Word(word) if word == name => by.clone_into(word),
+            _ => {}
+        });
+    }
+
+    /// The variables, each once, as they appear.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let (mut found, mut work) = (Vec::new(), vec![self]);
+        while let Some(tree) = work.pop() {
+            match tree {
+                Tree::Word(word) if word.starts_with('$') && !found.contains(word) => found.push(word.clone()),
+                Tree::Word(_) => {}
+                Tree::List(list) => work.extend(list.iter().rev()),
+            }
+        }
+        found
+    }
 }
 
 /// The forms of a well-formed program; comments are left out.
@@ -117,5 +206,22 @@ mod tests {
         let program = "(= (f $x) ())\n!(f \"a) \\\" b\")\n! word\n(: f (-> A B))\n!no\n";
         assert_eq!(text(&forms(program)), program);
         assert_eq!(forms(program).iter().filter(|form| form.is_asked).count(), 2);
+    }
+
+    #[test]
+    fn parts_are_counted_and_replaced_from_the_outside_in() {
+        let mut tree = tree_of("(a (b c) d)");
+        assert_eq!(tree.size(), 6);
+        assert_eq!(tree.part(2).to_string(), "(b c)");
+        tree.put(4, &tree_of("(x)"));
+        assert_eq!(tree.to_string(), "(a (b (x)) d)");
+    }
+
+    #[test]
+    fn variables_appear_in_order_and_words_are_renamed_everywhere() {
+        let mut tree = tree_of("(f $y (g $x) $y)");
+        assert_eq!(tree.variables(), ["$y", "$x"]);
+        tree.rename("$y", "$x");
+        assert_eq!(tree.to_string(), "(f $x (g $x) $x)");
     }
 }

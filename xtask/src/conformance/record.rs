@@ -3,7 +3,10 @@
 //! ```text
 //! {"form":1,"line":3,"result":"(foo bar)"}
 //! {"form":1,"line":3,"done":true,"results":1,"error":false}
+//! {"form":1,"line":3,"failure":{…}}
 //! ```
+//!
+//! The last one explains an error among the results of its form, and is passed over where only results count.
 //!
 //! Other lines are what the program itself printed, and are passed over; so are names this file does not know.
 
@@ -12,8 +15,16 @@ use serde_json::Value;
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    Result { form: usize, text: String },
-    Done { form: usize, results: usize },
+    Result {
+        form: usize,
+        text: String,
+    },
+    Done {
+        form: usize,
+        results: usize,
+    },
+    /// What there is to say of an error among the results.
+    Failure,
 }
 
 /// The records among the lines of `output`.
@@ -28,6 +39,7 @@ pub(crate) fn record(line: &str) -> Option<Record> {
     let form = number("form")?;
     match &value["result"] {
         Value::String(text) => Some(Record::Result { form, text: text.clone() }),
+        _ if value["failure"].is_object() => Some(Record::Failure),
         _ => Some(Record::Done { form, results: number("results")? }),
     }
 }
@@ -48,6 +60,11 @@ mod tests {
     fn escapes_space_and_unknown_names_are_understood() {
         let line = r#"{ "new" : null , "result" : "\u0041\n\ud83d\ude00\\" , "form" : 12 }"#;
         assert_eq!(read(line), [Record::Result { form: 12, text: "A\n😀\\".to_owned() }]);
+    }
+
+    #[test]
+    fn what_explains_an_error_is_not_taken_for_a_line_of_the_program() {
+        assert_eq!(record(r#"{"form":1,"line":3,"failure":{"code":"failed"}}"#), Some(Record::Failure));
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl FileReport {
     pub(super) fn new(name: String, assertions: &[Assertion], records: &[Record], run: &Finished) -> Self {
         let results = records.iter().filter_map(|record| match record {
             Record::Result { text, .. } => Some(text.as_str()),
-            Record::Done { .. } => None,
+            Record::Done { .. } | Record::Failure => None,
         });
         let unsupported = results.chain([run.stderr.as_str()]).any(|text| text.contains(UNSUPPORTED));
         let misses: Vec<(usize, String)> = assertions

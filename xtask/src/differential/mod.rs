@@ -1,7 +1,7 @@
 //! Generated programs in the engine and in Hyperon 0.2.10, compared.
 //!
 //! 1. The crate `generate` makes a program of each seed, without the features in [`NOT_HYPERONS`]; or, of each seed, a mutant
-//!    of a program of the corpus: one with a few small changes.
+//!    of a program of the corpus: one with a few small changes; or one spliced together from several programs of the corpus.
 //! 2. `metroon run --json` runs it, once with each evaluator it has; both must print the same lines.
 //! 3. [`hyperon`] runs it in the package from PyPI. The results of each form are compared as multisets, with variables
 //!    renamed; so is all that the program printed.
@@ -38,6 +38,9 @@ pub(crate) struct Flags {
     /// Instead: so many mutants of the programs of the corpus
     #[arg(long, value_name = "A..B", value_parser = generate::range)]
     mutants: Option<Range<u64>>,
+    /// Instead: so many programs spliced together from those of the corpus
+    #[arg(long, value_name = "A..B", value_parser = generate::range, conflicts_with = "mutants")]
+    spliced: Option<Range<u64>>,
     /// How long they are, in functions and questions
     #[arg(long, value_name = "N", default_value_t = 3)]
     size: usize,
@@ -102,10 +105,12 @@ struct Evaluator {
 
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     let features = Features::all().without(NOT_HYPERONS).narrowed(&flags.features)?;
-    let originals = if flags.mutants.is_some() { originals()? } else { Vec::new() };
-    let seeds = flags.mutants.as_ref().unwrap_or(&flags.seeds).clone();
+    let of_corpus = flags.mutants.as_ref().or(flags.spliced.as_ref());
+    let originals = if of_corpus.is_some() { originals()? } else { Vec::new() };
+    let seeds = of_corpus.unwrap_or(&flags.seeds).clone();
     let made = |seed: u64, originals: &[String]| match originals {
         [] => generate::program(seed, features, flags.size),
+        originals if flags.spliced.is_some() => generate::spliced(seed, originals),
         originals => generate::mutant(seed, originals),
     };
     if flags.show {
@@ -188,7 +193,7 @@ fn originals() -> Result<Vec<String>, String> {
     Ok(programs)
 }
 
-/// Those of some programs about which Hyperon and an evaluator agree: only their mutants are compared.
+/// Those of some programs about which Hyperon and an evaluator agree: only what is made of them is compared.
 ///
 /// # Errors
 /// The process of Hyperon cannot be started, or does not answer any more.
@@ -409,6 +414,7 @@ fn forms_of(output: &str) -> Answers {
         match record::record(line) {
             Some(Record::Result { form, text }) => forms.entry(form).or_default().push(text),
             Some(Record::Done { form, .. }) => drop(forms.entry(form).or_default()),
+            Some(Record::Failure) => {}
             None => printed.push(line.to_owned()),
         }
     }

@@ -57,6 +57,26 @@ fn fifteen_mistakes() {
 }
 
 #[test]
+fn a_word_that_gets_its_meaning_further_down() {
+    for (program, codes) in [
+        (
+            "(= (dice) (random-int &rng 1 7))\n!(import! &self random)\n!(dice)",
+            &["word-before-its-meaning 1:12", "word-before-its-meaning 1:23"][..],
+        ),
+        (
+            "(= (json-encode $x) mine)\n!(import! &self json)\n!(json-encode 1)",
+            &["unreachable-rule 1:4", "word-before-its-meaning 1:5"],
+        ),
+        ("(= (room) (get-atoms &room))\n!(bind! &room (new-space))\n!(room)", &["word-before-its-meaning 1:22"]),
+        ("!(import! &self random)\n(= (dice) (random-int &rng 1 7))\n!(import! &self random)\n!(dice)", &[]),
+        // Rules of a module are found wherever they are used.
+        ("(= (best $x) (keep-if $x $y (> $y 1)))\n!(import! &self tuples)\n!(best (1 2))", &[]),
+    ] {
+        assert_eq!(found(program), codes, "{program}");
+    }
+}
+
+#[test]
 fn settings_without_an_effect() {
     let ended = checked("!(pragma! typecheck auto)\n!(pragma! type-check atuo)\n!(pragma! colour red)\n");
     let expected = "\

@@ -102,18 +102,11 @@ fn each_form_has_the_same_answers_in_both_evaluators() {
         );
         let [one, other] = [Evaluator::Interpreter, Evaluator::Machine].map(|evaluator| {
             let (printed, _) = output_with(evaluator, &corpus(), &text, &[]);
-            without_numbers(&printed)
+            generate::unnumbered(&printed)
         });
         if one != other {
             differences.push(format!("{}: {expression}\n  interpreter {one:?}\n  machine     {other:?}", form.name));
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-}
-
-/// A text without the numbers of fresh variables and of states and spaces.
-fn without_numbers(text: &str) -> String {
-    let mut pieces = text.split('#');
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |text, piece| text + "#" + piece.trim_start_matches(|digit: char| digit.is_ascii_digit()))
 }

@@ -1,11 +1,12 @@
-//! Generated programs print the same in memory, in a base, and in a base that is opened again half-way.
+//! Generated programs, and programs spliced together from those of the corpus, print the same in memory, in a base, in a base that is
+//! opened again half-way, and recorded and replayed.
 //!
 //! `METROON_SEEDS=A..B` runs other programs than usual.
 
-use crate::harness::{halves, print_answer, text_of};
+use crate::harness::{Nobody, files, halves, print_answer, read, root, text_of};
 use generate::{Features, Ran, Report, compare, renamed, seeds};
 use journal::{Disk, MemoryDisk};
-use metroon::{CommitJournal, Engine, MemoryWorld, RunEnd, Source};
+use metroon::{CommitJournal, Engine, MemoryWorld, ProgramEnd, RunEnd, RunRequest, Source, Tape, TapeReader};
 use std::sync::Arc;
 
 /// A program that asks for more is stopped, and counted.
@@ -57,6 +58,42 @@ fn in_base(parts: &[&str]) -> Ran {
     })
 }
 
+/// The same, the first half in a base, and the second half in the base opened again.
+fn in_reopened_base(text: &str) -> Ran {
+    let (first, second) = halves(text);
+    in_base(&[first, second])
+}
+
+/// The text as a file that is run, recorded, and replayed in a world with nothing in it and another clock.
+fn replayed(text: &str) -> Ran {
+    let name = "program.metta".to_owned();
+    let world = MemoryWorld::default().with_source(&name, text);
+    let recorded = world.output();
+    let request = RunRequest { files: vec![name], steps_max: Some(STEPS_MAX), ..RunRequest::default() };
+    let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+    let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");
+    let mut engine = Engine::remembering(world, None, Some(tape), &request).expect("the tape begins");
+    let end = engine.run_program(&request, &mut Nobody);
+    engine.finish().expect("the tape ends");
+    if matches!(end, ProgramEnd::Limit { .. }) {
+        return Ran::Stopped;
+    }
+    let world = MemoryWorld::default().with_clock(1, 1).with_seed(99);
+    let again = world.output();
+    let tape = TapeReader::on_disk(disk).expect("the tape opens");
+    let (mut engine, request) = Engine::replaying(world, tape, None).expect("the tape begins");
+    let replayed = engine.run_program(&request, &mut Nobody);
+    engine.finish().unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(format!("{replayed:?}"), format!("{end:?}"), "a replay ends otherwise:\n{text}");
+    assert_eq!(text_of(&again), text_of(&recorded), "a replay prints something else:\n{text}");
+    let end = match end {
+        ProgramEnd::Finished => None,
+        ProgramEnd::Error => Some(format!("{:?}", RunEnd::Error)),
+        other => Some(format!("{other:?}")),
+    };
+    Ran::Printed(text_of(&recorded).lines().map(renamed).chain(end).collect())
+}
+
 #[track_caller]
 fn assert_agree(report: &Report) {
     assert!(report.differences.is_empty(), "{report}");
@@ -70,9 +107,44 @@ fn generated_programs_print_the_same_in_a_base() {
 
 #[test]
 fn generated_programs_print_the_same_when_their_base_is_reopened_half_way() {
-    let reopened = |text: &str| {
-        let (first, second) = halves(text);
-        in_base(&[first, second])
-    };
-    assert_agree(&compare(seeds(0..300), program, in_memory, reopened));
+    assert_agree(&compare(seeds(0..300), program, in_memory, in_reopened_base));
+}
+
+#[test]
+fn generated_programs_print_the_same_when_they_are_replayed() {
+    assert_agree(&compare(seeds(0..150), program, in_memory, replayed));
+}
+
+/// Nothing differs; a function that got the body of another one goes on for ever more often.
+#[track_caller]
+fn assert_spliced_agree(report: &Report) {
+    assert!(report.differences.is_empty(), "{report}");
+    assert!(report.stopped * 6 <= report.compared, "too many programs do not end: {report}");
+}
+
+/// Makes programs spliced together from those of the corpus.
+fn spliced() -> impl Fn(u64) -> String {
+    let programs: Vec<String> = files(&root().join("corpus"), "metta").iter().map(|path| read(path)).collect();
+    move |seed| generate::spliced(seed, &programs)
+}
+
+#[test]
+fn spliced_programs_print_the_same_in_a_base() {
+    assert_spliced_agree(&compare(seeds(0..60), spliced(), in_memory, |text| in_base(&[text])));
+}
+
+#[test]
+fn spliced_programs_print_the_same_when_their_base_is_reopened_half_way() {
+    assert_spliced_agree(&compare(seeds(0..60), spliced(), in_memory, in_reopened_base));
+}
+
+#[test]
+fn spliced_programs_print_the_same_when_they_are_replayed() {
+    assert_spliced_agree(&compare(seeds(0..60), spliced(), in_memory, replayed));
+}
+
+#[test]
+fn a_bind_without_a_value_is_an_error_in_a_reopened_base_as_well() {
+    let text = "!(bind! &shop new-space)\n!(bind! &shop)\n";
+    assert_eq!(in_reopened_base(text), in_memory(text));
 }

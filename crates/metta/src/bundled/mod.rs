@@ -95,6 +95,14 @@ pub(crate) fn module_of(name: &str) -> Option<&'static str> {
     BUNDLES.iter().find(has).map(|bundle| bundle.name)
 }
 
+/// The words that mean something only once a module is imported: its native functions and its values.
+pub(crate) fn words_of(module: &str) -> impl Iterator<Item = &'static str> {
+    let bundles = BUNDLES.iter().filter(move |bundle| bundle.name == module);
+    bundles.flat_map(|bundle| {
+        bundle.operations.iter().map(|spec| spec.name).chain(bundle.values.iter().map(|(word, _)| *word))
+    })
+}
+
 /// The functions of all modules, each with the name of its module.
 pub(crate) fn functions() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUNDLES.iter().flat_map(|bundle| {

@@ -9,11 +9,12 @@
 //! 3. [`rules`] looks at rules that can never be reached or are stated twice.
 //! 4. [`variables`] looks at what is bound on the left and used on the right.
 //! 5. [`forms`] looks at forms that are written otherwise than was meant, [`foreign`] at what is written as in another language,
-//!    [`recursion`] at functions that never end, [`declared`] at types.
+//!    [`recursion`] at functions that never end, [`declared`] at types, [`early`] at words that mean something further down only.
 //!
 //! What stands in an assertion, a quotation or an argument that its function takes as it is, is not looked at.
 
 mod declared;
+mod early;
 mod foreign;
 mod forms;
 mod names;
@@ -44,6 +45,7 @@ pub fn check(program: &mut Program, module: ModuleId, tree: &SyntaxTree) -> Vec<
         foreign::check(&survey, program, &mut findings);
         recursion::check(&survey, &mut findings);
         declared::check(&survey, &mut findings);
+        early::check(&survey, &mut findings);
     }
     findings.sort_by_key(|finding: &Diagnostic| (finding.span.start, finding.span.end));
     // Numbers of variables are part of what is recorded: this takes none.

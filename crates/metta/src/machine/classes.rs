@@ -29,6 +29,8 @@ pub(super) fn class_of(atom: &Atom) -> usize {
                 names::HAS_TYPE | names::SUBTYPE => SHAPE,
                 _ => FACT,
             },
+            // A query of types finds it, too: `$relation` may be `:`.
+            Some([Atom::Variable(_), Atom::Expression(_), _]) => WHOLE_TYPE,
             Some([Atom::Variable(_) | Atom::Grounded(Grounded::Space(_)), ..]) => SHAPE,
             _ => FACT,
         },

@@ -463,6 +463,7 @@ impl<'a> Listing<'a> {
             Guard::Expression => "is an expression".to_owned(),
             Guard::Plain => "has no type error".to_owned(),
             Guard::Head(_) => "is a head without function type".to_owned(),
+            Guard::OpenHead(_) => "is a head that makes no type".to_owned(),
         }
     }
 

@@ -610,6 +610,7 @@ impl Running<'_> {
             Guard::Expression => value.is_expression() || value.tag() == TERM,
             Guard::Open => self.is_open(value),
             Guard::Head(arity) => self.makes_a_tuple(value, usize::from(arity)),
+            Guard::OpenHead(arity) => self.makes_open(value, usize::from(arity)),
             Guard::State(type_id) => self.m.is_state_of(value, type_id),
             Guard::Space => self.m.values.space_of(value).is_some(),
             Guard::Plain => {

@@ -18,6 +18,10 @@ use space::{Atom, Bindings, SharedSpace, make_fresh};
 use std::borrow::Cow;
 use std::rc::Rc;
 
+/// The heads of the expressions for which the library declares a type, as it does for `(@kind function)`, each with its number of
+/// arguments. A test compares them with the library.
+const LIBRARY_WHOLE_TYPES: [(&str, usize); 1] = [("@kind", 1)];
+
 /// How a call of a head is evaluated.
 #[derive(Clone, Debug)]
 pub(super) enum HeadKind {
@@ -105,15 +109,18 @@ impl Running<'_> {
         self.m.code.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
     }
 
-    /// Whether an expression with this symbol as its head, and so many arguments, may have a type declared for the whole.
+    /// Whether an expression with this head, and so many arguments, may have a type declared for the whole. An unbound variable may
+    /// be any head.
     pub(super) fn may_have_whole_type(&mut self, head: Ref, arity: usize) -> bool {
         if !self.m.type_cache.has_whole_types {
-            return false;
+            return self.library_has_whole_type(head, arity);
         }
+        let is_known = matches!(head.tag(), SYMBOL | FOREIGN) && is_lasting(head);
+        let head = if is_known { head } else { COMPOUND };
         if let Some(&known) = self.m.type_cache.whole_types.get(&(head, arity)) {
             return known;
         }
-        // Of a compound head nothing is known.
+        // Of any other head nothing is known.
         let known = (head != COMPOUND).then(|| self.m.values.leaf_atom(head));
         let source = self.session.variables();
         let mut children = vec![known.unwrap_or_else(|| Atom::Variable(source.fresh(names::asked())))];
@@ -123,6 +130,21 @@ impl Running<'_> {
         let may_have = !self.space.query(&query, source).is_empty();
         self.m.type_cache.whole_types.insert((head, arity), may_have);
         may_have
+    }
+
+    /// The same of the types that the library declares.
+    fn library_has_whole_type(&self, head: Ref, arity: usize) -> bool {
+        let is_head = |name: &str| match head.tag() {
+            tag::VARIABLE => true,
+            SYMBOL => self.m.values.symbol_of(head).as_str() == name,
+            _ => false,
+        };
+        LIBRARY_WHOLE_TYPES.iter().any(|&(name, count)| count == arity && is_head(name))
+    }
+
+    /// Whether no expression with this value as its head, and so many arguments, has a type.
+    pub(super) fn makes_open(&mut self, head: Ref, arity: usize) -> bool {
+        self.is_open(head) && !self.may_have_whole_type(head, arity)
     }
 
     /// The only type of an atom, which may be `%Undefined%`; `None` if it has several, or an error.
@@ -387,11 +409,6 @@ impl Running<'_> {
                 _ => return false,
             }
         }
-    }
-
-    /// Whether no expression with this symbol as its head, and so many arguments, has a type.
-    pub(super) fn makes_open(&mut self, head: Ref, arity: usize) -> bool {
-        self.is_open(head) && !self.may_have_whole_type(head, arity)
     }
 
     fn has_no_type(&mut self, symbol: Ref) -> bool {

@@ -56,6 +56,9 @@ symbols! {
     FUNCTION = 5, "function";
 }
 
+/// In a question about heads: any, as an unbound variable may be.
+pub(super) const ANY: Ref = Ref::new(tag::VARIABLE, 0);
+
 /// The small integer of a word, if it is one.
 pub(super) fn small(word: i64) -> Option<Ref> {
     (INTEGER_MIN..=INTEGER_MAX).contains(&word).then(|| Ref::new(INTEGER, word as u32 & (u32::MAX >> 3)))

@@ -299,7 +299,7 @@ impl Session {
     /// under it is found again: the form is not evaluated.
     fn is_bound_before(&self, module: ModuleId, tree: &SyntaxTree, form: NodeId) -> bool {
         let bound_before = &self.program.module(module).bound_before;
-        let NodeKind::Expression([head, word, ..]) = tree.kind(form) else { return false };
+        let NodeKind::Expression([head, word, _]) = tree.kind(form) else { return false };
         match (tree.kind(*head), tree.kind(*word)) {
             (NodeKind::Word("bind!"), NodeKind::Word(word)) => bound_before.contains(word),
             _ => false,

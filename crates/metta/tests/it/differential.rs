@@ -61,8 +61,8 @@ fn line_by_line(text: &str) -> generate::Ran {
     printed(&output.printed(), &end)
 }
 
-/// Each evaluator in turn.
-fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
+/// Each evaluator in turn. If it keeps going, an answer with an error in it is not the last.
+fn by(evaluator: Evaluator, keeps_going: bool) -> impl Fn(&str) -> generate::Ran {
     move |text| {
         let limits = Limits { steps_max: Some(STEPS_MAX), heap_bytes_max: Some(HEAP_BYTES_MAX), ..Limits::default() };
         let interrupt = limits.interrupt.clone();
@@ -72,7 +72,8 @@ fn by(evaluator: Evaluator) -> impl Fn(&str) -> generate::Ran {
                 interrupt.time_is_up();
             }
         });
-        let ran = Program::new(text).with_evaluator(evaluator).with_limits(limits).run();
+        let program = Program::new(text).with_evaluator(evaluator).with_limits(limits);
+        let ran = if keeps_going { program.keep_going() } else { program }.run();
         drop(ended);
         watch.join().expect("waiting does not fail");
         printed(&ran.lines, &ran.end)
@@ -101,7 +102,7 @@ fn nameless(ran: generate::Ran) -> generate::Ran {
 /// Programs of these seeds print the same in both evaluators, but for the names of variables.
 #[track_caller]
 fn assert_evaluators_agree(seeds: Range<u64>, make: impl Fn(u64) -> String) {
-    let (interpreter, machine) = (by(Evaluator::Interpreter), by(Evaluator::Machine));
+    let (interpreter, machine) = (by(Evaluator::Interpreter, false), by(Evaluator::Machine, false));
     assert_agree(&compare(seeds, make, |text| nameless(interpreter(text)), |text| nameless(machine(text))));
 }
 
@@ -153,4 +154,15 @@ fn generated_programs_say_something() {
     assert!((2..20).contains(&empty), "{empty} % of the answers are empty");
     let many = percent(&answers, |line| line.contains(", ") || line.contains(") ("));
     assert!(many > 10, "{many} % of the answers have parts or are many");
+}
+
+#[test]
+fn spliced_programs_print_the_same_in_both_evaluators() {
+    let programs = corpus();
+    let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
+    let make = |seed| generate::spliced(seed, &programs);
+    let report = compare(seeds(0..200), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
+    assert!(report.differences.is_empty(), "{report}");
+    // A function that got the body of another one goes on for ever more often.
+    assert!(report.stopped * 4 <= report.compared, "too many programs do not end: {report}");
 }

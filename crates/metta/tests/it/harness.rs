@@ -3,6 +3,7 @@
 //! A [`Program`] is a text, the files it may import and the limits it runs under. Running it gives everything that can
 //! be seen from outside: the lines in the order in which they were printed, the answers among them, and how it ended.
 
+pub(crate) use generate::unnumbered;
 use metta::syntax::Diagnostic;
 use metta::{Evaluator, FormAnswer, Limits, MemoryOutput, MemoryWorld, RunEnd, Runner, Statistics};
 use space::Atom;
@@ -13,6 +14,7 @@ pub(crate) struct Program {
     world: MemoryWorld,
     limits: Limits,
     evaluator: Evaluator,
+    keeps_going: bool,
 }
 
 /// What came of a program.
@@ -40,6 +42,7 @@ impl Program {
             world: MemoryWorld::default(),
             limits: Limits::default(),
             evaluator: Evaluator::default(),
+            keeps_going: false,
         }
     }
 
@@ -70,6 +73,12 @@ impl Program {
         self
     }
 
+    /// The same, and an answer with an error in it does not end the run.
+    pub(crate) fn keep_going(mut self) -> Self {
+        self.keeps_going = true;
+        self
+    }
+
     /// The same on an output that is closed after some lines.
     pub(crate) fn with_lines_taken(mut self, most: usize) -> Self {
         self.world = self.world.with_lines_taken(most);
@@ -77,11 +86,12 @@ impl Program {
     }
 
     pub(crate) fn run(self) -> Ran {
-        let Self { text, world, limits, evaluator } = self;
+        let Self { text, world, limits, evaluator, keeps_going } = self;
         let output = world.output();
         let mut runner = Runner::new(Box::new(world));
         *runner.limits_mut() = limits;
         runner.set_evaluator(evaluator);
+        runner.keep_going(keeps_going);
         let (mut answers, mut last) = (Vec::new(), Vec::new());
         let run = runner.run(&text, &mut |world, answer| {
             last = answer.results.to_vec();
@@ -110,13 +120,6 @@ pub(crate) fn run(text: &str) -> Ran {
 /// The answers of a text.
 pub(crate) fn answers(text: &str) -> Vec<String> {
     run(text).answers
-}
-
-/// A line without the numbers of fresh variables: `$x#12` as `$x#`.
-pub(crate) fn unnumbered(line: &str) -> String {
-    let mut pieces = line.split('#');
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |line, piece| line + "#" + piece.trim_start_matches(|digit: char| digit.is_ascii_digit()))
 }
 
 /// Each program gives these answers, in this order. The numbers of fresh variables are left out.

@@ -1,6 +1,6 @@
 //! Modules: what an import brings, where its file is looked for, and what is said when it cannot be had.
 
-use crate::harness::{Program, Ran, on_stack};
+use crate::harness::{Program, Ran, answers, on_stack};
 use metta::{MemoryWorld, ModuleSearch, Runner};
 
 /// Runs a program beside these files.
@@ -360,4 +360,30 @@ fn a_program_may_declare_a_name_that_is_not_supported() {
         &["[(das-services-of)]", "[das-services!]", "[(quote (das-services!))]"],
     );
     check("! (import! &self das) ! (match &self ($x) $x)", &[("das.metta", "(mine)")], &["[()]", "[mine]"]);
+}
+
+#[test]
+fn a_module_that_is_imported_again_is_loaded_once_and_included_each_time() {
+    let module = "(fact 1) (= (mf) here) !(println! loading)";
+    let other = "!(import! &self m) (fact 2)";
+    let run = |text: &str| Program::new(text).with_file("m.metta", module).with_file("n.metta", other).run().lines;
+    for (text, expected) in [
+        ("!(import! &self m) !(import! &self m) !(match &self (fact $x) $x)", &["loading", "[()]", "[()]", "[1]"][..]),
+        ("!(import! &self m) !(import! &self n) !(match &self (fact $x) $x)", &["loading", "[()]", "[()]", "[1, 2]"]),
+        (
+            "!(import! &a m) !(import! &b m) !(add-atom &a (fact 9)) !(match &b (fact $x) $x)",
+            &["loading", "[()]", "[()]", "[()]", "[1, 9]"],
+        ),
+        ("!(import! &self m) !(include m) !(mf)", &["loading", "[()]", "loading", "[()]", "[here, here]"]),
+        // A rule above the import of what it calls.
+        ("(= (g) (mf)) !(import! &self m) !(g)", &["loading", "[()]", "[here]"]),
+    ] {
+        assert_eq!(run(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_word_above_the_import_that_gives_it_a_meaning_stays_a_symbol() {
+    let text = "(= (g) (json-encode (1))) !(import! &self json) !(g) !(json-encode (1))";
+    assert_eq!(answers(text), ["[()]", "[(json-encode (1))]", "[\"[1]\"]"]);
 }

@@ -129,3 +129,69 @@ fn each_result_of_an_argument_has_a_type_of_its_own() {
     let (one, other) = (program("(red 2 red)"), program("(2 red)"));
     check_both(&[(&one, "[red, 2, red]"), (&other, "[2, red]")]);
 }
+
+#[test]
+fn a_fact_whose_relation_is_a_variable_is_a_type_as_well() {
+    let fact = "($x (goal $l) (== $l 4))";
+    let wrong =
+        |call: &str, place: u8, formal: &str| format!("[(Error {call} (BadArgType {place} {formal} (== 0 4)))]");
+    let asked = [
+        ("!(if (goal 0) yes no)", wrong("(if (goal 0) yes no)", 1, "Bool")),
+        ("(= (h $l) (if (goal $l) yes no)) !(h 0)", wrong("(if (goal 0) yes no)", 1, "Bool")),
+        ("!(+ 1 (goal 0))", wrong("(+ 1 (goal 0))", 2, "Number")),
+        ("(: f (-> Bool Bool)) (= (f $x) (got $x)) (= (h $l) (f (goal $l))) !(h 0)", wrong("(f (goal 0))", 1, "Bool")),
+        ("!(goal 0)", "[False]".to_owned()),
+        ("!(bag (goal 0))", "[(bag False)]".to_owned()),
+        ("($y (other $l) Bool) !(not (other 3))", "[(not Bool)]".to_owned()),
+    ];
+    let programs: Vec<(String, &String)> =
+        asked.iter().map(|(text, expected)| (format!("{fact} {text}"), expected)).collect();
+    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), expected.as_str())).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_the_library_says_of_an_expression_counts_for_a_call_whose_head_is_open() {
+    let kinds = |call: &str, place: u8, formal: &str| {
+        let error = |kind: &str| format!("(Error {call} (BadArgType {place} {formal} {kind}))");
+        format!("[{}, {}]", error("DocKindFunction"), error("DocKindAtom"))
+    };
+    let asked = [
+        ("!(match ($x $y) (1 2) t)", kinds("(match ($x $y) (1 2) t)", 1, "SpaceType")),
+        ("!(add-atom ($x $y) b)", kinds("(add-atom ($x $y) b)", 1, "SpaceType")),
+        ("!(+ ($x $y) 1)", kinds("(+ ($x $y) 1)", 1, "Number")),
+        ("!(< 1 ($x $y))", kinds("(< 1 ($x $y))", 2, "Number")),
+        ("!(if ($x $y) 1 2)", kinds("(if ($x $y) 1 2)", 1, "Bool")),
+        ("!(== ($x $y) 1)", "[(Error (== ($x $y) 1) (BadArgType 2 DocKindFunction Number)), (Error (== ($x $y) 1) (BadArgType 2 DocKindAtom Number))]".to_owned()),
+        ("(= (h $f $y) (+ ($f $y) 1)) !(h $x $y)", kinds("(+ ($x $y) 1)", 1, "Number")),
+        ("!(+ (@kind function) 1)", "[(Error (+ (@kind function) 1) (BadArgType 1 Number DocKindFunction))]".to_owned()),
+        ("!(+ ($x $y $z) 1)", "[(+ ($x $y $z) 1)]".to_owned()),
+    ];
+    check_both(&asked.iter().map(|(text, expected)| (*text, expected.as_str())).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_library_declares_types_for_two_expressions() {
+    // The machine knows that it is these: `LIBRARY_WHOLE_TYPES` of `machine/types.rs`.
+    let asked = "!(match &self (: ($head $argument) $type) ($head $argument))";
+    assert_eq!(answers(asked), ["[(@kind function), (@kind atom)]"]);
+    for pattern in ["()", "($head)", "($head $a $b)", "($head $a $b $c)", "($head $a $b $c $d)"] {
+        assert_eq!(answers(&format!("!(match &self (: {pattern} $type) $type)")), ["[]"], "{pattern}");
+    }
+}
+
+#[test]
+fn a_type_of_a_whole_expression_counts_whatever_its_head_comes_from() {
+    let types = "(: (two things) Pair) (: ($h three things) Trip) (: f (-> Number Number)) (= (f $x) (+ 1 $x))";
+    let asked = [
+        ("(= (k $a) (f ($a things))) !(k two)", "[(Error (f (two things)) (BadArgType 1 Number Pair))]"),
+        ("(= (k $a) (f ($a things))) !(k three)", "[(+ 1 (three things))]"),
+        ("(= (k $a $b) (+ 1 ($a $b))) !(k two things)", "[(Error (+ 1 (two things)) (BadArgType 2 Number Pair))]"),
+        ("(= (k $a $b) (+ 1 ($a $b))) !(k two other)", "[(+ 1 (two other))]"),
+        ("!(f (foo three things))", "[(Error (f (foo three things)) (BadArgType 1 Number Trip))]"),
+        ("!(f ((a b) three things))", "[(Error (f ((a b) three things)) (BadArgType 1 Number Trip))]"),
+        ("!(not ($x $y $z))", "[(Error (not ($x $y $z)) (BadArgType 1 Bool Trip))]"),
+    ];
+    let programs: Vec<(String, &str)> =
+        asked.iter().map(|(text, expected)| (format!("{types} {text}"), *expected)).collect();
+    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+}

@@ -7,7 +7,7 @@ use crate::machine::code::{
     ArgumentSource, Arguments, Guard, HEADER, Instruction, Part, Position, SOURCES_MAX, Slot, TypeId, WELL_TYPED,
 };
 use crate::machine::types::{Formal, HeadKind, Signature, untyped};
-use crate::machine::words::{EMPTY, SYMBOL};
+use crate::machine::words::{ANY, COMPOUND, EMPTY, SYMBOL};
 use crate::names;
 use crate::operation::Operation;
 use crate::operation::lowering_of;
@@ -790,22 +790,32 @@ impl Compiler<'_, '_> {
         if is_nested { self.run.agrees_deeply(result, type_id) } else { self.run.agrees_statically(result, type_id) }
     }
 
-    /// Whether what stands first in an expression has no function type, so that the expression is a tuple.
+    /// Whether what stands first in an expression has no function type, so that the expression is a tuple; or, as the guard asks, that
+    /// the expression has no type at all.
     fn head_is_open(&mut self, head: &Atom, guard: Guard, guards: &mut Vec<Instruction>) -> bool {
+        let mut may_have_whole_type = |head: Ref| match guard {
+            Guard::OpenHead(arity) => self.run.may_have_whole_type(head, usize::from(arity)),
+            _ => false,
+        };
         match head {
-            Atom::Variable(variable) => {
-                if let Some(&slot) = self.state.variables.get(variable) {
+            Atom::Variable(variable) => match self.state.variables.get(variable) {
+                Some(&slot) => {
                     guards.push(Instruction::Guard { slot, guard, or: 0 });
+                    true
                 }
-                true
-            }
+                None => !may_have_whole_type(ANY),
+            },
+            Atom::Expression(_) if may_have_whole_type(COMPOUND) => false,
             Atom::Expression(expression) => match expression.children().first() {
                 None => true,
                 Some(inner @ Atom::Symbol(_)) => {
                     let inner = self.run.m.values.constant_leaf(inner).expect("it is a leaf");
                     self.run.makes_open(inner, expression.len() - 1)
                 }
-                Some(inner @ Atom::Expression(_)) => self.head_is_open(inner, Guard::Open, guards),
+                Some(inner @ Atom::Expression(_)) => {
+                    let arity = (expression.len() - 1) as Slot;
+                    self.head_is_open(inner, Guard::OpenHead(arity), guards)
+                }
                 // Such a tuple has a type of its own, which agrees with none but what is unknown.
                 Some(inner) if Operation::of(inner).is_some() && matches!(guard, Guard::Head(_)) => {
                     let found = self.only_type(head).and_then(|found| self.run.m.code.type_id(&found));
@@ -831,7 +841,7 @@ impl Compiler<'_, '_> {
         let children = call.children().expect("a call is an expression");
         let arity = children.len() - 1;
         let Some(head) = self.run.m.values.constant_leaf(&children[0]) else {
-            let guard = if type_id == 0 { Guard::Head(arity as Slot) } else { Guard::Open };
+            let guard = if type_id == 0 { Guard::Head(arity as Slot) } else { Guard::OpenHead(arity as Slot) };
             return self.head_is_open(&children[0], guard, guards);
         };
         let equal = Lowering::Comparison(Comparison::Equal);

@@ -687,7 +687,7 @@ impl Compiler<'_, '_> {
                 let is_open = match self.run.head_kind(leaf, arity) {
                     HeadKind::Untyped => self.run.makes_open(leaf, arity),
                     HeadKind::Raw { result } => {
-                        result == self.run.m.type_cache.atom_type && !self.run.m.type_cache.has_whole_types
+                        result == self.run.m.type_cache.atom_type && !self.run.may_have_whole_type(leaf, arity)
                     }
                     _ => false,
                 };

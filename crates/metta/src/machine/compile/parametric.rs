@@ -236,6 +236,9 @@ impl Compiler<'_, '_> {
     fn type_of_call(&mut self, call: &Atom) -> Option<Atom> {
         let children = call.children().expect("a call is an expression");
         let head = self.run.m.values.constant_leaf(&children[0])?;
+        if self.run.may_have_whole_type(head, children.len() - 1) {
+            return None;
+        }
         let result = match self.run.head_kind(head, children.len() - 1) {
             HeadKind::Typed(signature) => signature.result?,
             HeadKind::Raw { result } => result,
