@@ -54,6 +54,8 @@ names! {
     ERROR_TYPE = "ErrorType";
     /// Error: a `function` ended without `return`.
     NO_RETURN = "NoReturn";
+    /// Error: a tabled call depends on all results of calls that depend on it.
+    NOT_STRATIFIED = "NotStratified";
     /// Error: the evaluation is nested too deeply.
     STACK_OVERFLOW = "StackOverflow";
     /// Error: a call has another number of arguments than its type.

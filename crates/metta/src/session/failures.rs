@@ -106,12 +106,14 @@ impl Session {
         let world = std::mem::replace(&mut self.world, Box::new(MemoryWorld::default()));
         let form_steps = std::mem::replace(&mut self.form_steps, FormSteps::new(None, 0));
         let (depth, tables) = (self.open_transaction(), self.tables.depth());
+        let floor = self.tables.set_floor(tables);
         self.is_rehearsing = true;
         let space = self.program.module(failed.module).space.clone();
         let interpreter = std::rc::Rc::clone(&self.evaluators.interpreter);
         let traced = interpreter.trace(self, &space, failed.atom, STEPS_MAX);
         self.is_rehearsing = false;
         self.tables.abandon(tables);
+        self.tables.set_floor(floor);
         self.close_transaction(depth, false);
         self.form_steps = form_steps;
         self.world = world;

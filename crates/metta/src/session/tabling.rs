@@ -23,7 +23,7 @@ impl Session {
                 Ok(CallState::Read(table))
             }
             None => {
-                self.tables.fill(table, changes);
+                self.tables.fill(table, asked.call, changes);
                 Ok(state)
             }
         }
