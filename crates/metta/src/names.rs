@@ -113,6 +113,14 @@ pub(crate) fn is_whole_error(atom: &Atom) -> bool {
     is_error(atom) && atom.children().is_some_and(|children| children.len() == 3)
 }
 
+/// The calls of a cycle, each of which makes the next, if an error says that one of them depends on all results of the next.
+pub(crate) fn cycle_of(error: &Atom) -> Option<&[Atom]> {
+    match error.children()?.get(2)?.children()? {
+        [kind, calls @ ..] if kind.is_symbol(NOT_STRATIFIED) && !calls.is_empty() => Some(calls),
+        _ => None,
+    }
+}
+
 /// Whether an error says that the depth that the program has set was reached.
 pub(crate) fn is_overflow(error: &Atom) -> bool {
     let message = error.children().and_then(|children| children.get(2));

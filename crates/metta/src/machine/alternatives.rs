@@ -13,8 +13,8 @@ use super::choices::{
     BoundResults, Choice, ChoiceKind, Collector, CollectorPurpose, Destination, MemoryFloor, NONE, Trying,
 };
 use super::code::{
-    CollectedInto,
-    ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, ReturnPoint, RuleCode, Slot,
+    CollectedInto, ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, ReturnPoint, RuleCode,
+    Slot,
 };
 use super::collected::{CollectedResult, CollectedResults};
 use super::evaluate;

@@ -7,9 +7,8 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    CollectedInto,
-    ArgumentSource, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, NEXT_RULE, NestedData,
-    NestedPart, OPEN, Part, Pc, REDUCE, Slot, TypeId, WELL_TYPED,
+    ArgumentSource, CollectedInto, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed,
+    NEXT_RULE, NestedData, NestedPart, OPEN, Part, Pc, REDUCE, Slot, TypeId, WELL_TYPED,
 };
 use super::types::HeadKind;
 use super::{Machine, MachineEvaluator, Running};
