@@ -19,7 +19,10 @@
 //! 6. What *asks for all* results of a part of the evaluation, for their absence, their number or the first of them, must have
 //!    read complete tables only. Whatever it calls is evaluated above it; if that reads a call in progress below it, all that lies
 //!    between the two is a cycle, and the form ends with an error that names it ([`Tables::cycle`]).
-//! 7. Which call leads a component depends on what was asked first. So the answers of a component of several calls are
+//! 7. An error counts only if a call has no other result. So readers of a table that is not complete do not see its errors. If in the end a
+//!    table that was read has nothing but errors, they are *shown*, and its leader goes through further rounds. If a call whose errors
+//!    were shown has a result then, the form ends with an error as well.
+//! 8. Which call leads a component depends on what was asked first. So the answers of a component of several calls are
 //!    put into an order that does not.
 //!
 //! Tables in progress lie on two stacks, as in Tarjan's algorithm for strongly connected components: the calls in
@@ -79,6 +82,10 @@ struct Table {
     known: FxHashSet<Box<[u8]>>,
     /// Whether an answer is no error.
     has_result: bool,
+    /// Whether somebody has read it in this round, when it was not complete.
+    is_read: bool,
+    /// Whether its errors are seen by readers although it is not complete.
+    shows_errors: bool,
     state: State,
     /// The fewest answers that a reader had seen in this round when it left.
     least_read: usize,
@@ -136,6 +143,8 @@ pub(crate) enum CallState {
 pub(crate) enum RoundEnd {
     /// Somebody may have missed an answer.
     Again,
+    /// The call has a result only because it seemed to have none: this error says so.
+    NotStratified(Atom),
     /// The answers are in this table.
     Done(usize),
 }
@@ -335,6 +344,8 @@ impl Tables {
             rows: None,
             known: FxHashSet::default(),
             has_result: false,
+            is_read: false,
+            shows_errors: false,
             state: State::Open,
             least_read: usize::MAX,
         });
@@ -345,6 +356,12 @@ impl Tables {
     pub(crate) fn leave(&mut self, table: usize) {
         let table = &mut self.tables[table];
         table.least_read = table.least_read.min(table.answers.len());
+        table.is_read = true;
+    }
+
+    /// The answers of a table are given to the call that has asked for it.
+    pub(crate) fn note_read(&mut self, table: usize) {
+        self.tables[table].is_read = true;
     }
 
     /// The call in progress reads a table that is not complete.
@@ -357,8 +374,8 @@ impl Tables {
         let lowest = self.active.len();
         self.active.push(Active { table, member: self.members.len(), lowest, stamp, open: Vec::new() });
         self.members.push(Member { table, call });
-        self.tables[table].state = State::Active(lowest);
-        self.tables[table].least_read = usize::MAX;
+        let table = &mut self.tables[table];
+        (table.state, table.least_read, table.is_read) = (State::Active(lowest), usize::MAX, false);
         self.rounds += 1;
     }
 
@@ -404,12 +421,42 @@ impl Tables {
             let table = &self.tables[member.table];
             table.least_read < table.answers.len()
         };
-        if self.members[member..].iter().any(missed) {
+        if self.members[member..].iter().any(missed) || self.show_errors(member) {
             self.begin_again(changes);
             return RoundEnd::Again;
         }
+        if let Some(error) = self.conflict(member) {
+            return RoundEnd::NotStratified(error);
+        }
         self.complete();
         RoundEnd::Done(table)
+    }
+
+    /// Shows the errors of members that have nothing else, from a place on, if there are some that a reader has not seen.
+    fn show_errors(&mut self, first: usize) -> bool {
+        let is_hidden = |member: &Member| {
+            let table = &self.tables[member.table];
+            table.is_read && !table.shows_errors && !table.has_result && !table.answers.is_empty()
+        };
+        if !self.members[first..].iter().any(is_hidden) {
+            return false;
+        }
+        for member in &self.members[first..] {
+            let table = &mut self.tables[member.table];
+            table.shows_errors |= !table.has_result;
+        }
+        true
+    }
+
+    /// The error of a member, from a place on, whose errors were shown and that has a result now.
+    fn conflict(&self, first: usize) -> Option<Atom> {
+        let has_both = |member: &&Member| {
+            let table = &self.tables[member.table];
+            let is_error = |answer: &Answer| names::is_error(&answer.result);
+            table.shows_errors && table.has_result && table.answers.iter().any(is_error)
+        };
+        let found = self.members[first..].iter().filter(has_both).map(|member| &member.call);
+        found.min_by_key(|call| canonical::encode(call)).map(|call| not_stratified(&[call]))
     }
 
     /// Begins another round of a leader: the members of its component are evaluated anew when they are asked for.
@@ -420,7 +467,8 @@ impl Tables {
             self.tables[table].state = State::Open;
             active.open.push(table);
         }
-        self.tables[active.table].least_read = usize::MAX;
+        let table = &mut self.tables[active.table];
+        (table.least_read, table.is_read) = (usize::MAX, false);
         active.stamp = stamp;
         self.rounds += 1;
     }
@@ -462,7 +510,8 @@ impl Tables {
             return Some(rows.answer(number, variables));
         }
         let answer = &table.answers[number];
-        if table.has_result && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
+        let sees_errors = !table.has_result && (table.shows_errors || matches!(table.state, State::Complete(_)));
+        if !sees_errors && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
             return None;
         }
         if answer.is_ground {
@@ -490,7 +539,7 @@ impl Tables {
         self.bytes -= bytes + table.rows.take().map_or(0, |rows| rows.bytes());
         table.answers.clear();
         table.known.clear();
-        table.has_result = false;
+        (table.has_result, table.is_read, table.shows_errors) = (false, false, false);
         table.state = State::Open;
     }
 

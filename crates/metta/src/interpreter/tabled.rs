@@ -134,6 +134,10 @@ impl Evaluation<'_> {
         }
         match self.session.end_round() {
             RoundEnd::Again => self.begin_round(),
+            RoundEnd::NotStratified(error) => {
+                self.stop = Some(Stop::NotStratified(error));
+                None
+            }
             RoundEnd::Done(table) => {
                 let filling = self.filling.pop().expect("a call is being evaluated");
                 self.give_answers(table, &filling.variables)

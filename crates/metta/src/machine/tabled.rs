@@ -197,6 +197,7 @@ impl Running<'_> {
                 let filling = self.m.choices.filling.pop().expect("a call is being evaluated");
                 self.give_answers(table, &filling.caller)
             }
+            RoundEnd::NotStratified(error) => Err(Reason::Stop(Stop::NotStratified(error)).into()),
             RoundEnd::Again => {
                 self.begin_second_frame(function, CollectorPurpose::Table(function))?;
                 self.count_call(function)?;

@@ -131,6 +131,37 @@ fn the_order_of_answers_does_not_depend_on_what_was_asked_before() {
     }
 }
 
+/// An error counts only if there is no result, which is known when all results are.
+#[test]
+fn an_error_is_read_when_it_is_known_that_there_is_no_result() {
+    let program = |first: &str, last: &str, on_error: &str| {
+        format!(
+            "(edge 1 2) (edge 2 1) (base 2) !(pragma! table p) (: p (-> Number %Undefined%)) {first}
+            (= (p $x) (match &self (edge $x $y) (case (p $y) (((Error $a $b) {on_error}) ((ok $a) (ok $a)) (else else)))))
+            (= (p $x) (if (== $x 1) (Error $x bad) (empty))) {last}"
+        )
+    };
+    let base = "(= (p $x) (match &self (base $x) (ok $x)))";
+    for program in [program(base, "", "(failed $a)"), program("", base, "(failed $a)")] {
+        always(&program, [("(p 1)", "[(ok 2)]"), ("(p 2)", "[(ok 2)]")]);
+    }
+    let alone = program("", "", "(failed $a)");
+    always(&alone, [("(p 1)", "[(Error 1 bad)]"), ("(p 2)", "[(failed 1)]")]);
+    let around =
+        program("", "(= (p $x) (match &self (edge $x $y) (case (p $y) (((failed $a) (ok 3))))))", "(failed $a)");
+    let error = "[(Error (p 1) (NotStratified (p 1)))]";
+    always(&around, [("(p 1)", error), ("(p 2)", error)]);
+}
+
+/// Errors go around a cycle whose calls come to nothing else.
+#[test]
+fn errors_of_a_cycle_reach_all_of_its_calls() {
+    let program = "!(pragma! table p) !(pragma! table q) !(pragma! table r)
+        (= (p) (q)) (= (q) (r)) (= (r) (p)) (= (r) (Error r bad))";
+    always(program, [("(p)", "[(Error r bad)]"), ("(q)", "[(Error r bad)]")]);
+    always(program, [("(r)", "[(Error r bad)]"), ("(p)", "[(Error r bad)]")]);
+}
+
 #[test]
 fn an_error_leaves_no_table_behind() {
     let program = format!("(move 1 2) (move 2 1) (move 1 5) (move 5 6) (move 7 8) {GAME}");
