@@ -3,7 +3,7 @@
 
 use crate::harness::{line_of, unnumbered};
 use generate::Dice;
-use metta::{Evaluator, MemoryWorld, RunEnd, Runner};
+use metta::{Evaluator, MemoryWorld, RunEnd, RunEvent, Runner, Source};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -160,6 +160,31 @@ fn errors_of_a_cycle_reach_all_of_its_calls() {
         (= (p) (q)) (= (q) (r)) (= (r) (p)) (= (r) (Error r bad))";
     always(program, [("(p)", "[(Error r bad)]"), ("(q)", "[(Error r bad)]")]);
     always(program, [("(r)", "[(Error r bad)]"), ("(p)", "[(Error r bad)]")]);
+}
+
+/// What a user is told: which call, where it makes the next, and the whole cycle with the places of its calls.
+#[test]
+fn a_cycle_is_explained_with_its_calls_and_places() {
+    let text = "(move 1 2)\n(move 2 1)\n!(pragma! table win)\n!(pragma! table lose)\n\
+        (= (win $x)\n   (match &self (move $x $y) (lose $y)))\n(= (lose $x) (if (has-result (win $x)) (empty) yes))\n!(win 2)\n";
+    for evaluator in EVALUATORS {
+        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        runner.set_evaluator(evaluator);
+        let mut told = Vec::new();
+        runner.run_explaining(&Source { origin: "game.metta", ..Source::text(text) }, true, &mut |_, event| {
+            if let RunEvent::Failure(failure) = event {
+                let at = failure.place.position();
+                told.push(format!("{} {}:{}: {}", failure.code, at.line, at.column, failure.message));
+                told.extend(failure.help.iter().cloned());
+            }
+            Ok(())
+        });
+        let cycle = "each of these calls makes the next, and the last makes the first:\n\
+            `(lose 1)`, game.metta:7\n`(win 1)`, game.metta:6\n`(lose 2)`, game.metta:7\n`(win 2)`, game.metta:6";
+        assert_eq!(told.len(), 3, "{evaluator:?}: {told:?}");
+        assert!(told[0].starts_with("not-stratified "), "{told:?}");
+        assert_eq!(told[1], cycle, "{evaluator:?}");
+    }
 }
 
 #[test]
@@ -405,6 +430,11 @@ struct Tally {
     given_up: usize,
 }
 
+/// For those who run a test with `--nocapture`.
+fn say(what: &dyn std::fmt::Debug) {
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{what:?}\n"));
+}
+
 /// What a program's calls come to is what the model says, or an error where a cycle goes through negation; and it does not depend on
 /// the order in which they are made.
 #[track_caller]
@@ -454,8 +484,8 @@ fn random_programs_with_negation_come_to_the_well_founded_model_or_an_error() {
     for seed in generate::seeds(0..60) {
         check(seed, &mut tally);
     }
-    assert!(tally.answered > 0, "{tally:?}");
-    println!("{tally:?}");
+    say(&tally);
+    assert!(tally.answered > tally.given_up, "{tally:?}");
 }
 
 /// It needs `swipl`, and says so if there is none.
@@ -464,7 +494,7 @@ fn random_programs_with_negation_come_to_the_well_founded_model_or_an_error() {
 fn random_programs_with_negation_come_to_what_swi_prolog_comes_to() {
     let mut tally = Tally::default();
     if std::process::Command::new("swipl").arg("--version").output().is_err() {
-        println!("skipped: there is no swipl here");
+        say(&"skipped: there is no swipl here");
         return;
     }
     let file = std::env::temp_dir().join(format!("metroon-negation-{}.pl", std::process::id()));
@@ -486,5 +516,5 @@ fn random_programs_with_negation_come_to_what_swi_prolog_comes_to() {
         }
     }
     let _ = std::fs::remove_file(&file);
-    println!("{tally:?}");
+    say(&tally);
 }
