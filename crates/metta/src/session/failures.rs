@@ -94,7 +94,7 @@ impl Session {
         })
     }
 
-    /// Where the first call of a cycle makes the next, and a text that says so of all.
+    /// Where the last call of a cycle makes the first, and a text that says so of all.
     fn find_cycle(&mut self, calls: &[Atom]) -> (Found, Option<String>) {
         let mut place = None;
         let mut lines = vec!["each of these calls makes the next, and the last makes the first:".to_owned()];
@@ -107,7 +107,8 @@ impl Session {
             let written = self.texts.place_of_call_by(call, next, &mut self.program);
             let at = written.as_ref().map(|place| format!(", {}:{}", place.origin, place.position().line));
             lines.push(format!("`{}`{}", shown(call), at.unwrap_or_default()));
-            place = place.or(written);
+            // The last makes the call that the error is about.
+            place = written.or(place);
         }
         let certainty = if place.is_some() { Certainty::Seen } else { Certainty::Unknown };
         (Found { place, certainty, calls: Vec::new(), left_out: None }, Some(lines.join("\n")))
