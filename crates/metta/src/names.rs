@@ -54,6 +54,8 @@ names! {
     ERROR_TYPE = "ErrorType";
     /// Error: a `function` ended without `return`.
     NO_RETURN = "NoReturn";
+    /// Error: a tabled call depends on all results of calls that depend on it.
+    NOT_STRATIFIED = "NotStratified";
     /// Error: the evaluation is nested too deeply.
     STACK_OVERFLOW = "StackOverflow";
     /// Error: a call has another number of arguments than its type.
@@ -109,6 +111,14 @@ pub fn error_message(error: &Atom) -> Option<String> {
 /// Whether an atom is an error of two parts, as its constructor asks for.
 pub(crate) fn is_whole_error(atom: &Atom) -> bool {
     is_error(atom) && atom.children().is_some_and(|children| children.len() == 3)
+}
+
+/// The calls of a cycle, each of which makes the next, if an error says that one of them depends on all results of the next.
+pub(crate) fn cycle_of(error: &Atom) -> Option<&[Atom]> {
+    match error.children()?.get(2)?.children()? {
+        [kind, calls @ ..] if kind.is_symbol(NOT_STRATIFIED) && !calls.is_empty() => Some(calls),
+        _ => None,
+    }
 }
 
 /// Whether an error says that the depth that the program has set was reached.

@@ -6,12 +6,14 @@ use crate::world::WorldError;
 use space::{Atom, Solution};
 use std::sync::Arc;
 
-/// Why a whole run ends at once.
+/// Why a form, or the whole run, ends at once.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Stop {
     /// The world failed while printing.
     World(WorldError),
+    /// A tabled call depends on all results of calls that depend on it: the error that the form comes to.
+    NotStratified(Atom),
     /// A form that was run inside the one that is being run was told to end.
     Limit(LimitReached),
     /// A runner of a snapshot does not carry out an operation.

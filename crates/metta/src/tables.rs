@@ -16,6 +16,14 @@
 //!    component is complete.
 //! 5. A complete table notes the *stamp* of its last round: how often spaces, states and settings had changed. With
 //!    another stamp it is filled anew.
+//! 6. What *asks for all* results of a part of the evaluation, for their absence, their number or the first of them, must have
+//!    read complete tables only. Whatever it calls is evaluated above it; if that reads a call in progress below it, all that lies
+//!    between the two is a cycle, and the form ends with an error that names it ([`Tables::cycle`]).
+//! 7. An error counts only if a call has no other result. So readers of a table that is not complete do not see its errors. If in the end a
+//!    table that was read has nothing but errors, they are *shown*, and its leader goes through further rounds. If a call whose errors
+//!    were shown has a result then, the form ends with an error as well.
+//! 8. Which call leads a component depends on what was asked first. So the answers of a component of several calls are
+//!    put into an order that does not.
 //!
 //! Tables in progress lie on two stacks, as in Tarjan's algorithm for strongly connected components: the calls in
 //! progress, and the members of components that are not complete.
@@ -34,6 +42,9 @@ pub(crate) const SETTING: &str = "table";
 /// What an answer, and what a table, takes beside its bytes.
 const BYTES_EACH: usize = 128;
 
+/// An error names so many calls of a cycle.
+const CYCLE_SHOWN_MAX: usize = 32;
+
 /// All tables of a run.
 #[derive(Default)]
 pub(crate) struct Tables {
@@ -45,7 +56,9 @@ pub(crate) struct Tables {
     index: FxHashMap<Box<[u8]>, usize>,
     tables: Vec<Table>,
     active: Vec<Active>,
-    members: Vec<usize>,
+    members: Vec<Member>,
+    /// What is evaluated began above something that asks for all results, with so many calls in progress below that.
+    floor: usize,
     stamp: Stamp,
     bytes: usize,
     rounds: u64,
@@ -69,6 +82,10 @@ struct Table {
     known: FxHashSet<Box<[u8]>>,
     /// Whether an answer is no error.
     has_result: bool,
+    /// Whether somebody has read it in this round, when it was not complete.
+    is_read: bool,
+    /// Whether its errors are seen by readers although it is not complete.
+    shows_errors: bool,
     state: State,
     /// The fewest answers that a reader had seen in this round when it left.
     least_read: usize,
@@ -106,6 +123,12 @@ struct Active {
     open: Vec<usize>,
 }
 
+/// A call whose component is not complete.
+struct Member {
+    table: usize,
+    call: Atom,
+}
+
 /// What is known of a call.
 pub(crate) enum CallState {
     /// These are its answers.
@@ -120,6 +143,8 @@ pub(crate) enum CallState {
 pub(crate) enum RoundEnd {
     /// Somebody may have missed an answer.
     Again,
+    /// The call has a result only because it seemed to have none: this error says so.
+    NotStratified(Atom),
     /// The answers are in this table.
     Done(usize),
 }
@@ -235,8 +260,7 @@ impl Tables {
                 return Ok(CallState::Follow(table));
             }
             State::Waiting(member) => {
-                let lowest = self.active.partition_point(|active| active.member <= member) - 1;
-                self.depend(lowest);
+                self.depend(self.active_with(member));
                 return Ok(CallState::Follow(table));
             }
         }
@@ -245,8 +269,39 @@ impl Tables {
     }
 
     /// Begins to evaluate a call, after so many changes of spaces and states.
-    pub(crate) fn fill(&mut self, table: usize, changes: u64) {
-        self.begin(table, Stamp { changes, resets: self.resets });
+    pub(crate) fn fill(&mut self, table: usize, call: &Atom, changes: u64) {
+        self.begin(table, call.clone(), Stamp { changes, resets: self.resets });
+    }
+
+    /// How many calls are in progress below the innermost part of the evaluation that asks for all results, as far as that began
+    /// before the evaluator that is at work.
+    pub(crate) fn floor(&self) -> usize {
+        self.floor
+    }
+
+    /// Says where an evaluator begins its work: see [`Tables::floor`]. Gives what was said before.
+    pub(crate) fn set_floor(&mut self, floor: usize) -> usize {
+        std::mem::replace(&mut self.floor, floor)
+    }
+
+    /// The error of a reader of a table that is not complete, if something asks for all results with so many calls in progress
+    /// below it, and the table waits for one of them. It names the calls from that one to the reader, each of which depends on the next.
+    pub(crate) fn cycle(&self, table: usize, asks_all_above: usize) -> Option<Atom> {
+        let (lowest, read) = match self.tables[table].state {
+            State::Active(lowest) => (lowest, None),
+            State::Waiting(member) => (self.active_with(member), Some(&self.members[member].call)),
+            State::Open | State::Complete(_) => return None,
+        };
+        if lowest >= asks_all_above {
+            return None;
+        }
+        let calls = self.active[lowest..].iter().map(|active| &self.members[active.member].call);
+        Some(not_stratified(&calls.chain(read).collect::<Vec<_>>()))
+    }
+
+    /// The highest call in progress that a member was evaluated for.
+    fn active_with(&self, member: usize) -> usize {
+        self.active.partition_point(|active| active.member <= member) - 1
     }
 
     /// A call has these answers.
@@ -289,6 +344,8 @@ impl Tables {
             rows: None,
             known: FxHashSet::default(),
             has_result: false,
+            is_read: false,
+            shows_errors: false,
             state: State::Open,
             least_read: usize::MAX,
         });
@@ -299,6 +356,12 @@ impl Tables {
     pub(crate) fn leave(&mut self, table: usize) {
         let table = &mut self.tables[table];
         table.least_read = table.least_read.min(table.answers.len());
+        table.is_read = true;
+    }
+
+    /// The answers of a table are given to the call that has asked for it.
+    pub(crate) fn note_read(&mut self, table: usize) {
+        self.tables[table].is_read = true;
     }
 
     /// The call in progress reads a table that is not complete.
@@ -307,12 +370,12 @@ impl Tables {
         reader.lowest = reader.lowest.min(lowest);
     }
 
-    fn begin(&mut self, table: usize, stamp: Stamp) {
+    fn begin(&mut self, table: usize, call: Atom, stamp: Stamp) {
         let lowest = self.active.len();
         self.active.push(Active { table, member: self.members.len(), lowest, stamp, open: Vec::new() });
-        self.members.push(table);
-        self.tables[table].state = State::Active(lowest);
-        self.tables[table].least_read = usize::MAX;
+        self.members.push(Member { table, call });
+        let table = &mut self.tables[table];
+        (table.state, table.least_read, table.is_read) = (State::Active(lowest), usize::MAX, false);
         self.rounds += 1;
     }
 
@@ -354,24 +417,58 @@ impl Tables {
             around.open.extend(done.open);
             return RoundEnd::Done(table);
         }
-        let missed = |&table: &usize| self.tables[table].least_read < self.tables[table].answers.len();
-        if self.members[member..].iter().any(missed) {
+        let missed = |member: &Member| {
+            let table = &self.tables[member.table];
+            table.least_read < table.answers.len()
+        };
+        if self.members[member..].iter().any(missed) || self.show_errors(member) {
             self.begin_again(changes);
             return RoundEnd::Again;
         }
+        if let Some(error) = self.conflict(member) {
+            return RoundEnd::NotStratified(error);
+        }
         self.complete();
         RoundEnd::Done(table)
+    }
+
+    /// Shows the errors of members that have nothing else, from a place on, if there are some that a reader has not seen.
+    fn show_errors(&mut self, first: usize) -> bool {
+        let is_hidden = |member: &Member| {
+            let table = &self.tables[member.table];
+            table.is_read && !table.shows_errors && !table.has_result && !table.answers.is_empty()
+        };
+        if !self.members[first..].iter().any(is_hidden) {
+            return false;
+        }
+        for member in &self.members[first..] {
+            let table = &mut self.tables[member.table];
+            table.shows_errors |= !table.has_result;
+        }
+        true
+    }
+
+    /// The error of a member, from a place on, whose errors were shown and that has a result now.
+    fn conflict(&self, first: usize) -> Option<Atom> {
+        let has_both = |member: &&Member| {
+            let table = &self.tables[member.table];
+            let is_error = |answer: &Answer| names::is_error(&answer.result);
+            table.shows_errors && table.has_result && table.answers.iter().any(is_error)
+        };
+        let found = self.members[first..].iter().filter(has_both).map(|member| &member.call);
+        found.min_by_key(|call| canonical::encode(call)).map(|call| not_stratified(&[call]))
     }
 
     /// Begins another round of a leader: the members of its component are evaluated anew when they are asked for.
     fn begin_again(&mut self, changes: u64) {
         let stamp = Stamp { changes, resets: self.resets };
         let active = self.active.last_mut().expect("a call is in progress");
-        for table in self.members.drain(active.member + 1..) {
+        for Member { table, .. } in self.members.drain(active.member + 1..) {
             self.tables[table].state = State::Open;
             active.open.push(table);
         }
-        self.tables[active.table].least_read = usize::MAX;
+        let table = &mut self.tables[active.table];
+        (table.least_read, table.is_read) = (usize::MAX, false);
         active.stamp = stamp;
         self.rounds += 1;
     }
@@ -379,8 +476,13 @@ impl Tables {
     /// A leader and its component have all their answers. What was left out of the last round is forgotten.
     fn complete(&mut self) {
         let active = self.active.pop().expect("a call is in progress");
-        for table in self.members.drain(active.member..) {
-            self.tables[table].state = State::Complete(active.stamp);
+        let has_several = self.members.len() > active.member + 1;
+        for Member { table, .. } in self.members.drain(active.member..) {
+            let table = &mut self.tables[table];
+            table.state = State::Complete(active.stamp);
+            if has_several {
+                table.answers.sort_by_cached_key(|answer| key_of_answer(&answer.values, &answer.result));
+            }
         }
         for table in active.open {
             if self.tables[table].state == State::Open {
@@ -408,7 +510,8 @@ impl Tables {
             return Some(rows.answer(number, variables));
         }
         let answer = &table.answers[number];
-        if table.has_result && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
+        let sees_errors = !table.has_result && (table.shows_errors || matches!(table.state, State::Complete(_)));
+        if !sees_errors && names::is_error(&answer.result) && !names::is_overflow(&answer.result) {
             return None;
         }
         if answer.is_ground {
@@ -421,7 +524,7 @@ impl Tables {
     /// Forgets the calls in progress above these, with their components: what was to evaluate them has ended.
     pub(crate) fn abandon(&mut self, depth: usize) {
         let Some(first) = self.active.get(depth) else { return };
-        let left: Vec<usize> = self.members.drain(first.member..).collect();
+        let left: Vec<usize> = self.members.drain(first.member..).map(|member| member.table).collect();
         let open: Vec<usize> = self.active.drain(depth..).flat_map(|active| active.open).collect();
         for table in left.into_iter().chain(open) {
             if !matches!(self.tables[table].state, State::Complete(_)) {
@@ -436,7 +539,7 @@ impl Tables {
         self.bytes -= bytes + table.rows.take().map_or(0, |rows| rows.bytes());
         table.answers.clear();
         table.known.clear();
-        table.has_result = false;
+        (table.has_result, table.is_read, table.shows_errors) = (false, false, false);
         table.state = State::Open;
     }
 
@@ -447,6 +550,19 @@ impl Tables {
         self.bytes = 0;
         self.goals.forget();
     }
+}
+
+/// The error of calls each of which depends on the next, the last on the first, somewhere by what asks for all results. It begins with the
+/// same call wherever the cycle was entered.
+fn not_stratified(calls: &[&Atom]) -> Atom {
+    let first = (0..calls.len()).min_by_key(|&place| canonical::encode(calls[place])).unwrap_or_default();
+    let around = calls[first..].iter().chain(&calls[..first]).copied();
+    let mut reason: Vec<Atom> = vec![Atom::symbol(names::NOT_STRATIFIED)];
+    reason.extend(around.take(CYCLE_SHOWN_MAX).cloned());
+    if calls.len() > CYCLE_SHOWN_MAX {
+        reason.push(Atom::symbol("..."));
+    }
+    names::error(calls[first].clone(), Atom::expression(reason))
 }
 
 /// What tells an answer from others: its canonical bytes, and the names of things of the past, whose numbers do not.

@@ -74,6 +74,7 @@ pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut Variabl
             help.splice(0..0, usage(&head, given).map(|usage| format!("write `{usage}`")));
             ("wrong-number-of-arguments", message, help)
         }
+        (Some([kind, ..]), _) if kind.is_symbol(names::NOT_STRATIFIED) => not_stratified(&text),
         (_, Some("DivisionByZero")) => ("division-by-zero", "division by zero".to_owned(), Vec::new()),
         (_, Some(names::STACK_OVERFLOW)) => {
             let help = "look for a recursion that does not end, or allow more with `!(pragma! max-stack-depth N)`";
@@ -85,6 +86,13 @@ pub(crate) fn message_of(error: &Atom, space: &SharedSpace, source: &mut Variabl
         (_, None) => ("failed", format!("`{text}` came to the error `{}`", shown(reason)), Vec::new()),
     };
     Message { code, message, help }
+}
+
+/// A tabled call whose results depend on whether it has results.
+fn not_stratified(text: &str) -> (&'static str, String, Vec<String>) {
+    let message = format!("`{text}` is asked for all of its results while they are being found");
+    let help = "a tabled function may ask for absence, for a number or for a list of results only of calls that do not lead back to it";
+    ("not-stratified", message, vec![help.to_owned()])
 }
 
 /// A function that ends without a result, and how it gets one.

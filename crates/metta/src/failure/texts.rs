@@ -135,6 +135,25 @@ impl Texts {
         first
     }
 
+    /// Where a rule for a call is written that makes another call: the place of that call in it, or the first rule if none shows it.
+    pub(crate) fn place_of_call_by(&self, caller: &Atom, called: &Atom, program: &mut Program) -> Option<Place> {
+        let name = word_of(caller.head().unwrap_or(caller));
+        let mut first = None;
+        for text in &self.texts {
+            for (form, left, body) in rules(text) {
+                if head_word(text.tree(), left) != name.as_deref() {
+                    continue;
+                }
+                let Some(found) = located(text, form, (left, body), caller, program) else { continue };
+                if let Some(place) = found.part_like(called, program) {
+                    return Some(place);
+                }
+                first.get_or_insert_with(|| found.place());
+            }
+        }
+        first
+    }
+
     /// Where the first rule of a function is written.
     pub(crate) fn first_rule_of(&self, name: &str) -> Option<Place> {
         self.texts.iter().find_map(|text| {

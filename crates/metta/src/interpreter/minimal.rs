@@ -19,7 +19,8 @@ use super::{Alternative, BarrierKind, Evaluation, Work};
 use crate::instructions::{MinimalInstruction, function_body, has_variable_head, instruction_of, is_instruction};
 use crate::lowering::Lowering;
 use crate::names::{self, error, error_text};
-use crate::operation::{Operation, Outcome, results_wanted};
+use crate::operation::{Operation, Outcome, lowering_of, results_wanted};
+use crate::stdlib::forms::asks_for_absence;
 use space::{
     Atom, Bindings, Grounded, SharedSpace, Solution, Unifier, Variable, VariableSource, substitute, variables,
 };
@@ -273,8 +274,23 @@ impl Evaluation<'_> {
             },
             _ => return malformed(instruction, expected),
         };
-        self.raise_barrier(kind);
+        if self.asks_for_all()? {
+            self.raise_barrier(kind);
+        } else {
+            let around = self.barriers.last().expect("the barrier of the whole evaluation is there");
+            self.raise_barrier_above(kind, around.asks_all_above);
+        }
         Some(Work::Minimal(nested.clone()))
+    }
+
+    /// Whether it makes a difference if what is collected now has further results. It does not for a `case` none of whose branches matches
+    /// `Empty`, which goes on with each. `None` if that ends the evaluation.
+    fn asks_for_all(&mut self) -> Option<bool> {
+        let Some(Waiting::Chain { template, .. }) = self.frame.as_deref().map(|frame| &frame.waiting) else {
+            return Some(true);
+        };
+        let Some(branches) = branches_of_case(template).cloned() else { return Some(true) };
+        Some(asks_for_absence(&self.resolve(&branches)?))
     }
 
     fn superpose_bind(&mut self, instruction: &Atom, arguments: &[Atom]) -> Option<Work> {
@@ -338,6 +354,18 @@ pub(super) fn bindings_of(solution: &Solution) -> Bindings {
         bindings.bind(variable.clone(), value.clone());
     }
     bindings
+}
+
+/// The branches, if gathered results become the subjects of a `case`, as its rule in the library says.
+fn branches_of_case(template: &Atom) -> Option<&Atom> {
+    let [_, evaluated, _, rest] = template.children()? else { return None };
+    let [_, call] = evaluated.children()? else { return None };
+    let [head, _] = call.children()? else { return None };
+    let [_, _, _, rest] = rest.children()? else { return None };
+    let [_, switched, ..] = rest.children()? else { return None };
+    let [_, switch] = switched.children()? else { return None };
+    let [word, _, branches] = switch.children()? else { return None };
+    (lowering_of(head)? == Lowering::CaseSubjects && word.is_symbol("switch-minimal")).then_some(branches)
 }
 
 /// An element of what `collapse-bind` returns.

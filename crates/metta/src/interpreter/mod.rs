@@ -211,6 +211,8 @@ struct Barrier {
     choices: usize,
     /// The youngest variable that existed before: younger ones are not seen outside.
     last_visible: u64,
+    /// How many tabled calls are in progress below the innermost part of the evaluation that asks for all results.
+    asks_all_above: usize,
     results: Vec<Collected>,
 }
 
@@ -421,12 +423,24 @@ impl<'r> Evaluation<'r> {
 
     /// Begins a part of the evaluation whose results are collected.
     fn raise_barrier(&mut self, kind: BarrierKind) {
+        let asks_all = matches!(kind, BarrierKind::Collapse | BarrierKind::First { .. });
+        let asks_all_above = match self.barriers.last() {
+            Some(_) if asks_all => self.session.tables.depth(),
+            Some(around) => around.asks_all_above,
+            None => self.session.tables.floor(),
+        };
+        self.raise_barrier_above(kind, asks_all_above);
+    }
+
+    /// Does so where another part than this one may ask for all results.
+    fn raise_barrier_above(&mut self, kind: BarrierKind, asks_all_above: usize) {
         self.barriers.push(Barrier {
             kind,
             parent: self.frame.clone(),
             mark: self.store.mark(),
             choices: self.choices.len(),
             last_visible: self.session.variables().last(),
+            asks_all_above,
             results: Vec::new(),
         });
         self.push(Waiting::Barrier);

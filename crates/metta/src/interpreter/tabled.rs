@@ -1,8 +1,9 @@
 //! Calls of tabled functions: see [`crate::tables`].
 //!
 //! 1. A call whose table can be read has its answers as results.
-//! 2. If the table is not complete and the call is all that an expression is, the barrier of that expression is taken away:
-//!    the evaluation goes on with each answer, those included that are found meanwhile.
+//! 2. If the table is not complete, but something above the call that fills it asks for all results, the form ends with an error.
+//!    Otherwise, if the call is all that an expression is, the barrier of that expression is
+//!    taken away: the evaluation goes on with each answer, those included that are found meanwhile.
 //! 3. Any other call is evaluated inside a barrier of its own. Each result that reaches the barrier becomes an answer.
 //! 4. If the table says so, it is evaluated again; else its answers are the results.
 
@@ -61,6 +62,13 @@ impl Evaluation<'_> {
                 return None;
             }
         };
+        if let CallState::Follow(table) = asked {
+            let innermost = self.barriers.last().expect("the barrier of the whole evaluation is there");
+            if let Some(error) = self.session.tables.cycle(table, innermost.asks_all_above) {
+                self.stop = Some(Stop::NotStratified(error));
+                return None;
+            }
+        }
         match asked {
             CallState::Read(table) => self.give_answers(table, &asking.variables),
             CallState::Follow(table) if self.is_all_of_an_expression() => {
@@ -126,6 +134,10 @@ impl Evaluation<'_> {
         }
         match self.session.end_round() {
             RoundEnd::Again => self.begin_round(),
+            RoundEnd::NotStratified(error) => {
+                self.stop = Some(Stop::NotStratified(error));
+                None
+            }
             RoundEnd::Done(table) => {
                 let filling = self.filling.pop().expect("a call is being evaluated");
                 self.give_answers(table, &filling.variables)

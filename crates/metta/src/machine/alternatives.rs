@@ -13,7 +13,8 @@ use super::choices::{
     BoundResults, Choice, ChoiceKind, Collector, CollectorPurpose, Destination, MemoryFloor, NONE, Trying,
 };
 use super::code::{
-    ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, ReturnPoint, RuleCode, Slot,
+    CollectedInto, ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, ReturnPoint, RuleCode,
+    Slot,
 };
 use super::collected::{CollectedResult, CollectedResults};
 use super::evaluate;
@@ -411,13 +412,13 @@ impl Running<'_> {
             }
             CollectorPurpose::Table(function) => self.end_round(function, results)?,
             CollectorPurpose::Memo(place) => self.end_remembering(place, results)?,
-            CollectorPurpose::Subjects if results.is_empty() => self.resume_raw(return_point, EMPTY),
+            CollectorPurpose::Subjects { .. } if results.is_empty() => self.resume_raw(return_point, EMPTY),
             CollectorPurpose::Some { wanted, found, most } => {
                 return self.end_some(wanted, [found, most], results, return_point);
             }
             CollectorPurpose::Transaction(depth) => return self.close_transaction(depth, results, return_point),
             CollectorPurpose::Expression if results.is_empty() => return Ok(false),
-            CollectorPurpose::Subjects => self.deliver_all(results, Destination::Slot(return_point))?,
+            CollectorPurpose::Subjects { .. } => self.deliver_all(results, Destination::Slot(return_point))?,
             CollectorPurpose::Expression => self.deliver_all(results, Destination::ReturnPoint(return_point))?,
         }
         Ok(true)
@@ -471,15 +472,19 @@ impl Running<'_> {
     }
 
     /// Begins to collect results.
-    pub(super) fn collect(&mut self, slot: Slot, return_point: u32, subjects: bool) -> Result<(), Halt> {
+    pub(super) fn collect(&mut self, slot: Slot, return_point: u32, into: CollectedInto) -> Result<(), Halt> {
         let level = raw(self.m.choices.stack.len());
         self.m.set_slot(slot, level);
-        let purpose = if subjects { CollectorPurpose::Subjects } else { CollectorPurpose::List };
-        self.begin_collecting(purpose, return_point)?;
-        if !subjects {
-            self.m.begin_backtracking();
+        match into {
+            CollectedInto::List => {
+                self.begin_collecting(CollectorPurpose::List, return_point)?;
+                self.m.begin_backtracking();
+                Ok(())
+            }
+            CollectedInto::Subjects { asks_for_absence } => {
+                self.begin_collecting(CollectorPurpose::Subjects { asks_for_absence }, return_point)
+            }
         }
-        Ok(())
     }
 
     /// Collects the results of what follows, for a return point of the frame at hand.
@@ -503,7 +508,7 @@ impl Running<'_> {
             unreachable!("it is a collector")
         };
         match collector.purpose {
-            CollectorPurpose::Subjects if is_last && collector.results.is_empty() => {
+            CollectorPurpose::Subjects { .. } if is_last && collector.results.is_empty() => {
                 // The only one: what it has bound stays bound.
                 let return_point = collector.return_point;
                 self.m.pop_choice();

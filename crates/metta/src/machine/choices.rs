@@ -22,8 +22,8 @@ pub(super) struct Choices {
     pub(super) floor: MemoryFloor,
     pub(super) trying: Trying,
     pub(super) backtracking: Backtracking,
-    /// The variables of the tabled calls that are being evaluated.
-    pub(super) filling: Vec<Caller>,
+    /// The tabled calls that are being evaluated.
+    pub(super) filling: Vec<Filling>,
     pub(super) changed_states: ChangedStates,
 }
 
@@ -129,8 +129,8 @@ pub(super) enum CollectorPurpose {
     Expression,
     /// They become a list.
     List,
-    /// The evaluation goes on with each, errors included, or with `Empty`.
-    Subjects,
+    /// The evaluation goes on with each, errors included, or with `Empty`; whether it makes a difference that there is none.
+    Subjects { asks_for_absence: bool },
     /// The evaluation goes on with each when the transaction of this depth is closed.
     Transaction(usize),
     /// Some of them are wanted. So many were found, and so many are asked for.
@@ -139,6 +139,32 @@ pub(super) enum CollectorPurpose {
     Table(u32),
     /// They are those of a call whose results are remembered, at this place among those in progress.
     Memo(usize),
+}
+
+impl CollectorPurpose {
+    /// Whether it makes a difference to what follows if there are further results.
+    fn asks_for_all(self) -> bool {
+        match self {
+            Self::List | Self::Transaction(_) | Self::Some { .. } => true,
+            Self::Subjects { asks_for_absence } => asks_for_absence,
+            Self::Expression | Self::Table(_) | Self::Memo(_) => false,
+        }
+    }
+}
+
+impl Choices {
+    /// How many tabled calls are in progress below the innermost part of the evaluation that asks for all results: with this depth of all calls
+    /// in progress, and this floor where nothing here asks.
+    pub(super) fn asks_all_above(&self, depth: usize, floor: usize) -> usize {
+        let innermost = self.stack.iter().rev().find_map(|choice| match &choice.kind {
+            ChoiceKind::Collector(collector) if collector.purpose.asks_for_all() => Some(depth),
+            ChoiceKind::Collector(collector) if matches!(collector.purpose, CollectorPurpose::Table(_)) => {
+                self.filling.last().map(|filling| filling.asks_all_above)
+            }
+            _ => None,
+        });
+        innermost.unwrap_or(floor)
+    }
 }
 
 impl Choice {
@@ -198,6 +224,13 @@ pub(super) struct TableRows {
     pub(super) next: usize,
     /// The variables of the call.
     pub(super) cells: Vec<Ref>,
+}
+
+/// A tabled call that is being evaluated.
+pub(super) struct Filling {
+    pub(super) caller: Caller,
+    /// See [`Choices::asks_all_above`], as it was when the evaluation began.
+    pub(super) asks_all_above: usize,
 }
 
 /// The variables of a call, and where they are.

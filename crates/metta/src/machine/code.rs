@@ -87,6 +87,15 @@ pub(super) enum Position {
     Answer,
 }
 
+/// What becomes of results when all of them are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CollectedInto {
+    /// One list.
+    List,
+    /// The subjects of a `case`: alternatives, with `Empty` as the only one if there is none, and whether a branch may match that.
+    Subjects { asks_for_absence: bool },
+}
+
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instruction {
@@ -217,9 +226,8 @@ pub(super) enum Instruction {
     Superpose { slot: Slot, return_point: u32 },
     /// What is at the return point is an alternative to what follows.
     Alternative { return_point: u32 },
-    /// All results up to `Collected` become one list; or, for the subjects of a `case`, alternatives, with `Empty` as the
-    /// only one if there is none.
-    Collect { slot: Slot, return_point: u32, subjects: bool },
+    /// All results up to `Collected` become what is said.
+    Collect { slot: Slot, return_point: u32, into: CollectedInto },
     /// Begins a transaction. All results up to `Collected` are alternatives when it is closed.
     Transact { slot: Slot, return_point: u32 },
     /// Results up to `Collected`, as far as they are wanted: the first of them, whether there is one, or how many. Nothing is

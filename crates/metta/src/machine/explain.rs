@@ -7,8 +7,8 @@
 //!    beside the instruction that it belongs to.
 
 use super::code::{
-    ArgumentSource, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed, NEXT_RULE, NestedData,
-    NestedPart, OPEN, Part, Pc, REDUCE, Slot, TypeId, WELL_TYPED,
+    ArgumentSource, CollectedInto, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed,
+    NEXT_RULE, NestedData, NestedPart, OPEN, Part, Pc, REDUCE, Slot, TypeId, WELL_TYPED,
 };
 use super::types::HeadKind;
 use super::{Machine, MachineEvaluator, Running};
@@ -611,8 +611,8 @@ impl<'a> Listing<'a> {
             Instruction::Transact { slot: begun, return_point } => {
                 format!("transact {}{}", slot(begun), self.return_point(return_point))
             }
-            Instruction::Collect { slot: begun, return_point, subjects } => {
-                let word = if subjects { "collect-subjects" } else { "collect" };
+            Instruction::Collect { slot: begun, return_point, into } => {
+                let word = if into == CollectedInto::List { "collect" } else { "collect-subjects" };
                 format!("{word} {}{}", slot(begun), self.return_point(return_point))
             }
             Instruction::CollectSome { slot: begun, most, wanted, return_point } => match wanted {

@@ -101,7 +101,11 @@ impl Running<'_> {
         if let Some(profile) = &mut self.session.profile {
             profile.enter_native("interpreted");
         }
+        let is_in_table = self.session.tables.depth() > 0;
+        let floor = if is_in_table { self.asks_all_above() } else { 0 };
+        let own = self.session.tables.set_floor(floor);
         let mut found = interpreter::solve(self.session, &self.space, (task, most), self.watch.steps_left());
+        self.session.tables.set_floor(own);
         self.watch.count(found.steps);
         if let (Some(LimitReached::Steps(_)), Some(most)) = (found.limit, self.session.limits.steps_max) {
             found.limit = Some(LimitReached::Steps(most));

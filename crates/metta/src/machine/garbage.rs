@@ -14,7 +14,7 @@
 //!
 //! Cost: linear in what survives and in the stack.
 
-use super::choices::Caller;
+use super::choices::Filling;
 use super::choices::NONE;
 use super::choices::{Choice, ChoiceKind, Destination};
 use super::code::{ANSWER, Code, HEADER, HOLE, Instruction, Slot};
@@ -294,8 +294,8 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
     }
 
     /// The variables of calls whose tables are being filled: they are as old as every choice from then on.
-    fn fillings(&mut self, filling: &mut [Caller]) -> Result<(), Full> {
-        for cell in filling.iter_mut().flat_map(|caller| &mut caller.cells) {
+    fn fillings(&mut self, filling: &mut [Filling]) -> Result<(), Full> {
+        for cell in filling.iter_mut().flat_map(|filling| &mut filling.caller.cells) {
             *cell = self.copying.root(*cell)?;
         }
         self.copying.scan()

@@ -325,7 +325,7 @@ impl Running<'_> {
                 Ok(())
             }
             Instruction::Transact { slot, return_point } => self.transact(slot, return_point),
-            Instruction::Collect { slot, return_point, subjects } => self.collect(slot, return_point, subjects),
+            Instruction::Collect { slot, return_point, into } => self.collect(slot, return_point, into),
             Instruction::CollectSome { slot, most, wanted, return_point } => {
                 self.collect_some(slot, most, wanted, return_point)
             }

@@ -1,13 +1,14 @@
 //! Calls of tabled functions: see [`crate::tables`].
 //!
 //! 1. The code of such a function is entered through here. A call whose table can be read has its answers as results.
-//! 2. If the table is not complete and no choices were made since the expression of the call began, its frame is left: the
-//!    caller goes on with each answer, those included that are found meanwhile.
+//! 2. If the table is not complete, but something above the call that fills it asks for all results, the form ends with an error.
+//!    Otherwise, if no choices were made since the expression of the call began, its frame is left:
+//!    the caller goes on with each answer, those included that are found meanwhile.
 //! 3. Any other call has a collector of its own, and a second frame above its arguments, in which the code runs. A result of
 //!    that becomes an answer; only errors are collected.
 //! 4. If the table says so, the code runs again; else the answers are the results of the first frame.
 
-use super::choices::{Caller, Choice, ChoiceKind, CollectorPurpose, Destination, Followed, TableRows};
+use super::choices::{Caller, Choice, ChoiceKind, CollectorPurpose, Destination, Filling, Followed, TableRows};
 use super::code::{
     CHANGED, Code, ESCAPE, HEADER, HOLE, Instruction, Kind, OPEN, Pc, REDUCE, ReturnPoint, Slot, Tabled,
 };
@@ -16,6 +17,7 @@ use super::values::Scope;
 use super::words::raw;
 use super::{Halt, Reason, Running};
 use crate::datalog::{Asked, RowAnswers, RowValue};
+use crate::environment::Stop;
 use crate::tables::{CallKey, CallState, RoundEnd};
 use region::Ref;
 use std::rc::Rc;
@@ -72,13 +74,27 @@ impl Running<'_> {
         let wanted = Asked { call: &call, type_atom, space: &self.space, is_reference: false };
         match self.session.ask_table(&asking, &wanted).map_err(|limit| Halt::from(Reason::Limit(limit)))? {
             CallState::Read(table) => self.give_answers(table, &Caller::new(asking.variables, &scope)),
-            CallState::Follow(table) => self.follow(table, Caller::new(asking.variables, &scope)),
+            CallState::Follow(table) => {
+                let asks_all_above = self.asks_all_above();
+                match self.session.tables.cycle(table, asks_all_above) {
+                    Some(error) => Err(Reason::Stop(Stop::NotStratified(error)).into()),
+                    None => self.follow(table, Caller::new(asking.variables, &scope)),
+                }
+            }
             CallState::Fill(_) => {
-                self.m.choices.filling.push(Caller::new(asking.variables, &scope));
+                let depth = self.session.tables.depth() - 1;
+                let asks_all_above = self.m.choices.asks_all_above(depth, self.session.tables.floor());
+                let caller = Caller::new(asking.variables, &scope);
+                self.m.choices.filling.push(Filling { caller, asks_all_above });
                 self.begin_second_frame(function, CollectorPurpose::Table(function))?;
                 self.enter_body(function)
             }
         }
+    }
+
+    /// How many tabled calls are in progress below the innermost part of the evaluation that asks for all results.
+    pub(super) fn asks_all_above(&self) -> usize {
+        self.m.choices.asks_all_above(self.session.tables.depth(), self.session.tables.floor())
     }
 
     /// Lays out a frame for the code of the call of the frame at hand, and a collector for its results.
@@ -178,9 +194,10 @@ impl Running<'_> {
         }
         match self.session.end_round() {
             RoundEnd::Done(table) => {
-                let caller = self.m.choices.filling.pop().expect("a call is being evaluated");
-                self.give_answers(table, &caller)
+                let filling = self.m.choices.filling.pop().expect("a call is being evaluated");
+                self.give_answers(table, &filling.caller)
             }
+            RoundEnd::NotStratified(error) => Err(Reason::Stop(Stop::NotStratified(error)).into()),
             RoundEnd::Again => {
                 self.begin_second_frame(function, CollectorPurpose::Table(function))?;
                 self.count_call(function)?;
@@ -192,7 +209,7 @@ impl Running<'_> {
     /// A result, and what the variables of the call are with it, become an answer.
     fn add_answer(&mut self, value: Ref) -> Result<(), Halt> {
         let mut scope = Scope::default();
-        let cells = &self.m.choices.filling.last().expect("a call is being evaluated").cells;
+        let cells = &self.m.choices.filling.last().expect("a call is being evaluated").caller.cells;
         let (values, source) = (&mut self.m.values, self.session.variables());
         let bound: Result<_, Halt> = cells.iter().map(|&cell| values.store(cell, &mut scope, source)).collect();
         let (bound, result) = (bound?, values.store(value, &mut scope, source)?);

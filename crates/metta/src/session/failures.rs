@@ -62,7 +62,10 @@ impl Session {
         let error = failed.results.iter().find(|result| names::is_error(result))?;
         // Numbers of variables are part of what is recorded: this takes none.
         let last = self.program.variables().last();
-        let found = self.find_error(failed, error);
+        let (found, cycle) = match names::cycle_of(error) {
+            Some(calls) => self.find_cycle(calls),
+            None => (self.find_error(failed, error), None),
+        };
         let space = self.program.module(failed.module).space.clone();
         let said = message_of(error, &space, self.program.variables());
         let mut source = VariableSource::default();
@@ -72,6 +75,7 @@ impl Session {
         let form = Place { origin: failed.origin.into(), text: Arc::clone(&text), span: failed.form.span };
         let place = found.place.unwrap_or_else(|| form.clone());
         let mut help = said.help;
+        help.splice(0..0, cycle);
         help.splice(0..0, bound_before(error, &place));
         Some(Failure {
             number: failed.number,
@@ -90,6 +94,26 @@ impl Session {
         })
     }
 
+    /// Where the last call of a cycle makes the first, and a text that says so of all.
+    fn find_cycle(&mut self, calls: &[Atom]) -> (Found, Option<String>) {
+        let mut place = None;
+        let mut lines = vec!["each of these calls makes the next, and the last makes the first:".to_owned()];
+        for (number, call) in calls.iter().enumerate() {
+            if call.children().is_none() {
+                lines.push("and others".to_owned());
+                continue;
+            }
+            let next = &calls[(number + 1) % calls.len()];
+            let written = self.texts.place_of_call_by(call, next, &mut self.program);
+            let at = written.as_ref().map(|place| format!(", {}:{}", place.origin, place.position().line));
+            lines.push(format!("`{}`{}", shown(call), at.unwrap_or_default()));
+            // The last makes the call that the error is about.
+            place = written.or(place);
+        }
+        let certainty = if place.is_some() { Certainty::Seen } else { Certainty::Unknown };
+        (Found { place, certainty, calls: Vec::new(), left_out: None }, Some(lines.join("\n")))
+    }
+
     fn find_error(&mut self, failed: &FailedForm<'_>, error: &Atom) -> Found {
         let form = self.texts.form(&failed.tree.shared_text(), failed.form);
         if failed.changed_nothing && failed.form.bang {
@@ -106,12 +130,14 @@ impl Session {
         let world = std::mem::replace(&mut self.world, Box::new(MemoryWorld::default()));
         let form_steps = std::mem::replace(&mut self.form_steps, FormSteps::new(None, 0));
         let (depth, tables) = (self.open_transaction(), self.tables.depth());
+        let floor = self.tables.set_floor(tables);
         self.is_rehearsing = true;
         let space = self.program.module(failed.module).space.clone();
         let interpreter = std::rc::Rc::clone(&self.evaluators.interpreter);
         let traced = interpreter.trace(self, &space, failed.atom, STEPS_MAX);
         self.is_rehearsing = false;
         self.tables.abandon(tables);
+        self.tables.set_floor(floor);
         self.close_transaction(depth, false);
         self.form_steps = form_steps;
         self.world = world;

@@ -435,6 +435,8 @@ impl Session {
         }
         let evaluator = self.evaluator();
         let around = self.tables.depth();
+        // All results of a form are wanted.
+        let floor = self.tables.set_floor(around);
         let is_outermost = self.is_outermost();
         if let Some(profile) = self.profile.as_mut().filter(|_| is_outermost) {
             profile.begin_form();
@@ -444,6 +446,12 @@ impl Session {
             profile.end_form();
         }
         self.tables.abandon(around);
+        self.tables.set_floor(floor);
+        if let Some(Stop::NotStratified(error)) = &answer.stop {
+            // What was found so far depends on the order in which it was.
+            answer.results = vec![error.clone()];
+            answer.stop = None;
+        }
         if is_outermost {
             self.note_end(&mut answer);
         }
@@ -503,7 +511,7 @@ pub(super) fn end_of(stop: &Stop) -> Option<RunEnd> {
         Stop::World(error) => Some(RunEnd::World(error.clone())),
         Stop::Effect(refused) => Some(RunEnd::Effect(refused.clone())),
         Stop::RunRecord(error) => Some(RunEnd::RunRecord(Arc::clone(error))),
-        Stop::Limit(_) => None,
+        Stop::Limit(_) | Stop::NotStratified(_) => None,
     }
 }
 

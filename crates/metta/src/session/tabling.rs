@@ -23,7 +23,7 @@ impl Session {
                 Ok(CallState::Read(table))
             }
             None => {
-                self.tables.fill(table, changes);
+                self.tables.fill(table, asked.call, changes);
                 Ok(state)
             }
         }
@@ -95,6 +95,7 @@ impl Session {
 
     /// What a table says of a call with these variables: each result with what it binds.
     pub(crate) fn answers(&mut self, table: usize, variables: &[Variable]) -> Vec<(Solution, Atom)> {
+        self.tables.note_read(table);
         let answers = 0..self.tables.len(table);
         answers.filter_map(|number| self.tables.answer((table, number), variables, self.program.variables())).collect()
     }

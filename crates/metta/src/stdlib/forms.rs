@@ -4,7 +4,7 @@
 use crate::lowering::{Form, Loop, SpecialForm, Wanted};
 use crate::names;
 use crate::types;
-use space::{Atom, SharedSpace, Symbol, VariableSource};
+use space::{Atom, Grounded, SharedSpace, Symbol, VariableSource};
 
 /// All of them.
 pub(crate) const FORMS: [SpecialForm; 43] = [
@@ -52,6 +52,18 @@ pub(crate) const FORMS: [SpecialForm; 43] = [
     SpecialForm::new("assertAlphaEqualToResultMsg", 3, Form::Inline),
     SpecialForm::new("assertIncludes", 2, Form::Inline),
 ];
+
+/// Whether `case` with these branches asks whether its subject has no result: a branch may match `Empty`, or it is not known what the
+/// branches are.
+pub(crate) fn asks_for_absence(branches: &Atom) -> bool {
+    let cannot_match = |pattern: &Atom| match pattern {
+        Atom::Symbol(name) => name.as_str() != names::EMPTY,
+        Atom::Grounded(Grounded::Number(_) | Grounded::Bool(_) | Grounded::Text(_)) | Atom::Expression(_) => true,
+        _ => false,
+    };
+    let is_for_results = |branch: &Atom| branch.children().and_then(<[Atom]>::first).is_some_and(cannot_match);
+    !branches.children().is_some_and(|branches| branches.iter().all(is_for_results))
+}
 
 /// The special form of a name.
 pub(crate) fn special_form(name: &str) -> Option<&'static SpecialForm> {

@@ -133,12 +133,16 @@ fn closures_to_the_right_and_in_the_middle_find_the_same() {
         (= (reach $x $z) (match &self (edge $x $y) (reach $y $z)))\n";
     let goals = "!(right a) !(twice a) !(let True (reach a $y) $y) !(reach a d) !(reach d a)
         !(let True (reach $x $y) ($x $y)) !(let True (reach $x d) $x) !(let True (reach $x $x) $x)
-        !(let $y (twice $x) ($x $y)) !(count-results (reach $x $y)) !(count-results (right e)) !(once (right a))
-        !(has-result (reach d $x)) !(limit 2 (twice e))";
+        !(let $y (twice $x) ($x $y)) !(count-results (reach $x $y)) !(count-results (right e))
+        !(has-result (reach d $x))";
     let found = rows(&format!("{GRAPH}{rules}{goals}"), &[("right", 1), ("twice", 1), ("reach", 2)]);
     assert_eq!(found[..5], ["[b, d, c, a]", "[b, d, c, a]", "[b, d, c, a]", "[True]", "[]"]);
     assert_eq!(found[6..8], ["[c, a, b, e]", "[a, b, c]"]);
-    assert_eq!(found[9..], ["[16]", "[4]", "[b]", "[False]", "[a, b]"]);
+    assert_eq!(found[9..], ["[16]", "[4]", "[False]"]);
+    // An evaluation has another order for several calls that depend on each other.
+    let first = "!(once (right a)) !(limit 2 (twice e))";
+    let found = both(&tabled(&format!("{GRAPH}{rules}{first}"), &[("right", 1), ("twice", 1)], false));
+    assert_eq!(found.answers[2..], ["[b]", "[a, b]"]);
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod loops;
 mod measure;
 mod memo;
 mod modules;
+mod negation;
 mod places;
 mod printing;
 mod query_log;

@@ -228,9 +228,11 @@ fn tabled_calls_are_complete() {
          (= (path $x) (let $y (path $x) (match &self (edge $y $z) $z)))
          (= (near $x) (match &self (edge $x $y) $y)) (= (near $x) (once (near-too $x))) (= (near-too $x) (near $x))
          !(pragma! table path) !(pragma! table near) !(pragma! table near-too)
-         !(once (path a)) !(path a) !(limit 2 (path b)) !(count-results (path c)) !(near a) !(once (near b))";
+         !(once (path a)) !(path a) !(limit 2 (path b)) !(count-results (path c)) !(near a)";
     for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
-        let expected = ["[()]", "[()]", "[()]", "[b]", "[b, c, a]", "[c, a]", "[3]", "[b]", "[c]"];
+        // The first result of a call in progress would depend on what was asked before.
+        let error = "[(Error (near a) (NotStratified (near a) (near-too a)))]";
+        let expected = ["[()]", "[()]", "[()]", "[b]", "[b, c, a]", "[c, a]", "[3]", error];
         assert_eq!(lines(text, evaluator), expected, "{evaluator:?}");
     }
 }

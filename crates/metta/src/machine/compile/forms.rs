@@ -6,11 +6,12 @@ use super::head::Or;
 use super::minimal::has_space;
 use super::{Compiler, Dest, Errors, Fact, Label, Later, occurrences};
 use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
-use crate::machine::code::{Guard, HEADER, Instruction, Position, Slot, TypeId};
+use crate::machine::code::{CollectedInto, Guard, HEADER, Instruction, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
 use crate::machine::words::is_small;
 use crate::names;
 use crate::operation::lowering_of;
+use crate::stdlib::forms::asks_for_absence;
 use region::Ref;
 use space::Atom;
 
@@ -315,7 +316,8 @@ impl Compiler<'_, '_> {
         }
         self.make_ahead_of_branches(subject, branches);
         let found = self.slot();
-        self.collected(subject, found, true);
+        let asks_for_absence = asks_for_absence(branches);
+        self.collected(subject, found, CollectedInto::Subjects { asks_for_absence });
         self.or_subject(found, branches, atom, dest);
         self.branches(found, "case", branches, type_id, dest);
     }
@@ -363,17 +365,14 @@ impl Compiler<'_, '_> {
 
     fn collapse(&mut self, goal: &Atom, dest: Dest) {
         let dst = self.target(dest);
-        self.collected(goal, dst, false);
+        self.collected(goal, dst, CollectedInto::List);
         self.finish(dst, dest);
     }
 
     /// All results of a goal: as a list, or as the subjects of a `case`.
-    pub(super) fn collected(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
-        self.collected_by(goal, dst, !subjects, |slot, return_point| Instruction::Collect {
-            slot,
-            return_point,
-            subjects,
-        });
+    pub(super) fn collected(&mut self, goal: &Atom, dst: Slot, into: CollectedInto) {
+        let is_list = into == CollectedInto::List;
+        self.collected_by(goal, dst, is_list, |slot, return_point| Instruction::Collect { slot, return_point, into });
     }
 
     /// The same, with what begins to collect them: the slot that it is noted in, and the return point of what they become. It is said

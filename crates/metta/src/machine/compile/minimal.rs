@@ -16,7 +16,7 @@ use super::head::Or;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
 use crate::instructions::{MinimalInstruction, instruction_of, is_instruction};
 use crate::lowering::Lowering;
-use crate::machine::code::{Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
+use crate::machine::code::{CollectedInto, Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
 use crate::names;
 use crate::operation::Operation;
 use crate::operation::lowering_of;
@@ -279,10 +279,10 @@ impl Compiler<'_, '_> {
 
     /// Steps 2 and 5.
     fn chain(&mut self, nested: &Atom, variable: &Variable, template: &Atom, out: Out) {
-        if let Some((goal, result, rest, subjects)) = self.collected_together(nested, variable, template) {
+        if let Some((goal, result, rest, into)) = self.collected_together(nested, variable, template) {
             let dst = self.slot();
             self.make_shared(nested);
-            self.collected_as_value(goal, dst, subjects);
+            self.collected_as_value(goal, dst, into);
             return self.bound(result, dst, false, |compiler| compiler.minimal(rest, out));
         }
         let is_context =
@@ -292,10 +292,10 @@ impl Compiler<'_, '_> {
     }
 
     /// All results of a goal as a value, which a list that begins with the word `Error` is as well.
-    fn collected_as_value(&mut self, goal: &Atom, dst: Slot, subjects: bool) {
+    fn collected_as_value(&mut self, goal: &Atom, dst: Slot, into: CollectedInto) {
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
-        self.collected(goal, dst, subjects);
+        self.collected(goal, dst, into);
         self.errors = outer;
         self.later.push(Later::Raw { label, dst, back });
         self.place(back);
@@ -318,13 +318,13 @@ impl Compiler<'_, '_> {
     }
 
     /// Whether a chain collects the results of a goal and does nothing else with their bindings: the goal, the variable
-    /// for its results, what is done with them, and whether they are taken one by one.
+    /// for its results, what is done with them, and what they become.
     fn collected_together<'a>(
         &self,
         nested: &'a Atom,
         pairs: &'a Variable,
         template: &'a Atom,
-    ) -> Option<(&'a Atom, &'a Variable, &'a Atom, bool)> {
+    ) -> Option<(&'a Atom, &'a Variable, &'a Atom, CollectedInto)> {
         let [collapse, evaluated] = nested.children()? else { return None };
         let [metta, goal, type_atom, space] = evaluated.children()? else { return None };
         let is_goal = collapse.is_symbol("collapse-bind") && metta.is_symbol("metta");
@@ -336,14 +336,16 @@ impl Compiler<'_, '_> {
             return None;
         }
         if lowering == Lowering::CollapsedAtoms {
-            return Some((goal, result, rest, false));
+            return Some((goal, result, rest, CollectedInto::List));
         }
         let [chain, superpose, Atom::Variable(one), rest] = rest.children()? else { return None };
         let [bind, subjects] = superpose.children()? else { return None };
         let is_one_by_one =
             lowering == Lowering::CaseSubjects && chain.is_symbol("chain") && bind.is_symbol("superpose-bind");
         let is_all = *subjects == Atom::Variable(result.clone()) && occurrences(rest, result) == 0;
-        (is_one_by_one && is_all && !self.fixed.contains(one)).then_some((goal, one, rest, true))
+        // The branches are not known here.
+        let into = CollectedInto::Subjects { asks_for_absence: true };
+        (is_one_by_one && is_all && !self.fixed.contains(one)).then_some((goal, one, rest, into))
     }
 
     /// Whether an atom stands for the space of the evaluation.
@@ -367,7 +369,7 @@ impl Compiler<'_, '_> {
             {
                 let dst = self.slot_for(out);
                 self.make_shared(call);
-                self.collected_as_value(&arguments[0], dst, false);
+                self.collected_as_value(&arguments[0], dst, CollectedInto::List);
                 self.done(dst, out);
             }
             Atom::Symbol(_) if arguments.len() < 64 => self.open_call(head, arguments, out),
