@@ -68,6 +68,7 @@ mod purity;
 mod queries;
 mod query_notes;
 mod results;
+mod rule_index;
 mod run;
 mod schemes;
 mod spaces_met;
