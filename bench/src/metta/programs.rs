@@ -299,7 +299,9 @@ impl Program {
                 text[..end].to_owned()
             }
             Preface::Edges => edges().iter().map(|(from, to)| format!("(edge n{from} n{to})\n")).collect(),
-            Preface::Rules => (0..arguments[0]).map(|number| format!("(= (rule {number}) (result {number}))\n")).collect(),
+            Preface::Rules => {
+                (0..arguments[0]).map(|number| format!("(= (rule {number}) (result {number}))\n")).collect()
+            }
         };
         Ok(format!("{preface}{}\n!(run {})\n", self.own_text("metta")?, joined(arguments, " ")))
     }

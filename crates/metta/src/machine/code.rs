@@ -623,6 +623,13 @@ pub(super) enum Kind {
     Interpreted,
 }
 
+/// Code, and the slots that its frames need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    pub(super) slots: usize,
+}
+
 /// The rules of a function, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
@@ -742,7 +749,7 @@ pub(super) struct Code {
     pub(super) groups: Vec<Group>,
     pub(super) exclusives: Vec<Exclusive>,
     pub(super) guarded: Vec<Guarded>,
-    pub(super) indexes: Vec<RuleIndex>,
+    pub(super) indexes: Vec<RuleIndex<Entry>>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,

@@ -73,7 +73,7 @@ impl Code {
         self.exclusives.truncate(end.exclusives as usize);
         self.guarded.truncate(end.guarded as usize);
         self.indexes.truncate(end.indexes as usize);
-        self.indexes.iter_mut().for_each(|index| index.retain(|kind| !is_lost(kind, &end)));
+        self.indexes.iter_mut().for_each(|index| index.retain(|code| !is_lost(code.kind, &end)));
         // What is known of a call is noted at the place behind it.
         self.origins.truncate(end.instructions as usize + 1);
         self.maybes.retain(|place, _| *place <= end.instructions);

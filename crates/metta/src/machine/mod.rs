@@ -44,6 +44,7 @@ mod garbage;
 mod gather_answers;
 mod halt;
 mod held;
+mod indexed;
 mod indexed_types;
 mod inert;
 mod interned;

@@ -1,14 +1,15 @@
 //! Compiles rules of functions that have many: those that calls with known arguments can reach.
 
 use super::{Rest, Rule, minimal};
-use crate::machine::code::{Kind, Slot};
-use crate::machine::rule_index::{Entry, Node, PARTS_MAX, Place, Reached, RuleIndex, parts_of};
+use crate::machine::code::{Entry, Kind, Slot};
+use crate::machine::indexed::{PARTS_MAX, parts_of};
+use crate::machine::rule_index::{Node, Place, Reached, RuleIndex};
 use crate::machine::words::{COMPOUND, SYMBOL};
 use crate::machine::{Halt, Running};
 use crate::names;
 use region::Ref;
 use rustc_hash::FxHashSet;
-use space::{Atom, Bindings, Candidate, FewCandidates, Grounded, Unifier, Variable, instantiate};
+use space::{Atom, Bindings, Candidate, FewCandidates, Grounded, Unifier, Variable, instantiate, variables};
 
 /// Functions of more rules than this are not compiled as a whole, and their rules are not looked through for what follows from all
 /// of them.
@@ -32,7 +33,7 @@ impl Running<'_> {
     /// How a function of many rules is entered, of which nothing is compiled yet.
     pub(super) fn index_rules(&mut self, function: u32) -> Kind {
         let found = self.m.code.functions[function as usize];
-        let known = (0..u64::from(found.arguments)).map(any).collect();
+        let known: Vec<Atom> = (0..u64::from(found.arguments)).map(any).collect();
         let root = match self.rules_that_may_match(found.head, &known) {
             FewCandidates::All(_) => Node::new(known, &[]),
             FewCandidates::Some(sample) => Node::new(known, &sample),
@@ -50,7 +51,12 @@ impl Running<'_> {
     }
 
     /// Where calls lead whose arguments match these patterns.
-    pub(in crate::machine) fn reach(&mut self, function: u32, index: u32, known: Vec<Atom>) -> Result<Reached, Halt> {
+    pub(in crate::machine) fn reach(
+        &mut self,
+        function: u32,
+        index: u32,
+        known: Vec<Atom>,
+    ) -> Result<Reached<Entry>, Halt> {
         let head = self.m.code.functions[function as usize].head;
         let mut found = match self.rules_that_may_match(head, &known) {
             FewCandidates::All(found) => found,
@@ -106,7 +112,7 @@ impl Running<'_> {
         Ok(Entry { kind, slots: slots.max(usize::from(count)) })
     }
 
-    fn rules_that_may_match(&self, head: Ref, known: &Vec<Atom>) -> FewCandidates {
+    fn rules_that_may_match(&self, head: Ref, known: &[Atom]) -> FewCandidates {
         let head = Atom::Symbol(self.m.values.symbol_of(head).clone());
         let call = Atom::expression(std::iter::once(head).chain(known.iter().cloned()).collect::<Vec<_>>());
         self.space.few_candidates(&Atom::expression([names::equal(), call, any(u64::MAX)]), WHOLE_MAX)
@@ -120,7 +126,10 @@ impl Running<'_> {
                 let mut slots = vec![None; candidate.names.len()];
                 let atom = instantiate(&candidate.atom, &mut slots, self.session.variables());
                 match (arguments_of(&atom), atom.children()) {
-                    (Some(arguments), Some([_, _, body])) => rules.push((arguments.to_vec(), body.clone())),
+                    (Some(arguments), Some([_, _, body])) => {
+                        let body = self.body_asked(arguments, body);
+                        rules.push((arguments.to_vec(), body));
+                    }
                     _ if minimal::has_space(&atom) => return None,
                     _ => rules.extend(self.rules_of_open(function, &atom)?),
                 }
@@ -128,6 +137,16 @@ impl Running<'_> {
         }
         let is_plain = |(arguments, _): &Rule| !arguments.iter().any(minimal::has_space);
         rules.iter().all(is_plain).then_some(rules)
+    }
+
+    /// The body of a rule, as a query for it gives it: if it is a variable that is nowhere else, it has the name of what was asked.
+    fn body_asked(&mut self, arguments: &[Atom], body: &Atom) -> Atom {
+        match body {
+            Atom::Variable(variable) if !arguments.iter().any(|argument| variables(argument).contains(variable)) => {
+                Atom::Variable(self.session.variables().fresh(names::asked()))
+            }
+            _ => body.clone(),
+        }
     }
 
     /// What an atom says of calls of a function whose name it does not say.
@@ -146,7 +165,7 @@ impl Running<'_> {
     }
 }
 
-impl Node {
+impl Node<Entry> {
     /// Where calls come whose arguments match these patterns, given some of the rules that may match them.
     fn new(known: Vec<Atom>, sample: &[Candidate]) -> Self {
         let mut places: Vec<(usize, Place)> = Vec::new();
@@ -216,7 +235,9 @@ fn may_match_all(known: &[Atom], arguments: &[Atom]) -> bool {
 fn may_match(known: &Atom, pattern: &Atom) -> bool {
     match (known, pattern) {
         (Atom::Expression(known), Atom::Expression(pattern)) => may_match_all(known.children(), pattern.children()),
-        (Atom::Variable(_), _) | (_, Atom::Variable(_) | Atom::Grounded(Grounded::Space(_) | Grounded::State(_))) => true,
+        (Atom::Variable(_), _) | (_, Atom::Variable(_) | Atom::Grounded(Grounded::Space(_) | Grounded::State(_))) => {
+            true
+        }
         (known, pattern) => known == pattern,
     }
 }
