@@ -79,7 +79,7 @@ pub use batch::Batch;
 pub use bindings::Bindings;
 pub use change::{Change, ChangeDetail, ChangeLog, ChangeMark, Changes, Delta, SAMPLE_MAX};
 pub use columns::{ImageDamage, ImageError, catching_damage};
-pub use contents::{Candidate, Multiplicity, TooMany};
+pub use contents::{Candidate, FewCandidates, Multiplicity, TooMany};
 pub use datalog::{
     Datalog, Found, LiveDatalog, LiveDatalogStatistics, Operand, Part, Predicate, Program as DatalogProgram, Refused,
     Rule, TestFilter, Values, Watch,

@@ -264,6 +264,41 @@ impl PatternTree {
         found
     }
 
+    /// Up to so many atoms that may match a query, in no particular order, and whether they are all of them, as far as so many
+    /// looks at nodes tell.
+    pub(crate) fn few_candidates(&self, query: &Atom, most: usize, looks: usize) -> (Vec<FoundPattern<'_>>, bool) {
+        let (mut found, mut is_all, mut left) = (Vec::new(), true, looks);
+        if self.nodes.is_empty() {
+            return (found, is_all);
+        }
+        let mut cursors = Cursors::new(query);
+        let mut work = vec![(0_u32, Cursors::START, 0_usize)];
+        while let Some((node, cursor, skip)) = work.pop() {
+            let node = &self.nodes[node as usize];
+            let before = work.len();
+            if skip > 0 {
+                is_all &= node.skip_some(cursor, skip, left, &mut work);
+            } else if let Some((atom, after)) = cursors.next(cursor) {
+                is_all &= match step_of(atom) {
+                    Some(_) => {
+                        node.follow(atom, cursors.inside(atom, after), after, &mut work);
+                        true
+                    }
+                    None => node.skip_some(after, 1, left, &mut work),
+                };
+            } else {
+                let room = most - found.len();
+                is_all &= node.entries.len() <= room;
+                found.extend(node.entries.iter().take(room).map(|&index| self.found(index)));
+            }
+            left = left.saturating_sub(1 + work.len().saturating_sub(before));
+            if !work.is_empty() && (left == 0 || found.len() == most) {
+                return (found, false);
+            }
+        }
+        (found, is_all)
+    }
+
     /// The atoms whose paths begin as a prefix does, an expression of which the length is not asked, and are longer: a superset
     /// of those that begin with its children, in no particular order.
     pub(crate) fn behind(&self, prefix: &Stored) -> Vec<FoundPattern<'_>> {
@@ -452,6 +487,16 @@ impl Node {
             work.push((node, cursor, skip - 1 + inside));
         }
         work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
+    }
+
+    /// The same for so many ways at most; says whether there are no more.
+    fn skip_some(&self, cursor: u32, skip: usize, most: usize, work: &mut Vec<(u32, u32, usize)>) -> bool {
+        work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
+        for (step, &node) in self.steps.iter().take(most) {
+            let inside = if let Step::Open(length) = step { *length } else { 0 };
+            work.push((node, cursor, skip - 1 + inside));
+        }
+        self.steps.len() <= most
     }
 
     /// The ways past one subterm of the tree, but for what may stand for anything.

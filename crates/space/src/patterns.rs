@@ -186,6 +186,17 @@ impl Patterns {
         self.parts(|tree| tree.candidates(query)).map(|(_, found)| found).collect()
     }
 
+    /// Atoms that may match a query, and whether they are all of them; see [`PatternTree::few_candidates`].
+    pub(crate) fn few_candidates(&self, query: &Atom, most: usize, looks: usize) -> (Vec<FoundPattern<'_>>, bool) {
+        let (mut found, mut is_all) = self.head.few_candidates(query, most, looks);
+        for part in &self.sealed {
+            let (more, is_all_of_part) = part.tree.few_candidates(query, most, looks);
+            found.extend(more.into_iter().filter_map(|found| part.now(found)));
+            is_all &= is_all_of_part;
+        }
+        (found, is_all)
+    }
+
     /// See [`PatternTree::behind`].
     pub(crate) fn behind(&self, prefix: &Stored) -> Vec<FoundPattern<'_>> {
         self.parts(|tree| tree.behind(prefix)).map(|(_, found)| found).collect()

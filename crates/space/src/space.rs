@@ -289,4 +289,18 @@ impl Space {
     ) -> Result<(), TooMany> {
         self.contents.add_candidates(pattern, most, &read(&self.terms), found)
     }
+
+    /// Adds the atoms that may match a pattern if they are few; see [`SharedSpace::few_candidates`].
+    ///
+    /// [`SharedSpace::few_candidates`]: crate::SharedSpace::few_candidates
+    pub(crate) fn add_few(&self, pattern: &Atom, most: usize, found: &mut Vec<Candidate>) -> bool {
+        self.contents.add_few(pattern, most, &read(&self.terms), found)
+    }
+
+    /// How many atoms may match a pattern if they are few; see [`SharedSpace::has_few_candidates`].
+    ///
+    /// [`SharedSpace::has_few_candidates`]: crate::SharedSpace::has_few_candidates
+    pub(crate) fn count_few(&self, pattern: &Atom, most: usize) -> Option<usize> {
+        self.contents.count_few(pattern, most, &read(&self.terms))
+    }
 }

@@ -1,7 +1,7 @@
 //! A version of a space and of its imports: what was derived from their atoms holds as long as this does.
 
 use crate::atom::Atom;
-use crate::contents::{Candidate, TooMany};
+use crate::contents::{Candidate, FewCandidates, TooMany};
 use crate::space_handle::{ChangeCounter, SharedSpace};
 use std::sync::Arc;
 
@@ -41,5 +41,31 @@ impl SharedSpace {
         add(self)?;
         self.imports().iter().try_for_each(add)?;
         Ok(found)
+    }
+
+    /// The same, if there are no more than `most` in any of the spaces and in all of them, copies counted; else some of them. What
+    /// this costs depends on `most`, the number of spaces and the length of the pattern, and not on how many atoms there are.
+    pub fn few_candidates(&self, pattern: &Atom, most: usize) -> FewCandidates {
+        let (mut all, mut is_all, mut count) = (Vec::new(), true, 0);
+        let imports = self.imports();
+        for (place, space) in std::iter::once(self).chain(&imports).enumerate() {
+            let mut found = Vec::new();
+            is_all &= space.read(|space| space.add_few(pattern, most, &mut found));
+            count += found.iter().map(|candidate| candidate.copies as usize).sum::<usize>();
+            all.extend(found.into_iter().map(|candidate| (place as u32, candidate)));
+        }
+        match is_all && count <= most {
+            true => FewCandidates::All(all),
+            false => FewCandidates::Some(all.into_iter().map(|(_, candidate)| candidate).collect()),
+        }
+    }
+
+    /// Whether no more than `most` atoms may match a pattern, which is an expression, as [`SharedSpace::few_candidates`] finds them.
+    pub fn has_few_candidates(&self, pattern: &Atom, most: usize) -> bool {
+        let count = |space: &SharedSpace| space.read(|space| space.count_few(pattern, most));
+        let own = count(self);
+        let imports = self.imports();
+        let all = imports.iter().fold(own, |sum, import| Some(sum? + count(import)?));
+        all.is_some_and(|count| count <= most)
     }
 }

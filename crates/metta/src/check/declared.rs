@@ -2,7 +2,7 @@
 //!
 //! Types need not be declared, so one is reported only if nothing else is of it or says what it is, and a declared one is near.
 
-use super::nearest::nearest;
+use super::nearest::Neighbours;
 use super::survey::Survey;
 use crate::names;
 use crate::syntax::{Diagnostic, NodeId, NodeKind, Visit};
@@ -54,8 +54,9 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Vec<Diagnostic>) {
         .map(|(word, places)| (*word, places[0]))
         .collect();
     unknown.sort_unstable_by_key(|(_, place)| *place);
+    let neighbours = Neighbours::new(declared.iter().copied());
     for (word, place) in unknown {
-        let Some(near) = nearest(word, declared.iter().copied()) else { continue };
+        let Some(near) = neighbours.nearest(word) else { continue };
         let message = format!("nothing says what the type `{word}` is; did you mean `{near}`?");
         let finding = Diagnostic::warning("unknown-type", survey.tree.span(place), message);
         let finding = finding.with_label("is a type that nothing has");

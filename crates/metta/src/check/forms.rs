@@ -185,15 +185,15 @@ fn not_asked(survey: &Survey<'_>, form: &Form, program: &mut Program) -> Option<
 
 /// Whether what stands there as a fact can only be meant as a call: the text has rules for it, and matches no such facts.
 fn is_call(survey: &Survey<'_>, (name, given): (&str, usize), form: &Form, program: &mut Program) -> bool {
-    let has_rule = |rule: &super::survey::RuleForm| {
-        survey.call(rule.left).is_some_and(|(known, arguments)| known == name && arguments.len() == given)
+    let has_rule = survey.stated.contains(&(name, given));
+    let is_ground = || {
+        survey.tree.walk(form.node).all(|visit| match visit {
+            Visit::Leaf(leaf) => !matches!(survey.tree.kind(leaf), NodeKind::Variable(_)),
+            _ => true,
+        })
     };
-    let is_ground = survey.tree.walk(form.node).all(|visit| match visit {
-        Visit::Leaf(leaf) => !matches!(survey.tree.kind(leaf), NodeKind::Variable(_)),
-        _ => true,
-    });
     let may_match_all = survey.is_open || survey.matched.contains(name) || survey.matches_anything;
-    !may_match_all && is_ground && survey.rules.iter().any(has_rule) && !has_type(survey, name, program, true)
+    !may_match_all && has_rule && is_ground() && !has_type(survey, name, program, true)
 }
 
 /// Whether something is known of the type of a name: if wanted, of one that is no function.

@@ -1,6 +1,6 @@
 //! The heads of what is evaluated: names without rules, numbers of arguments, types.
 
-use super::nearest::nearest;
+use super::nearest::Neighbours;
 use super::survey::{Import, Survey};
 use crate::bundled::{functions, module_of};
 use crate::failure::message::message_of;
@@ -9,7 +9,7 @@ use crate::names;
 use crate::program::Program;
 use crate::syntax::{Diagnostic, NodeId, Span};
 use crate::types;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use space::Atom;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +21,16 @@ pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut V
     let library: Vec<String> = survey.words.names().map(str::to_owned).collect();
     known.extend(library.iter().map(String::as_str).filter(|name| survey.is_native(name)));
     known.retain(|name| !name.starts_with('_'));
-    let elsewhere = functions().filter(|(name, _)| name.contains('-') && !name.starts_with('_')).collect();
-    let mut near = Near { known, found: FxHashMap::default(), elsewhere };
+    let elsewhere: BTreeMap<&str, &str> =
+        functions().filter(|(name, _)| name.contains('-') && !name.starts_with('_')).collect();
+    let near_elsewhere = Neighbours::new(elsewhere.keys().copied());
+    let near_known = Neighbours::new(known.iter().copied());
+    let mut near = Near { known, near_known, found: FxHashMap::default(), elsewhere, near_elsewhere };
     for node in survey.evaluated() {
         let Some((name, arguments)) = survey.call(node) else { continue };
         let head = survey.tree.children(node).next().expect("a call has a head");
         let finding = match survey.known.get(name) {
-            Some(numbers) => wrong_number(survey, program, (name, arguments.len()), numbers.iter().copied().collect()),
+            Some(numbers) => wrong_number(survey, program, (name, arguments.len()), numbers),
             None => unknown(survey, program, name, &mut near),
         };
         match finding {
@@ -46,15 +49,17 @@ const NOWHERE: Span = Span { start: 0, end: 0 };
 /// The known names, with the neighbours that were found of others.
 struct Near<'a> {
     known: BTreeSet<&'a str>,
+    near_known: Neighbours<'a>,
     found: FxHashMap<&'a str, Option<&'a str>>,
     /// The functions of all modules, each with its module: those whose names are no single words.
     elsewhere: BTreeMap<&'static str, &'static str>,
+    near_elsewhere: Neighbours<'static>,
 }
 
 impl<'a> Near<'a> {
     fn of(&mut self, name: &'a str) -> Option<&'a str> {
         if !self.found.contains_key(name) && self.found.len() < UNKNOWN_MAX {
-            let near = nearest(name, self.known.iter().copied());
+            let near = self.near_known.nearest(name);
             self.found.insert(name, near);
         }
         self.found.get(name).copied().flatten()
@@ -62,7 +67,7 @@ impl<'a> Near<'a> {
 
     /// The nearest function of a module that is not imported, and its module.
     fn of_modules(&self, name: &str) -> Option<(&'static str, &'static str)> {
-        let near = nearest(name, self.elsewhere.keys().copied())?;
+        let near = self.near_elsewhere.nearest(name)?;
         Some((near, self.elsewhere[near]))
     }
 }
@@ -131,7 +136,7 @@ fn wrong_number(
     survey: &Survey<'_>,
     program: &mut Program,
     (name, given): (&str, usize),
-    numbers: BTreeSet<usize>,
+    numbers: &FxHashSet<usize>,
 ) -> Option<Diagnostic> {
     let atom = survey.meaning(name);
     let is_other = survey.is_open || numbers.contains(&given) || survey.is_native(name);
@@ -139,6 +144,7 @@ fn wrong_number(
     if is_other || survey.data.contains(name) || has_type(survey, program, &atom) {
         return None;
     }
+    let numbers: BTreeSet<usize> = numbers.iter().copied().collect();
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     let plural = if given == 1 { "" } else { "s" };
     let message =

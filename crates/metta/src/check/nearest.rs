@@ -1,19 +1,62 @@
 //! The name that was probably meant.
 
+use std::cell::Cell;
+
 /// The name nearest to a word among others: one slip away in a short word, two in a longer one. Of several equally near ones, the first
 /// in the order of the alphabet. `son` and `sons`, `deliver` and `delivered`, `f1` and `f2` are two words and no slip.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     nearest_of_all(word, names.filter(|name| !is_other_form(word, name)))
 }
 
-/// The same where no other names are possible: then `strings` is what `string` was meant to be.
+/// So many names are compared letter by letter for the words of one text: then no more neighbours are looked for.
+const COMPARED_MAX: usize = 1 << 18;
+
+/// Names among which the neighbours of many words are looked for: a look at one tells mostly that it is too far away.
+pub(super) struct Neighbours<'a> {
+    /// Each with its letters as bits, several of which share one, and its length.
+    names: Vec<(u64, usize, &'a str)>,
+    compared: Cell<usize>,
+}
+
+impl<'a> Neighbours<'a> {
+    pub(super) fn new(names: impl Iterator<Item = &'a str>) -> Self {
+        let names = names.map(|name| (letters(name), name.chars().count(), name)).collect();
+        Self { names, compared: Cell::new(0) }
+    }
+
+    /// As [`nearest`].
+    pub(super) fn nearest(&self, word: &str) -> Option<&'a str> {
+        let (own, length) = (letters(word), word.chars().count());
+        let most = slips_max(length)?;
+        // A letter that was changed makes two bits differ.
+        let may_be_near = |(letters, other, _): &&(u64, usize, &str)| {
+            other.abs_diff(length) <= most && (letters ^ own).count_ones() as usize <= 2 * most
+        };
+        let compared = |_: &&str| {
+            self.compared.set(self.compared.get() + 1);
+            self.compared.get() <= COMPARED_MAX
+        };
+        nearest(word, self.names.iter().filter(may_be_near).map(|(_, _, name)| *name).take_while(compared))
+    }
+}
+
+fn letters(name: &str) -> u64 {
+    name.chars().fold(0, |bits, letter| bits | 1 << (u32::from(letter) % u64::BITS))
+}
+
+/// How many slips a word of this length may have; `None` if it is too short to have neighbours.
+fn slips_max(length: usize) -> Option<usize> {
+    match length {
+        0..=3 => None,
+        4..=5 => Some(1),
+        _ => Some(2),
+    }
+}
+
+/// As [`nearest`], where no other names are possible: then `strings` is what `string` was meant to be.
 pub(crate) fn nearest_of_all<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.chars().collect();
-    let most = match word.len() {
-        0..=3 => return None,
-        4..=5 => 1,
-        _ => 2,
-    };
+    let most = slips_max(word.len())?;
     let distance = |name: &'a str| {
         let name: Vec<char> = name.chars().collect();
         // One letter more or less is another word as often as a slip, when all that is left is short.
@@ -70,6 +113,16 @@ mod tests {
             assert_eq!(count(left, right), slips, "{left} {right}");
             assert_eq!(count(right, left), slips, "{right} {left}");
         }
+    }
+
+    #[test]
+    fn neighbours_are_the_nearest_names() {
+        let names = ["mother", "mothre", "father", "fathers", "bother", "brother", "other", "no-one", "né", "mütter"];
+        let neighbours = Neighbours::new(names.into_iter());
+        for word in ["mothr", "mohter", "fater", "bothre", "mutter", "on-one", "x", "fathre", "mothers", "othre"] {
+            assert_eq!(neighbours.nearest(word), nearest(word, names.into_iter()), "{word}");
+        }
+        assert_eq!(neighbours.nearest("mohter"), Some("mother"));
     }
 
     #[test]

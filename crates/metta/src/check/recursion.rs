@@ -6,7 +6,7 @@
 
 use super::survey::Survey;
 use crate::syntax::{Diagnostic, NodeId, NodeKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Functions that evaluate all their arguments, and come to something only if all of them do.
 const STRICT: [&str; 14] = ["+", "-", "*", "/", "%", "<", ">", "<=", ">=", "==", "and", "or", "println!", "cons-atom"];
@@ -15,11 +15,12 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Vec<Diagnostic>) {
     if survey.is_open {
         return;
     }
+    let ends = ends_of_all(survey);
     for rule in &survey.rules {
         let Some((name, arguments)) = survey.call(rule.left) else { continue };
         let own = (name, arguments.len());
         let only = survey.rule_count(name, arguments.len()) == 1;
-        let end = if only { None } else { supposed_end(survey, own) };
+        let end = if only { None } else { supposed_end(survey, own, &ends) };
         let is_asked = (only || end.is_some()) && takes_everything(survey, arguments);
         let right = survey.tree.children(rule.form.node).nth(2);
         let Some(call) = right.filter(|_| is_asked).and_then(|right| own_call(survey, right, own)) else {
@@ -40,19 +41,38 @@ pub(super) fn check(survey: &Survey<'_>, findings: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The left side of the rule that was meant to end a recursion: the other one, of which each argument is a value.
-fn supposed_end(survey: &Survey<'_>, (name, given): (&str, usize)) -> Option<NodeId> {
-    let of_name =
-        |left: &NodeId| survey.call(*left).is_some_and(|(known, arguments)| known == name && arguments.len() == given);
-    let lefts: Vec<NodeId> = survey.rules.iter().map(|rule| rule.left).filter(of_name).collect();
-    let is_value = |left: &&NodeId| {
-        let arguments = survey.call(**left).map(|(_, arguments)| arguments).unwrap_or_default();
-        !arguments.is_empty()
-            && arguments.iter().all(|argument| matches!(survey.tree.kind(*argument), NodeKind::Word(_)))
-    };
-    let ends: Vec<&NodeId> = lefts.iter().filter(is_value).collect();
-    let is_last = ends.len() + 1 == lefts.len() && lefts.len() == survey.rule_count(name, given);
-    ends.first().filter(|_| is_last).map(|end| **end)
+/// The rules that the text states for a name and a number of arguments: how many, and those of which each argument is a value.
+#[derive(Default)]
+struct Ends {
+    rules: usize,
+    values: usize,
+    first_value: Option<NodeId>,
+}
+
+fn ends_of_all<'a>(survey: &Survey<'a>) -> FxHashMap<(&'a str, usize), Ends> {
+    let mut ends: FxHashMap<(&str, usize), Ends> = FxHashMap::default();
+    for rule in &survey.rules {
+        let Some((name, arguments)) = survey.call(rule.left) else { continue };
+        let is_value = |argument: &NodeId| matches!(survey.tree.kind(*argument), NodeKind::Word(_));
+        let of_name = ends.entry((name, arguments.len())).or_default();
+        of_name.rules += 1;
+        if !arguments.is_empty() && arguments.iter().all(is_value) {
+            of_name.values += 1;
+            of_name.first_value = of_name.first_value.or(Some(rule.left));
+        }
+    }
+    ends
+}
+
+/// The left side of the rule that was meant to end a recursion: the first, of which each argument is a value, if one other is left.
+fn supposed_end<'a>(
+    survey: &Survey<'a>,
+    own: (&'a str, usize),
+    ends: &FxHashMap<(&'a str, usize), Ends>,
+) -> Option<NodeId> {
+    let of_name = ends.get(&own)?;
+    let is_last = of_name.values + 1 == of_name.rules && of_name.rules == survey.rule_count(own.0, own.1);
+    of_name.first_value.filter(|_| is_last)
 }
 
 /// Whether the arguments are different variables.

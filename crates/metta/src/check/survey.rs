@@ -90,6 +90,10 @@ pub(super) struct Survey<'a> {
     pub(super) space: SharedSpace,
     declarations: RefCell<Declarations>,
     pub(super) rules: Vec<RuleForm>,
+    /// The names for which the text states rules, with the numbers of their arguments.
+    pub(super) stated: FxHashSet<(&'a str, usize)>,
+    /// The modules that the text imports, and where.
+    imports: FxHashMap<&'a str, Import>,
     /// The parts of the forms after `!`.
     pub(super) asked: Vec<(NodeId, Role)>,
     /// How many arguments the rules of each name take.
@@ -122,6 +126,8 @@ impl<'a> Survey<'a> {
             space,
             declarations,
             rules: Vec::new(),
+            stated: FxHashSet::default(),
+            imports: FxHashMap::default(),
             asked: Vec::new(),
             known: FxHashMap::default(),
             data: FxHashSet::default(),
@@ -132,6 +138,7 @@ impl<'a> Survey<'a> {
             is_minimal: program.is_minimal(),
         };
         survey.find_known(program);
+        survey.find_imports();
         let mut raw: FxHashMap<String, Option<Vec<bool>>> = FxHashMap::default();
         for form in tree.forms() {
             survey.add_form(form, program, &mut raw);
@@ -177,6 +184,7 @@ impl<'a> Survey<'a> {
                 self.tree.children(left).skip(1).for_each(|argument| self.add_matched(argument));
                 let role = if self.is_left_as_it_is(left, right, program) { Raw } else { Evaluated };
                 let parts = self.parts((right, role), program, raw);
+                self.stated.extend(self.call(left).map(|(name, arguments)| (name, arguments.len())));
                 self.rules.push(RuleForm { form: *form, left, parts });
             }
             _ if form.bang => {
@@ -297,19 +305,26 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Whether the text imports a module: in a form of its own, or inside another one.
-    pub(super) fn import_of(&self, module: &str) -> Option<Import> {
-        let is_import = |node: NodeId| matches!(self.call(node), Some(("import!", [_, name])) if self.tree.kind(*name) == NodeKind::Word(module));
-        let mut found = None;
-        for form in self.tree.forms() {
-            if form.bang && is_import(form.node) {
-                return Some(Import::Form);
-            }
-            if self.tree.walk(form.node).any(|visit| matches!(visit, Visit::Open(node) if is_import(node))) {
-                found = Some(Import::Inside);
+    /// Notes the modules that the text imports.
+    fn find_imports(&mut self) {
+        let tree = self.tree;
+        for form in tree.forms() {
+            for visit in tree.walk(form.node) {
+                let Visit::Open(node) = visit else { continue };
+                let Some(("import!", &[_, name])) = self.call(node) else { continue };
+                let NodeKind::Word(module) = tree.kind(name) else { continue };
+                let found = if form.bang && node == form.node { Import::Form } else { Import::Inside };
+                let known = self.imports.entry(module).or_insert(found);
+                if found == Import::Form {
+                    *known = found;
+                }
             }
         }
-        found
+    }
+
+    /// Whether the text imports a module: in a form of its own, or inside another one.
+    pub(super) fn import_of(&self, module: &str) -> Option<Import> {
+        self.imports.get(module).copied()
     }
 
     /// How many rules of the program and its imports there are for a name with so many arguments.

@@ -8,7 +8,7 @@ use space::{Atom, Grounded};
 pub(crate) const FACT: usize = 0;
 /// A rule.
 pub(super) const RULE: usize = 1;
-/// A type, a subtype, a rule of a special form, or what any lookup may match.
+/// A type, a subtype, a rule of a special form or of calls whose head is no name, or what any lookup may match.
 pub(super) const SHAPE: usize = 2;
 /// The type of an expression, `(: (two things) Pair)`: the head of the expression does not say it.
 pub(super) const WHOLE_TYPE: usize = 3;
@@ -41,8 +41,9 @@ pub(super) fn class_of(atom: &Atom) -> usize {
 fn class_of_rule(call: Option<&Atom>) -> usize {
     match call.map(|call| call.head().unwrap_or(call)) {
         Some(Atom::Symbol(head)) if is_special(head.as_str()) => SHAPE,
-        Some(Atom::Variable(_)) => SHAPE,
-        _ => RULE,
+        Some(Atom::Symbol(_)) | None => RULE,
+        // What reduces a call whose head is no name is asked for as rarely as such a rule comes.
+        Some(_) => SHAPE,
     }
 }
 

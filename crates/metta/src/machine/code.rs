@@ -9,6 +9,7 @@ use super::assumptions::WrongAssumptions;
 use super::candidate_code::CandidateCache;
 use super::kept_types::TypedData;
 use super::pieces::Pieces;
+use super::rule_index::RuleIndex;
 use crate::lowering::{Arithmetic, Comparison, Logic, Loop, Wanted};
 use region::{Ref, Stamp};
 use rustc_hash::FxHashMap;
@@ -576,7 +577,7 @@ pub(super) struct TemplateData {
 }
 
 /// What is known of an argument of a rule before it is matched.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
     Any,
     Leaf(Ref),
@@ -618,6 +619,8 @@ pub(super) enum Kind {
     Rule(Pc),
     /// Several rules, or one that may not match.
     Group(u32),
+    /// More rules than are compiled at once: what is entered depends on the arguments.
+    Indexed(u32),
     /// Entered through its tables.
     Tabled,
     /// Entered through the memo.
@@ -628,6 +631,13 @@ pub(super) enum Kind {
     Guarded(u32),
     /// Something that the machine does not compile.
     Interpreted,
+}
+
+/// Code, and the slots that its frames need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    pub(super) slots: usize,
 }
 
 /// The rules of a function, in their order.
@@ -647,6 +657,8 @@ pub(super) struct Group {
     pub(super) are_facts: bool,
     /// Whether matching them may compare two values of the call.
     pub(super) compares_values: bool,
+    /// Whether the function has other rules, which the arguments of the calls that come here rule out.
+    pub(super) has_others: bool,
     /// The slots of a frame.
     pub(super) slots: usize,
 }
@@ -747,6 +759,7 @@ pub(super) struct Code {
     pub(super) groups: Vec<Group>,
     pub(super) exclusives: Vec<Exclusive>,
     pub(super) guarded: Vec<Guarded>,
+    pub(super) indexes: Vec<RuleIndex<Entry>>,
     pub(super) functions: Vec<Function>,
     pub(super) index: FxHashMap<(Ref, Slot, TypeId), u32>,
     pub(super) types: Vec<Atom>,

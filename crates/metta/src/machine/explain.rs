@@ -10,6 +10,7 @@ use super::code::{
     ArgumentSource, CollectedInto, Data, DataSlot, ESCAPE, FAIL, Guard, HEADER, Instruction, Key, Kind, Listed,
     NEXT_RULE, NestedData, NestedPart, OPEN, Part, Pc, REDUCE, Slot, TypeId, WELL_TYPED,
 };
+use super::compile::Rest;
 use super::types::HeadKind;
 use super::{Machine, MachineEvaluator, Running};
 use crate::lowering::{Logic, Lowering, Wanted};
@@ -161,10 +162,17 @@ impl Running<'_> {
         if self.is_remembered(function) {
             text.insert_str(text.len() - 1, ", remembered");
         }
+        if self.has_many_rules(head, count) {
+            text += "  it has so many rules that those which a call can reach are compiled when it is made\n";
+            return text;
+        }
         let rules = self.named_rules(head, count, named);
         let kind = match rules.is_empty() {
             true => Kind::Interpreted,
-            false => self.compile_rules(function, count, type_id, &rules).0,
+            false => match self.compile_rules(function, count, type_id, &rules, Rest::None) {
+                Ok((kind, _)) => kind,
+                Err(_) => Kind::Interpreted,
+            },
         };
         let starts: Vec<Pc> = match kind {
             Kind::Rule(pc) => vec![pc],

@@ -42,6 +42,7 @@ impl Code {
             groups: self.groups.len() as u32,
             exclusives: self.exclusives.len() as u32,
             guarded: self.guarded.len() as u32,
+            indexes: self.indexes.len() as u32,
             functions: self.functions.len() as u32,
         }
     }
@@ -71,6 +72,8 @@ impl Code {
         self.groups.truncate(end.groups as usize);
         self.exclusives.truncate(end.exclusives as usize);
         self.guarded.truncate(end.guarded as usize);
+        self.indexes.truncate(end.indexes as usize);
+        self.indexes.iter_mut().for_each(|index| index.retain(|code| !is_lost(code.kind, &end)));
         // What is known of a call is noted at the place behind it.
         self.origins.truncate(end.instructions as usize + 1);
         self.maybes.retain(|place, _| *place <= end.instructions);
@@ -106,6 +109,7 @@ fn is_lost(kind: Kind, end: &End) -> bool {
         Kind::Group(group) => group >= end.groups,
         Kind::Exclusive(exclusive) => exclusive >= end.exclusives,
         Kind::Guarded(guarded) => guarded >= end.guarded,
+        Kind::Indexed(index) => index >= end.indexes,
         Kind::Stale | Kind::Constructor | Kind::Interpreted | Kind::Tabled | Kind::Memoised => false,
     }
 }

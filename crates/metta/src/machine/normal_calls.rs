@@ -220,7 +220,7 @@ impl Running<'_> {
         // Where there are other rules, it comes to what they say as well if it is evaluated again.
         let is_only = match self.m.code.functions[function as usize].kind {
             Kind::Rule(_) => true,
-            _ => self.group_tried(function).is_some_and(|group| group.rules.len() == 1),
+            _ => self.group_tried(function).is_some_and(|group| group.rules.len() == 1 && !group.has_others),
         };
         if is_only {
             self.note_made(call);

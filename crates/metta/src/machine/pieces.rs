@@ -14,6 +14,7 @@ pub(super) struct End {
     pub(super) groups: u32,
     pub(super) exclusives: u32,
     pub(super) guarded: u32,
+    pub(super) indexes: u32,
     pub(super) functions: u32,
 }
 

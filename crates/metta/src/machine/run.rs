@@ -520,6 +520,7 @@ impl Running<'_> {
             Kind::Tabled => self.enter_tabled(function),
             Kind::Memoised => self.enter_memoised(function),
             Kind::Guarded(guarded) => self.enter_guarded(function, guarded),
+            Kind::Indexed(index) => self.enter_indexed(function, index),
             Kind::Stale | Kind::Interpreted => self.interpret_call(function, self.m.frames.pc),
             Kind::Rule(_) | Kind::Exclusive(_) => unreachable!("these are entered in place"),
         }

@@ -131,6 +131,7 @@ impl Running<'_> {
             }
             Kind::Group(group) => self.enter_group(group),
             Kind::Exclusive(exclusive) => self.enter_exclusive(exclusive),
+            Kind::Indexed(index) => self.enter_indexed(function, index),
             Kind::Constructor => self.give_unreduced(function, CHANGED),
             Kind::Stale | Kind::Interpreted | Kind::Tabled | Kind::Memoised | Kind::Guarded(_) => {
                 self.interpret_call(function, CHANGED)

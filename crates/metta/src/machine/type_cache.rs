@@ -19,6 +19,10 @@ pub(super) struct TypeCache {
     pub(super) heads: FxHashMap<(Ref, usize), HeadKind>,
     /// Which heads have rules for so many arguments, as far as it was asked since rules last changed.
     pub(super) ruled: FxHashMap<(Ref, Slot), bool>,
+    /// Which functions have more rules than are compiled at once, as far as it was asked since rules last changed.
+    pub(super) have_many_rules: FxHashMap<Callee, bool>,
+    /// For calls of so many arguments whose head is no name: whether a rule reduces some of them.
+    pub(super) compound_ruled: FxHashMap<Slot, bool>,
     /// Which types agree, inside a type or at its top; the only types of symbols.
     pub(super) agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,
     pub(super) only_types: FxHashMap<Ref, Option<TypeId>>,
@@ -60,6 +64,8 @@ impl TypeCache {
             expression_type: type_id(names::EXPRESSION),
             heads: FxHashMap::default(),
             ruled: FxHashMap::default(),
+            have_many_rules: FxHashMap::default(),
+            compound_ruled: FxHashMap::default(),
             agreeing: FxHashMap::default(),
             only_types: FxHashMap::default(),
             has_whole_types: false,

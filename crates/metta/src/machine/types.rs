@@ -453,6 +453,7 @@ impl Machine {
     pub(super) fn next_version(&mut self, is_shape: bool) {
         self.code.version += 1;
         self.type_cache.ruled.clear();
+        self.type_cache.have_many_rules.clear();
         self.type_cache.schemes.noted.clear();
         self.type_cache.well_typed.clear();
         self.type_cache.tree_recursions.clear();
@@ -467,6 +468,7 @@ impl Machine {
         if is_shape {
             self.code.type_epoch += 1;
             self.type_cache.heads.clear();
+            self.type_cache.compound_ruled.clear();
             self.type_cache.typed.clear();
             self.type_cache.schemes.clear();
             self.type_cache.only_types.clear();

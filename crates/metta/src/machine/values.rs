@@ -66,7 +66,7 @@ pub(super) struct Values {
 const LEAVES_BETWEEN_LOOKS: u32 = 1 << 10;
 
 /// What ends the evaluation in the middle of a step.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Ceiling {
     /// The count of the thread that is too much.
     count: Option<isize>,
@@ -96,7 +96,8 @@ impl Ceiling {
         Reason::Limit(self.interrupt.reason().unwrap_or(LimitReached::Heap(0))).into()
     }
 
-    fn look(&self) -> Result<(), Halt> {
+    /// Looks whether it was passed.
+    pub(super) fn look(&self) -> Result<(), Halt> {
         if self.is_passed() { Err(self.passed()) } else { Ok(()) }
     }
 }

@@ -36,6 +36,7 @@ mod regressions;
 mod restoring;
 mod robustness;
 mod rollback;
+mod rules;
 mod scale;
 mod scopes;
 mod settings;

@@ -10,7 +10,7 @@ mod image;
 mod prefix;
 
 pub use algebra::Multiplicity;
-pub use candidates::{Candidate, TooMany};
+pub use candidates::{Candidate, FewCandidates, TooMany};
 
 use crate::atom::{Atom, Expression, Symbol, VariableSource};
 use crate::bindings::Bindings;

@@ -7,7 +7,7 @@
 //! The rows of a relation lie in insertion order unless one came back with its old number. Then those that were found
 //! are put in order first.
 
-use super::index::{IndexedBy, Key, RowList};
+use super::index::{IndexedBy, Key, RowList, key_at};
 use super::segment::Segment;
 use super::{LONG, Pair, Path, Relation, SCAN_MAX, SHORT_ENOUGH, SegmentView, pair_of};
 use crate::term::{Term, Terms};
@@ -215,6 +215,41 @@ impl Relation {
     pub(crate) fn narrow(&self, known: &[(Path, Term)], dictionary: &Terms, found: &mut Vec<u32>) {
         self.pieces(known, dictionary, &mut |piece| piece.add_to(found));
         self.order(found);
+    }
+
+    /// The numbers of the rows that have these keys, holes left out, if no more rows than `most.1` are to be looked at and there are
+    /// no more than `most.0`; else of some of them, from here and there, and the answer is `false`.
+    pub(crate) fn narrow_few(
+        &self,
+        known: &[(Path, Term)],
+        dictionary: &Terms,
+        (most, looks): (usize, usize),
+        found: &mut Vec<u32>,
+    ) -> bool {
+        let mut listed = 0;
+        self.pieces(known, dictionary, &mut |piece| {
+            listed += piece.len();
+            match piece.len() > looks {
+                true => found.extend(piece.rows.sample(most).map(|row| piece.part.start + row)),
+                false => piece.add_to(found),
+            }
+        });
+        let has_keys = |terms: &[Term]| known.iter().all(|&(path, key)| key_at(path, terms, dictionary) == Some(key));
+        found.retain(|&row| {
+            let row = self.found(row);
+            row.copies > 0 && has_keys(row.terms)
+        });
+        self.order(found);
+        let is_all = listed <= looks && found.len() <= most;
+        if !is_all {
+            let step = (found.len() / most).max(1);
+            let mut place = 0;
+            found.retain(|_| {
+                place += 1;
+                (place - 1) % step == 0
+            });
+        }
+        is_all
     }
 
     /// Hands them on as they lie.

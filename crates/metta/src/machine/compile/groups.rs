@@ -5,6 +5,7 @@
 //!    entered after its head.
 //! 3. Else, if there are enough of them, the argument that tells most of them apart is looked up in a switch.
 
+use super::indexed::WHOLE_MAX;
 use crate::machine::Running;
 use crate::machine::code::{Case, Exclusive, Group, Key, Listed, Pc, RuleCode, Slot, Switch};
 use crate::machine::words::{FALSE, FOREIGN, TRUE};
@@ -40,7 +41,9 @@ impl Running<'_> {
         let best = (0..count).max_by_key(|&argument| (known(argument), std::cmp::Reverse(argument)));
         let can_tell =
             |argument: usize| rules.iter().any(|rule| matches!(switch_key(rule.keys[argument]), Looked::Up(_)));
-        let best = best.filter(|&argument| rules.len() >= SWITCH_FROM && known(argument) > 1 && can_tell(argument));
+        // More rules than are compiled at once are entered only where no argument tells them apart.
+        let is_worth_it = (SWITCH_FROM..=WHOLE_MAX).contains(&rules.len());
+        let best = best.filter(|&argument| is_worth_it && known(argument) > 1 && can_tell(argument));
         let mut lists = vec![all];
         let switch = best.map(|argument| switch_on(argument, &rules, &mut lists));
         let looked_into = (0..count).filter(|&argument| known(argument) > 0).map(|argument| argument as Slot).collect();
@@ -53,6 +56,7 @@ impl Running<'_> {
             switch,
             are_facts: false,
             compares_values: false,
+            has_others: false,
             slots: 0,
         }
     }

@@ -20,6 +20,7 @@ mod fused;
 mod groups;
 mod head;
 mod held;
+mod indexed;
 mod library;
 mod lists;
 mod made;
@@ -38,7 +39,7 @@ use crate::names;
 use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Symbol, Variable, variables};
+use space::{Atom, ShouldStop, Symbol, Variable, variables};
 
 pub(super) use forms::is_odd;
 pub(super) use groups::list_of;
@@ -230,6 +231,24 @@ pub(super) struct Compiler<'c, 'r> {
 /// Something that is not compiled.
 pub(super) struct TooLarge;
 
+/// The arguments and the body of a rule.
+pub(super) type Rule = (Vec<Atom>, Atom);
+
+/// A query for the rules of a head.
+struct AskedRules {
+    arguments: Vec<Variable>,
+    body: Variable,
+    rule: Atom,
+}
+
+/// Whether a function has other rules than those that are compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    None,
+    /// The arguments of the calls for which these are compiled rule the others out.
+    RuledOut,
+}
+
 impl Running<'_> {
     /// Compiles a function as rules stand now.
     pub(super) fn compile(&mut self, function: u32) -> Result<(), Halt> {
@@ -240,24 +259,36 @@ impl Running<'_> {
             self.end_piece();
             return Ok(());
         }
-        let rules = self.rules_of(head, count);
-        let (kind, slots) = match rules {
-            Some(rules) if rules.is_empty() => (self.kind_without_rules(head, count), usize::from(count)),
-            Some(rules) => match self.guarded(function) {
-                Some(kind) => (kind, usize::from(count)),
-                None => {
-                    let type_id = self.type_to_compile_for(function);
-                    let (kind, slots) = self.compile_rules(function, count, type_id, &rules);
-                    (self.entry_of(function, kind), slots)
-                }
-            },
-            None => (Kind::Interpreted, usize::from(count)),
+        let (kind, slots) = if self.has_many_rules(head, count) {
+            let kind = self.index_rules(function);
+            (self.entry_of(function, kind), usize::from(count))
+        } else {
+            self.compile_few(function)?
         };
         let version = self.m.code.version;
         let found = &mut self.m.code.functions[function as usize];
         (found.kind, found.slots, found.version) = (kind, slots.max(usize::from(count)), version);
         self.end_piece();
         Ok(())
+    }
+
+    /// Compiles all rules of a function, of which there are few.
+    fn compile_few(&mut self, function: u32) -> Result<(Kind, usize), Halt> {
+        let found = &self.m.code.functions[function as usize];
+        let (head, count) = (found.head, found.arguments);
+        let arguments = usize::from(count);
+        Ok(match self.rules_of(head, count) {
+            Some(rules) if rules.is_empty() => (self.kind_without_rules(head, count), arguments),
+            Some(rules) => match self.guarded(function) {
+                Some(kind) => (kind, arguments),
+                None => {
+                    let type_id = self.type_to_compile_for(function);
+                    let (kind, slots) = self.compile_rules(function, count, type_id, &rules, Rest::None)?;
+                    (self.entry_of(function, kind), slots)
+                }
+            },
+            None => (Kind::Interpreted, arguments),
+        })
     }
 
     /// The type that results of a function are compiled for: well-typed code that is still called after rules have changed, so that
@@ -285,14 +316,52 @@ impl Running<'_> {
         if crate::instructions::is_instruction(&call) { Kind::Interpreted } else { Kind::Constructor }
     }
 
-    /// The rules of a head: for each its arguments and its body. `None` if one of them is not for the machine.
-    pub(super) fn rules_of(&mut self, head: Ref, count: Slot) -> Option<Vec<(Vec<Atom>, Atom)>> {
+    /// The rules of a head: for each its arguments and its body. `None` if one of them is not for the machine, or if there are more
+    /// than are looked through at once.
+    pub(super) fn rules_of(&mut self, head: Ref, count: Slot) -> Option<Vec<Rule>> {
+        if self.has_many_rules(head, count) {
+            return None;
+        }
+        self.all_rules_of(head, count, &|| false)
+    }
+
+    /// The same however many there are. `None` as well if the caller has given up.
+    fn all_rules_of(&mut self, head: Ref, count: Slot, should_stop: ShouldStop<'_>) -> Option<Vec<Rule>> {
+        let asked = self.rules_asked(head, count)?;
+        let source = self.session.variables();
+        if head == super::words::COMPOUND {
+            let is_ruled = match self.m.type_cache.compound_ruled.get(&count) {
+                Some(&known) => known,
+                None => {
+                    let found = self.space.query_unless(&asked.rule, source, should_stop)?;
+                    self.has_compound_head(&found, &asked.rule)
+                }
+            };
+            self.m.type_cache.compound_ruled.insert(count, is_ruled);
+            // What reduces an expression with a compound head is left to the interpreter.
+            return (!is_ruled).then(Vec::new);
+        }
+        let found = self.space.query_unless(&asked.rule, source, should_stop)?;
+        let value = |solution: &space::Solution, variable: &Variable| {
+            let bound = solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone());
+            bound.unwrap_or_else(|| Atom::Variable(variable.clone()))
+        };
+        let rules = found.iter().map(|solution| {
+            let arguments: Vec<Atom> = asked.arguments.iter().map(|variable| value(solution, variable)).collect();
+            // A space that is written in a head is asked, which the interpreter does.
+            let is_plain = !should_stop() && !arguments.iter().any(minimal::has_space);
+            is_plain.then(|| (arguments, value(solution, &asked.body)))
+        });
+        rules.collect()
+    }
+
+    /// What asks for the rules of a head; `None` if no rule of it is for the machine.
+    fn rules_asked(&mut self, head: Ref, count: Slot) -> Option<AskedRules> {
         if head.tag() != super::words::SYMBOL {
             return None;
         }
-        let is_compound = head == super::words::COMPOUND;
         let source = self.session.variables();
-        let head = match is_compound {
+        let head = match head == super::words::COMPOUND {
             true => Atom::Variable(source.fresh(names::asked())),
             false => Atom::Symbol(self.m.values.symbol_of(head).clone()),
         };
@@ -305,22 +374,7 @@ impl Running<'_> {
         }
         let body = source.fresh(names::asked());
         let rule = Atom::expression([names::equal(), call, Atom::Variable(body.clone())]);
-        let found = self.space.query(&rule, source);
-        if is_compound {
-            // What reduces an expression with a compound head is left to the interpreter.
-            return if self.has_compound_head(&found, &rule) { None } else { Some(Vec::new()) };
-        }
-        let value = |solution: &space::Solution, variable: &Variable| {
-            let bound = solution.iter().find(|(bound, _)| bound == variable).map(|(_, value)| value.clone());
-            bound.unwrap_or_else(|| Atom::Variable(variable.clone()))
-        };
-        let rules = found.iter().map(|solution| {
-            let arguments: Vec<Atom> = asked.iter().map(|variable| value(solution, variable)).collect();
-            // A space that is written in a head is asked, which the interpreter does.
-            let is_plain = !arguments.iter().any(minimal::has_space);
-            is_plain.then(|| (arguments, value(solution, &body)))
-        });
-        rules.collect()
+        Some(AskedRules { arguments: asked, body, rule })
     }
 
     /// Whether one of the rules found for a variable head has a head that is no symbol and no native function.
@@ -334,37 +388,42 @@ impl Running<'_> {
     }
 
     /// The code of these rules, and how many slots its frames need.
+    ///
+    /// # Errors
+    /// A limit was reached.
     pub(super) fn compile_rules(
         &mut self,
         function: u32,
         count: Slot,
         type_id: TypeId,
-        rules: &[(Vec<Atom>, Atom)],
-    ) -> (Kind, usize) {
+        rules: &[Rule],
+        rest: Rest,
+    ) -> Result<(Kind, usize), Halt> {
         let (mut compiled, mut entries) = (Vec::new(), Vec::new());
+        let mut classes: FxHashMap<Box<[Key]>, u32> = FxHashMap::default();
         let mut slots = usize::from(count);
-        let is_single = rules.len() == 1;
+        let is_single = rules.len() == 1 && rest == Rest::None;
         let mut is_plain = false;
         for (arguments, body) in rules {
+            self.m.values.ceiling.look()?;
             let whole = Atom::expression(arguments.iter().chain([body]).cloned().collect::<Vec<_>>());
             let mut compiler = Compiler::new(self, usize::from(count), whole);
             compiler.function = function;
             let Ok((pc, is_irrefutable)) = compiler.rule(arguments, body, type_id, !is_single) else {
-                return (Kind::Interpreted, usize::from(count));
+                return Ok((Kind::Interpreted, usize::from(count)));
             };
             slots = slots.max(compiler.most);
             is_plain = is_irrefutable;
             let (body, dst) = (compiler.body, compiler.unpacked);
             entries.push((body, dst));
             let keys: Box<[Key]> = arguments.iter().map(|argument| self.key_of(argument)).collect();
-            let known = compiled.iter().find(|rule: &&RuleCode| rule.keys == keys);
-            let class = known.map_or(compiled.len() as u32, |rule| rule.class);
+            let class = *classes.entry(keys.clone()).or_insert(compiled.len() as u32);
             let goes_on = compiled.last().and_then(|before: &RuleCode| self.m.code.taken_apart_alike(before.pc, pc));
             compiled.push(RuleCode { pc, keys, class, goes_on });
         }
         let may_stand = self.m.code.is_exact && rules.iter().any(|(_, body)| groups::may_stand(body));
         if is_single && is_plain && !may_stand {
-            return (Kind::Rule(compiled[0].pc), slots);
+            return Ok((Kind::Rule(compiled[0].pc), slots));
         }
         // Other functions may be compiled for this.
         let are_facts = self.are_facts(compiled.iter().map(|rule| rule.pc));
@@ -373,10 +432,11 @@ impl Running<'_> {
         let mut group = self.group(function, compiled, usize::from(count));
         (group.are_facts, group.slots, group.sources) = (are_facts, slots, rules.into());
         group.compares_values = changed_states::compare_values(rules.iter().map(|(head, _)| head.as_slice()));
+        group.has_others = rest == Rest::RuledOut;
         self.m.code.groups.push(group);
-        let Some(exclusive) = exclusive else { return (Kind::Group(index), slots) };
+        let Some(exclusive) = exclusive else { return Ok((Kind::Group(index), slots)) };
         self.m.code.exclusives.push(exclusive);
-        (Kind::Exclusive((self.m.code.exclusives.len() - 1) as u32), slots)
+        Ok((Kind::Exclusive((self.m.code.exclusives.len() - 1) as u32), slots))
     }
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
