@@ -37,6 +37,7 @@ mod rollback;
 mod scale;
 mod scopes;
 mod settings;
+mod shared_parts;
 mod shortcuts;
 mod some_results;
 mod spaces;
