@@ -66,6 +66,11 @@ pub fn types_of(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -
     or_undefined(known_types(space, atom, None, &mut Remembered::default(), source))
 }
 
+/// The types by which a call is evaluated: those of its head.
+pub(crate) fn types_of_head(space: &SharedSpace, call: &[Atom], source: &mut VariableSource) -> Vec<AtomType> {
+    undeclared_type(call).map_or_else(|| types_of(space, &call[0], source), |found| vec![found])
+}
+
 /// The types that were found in one evaluation: what grows step by step is asked about at each step. They hold as long as the space and its imports do not change.
 #[derive(Default)]
 pub(crate) struct TypeMemory {
@@ -87,7 +92,7 @@ impl TypeMemory {
         or_undefined(known_types(space, atom, None, &mut self.found, source))
     }
 
-    /// The types by which a call is evaluated: those of its head.
+    /// As [`types_of_head`].
     pub(crate) fn types_of_head(
         &mut self,
         space: &SharedSpace,

@@ -25,6 +25,8 @@ pub(super) struct Program {
     pub(super) may: Option<f64>,
     /// Why it may.
     pub(super) reason: Option<String>,
+    /// What is not mended yet, if it is known to grow faster than it may.
+    pub(super) unmended: Option<String>,
     #[serde(default)]
     pub(super) fast: bool,
     #[serde(default)]

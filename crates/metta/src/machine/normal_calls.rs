@@ -362,17 +362,18 @@ impl Machine {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
                     tag::VARIABLE => is_ground = false,
-                    // It was found to hold variables, none of which is bound.
-                    tag::EXPRESSION if self.rooms.open_data.holds(child) => is_ground = false,
-                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => work.push(child),
+                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => {
+                        match self.rooms.open_data.of(child) {
+                            Some(has_variables) => is_ground &= !has_variables,
+                            None => work.push(child),
+                        }
+                    }
                     _ => {}
                 }
                 budget = budget.checked_sub(1)?;
             }
         }
-        if !is_ground {
-            self.rooms.open_data.note(call);
-        }
+        self.rooms.open_data.note(call, !is_ground);
         Some(is_ground)
     }
 

@@ -596,25 +596,27 @@ impl Machine {
     pub(super) fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
         let (mut met, open_data) = (Met::default(), &self.rooms.open_data);
         let whole = work.first().copied().filter(|_| work.len() == 1);
-        if whole.is_some_and(|whole| open_data.holds(whole)) {
+        if whole.is_some_and(|whole| open_data.of(whole).is_some()) {
             return false;
         }
+        let mut has_variables = false;
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return true,
-                    tag::EXPRESSION
-                        if !self.type_cache.notes.hold(self.values.heap.note(child))
-                            && !open_data.holds(child)
-                            && met.is_new(child) =>
-                    {
-                        work.push(child);
+                    tag::VARIABLE => has_variables = true,
+                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => {
+                        match open_data.of(child) {
+                            Some(known) => has_variables |= known,
+                            None if met.is_new(child) => work.push(child),
+                            None => {}
+                        }
                     }
                     _ => {}
                 }
             }
         }
-        whole.into_iter().for_each(|whole| open_data.note(whole));
+        whole.into_iter().for_each(|whole| open_data.note(whole, has_variables));
         false
     }
 
