@@ -114,7 +114,9 @@ impl Verdict<'_> {
     fn is_within(&self) -> bool {
         match self.growth {
             Growth::Flat(_) => true,
-            Growth::Exponent(_, exponent) => exponent <= self.program.may.unwrap_or(EXPONENT_MAX) + self.counter.slack(),
+            Growth::Exponent(_, exponent) => {
+                exponent <= self.program.listed(self.evaluator).unwrap_or(EXPONENT_MAX) + self.counter.slack()
+            },
             Growth::Ended(_) => false,
         }
     }
@@ -122,10 +124,11 @@ impl Verdict<'_> {
 
 impl std::fmt::Display for Verdict<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Program { name, may, reason, unmended, .. } = self.program;
+        let Program { name, reason, unmended, .. } = self.program;
+        let is_listed = self.program.listed(self.evaluator).is_some();
         let (word, reason) = match (self.is_good(), unmended) {
             (true, Some(unmended)) => ("known", Some(unmended)),
-            (true, None) if may.is_some() => ("listed", reason.as_ref()),
+            (true, None) if is_listed => ("listed", reason.as_ref()),
             (true, None) => ("good", None),
             (false, Some(_)) => ("MENDED", None),
             (false, None) => ("BAD", None),
@@ -209,7 +212,8 @@ mod tests {
         let programs = programs::read().unwrap();
         assert!(programs.len() >= 60, "{}", programs.len());
         for program in &programs {
-            assert_eq!(program.may.is_some(), program.reason.is_some(), "{}", program.name);
+            let is_listed = program.evaluators().into_iter().any(|evaluator| program.listed(evaluator).is_some());
+            assert_eq!(is_listed, program.reason.is_some(), "{}", program.name);
         }
         let mut names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
         names.sort_unstable();

@@ -22,7 +22,9 @@ pub(super) struct Program {
     /// The size n.
     pub(super) size: usize,
     /// The greatest exponent it may have, if that is not the usual one.
-    pub(super) may: Option<f64>,
+    may: Option<f64>,
+    /// The same in the interpreter, if that is another one.
+    interpreter_may: Option<f64>,
     /// Why it may.
     pub(super) reason: Option<String>,
     /// What is not mended yet, if it is known to grow faster than it may.
@@ -84,6 +86,14 @@ pub(super) fn read() -> Result<Vec<Program>, String> {
 }
 
 impl Program {
+    /// The greatest exponent that it is listed with, if it is.
+    pub(super) fn listed(&self, evaluator: Evaluator) -> Option<f64> {
+        match evaluator {
+            Evaluator::Machine => self.may,
+            Evaluator::Interpreter => self.interpreter_may.or(self.may),
+        }
+    }
+
     /// The evaluators that run it. Commands other than the usual one run in one of them.
     pub(super) fn evaluators(&self) -> Vec<Evaluator> {
         match self.machine_only || self.command.is_some() {
