@@ -25,7 +25,9 @@ use crate::limits::LimitReached;
 use crate::names;
 use crate::program::history::PAST_SERIALS;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Grounded, Met, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite};
+use space::{
+    Atom, Grounded, Met, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite,
+};
 use std::rc::Rc;
 
 /// The setting that names the tabled functions.

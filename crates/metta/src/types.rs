@@ -12,7 +12,8 @@
 use crate::names::{self, error, is_metatype};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{
-    Atom, Bindings, Expression, Grounded, SharedSpace, SpaceVersion, Symbol, Unifier, VariableSource, make_fresh, variables,
+    Atom, Bindings, Expression, Grounded, SharedSpace, SpaceVersion, Symbol, Unifier, VariableSource, make_fresh,
+    variables,
 };
 use space::{Rewrite, Variable, rewrite};
 

@@ -98,8 +98,8 @@ pub use query::{
 pub use relation::Relation;
 pub use rewrite::{Rewrite, as_written, instantiate, make_fresh, replaced_unless, rewrite, substitute, variables};
 pub use row::Row;
-pub use sharing::{Met, Outcomes};
 pub use shared_space::{CLASSES, ChangeCounts, Classify};
+pub use sharing::{Met, Outcomes};
 pub use snapshot::Snapshot;
 pub use space::Space;
 pub use space_handle::SharedSpace;

@@ -154,10 +154,12 @@ fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
     let mut current = atom;
     loop {
         match current {
-            Atom::Expression(expression) if !expression.is_empty() => match (known.of(expression.place()), open.last_mut()) {
-                (Some(made), Some((_, siblings))) => siblings.push(made),
-                _ => open.push((expression, Vec::with_capacity(expression.len()))),
-            },
+            Atom::Expression(expression) if !expression.is_empty() => {
+                match (known.of(expression.place()), open.last_mut()) {
+                    (Some(made), Some((_, siblings))) => siblings.push(made),
+                    _ => open.push((expression, Vec::with_capacity(expression.len()))),
+                }
+            }
             Atom::Expression(_) => match open.last_mut() {
                 Some((_, siblings)) => siblings.push(Atom::unit()),
                 None => return Atom::unit(),

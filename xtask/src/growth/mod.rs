@@ -19,8 +19,10 @@ use programs::{Evaluator, Program};
 
 /// Run small programs at n, 2n and 4n, and say how their work grows
 #[derive(Debug, clap::Args)]
-#[command(after_help = "xtask/growth/programs.toml has the programs. The work is counted in instructions if valgrind is installed, else in\n\
-                        seconds of the processor, which are less exact: what grows too fast then is measured again before it is said.")]
+#[command(
+    after_help = "xtask/growth/programs.toml has the programs. The work is counted in instructions if valgrind is installed, else in\n\
+                        seconds of the processor, which are less exact: what grows too fast then is measured again before it is said."
+)]
 pub(crate) struct Flags {
     /// Only programs whose names hold this
     name: Option<String>,
@@ -116,7 +118,7 @@ impl Verdict<'_> {
             Growth::Flat(_) => true,
             Growth::Exponent(_, exponent) => {
                 exponent <= self.program.listed(self.evaluator).unwrap_or(EXPONENT_MAX) + self.counter.slack()
-            },
+            }
             Growth::Ended(_) => false,
         }
     }

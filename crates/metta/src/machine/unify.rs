@@ -574,7 +574,8 @@ impl Machine {
                 if child == variable {
                     return true;
                 }
-                let may_hold = child.tag() == tag::EXPRESSION && !self.type_cache.notes.hold(self.values.heap.note(child));
+                let may_hold =
+                    child.tag() == tag::EXPRESSION && !self.type_cache.notes.hold(self.values.heap.note(child));
                 if may_hold && met.is_new(child) {
                     work.push(child);
                 }

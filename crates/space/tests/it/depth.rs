@@ -257,10 +257,12 @@ fn shared_parts_are_walked_once() {
 #[test]
 fn an_expression_has_the_hash_of_its_equals_wherever_it_is_shared() {
     // One half is shared, the other made anew: so the walks over them meet other parts again.
-    let mixed = |levels: usize| (0..levels).fold(atom("1"), |inner, level| {
-        let again = if level % 3 == 0 { doubled(level, atom("1")) } else { inner.clone() };
-        expression([inner, again])
-    });
+    let mixed = |levels: usize| {
+        (0..levels).fold(atom("1"), |inner, level| {
+            let again = if level % 3 == 0 { doubled(level, atom("1")) } else { inner.clone() };
+            expression([inner, again])
+        })
+    };
     assert!(mixed(12) == mixed(12));
     assert_eq!(hash_of(&mixed(12)), hash_of(&mixed(12)));
     assert!(mixed(13) != mixed(12));
