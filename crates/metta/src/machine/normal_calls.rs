@@ -19,7 +19,7 @@ use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::Destination;
 use region::{Ref, tag};
-use space::SharedTerms;
+use space::{Met, SharedTerms};
 
 /// How many values are looked at to find out whether a value is ground, or what it was, where rules do not change.
 const LOOKED_AT_MAX: usize = 48;
@@ -92,13 +92,13 @@ impl Running<'_> {
         let terms = SharedTerms::clone(&values.terms);
         let terms = terms.read().expect("no panic while terms are locked");
         let whole = (left, right);
-        let mut pairs = vec![whole];
+        let (mut pairs, mut met) = (vec![whole], Met::of_fast_walk());
         while let Some((left, right)) = pairs.pop() {
             let (left, right) = (values.heap.walk(left), values.heap.walk(right));
             match values.are_plainly_same(left, right) {
                 Some(true) => continue,
                 Some(false) => return Ok(false),
-                None if self.m.rooms.found_same.holds(left, right) => continue,
+                None if self.m.rooms.found_same.holds(left, right) || !met.is_new((left, right)) => continue,
                 None => {}
             }
             self.m.counters.compared += 1;
