@@ -19,6 +19,7 @@ mod compat;
 mod conformance;
 mod corpus;
 mod differential;
+mod growth;
 mod install;
 mod licences;
 mod process;
@@ -59,6 +60,7 @@ enum Task {
     Conformance(conformance::Flags),
     Corpus(corpus::Flags),
     Differential(differential::Flags),
+    Growth(growth::Flags),
     Sanitize(sanitize::Flags),
     Supply(supply::Flags),
     Licences(licences::Flags),
@@ -79,6 +81,7 @@ impl Task {
             Task::Conformance(flags) => ("conformance", conformance::run(flags)),
             Task::Corpus(flags) => ("corpus", corpus::run(flags)),
             Task::Differential(flags) => ("differential", differential::run(flags)),
+            Task::Growth(flags) => ("growth", growth::run(flags)),
             Task::Sanitize(flags) => ("sanitize", sanitize::run(flags)),
             Task::Supply(flags) => ("supply", supply::run(flags)),
             Task::Licences(flags) => ("licences", licences::run(flags)),

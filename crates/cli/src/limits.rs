@@ -234,6 +234,10 @@ pub(crate) fn explain_limit(limit: LimitReached, place: &str, is_kept: bool) -> 
             format!("the process took all of its memory of {bytes} bytes, in the evaluation at {place}"),
             "look for a space or a list that grows without end, or allow more with --memory",
         ),
+        LimitReached::Written(bytes) => (
+            format!("what the evaluation at {place} came to is written with more than {bytes} bytes"),
+            "it holds its parts many times: ask for its size or for a part of it",
+        ),
         LimitReached::AddressSpace(bytes) => (
             format!(
                 "the evaluation at {place} needs {bytes} bytes of address space for its heap, and the system refuses them"

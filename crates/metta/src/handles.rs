@@ -1,18 +1,19 @@
 //! Atoms whose spaces, states and other grounded values are exchanged for others.
 
 use space::canonical::{self, Unresolved};
-use space::{Atom, Grounded};
+use space::{Atom, Grounded, Met};
 
 /// The grounded values in an atom.
 pub(crate) fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
     let mut found = Vec::new();
-    let mut work = vec![atom];
+    let (mut work, mut met) = (vec![atom], Met::default());
     while let Some(atom) = work.pop() {
         match atom {
             Atom::Symbol(_) | Atom::Variable(_) => {}
             Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
             Atom::Grounded(value) => found.push(value),
-            Atom::Expression(expression) => work.extend(expression.children()),
+            Atom::Expression(expression) if met.is_new(expression.place()) => work.extend(expression.children()),
+            Atom::Expression(_) => {}
         }
     }
     found
@@ -20,12 +21,14 @@ pub(crate) fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
 
 /// Whether an atom holds a space or a state. What interned terms can express is not walked.
 pub(crate) fn holds_handles(atom: &Atom) -> bool {
-    let mut work = vec![atom];
+    let (mut work, mut met) = (vec![atom], Met::default());
     while let Some(atom) = work.pop() {
         match atom {
             Atom::Grounded(Grounded::Space(_) | Grounded::State(_)) => return true,
             Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Expression(expression) if !atom.is_rigid() => work.extend(expression.children()),
+            Atom::Expression(expression) if !atom.is_rigid() && met.is_new(expression.place()) => {
+                work.extend(expression.children());
+            }
             _ => {}
         }
     }

@@ -64,7 +64,7 @@ pub use failure::{Certainty, FailedCall, Failure, Place};
 pub use format::format;
 pub use host::{HostEffects, HostSignature, held_function};
 pub use host_call::{HostCall, RecordedAnswer};
-pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits};
+pub use limits::{DEPTH_MAX_DEFAULT, HEAP_BYTES_DEFAULT, Halted, Interrupt, LimitReached, Limits, WRITTEN_BYTES_MAX};
 pub use live::{
     Aggregate, AnswerChange, LIVE_QUERIES_MAX, LiveCall, LiveDefinition, LiveError, LiveKeeper, LiveKept, LiveNews,
     LiveNewsKind, LiveQuery, LiveRules, LiveRulesUpdate, LiveSource, LiveStatistics, NamedQuery, Top,

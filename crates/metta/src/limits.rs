@@ -21,6 +21,10 @@ pub const DEPTH_MAX_DEFAULT: usize = 4_000_000;
 /// The memory that a `!` may take unless set otherwise: what the references of a heap can address.
 pub const HEAP_BYTES_DEFAULT: usize = 4 << 30;
 
+/// The results of a `!` are written with at most so many bytes together: a small atom that refers to its parts many times may be
+/// longer than any disk.
+pub const WRITTEN_BYTES_MAX: u64 = 1 << 28;
+
 /// The interrupt flag is read once in this many steps.
 const STEPS_BETWEEN_LOOKS: u64 = 256;
 
@@ -164,6 +168,8 @@ pub enum LimitReached {
     Heap(u64),
     /// The process took as much memory as it may, in bytes.
     Memory(u64),
+    /// What it came to is written with more than so many bytes.
+    Written(u64),
     /// It could not begin: the system does not let the process reserve so many bytes of address space for a heap.
     AddressSpace(u64),
     /// Its time was up.
@@ -179,6 +185,7 @@ impl fmt::Display for LimitReached {
             Self::Depth(frames) => write!(formatter, "a stack of {frames} frames"),
             Self::Heap(bytes) => write!(formatter, "a heap of {bytes} bytes"),
             Self::Memory(bytes) => write!(formatter, "{bytes} bytes of memory for the process"),
+            Self::Written(bytes) => write!(formatter, "results that are written with more than {bytes} bytes"),
             Self::AddressSpace(bytes) => write!(formatter, "no {bytes} bytes of address space for a heap"),
             Self::Time => formatter.write_str("the time is up"),
             Self::Cancelled => formatter.write_str("somebody cancelled it"),
@@ -198,6 +205,9 @@ impl LimitReached {
             }
             Self::Memory(bytes) => {
                 Atom::expression([Atom::symbol("MemoryLimit"), Atom::from(Number::from(bytes as usize))])
+            }
+            Self::Written(bytes) => {
+                Atom::expression([Atom::symbol("WrittenLimit"), Atom::from(Number::from(bytes as usize))])
             }
             Self::AddressSpace(bytes) => {
                 Atom::expression([Atom::symbol("AddressSpaceLimit"), Atom::from(Number::from(bytes as usize))])

@@ -33,7 +33,9 @@ use crate::limits::LimitReached;
 use crate::names;
 use crate::program::history::PAST_SERIALS;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Grounded, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite};
+use space::{
+    Atom, Grounded, Met, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite,
+};
 use std::rc::Rc;
 
 /// The setting that names the tabled functions.
@@ -178,13 +180,15 @@ impl CallKey {
 
 /// Whether an atom holds a space or state as it was once.
 fn holds_past(atom: &Atom) -> bool {
-    let mut work = vec![atom];
+    let (mut work, mut met) = (vec![atom], Met::default());
     while let Some(atom) = work.pop() {
         match atom {
             Atom::Grounded(Grounded::Space(space)) if space.serial() >= PAST_SERIALS => return true,
             Atom::Grounded(Grounded::State(state)) if state.serial() >= PAST_SERIALS => return true,
             Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Expression(expression) => work.extend(expression.children()),
+            Atom::Expression(expression) if !atom.is_rigid() && met.is_new(expression.place()) => {
+                work.extend(expression.children());
+            }
             _ => {}
         }
     }

@@ -12,7 +12,8 @@
 use crate::names::{self, error, is_metatype};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{
-    Atom, Bindings, Expression, Grounded, SharedSpace, Symbol, Unifier, VariableSource, make_fresh, variables,
+    Atom, Bindings, Expression, Grounded, SharedSpace, SpaceVersion, Symbol, Unifier, VariableSource, make_fresh,
+    variables,
 };
 use space::{Rewrite, Variable, rewrite};
 
@@ -27,6 +28,9 @@ pub const SUPERTYPE_LEVELS_MAX: usize = 64;
 
 /// After so many expressions inside of one it is remembered what types they have: the same one may be met again and again.
 const EXPRESSIONS_BEFORE_MEMORY: usize = 256;
+
+/// With more expressions than so many, all that was found in an evaluation is forgotten.
+const TYPES_KEPT_MAX: usize = 1 << 16;
 
 /// One type of an atom.
 #[derive(Clone, Debug)]
@@ -60,13 +64,49 @@ pub fn is_function(atom: &Atom) -> bool {
 
 /// The types of an atom in a space; `%Undefined%` when none is known.
 pub fn types_of(space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
-    let types = known_types(space, atom, None, source);
-    if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
+    or_undefined(known_types(space, atom, None, &mut Remembered::default(), source))
 }
 
 /// The types by which a call is evaluated: those of its head.
 pub(crate) fn types_of_head(space: &SharedSpace, call: &[Atom], source: &mut VariableSource) -> Vec<AtomType> {
     undeclared_type(call).map_or_else(|| types_of(space, &call[0], source), |found| vec![found])
+}
+
+/// The types that were found in one evaluation: what grows step by step is asked about at each step. They hold as long as the space and its imports do not change.
+#[derive(Default)]
+pub(crate) struct TypeMemory {
+    version: Option<SpaceVersion>,
+    found: Remembered,
+}
+
+impl TypeMemory {
+    /// As [`types_of`].
+    pub(crate) fn types_of(&mut self, space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
+        if !matches!(atom, Atom::Expression(_)) {
+            return types_of(space, atom, source);
+        }
+        let is_known = self.version.as_ref().is_some_and(|version| version.is_that_of(space));
+        if !is_known || self.found.types.len() > TYPES_KEPT_MAX {
+            self.found = Remembered { expressions: EXPRESSIONS_BEFORE_MEMORY, ..Remembered::default() };
+            self.version = Some(SpaceVersion::of(space));
+        }
+        or_undefined(known_types(space, atom, None, &mut self.found, source))
+    }
+
+    /// As [`types_of_head`].
+    pub(crate) fn types_of_head(
+        &mut self,
+        space: &SharedSpace,
+        call: &[Atom],
+        source: &mut VariableSource,
+    ) -> Vec<AtomType> {
+        undeclared_type(call).map_or_else(|| self.types_of(space, &call[0], source), |found| vec![found])
+    }
+}
+
+/// The types of an atom, `%Undefined%` if none is known.
+fn or_undefined(types: Vec<AtomType>) -> Vec<AtomType> {
+    if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
 }
 
 /// `collapse-bind` with a number has a type that is not declared, so that `get-type` gives for the name what it gives in Hyperon.
@@ -110,8 +150,7 @@ impl Declarations {
 
     /// As [`types_of`].
     pub(crate) fn types_of(&mut self, space: &SharedSpace, atom: &Atom, source: &mut VariableSource) -> Vec<AtomType> {
-        let types = known_types(space, atom, Some(self), source);
-        if types.is_empty() { vec![AtomType::valid(names::undefined())] } else { types }
+        or_undefined(known_types(space, atom, Some(self), &mut Remembered::default(), source))
     }
 
     /// As [`type_errors`].
@@ -172,19 +211,23 @@ impl<'a> Open<'a> {
 #[derive(Default)]
 struct Remembered {
     expressions: usize,
-    types: FxHashMap<*const Atom, Vec<AtomType>>,
+    /// With the expressions, so that no other comes to lie at their places.
+    types: FxHashMap<usize, (Atom, Vec<AtomType>)>,
 }
 
 impl Remembered {
     /// What is known of an expression that is met.
     fn met(&mut self, children: &[Atom]) -> Option<Vec<AtomType>> {
         self.expressions += 1;
-        if self.types.is_empty() { None } else { self.types.get(&children.as_ptr()).cloned() }
+        if self.types.is_empty() {
+            return None;
+        }
+        self.types.get(&(children.as_ptr() as usize)).map(|(_, types)| types.clone())
     }
 
-    fn found(&mut self, children: &[Atom], types: &[AtomType]) {
+    fn found(&mut self, expression: &Atom, children: &[Atom], types: &[AtomType]) {
         if self.expressions > EXPRESSIONS_BEFORE_MEMORY && types.iter().all(|found| found.atom.is_ground()) {
-            self.types.insert(children.as_ptr(), types.to_vec());
+            self.types.insert(children.as_ptr() as usize, (expression.clone(), types.to_vec()));
         }
     }
 }
@@ -194,10 +237,10 @@ fn known_types(
     space: &SharedSpace,
     atom: &Atom,
     mut declarations: Option<&mut Declarations>,
+    remembered: &mut Remembered,
     source: &mut VariableSource,
 ) -> Vec<AtomType> {
     let mut open: Vec<Open<'_>> = Vec::new();
-    let mut remembered = Remembered::default();
     let mut current = atom;
     loop {
         let mut found = match current {
@@ -224,7 +267,7 @@ fn known_types(
             }
             let complete = open.pop().expect("an expression is open");
             let types = expression_types(space, &complete, declarations.as_deref_mut(), source);
-            remembered.found(complete.children, &types);
+            remembered.found(complete.atom, complete.children, &types);
             found = Some(types);
         }
     }
@@ -338,21 +381,28 @@ fn expression_types(
 }
 
 /// Every product of the children's types in which the head is no function.
+///
+/// A product is a type of the last child and the product before it that it follows, so each child costs what is added.
 fn tuple_types(head: &[AtomType], arguments: &[Vec<AtomType>]) -> Vec<Atom> {
-    let heads = head.iter().filter(|found| !found.is_function()).map(|found| vec![found.atom.clone()]);
-    let mut products: Vec<Vec<Atom>> = heads.collect();
+    let heads = head.iter().filter(|found| !found.is_function()).map(|found| (0, &found.atom));
+    let mut products: Vec<Vec<(usize, &Atom)>> = vec![heads.collect()];
     for types in arguments {
-        let longer = products.iter().flat_map(|product| types.iter().map(|found| with_last(product, &found.atom)));
-        products = longer.take(TYPES_PER_ATOM_MAX).collect();
+        let before = products.last().map_or(0, Vec::len);
+        let longer = (0..before).flat_map(|product| types.iter().map(move |found| (product, &found.atom)));
+        products.push(longer.take(TYPES_PER_ATOM_MAX).collect());
     }
-    products.into_iter().map(Atom::expression).collect()
-}
-
-fn with_last(product: &[Atom], last: &Atom) -> Vec<Atom> {
-    let mut longer = Vec::with_capacity(product.len() + 1);
-    longer.extend_from_slice(product);
-    longer.push(last.clone());
-    longer
+    let last = products.last().map_or(0, Vec::len);
+    let whole = |mut product: usize| {
+        let mut children = Vec::with_capacity(products.len());
+        for child in products.iter().rev() {
+            let (before, found) = child[product];
+            children.push(found.clone());
+            product = before;
+        }
+        children.reverse();
+        Atom::expression(children)
+    };
+    (0..last).map(whole).collect()
 }
 
 /// Applies a function type to arguments of these types: its return type for each way in which they agree, or the

@@ -9,10 +9,12 @@
 //! - Equality is the equality of matching: numbers by value (`1` equals `1.0`), states by content, everything else
 //!   by structure. The *evaluated* bit of an expression takes no part in it.
 //! - Equal atoms have equal hashes.
+//! - Comparing and hashing look into each shared part once ([`crate::sharing`]).
 //! - No operation here recurses on the native stack, [`Drop`] included.
 
 use crate::grounded::{Grounded, SharedState};
-use rustc_hash::FxHashMap;
+use crate::sharing::{EXPRESSIONS_BEFORE_MEMORY, Met, Outcomes};
+use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -282,6 +284,11 @@ impl Expression {
         }
     }
 
+    /// Where its children lie: what tells it from any other that is alive and has children.
+    pub fn place(&self) -> usize {
+        self.children().as_ptr() as usize
+    }
+
     /// Whether both are one and the same in memory: a look that tells equal for certain, and different not at all.
     pub fn shares_storage(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.node, &other.node) && self.start == other.start
@@ -366,34 +373,47 @@ fn compare_shallow(left: &Atom, right: &Atom) -> Shallow {
     if same { Shallow::Same } else { Shallow::Different }
 }
 
-/// States that one comparison takes to be equal, since it has begun to compare them: so states that hold each other
-/// in a circle are looked into once. A forest in which each state points to another of its class.
+/// States and expressions that one comparison takes to be equal, since it has begun to compare them: so states that hold
+/// each other in a circle are looked into once, and so are shared expressions. A forest in which each points to another of its class.
 #[derive(Default)]
 struct Classes {
     towards: FxHashMap<usize, usize>,
-    /// The states named by address stay alive.
-    held: Vec<SharedState>,
+    /// What is named by where it lies stays alive.
+    held: Vec<(Atom, Atom)>,
+    expressions: usize,
 }
 
 impl Classes {
     /// Puts two states into one class; `false` when they were in one already.
-    fn join(&mut self, left: &SharedState, right: &SharedState) -> bool {
-        let (from, to) = (self.root(left.address()), self.root(right.address()));
+    fn join_states(&mut self, left: &SharedState, right: &SharedState) -> bool {
+        let atom = |state: &SharedState| Atom::Grounded(Grounded::State(state.clone()));
+        self.join((left.address(), right.address()), || (atom(left), atom(right)))
+    }
+
+    /// Puts two expressions into one class; `false` when they were in one already. The first ones are in none.
+    fn join_expressions(&mut self, left: &Expression, right: &Expression) -> bool {
+        self.expressions += 1;
+        self.expressions <= EXPRESSIONS_BEFORE_MEMORY
+            || self.join((left.place(), right.place()), || (left.clone().into(), right.clone().into()))
+    }
+
+    fn join(&mut self, (left, right): (usize, usize), both: impl FnOnce() -> (Atom, Atom)) -> bool {
+        let (from, to) = (self.root(left), self.root(right));
         if from == to {
             return false;
         }
         self.towards.insert(from, to);
-        self.held.extend([left.clone(), right.clone()]);
+        self.held.push(both());
         true
     }
 
-    fn root(&mut self, state: usize) -> usize {
-        let mut root = state;
+    fn root(&mut self, place: usize) -> usize {
+        let mut root = place;
         while let Some(&next) = self.towards.get(&root) {
             root = next;
         }
-        if root != state {
-            self.towards.insert(state, root);
+        if root != place {
+            self.towards.insert(place, root);
         }
         root
     }
@@ -417,13 +437,14 @@ fn equal_deep(left: Atom, right: Atom) -> bool {
     while let Some((left, right)) = pairs.pop() {
         let agree = match (&left, &right) {
             (Atom::Expression(left), Atom::Expression(right)) => {
-                compare_all(left.children().iter().zip(right.children()), &mut pairs)
+                !classes.join_expressions(left, right)
+                    || compare_all(left.children().iter().zip(right.children()), &mut pairs)
             }
             (Atom::Grounded(Grounded::Bindings(left)), Atom::Grounded(Grounded::Bindings(right))) => {
                 compare_all(left.iter().zip(&**right).map(|(left, right)| (&left.1, &right.1)), &mut pairs)
             }
             (Atom::Grounded(Grounded::State(left)), Atom::Grounded(Grounded::State(right))) => {
-                !classes.join(left, right) || compare_all([(&left.value(), &right.value())], &mut pairs)
+                !classes.join_states(left, right) || compare_all([(&left.value(), &right.value())], &mut pairs)
             }
             _ => unreachable!("only expressions, states and bindings are compared deeply"),
         };
@@ -450,17 +471,68 @@ impl Hash for Atom {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let mut work = Vec::new();
         let mut next = Some(self);
+        let (mut expressions, mut digests) = (0, Outcomes::default());
         while let Some(atom) = next {
             match atom {
-                Atom::Symbol(symbol) => symbol.hash(hasher),
-                Atom::Variable(variable) => variable.hash(hasher),
-                Atom::Grounded(value) => value.hash_leaf(hasher),
-                Atom::Expression(expression) => {
-                    expression.len().hash(hasher);
-                    work.extend(expression.children());
+                Atom::Expression(expression) if !expression.is_empty() => {
+                    expressions += 1;
+                    if expressions > EXPRESSIONS_BEFORE_MEMORY {
+                        digest(expression, &mut digests).hash(hasher);
+                    } else {
+                        expression.len().hash(hasher);
+                        work.extend(expression.children());
+                    }
                 }
+                leaf => hash_leaf(leaf, hasher),
             }
             next = work.pop();
+        }
+    }
+}
+
+fn hash_leaf(leaf: &Atom, hasher: &mut impl Hasher) {
+    match leaf {
+        Atom::Symbol(symbol) => symbol.hash(hasher),
+        Atom::Variable(variable) => variable.hash(hasher),
+        Atom::Grounded(value) => value.hash_leaf(hasher),
+        Atom::Expression(expression) => expression.len().hash(hasher),
+    }
+}
+
+/// A number that is the same for equal expressions, made of those of its parts, so that a shared part is looked into once.
+fn digest(whole: &Expression, known: &mut Outcomes<Expression, u64>) -> u64 {
+    let begun = |expression: &Expression| {
+        let mut hasher = FxHasher::default();
+        expression.len().hash(&mut hasher);
+        hasher
+    };
+    if let Some(digest) = known.of(whole.place()) {
+        return digest;
+    }
+    let mut open = vec![(whole, 0, begun(whole))];
+    loop {
+        let (expression, next, hasher) = open.last_mut().expect("an expression is open");
+        match expression.children().get(*next) {
+            Some(Atom::Expression(inside)) if !inside.is_empty() => {
+                *next += 1;
+                match known.of(inside.place()) {
+                    Some(digest) => hasher.write_u64(digest),
+                    None => open.push((inside, 0, begun(inside))),
+                }
+            }
+            Some(leaf) => {
+                *next += 1;
+                hash_leaf(leaf, hasher);
+            }
+            None => {
+                let digest = hasher.finish();
+                known.keep(expression.place(), expression, &digest);
+                open.pop();
+                match open.last_mut() {
+                    Some((_, _, around)) => around.write_u64(digest),
+                    None => return digest,
+                }
+            }
         }
     }
 }
@@ -472,6 +544,7 @@ pub fn alpha_equivalent(left: &Atom, right: &Atom) -> bool {
     let mut agree =
         |left, right| *forth.entry(left).or_insert(right) == right && *back.entry(right).or_insert(left) == left;
     let mut pairs = vec![(left, right)];
+    let mut met = Met::default();
     while let Some((left, right)) = pairs.pop() {
         match (left, right) {
             (Atom::Variable(left), Atom::Variable(right)) if agree(left, right) => {}
@@ -487,7 +560,10 @@ pub fn alpha_equivalent(left: &Atom, right: &Atom) -> bool {
                 if left.len() != right.len() {
                     return false;
                 }
-                pairs.extend(left.children().iter().zip(right.children()));
+                // What a pair says of variables, it says each time.
+                if met.is_new((left.place(), right.place())) {
+                    pairs.extend(left.children().iter().zip(right.children()));
+                }
             }
             _ if left == right => {}
             _ => return false,

@@ -63,6 +63,7 @@ mod rewrite;
 mod room;
 mod row;
 mod shared_space;
+mod sharing;
 mod snapshot;
 mod solve;
 mod space;
@@ -88,6 +89,7 @@ pub use grounded::{Grounded, HostMatcher, HostSpace, HostValue, SharedState};
 pub use image::{Image, ImagePattern, ImageSource, write_image};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
 pub use pattern_tree::PatternTree;
+pub use print::written_bytes_least;
 pub use query::{
     AnswerGroup, AnswerTable, Answers, AnswersAt, Asked, Cursor, DeltaQuery, ExplainedStep, Filter, FilterInputs,
     FilterPart, FilterValue, Given, Head, NO_TERM, PatternPart, Plan, PlanStep, QueryExplanation, QueryWay, Question,
@@ -97,6 +99,7 @@ pub use relation::Relation;
 pub use rewrite::{Rewrite, as_written, instantiate, make_fresh, replaced_unless, rewrite, substitute, variables};
 pub use row::Row;
 pub use shared_space::{CLASSES, ChangeCounts, Classify};
+pub use sharing::{Met, Outcomes};
 pub use snapshot::Snapshot;
 pub use space::Space;
 pub use space_handle::SharedSpace;

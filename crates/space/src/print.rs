@@ -3,8 +3,9 @@
 //! What has no syntax prints as Hyperon prints it: a state as `(State content)`, a space and a native function by
 //! name. Printing walks with an explicit stack; a state met inside itself prints as `(State ...)`.
 
-use crate::atom::{Atom, Symbol, Variable};
+use crate::atom::{Atom, Expression, Symbol, Variable};
 use crate::grounded::{Grounded, SharedState};
+use crate::sharing::Outcomes;
 use rustc_hash::FxHashSet;
 use std::fmt::{self, Write};
 
@@ -12,6 +13,49 @@ enum Step {
     Atom(Atom),
     Text(&'static str),
     LeaveState(SharedState),
+}
+
+/// How many bytes an atom is written with, at least: of what is not a name or a text one byte is counted, and of a state or what has no
+/// syntax as well. Counts no further than `most`. A part that the atom shares is looked into once, so this tells of an atom that is
+/// small in memory whether it can be written at all.
+pub fn written_bytes_least(atom: &Atom, most: u64) -> u64 {
+    let leaf = |atom: &Atom| match atom {
+        Atom::Symbol(symbol) => symbol.as_str().len() as u64,
+        Atom::Grounded(Grounded::Text(text)) => text.len() as u64 + 2,
+        _ => 1,
+    };
+    // A pair of parentheses, and a blank between two children.
+    let begun = |expression: &Expression| expression.len().max(1) as u64 + 1;
+    let Atom::Expression(whole) = atom else { return leaf(atom).min(most) };
+    let mut known: Outcomes<Expression, u64> = Outcomes::default();
+    let mut open = vec![(whole, 0, begun(whole))];
+    loop {
+        let (expression, next, bytes) = open.last_mut().expect("an expression is open");
+        let found = match expression.children().get(*next) {
+            Some(Atom::Expression(inside)) if !inside.is_empty() => match known.of(inside.place()) {
+                Some(bytes) => bytes,
+                None => {
+                    *next += 1;
+                    open.push((inside, 0, begun(inside)));
+                    continue;
+                }
+            },
+            Some(Atom::Expression(_)) => 2,
+            Some(child) => leaf(child),
+            None => {
+                let bytes = (*bytes).min(most);
+                known.keep(expression.place(), expression, &bytes);
+                open.pop();
+                match open.last_mut() {
+                    Some((_, _, around)) => *around = around.saturating_add(bytes),
+                    None => return bytes,
+                }
+                continue;
+            }
+        };
+        *next += 1;
+        *bytes = bytes.saturating_add(found);
+    }
 }
 
 impl fmt::Display for Atom {
@@ -139,4 +183,24 @@ fn print_text(text: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
     }
     formatter.write_char('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_counted_without_writing_it() {
+        let mut atom = Atom::symbol("abc");
+        for depth in 0..40 {
+            let least = written_bytes_least(&atom, u64::MAX);
+            if depth < 12 {
+                assert_eq!(least, atom.to_string().len() as u64);
+            }
+            atom = Atom::expression([Atom::from("t x"), atom.clone(), Atom::unit(), atom]);
+        }
+        assert_eq!(written_bytes_least(&atom, 1 << 30), 1 << 30);
+        assert!(written_bytes_least(&atom, u64::MAX) > 1 << 40);
+        assert_eq!(written_bytes_least(&Atom::unit(), 10), 2);
+    }
 }

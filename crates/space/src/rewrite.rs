@@ -1,9 +1,10 @@
 //! Walking atoms and replacing variables in them.
 //!
 //! [`rewrite`] is the one walk that builds: it visits every variable, keeps what does not change shared with the
-//! original, skips ground parts, and uses an explicit stack.
+//! original, skips ground parts, looks into a shared part once ([`crate::sharing`]), and uses an explicit stack.
 
 use crate::atom::{Atom, Expression, Variable, VariableSource};
+use crate::sharing::{Met, Outcomes};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many variables are met before somebody is asked whether to go on.
@@ -47,9 +48,14 @@ impl OpenExpression {
         self.next += 1;
     }
 
-    fn finish(self) -> (Atom, bool) {
-        match self.built {
-            Some(built) => (Atom::expression(built), true),
+    /// What it came to, `None` if that is itself.
+    fn finish(&mut self) -> Option<Atom> {
+        self.built.take().map(Atom::expression)
+    }
+
+    fn outcome(self, made: Option<Atom>) -> (Atom, bool) {
+        match made {
+            Some(made) => (made, true),
             None => (Atom::Expression(self.expression), self.replaces),
         }
     }
@@ -64,20 +70,36 @@ struct Visited {
     open: bool,
 }
 
-/// Replaces variables as `decide` says; `None` when nothing changed, or it was given up.
+/// Replaces variables as `decide` says, which is the same each time that it is asked about a variable; `None` when nothing changed,
+/// or it was given up.
 pub fn rewrite(atom: &Atom, mut decide: impl FnMut(&Variable) -> Rewrite) -> Option<Atom> {
     let mut frames: Vec<OpenExpression> = Vec::new();
+    let mut known = Outcomes::default();
     let mut current = atom.clone();
     loop {
         let visited = visit(current, &mut decide)?;
-        match (visited.atom, frames.last_mut()) {
-            (Atom::Expression(expression), _) if visited.open => {
-                frames.push(OpenExpression::new(expression, visited.changed))
+        let (atom, changed) = match visited.atom {
+            Atom::Expression(expression) if visited.open => {
+                let opened = OpenExpression::new(expression, visited.changed);
+                match known.of(opened.expression.place()) {
+                    Some(made) => opened.outcome(made),
+                    None => {
+                        frames.push(opened);
+                        match next_child(&mut frames, &mut known) {
+                            Ok(child) => current = child,
+                            Err((atom, changed)) => return changed.then_some(atom),
+                        }
+                        continue;
+                    }
+                }
             }
-            (atom, Some(parent)) => parent.accept(atom, visited.changed),
-            (atom, None) => return visited.changed.then_some(atom),
+            atom => (atom, visited.changed),
+        };
+        match frames.last_mut() {
+            Some(parent) => parent.accept(atom, changed),
+            None => return changed.then_some(atom),
         }
-        match next_child(&mut frames) {
+        match next_child(&mut frames, &mut known) {
             Ok(child) => current = child,
             Err((atom, changed)) => return changed.then_some(atom),
         }
@@ -100,13 +122,19 @@ fn visit(mut atom: Atom, decide: &mut impl FnMut(&Variable) -> Rewrite) -> Optio
 }
 
 /// The next child to visit, after closing the frames that are complete; the result when the last one closes.
-fn next_child(frames: &mut Vec<OpenExpression>) -> Result<Atom, (Atom, bool)> {
+fn next_child(
+    frames: &mut Vec<OpenExpression>,
+    known: &mut Outcomes<Expression, Option<Atom>>,
+) -> Result<Atom, (Atom, bool)> {
     loop {
         let top = frames.last().expect("a frame is open");
         if let Some(child) = top.expression.children().get(top.next) {
             return Ok(child.clone());
         }
-        let (atom, changed) = frames.pop().expect("a frame is open").finish();
+        let mut closed = frames.pop().expect("a frame is open");
+        let made = closed.finish();
+        known.keep(closed.expression.place(), &closed.expression, &made);
+        let (atom, changed) = closed.outcome(made);
         match frames.last_mut() {
             Some(parent) => parent.accept(atom, changed),
             None => return Err((atom, changed)),
@@ -122,10 +150,20 @@ pub(crate) fn unmarked(atom: &Atom) -> Atom {
 /// The atom with each part that is not an expression replaced; it carries no marks of an evaluator.
 fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
     let mut open: Vec<(&Expression, Vec<Atom>)> = Vec::new();
+    let mut known: Outcomes<Expression, Atom> = Outcomes::default();
     let mut current = atom;
     loop {
         match current {
-            Atom::Expression(expression) => open.push((expression, Vec::with_capacity(expression.len()))),
+            Atom::Expression(expression) if !expression.is_empty() => {
+                match (known.of(expression.place()), open.last_mut()) {
+                    (Some(made), Some((_, siblings))) => siblings.push(made),
+                    _ => open.push((expression, Vec::with_capacity(expression.len()))),
+                }
+            }
+            Atom::Expression(_) => match open.last_mut() {
+                Some((_, siblings)) => siblings.push(Atom::unit()),
+                None => return Atom::unit(),
+            },
             leaf => match open.last_mut() {
                 Some((_, siblings)) => siblings.push(replace(leaf)),
                 None => return replace(leaf),
@@ -138,6 +176,7 @@ fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
                 break;
             }
             let made = Atom::expression(std::mem::take(built));
+            known.keep(expression.place(), expression, &made);
             open.pop();
             match open.last_mut() {
                 Some((_, siblings)) => siblings.push(made),
@@ -149,12 +188,15 @@ fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
 
 fn has_mark(atom: &Atom) -> bool {
     let mut work = vec![atom];
+    let mut met = Met::default();
     while let Some(atom) = work.pop() {
         if let Atom::Expression(expression) = atom {
             if expression.is_evaluated() {
                 return true;
             }
-            work.extend(expression.children());
+            if met.is_new(expression.place()) {
+                work.extend(expression.children());
+            }
         }
     }
     false
@@ -198,10 +240,13 @@ pub fn variables(atom: &Atom) -> Vec<Variable> {
         return found;
     }
     let mut work = vec![atom];
+    let mut met = Met::default();
     while let Some(atom) = work.pop() {
         match atom {
             Atom::Variable(variable) if seen.insert(variable.clone()) => found.push(variable.clone()),
-            Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children().iter().rev()),
+            Atom::Expression(expression) if !atom.is_ground() && met.is_new(expression.place()) => {
+                work.extend(expression.children().iter().rev());
+            }
             _ => {}
         }
     }

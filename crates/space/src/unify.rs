@@ -19,6 +19,7 @@ use crate::atom::{Atom, Expression, Variable, VariableSource};
 use crate::bindings::Bindings;
 use crate::grounded::Grounded;
 use crate::rewrite::instantiate;
+use crate::sharing::Met;
 use crate::space_handle::SharedSpace;
 
 /// A query that unification met on its way: this pattern must match in this space.
@@ -32,6 +33,16 @@ enum Pair {
     Stored(Atom, Atom),
     /// Two atoms of the query's scope.
     Same(Atom, Atom),
+}
+
+impl Pair {
+    /// Where two expressions of one scope lie.
+    fn places(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Same(Atom::Expression(left), Atom::Expression(right)) => Some((left.place(), right.place())),
+            _ => None,
+        }
+    }
 }
 
 /// The state of one unification.
@@ -83,6 +94,7 @@ impl<'a> Unifier<'a> {
 
     fn run(&mut self, mut pairs: Vec<Pair>) -> bool {
         let (mut met, mut check) = (0_usize, PAIRS_UNCHECKED);
+        let mut equal = Met::default();
         while let Some(pair) = pairs.pop() {
             met += 1;
             if met == check {
@@ -90,6 +102,10 @@ impl<'a> Unifier<'a> {
                     return false;
                 }
                 check *= 2;
+            }
+            if self.deferred.is_empty() && pair.places().is_some_and(|places| !equal.is_new(places)) {
+                // What was made equal is equal wherever it is met again; but a space is asked each time.
+                continue;
             }
             let matched = match pair {
                 Pair::Stored(query, stored) => self.step_stored(query, stored, &mut pairs),

@@ -71,7 +71,7 @@ impl Evaluation<'_> {
             return Some(Work::Return(atom));
         }
         let mut errors = Vec::new();
-        for actual in types::types_of(&target.space, &atom, self.session.variables()) {
+        for actual in self.types.types_of(&target.space, &atom, self.session.variables()) {
             if !actual.is_valid() {
                 continue;
             }
@@ -96,7 +96,7 @@ impl Evaluation<'_> {
     fn interpret_expression(&mut self, atom: &Atom, target: Target, is_reduct: bool) -> Option<Work> {
         let Atom::Expression(expression) = atom else { unreachable!("only expressions are interpreted") };
         let progress = Progress::begin(expression.clone(), is_reduct);
-        let head_types = types::types_of_head(&target.space, expression.children(), self.session.variables());
+        let head_types = self.types.types_of_head(&target.space, expression.children(), self.session.variables());
         if let Some(errors) = all_errors(&head_types) {
             let results = errors.into_iter().map(|atom| Alternative::new(Solution::new(), Work::Return(atom)));
             return self.fork(results.collect());
@@ -130,7 +130,7 @@ impl Evaluation<'_> {
         let mut check = Check { call, errors: Vec::new(), alternatives: vec![Bindings::default()] };
         for (position, (formal, argument)) in formals.iter().zip(arguments).enumerate() {
             if !accepts_raw(formal, argument) {
-                let actuals = types::types_of(&target.space, argument, self.session.variables());
+                let actuals = self.types.types_of(&target.space, argument, self.session.variables());
                 check.argument(position + 1, formal, &actuals, self.session.variables());
             }
         }

@@ -32,8 +32,9 @@ use crate::limits::{LimitReached, LongStep, Watch};
 use crate::names;
 use crate::program::Program;
 use crate::session::Session;
+use crate::types::TypeMemory;
 use frame::{Frame, FrameRef, Target, Waiting};
-use space::{Atom, Grounded, SharedSpace, SharedState, Solution, Variable, variables};
+use space::{Atom, Grounded, Met, SharedSpace, SharedState, Solution, Variable, variables};
 use std::sync::Arc;
 use store::Store;
 
@@ -230,6 +231,7 @@ struct Evaluation<'r> {
     context: SharedSpace,
     watch: Watch,
     store: Store,
+    types: TypeMemory,
     choices: Vec<Choice>,
     barriers: Vec<Barrier>,
     /// The tabled calls that are being evaluated.
@@ -251,6 +253,7 @@ impl<'r> Evaluation<'r> {
             context,
             watch,
             store: Store::default(),
+            types: TypeMemory::default(),
             choices: Vec::new(),
             barriers: Vec::new(),
             filling: Vec::new(),
@@ -611,11 +614,13 @@ impl Roots {
 
     /// What `collapse-bind` returned keeps variables alive too.
     fn add_bindings_inside(&mut self, atom: &Atom) {
-        let mut work = vec![atom];
+        let (mut work, mut met) = (vec![atom], Met::default());
         while let Some(atom) = work.pop() {
             match atom {
                 Atom::Grounded(Grounded::Bindings(solution)) => self.add_solution(solution),
-                Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children()),
+                Atom::Expression(expression) if !atom.is_ground() && met.is_new(expression.place()) => {
+                    work.extend(expression.children());
+                }
                 _ => {}
             }
         }

@@ -20,7 +20,7 @@ use super::words::{
 };
 use super::{Halt, Machine, Running};
 use region::{Full, Ref, tag};
-use space::{Atom, Grounded, Number, Term};
+use space::{Atom, Grounded, Met, Number, Term};
 use std::rc::Rc;
 
 /// A list of so many atoms is not made shorter.
@@ -376,11 +376,14 @@ impl Values {
         }
         work.clear();
         work.push(value);
+        let mut met = Met::default();
         while let Some(expression) = work.pop() {
             for &child in self.heap.children(expression) {
                 let child = self.heap.walk(child);
                 if child.is_expression() {
-                    work.push(child);
+                    if met.is_new(child.payload()) {
+                        work.push(child);
+                    }
                 } else if self.is_state(child) {
                     return false;
                 }

@@ -9,7 +9,7 @@ use super::collected::CollectedResults;
 use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::unify::Unified;
 use super::values::Scope;
-use super::words::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, TERM, TRUE};
+use super::words::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, TERM, TRUE, plain};
 use super::{Halt, Machine, Reason, Running};
 use crate::instructions::is_instruction_name;
 use crate::interpreter::Task;
@@ -17,7 +17,7 @@ use crate::names;
 use crate::operation::{Operation, Outcome};
 use region::{Ref, tag};
 use rustc_hash::FxHashMap;
-use space::{Atom, Bindings, Solution, Symbol, Unifier, variables};
+use space::{Atom, Bindings, Met, Solution, Symbol, Unifier, variables};
 
 impl Running<'_> {
     pub(super) fn minimal_instruction(&mut self, instruction: Instruction) -> Result<(), Halt> {
@@ -286,6 +286,7 @@ impl Running<'_> {
     fn are_alike(&mut self, left: Ref, right: Ref) -> Result<bool, Halt> {
         let (mut forth, mut back) = (FxHashMap::default(), FxHashMap::default());
         let (mut pairs, mut looks) = (vec![(left, right)], 0_usize);
+        let mut met = Met::default();
         while let Some((left, right)) = pairs.pop() {
             looks += 1;
             if looks.is_multiple_of(LOOKS_BETWEEN_LIMITS) && self.m.values.ceiling.is_passed() {
@@ -297,6 +298,8 @@ impl Running<'_> {
                 (tag::VARIABLE, tag::VARIABLE)
                     if *forth.entry(left).or_insert(right) == right && *back.entry(right).or_insert(left) == left => {}
                 (tag::VARIABLE, _) | (_, tag::VARIABLE) => return Ok(false),
+                // What a pair says of variables, it says each time.
+                _ if compound(left) && compound(right) && !met.is_new((plain(left), plain(right))) => {}
                 _ if compound(left) && compound(right) => {
                     let (left, right) = (self.opened(left)?, self.opened(right)?);
                     let heap = &self.m.values.heap;
@@ -317,12 +320,12 @@ impl Running<'_> {
 impl Machine {
     /// Whether a value holds no unbound variable.
     pub(super) fn is_ground(&self, value: Ref) -> bool {
-        let mut work = vec![value];
+        let (mut work, mut met) = (vec![value], Met::default());
         while let Some(value) = work.pop() {
             let value = self.values.heap.walk(value);
             match value.tag() {
                 tag::VARIABLE => return false,
-                tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(value)) => {
+                tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(value)) && met.is_new(value) => {
                     work.extend(self.values.heap.children(value));
                 }
                 _ => {}

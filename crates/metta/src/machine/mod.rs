@@ -62,6 +62,7 @@ mod normal_form;
 mod normal_terms;
 mod noted_states;
 mod notes;
+mod open_data;
 mod operations;
 mod pieces;
 mod profiling;
@@ -148,6 +149,7 @@ struct Rooms {
     spare_inputs: Vec<Vec<candidate_code::Input>>,
     work: Vec<Ref>,
     found_same: normal_calls::SameTerms,
+    open_data: open_data::OpenData,
 }
 
 /// Evaluates with a machine, which it keeps from one evaluation to the next. While that machine is at work, an evaluation inside
@@ -260,6 +262,7 @@ impl Machine {
             spare_inputs: Vec::new(),
             work: Vec::new(),
             found_same: normal_calls::SameTerms::new(),
+            open_data: open_data::OpenData::new(),
         };
         let counters = Counters { fuel: 1, ..Counters::default() };
         let (choices, memo) = (Choices::new(heap), Memo::default());
@@ -273,6 +276,7 @@ impl Machine {
         let old = std::mem::replace(&mut self.values.region, fresh);
         self.values.heap.close(old);
         self.rooms.found_same.forget();
+        self.rooms.open_data.forget();
         self.values.interned.forget();
         self.values.kept.forget();
         self.values.foreign.clear();

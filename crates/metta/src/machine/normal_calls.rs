@@ -19,7 +19,7 @@ use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use crate::machine::choices::Destination;
 use region::{Ref, tag};
-use space::SharedTerms;
+use space::{Met, SharedTerms};
 
 /// How many values are looked at to find out whether a value is ground, or what it was, where rules do not change.
 const LOOKED_AT_MAX: usize = 48;
@@ -92,13 +92,13 @@ impl Running<'_> {
         let terms = SharedTerms::clone(&values.terms);
         let terms = terms.read().expect("no panic while terms are locked");
         let whole = (left, right);
-        let mut pairs = vec![whole];
+        let (mut pairs, mut met) = (vec![whole], Met::of_fast_walk());
         while let Some((left, right)) = pairs.pop() {
             let (left, right) = (values.heap.walk(left), values.heap.walk(right));
             match values.are_plainly_same(left, right) {
                 Some(true) => continue,
                 Some(false) => return Ok(false),
-                None if self.m.rooms.found_same.holds(left, right) => continue,
+                None if self.m.rooms.found_same.holds(left, right) || !met.is_new((left, right)) => continue,
                 None => {}
             }
             self.m.counters.compared += 1;
@@ -362,12 +362,18 @@ impl Machine {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return None,
                     tag::VARIABLE => is_ground = false,
-                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => work.push(child),
+                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => {
+                        match self.rooms.open_data.of(child) {
+                            Some(has_variables) => is_ground &= !has_variables,
+                            None => work.push(child),
+                        }
+                    }
                     _ => {}
                 }
                 budget = budget.checked_sub(1)?;
             }
         }
+        self.rooms.open_data.note(call, !is_ground);
         Some(is_ground)
     }
 

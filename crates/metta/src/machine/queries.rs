@@ -416,7 +416,10 @@ impl Machine {
 
     /// Goes on at a return point with an answer: new variables are slots, those from outside are bound.
     fn take_answer(&mut self, query: u32, answer: &[Term], outer: &[Ref], return_point: u32) -> Result<(), Halt> {
-        let Self { values, code, frames: Frames { stack, base, pc, .. }, choices: Choices { trail, .. }, .. } = self;
+        let Self {
+            values, code, rooms, frames: Frames { stack, base, pc, .. }, choices: Choices { trail, .. }, ..
+        } = self;
+        rooms.open_data.forget();
         let fresh = &code.queries[query as usize].fresh;
         for (&(slot, _), &term) in fresh.iter().zip(answer) {
             stack[*base + HEADER + usize::from(slot)] = values.load_term(term)?.bits();

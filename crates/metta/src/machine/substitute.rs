@@ -7,6 +7,7 @@ use super::values::Values;
 use super::{Halt, Running};
 use region::{Full, Ref, tag};
 use rustc_hash::FxHashMap;
+use space::Outcomes;
 
 /// An expression of the template whose children are being replaced.
 struct Open {
@@ -49,6 +50,7 @@ impl Running<'_> {
     ) -> Result<Ref, Halt> {
         let mut replacement = Replacement { variables, values, fresh: renames.then(FxHashMap::default) };
         let mut open: Vec<Open> = Vec::new();
+        let mut known: Outcomes<(), Ref> = Outcomes::default();
         let mut current = template;
         loop {
             let value = self.m.values.heap.walk(current);
@@ -58,9 +60,12 @@ impl Running<'_> {
                     if self.m.values.heap.length(value) > 0
                         && !self.m.type_cache.notes.hold(self.m.values.heap.note(value)) =>
                 {
-                    let done = Vec::with_capacity(self.m.values.heap.length(value));
-                    open.push(Open { expression: value, done, is_changed: false });
-                    None
+                    let again = known.of(value.payload() as usize);
+                    if again.is_none() {
+                        let done = Vec::with_capacity(self.m.values.heap.length(value));
+                        open.push(Open { expression: value, done, is_changed: false });
+                    }
+                    again
                 }
                 _ => Some(value),
             };
@@ -76,10 +81,12 @@ impl Running<'_> {
                     break;
                 }
                 let Open { expression, done, is_changed } = open.pop().expect("it is open");
-                found = Some(match is_changed {
+                let made = match is_changed {
                     true => self.m.values.heap.expression(&mut self.m.values.region, &done)?,
                     false => expression,
-                });
+                };
+                known.keep(expression.payload() as usize, &(), &made);
+                found = Some(made);
             }
         }
     }

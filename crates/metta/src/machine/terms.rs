@@ -4,7 +4,7 @@ use super::interned::Opened;
 use super::values::Values;
 use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, term_of, word};
 use region::{Ref, tag};
-use space::{Atom, Grounded, NO_TERM, Term, Terms};
+use space::{Atom, Grounded, NO_TERM, Outcomes, Term, Terms};
 
 /// What a value is as a part of a row.
 pub(super) enum Keyed {
@@ -159,17 +159,21 @@ impl Values {
     /// The key of an expression of the heap, if it holds no variable. A part that was never interned is in no row.
     fn key_of_expression(&mut self, expression: Ref, terms: &Terms) -> Keyed {
         let mut open: Vec<(Ref, Vec<Term>)> = vec![(expression, Vec::new())];
+        let mut met: Outcomes<(), Term> = Outcomes::default();
         loop {
             let (expression, done) = open.last_mut().expect("an expression is open");
+            let place = expression.payload() as usize;
+            let again = if done.is_empty() { met.of(place) } else { None };
             let known = if done.is_empty() { self.interned.term(*expression) } else { None };
-            let key = if let Some(known) = known {
+            let key = if let Some(key) = again.or_else(|| known.map(|known| terms.key(known))) {
                 open.pop();
-                terms.key(known)
+                key
             } else if done.len() == self.heap.length(*expression) {
                 let is_known = !done.contains(&NO_TERM);
-                let key = is_known.then(|| terms.find_row(done)).flatten();
+                let key = is_known.then(|| terms.find_row(done)).flatten().unwrap_or(NO_TERM);
+                met.keep(place, &(), &key);
                 open.pop();
-                key.unwrap_or(NO_TERM)
+                key
             } else {
                 let child = self.heap.walk(self.heap.child(*expression, done.len()));
                 if child.is_expression() {

@@ -16,7 +16,7 @@ use super::words::{FOREIGN, INTEGER, SYMBOL, TERM, is_always_normal, is_small, p
 use super::{Halt, Machine, Running};
 use crate::interpreter::Task;
 use region::{Full, Ref, tag};
-use space::{Atom, Grounded};
+use space::{Atom, Grounded, Met, Outcomes};
 
 /// How two values compare.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -240,8 +240,12 @@ impl Running<'_> {
         (mut left, mut right): (Ref, Ref),
         open: &mut Vec<Pair>,
     ) -> Result<Unified, Halt> {
+        let mut met = Met::of_fast_walk();
         loop {
-            match self.unify_different(left, right)? {
+            let is_compound = |side: Ref| side.is_expression() || side.tag() == TERM;
+            // What was made equal is equal wherever it is met again.
+            let is_done = is_compound(left) && is_compound(right) && !met.is_new((plain(left), plain(right)));
+            match if is_done { Step::Over } else { self.unify_different(left, right)? } {
                 Step::Over => {}
                 Step::Into(pair) => {
                     // What is complete is not returned to: lists need no memory.
@@ -441,31 +445,58 @@ impl Running<'_> {
         self.rebuild(value)
     }
 
-    /// A copy of an expression with what is bound in it in place of variables. It may be much larger than all that is bound, since an
-    /// atom doubles with each variable that occurs twice in the value of the one before: limits are looked at.
+    /// An expression with what is bound in it in place of variables. What holds nothing bound stays, and what is met more than once is
+    /// made once, so it is as large as all that is bound. Limits are looked at all the same.
     fn rebuild(&mut self, value: Ref) -> Result<Ref, Halt> {
         let m = &mut self.m;
-        let mut copies = 0_usize;
-        let whole = m.values.heap.reserve(&mut m.values.region, m.values.heap.length(value))?;
-        let (mut inside, mut next) = (Vec::new(), Some((value, whole)));
-        while let Some((value, made)) = next {
-            for index in 0..m.values.heap.length(value) {
-                let mut child = m.values.heap.walk(m.values.heap.child(value, index));
-                if child.is_expression() && m.mentions_bound(child) {
-                    let length = m.values.heap.length(child);
-                    let copy = m.values.heap.reserve(&mut m.values.region, length)?;
-                    inside.push((child, copy));
-                    child = copy;
-                    copies += 1;
-                    if copies.is_multiple_of(LOOKS_BETWEEN_LIMITS) && m.values.ceiling.is_passed() {
+        let (mut looks, mut known) = (0_usize, Outcomes::default());
+        let mut open: Vec<Rebuilt> = vec![Rebuilt::of(value, m.values.heap.length(value))];
+        loop {
+            let top = open.last_mut().expect("an expression is open");
+            let made = if let Some(&written) = m.values.heap.children(top.expression).get(top.done.len()) {
+                let child = m.values.heap.walk(written);
+                top.is_changed |= child != written;
+                if child.tag() != tag::EXPRESSION || m.type_cache.notes.hold(m.values.heap.note(child)) {
+                    child
+                } else if let Some(made) = known.of(child.payload() as usize) {
+                    top.is_changed |= made != child;
+                    made
+                } else {
+                    open.push(Rebuilt::of(child, m.values.heap.length(child)));
+                    looks += 1;
+                    if looks.is_multiple_of(LOOKS_BETWEEN_LIMITS) && m.values.ceiling.is_passed() {
                         return Err(m.values.ceiling.passed());
                     }
+                    continue;
                 }
-                m.values.heap.set_child(made, index, child);
-            }
-            next = inside.pop();
+            } else {
+                let Rebuilt { expression, done, is_changed } = open.pop().expect("an expression is open");
+                let made = match is_changed {
+                    true => m.values.heap.expression(&mut m.values.region, &done)?,
+                    false => expression,
+                };
+                known.keep(expression.payload() as usize, &(), &made);
+                match open.last_mut() {
+                    Some(around) => around.is_changed |= is_changed,
+                    None => return Ok(made),
+                }
+                made
+            };
+            open.last_mut().expect("an expression is open").done.push(made);
         }
-        Ok(whole)
+    }
+}
+
+/// An expression that is made anew if something in it is bound.
+struct Rebuilt {
+    expression: Ref,
+    done: Vec<Ref>,
+    is_changed: bool,
+}
+
+impl Rebuilt {
+    fn of(expression: Ref, length: usize) -> Self {
+        Self { expression, done: Vec::with_capacity(length), is_changed: false }
     }
 }
 
@@ -536,13 +567,16 @@ impl Machine {
     }
 
     fn occurs_in_any(&self, variable: Ref, work: &mut Vec<Ref>) -> bool {
+        let mut met = Met::default();
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 let child = self.values.heap.walk(child);
                 if child == variable {
                     return true;
                 }
-                if child.tag() == tag::EXPRESSION && !self.type_cache.notes.hold(self.values.heap.note(child)) {
+                let may_hold =
+                    child.tag() == tag::EXPRESSION && !self.type_cache.notes.hold(self.values.heap.note(child));
+                if may_hold && met.is_new(child) {
                     work.push(child);
                 }
             }
@@ -561,15 +595,29 @@ impl Machine {
     }
 
     pub(super) fn any_mentions_bound(&self, work: &mut Vec<Ref>) -> bool {
+        let (mut met, open_data) = (Met::default(), &self.rooms.open_data);
+        let whole = work.first().copied().filter(|_| work.len() == 1);
+        if whole.is_some_and(|whole| open_data.of(whole).is_some()) {
+            return false;
+        }
+        let mut has_variables = false;
         while let Some(expression) = work.pop() {
             for &child in self.values.heap.children(expression) {
                 match child.tag() {
                     tag::VARIABLE if self.values.heap.binding(child).is_some() => return true,
-                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => work.push(child),
+                    tag::VARIABLE => has_variables = true,
+                    tag::EXPRESSION if !self.type_cache.notes.hold(self.values.heap.note(child)) => {
+                        match open_data.of(child) {
+                            Some(known) => has_variables |= known,
+                            None if met.is_new(child) => work.push(child),
+                            None => {}
+                        }
+                    }
                     _ => {}
                 }
             }
         }
+        whole.into_iter().for_each(|whole| open_data.note(whole, has_variables));
         false
     }
 

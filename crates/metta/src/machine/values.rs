@@ -16,7 +16,7 @@ use super::{Halt, Reason};
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
 use region::{Full, Heap, Ref, Region, Reserved, Words, memory, tag};
 use rustc_hash::{FxHashMap, FxHasher};
-use space::{Atom, Grounded, Number, SharedTerms, Symbol, Term, Variable, VariableSource};
+use space::{Atom, Grounded, Met, Number, Outcomes, SharedTerms, Symbol, Term, Variable, VariableSource};
 use std::hash::{Hash, Hasher};
 
 /// A child of data, looked at.
@@ -173,6 +173,7 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
         is_bound: bool,
     }
     let mut open: Vec<Open> = Vec::new();
+    let mut met: Outcomes<(), (Atom, bool)> = Outcomes::default();
     let mut current = reference;
     let mut visited = 0_u32;
     loop {
@@ -185,7 +186,17 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
             around.is_bound = true;
         }
         let length = if walked.is_expression() { leaves.heap().length(walked) } else { 0 };
-        let known = if length > 0 { leaves.known(walked) } else { None };
+        let again = if length > 0 { met.of(walked.bits() as usize) } else { None };
+        let known = match again {
+            Some((atom, is_bound)) => {
+                if let Some(around) = open.last_mut().filter(|_| is_bound) {
+                    around.is_bound = true;
+                }
+                Some(atom)
+            }
+            None if length > 0 => leaves.known(walked),
+            None => None,
+        };
         let mut made = if known.is_some() {
             known
         } else if length > 0 {
@@ -208,7 +219,9 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
             if let Some(around) = open.last_mut().filter(|_| whole.is_bound) {
                 around.is_bound = true;
             }
-            made = Some(Atom::Expression(if is_marked { expression.into_evaluated() } else { expression }));
+            let atom = Atom::Expression(if is_marked { expression.into_evaluated() } else { expression });
+            met.keep(whole.expression.bits() as usize, &(), &(atom.clone(), whole.is_bound));
+            made = Some(atom);
             if open.is_empty() {
                 return Ok(made.expect("an expression was stored"));
             }
@@ -444,12 +457,12 @@ impl Values {
     /// Names the unbound variables of a value that have no names yet, the oldest first: of two that become one outside of the
     /// machine, the one that was named first stays, as the older one does here.
     pub(super) fn name_by_age(&mut self, value: Ref, source: &mut VariableSource) {
-        let (mut nameless, mut work) = (Vec::new(), vec![value]);
+        let (mut nameless, mut work, mut met) = (Vec::new(), vec![value], Met::default());
         while let Some(value) = work.pop() {
             let value = self.heap.walk(value);
             match value.tag() {
                 tag::VARIABLE if self.heap.label(value) < NAMED => nameless.push(value),
-                tag::EXPRESSION => work.extend(self.heap.children(value)),
+                tag::EXPRESSION if met.is_new(value) => work.extend(self.heap.children(value)),
                 _ => {}
             }
         }
@@ -583,11 +596,14 @@ impl Values {
             done: Vec<Ref>,
         }
         let mut open: Vec<Open<'_>> = Vec::new();
+        let mut met: Outcomes<(), Ref> = Outcomes::default();
         let (mut current, mut expressions) = (atom, 0);
         loop {
             let mut made = match current {
                 Atom::Expression(expression) if !expression.is_empty() => {
-                    let known = if self.kept.is_empty() { None } else { self.kept.reference(expression) };
+                    let place = expression.place();
+                    let again = met.of(place | usize::from(expression.is_evaluated()));
+                    let known = again.or_else(|| self.kept.reference(expression));
                     expressions += if known.is_some() { LARGE } else { 1 };
                     if known.is_none() {
                         open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
@@ -609,7 +625,10 @@ impl Values {
                 if is_evaluated && !is_marked {
                     self.heap.set_note(whole, EVALUATED_OPEN);
                 }
-                made = Some(if is_marked { whole.marked() } else { whole });
+                let whole = if is_marked { whole.marked() } else { whole };
+                let place = top.atom.place();
+                met.keep(place | usize::from(top.atom.is_evaluated()), &(), &whole);
+                made = Some(whole);
                 open.pop();
                 if open.is_empty() {
                     let whole = made.expect("an expression was loaded");

@@ -11,7 +11,7 @@ use crate::effects::Effects;
 use crate::environment::Stop;
 use crate::evaluate::{Answer, Evaluate, Evaluator, Evaluators};
 use crate::failure::Failure;
-use crate::limits::{FormSteps, Halted, LimitReached};
+use crate::limits::{FormSteps, Halted, LimitReached, WRITTEN_BYTES_MAX};
 use crate::names;
 use crate::operation::Operation;
 use crate::program::Undo;
@@ -25,7 +25,7 @@ use crate::syntax::{self, Diagnostic, Form, NodeId, NodeKind, Parsed, Span, Synt
 use crate::types;
 use crate::world::{World, WorldError};
 use rustc_hash::FxHashMap;
-use space::{Atom, canonical};
+use space::{Atom, canonical, written_bytes_least};
 use std::fmt::{self, Write as _};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -453,6 +453,7 @@ impl Session {
             answer.stop = None;
         }
         if is_outermost {
+            keep_writable(&mut answer);
             self.note_end(&mut answer);
         }
         self.statistics.evaluations += 1;
@@ -519,6 +520,22 @@ pub(super) fn end_of(stop: &Stop) -> Option<RunEnd> {
 fn defines(form: &Atom) -> bool {
     let operation = form.head().and_then(Operation::of);
     operation.is_some_and(|operation| operation.effects().have(Effects::DEFINES))
+}
+
+/// Ends an answer before the first result with which it would be too long to be written.
+fn keep_writable(answer: &mut Answer) {
+    let mut left = WRITTEN_BYTES_MAX;
+    let is_too_long = |result: &Atom| match left.checked_sub(written_bytes_least(result, WRITTEN_BYTES_MAX + 1)) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    };
+    if let Some(number) = answer.results.iter().position(is_too_long) {
+        answer.results.truncate(number);
+        answer.limit = Some(LimitReached::Written(WRITTEN_BYTES_MAX));
+    }
 }
 
 /// The results of an answer, with the error of the limit it reached at the end.

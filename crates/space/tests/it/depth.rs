@@ -228,3 +228,42 @@ fn bindings_that_hold_bindings_are_compared_printed_and_dropped() {
         assert!(alpha_equivalent(&back, &chain("1")));
     });
 }
+
+/// `(P x x)` in each other: as many levels, and as many parts as a tree of them.
+fn doubled(levels: usize, bottom: Atom) -> Atom {
+    (0..levels).fold(bottom, |inner, _| expression([Atom::symbol("P"), inner.clone(), inner]))
+}
+
+/// A walk that looked into each copy of a part would not end.
+#[test]
+fn shared_parts_are_walked_once() {
+    let of = |bottom: &str| doubled(80, atom(bottom));
+    let (one, same, other) = (of("1"), of("1.0"), of("2"));
+    assert!(one == same && one != other);
+    assert_eq!(hash_of(&one), hash_of(&same));
+    assert_ne!(hash_of(&one), hash_of(&other));
+    let (open, renamed) = (of("$x"), of("$y"));
+    assert!(alpha_equivalent(&open, &renamed) && alpha_equivalent(&one, &same) && !alpha_equivalent(&open, &one));
+    assert_eq!(variables(&open).len(), 1);
+    assert!(make_fresh(&open, &[], &mut VariableSource::default()) != open);
+    assert!(substitute(&open, &variable("x"), &atom("1")) == one);
+    let mut source = VariableSource::default();
+    let mut unifier = Unifier::under(Bindings::default(), &mut source);
+    assert!(unifier.unify(&open, &renamed) && unifier.unify(&open, &one));
+    let bindings = unifier.into_bindings().expect("nothing loops");
+    assert!(bindings.resolve(&renamed) == one);
+}
+
+#[test]
+fn an_expression_has_the_hash_of_its_equals_wherever_it_is_shared() {
+    // One half is shared, the other made anew: so the walks over them meet other parts again.
+    let mixed = |levels: usize| {
+        (0..levels).fold(atom("1"), |inner, level| {
+            let again = if level % 3 == 0 { doubled(level, atom("1")) } else { inner.clone() };
+            expression([inner, again])
+        })
+    };
+    assert!(mixed(12) == mixed(12));
+    assert_eq!(hash_of(&mixed(12)), hash_of(&mixed(12)));
+    assert!(mixed(13) != mixed(12));
+}
