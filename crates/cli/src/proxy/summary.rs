@@ -184,7 +184,8 @@ impl Summary<'_> {
         let Report { ambiguous, ambiguous_answers, .. } = self.report;
         let mut lines: Vec<String> =
             ambiguous_answers.iter().take(SHOWN_MAX).map(|answers| ambiguity(kind, answers)).collect();
-        push_rest(&mut lines, *ambiguous, ambiguous_answers.len() as u64, "of them");
+        let shown = lines.len() as u64;
+        push_rest(&mut lines, *ambiguous, shown, "of them");
         if !lines.is_empty() && kind == "error" {
             let allowing = self.style.options(&BTreeSet::from([AllowingOption("--allow-ambiguous", None)]));
             lines.push(format!(
