@@ -9,8 +9,8 @@ use journal::{Disk, MemoryDisk};
 use metroon::{CommitJournal, Engine, MemoryWorld, ProgramEnd, RunEnd, RunRequest, Source, Tape, TapeReader};
 use std::sync::Arc;
 
-/// A program that asks for more is stopped, and counted.
-const STEPS_MAX: u64 = 20_000;
+/// A program that asks for more is stopped, and counted. The steps of a program whose data grow with each take longer and longer.
+const STEPS_MAX: u64 = 2_000;
 /// How long programs are.
 const SIZE: usize = 4;
 

@@ -23,7 +23,7 @@ const LONG_STEPS: [(&str, &str); 8] = [
     (
         "a search of a regular expression",
         "!(import! &self regex) !(import! &self strings)
-         !(let ($e $t) ((string-repeat \"a?\" 20000) (string-repeat \"a\" 20000)) (regex-matches (string-concat $e $t) $t))",
+         !(let* (($e (string-repeat \"a?\" 20000)) ($t (string-repeat \"a\" 20000))) (let $p (format-args \"{}{}\" ($e $t)) (regex-matches $p $t)))",
     ),
     (
         "many matches of a regular expression",

@@ -343,10 +343,18 @@ fn doubling_by_a_rule() -> String {
 #[test]
 fn an_atom_that_doubles_with_each_binding_is_made_and_cannot_be_written() {
     for text in [doubling_by_unification(), doubling_by_a_rule()] {
-        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
-            let ran = Program::new(text.as_str()).with_evaluator(evaluator).run();
-            assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Written(_))), "{evaluator:?}: {:?}", ran.end);
-        }
+        let ran = Program::new(text.as_str()).with_evaluator(Evaluator::Machine).run();
+        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Written(_))), "{:?}", ran.end);
+    }
+}
+
+/// It evaluates each part wherever it stands: those are steps like all others.
+#[test]
+fn the_interpreter_ends_an_atom_that_doubles_by_the_limit_of_steps() {
+    for text in [doubling_by_unification(), doubling_by_a_rule()] {
+        let program = Program::new(text.as_str()).with_evaluator(Evaluator::Interpreter);
+        let ran = program.with_steps(20_000).run();
+        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Steps(20_000))), "{:?} {text}", ran.end);
     }
 }
 

@@ -1,8 +1,14 @@
 //! Programs that ask for several things at once, with threads, tasks and promises: what they see comes in the order of the recording.
+//!
+//! The order in which the proxy answers is exact, which the tests of the server look at. Which of two threads that are woken within a
+//! millisecond prints first is decided by the system: here, lines may change places with those beside them.
 
 use super::harness::{Stage, client, has, named, words};
 use cassette::Cassette;
 use std::ffi::OsString;
+
+/// How many places a line may come earlier or later than in the recording.
+const PLACES_MAX: usize = 2;
 
 /// Records a program, and replays it twice at once: it must see the same, in the same order.
 fn both_ways(name: &str, program: &[OsString]) {
@@ -18,7 +24,13 @@ fn both_ways(name: &str, program: &[OsString]) {
             (replayed.code, replayed.err.as_str()),
             (Some(0), "metroon: answered 21 requests from trip.cassette\n")
         );
-        assert_eq!(replayed.out, recorded.out, "{name} {speed:?}");
+        let (before, now): (Vec<&str>, Vec<&str>) = (recorded.out.lines().collect(), replayed.out.lines().collect());
+        assert_eq!(now.len(), before.len(), "{name} {speed:?}: {}", replayed.out);
+        for (place, line) in before.iter().enumerate() {
+            let found = now.iter().position(|other| other == line);
+            let is_near = found.is_some_and(|found| found.abs_diff(place) <= PLACES_MAX);
+            assert!(is_near, "{name} {speed:?}: {line}\nrecorded\n{}replayed\n{}", recorded.out, replayed.out);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::machine::{Halt, Running};
 use crate::names;
 use region::Ref;
 use rustc_hash::FxHashSet;
-use space::{Atom, Bindings, Candidate, FewCandidates, Grounded, Unifier, Variable, instantiate, variables};
+use space::{Atom, Bindings, Candidate, FewCandidates, Grounded, Unifier, Variable, instantiate, substitute};
 
 /// Functions of more rules than this are not compiled as a whole, and their rules are not looked through for what follows from all
 /// of them.
@@ -127,8 +127,7 @@ impl Running<'_> {
                 let atom = instantiate(&candidate.atom, &mut slots, self.session.variables());
                 match (arguments_of(&atom), atom.children()) {
                     (Some(arguments), Some([_, _, body])) => {
-                        let body = self.body_asked(arguments, body);
-                        rules.push((arguments.to_vec(), body));
+                        rules.push(self.as_asked((arguments.to_vec(), body.clone())));
                     }
                     _ if minimal::has_space(&atom) => return None,
                     _ => rules.extend(self.rules_of_open(function, &atom)?),
@@ -139,14 +138,12 @@ impl Running<'_> {
         rules.iter().all(is_plain).then_some(rules)
     }
 
-    /// The body of a rule, as a query for it gives it: if it is a variable that is nowhere else, it has the name of what was asked.
-    fn body_asked(&mut self, arguments: &[Atom], body: &Atom) -> Atom {
-        match body {
-            Atom::Variable(variable) if !arguments.iter().any(|argument| variables(argument).contains(variable)) => {
-                Atom::Variable(self.session.variables().fresh(names::asked()))
-            }
-            _ => body.clone(),
-        }
+    /// A rule as a query for it gives it: a variable that is its body has the name of what was asked.
+    fn as_asked(&mut self, (mut arguments, body): Rule) -> Rule {
+        let Atom::Variable(variable) = &body else { return (arguments, body) };
+        let asked = Atom::Variable(self.session.variables().fresh(names::asked()));
+        arguments.iter_mut().for_each(|argument| *argument = substitute(argument, variable, &asked));
+        (arguments, asked)
     }
 
     /// What an atom says of calls of a function whose name it does not say.
