@@ -148,7 +148,19 @@ fn before_bundled(folder: &Path) -> Vec<Vec<u8>> {
     let has_documentation = |payload: &Vec<u8>| payload.windows(4).any(|part| part == b"@doc");
     let before: Vec<_> = payloads.into_iter().take_while(|payload| !has_documentation(payload)).collect();
     assert_eq!(before.len(), 12, "the frame that says the format, ten commits, and a note that a module was read");
-    before
+    before.into_iter().map(without_variable_count).collect()
+}
+
+/// A frame without the number of variables that a commit says were handed out: how many the evaluator needs is no matter of the
+/// format. Before it come the kind, the number of the commit, its hash and the number of its parts.
+fn without_variable_count(frame: Vec<u8>) -> Vec<u8> {
+    const COMMIT: u8 = 3;
+    let number_ends = |from: usize| from + frame[from..].iter().take_while(|byte| **byte >= 0x80).count() + 1;
+    if frame[0] != COMMIT {
+        return frame;
+    }
+    let from = number_ends(number_ends(1) + 16);
+    [&frame[..from], &frame[number_ends(from)..]].concat()
 }
 
 /// What a tape says of the program and of the world, without the base and its state.

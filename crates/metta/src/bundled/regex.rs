@@ -1,6 +1,7 @@
 //! The module `regex`: regular expressions over texts, in linear time whatever the expression and the text.
 //!
-//! 1. An expression is compiled once and kept while it is one of the last [`KEPT`] that a thread used.
+//! 1. An expression is compiled once and kept while it is one of the last [`KEPT`] that a thread used. One of more than
+//!    [`COMPILED_AT_ONCE`] bytes is compiled as in 3.
 //! 2. Matches are found one after the other ([`each_match`]); limits are looked at between them.
 //! 3. The search for a single match takes up to the product of the lengths of expression and text, and the library does not
 //!    stop in the middle of it. If that product is over [`AT_ONCE`], it is made in a thread of its own, whose answer is waited for while
@@ -22,6 +23,9 @@ const KEPT: usize = 32;
 
 /// The product of the bytes of an expression and of a text up to which a search takes less than a tenth of a second.
 const AT_ONCE: usize = 1 << 22;
+
+/// The bytes of an expression up to which it is compiled in less than some hundredths of a second.
+const COMPILED_AT_ONCE: usize = 1 << 12;
 
 /// How long an answer of another thread is waited for before limits are looked at again.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -117,21 +121,49 @@ fn groups(captures: &Captures<'_>) -> Atom {
     Atom::expression(texts.collect::<Vec<_>>())
 }
 
-/// A compiled expression: one that was kept, or a new one, which is kept then.
-fn compiled(expression: &str) -> Result<Regex, String> {
+/// A compiled expression: one that was kept, or a new one, which is kept then. A long one is compiled while limits are looked at.
+///
+/// # Errors
+/// The outcome of a call whose expression is not well formed, or of one that a limit ends.
+fn compiled(call: &mut Call<'_>, expression: &str) -> Result<Regex, Outcome> {
     thread_local! {
         static LAST: RefCell<Vec<Regex>> = const { RefCell::new(Vec::new()) };
     }
+    let known = LAST.with_borrow_mut(|last| {
+        let position = last.iter().position(|regex| regex.as_str() == expression)?;
+        Some(last.remove(position))
+    });
+    let regex = match known {
+        Some(regex) => regex,
+        None => new(call, expression)?,
+    };
     LAST.with_borrow_mut(|last| {
-        let known = last.iter().position(|regex| regex.as_str() == expression);
-        let regex = match known {
-            Some(position) => last.remove(position),
-            None => Regex::new(expression).map_err(|error| explained(&error))?,
-        };
         last.truncate(KEPT - 1);
         last.insert(0, regex.clone());
-        Ok(regex)
-    })
+    });
+    Ok(regex)
+}
+
+/// Compiles an expression.
+fn new(call: &mut Call<'_>, expression: &str) -> Result<Regex, Outcome> {
+    let made = if expression.len() <= COMPILED_AT_ONCE {
+        Regex::new(expression)
+    } else {
+        let expression = expression.to_owned();
+        let mut made = None;
+        received(
+            call,
+            move |give| {
+                let _ = give(Regex::new(&expression));
+            },
+            |found| {
+                made = Some(found);
+                0
+            },
+        )?;
+        made.expect("it was made or the call was given up")
+    };
+    made.map_err(|error| Outcome::failure(explained(&error)))
 }
 
 /// What is wrong with an expression, on one line.
@@ -182,7 +214,7 @@ fn each_match<T: Send + 'static>(
     let (Some(expression), Some(text)) = (call.text(0), call.text(text_at)) else {
         return Err(Outcome::failure("a regular expression and a text are expected"));
     };
-    let regex = compiled(expression).map_err(Outcome::failure)?;
+    let regex = compiled(call, expression)?;
     if expression.len().saturating_mul(text.len()) <= AT_ONCE {
         let mut refused = None;
         search(&regex, text, &mut |found| {
@@ -192,24 +224,35 @@ fn each_match<T: Send + 'static>(
         });
         return refused.map_or(Ok(()), Err);
     }
+    let (owned, copy) = (regex.clone(), text.to_owned());
+    received(call, move |give| search(&owned, &copy, give), |found| take(&regex, text, found))
+}
+
+/// Takes what another thread finds, one after the other, and looks at limits while it waits for it. `take` says how many bytes are to be
+/// taken for the next.
+///
+/// # Errors
+/// The outcome of a call that a limit ends, or for which there is no thread.
+fn received<T: Send + 'static>(
+    call: &mut Call<'_>,
+    work: impl FnOnce(&mut dyn FnMut(T) -> bool) + Send + 'static,
+    mut take: impl FnMut(T) -> usize,
+) -> Result<(), Outcome> {
     let (sender, receiver) = mpsc::sync_channel(MATCHES_AHEAD);
-    let owned = (regex.clone(), text.to_owned());
-    let searching = thread::Builder::new().name("metroon-regex".to_owned()).spawn(move || {
-        let (regex, text) = owned;
-        search(&regex, &text, &mut |found| sender.send(found).is_ok());
-    });
-    let searching = searching.map_err(|error| Outcome::failure(format!("no thread for a long search: {error}")))?;
+    let name = "metroon-regex".to_owned();
+    let working = thread::Builder::new().name(name).spawn(move || work(&mut |found| sender.send(found).is_ok()));
+    let working = working.map_err(|error| Outcome::failure(format!("no thread for a long search: {error}")))?;
     let mut bytes = 0;
     loop {
         call.look(std::mem::take(&mut bytes))?;
         match receiver.recv_timeout(LOOK_EVERY) {
-            Ok(found) => bytes = take(&regex, text, found),
+            Ok(found) => bytes = take(found),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     // It ends when it has found all, or by a panic.
-    searching.join().map_err(|panic| std::panic::resume_unwind(panic))
+    working.join().map_err(|panic| std::panic::resume_unwind(panic))
 }
 
 fn replace(call: &mut Call<'_>) -> Outcome {
@@ -238,24 +281,4 @@ fn replace(call: &mut Call<'_>) -> Outcome {
             Outcome::one(replaced.as_str())
         },
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_wrong_with_an_expression_is_said_on_a_line() {
-        let message = compiled("a(b").expect_err("a bracket is missing");
-        assert_eq!(message, "the regular expression is not well formed: unclosed group");
-    }
-
-    #[test]
-    fn the_last_expressions_are_kept() {
-        for number in 0..3 * KEPT {
-            let expression = format!("a{{{number}}}");
-            assert_eq!(compiled(&expression).map(|regex| regex.as_str().to_owned()), Ok(expression));
-        }
-        assert!(compiled("a{2}").is_ok_and(|regex| regex.is_match("aa")));
-    }
 }

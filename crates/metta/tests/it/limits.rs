@@ -341,20 +341,31 @@ fn doubling_by_a_rule() -> String {
 }
 
 #[test]
-fn an_atom_that_doubles_with_each_binding_is_made_and_cannot_be_written() {
+fn an_atom_that_doubles_with_each_binding_ends_by_the_limit_of_steps() {
+    // The machine does not count what it makes of one atom: there memory ends it, and time.
     for text in [doubling_by_unification(), doubling_by_a_rule()] {
-        let ran = Program::new(text.as_str()).with_evaluator(Evaluator::Machine).run();
-        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Written(_))), "{:?}", ran.end);
+        let program = Program::new(text.as_str()).with_evaluator(Evaluator::Interpreter);
+        let ran = program.with_steps(2_000).run();
+        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Steps(2_000))), "{:?} {text}", ran.end);
+        assert!(ran.answers[0].ends_with("(StepLimit 2000))]"), "{:?}", ran.answers);
+        assert_eq!(ran.statistics.steps, 2_000);
     }
 }
 
-/// It evaluates each part wherever it stands: those are steps like all others.
 #[test]
-fn the_interpreter_ends_an_atom_that_doubles_by_the_limit_of_steps() {
+fn an_atom_that_doubles_with_each_binding_ends_when_time_is_up() {
     for text in [doubling_by_unification(), doubling_by_a_rule()] {
-        let program = Program::new(text.as_str()).with_evaluator(Evaluator::Interpreter);
-        let ran = program.with_steps(20_000).run();
-        assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Steps(20_000))), "{:?} {text}", ran.end);
+        for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+            let limits = Limits::default();
+            let interrupt = limits.interrupt.clone();
+            let watcher = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                interrupt.time_is_up();
+            });
+            let ran = Program::new(text.as_str()).with_evaluator(evaluator).with_limits(limits).run();
+            watcher.join().expect("the watcher ends");
+            assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Time)), "{evaluator:?}: {:?}", ran.end);
+        }
     }
 }
 
