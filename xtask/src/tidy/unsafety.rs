@@ -38,7 +38,7 @@ pub(super) fn check_documents(tree: &Tree) -> Vec<Finding> {
     for document in [SAFETY, SECURITY] {
         let text = tree.text(document).unwrap_or_default();
         for package in MAY_BE_UNSAFE {
-            let what = match (has_unsafe(*package), text.contains(&format!("`{package}`"))) {
+            let what = match (has_unsafe(package), text.contains(&format!("`{package}`"))) {
                 (true, false) => format!("`{package}` has unsafe code: name it"),
                 (false, true) => format!("`{package}` has no unsafe code: take its name out"),
                 _ => continue,

@@ -275,7 +275,7 @@ fn functions_of_many_rules_are_the_same_in_both_evaluators() {
                     let _ = writeln!(program, "!(remove-atom &self {})", rules.swap_remove(place));
                 }
                 2 => {
-                    let _ = writeln!(program, "!(let $v {} {})", drawn.part(2, "q"), "(f1 $v)");
+                    let _ = writeln!(program, "!(let $v {} (f1 $v))", drawn.part(2, "q"));
                 }
                 3 => {
                     let _ = writeln!(program, "!(collapse {})", drawn.head("q"));
