@@ -24,6 +24,9 @@ use crate::{Outcome, clients, conformance, growth, python, repository, supply, t
 pub(crate) struct Flags {
     #[command(flatten)]
     install: Install,
+    /// Run this step alone; may be given more than once
+    #[arg(long, value_name = "STEP")]
+    only: Vec<String>,
 }
 
 type Step = (&'static str, fn(&Context) -> Verdict);
@@ -88,8 +91,13 @@ impl Verdict {
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     let program = repository::target().join("release").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
     let context = Context { installs: flags.install.is_wanted(), program };
+    if let Some(unknown) = flags.only.iter().find(|wanted| !STEPS.iter().any(|(name, _)| name == wanted)) {
+        let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no step `{unknown}`; the steps are {}", names.join(", ")));
+    }
+    let is_wanted = |name: &str| flags.only.is_empty() || flags.only.iter().any(|wanted| wanted == name);
     let mut lines = Vec::new();
-    for (name, step) in STEPS {
+    for (name, step) in STEPS.iter().filter(|(name, _)| is_wanted(name)) {
         println!("== {name}");
         let started = Instant::now();
         let verdict = step(&context).settled(context.installs);
