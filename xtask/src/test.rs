@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use crate::install::Install;
 use crate::process::{self, cargo};
-use crate::{Outcome, clients, conformance, growth, python, repository, supply, tidy, vcrpy, wordnet};
+use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcrpy, wordnet};
 
 /// Run everything that must hold before a change is taken.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, python, documents, benches, editors, \
-                        program, growth, examples, wordnet, conformance.\n\
+                        program, examples, wordnet, conformance.\n\
                         If a step lacks something, it says so and counts as skipped; the last line is `N passed, N failed, N skipped`."
 )]
 pub(crate) struct Flags {
@@ -45,7 +45,6 @@ const STEPS: &[Step] = &[
     ("benches", benches),
     ("editors", grammar_for_editors),
     ("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
-    ("growth", growth_of_programs),
     ("examples", examples),
     ("wordnet", wordnet_example),
     ("conformance", suite),
@@ -202,11 +201,6 @@ fn clients_of_the_proxy(context: &Context) -> Verdict {
         Ok(()) => Verdict::Passed,
         Err(missing) => Verdict::Skipped(missing),
     }
-}
-
-/// The fast programs of `cargo xtask growth`.
-fn growth_of_programs(context: &Context) -> Verdict {
-    of_result(growth::check_fast(&context.program))
 }
 
 fn rules(_: &Context) -> Verdict {

@@ -26,7 +26,7 @@ use programs::{Evaluator, Program};
 pub(crate) struct Flags {
     /// Only programs whose names hold this
     name: Option<String>,
-    /// Only those that run with the tests
+    /// Only those that take little time
     #[arg(long)]
     fast: bool,
     /// Count seconds of the processor even if valgrind is installed
@@ -58,14 +58,6 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
         has_name && (program.fast || !flags.fast)
     };
     check(&metroon, counter, is_asked)
-}
-
-/// Measures the fast programs in seconds, which are there in any case.
-///
-/// # Errors
-/// A program cannot be started, or the table cannot be read.
-pub(crate) fn check_fast(metroon: &Path) -> Result<Outcome, String> {
-    check(metroon, Counter::Seconds, |program| program.fast)
 }
 
 fn check(metroon: &Path, counter: Counter, is_asked: impl Fn(&Program) -> bool) -> Result<Outcome, String> {
