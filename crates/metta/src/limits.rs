@@ -21,7 +21,7 @@ pub const DEPTH_MAX_DEFAULT: usize = 4_000_000;
 /// The memory that a `!` may take unless set otherwise: what the references of a heap can address.
 pub const HEAP_BYTES_DEFAULT: usize = 4 << 30;
 
-/// The results of a `!` are written with at most so many bytes together: a small atom that refers to its parts many times may be
+/// The most bytes with which the results of a `!` are written together: a small atom that refers to its parts many times may be
 /// longer than any disk.
 pub const WRITTEN_BYTES_MAX: u64 = 1 << 28;
 
@@ -168,7 +168,7 @@ pub enum LimitReached {
     Heap(u64),
     /// The process took as much memory as it may, in bytes.
     Memory(u64),
-    /// What it came to is written with more than so many bytes.
+    /// What it came to is written with more bytes than this.
     Written(u64),
     /// It could not begin: the system does not let the process reserve so many bytes of address space for a heap.
     AddressSpace(u64),

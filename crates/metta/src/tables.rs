@@ -44,7 +44,7 @@ pub(crate) const SETTING: &str = "table";
 /// What an answer, and what a table, takes beside its bytes.
 const BYTES_EACH: usize = 128;
 
-/// An error names so many calls of a cycle.
+/// The most calls of a cycle that an error names.
 const CYCLE_SHOWN_MAX: usize = 32;
 
 /// All tables of a run.
@@ -59,7 +59,7 @@ pub(crate) struct Tables {
     tables: Vec<Table>,
     active: Vec<Active>,
     members: Vec<Member>,
-    /// What is evaluated began above something that asks for all results, with so many calls in progress below that.
+    /// What is evaluated began above something that asks for all results, with this number of calls in progress below that.
     floor: usize,
     stamp: Stamp,
     bytes: usize,
@@ -288,7 +288,7 @@ impl Tables {
         std::mem::replace(&mut self.floor, floor)
     }
 
-    /// The error of a reader of a table that is not complete, if something asks for all results with so many calls in progress
+    /// The error of a reader of a table that is not complete, if something asks for all results with this number of calls in progress
     /// below it, and the table waits for one of them. It names the calls from that one to the reader, each of which depends on the next.
     pub(crate) fn cycle(&self, table: usize, asks_all_above: usize) -> Option<Atom> {
         let (lowest, read) = match self.tables[table].state {

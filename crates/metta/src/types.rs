@@ -29,7 +29,7 @@ pub const SUPERTYPE_LEVELS_MAX: usize = 64;
 /// After so many expressions inside of one it is remembered what types they have: the same one may be met again and again.
 const EXPRESSIONS_BEFORE_MEMORY: usize = 256;
 
-/// With more expressions than so many, all that was found in an evaluation is forgotten.
+/// If there are more expressions than this, all that was found in an evaluation is forgotten.
 const TYPES_KEPT_MAX: usize = 1 << 16;
 
 /// One type of an atom.

@@ -5,7 +5,7 @@
 //! | `/` | a short page of HTML |
 //! | `/echo` | the request as JSON: `method`, `target`, `version`, `headers` as pairs, `body` as text, `bytes` |
 //! | `/json` | `{"frog":"Sam","green":true}` |
-//! | `/count?ms=0` | how often this very request was made, from 1, after so many milliseconds |
+//! | `/count?ms=0` | how often this very request was made, from 1, after that number of milliseconds |
 //! | `/bytes/N` | N bytes, each its position modulo 251, with their length; `?length=no` without |
 //! | `/upload` | `{"bytes":N,"sum":S}` of a body of any length, which is not kept |
 //! | `/mirror?piece=65536` | the body of the request in such pieces, with its type, its encoding and its length; `?length=no` without |

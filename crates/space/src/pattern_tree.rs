@@ -489,7 +489,7 @@ impl Node {
         work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
     }
 
-    /// The same for so many ways at most; says whether there are no more.
+    /// Candidates that are found by a bounded number of ways; says whether there are no more.
     fn skip_some(&self, cursor: u32, skip: usize, most: usize, work: &mut Vec<(u32, u32, usize)>) -> bool {
         work.extend(self.anything.map(|node| (node, cursor, skip - 1)));
         for (step, &node) in self.steps.iter().take(most) {

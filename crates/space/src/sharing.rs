@@ -7,10 +7,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
-/// After so many expressions of one walk those that follow are remembered.
+/// After this many expressions of one walk those that follow are remembered.
 pub(crate) const EXPRESSIONS_BEFORE_MEMORY: usize = 1 << 10;
 
-/// The same for walks that cost a few instructions an expression.
+/// After this many expressions walks remember that cost a few instructions an expression.
 const EXPRESSIONS_OF_FAST_WALKS: usize = 1 << 16;
 
 /// What a walk has met, by where it lies. What is met stays alive during the walk.

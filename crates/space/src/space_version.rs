@@ -43,7 +43,7 @@ impl SharedSpace {
         Ok(found)
     }
 
-    /// The same, if there are no more than `most` in any of the spaces and in all of them, copies counted; else some of them. What
+    /// All candidates, if there are no more than `most` in any of the spaces and in all of them, copies counted; else some of them. What
     /// this costs depends on `most`, the number of spaces and the length of the pattern, and not on how many atoms there are.
     pub fn few_candidates(&self, pattern: &Atom, most: usize) -> FewCandidates {
         let (mut all, mut is_all, mut count) = (Vec::new(), true, 0);

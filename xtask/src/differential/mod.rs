@@ -38,7 +38,7 @@ pub(crate) struct Flags {
     /// Instead: so many mutants of the programs of the corpus
     #[arg(long, value_name = "A..B", value_parser = generate::range)]
     mutants: Option<Range<u64>>,
-    /// Instead: so many programs spliced together from those of the corpus
+    /// Instead: programs of these seeds, spliced together from those of the corpus
     #[arg(long, value_name = "A..B", value_parser = generate::range, conflicts_with = "mutants")]
     spliced: Option<Range<u64>>,
     /// How long they are, in functions and questions

@@ -41,7 +41,7 @@ pub(crate) struct Flags {
 const EXPONENT_MAX: f64 = 1.2;
 /// How often a program is measured before it is said that it grows too fast, if seconds are counted.
 const TRIALS: usize = 4;
-/// A program that takes fewer seconds than this is measured at a greater size, up to so many times its own.
+/// A program that takes fewer seconds than this is measured at a greater size, up to this many times its own.
 const SECONDS_LEAST: f64 = 0.05;
 const SCALE_MAX: usize = 64;
 /// Seconds vary: a little more is let pass, since what grows with the square of the size is far beyond.

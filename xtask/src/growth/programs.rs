@@ -23,7 +23,7 @@ pub(super) struct Program {
     pub(super) size: usize,
     /// The greatest exponent it may have, if that is not the usual one.
     may: Option<f64>,
-    /// The same in the interpreter, if that is another one.
+    /// The exponent in the interpreter, if that is another one.
     interpreter_may: Option<f64>,
     /// Why it may.
     pub(super) reason: Option<String>,
@@ -144,7 +144,7 @@ fn words(command: &str) -> Vec<String> {
     command.split_whitespace().map(|word| word.replace(',', " ")).collect()
 }
 
-/// A text with `{n}` and what stands between `<<` and `>>` so many times.
+/// A text with `{n}`, and with what stands between `<<` and `>>` repeated n times.
 fn at_size(text: &str, size: usize) -> String {
     let mut made = String::new();
     let mut rest = text;

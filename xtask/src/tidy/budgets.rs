@@ -85,7 +85,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     compared(tree, LISTED_MAX)
 }
 
-/// What is wrong with the loops of a tree whose list is to have so many.
+/// What is wrong with the loops of a tree whose list is to have `listed_max` of them.
 fn compared(tree: &Tree, listed_max: usize) -> Vec<Finding> {
     let there = unwatched(tree);
     let (mut listed, mut found) = list(tree.text(LIST).unwrap_or_default());

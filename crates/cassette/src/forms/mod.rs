@@ -170,7 +170,7 @@ impl Content {
         self.write_as(Form::of_name(path), path, options).map(|written| written.lost)
     }
 
-    /// The same in any form, whatever the name; says also how many exchanges are in the file.
+    /// Writes a cassette in the form that is given, whatever its name is; says also how many exchanges are in the file.
     ///
     /// # Errors
     /// As [`Content::write`].

@@ -124,7 +124,7 @@ impl JoinedTexts {
         found
     }
 
-    /// The same of units.
+    /// Looks through the texts that units join.
     pub(crate) fn look_at<'r>(&self, redaction: &'r Redaction, body: &[u8], units: &[Unit]) -> JoinedFindings<'r> {
         let mut found = JoinedFindings::default();
         for (field, text) in self.joined(body, units, &mut found.units) {
@@ -219,7 +219,7 @@ impl JoinedTexts {
         rest.unwrap_or(last).min(end)
     }
 
-    /// The same of units.
+    /// Takes note of units that were given away.
     pub(crate) fn given_units(&mut self, body: &[u8], units: &[Unit], cut_texts: &[String]) {
         for (field, own) in self.joined(body, units, &mut Vec::new()) {
             let mut begin = own.text.len().saturating_sub(CONTEXT_BYTES);
@@ -282,7 +282,7 @@ fn push_unescaped(content: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// How long the beginning of a content is that has so many bytes without escapes.
+/// The length of the beginning of a content that has this many bytes without escapes.
 fn escaped_length(content: &[u8], bytes: usize) -> usize {
     let (mut at, mut done) = (0, 0);
     while done < bytes {

@@ -299,7 +299,7 @@ impl Redaction {
         self.look_through_stream(body, about, is_binary, None)
     }
 
-    /// The same of a piece of a stream of events.
+    /// Looks through a piece of a body, and through the texts that its events join if it is a stream.
     pub(crate) fn look_through_stream(
         &self,
         body: &[u8],

@@ -28,7 +28,7 @@ pub(super) fn skip_space(text: &[u8], from: usize, level: usize) -> usize {
     }
 }
 
-/// Whether a text begins with so many backslashes and one of these letters.
+/// Whether a text begins with this number of backslashes and one of these letters.
 pub(super) fn is_escaped(text: &[u8], escapes: usize, letters: &[u8]) -> bool {
     let begins = text.iter().take_while(|&&byte| byte == b'\\').take(escapes).count() == escapes;
     begins && escapes > 0 && text.get(escapes).is_some_and(|byte| letters.contains(byte))

@@ -197,7 +197,7 @@ pub(crate) fn find_members(text: &[u8], names: &SecretNames, found: &mut TextMat
     }
 }
 
-/// The same of a text with which a tool is called.
+/// Finds what is a secret by its name in a text with which a tool is called.
 pub(crate) fn find_arguments(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     let before = found.stays.len();
     find_members(text, &names.of_user(), found);

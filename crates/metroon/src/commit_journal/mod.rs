@@ -339,7 +339,7 @@ impl CommitJournal {
 /// So long is a segment of a base. Opening a base for writing reads the last one.
 const SEGMENT_BYTES: u64 = 8 << 20;
 
-/// The history that a base in memory keeps has so many segments: it is given up by segments.
+/// The number of segments that the history of a base in memory has: it is given up by segments.
 const SEGMENTS_IN_MEMORY: u64 = 8;
 /// So short is a segment at least.
 const SEGMENT_BYTES_MIN: u64 = 4 << 10;

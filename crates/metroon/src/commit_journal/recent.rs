@@ -19,7 +19,7 @@ const KEPT_PART: u64 = 4;
 /// What a commit takes beside its rows: its header, its source and its cause.
 const COMMIT_BYTES: u64 = 128;
 
-/// How many bytes of the journal say nothing of what there is now, once a commit of so many bytes is made that removes rows, or changes something
+/// How many bytes of the journal say nothing of what there is now, once a commit of this many bytes is made that removes rows, or changes something
 /// else than rows: its own, and those of the rows that it removed.
 pub(crate) fn superseded(bytes: u64, removes: bool, changes_others: bool) -> u64 {
     match (removes, changes_others) {

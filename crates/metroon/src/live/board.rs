@@ -2,7 +2,7 @@
 //!
 //! 1. Each of them has a queue of bounded length. If it is full, what would come into it is dropped, and a notice of which commits that were
 //!    takes its place: the writer never waits for a reader.
-//! 2. All queues together have so many bytes at most. If they are full, each is entitled to an equal share: what comes to a queue that has more is
+//! 2. All queues together have a largest number of bytes. If they are full, each is entitled to an equal share: what comes to a queue that has more is
 //!    dropped, and what comes to another one takes the place of the newest that waits in the longest queue. One commit's changes are taken
 //!    whole, however many bytes they have, if nothing else waits anywhere.
 //! 3. A commit that changes nothing for a query is not queued: there is one number for all, that of the last commit.
@@ -49,7 +49,7 @@ struct Queue {
     held: usize,
 }
 
-/// Why nobody else can follow a query: so many bytes wait for others already.
+/// Why nobody else can follow a query: the bytes that wait for others already.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BoardFull {
     pub(super) waiting: usize,
@@ -233,7 +233,7 @@ impl Queue {
         self.events.push_back((LiveEvent::Dropped { from, to }, NOTICE_BYTES));
     }
 
-    /// Drops the newest of what waits until no more than so many bytes do.
+    /// Drops the newest of what waits until at most `bytes_max` bytes do.
     fn cut(&mut self, number: usize, bytes_max: usize) {
         let mut dropped: Option<(u64, u64)> = None;
         while self.bytes + NOTICE_BYTES > bytes_max {

@@ -71,7 +71,7 @@ pub(super) enum Guard {
     Answer,
     /// What makes a tuple as the head of an expression with so many arguments.
     Head(Slot),
-    /// The head of an expression with so many arguments that has no type.
+    /// The head, and the number of arguments, of an expression that has no type.
     OpenHead(Slot),
     /// A whole number that is not negative.
     Count,

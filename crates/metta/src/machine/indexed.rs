@@ -118,7 +118,7 @@ fn is_plain(value: &Atom) -> bool {
     matches!(value, Atom::Grounded(Grounded::Number(_) | Grounded::Bool(_) | Grounded::Text(_)))
 }
 
-/// How many parts an atom has, itself left out, if they are no more than so many.
+/// How many parts an atom has, itself left out, if they are no more than the bound.
 pub(super) fn parts_of(atom: &Atom, most: usize) -> Option<usize> {
     let (mut work, mut parts) = (vec![atom], 0);
     while let Some(atom) = work.pop() {

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 use space::Atom;
 
-/// A function may have so many branches for which it has no code of their own, since no rule names what they are for; then all are forgotten.
+/// The most branches of a function that have no code of their own, since no rule names what they are for; if there are more, all are forgotten.
 const BARREN_MAX: usize = 1 << 12;
 
 /// How the rules of a function are found.

@@ -21,7 +21,7 @@ pub(super) struct TypeCache {
     pub(super) ruled: FxHashMap<(Ref, Slot), bool>,
     /// Which functions have more rules than are compiled at once, as far as it was asked since rules last changed.
     pub(super) have_many_rules: FxHashMap<Callee, bool>,
-    /// For calls of so many arguments whose head is no name: whether a rule reduces some of them.
+    /// By the number of arguments of calls whose head is not a name: whether a rule reduces some of them.
     pub(super) compound_ruled: FxHashMap<Slot, bool>,
     /// Which types agree, inside a type or at its top; the only types of symbols.
     pub(super) agreeing: FxHashMap<(TypeId, TypeId, bool), bool>,

@@ -109,7 +109,7 @@ impl Running<'_> {
         self.m.code.watched.iter().any(|space| !space.is_same(&library) && space.changes()[class] > 0)
     }
 
-    /// Whether an expression with this head, and so many arguments, may have a type declared for the whole. An unbound variable may
+    /// Whether an expression with this head and number of arguments may have a type declared for the whole. An unbound variable may
     /// be any head.
     pub(super) fn may_have_whole_type(&mut self, head: Ref, arity: usize) -> bool {
         if !self.m.type_cache.has_whole_types {
@@ -132,7 +132,7 @@ impl Running<'_> {
         may_have
     }
 
-    /// The same of the types that the library declares.
+    /// Whether the library declares a type for expressions with this head and number of arguments.
     fn library_has_whole_type(&self, head: Ref, arity: usize) -> bool {
         let is_head = |name: &str| match head.tag() {
             tag::VARIABLE => true,
@@ -142,7 +142,7 @@ impl Running<'_> {
         LIBRARY_WHOLE_TYPES.iter().any(|&(name, count)| count == arity && is_head(name))
     }
 
-    /// Whether no expression with this value as its head, and so many arguments, has a type.
+    /// Whether no expression with this value as its head and this number of arguments has a type.
     pub(super) fn makes_open(&mut self, head: Ref, arity: usize) -> bool {
         self.is_open(head) && !self.may_have_whole_type(head, arity)
     }

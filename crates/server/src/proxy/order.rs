@@ -29,7 +29,7 @@ use tokio::time::sleep_until;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How much later than it was recorded a request may come that overlapped with the answer that waits for it.
 const SLACK: Duration = Duration::from_millis(250);
-/// The same of one that was over before that answer was asked for: most such programs ask for one thing after the other, and have changed.
+/// How long a request is waited for that was over before that answer was asked for: most such programs ask for one thing after the other, and have changed.
 const SLACK_BEFORE: Duration = Duration::from_millis(50);
 /// How long a program is left alone after the end of an answer, while others wait.
 const SETTLING: Duration = Duration::from_millis(1);

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Answers end so many microseconds apart.
+/// How many microseconds lie between the ends of two answers.
 const SLOT_US: u64 = 1_000;
 const JSON: &str = "Content-Type: application/json\r\n";
 

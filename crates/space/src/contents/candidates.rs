@@ -31,7 +31,7 @@ pub enum FewCandidates {
     Some(Vec<Candidate>),
 }
 
-/// For each candidate that is wanted so many rows are looked at, or steps taken through the atoms with variables.
+/// How many rows are looked at, or steps taken through the atoms with variables, for each candidate that is wanted.
 const LOOKS_PER_CANDIDATE: usize = 16;
 
 /// So many candidates were found, copies counted, which is more than was asked for.

@@ -325,7 +325,7 @@ impl Running<'_> {
         self.all_rules_of(head, count, &|| false)
     }
 
-    /// The same however many there are. `None` as well if the caller has given up.
+    /// All rules of a head, however many there are. `None` as well if the caller has given up.
     fn all_rules_of(&mut self, head: Ref, count: Slot, should_stop: ShouldStop<'_>) -> Option<Vec<Rule>> {
         let asked = self.rules_asked(head, count)?;
         let source = self.session.variables();
