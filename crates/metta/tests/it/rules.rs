@@ -7,7 +7,7 @@ use metta::{Evaluator, LimitReached, Limits, MemoryWorld, ModuleId, RunEnd, Runn
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A text of `n` lines.
+/// A text of `count` lines.
 fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).fold(String::new(), |mut text, number| {
         let _ = writeln!(text, "{}", line(number));

@@ -46,7 +46,7 @@ impl Checkpointer {
         Self { base, ledger, state: RefCell::new(State { last, ..State::default() }), recent }
     }
 
-    /// Begins to write one if it is time, after a commit that superseded `bytes` of the journal. A base in memory gives up old commits
+    /// Begins to write one if it is time, after a commit that superseded this number of bytes of the journal. A base in memory gives up old commits
     /// instead.
     pub(crate) fn after_commit(&self, program: &Program, superseded: u64) {
         if let Some(recent) = &self.recent {
