@@ -85,6 +85,7 @@ impl Running<'_> {
         if made.is_none() {
             // Nobody has seen the parts that were made.
             self.m.values.heap.rewind(&mut self.m.values.region, begun);
+            self.m.rooms.open_data.forget();
         }
         Ok(made)
     }
