@@ -60,7 +60,8 @@ impl Running<'_> {
         let head = self.m.code.functions[function as usize].head;
         let mut found = match self.rules_that_may_match(head, &known) {
             FewCandidates::All(found) => found,
-            FewCandidates::Some(sample) => {
+            FewCandidates::Some(mut sample) => {
+                sample.retain(|found| arguments_of(&found.atom).is_none_or(|found| may_match_all(&known, found)));
                 let nodes = &mut self.m.code.indexes[index as usize].nodes;
                 nodes.push(Node::new(known, &sample));
                 return Ok(Reached::Node((nodes.len() - 1) as u32));
@@ -168,23 +169,27 @@ impl Node<Entry> {
         let mut places: Vec<(usize, Place)> = Vec::new();
         for (slot, pattern) in known.iter().enumerate() {
             let written = sample.iter().map(|candidate| arguments_of(&candidate.atom)?.get(slot));
-            let outer = distinct(written.clone().map(|argument| argument.and_then(outer_part)));
-            let whole = distinct(written.map(|argument| argument.filter(|argument| is_small_data(argument)).cloned()));
+            let outer = told_apart(written.clone().map(|argument| argument.and_then(outer_part)));
+            let whole =
+                told_apart(written.map(|argument| argument.filter(|argument| is_small_data(argument)).cloned()));
             let slot = slot as Slot;
-            let whole = whole.filter(|_| !pattern.is_ground());
             // The outermost part is looked at first, which costs less.
-            if let Some(outer) = outer.filter(|_| matches!(pattern, Atom::Variable(_))) {
-                places.push((outer.max(whole.unwrap_or(0)), Place::Outer(slot)));
+            if matches!(pattern, Atom::Variable(_)) && outer > 1 {
+                places.push((outer.max(whole), Place::Outer(slot)));
             }
-            places.extend(whole.map(|whole| (whole, Place::Whole(slot))));
+            // The indexes of the space know whole arguments, and no parts of them: rules that a sample has missed are found so.
+            let is_last_way = matches!(pattern, Atom::Expression(_)) && (whole > 0 || sample.is_empty());
+            if !pattern.is_ground() && (whole > 1 || is_last_way) {
+                places.push((whole, Place::Whole(slot)));
+            }
         }
         places.sort_by_key(|&(told, _)| std::cmp::Reverse(told));
         Self { known, places: places.into_iter().map(|(_, place)| place).collect(), all: None }
     }
 }
 
-/// How many kinds of rules something tells apart, if it does; `None` of a rule stands for: it may be anything.
-fn distinct(parts: impl Iterator<Item = Option<Atom>>) -> Option<usize> {
+/// How many kinds of rules something tells apart; 0 if it says nothing of any. Where a rule has `None`, it may have anything.
+fn told_apart(parts: impl Iterator<Item = Option<Atom>>) -> usize {
     let (mut kinds, mut is_open) = (FxHashSet::default(), false);
     for part in parts {
         match part {
@@ -192,8 +197,7 @@ fn distinct(parts: impl Iterator<Item = Option<Atom>>) -> Option<usize> {
             None => is_open = true,
         }
     }
-    let told = kinds.len() + usize::from(is_open);
-    (!kinds.is_empty() && told > 1).then_some(told)
+    if kinds.is_empty() { 0 } else { kinds.len() + usize::from(is_open) }
 }
 
 /// What a look at the outermost part of an argument sees of a pattern, its children left out.
