@@ -6,8 +6,8 @@
 //! 3. On the thread of the engine itself, inside a function that the engine has called, asking is refused: see [`crate::functions`] for what
 //!    can be done there.
 
-use crate::errors;
 use crate::home::OfProcess;
+use crate::{entering, errors};
 use metroon::{Engine, EngineThread, Interrupt, KnowledgeBase, Pending, RecallError, WriterError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
@@ -148,7 +148,7 @@ scoped_thread_local!(static mut ENGINE: for<'a> &'a mut Engine);
 /// Does something with an engine on its thread, which has a state of Python meanwhile, for all functions that are called, and not the
 /// interpreter lock.
 pub(crate) fn without_lock<T: Send>(engine: &mut Engine, work: impl FnOnce(&mut Engine) -> T + Send) -> T {
-    Python::attach(|py| ENGINE.set(engine, || py.detach(|| ENGINE.with(work))))
+    entering::attach(|py| ENGINE.set(engine, || py.detach(|| ENGINE.with(work))))
 }
 
 /// Lets the engine do something, and waits for it without the interpreter lock.

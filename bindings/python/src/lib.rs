@@ -14,6 +14,7 @@ mod asking;
 mod atoms;
 mod classes;
 mod convert;
+mod entering;
 mod errors;
 mod functions;
 mod home;
@@ -39,6 +40,7 @@ static ALLOCATOR: region::memory::Counting = region::memory::Counting;
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    entering::watch_forks(module.py())?;
     module.add_class::<classes::Atom>()?;
     module.add_class::<classes::Symbol>()?;
     module.add_class::<classes::Variable>()?;

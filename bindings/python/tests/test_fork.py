@@ -168,7 +168,7 @@ def test_forks_while_others_write_do_not_wait(tmp_path):
                     pass
             os._exit(0)
 
-        print([in_child(child) for _ in range(20)] == [0] * 20)
+        print([in_child(child) for _ in range(100)] == [0] * 100)
         done.set()
         for thread in threads:
             thread.join()

@@ -15,6 +15,7 @@ mod integration;
 mod layers;
 mod licences;
 mod links;
+mod locks;
 mod manifest;
 mod modules;
 mod paths;
@@ -78,6 +79,7 @@ const RULES: &[(&str, Rule)] = &[
     ("dependencies have reasons", dependencies::check),
     ("links lead somewhere", links::check),
     ("licences are there", licences::check),
+    ("locks name what is needed", locks::check),
 ];
 
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
