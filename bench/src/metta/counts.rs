@@ -181,6 +181,16 @@ pub(super) fn proofs(arguments: &[u64]) -> Count {
     Count { operations: 10 * arguments[0], answer: 10 * arguments[0] }
 }
 
+/// Rules, of which one is called.
+pub(super) fn rules(arguments: &[u64]) -> Count {
+    Count { operations: arguments[0], answer: arguments[0] / 2 }
+}
+
+/// Calls of rules, of which there are some before.
+pub(super) fn rule_calls(arguments: &[u64]) -> Count {
+    Count { operations: arguments[1], answer: arguments[1] }
+}
+
 /// Turns of a loop, or results, as many as the argument says; the answer is their number.
 pub(super) fn each(arguments: &[u64]) -> Count {
     Count { operations: arguments[0], answer: arguments[0] }

@@ -112,21 +112,22 @@ fn in_metta(
     Ok([sized_run(sizes[0])?, sized_run(sizes[1])?])
 }
 
-/// The processes of Prolog, which reads one file and is asked for a size.
+/// The processes of Prolog, which reads a file for each size and is asked for that.
 fn in_prolog(
     program: &Program,
     sizes: Sizes,
     runners: &Runners<'_>,
     flags: &[&str],
 ) -> Result<[SizedRun; 2], Box<dyn Error>> {
-    let path = runners.scratch.join(program.name).with_extension("pl");
-    std::fs::write(&path, program.prolog()?)?;
-    Ok(sizes.map(|arguments| {
+    let sized_run = |arguments: &[u64]| {
+        let path = runners.scratch.join(format!("{}-{}.pl", program.name, joined(arguments, "-")));
+        std::fs::write(&path, program.prolog(arguments)?)?;
         let mut command = runners.swipl.command();
         // Without the user's own settings; the goal fails or throws, or the process halts with status 0.
         command.args(flags).args(["-f", "none", "-g", &program.goal(arguments), "-t", "halt"]).arg(&path);
-        SizedRun::new(program, arguments, command)
-    }))
+        Ok::<_, Box<dyn Error>>(SizedRun::new(program, arguments, command))
+    };
+    Ok([sized_run(sizes[0])?, sized_run(sizes[1])?])
 }
 
 /// The row of ours and a peer. A figure is for all the operations by which our two sizes differ.

@@ -38,6 +38,8 @@ pub(super) enum Preface {
     Example(&'static str, &'static str),
     /// A fact for each of [`edges`].
     Edges,
+    /// As many rules of one function, each for a number, as the first size says.
+    Rules,
 }
 
 /// Of a program whose sizes and preface are given below.
@@ -249,6 +251,41 @@ pub(super) const PROGRAMS: &[Program] = &[
         note: "a search over typed rules, three applications deep",
         ..PLAIN
     },
+    Program {
+        name: "rules",
+        operation: "a rule loaded",
+        preface: Preface::Rules,
+        count: counts::rules,
+        full: [&[64_000], &[1_000_000]],
+        quick: [&[1000], &[11_000]],
+        hyperon: [&[1000], &[4000]],
+        note: "rules of one function, each for a number; one is called",
+        ..PLAIN
+    },
+    Program {
+        name: "rule-calls",
+        operation: "a call",
+        is_repeated: true,
+        preface: Preface::Rules,
+        count: counts::rule_calls,
+        full: [&[1_000_000, 100_000], &[1_000_000, 1_100_000]],
+        quick: [&[1000, 1000], &[1000, 11_000]],
+        hyperon: [&[1000, 1], &[1000, 11]],
+        note: "calls in a loop of one of as many rules",
+        ..PLAIN
+    },
+    Program {
+        name: "rule-added",
+        operation: "a rule",
+        is_repeated: true,
+        preface: Preface::Rules,
+        count: counts::rule_calls,
+        full: [&[1_000_000, 1000], &[1_000_000, 11_000]],
+        quick: [&[1000, 100], &[1000, 1100]],
+        hyperon: [&[1000, 1], &[1000, 11]],
+        note: "a rule is added to as many, and called; in Prolog assertz/1",
+        ..PLAIN
+    },
 ];
 
 impl Program {
@@ -262,17 +299,22 @@ impl Program {
                 text[..end].to_owned()
             }
             Preface::Edges => edges().iter().map(|(from, to)| format!("(edge n{from} n{to})\n")).collect(),
+            Preface::Rules => {
+                (0..arguments[0]).map(|number| format!("(= (rule {number}) (result {number}))\n")).collect()
+            }
         };
         Ok(format!("{preface}{}\n!(run {})\n", self.own_text("metta")?, joined(arguments, " ")))
     }
 
     /// The text that Prolog loads.
-    pub(super) fn prolog(&self) -> Result<String, Box<dyn Error>> {
+    pub(super) fn prolog(&self, arguments: &[u64]) -> Result<String, Box<dyn Error>> {
         let preface: String = match self.preface {
             Preface::Edges => edges().iter().map(|(from, to)| format!("edge(n{from}, n{to}).\n")).collect(),
+            Preface::Rules => (0..arguments[0]).map(|number| format!("rule({number}, result({number})).\n")).collect(),
             Preface::Nothing | Preface::Example(..) => String::new(),
         };
-        Ok(format!("{preface}{}", self.own_text("pl")?))
+        let dynamic = if matches!(self.preface, Preface::Rules) { ":- dynamic rule/2.\n" } else { "" };
+        Ok(format!("{dynamic}{preface}{}", self.own_text("pl")?))
     }
 
     /// What Prolog is asked; the answer is printed as MeTTa prints it.
@@ -322,7 +364,7 @@ mod tests {
             let [small, _] = program.full;
             let metta = program.metta(small).unwrap();
             assert!(metta.contains("\n(= (run $") && metta.contains("\n!(run "), "{}", program.name);
-            assert!(program.prolog().unwrap().contains("\nrun("), "{}", program.name);
+            assert!(program.prolog(small).unwrap().contains("\nrun("), "{}", program.name);
         }
     }
 
