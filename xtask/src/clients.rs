@@ -147,7 +147,9 @@ fn fill(
     }
     let shown = repository::shown(folder);
     if !installs {
-        return Err(format!("clients are not in {shown}: `cargo xtask test --install` gets them from PyPI and npm"));
+        return Err(format!(
+            "clients are not in {shown}: `cargo xtask test --only clients` gets them from PyPI and npm"
+        ));
     }
     python::discard(folder)?;
     install(folder)?;

@@ -1,10 +1,9 @@
 //! Every chore of the repository, as `cargo xtask TASK`.
 //!
 //! Invariants:
-//! - A task without `--install` (or `CI=true`) gets nothing over the network, except `wordnet`, whose purpose it is, and
-//!   that one writes only below the target folder and `data/`. No task installs a system package.
-//! - A task says what is missing, how to get it, and counts it as skipped; with `--install` or `CI=true` a skip is a
-//!   failure.
+//! - `test` gets what it lacks unless it is told not to (`--offline`), `wordnet` since that is its purpose; another task gets it with
+//!   `--install` (or `CI=true`) only. What is got lies below the target folder and `data/`. No task installs a system package.
+//! - A task says what is missing, how to get it, and counts it as skipped; with `CI=true`, and with `--install`, a skip is a failure.
 //!
 //! How a call runs: clap turns the words into a [`Task`] with its flags, and the task answers with an [`Outcome`], which
 //! becomes the exit status.
@@ -22,6 +21,8 @@ mod differential;
 mod growth;
 mod install;
 mod licences;
+#[cfg(test)]
+mod one_build;
 mod process;
 mod python;
 mod repository;

@@ -83,7 +83,7 @@ pub(crate) fn prepare(installs: bool) -> Result<(), String> {
     let shown = repository::shown(&environment());
     if !installs {
         return Err(format!(
-            "maturin and pytest are not in {shown}: `cargo xtask test --install` gets them from PyPI (needs python3 with venv)"
+            "maturin and pytest are not in {shown}: `cargo xtask test --only python` gets them from PyPI (needs python3 with venv)"
         ));
     }
     discard(&environment())?;

@@ -28,8 +28,13 @@ pub(crate) struct Flags {
 }
 
 const VERSION: &str = "0.20.2";
-const WORKSPACES: [&str; 4] =
-    ["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml", "editors/tree-sitter-metta/Cargo.toml"];
+const WORKSPACES: [&str; 5] = [
+    "Cargo.toml",
+    "bench/Cargo.toml",
+    "fuzz/Cargo.toml",
+    "editors/tree-sitter-metta/Cargo.toml",
+    "crates/region/models/Cargo.toml",
+];
 /// As `deny.toml` says, from the root.
 const DATABASES: &str = "target/advisory-dbs";
 pub(crate) const HOW_TO_GET_ADVISORIES: &str =

@@ -1,53 +1,79 @@
-//! Everything that must hold before a change is taken: `cargo xtask test`.
+//! What must hold before a change is taken: `cargo xtask test`, and `cargo xtask test --all`.
 //!
-//! The steps of [`STEPS`] run in order, all of them whatever comes of the ones before. A step that lacks something says
-//! what and how to get it, and is skipped; with `--install` or `CI=true` it gets it, and a skip is a failure, except
-//! for the suite of the reference implementation and the database of vulnerabilities, which no package manager has. The last line printed is
-//! `N passed, N failed, N skipped`, counting steps.
+//! 1. The steps of [`STEPS`] run in order, all of them whatever comes of the ones before: those that a change is likely to break, or all.
+//! 2. A step gets what it lacks from PyPI, npm and crates.io, below the target folder. With `--offline` it gets nothing. If something is
+//!    still missing, it says what and how to get it, and is skipped.
+//! 3. With `CI=true` a skip is a failure, except for the suite of the reference implementation and the database of vulnerabilities, which
+//!    no package manager has.
+//! 4. The last line printed is `N passed, N failed, N skipped`, counting steps.
+//!
+//! `cargo xtask test CRATE` runs the tests of one crate.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::install::Install;
 use crate::process::{self, cargo};
 use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcrpy, wordnet};
 
-/// Run everything that must hold before a change is taken.
+/// Run what must hold before a change is taken.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Steps: format, lints, rules, dependencies, advisories, clients, tests, vcrpy, python, documents, benches, editors, \
-                        program, examples, wordnet, conformance.\n\
-                        If a step lacks something, it says so and counts as skipped; the last line is `N passed, N failed, N skipped`."
+    after_help = "Steps: format, lints, rules, tests, documents, python, examples, conformance; with --all also models, dependencies, \
+                        advisories, clients, vcrpy, editors, wordnet, program, benches.\n\
+                        A step gets what it lacks into the target folder. If that does not work, it says so and counts as skipped; the \
+                        last line is `N passed, N failed, N skipped`."
 )]
 pub(crate) struct Flags {
-    #[command(flatten)]
-    install: Install,
+    /// Run the tests of these crates alone, by the names of their folders
+    #[arg(value_name = "CRATE", conflicts_with_all = ["all", "only"])]
+    crates: Vec<String>,
+    /// Run every step
+    #[arg(long)]
+    all: bool,
+    /// Get nothing over the network: skip what lacks something
+    #[arg(long)]
+    offline: bool,
     /// Run this step alone; may be given more than once
     #[arg(long, value_name = "STEP")]
     only: Vec<String>,
 }
 
-type Step = (&'static str, fn(&Context) -> Verdict);
+/// A step: its name, and what it does.
+struct Step {
+    name: &'static str,
+    run: fn(&Context) -> Verdict,
+    /// Whether it runs without `--all`.
+    is_usual: bool,
+}
+
+const fn usual(name: &'static str, run: fn(&Context) -> Verdict) -> Step {
+    Step { name, run, is_usual: true }
+}
+
+const fn thorough(name: &'static str, run: fn(&Context) -> Verdict) -> Step {
+    Step { name, run, is_usual: false }
+}
 
 const STEPS: &[Step] = &[
-    ("format", format),
-    ("lints", lints),
-    ("rules", rules),
-    ("dependencies", dependencies),
-    ("advisories", advisories),
-    ("clients", clients_of_the_proxy),
-    ("tests", tests),
-    ("vcrpy", cassettes_of_vcrpy),
-    ("python", package_for_python),
-    ("documents", documents),
-    ("benches", benches),
-    ("editors", grammar_for_editors),
-    ("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
-    ("examples", examples),
-    ("wordnet", wordnet_example),
-    ("conformance", suite),
+    usual("format", format),
+    usual("lints", lints),
+    usual("rules", rules),
+    usual("tests", tests),
+    usual("documents", documents),
+    usual("python", package_for_python),
+    usual("examples", examples),
+    usual("conformance", suite),
+    thorough("models", models),
+    thorough("dependencies", dependencies),
+    thorough("advisories", advisories),
+    thorough("clients", clients_of_the_proxy),
+    thorough("vcrpy", cassettes_of_vcrpy),
+    thorough("editors", grammar_for_editors),
+    thorough("wordnet", wordnet_example),
+    thorough("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
+    thorough("benches", benches),
 ];
 
 /// The longest an example other than WordNet may run.
@@ -62,8 +88,17 @@ const SEED: &str = "20251";
 
 /// What the steps need to know.
 struct Context {
+    /// Whether what is missing is got.
     installs: bool,
+    /// Whether what is still missing is a failure.
+    is_strict: bool,
+    /// The program that the tests are built with.
     program: PathBuf,
+}
+
+/// Whether nothing may be missing.
+fn is_strict() -> bool {
+    std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1")
 }
 
 /// What came of a step.
@@ -79,27 +114,33 @@ enum Verdict {
 
 impl Verdict {
     /// Whether the step failed, given that skips may count as failures.
-    fn settled(self, installs: bool) -> Verdict {
+    fn settled(self, is_strict: bool) -> Verdict {
         match self {
-            Verdict::Skipped(reason) if installs => Verdict::Failed(reason),
+            Verdict::Skipped(reason) if is_strict => Verdict::Failed(reason),
             other => other,
         }
     }
 }
 
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
-    let program = repository::target().join("release").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
-    let context = Context { installs: flags.install.is_wanted(), program };
-    if let Some(unknown) = flags.only.iter().find(|wanted| !STEPS.iter().any(|(name, _)| name == wanted)) {
-        let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+    if !flags.crates.is_empty() {
+        return tests_of(&flags.crates);
+    }
+    let program = repository::target().join("debug").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
+    let context = Context { installs: !flags.offline, is_strict: is_strict(), program };
+    if let Some(unknown) = flags.only.iter().find(|wanted| !STEPS.iter().any(|step| step.name == *wanted)) {
+        let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
         return Err(format!("there is no step `{unknown}`; the steps are {}", names.join(", ")));
     }
-    let is_wanted = |name: &str| flags.only.is_empty() || flags.only.iter().any(|wanted| wanted == name);
+    let is_wanted = |step: &&Step| match flags.only.is_empty() {
+        true => flags.all || step.is_usual,
+        false => flags.only.iter().any(|wanted| wanted == step.name),
+    };
     let mut lines = Vec::new();
-    for (name, step) in STEPS.iter().filter(|(name, _)| is_wanted(name)) {
+    for Step { name, run, .. } in STEPS.iter().filter(is_wanted) {
         println!("== {name}");
         let started = Instant::now();
-        let verdict = step(&context).settled(context.installs);
+        let verdict = run(&context).settled(context.is_strict);
         let line = Line { name, verdict, seconds: started.elapsed().as_secs_f64() };
         println!("{line}");
         lines.push(line);
@@ -112,6 +153,27 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     let totals = Totals::of(&lines);
     println!("{totals}");
     Ok(if totals.failed == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Runs the tests of crates alone.
+fn tests_of(crates: &[String]) -> Result<Outcome, String> {
+    let mut command = cargo(&["test", "--no-fail-fast"]);
+    for name in crates {
+        let folder = repository::root().join("crates").join(name);
+        if !folder.join("Cargo.toml").is_file() {
+            return Err(format!(
+                "there is no crate `{name}` in {}",
+                repository::shown(&repository::root().join("crates"))
+            ));
+        }
+        let package = if name == "metroon" { name.clone() } else { format!("metroon-{name}") };
+        command.arg("--package").arg(package);
+    }
+    command.envs(clients::variables(false));
+    match of_command(&mut command) {
+        Verdict::Passed => Ok(Outcome::Good),
+        _ => Ok(Outcome::Bad),
+    }
 }
 
 struct Line {
@@ -172,7 +234,7 @@ fn lints(context: &Context) -> Verdict {
 fn with_component(context: &Context, component: &str, subcommand: &str, words: &[&str]) -> Verdict {
     let present =
         || process::bounded(&mut cargo(&[subcommand, "--version"]), EXAMPLE_LIMIT).is_ok_and(|run| run.succeeded());
-    if !present() && context.installs && process::exists("rustup", "--version") {
+    if !present() && context.is_strict && process::exists("rustup", "--version") {
         // Whether it worked shows in what follows.
         let _ = process::shown(Command::new("rustup").args(["component", "add", component]));
     }
@@ -185,21 +247,29 @@ fn with_component(context: &Context, component: &str, subcommand: &str, words: &
 }
 
 /// With `CI=true` the generated inputs are the same each time, so that what comes of a commit depends on the commit alone.
-/// Otherwise they are others in each run; the variable decides if it is set.
+/// Otherwise they are others in each run; the variable decides if it is set. The clients of the proxy that are missing are skipped there,
+/// and run by a step of their own.
 fn tests(context: &Context) -> Verdict {
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
-    command.envs(clients::variables(context.installs));
-    if context.installs && std::env::var_os(SEED_VARIABLE).is_none() {
+    command.envs(clients::variables(false));
+    if context.is_strict && std::env::var_os(SEED_VARIABLE).is_none() {
         command.env(SEED_VARIABLE, SEED);
     }
     of_command(&mut command)
 }
 
-/// Gets the clients that the tests of the proxy run. Those that are missing are skipped there.
+/// What threads do to a tether, in every interleaving.
+fn models(_: &Context) -> Verdict {
+    of_cargo(&["test", "--locked", "--manifest-path", "crates/region/models/Cargo.toml"])
+}
+
+/// Gets all clients of the proxy, and runs the tests with them.
 fn clients_of_the_proxy(context: &Context) -> Verdict {
-    match clients::prepare(context.installs) {
-        Ok(()) => Verdict::Passed,
-        Err(missing) => Verdict::Skipped(missing),
+    let missing = clients::prepare(context.installs).err();
+    let mut command = cargo(&["test", "--workspace", "--test", "it", "--no-fail-fast", "proxy::"]);
+    match (of_command(command.envs(clients::variables(missing.is_none()))), missing) {
+        (Verdict::Passed, Some(missing)) => Verdict::Skipped(missing),
+        (verdict, _) => verdict,
     }
 }
 
@@ -227,7 +297,7 @@ fn advisories(_: &Context) -> Verdict {
 fn cassettes_of_vcrpy(context: &Context) -> Verdict {
     match vcrpy::prepare(context.installs) {
         Ok(python) => {
-            let mut command = cargo(&["test", "--package", "metroon-cassette", "--test", "it", "vcrpy::"]);
+            let mut command = cargo(&["test", "--workspace", "--test", "it", "vcrpy::"]);
             of_command(command.env(vcrpy::VARIABLE, python))
         }
         Err(missing) => Verdict::Skipped(missing),
@@ -285,6 +355,9 @@ fn grammar_for_editors(_: &Context) -> Verdict {
 
 /// Runs every example but WordNet; each checks itself by assertions, and the exit status tells.
 fn examples(context: &Context) -> Verdict {
+    if let verdict @ Verdict::Failed(_) = of_cargo(&["build", "--workspace", "--bin", "metroon"]) {
+        return verdict;
+    }
     let folder = repository::root().join("examples");
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.path()),

@@ -39,7 +39,7 @@ pub(crate) fn prepare(installs: bool) -> Result<PathBuf, String> {
         return Ok(python());
     }
     let shown = repository::shown(&folder());
-    Err(format!("vcrpy is not in {shown}: `cargo xtask test --install` gets it from PyPI (needs python3 with venv)"))
+    Err(format!("vcrpy is not in {shown}: `cargo xtask test --only vcrpy` gets it from PyPI (needs python3 with venv)"))
 }
 
 fn install() -> Result<(), String> {

@@ -188,7 +188,6 @@ impl Heap {
         for root in &mut roots {
             *root = moved(*root)?;
         }
-        #[cfg(feature = "bindings")]
         if self.has_maps() {
             // Keys are found by where they lie.
             heap.maps_made = true;
@@ -300,7 +299,6 @@ impl FrozenContent {
         region: &mut Region,
         mut foreign: impl FnMut(Ref) -> Ref,
     ) -> Result<Vec<Ref>, Full> {
-        #[cfg(feature = "bindings")]
         let start = heap.mark(region);
         let parts = heap.append(region, &self.heap, &self.region)?;
         // Each lane lies together here and there, so what begins it says how far all of it was moved.
@@ -316,7 +314,6 @@ impl FrozenContent {
             _ => reference,
         };
         let Ok(()) = heap.each_reference(&parts, |word| Ok::<Ref, Infallible>(moved(word)));
-        #[cfg(feature = "bindings")]
         if self.heap.has_maps() {
             heap.maps_made = true;
             heap.reindex_maps(region, start);

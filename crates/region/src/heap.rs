@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The header is an immediate of tag 0 whose payload has 13 bits of length and 16 bits of note. A length that does not fit
-//! stands in front, in a prefix of tag 1. A header of tag 2 begins an object, of the feature `bindings`. So all words of the expression
+//! stands in front, in a prefix of tag 1. A header of tag 2 begins an object. So all words of the expression
 //! lane are references or zeros, and a walk over them needs no types. A variable is its binding and its label; an
 //! unbound one is bound to itself. A number is its lower and its upper half.
 
@@ -39,7 +39,6 @@ pub struct Heap<W: Words = Reserved> {
     pub(crate) forwarding: ForwardingTable,
     pub(crate) counts: Counts,
     /// Whether there ever was a map, whose index depends on where keys lie.
-    #[cfg(feature = "bindings")]
     pub(crate) maps_made: bool,
 }
 
@@ -357,14 +356,7 @@ impl<W: Words> Drop for Heap<W> {
 impl<W: Words> Heap<W> {
     /// A heap of chunks whose words are these.
     pub(crate) fn of(words: W, chunks: Chunks) -> Heap<W> {
-        Heap {
-            words,
-            chunks,
-            forwarding: ForwardingTable::new(),
-            counts: Counts::default(),
-            #[cfg(feature = "bindings")]
-            maps_made: false,
-        }
+        Heap { words, chunks, forwarding: ForwardingTable::new(), counts: Counts::default(), maps_made: false }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A [`Heap`] is chunks of 64 cells of eight bytes. A [`Region`] takes chunks from it and gives them back, all at once or down
 //! to a [`Mark`]. In a region are made expressions (a header and references to children, contiguous), variables (a cell with
 //! a binding and a label) and numbers (a cell with 64 raw bits). A [`Ref`] refers to one of them, or is an immediate value.
-//! With the feature `bindings`, strings, buffers, arrays and maps are made of the same cells, and lists and trees as a whole.
+//! Strings, buffers, arrays and maps are made of the same cells, and lists and trees as a whole.
 //!
 //! # How it works
 //!
@@ -21,7 +21,7 @@
 //! 6. A [copy](Heap::copy) takes what roots lead to out of a region into another one and keeps sharing and cycles: garbage is
 //!    collected by copying what lives and closing the rest; a result outlives its evaluation in the same way.
 //! 7. What outlives its region [leaves](Heap::transmigrate) it the cheapest way: spliced or copied.
-//! 8. With the feature `bindings`, a table has regions by handles, for languages that cannot hold a region as a value, and what
+//! 8. A table has regions by handles, for languages that cannot hold a region as a value, and what
 //!    roots lead to is copied to another heap by one call. An object, such as a map, is an expression with a header of its own, so
 //!    walks over the lane pass it as they pass others; its raw data, if it has some, lies in the lane of numbers.
 //! 9. What roots lead to can be [frozen](Heap::freeze): copied into storage that nobody writes again. Any thread reads it under
@@ -44,7 +44,7 @@
 //! - No reference changes by a splice, and nothing is left behind in the closed region.
 //! - A limit is checked before memory is taken: what is refused was never made.
 //! - No reference is followed to memory of another owner: one that outlives its region refers to *some* cell of this heap,
-//!   and `Heap::dangling`, of the feature `bindings`, finds it.
+//!   and `Heap::dangling` finds it.
 //!
 //! Regions that are moved and freed as a whole are an old idea (D. T. Ross, *The AED free storage package*, 1967; M. Tofte and
 //! J.-P. Talpin, *Region-based memory management*, 1997); marks that a region is rewound to are the heap of Warren's abstract
@@ -52,7 +52,6 @@
 //! runtime of Omnilisp, whose defects are among the tests; the copy is Cheney's (1970).
 #![deny(unsafe_code)]
 
-#[cfg(feature = "bindings")]
 mod bindings;
 mod cells;
 mod chunks;
@@ -80,7 +79,6 @@ mod words;
 #[doc = include_str!("../../../docs/region.md")]
 mod page {}
 
-#[cfg(feature = "bindings")]
 pub use bindings::{
     Bytes, Entries, HandleError, NoParking, NotParked, Object, RegionHandle, RegionTable, ReleaseOutcome,
 };

@@ -3,7 +3,7 @@
 //! | origin | reads | remembers in |
 //! |---|---|---|
 //! | [`SameHeap`] | the heap where the copy is made | the table of that heap |
-//! | `OtherHeap`, of the feature `bindings` | another heap | the table of the other heap |
+//! | `OtherHeap` | another heap | the table of the other heap |
 //! | [`WithMap`] | either | a map |
 //!
 //! The table takes eight bytes for each cell of the heap and is as fast as memory; it is made once, and then only grows. The

@@ -1,7 +1,7 @@
 //! Every dependency on others' code has its line, with its reason, in `docs/dependencies.md`.
 
 use super::Finding;
-use super::layers::library;
+use super::layers::{WITHOUT_CODE, library};
 use super::manifest;
 use super::tree::Tree;
 
@@ -16,7 +16,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         Ok(dependencies) => dependencies,
         Err(message) => return vec![Finding::new(MANIFEST, 0, message)],
     };
-    let others = dependencies.into_iter().filter(|found| !found.names.iter().any(|name| library(name).is_some()));
+    let is_ours = |name: &String| name == WITHOUT_CODE || library(name).is_some();
+    let others = dependencies.into_iter().filter(|found| !found.names.iter().any(is_ours));
     let unexplained = others.filter(|found| !decision.contains(&format!("`{}`", found.names[0])));
     unexplained
         .map(|found| {

@@ -11,6 +11,9 @@ use super::tree::Tree;
 const LIBRARIES: &[&str] =
     &["region", "journal", "space", "store", "reactive", "cassette", "metta", "metroon", "server"];
 
+/// What keeps the features of all builds the same: it has no code, and every crate may depend on it.
+pub(super) const WITHOUT_CODE: &str = "one-build";
+
 /// What writes programs and answers requests for tests and chores; nothing that is shipped holds it.
 const TESTS: &[&str] = &["generate", "origin"];
 
@@ -20,6 +23,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("crates/journal", &[]),
     ("crates/generate", &[]),
     ("crates/origin", &[]),
+    ("crates/one-build", &[]),
+    ("crates/region/models", &[]),
     ("crates/space", &["region"]),
     ("crates/store", &["journal"]),
     ("crates/reactive", &["journal"]),

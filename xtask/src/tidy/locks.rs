@@ -14,10 +14,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let shared = tree.text(MANIFEST).and_then(|text| manifest::dependencies(text).ok()).unwrap_or_default();
     let renamed: HashMap<&str, &[String]> =
         shared.iter().map(|found| (found.names[0].as_str(), found.names.as_slice())).collect();
-    let crates: HashMap<String, Vec<Vec<String>>> = tree
-        .under("", MANIFEST)
-        .filter_map(|(_, text)| Some((package_name(text)?, needed(text, &renamed))))
-        .collect();
+    let crates: HashMap<String, Vec<Vec<String>>> =
+        tree.under("", MANIFEST).filter_map(|(_, text)| Some((package_name(text)?, needed(text, &renamed)))).collect();
     tree.under("", LOCK).flat_map(|(path, lock)| stale(path, lock, &crates)).collect()
 }
 
@@ -74,10 +72,13 @@ mod tests {
 
     #[test]
     fn a_lock_that_lacks_a_dependency_is_found() {
-        let root = "[workspace.dependencies]\nspace = { package = \"m-space\", path = \"crates/space\" }\nlibm = \"1\"\n";
+        let root =
+            "[workspace.dependencies]\nspace = { package = \"m-space\", path = \"crates/space\" }\nlibm = \"1\"\n";
         let engine = "[package]\nname = \"m\"\n[dependencies]\nspace.workspace = true\nlibm.workspace = true\n[dev-dependencies]\nproptest = \"1\"\n";
         let lock = |dependencies: &str| {
-            format!("[[package]]\nname = \"m\"\nversion = \"0\"\ndependencies = [{dependencies}]\n\n[[package]]\nname = \"libm\"\nversion = \"1\"\nsource = \"registry\"\n")
+            format!(
+                "[[package]]\nname = \"m\"\nversion = \"0\"\ndependencies = [{dependencies}]\n\n[[package]]\nname = \"libm\"\nversion = \"1\"\nsource = \"registry\"\n"
+            )
         };
         let messages = |dependencies: &str| -> Vec<String> {
             let lock = lock(dependencies);
@@ -85,7 +86,8 @@ mod tests {
             check(&Tree::of(&files)).iter().map(Finding::to_string).collect()
         };
         assert!(messages("\"libm 1.0.0\", \"m-space\"").is_empty());
-        let expected = "bench/Cargo.lock:1: m needs `libm` by now: `cargo update --workspace --manifest-path bench/Cargo.toml`";
+        let expected =
+            "bench/Cargo.lock:1: m needs `libm` by now: `cargo update --workspace --manifest-path bench/Cargo.toml`";
         assert_eq!(messages("\"m-space\""), [expected]);
     }
 }

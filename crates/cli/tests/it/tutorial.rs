@@ -228,7 +228,7 @@ fn the_examples_of_traffic_are_recorded_and_answered() {
     follow_beside("traffic", [Block::Console(steps)], Some(Pond::new("traffic")));
 }
 
-/// The README's first program is saved as `gods.metta`; its blocks of other kinds are tested elsewhere.
+/// The README's first program is saved as `services.metta`; its blocks of other kinds are tested elsewhere.
 #[test]
 fn the_readme_shows_what_happens() {
     let document = document("README.md");
@@ -239,7 +239,7 @@ fn the_readme_shows_what_happens() {
     let has_clients = has_clients();
     let consoles = consoles.filter(|content| has_clients || !content.contains("metroon record"));
     let consoles = consoles.map(|content| Block::Console(steps(content)));
-    let blocks = [Block::File { name: "gods.metta".to_owned(), content }].into_iter().chain(consoles);
+    let blocks = [Block::File { name: "services.metta".to_owned(), content }].into_iter().chain(consoles);
     let commands = follow_beside("readme", blocks, Some(Pond::new("readme")));
     assert!(commands > 0, "the README shows no command");
 }

@@ -13,7 +13,6 @@
 //! Cost: linear in the cells copied and in their references; nothing depends on the size of the region or of the heap, but
 //! that the table grows with the heap. No native recursion, and no list of what is still to be done.
 
-#[cfg(feature = "bindings")]
 mod objects;
 mod short;
 
@@ -61,9 +60,7 @@ pub struct Copying<'h, F, O = SameHeap> {
     expressions: Scan,
     variables: Scan,
     /// After the expressions whose maps have their indexes.
-    #[cfg(feature = "bindings")]
     indexed: Scan,
-    #[cfg(feature = "bindings")]
     met_map: bool,
 }
 
@@ -147,9 +144,7 @@ impl<'h, F, O> Copying<'h, F, O> {
             began: counted,
             expressions,
             variables,
-            #[cfg(feature = "bindings")]
             indexed: expressions,
-            #[cfg(feature = "bindings")]
             met_map: false,
         }
     }
@@ -183,7 +178,6 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// After an error the other region is as it was when the copy began, and so is the source: there is no copy.
     pub fn scan(&mut self) -> Result<(), Full> {
         let result = self.scan_all();
-        #[cfg(feature = "bindings")]
         if self.met_map && result.is_ok() {
             self.index_maps();
         }
@@ -195,7 +189,6 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
     /// was noticed is for the caller to [undo](Copying::undo).
     pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
         let result = self.scan_up_to(cells);
-        #[cfg(feature = "bindings")]
         if self.met_map && result == Ok(true) {
             self.index_maps();
         }
@@ -406,7 +399,6 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
             self.expressions.at += LONG_PREFIX_CELLS as u32;
             return Ok(());
         }
-        #[cfg(feature = "bindings")]
         if header.tag() == tag::IMMEDIATE_2 {
             return self.scan_object(at);
         }
@@ -448,7 +440,6 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         self.origin.forget(self.heap);
         self.expressions = Scan::from(self.start.expressions);
         self.variables = Scan::from(self.start.variables);
-        #[cfg(feature = "bindings")]
         {
             (self.indexed, self.met_map) = (self.expressions, false);
         }
@@ -522,7 +513,6 @@ impl Scan {
     }
 
     /// The same from a place where the lane stood before: another one may have been joined after it since.
-    #[cfg(feature = "bindings")]
     fn since(position: LanePosition, heap: &Heap<impl Words>) -> Scan {
         let end =
             if position == LanePosition::START { 0 } else { heap.chunks.walked_to(position.end() / CHUNK_CELLS - 1) };

@@ -42,7 +42,7 @@ fn every_defect_has_its_test() {
         ("defects", include_str!("defects.rs")),
         ("handles", include_str!("handles.rs")),
         ("leaving", include_str!("leaving.rs")),
-        ("models", include_str!("models.rs")),
+        ("models", include_str!("../../models/src/lib.rs")),
         ("nested", include_str!("nested.rs")),
         ("object_models", include_str!("object_models.rs")),
         ("objects", include_str!("objects.rs")),

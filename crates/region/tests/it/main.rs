@@ -7,7 +7,7 @@
 //! 5. [`handles`] is what keeps regions: tables; [`nested`] runs programs on a table.
 //! 6. [`objects`] and [`object_models`] are about strings, arrays and maps, and about what is made as a whole.
 //! 7. [`shapes`] and [`limits`] go to the ends of what there is.
-//! 8. [`models`] goes through every interleaving of what threads do to a tether word; [`tethers`] runs them.
+//! 8. [`tethers`] runs what threads do to a tether word; `crates/region/models` goes through every interleaving of it.
 //! 9. [`travels`] is a second model, of all kinds of things in three heaps at once.
 //! 10. [`requests`] asks for what no limit should grant: it runs what a fuzz target runs.
 #![forbid(unsafe_code)]
@@ -19,7 +19,6 @@ mod handles;
 mod leaving;
 mod limits;
 mod model;
-mod models;
 mod nested;
 mod object_models;
 mod objects;

@@ -2,6 +2,10 @@
 //!
 //! The two files are compiled here once more, with loom's atomic numbers and cells in place of the real ones. A cell that
 //! is read and written at the same time, or read after it was destroyed, fails the model.
+//!
+//! `cargo test --manifest-path crates/region/models/Cargo.toml` runs them.
+#![cfg(test)]
+#![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
