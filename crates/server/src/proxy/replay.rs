@@ -54,7 +54,7 @@ pub(crate) async fn replay(
         }
         Ok(outline) => {
             let live = session.order().filter(|_| found.given_before == 0);
-            let live = live.map(|order| order.enter((found.position, found.question), &outline));
+            let live = live.map(|order| order.enter(incoming.connection, (found.position, found.question), &outline));
             give(shared, session, &mut incoming, outline, live).await
         }
         Err(error) => {
