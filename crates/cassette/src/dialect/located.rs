@@ -46,6 +46,20 @@ impl LocatedValue {
         }
     }
 
+    /// The members of an object in order, or none.
+    pub(crate) fn members(&self) -> &[(String, Self)] {
+        match &self.kind {
+            LocatedKind::Object(members) => members,
+            _ => &[],
+        }
+    }
+
+    /// What is between the brackets of an array or an object.
+    pub(crate) fn inner(&self) -> Option<Range<usize>> {
+        let has_brackets = matches!(self.kind, LocatedKind::Array(_) | LocatedKind::Object(_));
+        has_brackets.then(|| self.range.start + 1..self.range.end - 1)
+    }
+
     /// Whether this is a string.
     pub(crate) fn is_string(&self) -> bool {
         matches!(self.kind, LocatedKind::String)

@@ -4,15 +4,18 @@
 //! 2. An event is read as JSON with the places of its values. Each [`Delta`] in it is a piece of one text, which is named by what the dialect
 //!    tells texts apart with: the number of a choice, of a tool call, of a block, or the identifier of an item.
 //! 3. An event may also say that texts are over.
+//! 4. What a model says may be there once more as [tokens](tokens) with their probabilities, which are pieces of a text of their own.
 //!
 //! An event of no dialect has no deltas. Cost: an event is read twice, and not at all if no word of a dialect is in it.
 
 mod located;
+mod tokens;
 pub(crate) mod units;
 
 use located::LocatedValue;
 pub(crate) use located::next_char;
 use std::ops::Range;
+pub(crate) use tokens::Mirror;
 
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub(crate) struct Delta {
     pub(crate) kind: TextKind,
     /// Where the piece stands in the event: between the quotes of a string, with escapes.
     pub(crate) content: Range<usize>,
+    /// What says the same in other places of the event.
+    pub(crate) mirrors: Vec<Mirror>,
 }
 
 /// What an event says.
@@ -42,11 +47,25 @@ pub(crate) struct StreamEvent {
 }
 
 /// Words one of which is in each event that is of a dialect.
-const WORDS: [&[u8]; 8] =
-    [b"delta\"", b"choices\"", b"candidates\"", b"message\"", b"response\"", b"_stop\"", b".done\"", b"-delta"];
+const WORDS: [&[u8]; 9] = [
+    b"delta\"",
+    b"choices\"",
+    b"candidates\"",
+    b"message\"",
+    b"response\"",
+    b"_stop\"",
+    b".done\"",
+    b"-delta",
+    tokens::WORD,
+];
 
 /// An identifier that is longer is cut: a name is kept as long as its text goes on.
 const IDENTIFIER_BYTES_MAX: usize = 128;
+
+/// Whether lists of tokens may be in a text.
+pub(crate) fn may_have_tokens(text: &[u8]) -> bool {
+    memchr::memmem::find(text, tokens::WORD).is_some()
+}
 
 /// Reads an event.
 pub(crate) fn read(text: &[u8]) -> StreamEvent {
@@ -62,6 +81,9 @@ pub(crate) fn read(text: &[u8]) -> StreamEvent {
     reader.typed(&root);
     reader.candidates(&root);
     reader.lines(&root);
+    if may_have_tokens(text) {
+        reader.tokens(&root);
+    }
     reader.said
 }
 
@@ -74,7 +96,7 @@ impl EventReader<'_> {
     /// A piece, if there is one.
     fn delta(&mut self, kind: TextKind, field: String, value: Option<&LocatedValue>) {
         if let Some(value) = value.filter(|value| value.is_string()) {
-            self.said.deltas.push(Delta { field, kind, content: value.range.clone() });
+            self.said.deltas.push(Delta { field, kind, content: value.range.clone(), mirrors: Vec::new() });
         }
     }
 
@@ -123,15 +145,58 @@ impl EventReader<'_> {
         }
     }
 
+    /// Tokens with their probabilities. Those of an event that gives no piece of a text are all that there are of theirs.
+    fn tokens(&mut self, root: &LocatedValue) {
+        let kind = self.word(root, "type").unwrap_or_default();
+        let stem = kind.strip_suffix(".delta").map(|stem| format!("{stem}/{}", self.ids(root)));
+        let is_line = root.get("done").is_some();
+        for (name, list) in root.members() {
+            match name.as_str() {
+                "choices" | "candidates" => {
+                    for (position, choice) in list.elements().iter().enumerate() {
+                        let of = name.strip_suffix('s').unwrap_or(name);
+                        let way = format!("{of} {}/tokens", self.index(choice, position));
+                        self.token_lists(choice, &way);
+                    }
+                }
+                _ if stem.is_some() || is_line => {
+                    let way = format!("{}tokens/{name}", stem.as_deref().unwrap_or("line/"));
+                    self.token_lists(list, &way);
+                }
+                _ => {
+                    let way = format!("once/{name}");
+                    self.token_lists(list, &way);
+                    self.said.over.push(way);
+                }
+            }
+        }
+    }
+
+    fn token_lists(&mut self, value: &LocatedValue, way: &str) {
+        let said = &mut self.said;
+        tokens::find(value, way, &mut |way, tokens| {
+            let field = &way[..way.floor_char_boundary(2 * IDENTIFIER_BYTES_MAX)];
+            said.deltas.extend(tokens.into_iter().map(|token| Delta {
+                field: field.to_owned(),
+                kind: TextKind::Said,
+                content: token.content,
+                mirrors: token.mirrors,
+            }));
+        });
+    }
+
+    /// What an event that has a type tells its text apart with.
+    fn ids(&self, root: &LocatedValue) -> String {
+        let parts =
+            ["response_id", "item_id", "output_index", "content_index", "summary_index", "index", "id", "toolCallId"];
+        let ids = parts.iter().filter_map(|part| Some(format!("{part} {}/", self.word(root, part)?)));
+        ids.collect()
+    }
+
     /// Events that have a type: Anthropic, OpenAI Responses and Realtime, Cohere, and streams to user interfaces.
     fn typed(&mut self, root: &LocatedValue) {
         let Some(kind) = self.word(root, "type") else { return };
-        let parts =
-            ["response_id", "item_id", "output_index", "content_index", "summary_index", "index", "id", "toolCallId"];
-        let ids = |reader: &Self| {
-            let ids = parts.iter().filter_map(|part| Some(format!("{part} {}/", reader.word(root, part)?)));
-            ids.collect::<String>()
-        };
+        let ids = |reader: &Self| reader.ids(root);
         match kind.as_str() {
             "content_block_delta" | "content_block_start" | "content-delta" | "tool-call-delta" => {
                 let (name, delta) = (ids(self), root.get("delta").or_else(|| root.get("content_block")));

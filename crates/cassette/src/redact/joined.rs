@@ -3,6 +3,7 @@
 //! 1. The pieces of each text, by [dialect](crate::dialect), are joined without their escapes, behind the last words of what was given out.
 //! 2. What is found there is replaced in the pieces in which it stands: the placeholder where it begins, nothing where it goes on. So every
 //!    event stays JSON, and keeps its place and its time.
+//!    What says a piece once more is emptied if the piece is replaced.
 //! 3. The end of a text that may be the beginning of a secret is held back, and with it all that came after it. It is not any more when
 //!    the text goes on as no secret does, or is over.
 //! 4. A text of which more than [`HELD_TEXT_BYTES_MAX`] are held back, or so much of it that [`HELD_BYTES_MAX`] of the stream are, is
@@ -12,7 +13,7 @@ use super::content::BodyContext;
 use super::text::PLACEHOLDER;
 use super::{Redaction, Replacement, TextFindings};
 use crate::dialect::units::{Framing, Unit, Units, cut};
-use crate::dialect::{Delta, StreamEvent, TextKind, next_char, read};
+use crate::dialect::{Delta, Mirror, StreamEvent, TextKind, may_have_tokens, next_char, read};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -34,6 +35,8 @@ const OF_NO_END: &str = "a text that began as a secret does and had no end";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JoinedTexts {
     texts: BTreeMap<String, TextContext>,
+    /// Whether any was given out.
+    has_any: bool,
     /// Whether nothing waits any more: what would be held back is replaced.
     cuts: bool,
 }
@@ -89,10 +92,27 @@ struct JoinedText {
     kind: TextKind,
     /// The last words of what was given out, and then the pieces.
     text: Vec<u8>,
-    /// Each where it stands in the text, and in the body.
-    pieces: Vec<(Range<usize>, Range<usize>)>,
+    pieces: Vec<TextPiece>,
     is_cut: bool,
     is_over: bool,
+}
+
+/// A piece of a text.
+struct TextPiece {
+    /// Where it stands in the text.
+    text: Range<usize>,
+    /// Where it stands in the body.
+    place: Range<usize>,
+    /// Where else in the body it is said.
+    mirrors: Vec<Mirror>,
+}
+
+impl TextPiece {
+    /// Where in the body the first of all places is that say something of it from a place in the text on.
+    fn begin(&self, body: &[u8], at: usize) -> usize {
+        let own = self.place.start + escaped_length(&body[self.place.clone()], at - self.text.start);
+        self.mirrors.iter().map(|(range, _)| range.start).fold(own, usize::min)
+    }
 }
 
 impl JoinedTexts {
@@ -103,7 +123,7 @@ impl JoinedTexts {
 
     /// Whether any text was given out.
     pub(crate) fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        !self.has_any
     }
 
     /// Looks through what stands in a body from a place on, at which a unit begins.
@@ -117,7 +137,8 @@ impl JoinedTexts {
         let mut found = self.look_at(redaction, body, &units);
         let waits =
             framing == Framing::Events || matches!(framing, Framing::Values { is_list: true }) || !self.is_empty();
-        if let Some(incomplete) = incomplete.filter(|_| waits) {
+        // One value is looked through for tokens when all of it is there.
+        if let Some(incomplete) = incomplete.filter(|&begin| waits || may_have_tokens(&body[begin..])) {
             let held = &mut found.held.from;
             *held = Some(held.map_or(incomplete, |held| held.min(incomplete)));
         }
@@ -140,7 +161,7 @@ impl JoinedTexts {
             let text = unit.text(body);
             let StreamEvent { deltas, over } = read(&text);
             with_deltas.extend((!deltas.is_empty()).then(|| unit.range.clone()));
-            for Delta { field, kind, content } in deltas {
+            for Delta { field, kind, content, mirrors } in deltas {
                 let known = self.texts.get(&field);
                 let own = joined.entry(field).or_insert_with(|| JoinedText {
                     kind,
@@ -151,7 +172,11 @@ impl JoinedTexts {
                 });
                 let begin = own.text.len();
                 push_unescaped(&text[content.clone()], &mut own.text);
-                own.pieces.push((begin..own.text.len(), unit.place(&content)));
+                // A mirror may go over lines.
+                let end = |at: usize| unit.place(&(at..at)).start;
+                let mirrors = mirrors.into_iter().map(|(range, instead)| (end(range.start)..end(range.end), instead));
+                let (text, mirrors) = (begin..own.text.len(), mirrors.collect());
+                own.pieces.push(TextPiece { text, place: unit.place(&content), mirrors });
                 own.is_over = false;
             }
             for name in over {
@@ -169,7 +194,7 @@ impl JoinedTexts {
         found: &mut JoinedFindings<'r>,
     ) {
         let JoinedText { text, pieces, .. } = &own;
-        let Some((first, _)) = pieces.first() else { return };
+        let Some(first) = pieces.first().map(|piece| &piece.text) else { return };
         if own.is_cut {
             let rest = Replacement { range: first.start..text.len(), placeholder: "".into(), what: "" };
             return replace(body, pieces, &rest, first.start, found);
@@ -177,7 +202,7 @@ impl JoinedTexts {
         let about = BodyContext::joined(own.kind);
         let TextFindings { replacements, members, stays, .. } = redaction.look_through_some(text, &about, false);
         if own.kind == TextKind::Arguments {
-            found.arguments.extend(pieces.iter().map(|(_, place)| place.clone()));
+            found.arguments.extend(pieces.iter().map(|piece| piece.place.clone()));
             let stays = stays.into_iter().filter(|range| range.end > first.start);
             found.stays.extend(stays.map(|range| {
                 let begin = place_of(body, pieces, range.start.max(first.start));
@@ -227,6 +252,11 @@ impl JoinedTexts {
                 let space = own.text[begin..].iter().position(u8::is_ascii_whitespace);
                 begin += space.unwrap_or(0);
             }
+            self.has_any = true;
+            if own.is_over && !self.texts.contains_key(&field) {
+                // It was all of it.
+                continue;
+            }
             let known = self.texts.entry(field).or_default();
             known.words = own.text[begin..].to_vec();
             known.is_cut &= !own.is_over;
@@ -246,7 +276,7 @@ impl JoinedTexts {
 /// Puts a replacement in a text into the pieces of a body in which it stands.
 fn replace<'r>(
     body: &[u8],
-    pieces: &[(Range<usize>, Range<usize>)],
+    pieces: &[TextPiece],
     replacement: &Replacement<'r>,
     given: usize,
     found: &mut JoinedFindings<'r>,
@@ -254,7 +284,7 @@ fn replace<'r>(
     let Replacement { range, placeholder, what } = replacement;
     // What began in what was given out has its placeholder there.
     let mut is_said = range.start < given;
-    for (text, place) in pieces {
+    for TextPiece { text, place, mirrors } in pieces {
         let (begin, end) = (range.start.max(text.start), range.end.min(text.end));
         if begin >= end {
             continue;
@@ -264,13 +294,17 @@ fn replace<'r>(
         let (placeholder, what) = if is_said { ("".into(), "") } else { (placeholder.clone(), *what) };
         found.replacements.push(Replacement { range: at(begin)..at(end), placeholder, what });
         is_said = true;
+        let mirrors = mirrors.iter().filter(|(range, instead)| body[range.clone()] != *instead.as_bytes());
+        let emptied =
+            |(range, instead): &Mirror| Replacement { range: range.clone(), placeholder: (*instead).into(), what: "" };
+        found.replacements.extend(mirrors.map(emptied));
     }
 }
 
 /// Where in a body the character stands that stands at a place in a text.
-fn place_of(body: &[u8], pieces: &[(Range<usize>, Range<usize>)], at: usize) -> usize {
-    let piece = pieces.iter().find(|(text, _)| text.contains(&at));
-    piece.map_or(body.len(), |(text, place)| place.start + escaped_length(&body[place.clone()], at - text.start))
+fn place_of(body: &[u8], pieces: &[TextPiece], at: usize) -> usize {
+    let piece = pieces.iter().find(|piece| piece.text.contains(&at));
+    piece.map_or(body.len(), |piece| piece.begin(body, at))
 }
 
 /// The content of a string without its escapes.

@@ -13,6 +13,7 @@
 //! reported, and keeps the cassette from being sealed. Of a JSON Web Token that a server gives, header and claims stay, since programs take
 //! them apart.
 
+mod calls;
 mod content;
 pub(crate) mod decode;
 mod exchange;
@@ -35,6 +36,7 @@ mod text;
 mod words;
 
 pub use crate::finding::Finding;
+pub use calls::{PlaceholderWatch, calls_with_placeholder};
 pub(crate) use content::MessageSender;
 pub use decode::DECODED_BYTES_MAX;
 pub(crate) use decode::{codings, decode};

@@ -29,5 +29,6 @@ mod scan;
 mod sealing;
 mod selecting;
 mod text;
+mod tokens;
 mod vcr;
 mod vcrpy;

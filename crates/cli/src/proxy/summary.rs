@@ -309,6 +309,21 @@ impl Summary<'_> {
         (found.replaced > 0).then(|| format!("note: {secrets} replaced by REDACTED: {}", shown.join(", ")))
     }
 
+    /// Which answers call tools with something else than what was recorded.
+    fn redacted_calls(&self) -> Option<String> {
+        let Report { redacted_calls, redacted_exchanges, .. } = self.report;
+        let shown: Vec<_> = redacted_exchanges.iter().take(SHOWN_MAX).map(u64::to_string).collect();
+        let more = redacted_calls.saturating_sub(shown.len() as u64);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let exchanges = if *redacted_calls == 1 { "exchange" } else { "exchanges" };
+        (*redacted_calls > 0).then(|| {
+            format!(
+                "warning: tools are called with REDACTED in place of a secret, in the recorded answers of {exchanges} {}{rest}",
+                shown.join(", ")
+            )
+        })
+    }
+
     /// How many values of secret names stay, and how many secrets are gone, in what tools are called with.
     fn arguments(&self) -> Vec<String> {
         let found = &self.report.secrets;
@@ -325,7 +340,7 @@ impl Summary<'_> {
                 "warning: {secrets} replaced in what tools are called with; on replay they are called with REDACTED"
             )
         });
-        stays.into_iter().chain(gone).collect()
+        stays.into_iter().chain(gone).chain(self.redacted_calls()).collect()
     }
 
     fn outcome(&self) -> String {

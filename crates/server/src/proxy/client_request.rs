@@ -5,10 +5,12 @@ use super::upstream::Route;
 use crate::runtime::http1::Framing;
 use crate::runtime::peer::IncomingBody;
 use cassette::Request;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// One request of a client.
 pub(crate) struct ClientRequest<'c, 'r> {
+    pub(crate) connection: ConnectionId,
     pub(crate) started: Instant,
     pub(crate) request: Request<'r>,
     pub(crate) route: Route,
@@ -19,4 +21,16 @@ pub(crate) struct ClientRequest<'c, 'r> {
     pub(crate) expects_continue: bool,
     /// Whether it asks for a WebSocket.
     pub(crate) is_upgrade: bool,
+}
+
+/// Which connection of a client a request came by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ConnectionId(u64);
+
+impl ConnectionId {
+    /// That of a connection that begins now.
+    pub(crate) fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
 }

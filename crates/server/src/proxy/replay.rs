@@ -3,7 +3,8 @@
 //! 1. Everything is there when it was there, counted from when the request was complete, or sooner as the user wishes; and in
 //!    the [order](super::order) in which all answers were there when they were recorded.
 //! 2. A body is read from the cassette fragment by fragment, so that a long one takes no more memory than a short one.
-//! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it.
+//! 3. What went wrong when it was recorded goes wrong again, in the way in which the client saw it. A stream of events that has the
+//!    [end of its protocol](super::stream_end) is whole, whatever the cassette says of what came after it.
 
 use super::client_request::ClientRequest;
 use super::edits::Edits;
@@ -15,10 +16,12 @@ use super::report::count;
 use super::schedule::Schedule;
 use super::session::{Session, kind_name};
 use super::shared::ThreadState;
+use super::stream_end::StreamEnd;
 use super::websocket;
 use crate::runtime::peer_error::{PeerError, within};
 use cassette::matching::FoundExchange;
-use cassette::{BodyReader, Exchange, HttpVersion, NetworkErrorKind, Outcome, Outline, ReadError, Response};
+use cassette::redact::{PlaceholderWatch, calls_with_placeholder};
+use cassette::{BodyReader, Cassette, Exchange, HttpVersion, NetworkErrorKind, Outcome, Outline, ReadError, Response};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -50,12 +53,20 @@ pub(crate) async fn replay(
     let given = match cassette.outline(found.position) {
         Ok(outline) if outline.exchange.frames.is_some() => {
             session.note_asked(found.position);
+            if calls_with_placeholder(&outline.exchange) {
+                shared.counts.redacted_call(outline.exchange.number);
+            }
             return websocket::replay(shared, session, incoming, outline.exchange).await;
         }
         Ok(outline) => {
             let live = session.order().filter(|_| found.given_before == 0);
-            let live = live.map(|order| order.enter((found.position, found.question), &outline));
-            give(shared, session, &mut incoming, outline, live).await
+            let live = live.map(|order| order.enter(incoming.connection, (found.position, found.question), &outline));
+            let mut watch = BodyWatch::default();
+            let given = give(shared, session, &mut incoming, outline, (live, &mut watch)).await;
+            if watch.placeholder.is_seen() {
+                tokio::task::block_in_place(|| tell_redacted_call(shared, cassette, found.position));
+            }
+            given
         }
         Err(error) => {
             session.note_asked(found.position);
@@ -80,6 +91,33 @@ pub(crate) async fn replay(
     }
 }
 
+/// What is looked for in a body while it is given.
+#[derive(Debug, Default)]
+struct BodyWatch {
+    /// The end of its protocol, if the cassette has not all of it.
+    end: Option<StreamEnd>,
+    placeholder: PlaceholderWatch,
+}
+
+impl BodyWatch {
+    fn push(&mut self, bytes: &[u8]) {
+        self.placeholder.push(bytes);
+        if let Some(end) = &mut self.end {
+            end.is_whole_after(bytes);
+        }
+    }
+}
+
+/// Counts an answer that calls a tool with a placeholder.
+fn tell_redacted_call(shared: &ThreadState, cassette: &Cassette, position: usize) {
+    // What cannot be read was told when it was given.
+    if let Ok(exchange) = cassette.exchange(position)
+        && calls_with_placeholder(&exchange)
+    {
+        shared.counts.redacted_call(exchange.number);
+    }
+}
+
 /// The schedule of an exchange whose request is complete now.
 fn schedule(latency: Latency, request_body: Option<BodyReader<'_>>) -> Schedule {
     let base_us = request_body.and_then(|body| body.ended_us()).unwrap_or(0);
@@ -91,7 +129,7 @@ async fn give(
     session: &Session,
     incoming: &mut ClientRequest<'_, '_>,
     outline: Outline<'_>,
-    live: Option<LiveAnswer<'_>>,
+    (live, watch): (Option<LiveAnswer<'_>>, &mut BodyWatch),
 ) -> Result<ConnectionDisposition, ReplayInterruption> {
     let Outline { exchange, request_body, response_body, .. } = outline;
     let mut turns = Turns { schedule: schedule(session.playback.latency, request_body), live };
@@ -106,12 +144,15 @@ async fn give(
     let length = length(response, response_body.as_ref(), &exchange.outcome);
     let edits = Some(&session.playback.edits).filter(|edits| edits.concern(&incoming.request));
     turns.wait(shared, incoming, response.at_us).await?;
+    watch.end = (exchange.outcome != Outcome::Complete).then(|| StreamEnd::of(response));
     match (edits, response_body) {
-        (Some(edits), body) => give_edited(shared, incoming, response, body, length, &mut turns, edits).await?,
+        (Some(edits), body) => {
+            give_edited(shared, incoming, response, (body, length, watch), &mut turns, edits).await?
+        }
         (None, body) => {
             incoming.reply.head(response, length)?;
             if let Some(body) = body {
-                give_body(shared, incoming, body, length, &mut turns, None).await?;
+                give_body(shared, incoming, (body, length, watch), &mut turns, None).await?;
             }
         }
     }
@@ -119,8 +160,9 @@ async fn give(
         turns.wait(shared, incoming, ended_us).await?;
     }
     turns.answered();
+    let is_whole = length == BodyLength::Unknown && watch.end.as_ref().is_some_and(StreamEnd::is_whole);
     match &exchange.outcome {
-        Outcome::Complete => {
+        outcome if is_whole || *outcome == Outcome::Complete => {
             within(shared.limits.stall, incoming.reply.finish(&response.trailers)).await?;
             turns.complete(&incoming.reply).await;
             Ok(incoming.reply.after())
@@ -185,8 +227,7 @@ async fn give_edited(
     shared: &ThreadState,
     incoming: &mut ClientRequest<'_, '_>,
     response: &Response<'_>,
-    body: Option<BodyReader<'_>>,
-    length: BodyLength,
+    (body, length, watch): (Option<BodyReader<'_>>, BodyLength, &mut BodyWatch),
     turns: &mut Turns<'_>,
     edits: &Edits,
 ) -> Result<(), ReplayInterruption> {
@@ -201,6 +242,7 @@ async fn give_edited(
             while let Some(fragment) = body.read().map_err(ReplayInterruption::Cassette)? {
                 whole.extend_from_slice(fragment.bytes);
             }
+            watch.push(&whole);
             let whole = edits.edited(&incoming.request, &whole).into_owned();
             incoming.reply.head(&head, BodyLength::Known(whole.len() as u64))?;
             turns.answered();
@@ -209,7 +251,7 @@ async fn give_edited(
         Some(body) => {
             incoming.reply.head(&head, length)?;
             let edits = Some(edits).filter(|_| length == BodyLength::Unknown);
-            give_body(shared, incoming, body, length, turns, edits).await
+            give_body(shared, incoming, (body, length, watch), turns, edits).await
         }
         None => Ok(incoming.reply.head(&head, length)?),
     }
@@ -221,8 +263,7 @@ const EDITED_BYTES_MAX: usize = 16 << 20;
 async fn give_body(
     shared: &ThreadState,
     incoming: &mut ClientRequest<'_, '_>,
-    mut body: BodyReader<'_>,
-    length: BodyLength,
+    (mut body, length, watch): (BodyReader<'_>, BodyLength, &mut BodyWatch),
     turns: &mut Turns<'_>,
     edits: Option<&Edits>,
 ) -> Result<(), ReplayInterruption> {
@@ -235,6 +276,7 @@ async fn give_body(
         if left == 0 {
             turns.answered();
         }
+        watch.push(fragment.bytes);
         let bytes =
             edits.map_or(Cow::Borrowed(fragment.bytes), |edits| edits.edited(&incoming.request, fragment.bytes));
         within(shared.limits.stall, incoming.reply.slice(&bytes)).await?;

@@ -71,6 +71,10 @@ pub struct Report {
     pub untimed: u64,
     /// Which secrets were found in what was recorded to this cassette, and where.
     pub secrets: Findings,
+    /// How many recorded answers that were given call tools with a placeholder, in the place of a secret.
+    pub redacted_calls: u64,
+    /// The numbers of the first of these exchanges, in the order in which they were given.
+    pub redacted_exchanges: Vec<u64>,
     /// Where a program in a [network of its own](crate::Isolation) wanted to go past the proxy, as `host:port`, each with how often.
     /// Nothing of it reached the network.
     pub bypassed: Vec<(String, u64)>,
@@ -127,6 +131,8 @@ struct ReportDetails {
     telemetry: BTreeMap<String, u64>,
     failures: BTreeMap<String, u64>,
     warnings: Vec<String>,
+    redacted_calls: u64,
+    redacted_exchanges: Vec<u64>,
     recorder_failure: Option<String>,
     /// Of cassettes that are not in use any more.
     order: OrderFindings,
@@ -188,6 +194,19 @@ impl Counts {
         });
     }
 
+    /// An answer calls a tool with a placeholder.
+    pub(crate) fn redacted_call(&self, number: u64) {
+        self.details(|details| {
+            if details.redacted_exchanges.contains(&number) {
+                return;
+            }
+            details.redacted_calls += 1;
+            if details.redacted_exchanges.len() < DETAILS_MAX {
+                details.redacted_exchanges.push(number);
+            }
+        });
+    }
+
     pub(crate) fn recorder_failed(&self, what: String) {
         self.details(|details| details.recorder_failure = details.recorder_failure.take().or(Some(what)));
     }
@@ -227,6 +246,8 @@ impl Counts {
             late: 0,
             untimed: 0,
             secrets: Findings::default(),
+            redacted_calls: details.redacted_calls,
+            redacted_exchanges: details.redacted_exchanges.clone(),
             bypassed: Vec::new(),
             unanswered: Vec::new(),
             warnings: details.warnings.clone(),

@@ -1,6 +1,7 @@
 //! A cassette while a proxy uses it: what is looked up on it, and what is recorded to it.
 
 use super::ambiguity::OrderFindings;
+use super::client_request::ConnectionId;
 use super::error::ProxyError;
 use super::options::{CassetteSource, Playback, RecordingRules, Traffic};
 use super::order::ReleaseOrder;
@@ -149,6 +150,13 @@ impl Session {
     pub(crate) fn note_asked(&self, position: usize) {
         if let Some(order) = &self.order {
             order.note(position);
+        }
+    }
+
+    /// A client ended a connection.
+    pub(crate) fn left(&self, connection: ConnectionId) {
+        if let Some(order) = &self.order {
+            order.left(connection);
         }
     }
 

@@ -68,6 +68,11 @@ impl StreamEnd {
         self.is_whole
     }
 
+    /// Whether the stream is whole, with all pieces so far.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         let is_long = std::mem::take(&mut self.is_long);

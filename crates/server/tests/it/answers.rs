@@ -486,3 +486,30 @@ fn what_many_record_at_once_is_all_there() {
     let report = proxy.stop().unwrap();
     assert_eq!((report.replayed, report.missed, report.unused), (200, 0, 0));
 }
+
+/// A tool would be called with it, so it is told.
+#[test]
+fn an_answer_that_calls_a_tool_with_a_placeholder_is_named() {
+    let call =
+        |key: &str| format!(r#"{{"content":[{{"type":"tool_use","id":"a","name":"f","input":{{"key":"{key}"}}}}]}}"#);
+    let key = "sk-proj-0123456789abcdefABCDEF";
+    for (said, numbers) in [(call(key), vec![0]), (call("none"), vec![]), (format!("\"{key}\""), vec![])] {
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{said}",
+            said.len()
+        );
+        let rude = Rude::start(answer.into_bytes().leak());
+        let mut trip = Trip::new();
+        let to = Resolve { host: "rude.test".to_owned(), port: None, to: rude.address };
+        let (recorded, replayed, report) = trip.twice_with(
+            |options| options.resolve(to.clone()),
+            |proxy| {
+                let mut client = client(proxy);
+                client.send("GET http://rude.test/ HTTP/1.1\r\nHost: rude.test\r\n\r\n");
+                client.answer("GET").text()
+            },
+        );
+        assert_eq!((recorded, replayed), (said.clone(), said.replace(key, "REDACTED")));
+        assert_eq!((report.redacted_calls, report.redacted_exchanges), (numbers.len() as u64, numbers), "{said}");
+    }
+}

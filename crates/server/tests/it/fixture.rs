@@ -67,6 +67,15 @@ impl Trip {
         Self::to(Origin::start())
     }
 
+    /// One on whose cassette the answer of `/json` is.
+    pub(crate) fn with_json() -> Self {
+        let trip = Self::new();
+        let proxy = trip.record();
+        assert_eq!(client(&proxy).get("/json").status, 200);
+        proxy.stop().unwrap();
+        trip
+    }
+
     pub(crate) fn to(origin: Origin) -> Self {
         let folder = Folder::new();
         fs::write(folder.path("origin.pem"), origin.ca_pem()).unwrap();

@@ -10,6 +10,7 @@ mod fixture;
 mod http2;
 mod messages;
 mod order;
+mod pace;
 mod protocol_ends;
 mod refusals;
 mod robustness;

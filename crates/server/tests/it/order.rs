@@ -14,6 +14,16 @@ const JSON: &str = "Content-Type: application/json\r\n";
 
 /// A question, and an answer that went on from one millisecond to another.
 fn exchange(number: u64, question: &str, (from, to): (u64, u64), answer: impl Into<Vec<u8>>) -> Exchange<'static> {
+    exchange_us(number, question, (from * 1_000, to * 1_000), answer)
+}
+
+/// A question, and an answer that went on from one microsecond to another.
+pub(crate) fn exchange_us(
+    number: u64,
+    question: &str,
+    (from, to): (u64, u64),
+    answer: impl Into<Vec<u8>>,
+) -> Exchange<'static> {
     let request = Request {
         method: "POST".into(),
         scheme: "http".into(),
@@ -24,12 +34,12 @@ fn exchange(number: u64, question: &str, (from, to): (u64, u64), answer: impl In
         body: Some(Body::new(0, question.as_bytes().to_vec())),
         ..Request::default()
     };
-    let us = (to - from) * 1_000;
+    let us = to - from;
     let body = Body::new(us, answer.into());
     let headers = vec![Header::new("Content-Length", body.bytes().len().to_string())];
     Exchange {
         number,
-        started_ns: 1_760_000_000_000_000_000 + from as i64 * 1_000_000,
+        started_ns: 1_760_000_000_000_000_000 + from as i64 * 1_000,
         ended_us: Some(us),
         request,
         response: Some(Response { status: 200, at_us: us, headers, body: Some(body), ..Response::default() }),
@@ -37,13 +47,13 @@ fn exchange(number: u64, question: &str, (from, to): (u64, u64), answer: impl In
     }
 }
 
-fn on_cassette(exchanges: &[Exchange<'_>]) -> Trip {
+pub(crate) fn on_cassette(exchanges: &[Exchange<'_>]) -> Trip {
     let trip = Trip::new();
     write_cassette(trip.cassette(), exchanges, &[], SealOptions::default()).unwrap();
     trip
 }
 
-fn ask(client: &mut Client<TcpStream>, question: &str) -> String {
+pub(crate) fn ask(client: &mut Client<TcpStream>, question: &str) -> String {
     let answer = client.ask("POST", "/ask", JSON, question.as_bytes());
     if answer.status == 200 { answer.text() } else { answer.status.to_string() }
 }
@@ -63,10 +73,28 @@ fn at_once(proxy: &Proxy, questions: &[String]) -> Vec<(usize, String)> {
     answers.into_inner().unwrap()
 }
 
-fn replay(trip: &Trip, more: impl Fn(ProxyOptions) -> ProxyOptions, with: impl Fn(&Proxy)) -> Report {
+pub(crate) fn replay(
+    trip: &Trip,
+    more: impl FnOnce(ProxyOptions) -> ProxyOptions,
+    with: impl FnOnce(&Proxy),
+) -> Report {
     let proxy = Proxy::start(more(trip.options(Mode::None))).unwrap();
     with(&proxy);
     proxy.stop().unwrap()
+}
+
+/// Asks these questions by one client.
+fn one_after_the_other(trip: &Trip, questions: &[String]) -> (Vec<String>, Report) {
+    let mut answers = Vec::new();
+    let report = replay(
+        trip,
+        |options| options,
+        |proxy| {
+            let mut client = client(proxy);
+            answers.extend(questions.iter().map(|question| ask(&mut client, question)));
+        },
+    );
+    (answers, report)
 }
 
 #[test]
@@ -92,14 +120,7 @@ fn equal_questions_at_once() {
     let report = replay(&trip, ProxyOptions::allow_ambiguous, |proxy| drop(at_once(proxy, &asking)));
     assert_eq!((report.ambiguous, report.differs()), (1, false));
     // They were made at once when they were recorded, and that is enough.
-    let report = replay(
-        &trip,
-        |options| options,
-        |proxy| {
-            let mut client = client(proxy);
-            asking.iter().for_each(|question| drop(ask(&mut client, question)));
-        },
-    );
+    let (_, report) = one_after_the_other(&trip, &asking);
     assert!(report.differs());
     // Equal answers are nobody's own.
     let equal: Vec<_> = (0..8).map(|n| exchange(n, question, (n, 20 + n), "frog")).collect();
@@ -108,14 +129,8 @@ fn equal_questions_at_once() {
     // What was asked one after the other is answered so, and is ambiguous only if it is asked at once now.
     let in_turn: Vec<_> = (0..3).map(|n| exchange(n, question, (9 * n, 9 * n + 5), n.to_string())).collect();
     let trip = on_cassette(&in_turn);
-    let report = replay(
-        &trip,
-        |options| options,
-        |proxy| {
-            let mut client = client(proxy);
-            assert_eq!([(); 3].map(|()| ask(&mut client, question)), ["0", "1", "2"]);
-        },
-    );
+    let (answers, report) = one_after_the_other(&trip, &asking[..3]);
+    assert_eq!(answers, ["0", "1", "2"]);
     assert!(!report.differs());
 }
 
@@ -188,6 +203,15 @@ fn answers_come_in_the_order_in_which_they_came() {
     assert_eq!(*order.lock().unwrap(), [5, 4, 3, 2, 1, 0]);
 }
 
+/// Asks for these, one after the other, which takes less than [`LONG`].
+fn in_turn(trip: &Trip, numbers: impl IntoIterator<Item = u64>) -> (Vec<String>, Report) {
+    let begun = Instant::now();
+    let questions: Vec<_> = numbers.into_iter().map(|n| format!(r#"{{"n": {n}}}"#)).collect();
+    let told = one_after_the_other(trip, &questions);
+    assert!(begun.elapsed() < LONG);
+    told
+}
+
 #[test]
 fn an_answer_that_the_program_waits_for_does_not_wait_for_the_program() {
     // The second came and was answered while the first was under way; now the program asks for it with the first answer in hand, and
@@ -199,17 +223,8 @@ fn an_answer_that_the_program_waits_for_does_not_wait_for_the_program() {
         exchange(3, r#"{"n": 3}"#, (60, 70), "fourth"),
     ];
     let trip = on_cassette(&exchanges);
-    let begun = Instant::now();
-    let report = replay(
-        &trip,
-        |options| options,
-        |proxy| {
-            let mut client = client(proxy);
-            let answers = [0, 1, 3].map(|n| ask(&mut client, &format!(r#"{{"n": {n}}}"#)));
-            assert_eq!(answers, ["first", "second", "fourth"]);
-        },
-    );
-    assert!(begun.elapsed() < LONG);
+    let (answers, report) = in_turn(&trip, [0, 1, 3]);
+    assert_eq!(answers, ["first", "second", "fourth"]);
     assert_eq!((report.late, report.unused, report.differs()), (1, 1, false));
 }
 
@@ -224,18 +239,8 @@ fn what_never_comes_is_waited_for_less_and_less() {
         })
         .collect();
     let trip = on_cassette(&exchanges);
-    let begun = Instant::now();
-    let report = replay(
-        &trip,
-        |options| options,
-        |proxy| {
-            let mut client = client(proxy);
-            for n in 0..200 {
-                assert_eq!(ask(&mut client, &format!(r#"{{"n": {n}}}"#)), n.to_string());
-            }
-        },
-    );
-    assert!(begun.elapsed() < LONG);
+    let (answers, report) = in_turn(&trip, 0..200);
+    assert!(answers.into_iter().eq((0..200).map(|n| n.to_string())));
     assert_eq!((report.replayed, report.unused, report.late), (200, 200, 0));
 }
 
@@ -267,14 +272,7 @@ fn a_cassette_without_times_says_so_if_that_matters() {
     };
     let trip = on_cassette(&[untimed(0), untimed(1)]);
     let asking: Vec<_> = (0..2).map(|n| format!(r#"{{"n": {n}}}"#)).collect();
-    let report = replay(
-        &trip,
-        |options| options,
-        |proxy| {
-            let mut client = client(proxy);
-            asking.iter().for_each(|question| drop(ask(&mut client, question)));
-        },
-    );
+    let (_, report) = one_after_the_other(&trip, &asking);
     assert_eq!((report.untimed, report.differs()), (0, false));
     // The second is there first, and waits for the first.
     let report = replay(
@@ -290,6 +288,71 @@ fn a_cassette_without_times_says_so_if_that_matters() {
         },
     );
     assert!(report.untimed + report.late > 0, "{report:?}");
+}
+
+/// A program with threads that take the next document of a list; 12 of 120 ask what others ask, and are answered differently.
+#[test]
+fn documents_of_threads_are_answered_as_they_were_or_named() {
+    let documents = 120;
+    // The question and the answer of a document; the last dozen asks what the first does, if that is wanted.
+    let of = |n: u64, repeats: bool| {
+        let asks = if repeats && n >= 108 { n - 108 } else { n };
+        (format!(r#"{{"document": {asks}}}"#), format!("{n} says"))
+    };
+    for (repeats, apart) in [(false, false), (true, true), (true, false)] {
+        // Equal questions are under way at once, unless the last dozen comes after all others are answered.
+        let span = |n: u64| match (n < 108, apart) {
+            (true, _) => (n, n + 16),
+            (false, true) => (n + 40, n + 56),
+            (false, false) => (n - 108, n - 108 + 20),
+        };
+        let mut exchanges: Vec<_> = (0..documents)
+            .map(|n| {
+                let (question, answer) = of(n, repeats);
+                let (from, to) = span(n);
+                exchange_us(n, &question, (from * 1_000 + n, to * 1_000 + n), answer)
+            })
+            .collect();
+        exchanges.sort_by_key(|exchange| exchange.started_ns);
+        (0..).zip(&mut exchanges).for_each(|(number, exchange)| exchange.number = number);
+        let trip = on_cassette(&exchanges);
+        let once = || {
+            let (next, answers) = (std::sync::atomic::AtomicU64::new(0), Mutex::new(Vec::new()));
+            let report = replay(
+                &trip,
+                |options| options,
+                |proxy| {
+                    std::thread::scope(|scope| {
+                        for _ in 0..16 {
+                            scope.spawn(|| {
+                                let mut client = client(proxy);
+                                loop {
+                                    let n = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                                    if n >= documents {
+                                        return;
+                                    }
+                                    let answer = ask(&mut client, &of(n, repeats).0);
+                                    answers.lock().unwrap().push((n, answer));
+                                }
+                            });
+                        }
+                    });
+                },
+            );
+            let mut answers = answers.into_inner().unwrap();
+            answers.sort_unstable();
+            assert_eq!((report.replayed, report.missed, report.unused), (documents, 0, 0));
+            (answers, report)
+        };
+        let own: Vec<_> = (0..documents).map(|n| (n, of(n, repeats).1)).collect();
+        for _ in 0..2 {
+            let (answers, report) = once();
+            let is_ambiguous = repeats && !apart;
+            assert_eq!(report.differs(), is_ambiguous, "{report:?}");
+            assert_eq!(report.ambiguous, if is_ambiguous { 12 } else { 0 });
+            assert!(is_ambiguous || answers == own);
+        }
+    }
 }
 
 #[test]

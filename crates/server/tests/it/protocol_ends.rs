@@ -1,7 +1,7 @@
 //! Streams that a client leaves at the end of their protocol, and telemetry: what a program does not wait for, or needs no answer to.
 
 use crate::fixture::{Answer, Client, Mode, Rude, Trip, client, until};
-use cassette::{Cassette, Outcome};
+use cassette::{Body, Cassette, Header, NetworkError, NetworkErrorKind, Outcome, SealOptions, write_cassette};
 use server::{Proxy, Resolve};
 use std::io::Write;
 use std::net::TcpStream;
@@ -104,6 +104,37 @@ fn end_after_done_is_complete() {
     }
 }
 
+/// A cassette of before says of such a stream that its client went, or that the server ended the connection.
+#[test]
+fn a_stream_that_is_said_to_have_broken_off_after_its_end_is_whole() {
+    for last in ["data: [DONE]\n\n", "data: {\"text\":\"data: [DONE]\"}\n\n"] {
+        let mut trip = record("data: [DONE]\n\n", After::Ends);
+        let cassette = Cassette::open(trip.cassette()).unwrap();
+        let recorded = cassette.exchange(0).unwrap().into_owned();
+        drop(cassette);
+        let headers = |more: Option<&'static str>| {
+            let kind = Header::new("Content-Type", "text/event-stream");
+            [kind].into_iter().chain(more.map(|length| Header::new("Content-Length", length))).collect::<Vec<_>>()
+        };
+        let error = |kind| Outcome::Aborted(NetworkError { kind, message: "gone".into() });
+        for outcome in [error(NetworkErrorKind::Other), error(NetworkErrorKind::Reset), Outcome::Partial] {
+            for promised in [None, Some("1000")] {
+                let mut exchange = recorded.clone();
+                exchange.outcome = outcome.clone();
+                let response = exchange.response.as_mut().unwrap();
+                response.headers = headers(promised);
+                response.body = Some(Body::new(1, format!("data: {{\"delta\":\"a\"}}\n\n{last}")));
+                write_cassette(trip.cassette(), &[exchange], &[], SealOptions::default()).unwrap();
+                let answer = replayed(&mut trip);
+                assert!(answer.text().ends_with(last));
+                // Bytes are missing that the head promised, or the end of the protocol.
+                let is_whole = promised.is_none() && last == "data: [DONE]\n\n";
+                assert_eq!(answer.is_whole, is_whole, "{last:?} {outcome:?} {promised:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_stream_that_is_left_before_its_end_is_not_complete() {
     let server = server("data: {\"text\":\"data: [DONE]\"}\n\n", After::Stays);
@@ -132,10 +163,7 @@ fn post(proxy: &Proxy, host: &str, path: &str, kind: &str) -> Answer {
 
 #[test]
 fn telemetry_that_is_not_on_the_cassette_is_taken_and_counted() {
-    let mut trip = Trip::new();
-    let proxy = trip.record();
-    assert_eq!(client(&proxy).get("/json").status, 200);
-    proxy.stop().unwrap();
+    let mut trip = Trip::with_json();
     let proxy = trip.replay();
     for (host, path, kind, status, body) in [
         ("collector.test:4318", "/v1/traces", "application/x-protobuf", 200, ""),
@@ -179,10 +207,7 @@ fn telemetry_that_is_on_the_cassette_is_answered_from_there() {
 
 #[test]
 fn equal_misses_are_one_with_a_count() {
-    let mut trip = Trip::new();
-    let proxy = trip.record();
-    assert_eq!(client(&proxy).get("/json").status, 200);
-    proxy.stop().unwrap();
+    let mut trip = Trip::with_json();
     let proxy = trip.replay();
     for target in ["/a", "/b", "/a", "/a"] {
         assert_eq!(client(&proxy).get(target).status, 599);

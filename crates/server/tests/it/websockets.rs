@@ -3,6 +3,7 @@
 use crate::fixture::{Mode, Trip, client};
 use cassette::{Cassette, Direction, Opcode, Outcome};
 use server::{Latency, Proxy};
+use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::protocol::WebSocket;
@@ -31,6 +32,16 @@ fn echo(proxy: &Proxy) -> Vec<Message> {
     socket.close(None).unwrap();
     listen(&mut socket);
     heard
+}
+
+/// A proxy that answers as the server did that sent everything back.
+fn echo_replayed() -> (Trip, Proxy) {
+    let mut trip = Trip::new();
+    let proxy = trip.record();
+    echo(&proxy);
+    proxy.stop().unwrap();
+    let proxy = trip.replay();
+    (trip, proxy)
 }
 
 #[test]
@@ -122,14 +133,24 @@ fn another_message_is_reported() {
 
 #[test]
 fn pings_of_now_are_answered() {
-    let mut trip = Trip::new();
-    let proxy = trip.record();
-    echo(&proxy);
-    proxy.stop().unwrap();
-    let proxy = trip.replay();
+    let (_trip, proxy) = echo_replayed();
     let mut socket = open(&proxy, "/ws");
     socket.send(Message::Ping("are you there".into())).unwrap();
     assert_eq!(socket.read().unwrap(), Message::Pong("are you there".into()));
     socket.send(Message::text("croak")).unwrap();
     assert_eq!(socket.read().unwrap(), Message::text("croak"));
+}
+
+/// A message in pieces, none of which is the last.
+#[test]
+fn a_message_without_an_end_does_not_fill_the_memory() {
+    let (_trip, proxy) = echo_replayed();
+    let mut socket = open(&proxy, "/ws");
+    let stream = socket.get_mut();
+    let payload = vec![0; 1 << 20];
+    let frame = |opcode: u8| [&[opcode, 0xff][..], &(payload.len() as u64).to_be_bytes(), &[0; 4], &payload].concat();
+    let (first, next) = (frame(1), frame(0));
+    let sent = (0..1_000).take_while(|at| stream.write_all(if *at == 0 { &first } else { &next }).is_ok()).count();
+    assert!(sent < 200, "{sent} MiB of a message were taken");
+    assert_eq!(proxy.stop().unwrap().websocket_differences, 2);
 }

@@ -639,3 +639,30 @@ fn a_crash_leaves_the_recording_of_a_text() {
     let text = std::fs::read_to_string(stage.folder.path().join("trip.txt")).expect("it is there");
     assert!(text.contains("/json"), "{text}");
 }
+
+/// Each replay says so, since a tool would be called with something else than was recorded.
+#[test]
+fn a_replay_names_the_answers_that_call_a_tool_with_a_placeholder() {
+    if !has("curl", "--version") {
+        return;
+    }
+    let mut stage = Stage::new("placeholder");
+    stage.stop_origin();
+    let exchange = |number: u64, target: &str, body: &str| {
+        let head = format!("exchange {number}\nstarted 2026-02-03T04:05:0{number}Z\nended +9us\n");
+        let request = format!("request GET https://api.metroon.test {target} HTTP/1.1\n");
+        let response = "response 200 HTTP/1.1 +9us OK\n  Content-Type: application/json\nbody\nchunk +9us\n";
+        format!("{head}{request}{response}  | {body}\n\n")
+    };
+    let call = r#"{"content":[{"type":"tool_use","id":"a","name":"f","input":{"key":"REDACTED"}}]}"#;
+    let text = format!(
+        "metroon-cassette text 1\n\n{}{}end\n",
+        exchange(0, "/said", r#"{"a":"REDACTED"}"#),
+        exchange(1, "/call", call)
+    );
+    std::fs::write(stage.folder.path().join("trip.cassette"), text).expect("it is written");
+    let ended =
+        stage.replay(&[], &shell(&format!("{CURL} https://api.metroon.test/said https://api.metroon.test/call")));
+    let told = "warning: tools are called with REDACTED in place of a secret, in the recorded answers of exchange 1\n";
+    assert_eq!((ended.code, ended.err), (Some(0), format!("{told}metroon: answered 2 requests from trip.cassette\n")));
+}

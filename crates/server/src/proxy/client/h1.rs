@@ -4,7 +4,7 @@ use super::builtin;
 use super::linger::linger;
 use super::scope::{ConnectionScope, Tunnel};
 use super::target::{RequestTarget, host_and_port, is_same_host};
-use crate::proxy::client_request::ClientRequest;
+use crate::proxy::client_request::{ClientRequest, ConnectionId};
 use crate::proxy::exchange::answer;
 use crate::proxy::own_answers::refuse;
 use crate::proxy::reply::{ConnectionDisposition, Reply};
@@ -32,11 +32,12 @@ pub(super) async fn serve(
 ) -> Option<(ByteStream, Tunnel)> {
     let (read, write) = tokio::io::split(stream);
     let (mut reader, mut writer) = (Http1Reader::new(read), Http1Writer::new(write));
-    let mut stops = shared.stops.subscribe();
+    let (id, mut stops) = (ConnectionId::next(), shared.stops.subscribe());
     loop {
         let after = match next_head(shared, &mut reader, &mut stops).await {
-            Ok(Some(head)) => handle_request(shared, &head, &mut reader, &mut writer, scope).await,
+            Ok(Some(head)) => handle_request(shared, &head, (id, &mut reader, &mut writer), scope).await,
             Ok(None) => {
+                shared.session().left(id);
                 // Nobody waits for anything.
                 let _ = timeout(PARTING, reader.io.unsplit(writer.io).shutdown()).await;
                 return None;
@@ -106,8 +107,7 @@ async fn refuse_head(shared: &ThreadState, writer: &mut Http1Writer, bad: Invali
 async fn handle_request(
     shared: &Arc<ThreadState>,
     head: &Bytes,
-    reader: &mut Http1Reader,
-    writer: &mut Http1Writer,
+    (id, reader, writer): (ConnectionId, &mut Http1Reader, &mut Http1Writer),
     scope: &ConnectionScope,
 ) -> NextAction {
     let refused = match parse_request(head) {
@@ -117,7 +117,7 @@ async fn handle_request(
         },
         Ok(parsed) => match destination(&parsed, scope, shared) {
             Ok(destination) => {
-                return NextAction::After(answer_request(shared, parsed, destination, reader, writer).await);
+                return NextAction::After(answer_request(shared, parsed, destination, (id, reader, writer)).await);
             }
             Err(bad) => bad,
         },
@@ -202,8 +202,7 @@ async fn answer_request(
     shared: &Arc<ThreadState>,
     head: RequestHead<'_>,
     destination: Destination<'_>,
-    reader: &mut Http1Reader,
-    writer: &mut Http1Writer,
+    (connection, reader, writer): (ConnectionId, &mut Http1Reader, &mut Http1Writer),
 ) -> ConnectionDisposition {
     let RequestHead { method, version, headers, .. } = head;
     let closes = match version {
@@ -237,7 +236,16 @@ async fn answer_request(
     };
     let source = IncomingBody::http1(reader, destination.framing, shared.limits.head_bytes);
     let framing = destination.framing;
-    let incoming =
-        ClientRequest { started: Instant::now(), request, route, source, framing, reply, expects_continue, is_upgrade };
+    let incoming = ClientRequest {
+        connection,
+        started: Instant::now(),
+        request,
+        route,
+        source,
+        framing,
+        reply,
+        expects_continue,
+        is_upgrade,
+    };
     answer(shared, incoming).await
 }

@@ -2,7 +2,7 @@
 
 use super::scope::Tunnel;
 use super::target::host_and_port;
-use crate::proxy::client_request::ClientRequest;
+use crate::proxy::client_request::{ClientRequest, ConnectionId};
 use crate::proxy::exchange::answer;
 use crate::proxy::own_answers::refuse;
 use crate::proxy::reply::Reply;
@@ -35,6 +35,7 @@ pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, tunnel:
     let Ok(Ok(mut connection)) = timeout(shared.limits.head_time, builder.handshake::<_, Bytes>(stream)).await else {
         return;
     };
+    let id = ConnectionId::next();
     let stopping = shared.stopping();
     tokio::pin!(stopping);
     let mut stops = false;
@@ -51,7 +52,7 @@ pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, tunnel:
         let (shared, tunnel, flushes) = (shared.clone(), tunnel.clone(), flushes.clone());
         let guard = shared.also();
         tokio::spawn(async move {
-            handle_request(&shared, request, (reply, flushes), &tunnel).await;
+            handle_request(&shared, id, request, (reply, flushes), &tunnel).await;
             drop(guard);
         });
     }
@@ -59,6 +60,7 @@ pub(super) async fn serve(shared: &Arc<ThreadState>, stream: ByteStream, tunnel:
 
 async fn handle_request(
     shared: &Arc<ThreadState>,
+    connection: ConnectionId,
     incoming: http::Request<RecvStream>,
     (reply, flushes): (SendResponse<Bytes>, FlushNotifier),
     tunnel: &Tunnel,
@@ -98,7 +100,17 @@ async fn handle_request(
     let started = Instant::now();
     answer(
         shared,
-        ClientRequest { started, request, route, source, framing, reply, expects_continue, is_upgrade: false },
+        ClientRequest {
+            connection,
+            started,
+            request,
+            route,
+            source,
+            framing,
+            reply,
+            expects_continue,
+            is_upgrade: false,
+        },
     )
     .await;
 }

@@ -5,7 +5,8 @@
 //!    before it when it was recorded; one that differs is reported.
 //!    Compressed messages are compared by what they say.
 //! 3. A client that offers no compression gets what was compressed without it.
-//! 4. Pings of the client are answered when they come. Pings and pongs that it sent when it was recorded are not waited for.
+//! 4. What the client sends before it is expected is kept, up to [`MESSAGE_BYTES_MAX`]; more is not read before its time.
+//! 5. Pings of the client are answered when they come. Pings and pongs that it sent when it was recorded are not waited for.
 
 use super::frame::{NextFrame, RawFrame, next, put};
 use crate::proxy::client_request::ClientRequest;
@@ -30,7 +31,7 @@ use std::time::{Duration, Instant};
 
 /// What is put after the key of a client (RFC 6455, section 1.3).
 const ACCEPT_SUFFIX: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/// A message of a client is not longer.
+/// A message of a client is not longer, nor are all that wait together, but for the last of them.
 const MESSAGE_BYTES_MAX: u64 = 64 << 20;
 /// How long a client may take to answer a close frame.
 const CLOSE_TIME: Duration = Duration::from_secs(5);
@@ -79,7 +80,9 @@ pub(crate) async fn replay(
         reader,
         writer,
         waiting: VecDeque::new(),
+        waiting_bytes: 0,
         partial: Vec::new(),
+        partial_bytes: 0,
         last: (Instant::now(), response.at_us),
         is_closed: false,
     };
@@ -106,8 +109,11 @@ struct ConversationPlayer<'p> {
     writer: &'p mut Http1Writer,
     /// Messages that the client sent before they were expected.
     waiting: VecDeque<PlainMessage>,
-    /// Frames of a message that is not complete.
+    /// What these take.
+    waiting_bytes: u64,
+    /// Frames of a message that is not complete, and what these take.
     partial: Vec<RawFrame>,
+    partial_bytes: u64,
     /// When something happened last, now and then.
     last: (Instant, u64),
     /// Whether the client closed the conversation.
@@ -149,6 +155,11 @@ impl PlainMessage {
         redaction.into_iter().for_each(|redaction| drop(redaction.exchange(&mut exchange)));
         let WsFrame { opcode, reserved, payload, .. } = exchange.frames?.pop()?;
         Some(Self { opcode, reserved, payload: payload.to_vec() })
+    }
+
+    /// What it takes in memory.
+    fn bytes(&self) -> u64 {
+        (self.payload.len() + size_of::<Self>()) as u64
     }
 
     fn shown(&self) -> String {
@@ -202,7 +213,7 @@ impl ConversationPlayer<'_> {
         while let Some(due) = due.filter(|due| *due > Instant::now()) {
             tokio::select! {
                 () = tokio::time::sleep_until(due.into()) => {}
-                client = self.hear() => if matches!(client, ClientState::Gone) { return false },
+                client = self.hear(), if self.waiting_bytes < MESSAGE_BYTES_MAX => if matches!(client, ClientState::Gone) { return false },
             }
         }
         self.last = (Instant::now(), frame.at_us);
@@ -255,6 +266,7 @@ impl ConversationPlayer<'_> {
         }
         self.last = (Instant::now(), at_us);
         let Some(live) = self.waiting.pop_front() else { return false };
+        self.waiting_bytes -= live.bytes();
         if !(live.opcode == Opcode::CLOSE && recorded.opcode == Opcode::CLOSE) {
             self.compare(&recorded, &live);
         }
@@ -293,26 +305,41 @@ impl ConversationPlayer<'_> {
             Opcode::CLOSE => {
                 self.is_closed = true;
                 let close = PlainMessage::of(&[frame.recorded(0, Direction::Sent)], &mut self.live, None);
-                self.waiting.extend(close);
+                self.keep(close);
                 return ClientState::Said;
             }
             _ => {}
         }
         let is_final = frame.head.is_final;
+        self.partial_bytes += (frame.raw.len() + size_of::<RawFrame>()) as u64;
         self.partial.push(frame);
+        if self.partial_bytes > 2 * MESSAGE_BYTES_MAX {
+            self.differs("a message of the client has no end".to_owned());
+            return ClientState::Gone;
+        }
         if is_final {
+            self.partial_bytes = 0;
             let frames = std::mem::take(&mut self.partial);
             let frames: Vec<_> = frames.iter().map(|frame| frame.recorded(0, Direction::Sent)).collect();
             let message = PlainMessage::of(&frames, &mut self.live, self.redaction);
-            self.waiting.extend(message);
+            self.keep(message);
         }
         ClientState::Said
+    }
+
+    /// Keeps a message until it is expected.
+    fn keep(&mut self, message: Option<PlainMessage>) {
+        self.waiting_bytes += message.as_ref().map_or(0, PlainMessage::bytes);
+        self.waiting.extend(message);
     }
 
     /// Everything was sent: the client may close the conversation, and is answered if it was not yet.
     async fn end(&mut self) {
         let closed = tokio::time::timeout(CLOSE_TIME, async {
-            while !self.is_closed && matches!(self.hear().await, ClientState::Said) {}
+            while !self.is_closed
+                && self.waiting_bytes < MESSAGE_BYTES_MAX
+                && matches!(self.hear().await, ClientState::Said)
+            {}
         });
         let _ = closed.await;
         let more: Vec<_> = self.waiting.drain(..).filter(|message| message.opcode != Opcode::CLOSE).collect();
