@@ -2,7 +2,8 @@
 //!
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
 //! 2. [`mutant`] changes one that somebody else wrote, and [`spliced`] puts one together from several; [`vectors`] calls functions
-//!    whose types hold lengths, and [`countdowns`] functions that carry values along.
+//!    whose types hold lengths, [`countdowns`] functions that carry values along, [`recursion`] tabled functions in layers, and
+//!    [`branches`] chooses between branches that hold variables.
 //! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
 //! 4. [`shrink`] makes a program that differs as small as it can.
 //!
@@ -10,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod branches;
 mod changes;
 mod compare;
 mod countdowns;
@@ -24,6 +26,7 @@ mod mutants;
 mod nested;
 mod patterns;
 mod queries;
+mod recursion;
 mod shapes;
 mod shrink;
 mod siblings;
@@ -35,12 +38,14 @@ mod trees;
 mod vectors;
 mod writer;
 
+pub use branches::branches;
 pub use compare::{as_multiset, nameless, renamed, unnumbered};
 pub use countdowns::countdowns;
 pub use dice::Dice;
 pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};
 pub use mutants::mutant;
+pub use recursion::recursion;
 pub use shrink::shrink;
 pub use splices::spliced;
 pub use vectors::vectors;
@@ -77,6 +82,17 @@ mod tests {
             assert_eq!(made, program(seed, Features::all(), 4));
             assert_eq!(text(&forms(&made)), made, "seed {seed}");
             assert_eq!(made.matches('(').count(), made.matches(')').count(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn recursion_and_branches_are_well_formed_and_the_same_every_time() {
+        for made in [recursion, branches] {
+            for seed in 0..200 {
+                let program = made(seed);
+                assert_eq!(program, made(seed));
+                assert_eq!(program.matches('(').count(), program.matches(')').count(), "seed {seed}");
+            }
         }
     }
 

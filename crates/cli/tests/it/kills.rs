@@ -1,4 +1,5 @@
-//! Kills of every verb that writes: a copy says that it is unfinished, a load is whole or can be made again, a watcher beside goes on.
+//! Kills of every verb that writes: a copy says that it is unfinished, a load is whole or can be made again, a watcher beside goes on, a checkpoint that
+//! is written beside the commits costs none of them.
 //!
 //! `METROON_KILLS=1000` says how many rounds each test makes.
 
@@ -140,4 +141,69 @@ fn a_watcher_beside_goes_on_when_writers_are_killed() {
     assert_eq!(heard, expected);
     watcher.kill();
     assert!(folder.good(&["kb", "verify", "kb"]).contains("sound"));
+}
+
+/// How many checkpoints of a base are whole, and how many are being written.
+fn checkpoints(base: &Path) -> (usize, usize) {
+    let entries = fs::read_dir(base.join("journal")).into_iter().flatten();
+    let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let ending = |end: &str| names.iter().filter(|name| name.ends_with(end)).count();
+    (ending(".checkpoint"), ending(".checkpoint.new"))
+}
+
+fn copy_base(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("the base can be listed") {
+        let path = entry.expect("the base can be listed").path();
+        let to = to.join(path.file_name().expect("a file has a name"));
+        if path.is_dir() {
+            copy_base(&path, &to);
+        } else {
+            fs::copy(&path, &to).expect("a file can be copied");
+        }
+    }
+}
+
+/// Once 64 MiB were journalled, a thread writes a checkpoint while the run goes on. Wherever it is cut off, what was acknowledged is there, and what is
+/// opened next does not take half of a checkpoint for one.
+#[test]
+fn a_run_that_is_killed_while_a_thread_writes_its_checkpoint_loses_nothing() {
+    let folder = Folder::new("kills-checkpoint");
+    let mut filling = Running::begin(&folder, &["run", "--kb", "full", "-"], long_facts(32_000) + "!(filled)\n");
+    filling.wait_for_line();
+    filling.kill();
+    let [full, base] = ["full", "kb"].map(|name| folder.path().join(name));
+    assert_eq!(checkpoints(&full), (0, 0));
+    let mut dice = Dice(20_261_129);
+    let (mut cut_off, mut whole) = (0, 0);
+    for round in 0..rounds() {
+        copy_base(&full, &base);
+        // The first commit makes it 64 MiB.
+        let more: String = (0..2_000).map(|number| format!("(more {number} \"{}\")\n", "y".repeat(2_000))).collect();
+        let forms = (1..600).map(|n| format!("!(let () (add-atom &self (fact {n})) {n})\n"));
+        let mut run = Running::begin(&folder, &["run", "--kb", "kb", "-"], more + &forms.collect::<String>());
+        run.wait_for_line();
+        let began = Instant::now();
+        while checkpoints(&base) == (0, 0) && began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        std::thread::sleep(Duration::from_micros(dice.below(200_000)));
+        let acknowledged = number_of(run.kill().0).expect("a line was printed");
+        let (finished, begun) = checkpoints(&base);
+        whole += finished;
+        cut_off += begun;
+        let facts = folder.run(&["kb", "query", "kb", "(fact $n)", "$n"]);
+        assert_eq!((facts.code, facts.err.as_str()), (Some(0), ""), "round {round}");
+        let found: Vec<u64> = facts.out.lines().map(|line| line.parse().expect("it is a number")).collect();
+        assert!(found.iter().copied().eq(1..=found.len() as u64), "round {round}: {found:?}");
+        let count = found.len() as u64;
+        assert!((acknowledged..=acknowledged + 1).contains(&count), "round {round}: {count} of {acknowledged}");
+        if round % 4 == 0 {
+            assert!(folder.good(&["kb", "verify", "kb"]).contains("sound"), "round {round}");
+        }
+        folder.good(&["run", "--kb", "kb", "-e", "(after the kill)"]);
+        fs::remove_dir_all(&base).expect("it is there");
+    }
+    println!("{cut_off} checkpoints were cut off, {whole} were whole");
+    assert!(cut_off + whole > 0, "no checkpoint was begun: the test proves nothing");
 }

@@ -1,9 +1,12 @@
 //! The power fails at every operation of a base's life, or an operation fails. What opens then is a prefix of the
 //! commits that holds every one whose answer was handed out; then the base goes on.
+//!
+//! `METROON_KILLS=1000` says how many lives with a clock that is set back are made up, each of which ends somewhere.
 
 use crate::history::{DIRECTORY, results, run};
-use journal::Disk;
+use generate::Dice;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
+use journal::{Disk, FRAMES_AT};
 use metroon::{CommitJournal, Engine, History, MemoryWorld, RunEnd, Source};
 use std::sync::Arc;
 
@@ -17,9 +20,13 @@ enum Step {
     Drop,
     /// Writes a checkpoint, which may fail: no commit depends on it.
     Checkpoint,
+    /// Gives up all but the last commits, which may fail.
+    Compact,
+    /// A new sitting, with short segments, whose first commit has this time by a clock that goes backwards.
+    Clock(i64),
 }
 
-use Step::{Checkpoint, Close, Drop, File, Text};
+use Step::{Checkpoint, Clock, Close, Compact, Drop, File, Text};
 
 /// Small commits, commits in the middle of a form, notes, edits, sittings with and without an end.
 const SCRIPT: &[Step] = &[
@@ -67,6 +74,12 @@ fn open(disk: &SimulatedDisk) -> Result<Engine, String> {
     Engine::with_base(MemoryWorld::default(), base).map_err(|error| error.to_string())
 }
 
+fn open_at(disk: &SimulatedDisk, time: i64) -> Result<Engine, String> {
+    let base = CommitJournal::on_disk_in_segments(shared(disk), DIRECTORY, FRAMES_AT + 2_000);
+    let world = MemoryWorld::default().with_commit_times(time, -1_000_000_000);
+    Engine::with_base(world, base.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+}
+
 fn epoch(engine: &mut Engine) -> u64 {
     results(engine, "!(epoch &self)")[0].to_string().parse().expect("it is a number")
 }
@@ -76,7 +89,7 @@ fn step(engine: &mut Engine, step: Step) -> (bool, RunEnd) {
     let (text, file) = match step {
         Text(text) => (text, None),
         File(name, text) => (text, Some(name)),
-        Close | Drop | Checkpoint => unreachable!("a sitting is ended by its owner"),
+        _ => unreachable!("it runs nothing"),
     };
     let mut answers = 0;
     let source = Source { file, ..Source::text(text) };
@@ -100,14 +113,23 @@ fn run_script(disk: &SimulatedDisk, script: &[Step], mut after: impl FnMut(usize
                 }
             }
             Drop => engine = None,
+            Clock(time) => {
+                drop(engine.take());
+                let Ok(opened) = open_at(disk, *time) else { return acknowledged };
+                engine = Some(opened);
+            }
             _ => {
                 if engine.is_none() {
                     let Ok(opened) = open(disk) else { return acknowledged };
                     engine = Some(opened);
                 }
                 let engine = engine.as_mut().expect("it was opened");
-                if matches!(next, Checkpoint) {
-                    let _ = engine.checkpoint();
+                if matches!(next, Checkpoint | Compact) {
+                    let _ = if matches!(next, Compact) {
+                        engine.compact(Some(2), &mut |_| {}).map(drop)
+                    } else {
+                        engine.checkpoint().map(drop)
+                    };
                     acknowledged = number + 1;
                     continue;
                 }
@@ -253,4 +275,52 @@ fn a_commit_of_several_frames_is_there_whole_or_not_at_all() {
         let context = format!("operation {operation}, {fate:?}");
         check(&disk.power_loss(fate, operation), &reference, acknowledged, &context);
     }
+}
+
+/// A step of a life that is made up.
+fn some_step(dice: &mut Dice) -> Step {
+    let (one, other) = (dice.below(6), dice.below(6));
+    let text = match dice.below(14) {
+        0 => return Checkpoint,
+        1 => return Compact,
+        2 => return Close,
+        3 | 4 => return Clock(1_000_000_000_000 * (dice.below(40) as i64 - 20)),
+        5 => return File("/kb/f.metta", format!("(f {one}) (f {other}) ! (add-atom &self (g {one}))").leak()),
+        6 => format!("! (remove-atom &self (a {one}))"),
+        7 => format!("! (let* (($a (add-atom &self (b {one}))) ($b (commit!))) (add-atom &self (b {other})))"),
+        8 => format!("! (transaction (let $a (add-atom &self (t {one})) (Error a b)))"),
+        9 | 10 => format!("(long {one} \"{}\")", "x".repeat(200 + 900 * other)),
+        _ => format!("(a {one}) (a {other}) ! (add-atom &self (c {one}))"),
+    };
+    Text(text.leak())
+}
+
+/// Lives of a base that are made up, with short segments, checkpoints, commits that are given up, and a clock that is set back, in which the power
+/// goes somewhere, mostly while something is half written.
+#[test]
+fn power_loss_somewhere_in_a_life_with_a_clock_that_is_set_back_leaves_the_acknowledged_commits() {
+    let lives = std::env::var("METROON_KILLS").ok().and_then(|lives| lives.parse().ok()).unwrap_or(40);
+    let mut losses = 0;
+    for life in 0..lives {
+        let mut dice = Dice::new(life);
+        let script: Vec<Step> = (0..8 + dice.below(16)).map(|_| some_step(&mut dice)).collect();
+        // What is given up cannot be looked at, so the states come from the life in which it is kept.
+        let kept: Vec<Step> =
+            script.iter().map(|step| if matches!(step, Compact) { Checkpoint } else { *step }).collect();
+        let reference = reference(&kept);
+        let whole = SimulatedDisk::new();
+        assert_eq!(run_script(&whole, &script, |_, _| {}), script.len());
+        for _ in 0..2 {
+            let operation = dice.below(whole.operations() as usize + 1) as u64;
+            let disk = SimulatedDisk::new();
+            disk.schedule(operation, Fault::PowerLoss);
+            let acknowledged = run_script(&disk, &script, |_, _| {});
+            for fate in [Fate::Torn, Fate::Torn, Fate::Reordered, Fate::Drop] {
+                let context = format!("life {life}, operation {operation}, {fate:?}");
+                check(&disk.power_loss(fate, dice.below(1 << 30) as u64), &reference, acknowledged, &context);
+                losses += 1;
+            }
+        }
+    }
+    println!("{losses} losses of power");
 }

@@ -320,8 +320,12 @@ impl Running<'_> {
             _ => {}
         }
         let level = level as usize;
-        if let Some(list) = self.m.list_of_results(level, return_point, base)
+        // If an error has come before, the results are collected below, and what is in use then is given back when they are all there.
+        let is_collected =
+            matches!(self.m.choices.stack.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. }));
+        if !is_collected
             && !self.m.is_error(value)
+            && let Some(list) = self.m.list_of_results(level, return_point, base)
         {
             self.keep_child(value, list)?;
             return self.fail();
@@ -329,7 +333,7 @@ impl Running<'_> {
         if self.m.backtracks_into(level) {
             return self.resume_backtracking(return_point, value, base);
         }
-        if !matches!(self.m.choices.stack.get(level), Some(Choice { kind: ChoiceKind::Collector(_), .. })) {
+        if !is_collected {
             let oldest = &self.m.choices.stack[level];
             let (trail, heap, foreign) = (oldest.trail, oldest.heap, oldest.foreign);
             let base = base as usize;

@@ -94,3 +94,22 @@ fn what_a_first_result_was_chosen_from_has_its_effects() {
          !(collapse (same (has-result (once (same (said))))))";
     check_lines(text, &["second", "[1]", "second", "[True]", "second", "[(1)]", "second", "[(True)]"]);
 }
+
+/// Results of each kind in each order: errors, which are dropped if there is another result, do not take its memory with them.
+#[test]
+fn results_behind_an_error_stay_in_a_list() {
+    let kinds = ["(Error a b)", "(two things)", "Empty", "5", "(Error)"];
+    let orders = (0..125).map(|number| [number % 5, number / 5 % 5, number / 25].map(|kind| kinds[kind]));
+    for order in orders {
+        let facts: String = order.iter().map(|kind| format!("(n {kind}) ")).collect();
+        let text = format!(
+            "{facts} (= ($f 5) (of-five $f)) (= (all) (match &self (n $y) $y))
+             (= (more) (match &self (n $y) $y)) (= (more) (P (+ 1 1))) (= (kept) (bag (collapse (all)) (collapse (more))))
+             !(bag (collapse (all))) !(kept) !(bag (collapse (P (more))) (collapse (all)))"
+        );
+        let [interpreter, machine] = [Evaluator::Interpreter, Evaluator::Machine].map(|evaluator| {
+            Program::new(&text).with_steps(100_000).with_evaluator(evaluator).keep_going().run().lines
+        });
+        assert_eq!(interpreter, machine, "{text}");
+    }
+}

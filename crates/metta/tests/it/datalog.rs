@@ -387,3 +387,18 @@ fn rule_programs_made_by_chance_come_to_what_an_evaluation_comes_to() {
     }
     assert!(compared > 20 && over_rows > 10, "{compared} were compared, {over_rows} were answered over rows");
 }
+
+/// Which calls there are may depend on rows from the first part of a rule on, also of a rule that is asked for all of its rows.
+#[test]
+fn calls_that_follow_from_the_rows_of_an_open_call_are_found() {
+    let rules = [
+        "(= (p) 3) (= (q $x) (let $z (p) yes)) (= (p) (let $y (p) (q $y))) !(p)",
+        "(= (p) 3) (= (p) 4) (= (q 3) 5) (= (q $x) (let $z (p) $x)) (= (p) (let $y (p) (q $y))) !(p) !(q 4)",
+        "(= (p) 1) (= (p) (let* (($x (p)) ($y (q $x))) (q $y))) (= (q $x) (match &self (edge $x $y) $y)) (= (q $x) (let $a (p) $a))
+         (edge 1 2) (edge 2 3) !(p) !(q 1)",
+    ];
+    for text in rules {
+        rows(text, &[("p", 0), ("q", 1)]);
+    }
+    rows("(= (p 5) 3) (= (q $x) (let $z (p $y) yes)) (= (p 5) (let $y (p $x) (q $y))) !(p $x)", &[("p", 1), ("q", 1)]);
+}

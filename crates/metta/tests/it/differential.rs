@@ -86,6 +86,7 @@ fn assert_agree(report: &Report) {
     assert!(report.differences.is_empty(), "{report}");
     // Of a program that searches, or counts down to something, a mutant goes on for ever now and then.
     assert!(report.stopped * 9 <= report.compared, "too many programs do not end: {report}");
+    println!("{report}");
 }
 
 #[test]
@@ -119,6 +120,18 @@ fn calls_whose_types_hold_lengths_print_the_same_in_both_evaluators() {
 #[test]
 fn values_that_are_carried_along_print_the_same_in_both_evaluators() {
     assert_evaluators_agree(seeds(0..300), generate::countdowns);
+}
+
+#[test]
+fn tabled_recursion_prints_the_same_in_both_evaluators() {
+    assert_evaluators_agree(seeds(0..300), generate::recursion);
+}
+
+#[test]
+fn branches_that_hold_variables_print_the_same_in_both_evaluators() {
+    let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
+    let made = generate::branches;
+    assert_agree(&compare(seeds(0..300), made, |text| nameless(interpreter(text)), |text| nameless(machine(text))));
 }
 
 /// The programs of the corpus.
@@ -165,4 +178,5 @@ fn spliced_programs_print_the_same_in_both_evaluators() {
     assert!(report.differences.is_empty(), "{report}");
     // A function that got the body of another one goes on for ever more often.
     assert!(report.stopped * 4 <= report.compared, "too many programs do not end: {report}");
+    println!("{report}");
 }

@@ -300,8 +300,7 @@ impl ComponentPlan {
                 if self.way == Way::Demand {
                     for end in 0..program.predicates[predicate].rules[rule].parts.len() {
                         let made = RuleBuilder::new(self, program, sources, of, rule)?.demand(end)?;
-                        let reads_rows = |made: &RulePlan| made.last_recursive.is_some_and(|last| last > 0);
-                        needs_rows |= made.as_ref().is_some_and(reads_rows);
+                        needs_rows |= made.as_ref().is_some_and(|made| self.reads_rows(made));
                         self.demand.extend(made);
                     }
                 }
@@ -318,6 +317,12 @@ impl ComponentPlan {
             }
         }
         Ok(())
+    }
+
+    /// Whether a rule that finds calls looks at rows of its component. One whose own calls have no known column begins with them.
+    fn reads_rows(&self, rule: &RulePlan) -> bool {
+        let rows = 0..self.calls.len();
+        rule.steps.iter().any(|step| matches!(step, Step::Known { relation, .. } if rows.contains(relation)))
     }
 
     /// The number of an index.
