@@ -153,3 +153,35 @@ fn what_is_counted_or_dropped_is_not_made() {
         assert_eq!(less, more, "{form}: the cells do not grow with what is counted or dropped");
     }
 }
+
+/// Answers of a query without variables have no terms: it is counted how many pass.
+#[test]
+fn queries_without_variables_are_filtered() {
+    let facts = "!(bind! &other (new-space)) (row c 1) (row c 1) (row d 2) !(add-atom &other (edge b b))\n";
+    let cases = [
+        ("!(match &self (row c 1) (if (has-result (match &other (edge a a) yes)) (empty) found))", "[found, found]"),
+        ("!(match &self (row c 1) (if (has-result (match &other (edge b b) yes)) (empty) found))", "[]"),
+        ("!(match &self (row c 1) (if (has-result (match &other (edge $x $x) yes)) found (empty)))", "[found, found]"),
+        (
+            "!(match &self (, (row c 1) (row d 2)) (if (has-result (match &other (edge a b) yes)) (empty) found))",
+            "[found, found]",
+        ),
+        ("!(match &self (row e 1) (if (has-result (match &other (edge a a) yes)) (empty) found))", "[]"),
+        ("!(once (match &self (row c 1) (if (has-result (match &other (edge a a) yes)) (empty) found)))", "[found]"),
+        (
+            "!(count-results (match &self (row c 1) (if (has-result (match &other (edge a a) yes)) (empty) found)))",
+            "[2]",
+        ),
+        (
+            "!(has-result (match &self (row c 1) (if (has-result (match &other (edge b b) yes)) (empty) found)))",
+            "[False]",
+        ),
+        (
+            "(= (ask $x) (match &self (row c 1) (if (has-result (match &other (edge $x $x) yes)) (empty) $x)))
+             !(collapse (ask a)) !(collapse (ask b)) !(collapse (ask (superpose (a b))))",
+            "[(a a)]",
+        ),
+    ];
+    let cases: Vec<(String, &str)> = cases.map(|(form, expected)| (format!("{facts}{form}"), expected)).into();
+    check_both(&cases.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+}

@@ -337,7 +337,7 @@ impl View<'_> {
             answers.looked_at += count;
             if is_tested {
                 let widths = [answers.width; 2];
-                match filters.keep(number, &mut answers.next, widths, (given, self), should_stop) {
+                match filters.keep(number, (&mut answers.next, count), widths, (given, self), should_stop) {
                     Some(kept) => count = kept,
                     None => return Some(answers.stop()),
                 }

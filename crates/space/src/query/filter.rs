@@ -295,18 +295,18 @@ impl Filters {
         true
     }
 
-    /// Keeps those of some answers, each so many cells wide, that pass the filters after a step; gives how many there are, or `None` if the
-    /// caller has given up. The terms of an answer are the first of its cells, so many.
+    /// Keeps those of this number of answers, each so many cells wide, that pass the filters after a step; gives how many there are, or `None`
+    /// if the caller has given up. The terms of an answer are the first of its cells, so many; a query without variables has none.
     pub(super) fn keep(
         &self,
         step: usize,
-        cells: &mut Vec<Term>,
+        (cells, count): (&mut Vec<Term>, usize),
         [width, variables]: [usize; 2],
         (given, view): (Given<'_>, View<'_>),
         should_stop: &dyn Fn() -> bool,
     ) -> Option<usize> {
         let mut kept = 0;
-        for place in 0..cells.len() / width {
+        for place in 0..count {
             if place % TESTS_BETWEEN_LOOKS == TESTS_BETWEEN_LOOKS - 1 && should_stop() {
                 return None;
             }

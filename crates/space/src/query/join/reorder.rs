@@ -82,7 +82,7 @@ impl Reordered {
             };
             if self.filters.has(number) {
                 let widths = [width, variables];
-                match self.filters.keep(number, &mut found.cells, widths, (given, view), should_stop) {
+                match self.filters.keep(number, (&mut found.cells, found.count), widths, (given, view), should_stop) {
                     Some(kept) => found.count = kept,
                     None => return Some(Ended::Stopped),
                 }
