@@ -7,8 +7,9 @@ use super::harness::{Stage, client, has, named, words};
 use cassette::Cassette;
 use std::ffi::OsString;
 
-/// How many places a line may come earlier or later than in the recording.
-const PLACES_MAX: usize = 2;
+/// How many places a line may come earlier or later than in the recording: on a busy machine several threads wait to be woken. Lines that
+/// came in any order would be further apart.
+const PLACES_MAX: usize = 4;
 
 /// Records a program, and replays it twice at once: it must see the same, in the same order.
 fn both_ways(name: &str, program: &[OsString]) {
