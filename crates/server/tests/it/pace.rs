@@ -82,16 +82,18 @@ impl Program {
 fn clients_that_go_on_are_not_held_up() {
     for (clients, asks) in [(1, 400), (4, 200), (16, 80), (64, 40)] {
         let program = Program { clients, asks, gap_us: 1_000, turns_round: true };
+        // Nothing pauses where answers had no certain order. A busy machine is slow at both.
+        let free = Program { gap_us: 20, ..program }.shortest();
         let paused = Duration::from_millis(clients * asks);
-        assert!(program.shortest() < paused / 2, "{program:?} takes as long as with a pause for each answer");
+        let taken = program.shortest();
+        assert!(taken < free + paused / 2, "{program:?} takes {taken:?}, and {free:?} without any pause");
     }
 }
 
 #[test]
 fn what_had_no_certain_order_is_not_held_up() {
     let program = Program { clients: 64, asks: 1, gap_us: 20, turns_round: false };
-    assert!(program.shortest() < Duration::from_millis(64), "{program:?}");
     // With a millisecond between them each is left alone, since none of them asks for more.
-    let program = Program { gap_us: 1_000, ..program };
-    program.shortest();
+    let apart = Program { gap_us: 1_000, ..program };
+    assert!(program.shortest() < apart.shortest(), "{program:?}");
 }
