@@ -1,8 +1,8 @@
 //! Two ways of running generated programs, compared.
 
 use crate::shrink;
-use std::fmt;
 use std::ops::Range;
+use std::{fmt, io};
 
 /// What running a program came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +103,13 @@ impl fmt::Display for Difference {
         writeln!(f, "seed {}:\n{}", self.seed, self.program.trim_end())?;
         writeln!(f, "  one way:\n    {}", self.printed[0].join("\n    "))?;
         write!(f, "  the other:\n    {}", self.printed[1].join("\n    "))
+    }
+}
+
+impl Report {
+    /// Tells those who run a test with `--nocapture` how many programs were compared.
+    pub fn say(&self) {
+        let _ = io::Write::write_fmt(&mut io::stderr(), format_args!("{self}\n"));
     }
 }
 

@@ -82,8 +82,10 @@ fn of_candidates(value: &LocatedValue) -> Option<Vec<Token>> {
 mod tests {
     use super::*;
 
-    /// The lists in a text: the way to each, its tokens, and what mirrors them.
-    fn lists(text: &str) -> Vec<(String, Vec<(&str, Vec<&str>)>)> {
+    /// A list of tokens: the way to it, and each token with what mirrors it.
+    type Listed<'a> = (String, Vec<(&'a str, Vec<&'a str>)>);
+
+    fn lists(text: &str) -> Vec<Listed<'_>> {
         let root = LocatedValue::read(text.as_bytes()).expect("it is JSON");
         let mut all = Vec::new();
         find(&root, "", &mut |way, tokens| {

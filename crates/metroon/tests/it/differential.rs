@@ -98,7 +98,7 @@ fn replayed(text: &str) -> Ran {
 fn assert_agree(report: &Report) {
     assert!(report.differences.is_empty(), "{report}");
     assert!(report.stopped * 12 <= report.compared, "too many programs do not end: {report}");
-    println!("{report}");
+    report.say();
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn generated_programs_print_the_same_when_they_are_replayed() {
 fn assert_spliced_agree(report: &Report) {
     assert!(report.differences.is_empty(), "{report}");
     assert!(report.stopped * 6 <= report.compared, "too many programs do not end: {report}");
-    println!("{report}");
+    report.say();
 }
 
 /// Makes programs spliced together from those of the corpus, but for those with open files: a base cannot keep these, and says so.

@@ -322,5 +322,5 @@ fn power_loss_somewhere_in_a_life_with_a_clock_that_is_set_back_leaves_the_ackno
             }
         }
     }
-    println!("{losses} losses of power");
+    assert!(losses > 0, "nothing was lost: the test proves nothing");
 }

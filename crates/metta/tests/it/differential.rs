@@ -86,7 +86,7 @@ fn assert_agree(report: &Report) {
     assert!(report.differences.is_empty(), "{report}");
     // Of a program that searches, or counts down to something, a mutant goes on for ever now and then.
     assert!(report.stopped * 9 <= report.compared, "too many programs do not end: {report}");
-    println!("{report}");
+    report.say();
 }
 
 #[test]
@@ -178,5 +178,5 @@ fn spliced_programs_print_the_same_in_both_evaluators() {
     assert!(report.differences.is_empty(), "{report}");
     // A function that got the body of another one goes on for ever more often.
     assert!(report.stopped * 4 <= report.compared, "too many programs do not end: {report}");
-    println!("{report}");
+    report.say();
 }
