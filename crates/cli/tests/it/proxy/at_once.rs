@@ -67,6 +67,13 @@ fn node_promises_see_the_recorded_order() {
     }
 }
 
+/// How many requests are named as equal and made at once.
+fn at_once(said: &str, begin: &str) -> u32 {
+    let groups =
+        said.lines().filter_map(|line| line.strip_prefix(begin)?.split_once(" equal requests were made at once"));
+    groups.map(|(number, _)| number.parse::<u32>().expect("it begins with a number")).sum()
+}
+
 /// Sixteen samples of one prompt: each has an answer of its own, and which gets which cannot be known.
 #[test]
 fn equal_questions_at_once_are_named_and_end_with_4() {
@@ -82,12 +89,15 @@ fn equal_questions_at_once_are_named_and_end_with_4() {
     assert_eq!(cassette.len(), 16);
     for speed in ["0", "1"] {
         let ended = stage.replay(&["--speed", speed], &program);
-        let what = "error: 16 equal requests were made at once and answered differently, so each may have got the answer of another: \
-                    GET https://api.metroon.test/count?ms=400\n  exchanges 0-15; the first two that differ: response body";
-        assert!(ended.code == Some(4) && ended.err.starts_with(what), "{:?} {}", ended.code, ended.err);
+        let what = "equal requests were made at once and answered differently, so each may have got the answer of another: \
+                    GET https://api.metroon.test/count?ms=400\n  exchanges 0";
+        assert!(ended.code == Some(4) && ended.err.contains(what), "{:?} {}", ended.code, ended.err);
+        assert!(ended.err.contains("; the first two that differ: response body"), "{}", ended.err);
+        // On a busy machine some have been answered before the last is asked: then there is more than one group.
+        assert!(at_once(&ended.err, "error: ") >= 14, "{}", ended.err);
         assert!(ended.err.contains("or allow it with --allow-ambiguous\n"), "{}", ended.err);
         let ended = stage.replay(&["--speed", speed, "--allow-ambiguous"], &program);
-        assert!(ended.code == Some(0) && ended.err.starts_with("note: 16 equal requests"), "{}", ended.err);
+        assert!(ended.code == Some(0) && at_once(&ended.err, "note: ") >= 14, "{}", ended.err);
         // Each of the answers went to somebody.
         let mut got: Vec<u32> = (0..16)
             .map(|n| std::fs::read_to_string(stage.folder.path().join(format!("sample-{n}"))).expect("curl got it"))
