@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 /// What the script says; `None` if there is no vcrpy.
 fn vcrpy(words: &[&str], input: &Value) -> Option<Value> {
     let Some(python) = std::env::var_os("METROON_VCRPY") else {
-        let skipped = "skipped: METROON_VCRPY names no Python with vcrpy; `cargo xtask test --install` gets one\n";
+        let skipped = "skipped: METROON_VCRPY names no Python with vcrpy; `cargo xtask test --only vcrpy` gets one\n";
         std::io::stderr().write_all(skipped.as_bytes()).unwrap();
         return None;
     };

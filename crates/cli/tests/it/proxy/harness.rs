@@ -189,7 +189,8 @@ pub(super) fn named(variable: &str) -> Option<PathBuf> {
 /// Says that a test is skipped, and gives `false`.
 fn skipped(missing: &str) -> bool {
     assert!(std::env::var_os("METROON_CLIENTS_ALL").is_none(), "{missing} is missing, and no client may be");
-    let text = format!("skipped: {missing} is missing; `cargo xtask test --install` gets what package managers have\n");
+    let text =
+        format!("skipped: {missing} is missing; `cargo xtask test --only clients` gets what package managers have\n");
     std::io::stderr().write_all(text.as_bytes()).expect("it can be said");
     false
 }
