@@ -260,7 +260,14 @@ fn tests(context: &Context) -> Verdict {
 
 /// What threads do to a tether, in every interleaving.
 fn models(_: &Context) -> Verdict {
-    of_cargo(&["test", "--locked", "--manifest-path", "crates/region/models/Cargo.toml"])
+    of_cargo(&[
+        "test",
+        "--locked",
+        "--manifest-path",
+        "crates/region/models/Cargo.toml",
+        "--target-dir",
+        "target/models",
+    ])
 }
 
 /// Gets all clients of the proxy, and runs the tests with them.
