@@ -11,6 +11,11 @@ pub(crate) struct Install {
 impl Install {
     /// Whether missing things are to be fetched, and are failures if that does not work.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.install || std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1")
+        self.install || is_continuous_integration()
     }
+}
+
+/// Whether nothing may be missing: `CI=true`.
+pub(crate) fn is_continuous_integration() -> bool {
+    std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1")
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::install::is_continuous_integration;
 use crate::process::{self, cargo};
 use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcrpy, wordnet};
 
@@ -96,11 +97,6 @@ struct Context {
     program: PathBuf,
 }
 
-/// Whether nothing may be missing.
-fn is_strict() -> bool {
-    std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1")
-}
-
 /// What came of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
@@ -127,7 +123,7 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
         return tests_of(&flags.crates);
     }
     let program = repository::target().join("debug").join(format!("metroon{}", std::env::consts::EXE_SUFFIX));
-    let context = Context { installs: !flags.offline, is_strict: is_strict(), program };
+    let context = Context { installs: !flags.offline, is_strict: is_continuous_integration(), program };
     if let Some(unknown) = flags.only.iter().find(|wanted| !STEPS.iter().any(|step| step.name == *wanted)) {
         let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
         return Err(format!("there is no step `{unknown}`; the steps are {}", names.join(", ")));
@@ -170,10 +166,8 @@ fn tests_of(crates: &[String]) -> Result<Outcome, String> {
         command.arg("--package").arg(package);
     }
     command.envs(clients::variables(false));
-    match of_command(&mut command) {
-        Verdict::Passed => Ok(Outcome::Good),
-        _ => Ok(Outcome::Bad),
-    }
+    let is_good = process::shown(command.current_dir(repository::root()))?;
+    Ok(if is_good { Outcome::Good } else { Outcome::Bad })
 }
 
 struct Line {

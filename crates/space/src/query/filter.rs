@@ -295,8 +295,8 @@ impl Filters {
         true
     }
 
-    /// Keeps those of this number of answers, each so many cells wide, that pass the filters after a step; gives how many there are, or `None`
-    /// if the caller has given up. The terms of an answer are the first of its cells, so many; a query without variables has none.
+    /// Keeps those of `count` answers, each `width` cells wide, that pass the filters after a step; gives how many there are, or `None`
+    /// if the caller has given up. The first `variables` cells of an answer are its terms; a query without variables has none.
     pub(super) fn keep(
         &self,
         step: usize,
