@@ -1,15 +1,25 @@
 //! Programs that ask for several things at once, with threads, tasks and promises: what they see comes in the order of the recording.
 //!
-//! The order in which the proxy answers is exact, which the tests of the server look at. Which of two threads that are woken within a
-//! millisecond prints first is decided by the system: here, lines may change places with those beside them.
+//! The order in which the proxy answers is exact, which the tests of the server look at. When a thread that has been answered prints is
+//! decided by the system, and on a busy machine one of them may print long after the others. So the tests count how many pairs of lines
+//! changed places: a late thread changes few, an order of its own changes half of them.
 
 use super::harness::{Stage, client, has, named, words};
 use cassette::Cassette;
 use std::ffi::OsString;
 
-/// How many places a line may come earlier or later than in the recording: on a busy machine several threads wait to be woken. Lines that
-/// came in any order would be further apart.
-const PLACES_MAX: usize = 4;
+/// How many of the 120 pairs of 16 lines may have changed places. One late thread changes 15 at most; the order of asking changes 49, and
+/// an order that has nothing to do with the recording about 60.
+const CHANGED_PAIRS_MAX: usize = 24;
+
+/// How many pairs of lines come in another order in `after` than in `before`, which have the same lines.
+fn changed_pairs(before: &[&str], after: &[&str]) -> usize {
+    let places: Vec<usize> = before
+        .iter()
+        .map(|line| after.iter().position(|other| other == line).unwrap_or_else(|| panic!("{line} is missing")))
+        .collect();
+    (1..places.len()).map(|end| places[..end].iter().filter(|&&place| place > places[end]).count()).sum()
+}
 
 /// Records a program, and replays it twice at once: it must see the same, in the same order.
 fn both_ways(name: &str, program: &[OsString]) {
@@ -18,20 +28,29 @@ fn both_ways(name: &str, program: &[OsString]) {
     assert_eq!(recorded.code, Some(0), "{}{}", recorded.out, recorded.err);
     stage.stop_origin();
     assert_eq!(recorded.out.lines().count(), 16, "{}", recorded.out);
-    assert_ne!(recorded.out.lines().next().map(|line| line.contains("line 0 ")), Some(true), "they come out of order");
+    let before: Vec<&str> = recorded.out.lines().collect();
+    // The order of asking must not pass for that of the recording.
+    let mut asked = before.clone();
+    asked.sort_by_key(|line| line.split(' ').nth(1).and_then(|number| number.parse::<u32>().ok()));
+    assert!(changed_pairs(&before, &asked) > CHANGED_PAIRS_MAX, "{}", recorded.out);
     for speed in [&["--speed", "0"][..], &["--speed", "0"], &[]] {
         let replayed = stage.replay(speed, program);
-        assert_eq!(
-            (replayed.code, replayed.err.as_str()),
-            (Some(0), "metroon: answered 21 requests from trip.cassette\n")
-        );
-        let (before, now): (Vec<&str>, Vec<&str>) = (recorded.out.lines().collect(), replayed.out.lines().collect());
-        assert_eq!(now.len(), before.len(), "{name} {speed:?}: {}", replayed.out);
-        for (place, line) in before.iter().enumerate() {
-            let found = now.iter().position(|other| other == line);
-            let is_near = found.is_some_and(|found| found.abs_diff(place) <= PLACES_MAX);
-            assert!(is_near, "{name} {speed:?}: {line}\nrecorded\n{}replayed\n{}", recorded.out, replayed.out);
+        let answered = replayed.err.strip_suffix("metroon: answered 21 requests from trip.cassette\n");
+        // On a busy machine the proxy may stop waiting for a request, and says so: then nothing is promised.
+        let gave_up = answered.is_some_and(|before| before.starts_with("warning: some answers were given before"));
+        assert!(replayed.code == Some(0) && (gave_up || answered == Some("")), "{:?} {}", replayed.code, replayed.err);
+        if gave_up {
+            continue;
         }
+        let now: Vec<&str> = replayed.out.lines().collect();
+        assert_eq!(now.len(), before.len(), "{name} {speed:?}: {}", replayed.out);
+        let changed = changed_pairs(&before, &now);
+        assert!(
+            changed <= CHANGED_PAIRS_MAX,
+            "{name} {speed:?}: {changed} pairs\nrecorded\n{}replayed\n{}",
+            recorded.out,
+            replayed.out
+        );
     }
 }
 
@@ -90,7 +109,7 @@ fn equal_questions_at_once_are_named_and_end_with_4() {
     for speed in ["0", "1"] {
         let ended = stage.replay(&["--speed", speed], &program);
         let what = "equal requests were made at once and answered differently, so each may have got the answer of another: \
-                    GET https://api.metroon.test/count?ms=400\n  exchanges 0";
+                    GET https://api.metroon.test/count?ms=400\n  exchanges ";
         assert!(ended.code == Some(4) && ended.err.contains(what), "{:?} {}", ended.code, ended.err);
         assert!(ended.err.contains("; the first two that differ: response body"), "{}", ended.err);
         // On a busy machine some have been answered before the last is asked: then there is more than one group.

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import seen
 
-# How many milliseconds the answer to each document takes: no two come together.
-DOCUMENTS = [260, 60, 340, 120, 40, 220, 100, 300, 180, 80, 240, 140, 20, 200, 160, 280]
+# How many milliseconds the answer to each document takes: no two come together, and the first three come last.
+DOCUMENTS = [2600, 2300, 2000, 100, 50, 20, 100, 40, 110, 20, 20, 20, 60, 20, 60, 80]
 WORKERS = 5
 
 
