@@ -30,6 +30,8 @@
 use crate::atom::{Atom, Solution, Variable};
 use crate::grounded::Grounded;
 use crate::number::Number;
+use crate::parts::distinct_parts;
+use crate::sharing::{Met, Outcomes};
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::ToPrimitive;
 use rustc_hash::FxHashMap;
@@ -163,8 +165,53 @@ pub fn encode_into(atom: &Atom, bytes: &mut Vec<u8>) {
 
 /// Appends the canonical bytes of an atom, and hands out its variables as they get their numbers: what the bytes leave
 /// out.
-pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnMut(&'a Variable)) {
-    let mut numbers: FxHashMap<&Variable, u32> = FxHashMap::default();
+pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, name: impl FnMut(&'a Variable)) {
+    let is_whole = encode_within(atom, bytes, usize::MAX, &mut FxHashMap::default(), name);
+    debug_assert!(is_whole, "any number of bytes may be written");
+}
+
+/// So many bytes of the canonical form tell atoms apart; of those that have more, the content hash does.
+const KEY_BYTES_MAX: usize = 1 << 20;
+
+/// What tells atoms apart, up to the names of variables, as their canonical bytes do: these, and where there are more than a megabyte the
+/// first of them and the content hash. So it takes no more than that of an atom that shares its parts.
+pub fn key(atom: &Atom) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    key_naming(atom, &mut bytes, |_| {});
+    bytes
+}
+
+/// Appends what [`key`] gives, and hands out the variables of the atom, each once.
+pub fn key_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnMut(&'a Variable)) {
+    let mut numbers = FxHashMap::default();
+    if encode_within(atom, bytes, bytes.len().saturating_add(KEY_BYTES_MAX), &mut numbers, &mut name) {
+        return;
+    }
+    bytes.extend(hash(atom).to_be_bytes());
+    let mut others = |variable: &'a Variable| {
+        let next = numbers.len() as u32;
+        numbers.entry(variable).or_insert_with(|| {
+            name(variable);
+            next
+        });
+    };
+    for part in distinct_parts(atom) {
+        match part {
+            Atom::Variable(variable) => others(variable),
+            Atom::Grounded(Grounded::Bindings(solution)) => solution.iter().for_each(|(bound, _)| others(bound)),
+            _ => {}
+        }
+    }
+}
+
+/// Appends the canonical bytes of an atom, until there are so many; says whether these are all.
+pub(crate) fn encode_within<'a>(
+    atom: &'a Atom,
+    bytes: &mut Vec<u8>,
+    most: usize,
+    numbers: &mut FxHashMap<&'a Variable, u32>,
+    mut name: impl FnMut(&'a Variable),
+) -> bool {
     let mut variable = |variable: &'a Variable, bytes: &mut Vec<u8>| {
         let next = numbers.len() as u32;
         let number = *numbers.entry(variable).or_insert_with(|| {
@@ -192,7 +239,7 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnM
         let Some(atom) = next else {
             match open.pop() {
                 Some(around) => rest = around,
-                None => return,
+                None => return true,
             }
             bytes.push(tag::END);
             continue;
@@ -220,6 +267,9 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnM
             }
         };
         open.push(std::mem::replace(&mut rest, inside));
+        if bytes.len() > most {
+            return false;
+        }
     }
 }
 
@@ -283,19 +333,24 @@ pub fn hash(atom: &Atom) -> u128 {
         XxHash3_128::oneshot(&[tag::VARIABLE, a, b, c, d])
     };
     let mut hashes: Vec<u128> = Vec::new();
-    let mut open: Vec<(Rest<'_>, usize)> = Vec::new();
+    // What has a hash already has all its variables numbered, so it has the same one wherever else it stands.
+    let mut known: Outcomes<(), u128> = Outcomes::default();
+    let mut open: Vec<(&Atom, Rest<'_>, usize)> = Vec::new();
     let mut current = atom;
     loop {
         match current {
             Atom::Variable(variable) => hashes.push(hash_of_variable(variable)),
-            Atom::Expression(expression) => open.push((Rest::Children(expression.children().iter()), hashes.len())),
+            Atom::Expression(expression) => match known.of(expression.place()) {
+                Some(hash) if !expression.is_empty() => hashes.push(hash),
+                _ => open.push((current, Rest::Children(expression.children().iter()), hashes.len())),
+            },
             Atom::Grounded(Grounded::Bindings(solution)) => {
-                open.push((Rest::Pairs(solution.iter(), None), hashes.len()))
+                open.push((current, Rest::Pairs(solution.iter(), None), hashes.len()))
             }
             leaf => hashes.push(hash_of_leaf(leaf)),
         }
         loop {
-            let Some((rest, from)) = open.last_mut() else { return hashes[0] };
+            let Some((whole, rest, from)) = open.last_mut() else { return hashes[0] };
             let next = match rest {
                 Rest::Children(children) => children.next(),
                 Rest::Pairs(pairs, _) => pairs.next().map(|(variable, value)| {
@@ -311,6 +366,9 @@ pub fn hash(atom: &Atom) -> u128 {
             let hash = hash_of_node(tag, hashes[*from..].iter().copied());
             hashes.truncate(*from);
             hashes.push(hash);
+            if let Atom::Expression(expression) = whole {
+                known.keep(expression.place(), &(), &hash);
+            }
             open.pop();
         }
     }
@@ -433,31 +491,42 @@ fn hash_of_node(tag: u8, children: impl Iterator<Item = u128>) -> u128 {
 
 /// The first value in an atom that no other process can make again from the atom's canonical bytes.
 pub fn find_opaque(atom: &Atom) -> Option<&Atom> {
-    // Most atoms are flat, and need no list of what is still to be looked at.
-    let is_plain = |atom: &Atom| match atom {
-        Atom::Symbol(_) | Atom::Variable(_) => true,
-        Atom::Grounded(value) => matches!(value, Grounded::Number(_) | Grounded::Text(_) | Grounded::Bool(_)),
-        Atom::Expression(_) => false,
+    let is_opaque = |part: &&Atom| match part {
+        Atom::Grounded(Grounded::Bindings(_)) => false,
+        Atom::Grounded(value) => !value.is_durable(),
+        _ => false,
     };
-    if atom.children().is_some_and(|children| children.iter().all(is_plain)) {
-        return None;
-    }
-    let mut work = vec![atom];
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Symbol(_) | Atom::Variable(_) => {}
-            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Grounded(value) if !value.is_durable() => return Some(atom),
-            Atom::Grounded(_) => {}
-            Atom::Expression(expression) => work.extend(expression.children().iter().rev()),
-        }
-    }
-    None
+    distinct_parts(atom).find(is_opaque)
 }
 
 /// Whether two atoms have equal canonical bytes, when variables are compared by number.
 pub(crate) fn same_form(left: &Atom, right: &Atom) -> bool {
-    encode(left) == encode(right)
+    let (mut pairs, mut met) = (vec![(left, right)], Met::default());
+    // It is no longer than what an atom takes in memory that was just made.
+    while let Some((left, right)) = pairs.pop() {
+        let is_same = match (left, right) {
+            (Atom::Variable(left), Atom::Variable(right)) => left.id() == right.id(),
+            (Atom::Symbol(left), Atom::Symbol(right)) => left == right,
+            (Atom::Expression(left), Atom::Expression(right)) => {
+                if !left.shares_storage(right) && met.is_new((left.place(), right.place())) {
+                    pairs.extend(left.children().iter().zip(right.children()));
+                }
+                left.len() == right.len()
+            }
+            (Atom::Grounded(Grounded::Bindings(left)), Atom::Grounded(Grounded::Bindings(right))) => {
+                let both = left.iter().zip(&**right);
+                pairs.extend(both.clone().map(|(left, right)| (&left.1, &right.1)));
+                left.len() == right.len() && both.clone().all(|(left, right)| left.0.id() == right.0.id())
+            }
+            (Atom::Grounded(Grounded::Bindings(_)), _) | (_, Atom::Grounded(Grounded::Bindings(_))) => false,
+            (Atom::Grounded(_), Atom::Grounded(_)) => encode(left) == encode(right),
+            _ => false,
+        };
+        if !is_same {
+            return false;
+        }
+    }
+    true
 }
 
 fn encode_value(value: &Grounded, bytes: &mut Vec<u8>) {

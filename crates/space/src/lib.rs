@@ -53,6 +53,7 @@ mod datalog;
 mod grounded;
 mod image;
 mod number;
+mod parts;
 mod pattern_tree;
 mod patterns;
 mod prefetch;
@@ -88,8 +89,9 @@ pub use datalog::{
 pub use grounded::{Grounded, HostMatcher, HostSpace, HostValue, SharedState};
 pub use image::{Image, ImagePattern, ImageSource, write_image};
 pub use number::{ArithmeticError, INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Number};
+pub use parts::{Parts, distinct_open_parts, distinct_parts, distinct_parts_in};
 pub use pattern_tree::PatternTree;
-pub use print::written_bytes_least;
+pub use print::{beginning, brief, written_bytes_least};
 pub use query::{
     AnswerGroup, AnswerTable, Answers, AnswersAt, Asked, Cursor, DeltaQuery, ExplainedStep, Filter, FilterInputs,
     FilterPart, FilterValue, Given, Head, NO_TERM, PatternPart, Plan, PlanStep, QueryExplanation, QueryWay, Question,

@@ -5,19 +5,23 @@
 //! and, beside them, every *anything* of the tree; a variable of the query skips whole subtrees. What it finds is a
 //! superset of the answer, for unification to decide.
 //!
+//! A path has a bounded number of steps, since an atom whose parts are shared may have more of them than there is memory. Where it is cut,
+//! nothing goes on, and all atoms that lie there are found, whatever a query asks of what follows.
+//!
 //! Atoms equal up to the names of their variables share an entry, with a count. A hash table finds the entry of an
 //! atom, since many may lie at the end of one path (states, say). Paths that lead to no entry are taken back.
 
 use crate::atom::{Atom, Symbol, alpha_equivalent};
-use crate::canonical::encode;
+use crate::canonical;
 use crate::grounded::Grounded;
 use crate::query::{PatternPart, extent};
 use crate::stored::Stored;
 use crate::term::Terms;
 use hashbrown::HashTable;
-use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::Hasher;
+use rustc_hash::FxHashMap;
 
+/// How many steps a path has at most.
+const STEPS_MAX: usize = 1 << 14;
 /// So many nodes are looked at for the question whether an atom may match; then it may.
 const LOOKS_MAX: usize = 256;
 /// So many ways to go on are remembered for it.
@@ -30,7 +34,7 @@ pub struct PatternTree {
     free_nodes: Vec<u32>,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
-    /// Entries by the hash of their canonical bytes.
+    /// Entries by their content hashes.
     table: HashTable<u32>,
 }
 
@@ -253,12 +257,12 @@ impl PatternTree {
         let mut work = vec![(0_u32, Cursors::START, 0_usize)];
         while let Some((node, cursor, skip)) = work.pop() {
             let node = &self.nodes[node as usize];
-            if skip > 0 {
+            if node.is_end() {
+                found.extend(node.entries.iter().map(|&index| self.found(index)));
+            } else if skip > 0 {
                 node.skip(cursor, skip, &mut work);
             } else if let Some((atom, after)) = cursors.next(cursor) {
                 node.follow(atom, cursors.inside(atom, after), after, &mut work);
-            } else {
-                found.extend(node.entries.iter().map(|&index| self.found(index)));
             }
         }
         found
@@ -276,7 +280,11 @@ impl PatternTree {
         while let Some((node, cursor, skip)) = work.pop() {
             let node = &self.nodes[node as usize];
             let before = work.len();
-            if skip > 0 {
+            if node.is_end() {
+                let room = most - found.len();
+                is_all &= node.entries.len() <= room;
+                found.extend(node.entries.iter().take(room).map(|&index| self.found(index)));
+            } else if skip > 0 {
                 is_all &= node.skip_some(cursor, skip, left, &mut work);
             } else if let Some((atom, after)) = cursors.next(cursor) {
                 is_all &= match step_of(atom) {
@@ -286,10 +294,6 @@ impl PatternTree {
                     }
                     None => node.skip_some(after, 1, left, &mut work),
                 };
-            } else {
-                let room = most - found.len();
-                is_all &= node.entries.len() <= room;
-                found.extend(node.entries.iter().take(room).map(|&index| self.found(index)));
             }
             left = left.saturating_sub(1 + work.len().saturating_sub(before));
             if !work.is_empty() && (left == 0 || found.len() == most) {
@@ -329,6 +333,9 @@ impl PatternTree {
             if edges.anything.is_some() {
                 return self.may_match_from(node, &parts[at..], terms);
             }
+            if edges.is_end() {
+                return !edges.entries.is_empty();
+            }
             let next = match part {
                 PatternPart::Variable(_) | PatternPart::Parameter(_) | PatternPart::Any => {
                     return self.may_match_from(node, &parts[at..], terms);
@@ -357,7 +364,7 @@ impl PatternTree {
         while let Some((node, at, skip)) = ways.next() {
             let edges = &self.nodes[node as usize];
             looks += 1 + if skip > 0 { edges.steps.len() } else { 0 };
-            if looks > LOOKS_MAX || ways.are_too_many {
+            if looks > LOOKS_MAX || ways.are_too_many || !edges.entries.is_empty() {
                 return true;
             }
             if skip > 0 {
@@ -424,9 +431,7 @@ fn live(entries: &[Option<Entry>], index: u32) -> &Entry {
 }
 
 pub(crate) fn hash_form(stored: &Stored) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(&encode(&stored.atom));
-    hasher.finish()
+    canonical::hash(&stored.atom) as u64
 }
 
 impl Entry {
@@ -475,9 +480,14 @@ impl Node {
         }
     }
 
+    /// Whether paths end here: all of an atom has been read, or as much of it as paths tell.
+    fn is_end(&self) -> bool {
+        self.steps.is_empty() && self.anything.is_none()
+    }
+
     /// Whether no atom ends here or beyond.
     fn is_unused(&self) -> bool {
-        self.entries.is_empty() && self.steps.is_empty() && self.anything.is_none()
+        self.entries.is_empty() && self.is_end()
     }
 
     /// Goes past one subterm of the tree, whatever it is.
@@ -565,12 +575,13 @@ fn step_of(atom: &Atom) -> Option<Step> {
     }
 }
 
-/// An atom as steps, in the order in which the tree reads it.
+/// An atom as steps, in the order in which the tree reads it, as many as a path has.
 fn steps_of(atom: &Atom) -> impl Iterator<Item = Option<Step>> {
     let mut work = vec![atom];
-    std::iter::from_fn(move || {
+    let steps = std::iter::from_fn(move || {
         let atom = work.pop()?;
         work.extend(atom.children().unwrap_or_default().iter().rev());
         Some(step_of(atom))
-    })
+    });
+    steps.take(STEPS_MAX)
 }

@@ -3,11 +3,12 @@
 //! What has no syntax prints as Hyperon prints it: a state as `(State content)`, a space and a native function by
 //! name. Printing walks with an explicit stack; a state met inside itself prints as `(State ...)`.
 
-use crate::atom::{Atom, Expression, Symbol, Variable};
+use crate::atom::{Atom, Expression, Solution, Symbol, Variable};
 use crate::grounded::{Grounded, SharedState};
 use crate::sharing::Outcomes;
 use rustc_hash::FxHashSet;
 use std::fmt::{self, Write};
+use std::sync::Arc;
 
 enum Step {
     Atom(Atom),
@@ -15,37 +16,86 @@ enum Step {
     LeaveState(SharedState),
 }
 
-/// How many bytes an atom is written with, at least: of what is not a name or a text one byte is counted, and of a state or what has no
-/// syntax as well. Counts no further than `most`. A part that the atom shares is looked into once, so this tells of an atom that is
-/// small in memory whether it can be written at all.
+/// What is being counted: the atom itself, and its parts where they lie.
+enum Counted {
+    Expression(Expression),
+    Bindings(Arc<Solution>),
+    State(SharedState, Atom),
+}
+
+impl Counted {
+    /// What has parts to count, if an atom is that.
+    fn of(atom: &Atom) -> Option<Self> {
+        Some(match atom {
+            Atom::Expression(expression) if !expression.is_empty() => Self::Expression(expression.clone()),
+            Atom::Grounded(Grounded::Bindings(solution)) => Self::Bindings(Arc::clone(solution)),
+            Atom::Grounded(Grounded::State(state)) => Self::State(state.clone(), state.value()),
+            _ => return None,
+        })
+    }
+
+    fn place(&self) -> usize {
+        match self {
+            Self::Expression(expression) => expression.place(),
+            Self::Bindings(solution) => Arc::as_ptr(solution) as usize,
+            Self::State(state, _) => state.address(),
+        }
+    }
+
+    fn part(&self, number: usize) -> Option<&Atom> {
+        match self {
+            Self::Expression(expression) => expression.children().get(number),
+            Self::Bindings(solution) => solution.get(number).map(|(_, value)| value),
+            Self::State(_, value) => (number == 0).then_some(value),
+        }
+    }
+
+    /// The bytes around the parts: parentheses and blanks, and a variable with an arrow for each value that is bound.
+    fn bytes_around(&self) -> u64 {
+        match self {
+            Self::Expression(expression) => expression.len() as u64 + 1,
+            Self::Bindings(solution) => solution.len() as u64 * 7 + 2,
+            Self::State(..) => "(State )".len() as u64,
+        }
+    }
+}
+
+/// How many bytes an atom is written with, at least: of what is not a name or a text one byte is counted. Counts no further than
+/// `most`. A part that the atom shares is looked into once, so this tells of an atom that is small in memory whether it can be
+/// written at all. What a state holds is written wherever the state is, but for a state inside of itself.
 pub fn written_bytes_least(atom: &Atom, most: u64) -> u64 {
-    let leaf = |atom: &Atom| match atom {
-        Atom::Symbol(symbol) => symbol.as_str().len() as u64,
-        Atom::Grounded(Grounded::Text(text)) => text.len() as u64 + 2,
-        _ => 1,
-    };
-    // A pair of parentheses, and a blank between two children.
-    let begun = |expression: &Expression| expression.len().max(1) as u64 + 1;
-    let Atom::Expression(whole) = atom else { return leaf(atom).min(most) };
-    let mut known: Outcomes<Expression, u64> = Outcomes::default();
-    let mut open = vec![(whole, 0, begun(whole))];
+    let Some(whole) = Counted::of(atom) else { return bytes_of_leaf(atom).min(most) };
+    let mut known: Outcomes<(), u64> = Outcomes::default();
+    // States may change as soon as nobody looks, so what was counted of them is kept.
+    let mut counted: Vec<Atom> = Vec::new();
+    let mut open_states: FxHashSet<usize> = FxHashSet::default();
+    let begun = whole.bytes_around();
+    let mut open = vec![(whole, 0, begun)];
     loop {
-        let (expression, next, bytes) = open.last_mut().expect("an expression is open");
-        let found = match expression.children().get(*next) {
-            Some(Atom::Expression(inside)) if !inside.is_empty() => match known.of(inside.place()) {
+        let (around, next, bytes) = open.last_mut().expect("something is being counted");
+        let found = match around.part(*next).map(|part| (Counted::of(part), part)) {
+            Some((None, leaf)) => bytes_of_leaf(leaf),
+            Some((Some(inside), _)) => match known.of(inside.place()) {
+                _ if open_states.contains(&inside.place()) => "(State ...)".len() as u64,
                 Some(bytes) => bytes,
                 None => {
                     *next += 1;
-                    open.push((inside, 0, begun(inside)));
+                    if let Counted::State(state, _) = &inside {
+                        open_states.insert(state.address());
+                    }
+                    let begun = inside.bytes_around();
+                    open.push((inside, 0, begun));
                     continue;
                 }
             },
-            Some(Atom::Expression(_)) => 2,
-            Some(child) => leaf(child),
             None => {
                 let bytes = (*bytes).min(most);
-                known.keep(expression.place(), expression, &bytes);
-                open.pop();
+                known.keep(around.place(), &(), &bytes);
+                let (done, ..) = open.pop().expect("something is being counted");
+                if let Counted::State(state, value) = done {
+                    open_states.remove(&state.address());
+                    counted.push(value);
+                }
                 match open.last_mut() {
                     Some((_, _, around)) => *around = around.saturating_add(bytes),
                     None => return bytes,
@@ -55,6 +105,52 @@ pub fn written_bytes_least(atom: &Atom, most: u64) -> u64 {
         };
         *next += 1;
         *bytes = bytes.saturating_add(found);
+    }
+}
+
+fn bytes_of_leaf(leaf: &Atom) -> u64 {
+    match leaf {
+        Atom::Symbol(symbol) => symbol.as_str().len() as u64,
+        Atom::Grounded(Grounded::Text(text)) => text.len() as u64 + 2,
+        Atom::Grounded(Grounded::Space(space)) => space.name().len() as u64,
+        Atom::Grounded(Grounded::Host(value)) => value.name().len() as u64,
+        Atom::Expression(_) => "()".len() as u64,
+        Atom::Variable(_) => "$".len() as u64,
+        Atom::Grounded(_) => 1,
+    }
+}
+
+/// The beginning of what an atom is written as: at most as many characters. Nothing of what follows them is written.
+pub fn beginning(atom: &Atom, characters: usize) -> String {
+    let mut text = Beginning { text: String::new(), left: characters };
+    // It ends by an error where it is full.
+    _ = write!(text, "{atom}");
+    text.text
+}
+
+/// An atom as it is written, cut after so many characters.
+pub fn brief(atom: &Atom, characters: usize) -> String {
+    let mut text = beginning(atom, characters + 1);
+    if let Some((end, _)) = text.char_indices().nth(characters) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// A text that takes a number of characters.
+struct Beginning {
+    text: String,
+    left: usize,
+}
+
+impl Write for Beginning {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        for character in more.chars() {
+            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
+            self.text.push(character);
+        }
+        Ok(())
     }
 }
 
@@ -202,5 +298,30 @@ mod tests {
         assert_eq!(written_bytes_least(&atom, 1 << 30), 1 << 30);
         assert!(written_bytes_least(&atom, u64::MAX) > 1 << 40);
         assert_eq!(written_bytes_least(&Atom::unit(), 10), 2);
+        assert_eq!(beginning(&atom, 12), "(\"t x\" (\"t x");
+        assert_eq!(beginning(&Atom::symbol("ab"), 3), "ab");
+    }
+
+    #[test]
+    fn what_states_and_bindings_hold_is_counted() {
+        let made = |value: Atom| SharedState::new(0, value, Atom::unit());
+        let state = made(Atom::symbol("abc"));
+        let pair = Atom::expression([Atom::Grounded(state.clone().into()), Atom::symbol("b")]);
+        assert_eq!(written_bytes_least(&pair, u64::MAX), pair.to_string().len() as u64);
+        let solution = vec![(Variable::new("x"), pair.clone()), (Variable::new("y"), Atom::unit())];
+        let bindings = Atom::Grounded(Grounded::Bindings(Arc::new(solution)));
+        assert!(written_bytes_least(&bindings, u64::MAX) <= bindings.to_string().len() as u64);
+        assert!(written_bytes_least(&bindings, u64::MAX) > pair.to_string().len() as u64);
+        // A state in itself is written once.
+        state.set(pair.clone());
+        assert_eq!(written_bytes_least(&pair, u64::MAX), pair.to_string().len() as u64);
+        // Each state holds the one before it twice.
+        let mut whole = pair;
+        for _ in 0..60 {
+            let state = Atom::Grounded(made(whole).into());
+            whole = Atom::expression([state.clone(), state]);
+        }
+        assert_eq!(written_bytes_least(&whole, 1 << 30), 1 << 30);
+        state.set(Atom::unit());
     }
 }

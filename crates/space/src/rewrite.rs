@@ -4,7 +4,8 @@
 //! original, skips ground parts, looks into a shared part once ([`crate::sharing`]), and uses an explicit stack.
 
 use crate::atom::{Atom, Expression, Variable, VariableSource};
-use crate::sharing::{Met, Outcomes};
+use crate::parts::distinct_parts_in;
+use crate::sharing::Outcomes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many variables are met before somebody is asked whether to go on.
@@ -187,19 +188,8 @@ fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
 }
 
 fn has_mark(atom: &Atom) -> bool {
-    let mut work = vec![atom];
-    let mut met = Met::default();
-    while let Some(atom) = work.pop() {
-        if let Atom::Expression(expression) = atom {
-            if expression.is_evaluated() {
-                return true;
-            }
-            if met.is_new(expression.place()) {
-                work.extend(expression.children());
-            }
-        }
-    }
-    false
+    let is_marked = |part: &Atom| matches!(part, Atom::Expression(expression) if expression.is_evaluated());
+    distinct_parts_in(atom, |part| matches!(part, Atom::Expression(_))).any(is_marked)
 }
 
 /// The atom with one variable replaced.
@@ -239,15 +229,11 @@ pub fn variables(atom: &Atom) -> Vec<Variable> {
     if atom.is_ground() {
         return found;
     }
-    let mut work = vec![atom];
-    let mut met = Met::default();
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Variable(variable) if seen.insert(variable.clone()) => found.push(variable.clone()),
-            Atom::Expression(expression) if !atom.is_ground() && met.is_new(expression.place()) => {
-                work.extend(expression.children().iter().rev());
-            }
-            _ => {}
+    for part in distinct_parts_in(atom, |part| matches!(part, Atom::Expression(_)) && !part.is_ground()) {
+        if let Atom::Variable(variable) = part
+            && seen.insert(variable.clone())
+        {
+            found.push(variable.clone());
         }
     }
     found

@@ -3,6 +3,7 @@
 use crate::atom::{Atom, Variable};
 use crate::canonical;
 use crate::term::{Content, Term, Terms};
+use rustc_hash::FxHashMap;
 
 /// An atom of a space as it is stored.
 #[derive(Clone, Copy, Debug)]
@@ -37,13 +38,26 @@ impl<'a> Row<'a> {
     /// Appends the canonical bytes of the atom, straight from the dictionary. The variables of an atom that has no terms are handed
     /// out as [`canonical::encode_naming`] does.
     pub fn encode_into(self, terms: &Terms, bytes: &mut Vec<u8>, name: impl FnMut(&'a Variable)) {
+        let is_whole = self.encode_within(terms, bytes, usize::MAX, name);
+        debug_assert!(is_whole, "any number of bytes may be written");
+    }
+
+    /// The same, until there are more than so many bytes together; says whether these are all.
+    pub fn encode_within(
+        self,
+        terms: &Terms,
+        bytes: &mut Vec<u8>,
+        most: usize,
+        name: impl FnMut(&'a Variable),
+    ) -> bool {
         match self {
-            Self::Open(atom) => canonical::encode_naming(atom, bytes, name),
-            Self::Leaf(leaf) => encode(&[leaf], terms, bytes),
+            Self::Open(atom) => canonical::encode_within(atom, bytes, most, &mut FxHashMap::default(), name),
+            Self::Leaf(leaf) => encode(&[leaf], terms, bytes, most),
             Self::Expression(children) => {
                 canonical::begin_expression(bytes);
-                encode(children, terms, bytes);
+                let is_whole = encode(children, terms, bytes, most);
                 canonical::end_expression(bytes);
+                is_whole
             }
         }
     }
@@ -52,15 +66,16 @@ impl<'a> Row<'a> {
 /// Expressions nested up to this depth are encoded without an allocation.
 const SHALLOW: usize = 8;
 
-/// Appends the canonical bytes of these terms, one after the other. Their nesting takes no native stack.
-fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>) {
+/// Appends the canonical bytes of these terms, one after the other, until there are more than so many bytes; says whether these are
+/// all. Their nesting takes no native stack.
+fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>, most: usize) -> bool {
     let mut near: [std::slice::Iter<'_, Term>; SHALLOW] = Default::default();
     let (mut depth, mut deep) = (0, Vec::new());
     let mut rest = terms.iter();
     loop {
         let Some(&term) = rest.next() else {
             if depth == 0 {
-                return;
+                return true;
             }
             depth -= 1;
             canonical::end_expression(bytes);
@@ -72,6 +87,7 @@ fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>) {
             Content::Name(name) => canonical::encode_symbol(name, bytes),
             Content::Integer(value) => canonical::encode_integer(value, bytes),
             Content::Other(leaf) => canonical::encode_into(leaf, bytes),
+            Content::Compound(_) if bytes.len() > most => return false,
             Content::Compound(children) => {
                 canonical::begin_expression(bytes);
                 let around = std::mem::replace(&mut rest, children.iter());

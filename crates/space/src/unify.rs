@@ -36,10 +36,11 @@ enum Pair {
 }
 
 impl Pair {
-    /// Where two expressions of one scope lie.
-    fn places(&self) -> Option<(usize, usize)> {
+    /// Where two expressions lie, and whether one of them is stored.
+    fn places(&self) -> Option<(usize, usize, bool)> {
         match self {
-            Self::Same(Atom::Expression(left), Atom::Expression(right)) => Some((left.place(), right.place())),
+            Self::Same(Atom::Expression(left), Atom::Expression(right)) => Some((left.place(), right.place(), false)),
+            Self::Stored(Atom::Expression(left), Atom::Expression(right)) => Some((left.place(), right.place(), true)),
             _ => None,
         }
     }

@@ -65,6 +65,9 @@ impl Sources<'_> {
     }
 }
 
+/// A pattern of more parts, each counted wherever it stands, is not asked for as rows.
+const PARTS_MAX: usize = 1 << 16;
+
 /// Writes a query down for a plan: known variables are parameters, the others are numbered as they occur.
 struct Writer<'a> {
     plan: &'a mut Plan,
@@ -75,8 +78,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn pattern(&mut self, pattern: &Atom, names: &[(Variable, u32)]) -> Result<(), Refused> {
-        let mut work = vec![pattern];
+        let (mut work, mut parts) = (vec![pattern], 0);
         while let Some(atom) = work.pop() {
+            parts += 1;
             match atom {
                 Atom::Variable(variable) => {
                     let number = names.iter().find(|(name, _)| name == variable).expect("it has a number").1;
@@ -87,6 +91,7 @@ impl Writer<'_> {
                     self.plan.push(part);
                 }
                 // A row has columns, even if all of it is known.
+                Atom::Expression(_) if parts > PARTS_MAX => return Err(Refused::NotRows("a pattern is too long")),
                 Atom::Expression(inner) if !atom.is_ground() || std::ptr::eq(atom, pattern) => {
                     self.plan.push(PatternPart::Open(inner.len() as u32));
                     work.extend(inner.children().iter().rev());

@@ -28,6 +28,9 @@ pub(crate) const VARIABLES_MAX: usize = 8;
 /// Queries that are nested deeper are answered by unification.
 const DEPTH_MAX: usize = 16;
 
+/// So are those of more parts, each counted wherever it stands.
+pub(super) const PARTS_MAX: usize = 1 << 16;
+
 /// Variables by their numbers.
 pub(super) type Variables<'a> = [Option<&'a Variable>; VARIABLES_MAX];
 
@@ -120,7 +123,8 @@ impl Patterns {
         children.iter().all(|child| match child {
             Atom::Expression(expression) if !child.is_rigid() => {
                 self.push(PatternPart::Open(expression.len() as u32));
-                depth < DEPTH_MAX && self.put_deep(expression.children(), depth + 1, variables, terms)
+                let is_small = depth < DEPTH_MAX && self.parts.len() < PARTS_MAX;
+                is_small && self.put_deep(expression.children(), depth + 1, variables, terms)
             }
             leaf => self.put_leaf(leaf, variables, terms),
         })

@@ -36,6 +36,7 @@ mod results;
 mod rows;
 mod scans;
 mod segments;
+mod shared_parts;
 mod sizes;
 mod spaces;
 mod states;

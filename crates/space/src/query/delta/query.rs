@@ -5,7 +5,7 @@ use crate::atom::{Atom, Variable};
 use crate::patterns::Patterns;
 use crate::query::filter::{Filter, FilterInputs, FilterValue};
 use crate::query::matching::{Match, matches};
-use crate::query::pattern::{NO_TERM, PatternPart, leaves};
+use crate::query::pattern::{NO_TERM, PARTS_MAX, PatternPart, leaves};
 use crate::query::view::View;
 use crate::relation::Path;
 use crate::rewrite::variables;
@@ -294,5 +294,6 @@ fn is_of_rows(pattern: &Atom) -> bool {
                 leaf => leaf.is_rigid(),
             })
         })
-        .all(|is_of_rows| is_of_rows)
+        .enumerate()
+        .all(|(number, is_of_rows)| is_of_rows && number < PARTS_MAX)
 }
