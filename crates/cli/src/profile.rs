@@ -3,7 +3,7 @@
 
 use crate::render;
 use metroon::{Engine, Place, ProfileNode};
-use space::{Atom, as_written};
+use space::{Atom, as_written, brief};
 use std::cmp::Reverse;
 use std::fmt::Write;
 use std::io::{ErrorKind, Write as _};
@@ -104,11 +104,8 @@ fn name_of(engine: &Engine, node: &ProfileNode) -> String {
 
 /// The left side of a rule, its variables without numbers, cut if it is long.
 fn head_of(rule: &Atom) -> String {
-    let head = as_written(rule).children().and_then(|parts| parts.get(1)).map(Atom::to_string).unwrap_or_default();
-    match head.char_indices().nth(HEAD_MAX) {
-        Some((end, _)) => format!("{}…", &head[..end]),
-        None => head,
-    }
+    let head = as_written(rule).children().and_then(|parts| parts.get(1)).map(|head| brief(head, HEAD_MAX));
+    head.unwrap_or_default()
 }
 
 /// The functions, those that took most time themselves first.

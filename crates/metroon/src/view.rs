@@ -17,7 +17,8 @@ use metta::{
     WorldError, read_atom,
 };
 use space::{
-    AnswerTable, Atom, Grounded, ImageDamage, Rewrite, SharedSpace, Solution, VariableSource, catching_damage, rewrite,
+    AnswerTable, Atom, Grounded, ImageDamage, Rewrite, SharedSpace, Solution, VariableSource, catching_damage,
+    distinct_open_parts, rewrite,
 };
 use std::fmt;
 use std::path::Path;
@@ -328,15 +329,9 @@ impl fmt::Debug for View {
 
 /// Whether an atom holds a space or state, as far as that can be told without a look at all of it.
 fn holds_handles(atom: &Atom) -> bool {
-    let mut work = vec![atom];
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Grounded(Grounded::Space(_) | Grounded::State(_) | Grounded::Bindings(_)) => return true,
-            Atom::Expression(expression) if !atom.is_rigid() => work.extend(expression.children()),
-            _ => {}
-        }
-    }
-    false
+    let is_handle =
+        |part: &Atom| matches!(part, Atom::Grounded(Grounded::Space(_) | Grounded::State(_) | Grounded::Bindings(_)));
+    distinct_open_parts(atom).any(is_handle)
 }
 
 /// A template with a solution put in.

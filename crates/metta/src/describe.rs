@@ -79,7 +79,7 @@ fn add_lines(one: &Documentation, lines: &mut Vec<String>) {
 fn plain(atom: &Atom) -> String {
     match atom {
         Atom::Grounded(Grounded::Text(text)) => text.to_string(),
-        other => other.to_string(),
+        other => names::brief(other),
     }
 }
 

@@ -1,38 +1,21 @@
 //! Atoms whose spaces, states and other grounded values are exchanged for others.
 
 use space::canonical::{self, Unresolved};
-use space::{Atom, Grounded, Met};
+use space::{Atom, Grounded, distinct_open_parts, distinct_parts};
 
 /// The grounded values in an atom.
 pub(crate) fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
-    let mut found = Vec::new();
-    let (mut work, mut met) = (vec![atom], Met::default());
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Symbol(_) | Atom::Variable(_) => {}
-            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Grounded(value) => found.push(value),
-            Atom::Expression(expression) if met.is_new(expression.place()) => work.extend(expression.children()),
-            Atom::Expression(_) => {}
-        }
-    }
-    found
+    let values = distinct_parts(atom).filter_map(|part| match part {
+        Atom::Grounded(Grounded::Bindings(_)) => None,
+        Atom::Grounded(value) => Some(value),
+        _ => None,
+    });
+    values.collect()
 }
 
 /// Whether an atom holds a space or a state. What interned terms can express is not walked.
 pub(crate) fn holds_handles(atom: &Atom) -> bool {
-    let (mut work, mut met) = (vec![atom], Met::default());
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Grounded(Grounded::Space(_) | Grounded::State(_)) => return true,
-            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Expression(expression) if !atom.is_rigid() && met.is_new(expression.place()) => {
-                work.extend(expression.children());
-            }
-            _ => {}
-        }
-    }
-    false
+    distinct_open_parts(atom).any(|part| matches!(part, Atom::Grounded(Grounded::Space(_) | Grounded::State(_))))
 }
 
 /// An atom with another one in the place of each space, state and host value in it; its variables are the same.

@@ -8,7 +8,7 @@
 //!    text. The place where a `!` ends so does not depend on its program alone, so it is noted ([`Halted`]): a replay ends it there.
 
 use crate::names;
-use space::{Atom, Number};
+use space::{Atom, Number, written_bytes_least};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -216,7 +216,7 @@ impl LimitReached {
             Self::Time => Atom::symbol("TimeLimit"),
             Self::Cancelled => Atom::symbol("Cancelled"),
         };
-        names::error(atom.clone(), message)
+        names::error(writable(atom), message)
     }
 
     /// Whether it bounds memory.
@@ -228,6 +228,16 @@ impl LimitReached {
     pub fn is_from_outside(self) -> bool {
         self.is_of_memory() || matches!(self, Self::Time | Self::Cancelled)
     }
+}
+
+/// An atom as an error shows it: `...` in the place of all that it holds, if it is too long to be written.
+fn writable(atom: &Atom) -> Atom {
+    let can_be_written = |atom: &Atom| written_bytes_least(atom, WRITTEN_BYTES_MAX) < WRITTEN_BYTES_MAX;
+    if can_be_written(atom) {
+        return atom.clone();
+    }
+    let head = atom.head().filter(|head| can_be_written(head)).cloned();
+    Atom::expression(head.into_iter().chain([Atom::symbol("...")]).collect::<Vec<_>>())
 }
 
 /// Where a `!` was ended for a reason that is no matter of its program alone.

@@ -105,7 +105,15 @@ pub fn is_error(atom: &Atom) -> bool {
 
 /// What an error atom says.
 pub fn error_message(error: &Atom) -> Option<String> {
-    error.children()?.get(2).map(Atom::to_string)
+    error.children()?.get(2).map(brief)
+}
+
+/// How many characters of an atom the text of an error shows.
+const BRIEF_CHARACTERS: usize = 1000;
+
+/// An atom in the text of an error: as it is written, and cut where it is long.
+pub(crate) fn brief(atom: &Atom) -> String {
+    space::brief(atom, BRIEF_CHARACTERS)
 }
 
 /// Whether an atom is an error of two parts, as its constructor asks for.
@@ -155,5 +163,5 @@ pub fn function_type(types: impl IntoIterator<Item = Atom>) -> Atom {
 
 /// Why a value cannot be part of a knowledge base.
 pub(crate) fn not_durable(value: &Atom) -> String {
-    format!("{value} means something to this process only and cannot be kept in a knowledge base")
+    format!("{} means something to this process only and cannot be kept in a knowledge base", brief(value))
 }

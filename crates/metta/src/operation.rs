@@ -40,7 +40,10 @@ impl<'a> Call<'a> {
 
     /// Gives the call up since a limit is reached; it must have done nothing yet.
     pub(crate) fn refuse(&mut self, limit: LimitReached) -> Outcome {
-        self.environment.refuse_call(limit);
+        // What the program alone comes to, a replay comes to as well.
+        if limit.is_from_outside() {
+            self.environment.refuse_call(limit);
+        }
         Outcome::Stop(Stop::Limit(limit))
     }
 

@@ -11,7 +11,7 @@ impl Stated {
     /// All of them.
     pub(crate) fn of(atoms: Vec<Atom>) -> Self {
         let mut stated = Self::default();
-        atoms.into_iter().for_each(|atom| stated.put(canonical::encode(&atom), atom));
+        atoms.into_iter().for_each(|atom| stated.put(canonical::key(&atom), atom));
         stated
     }
 
@@ -30,7 +30,7 @@ impl Stated {
         if self.0.is_empty() {
             return false;
         }
-        let bytes = canonical::encode(atom);
+        let bytes = canonical::key(atom);
         let Some((count, _)) = self.0.get_mut(&bytes) else { return false };
         *count -= 1;
         if *count == 0 {

@@ -34,7 +34,8 @@ use crate::names;
 use crate::program::history::PAST_SERIALS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{
-    Atom, Grounded, Met, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, rewrite,
+    Atom, Grounded, Rewrite, SharedSpace, Solution, Symbol, Variable, VariableSource, canonical, distinct_open_parts,
+    rewrite,
 };
 use std::rc::Rc;
 
@@ -168,31 +169,31 @@ impl CallKey {
         let mut key = space.serial().to_le_bytes().to_vec();
         let mut variables = Vec::new();
         if type_atom.is_ground() {
-            canonical::encode_into(type_atom, &mut key);
-            canonical::encode_naming(call, &mut key, |variable| variables.push(variable.clone()));
+            canonical::key_naming(type_atom, &mut key, |_| {});
+            canonical::key_naming(call, &mut key, |variable| variables.push(variable.clone()));
         } else {
             let both = Atom::expression([call.clone(), type_atom.clone()]);
-            canonical::encode_naming(&both, &mut key, |variable| variables.push(variable.clone()));
+            canonical::key_naming(&both, &mut key, |variable| variables.push(variable.clone()));
         }
         Some(Self { key, variables })
     }
 }
 
+/// How much of the text of a thing of the past tells it apart, in characters.
+const PAST_CHARACTERS: usize = 1 << 16;
+
+/// Whether an atom is a space or state as it was once.
+fn is_past(atom: &Atom) -> bool {
+    match atom {
+        Atom::Grounded(Grounded::Space(space)) => space.serial() >= PAST_SERIALS,
+        Atom::Grounded(Grounded::State(state)) => state.serial() >= PAST_SERIALS,
+        _ => false,
+    }
+}
+
 /// Whether an atom holds a space or state as it was once.
 fn holds_past(atom: &Atom) -> bool {
-    let (mut work, mut met) = (vec![atom], Met::default());
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Grounded(Grounded::Space(space)) if space.serial() >= PAST_SERIALS => return true,
-            Atom::Grounded(Grounded::State(state)) if state.serial() >= PAST_SERIALS => return true,
-            Atom::Grounded(Grounded::Bindings(solution)) => work.extend(solution.iter().map(|(_, value)| value)),
-            Atom::Expression(expression) if !atom.is_rigid() && met.is_new(expression.place()) => {
-                work.extend(expression.children());
-            }
-            _ => {}
-        }
-    }
-    false
+    distinct_open_parts(atom).any(is_past)
 }
 
 impl Tables {
@@ -460,7 +461,7 @@ impl Tables {
             table.shows_errors && table.has_result && table.answers.iter().any(is_error)
         };
         let found = self.members[first..].iter().filter(has_both).map(|member| &member.call);
-        found.min_by_key(|call| canonical::encode(call)).map(|call| not_stratified(&[call]))
+        found.min_by_key(|call| canonical::key(call)).map(|call| not_stratified(&[call]))
     }
 
     /// Begins another round of a leader: the members of its component are evaluated anew when they are asked for.
@@ -559,7 +560,7 @@ impl Tables {
 /// The error of calls each of which depends on the next, the last on the first, somewhere by what asks for all results. It begins with the
 /// same call wherever the cycle was entered.
 fn not_stratified(calls: &[&Atom]) -> Atom {
-    let first = (0..calls.len()).min_by_key(|&place| canonical::encode(calls[place])).unwrap_or_default();
+    let first = (0..calls.len()).min_by_key(|&place| canonical::key(calls[place])).unwrap_or_default();
     let around = calls[first..].iter().chain(&calls[..first]).copied();
     let mut reason: Vec<Atom> = vec![Atom::symbol(names::NOT_STRATIFIED)];
     reason.extend(around.take(CYCLE_SHOWN_MAX).cloned());
@@ -571,14 +572,13 @@ fn not_stratified(calls: &[&Atom]) -> Atom {
 
 /// What tells an answer from others: its canonical bytes, and the names of things of the past, whose numbers do not.
 fn key_of_answer(values: &[Atom], result: &Atom) -> Vec<u8> {
-    let mut key = Vec::new();
     let whole = match values {
         [] => result.clone(),
         _ => Atom::expression(values.iter().chain([result]).cloned().collect::<Vec<_>>()),
     };
-    canonical::encode_into(&whole, &mut key);
-    if holds_past(&whole) {
-        key.extend(whole.to_string().bytes());
+    let mut key = canonical::key(&whole);
+    for part in distinct_open_parts(&whole).filter(|part| is_past(part)) {
+        key.extend(space::beginning(part, PAST_CHARACTERS).bytes());
     }
     key
 }

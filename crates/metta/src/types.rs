@@ -12,8 +12,8 @@
 use crate::names::{self, error, is_metatype};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{
-    Atom, Bindings, Expression, Grounded, SharedSpace, SpaceVersion, Symbol, Unifier, VariableSource, make_fresh,
-    variables,
+    Atom, Bindings, Expression, Grounded, SharedSpace, SpaceVersion, Symbol, Unifier, VariableSource, distinct_parts,
+    make_fresh, variables,
 };
 use space::{Rewrite, Variable, rewrite};
 
@@ -486,14 +486,7 @@ pub fn instantiated(function: &Atom, bindings: &Bindings) -> Expression {
 
 /// Whether a type says how something is taken, or is in part unknown.
 pub(crate) fn says_how(found: &Atom) -> bool {
-    let mut work = vec![found];
-    while let Some(atom) = work.pop() {
-        if is_metatype(atom) || atom.is_symbol(names::UNDEFINED) {
-            return true;
-        }
-        work.extend(atom.children().unwrap_or_default());
-    }
-    false
+    distinct_parts(found).any(|part| is_metatype(part) || part.is_symbol(names::UNDEFINED))
 }
 
 /// Whether an argument type is a metatype that takes this argument as it stands.

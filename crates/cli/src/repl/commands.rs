@@ -6,7 +6,10 @@ use crate::end::End;
 use crate::render;
 use metroon::syntax::parse;
 use metroon::{Atom, ModuleId, Step, documentation_of, nearest, types_of_text};
-use space::{Rewrite, Solution, Variable, rewrite};
+use space::{Rewrite, Solution, Variable, brief, rewrite};
+
+/// How many characters of an atom are listed on a line.
+const LINE_CHARACTERS_MAX: usize = 1 << 16;
 
 /// A command: its name, what it takes, what it does.
 struct Command {
@@ -113,7 +116,7 @@ fn space(session: &mut Session, pattern: &str) -> Next {
     let program = session.engine.program_mut();
     let space = program.top_space();
     let lines: Vec<String> = match program.read(ModuleId::TOP, pattern).0.first() {
-        None => space.atoms(program.variables()).iter().map(Atom::to_string).collect(),
+        None => space.atoms(program.variables()).iter().map(|atom| brief(atom, LINE_CHARACTERS_MAX)).collect(),
         Some(pattern) => {
             let solutions = space.query(pattern, program.variables());
             solutions.iter().map(|solution| instance(pattern, solution).to_string()).collect()

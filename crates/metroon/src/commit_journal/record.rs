@@ -4,9 +4,9 @@
 //! encoding of the crate `postcard`: variable-length integers, lengths before texts and bytes. Enum variants are numbered
 //! in the order below: new ones go to the end.
 
-use metta::Generator;
+use metta::{Generator, WRITTEN_BYTES_MAX};
 use serde::{Deserialize, Serialize};
-use space::Delta;
+use space::{Atom, Delta, written_bytes_least};
 use std::fmt;
 
 /// The version of the frames of bases that this crate writes. It reads all versions up to it.
@@ -314,6 +314,36 @@ impl Default for CommitWriter {
     }
 }
 
+/// An atom that is longer than what may be written, so that no record takes it.
+#[derive(Debug)]
+pub(crate) struct TooLong {
+    what: &'static str,
+    shown: String,
+}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, shown } = self;
+        write!(formatter, "{what} is written with more than {WRITTEN_BYTES_MAX} bytes and cannot be kept: {shown}…")
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+/// How many characters of what is too long are shown.
+const SHOWN_CHARACTERS_MAX: usize = 60;
+
+/// Whether an atom can be kept, as far as its length goes: the parts that it shares are written wherever they are.
+///
+/// # Errors
+/// It is longer than what may be written.
+pub(crate) fn check_length(what: &'static str, atom: &Atom) -> Result<(), TooLong> {
+    if written_bytes_least(atom, WRITTEN_BYTES_MAX + 1) <= WRITTEN_BYTES_MAX {
+        return Ok(());
+    }
+    Err(TooLong { what, shown: space::beginning(atom, SHOWN_CHARACTERS_MAX) })
+}
+
 impl CommitWriter {
     pub(crate) fn push(&mut self, record: &Record<'_>) {
         let before = self.part.len();
@@ -334,12 +364,20 @@ impl CommitWriter {
     }
 
     /// Writes the [`Record::Count`] of a signed row, straight from its terms.
-    pub(crate) fn push_delta(&mut self, delta: &Delta<'_>) {
+    ///
+    /// # Errors
+    /// The row is longer than what may be written.
+    pub(crate) fn push_delta(&mut self, delta: &Delta<'_>) -> Result<(), TooLong> {
         let Self { part, row, .. } = self;
         let before = part.len();
         let mut names: Vec<&str> = Vec::new();
         row.clear();
-        delta.row.encode_into(delta.terms, row, |variable| names.push(variable.name().as_str()));
+        if !delta.row.encode_within(delta.terms, row, PART_BYTES, |variable| names.push(variable.name().as_str())) {
+            check_length("an atom of a space", &delta.atom())?;
+            row.clear();
+            names.clear();
+            delta.row.encode_into(delta.terms, row, |variable| names.push(variable.name().as_str()));
+        }
         part.push(COUNT);
         push_number(delta.space.serial(), part);
         // Signs lie in the lowest bit.
@@ -348,6 +386,7 @@ impl CommitWriter {
         push_number(names.len() as u64, part);
         names.iter().for_each(|name| push_bytes(name.as_bytes(), part));
         self.end_record(before);
+        Ok(())
     }
 
     /// Begins another part with the record that began here, if the one at hand is full.
@@ -465,7 +504,7 @@ mod tests {
             let (mut direct, mut expected) = (CommitWriter::default(), CommitWriter::default());
             let Ok(()) = log.take().each(|change| {
                 let Change::Row(delta) = change else { panic!("no state is set") };
-                direct.push_delta(&delta);
+                direct.push_delta(&delta).expect("it is short");
                 let (atom, mut names) = (delta.atom(), Vec::new());
                 let mut bytes = Vec::new();
                 space::canonical::encode_naming(&atom, &mut bytes, |variable| names.push(variable.name().as_str()));

@@ -8,13 +8,14 @@ use super::checkpoint::Checkpointer;
 use super::ledger::{Ledger, SharedLedger, begun_record};
 use super::load::{is_other, note_hash, note_space};
 use super::recent::superseded;
-use super::record::{AtomRecord, CauseRecord, CommitHeader, CommitWriter, LIBRARY_SPACE, Record};
+use super::record::{
+    AtomRecord, CauseRecord, CommitHeader, CommitWriter, LIBRARY_SPACE, Record, TooLong, check_length,
+};
 use super::sources::Sources;
 use crate::tape::Tape;
 use crate::tape::recording::SharedTape;
 use metta::{Cause, CauseKind, Commit, CommitSink, CommitStamp, Event, Program, SinkError, SourceId};
 use space::{Atom, Change, ChangeDetail, Delta, SharedState, Variable, canonical};
-use std::convert::Infallible;
 use std::rc::Rc;
 
 pub(crate) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> SinkError {
@@ -36,6 +37,7 @@ impl CommitSink for StateHashSink {
     }
 
     fn take(&mut self, _: &Program, commit: &Commit, stamp: &mut CommitStamp) -> Result<(), SinkError> {
+        check_lengths(commit).map_err(failed)?;
         let mut ledger = self.ledger.borrow_mut();
         let Ledger { hash, epoch, commits, is_library_changed, .. } = &mut *ledger;
         for event in &commit.events {
@@ -84,7 +86,7 @@ impl CommitSink for JournalSink {
         }
         let mut ledger = self.ledger.borrow_mut();
         let mut writer = CommitWriter::default();
-        write_records(commit, &mut ledger, &mut writer);
+        write_records(commit, &mut ledger, &mut writer).map_err(failed)?;
         let frames = self.tape.as_ref().and_then(|tape| tape.borrow_mut().as_mut().map(Tape::frames));
         let tape_frame = frames.transpose().map_err(failed)?;
         let (epoch, hash) = (ledger.epoch, ledger.hash.value().to_le_bytes());
@@ -110,7 +112,10 @@ pub(crate) fn states(commit: &Commit) -> Vec<&SharedState> {
 }
 
 /// Writes the records of a commit: its sources, its events, its signed rows with their causes, and the states that were set.
-fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter) {
+///
+/// # Errors
+/// A row is longer than what may be written.
+fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter) -> Result<(), TooLong> {
     let Ledger { sources, outline, others, .. } = ledger;
     write_sources(commit.causes.iter().map(|cause| cause.source), sources, writer);
     // What is made and bound is so by the form that was run last: plain forms before it only state atoms.
@@ -129,7 +134,7 @@ fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter
         );
     }
     let mut cause = None;
-    let Ok(()) = commit.changes.each(|change| {
+    commit.changes.each(|change| {
         let (Change::Row(Delta { cause: number, .. }) | Change::Set { cause: number, .. }) = change;
         if cause.replace(number) != Some(number)
             && let Some(found) = commit.causes.get(number as usize)
@@ -137,18 +142,36 @@ fn write_records(commit: &Commit, ledger: &mut Ledger, writer: &mut CommitWriter
             write_cause(found, sources, writer);
         }
         if let Change::Row(delta) = change {
-            writer.push_delta(&delta);
+            writer.push_delta(&delta)?;
             if delta.space.serial() == LIBRARY_SPACE {
                 let atom = delta.row.atom(delta.terms);
                 named(&atom, |atom| outline.take(&Record::Count { space: LIBRARY_SPACE, copies: delta.count, atom }));
             }
         }
-        Ok::<(), Infallible>(())
-    });
+        Ok::<(), TooLong>(())
+    })?;
     for state in states(commit) {
         let value = state.value();
         named(&value, |value| writer.push(&Record::State { state: state.serial(), value }));
     }
+    Ok(())
+}
+
+/// Whether what a commit says beside its rows can be kept, as far as its length goes.
+///
+/// # Errors
+/// An atom is longer than what may be written.
+fn check_lengths(commit: &Commit) -> Result<(), TooLong> {
+    for event in &commit.events {
+        match event {
+            Event::StateMade { value, .. } => check_length("the content of a state", value)?,
+            Event::Bound { atom, .. } => check_length("what a word means", atom)?,
+            Event::Set { value, .. } => check_length("the value of a setting", value)?,
+            Event::Unstated { atom, .. } => check_length("an atom of a source", atom)?,
+            _ => {}
+        }
+    }
+    states(commit).into_iter().try_for_each(|state| check_length("the content of a state", &state.value()))
 }
 
 /// Says of the sources that cause something that they have begun, if the base does not know.

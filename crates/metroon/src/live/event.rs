@@ -2,7 +2,7 @@
 
 use super::queries::LiveChange;
 use metta::AnswerChange;
-use space::{Atom, Grounded};
+use space::{Atom, Grounded, distinct_parts_in};
 use std::collections::VecDeque;
 
 /// So many nodes of an answer are looked at to tell how much memory it takes: what is shared within it is counted each time it is met.
@@ -107,20 +107,13 @@ pub(super) fn bytes_of(changes: &[AnswerChange]) -> usize {
 }
 
 fn bytes_of_atom(atom: &Atom) -> usize {
-    let (mut open, mut bytes, mut nodes) = (vec![atom], 0, 0);
-    while let Some(atom) = open.pop().filter(|_| nodes < NODES_MAX) {
-        nodes += 1;
-        bytes += match atom {
-            Atom::Expression(expression) => {
-                open.extend(expression.children());
-                NODE_BYTES + size_of_val(expression.children())
-            }
-            Atom::Grounded(Grounded::Text(text)) => NODE_BYTES + text.len(),
-            Atom::Grounded(Grounded::Number(_) | Grounded::Bool(_)) => 0,
-            _ => NODE_BYTES,
-        };
-    }
-    bytes
+    let bytes = |part: &Atom| match part {
+        Atom::Expression(expression) => NODE_BYTES + size_of_val(expression.children()),
+        Atom::Grounded(Grounded::Text(text)) => NODE_BYTES + text.len(),
+        Atom::Grounded(Grounded::Number(_) | Grounded::Bool(_)) => 0,
+        _ => NODE_BYTES,
+    };
+    distinct_parts_in(atom, |part| matches!(part, Atom::Expression(_))).take(NODES_MAX).map(bytes).sum()
 }
 
 /// The answers of the beginning, in pieces, and then their end.

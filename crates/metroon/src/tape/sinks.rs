@@ -9,7 +9,7 @@ use super::{TapeCommit, TapeError};
 use crate::commit_journal::ledger::{Ledger, SharedLedger};
 use crate::commit_journal::sinks::{failed, states};
 use metta::{Commit, CommitSink, CommitStamp, Event, Program, SinkError};
-use space::{Change, ChangeDetail};
+use space::{Atom, Change, ChangeDetail};
 
 /// How many changes of a commit are shown to people when a replay differs.
 const SAMPLE_CHANGES_MAX: usize = 16;
@@ -110,16 +110,21 @@ fn sample(commit: &Commit) -> Vec<String> {
             return Err(());
         }
         if let Change::Row(delta) = change {
-            rows.push(format!("{} {}", if delta.count > 0 { '+' } else { '-' }, delta.atom()));
+            rows.push(format!("{} {}", if delta.count > 0 { '+' } else { '-' }, begun(&delta.atom())));
         }
         Ok(())
     });
     sample.extend(rows);
     let room = SAMPLE_CHANGES_MAX - sample.len();
     let set = states(commit).into_iter().take(room);
-    sample.extend(set.map(|state| format!("state {} = {}", state.serial(), state.value())));
+    sample.extend(set.map(|state| format!("state {} = {}", state.serial(), begun(&state.value()))));
     sample.iter_mut().for_each(shorten);
     sample
+}
+
+/// As much of what an atom is written as a sample shows, and a little more.
+fn begun(atom: &Atom) -> String {
+    space::beginning(atom, SAMPLE_BYTES_MAX + 1)
 }
 
 fn shorten(text: &mut String) {
@@ -133,7 +138,7 @@ fn shorten(text: &mut String) {
 fn describe(event: &Event) -> String {
     match event {
         Event::SpaceMade { serial } => format!("space {serial} made"),
-        Event::StateMade { serial, value, .. } => format!("state {serial} made = {value}"),
+        Event::StateMade { serial, value, .. } => format!("state {serial} made = {}", begun(value)),
         Event::ModuleMade { path, .. } => format!("module {path} made"),
         Event::ModuleNamed { path, .. } => format!("module named {path}"),
         Event::ModuleForgotten { module } => format!("module {} forgotten", module.number()),
@@ -141,9 +146,9 @@ fn describe(event: &Event) -> String {
         Event::WordsImported { into, from } => {
             format!("module {} knows the words of module {}", into.number(), from.number())
         }
-        Event::Bound { token, atom, .. } => format!("{token} means {atom}"),
-        Event::Set { key, value } => format!("setting {key} = {value}"),
-        Event::Unstated { atom, .. } => format!("no longer stated: {atom}"),
+        Event::Bound { token, atom, .. } => format!("{token} means {}", begun(atom)),
+        Event::Set { key, value } => format!("setting {key} = {}", begun(value)),
+        Event::Unstated { atom, .. } => format!("no longer stated: {}", begun(atom)),
         Event::GeneratorSet { number, generator } => format!("random generator {number} = {generator:?}"),
         event => format!("{event:?}"),
     }

@@ -6,10 +6,10 @@
 
 use super::{BUNDLES, Bundle};
 use crate::effects::Effects;
+use crate::names;
 use crate::operation::{Call, Compatibility, Native, OperationSpec as Spec, Outcome};
 use crate::program::ModuleSearch;
 use crate::stdlib;
-use space::Atom;
 
 /// All catalogs, where the name of one is asked for.
 const ALL: &str = "all";
@@ -77,7 +77,7 @@ fn named(call: &Call<'_>) -> Result<Vec<Catalog>, Outcome> {
     let found: Vec<Catalog> = CATALOGS.into_iter().filter(|(catalog, _)| name == ALL || name == *catalog).collect();
     if found.is_empty() {
         let known = CATALOGS.map(|(catalog, _)| catalog).join(", ");
-        let wanted = call.argument(0).map(Atom::to_string).unwrap_or_default();
+        let wanted = call.argument(0).map(names::brief).unwrap_or_default();
         return Err(Outcome::failure(format!(
             "there is no catalog {wanted}; there are {known}, and {ALL} for all of them"
         )));

@@ -7,6 +7,7 @@
 use super::Bundle;
 use super::order::compare_numbers;
 use crate::effects::Effects;
+use crate::names;
 use crate::operation::{Call, Compatibility, Native, OperationSpec as Spec, Outcome};
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Grounded, Number, SharedSpace, Symbol};
@@ -253,7 +254,10 @@ fn cheapest_path(call: &mut Call<'_>) -> Outcome {
             call.look(size_of::<Way>() * 8)?;
             for [next, edge] in graph.rows(call, std::slice::from_ref(&node))? {
                 let Some(edge) = cost_of(&edge) else {
-                    return Err(Outcome::failure(format!("the cost {edge} of an edge is no number from 0 on")));
+                    return Err(Outcome::failure(format!(
+                        "the cost {} of an edge is no number from 0 on",
+                        names::brief(&edge)
+                    )));
                 };
                 let cost = cost.add(edge).map_err(|error| Outcome::failure(error.to_string()))?;
                 number += 1;

@@ -13,10 +13,13 @@
 
 use super::Bundle;
 use crate::effects::Effects;
+use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
+use crate::stdlib::text::{Making, text_of};
 use num_bigint::BigInt;
 use serde_json::Value;
 use space::{Atom, Grounded, Number, SharedSpace};
+use std::fmt::{self, Write};
 
 /// What the texts of symbols and variables begin with.
 const SYMBOL: &str = "sym!:";
@@ -58,10 +61,14 @@ fn encode(call: &mut Call<'_>) -> Outcome {
     let Some(atom) = call.argument(0) else {
         return Outcome::failure("json-encode expects an atom to encode as input");
     };
-    let mut text = String::new();
-    match write(call, atom, DEPTH_MAX, &mut text) {
-        Ok(()) => Outcome::one(text.as_str()),
-        Err(refused) => refused,
+    let mut why = None;
+    let text = text_of(call, 1, |json| {
+        json.expect(atom)?;
+        write(json, atom, DEPTH_MAX, &mut why)
+    });
+    match (why, text) {
+        (Some(refused), _) | (None, Err(refused)) => refused,
+        (None, Ok(text)) => Outcome::one(text.as_str()),
     }
 }
 
@@ -69,52 +76,60 @@ fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
-fn write(call: &mut Call<'_>, atom: &Atom, depth: usize, json: &mut String) -> Result<(), Outcome> {
-    if json.capacity() - json.len() < 64 {
-        call.look(json.capacity().max(64))?;
-    }
+/// Writes the JSON of an atom. Where it fails without a reason (`why`), a limit is reached.
+fn write(json: &mut Making<'_, '_>, atom: &Atom, depth: usize, why: &mut Option<Outcome>) -> fmt::Result {
     match atom {
         Atom::Grounded(Grounded::Number(Number::Float(float))) if !float.is_finite() => {
-            return Err(Outcome::failure(format!("{atom} has no JSON: the number is not finite")));
+            refuse(why, format!("{atom} has no JSON: the number is not finite"))
         }
-        Atom::Grounded(Grounded::Number(number)) => json.push_str(&number.to_string()),
-        Atom::Grounded(Grounded::Bool(value)) => json.push_str(if *value { "true" } else { "false" }),
-        Atom::Grounded(Grounded::Text(text)) => json.push_str(&quoted(text)),
-        Atom::Symbol(symbol) if symbol.as_str() == "null" => json.push_str("null"),
-        Atom::Symbol(symbol) => json.push_str(&quoted(&format!("{SYMBOL}{}", symbol.as_str()))),
+        Atom::Grounded(Grounded::Number(number)) => write!(json, "{number}"),
+        Atom::Grounded(Grounded::Bool(value)) => json.write_str(if *value { "true" } else { "false" }),
+        Atom::Grounded(Grounded::Text(text)) => json.write_str(&quoted(text)),
+        Atom::Symbol(symbol) if symbol.as_str() == "null" => json.write_str("null"),
+        Atom::Symbol(symbol) => json.write_str(&quoted(&format!("{SYMBOL}{}", symbol.as_str()))),
         Atom::Expression(_) | Atom::Grounded(Grounded::Space(_)) if depth == 0 => {
-            return Err(Outcome::failure(format!("JSON is nested at most {DEPTH_MAX} deep")));
+            refuse(why, format!("JSON is nested at most {DEPTH_MAX} deep"))
         }
         Atom::Expression(expression) => {
-            json.push('[');
+            json.write_str("[")?;
             for (position, child) in expression.children().iter().enumerate() {
-                json.push_str(if position > 0 { ", " } else { "" });
-                write(call, child, depth - 1, json)?;
+                json.write_str(if position > 0 { ", " } else { "" })?;
+                write(json, child, depth - 1, why)?;
             }
-            json.push(']');
+            json.write_str("]")
         }
-        Atom::Grounded(Grounded::Space(space)) => write_object(call, space, depth - 1, json)?,
-        Atom::Variable(variable) => json.push_str(&quoted(&format!("{VARIABLE}{}", &variable.to_string()[1..]))),
-        Atom::Grounded(_) => return Err(Outcome::failure(format!("{atom} has no JSON"))),
+        Atom::Grounded(Grounded::Space(space)) => write_object(json, space, depth - 1, why),
+        Atom::Variable(variable) => json.write_str(&quoted(&format!("{VARIABLE}{}", &variable.to_string()[1..]))),
+        Atom::Grounded(_) => refuse(why, format!("{} has no JSON", names::brief(atom))),
     }
-    Ok(())
+}
+
+/// Gives up with a reason.
+fn refuse(why: &mut Option<Outcome>, message: String) -> fmt::Result {
+    *why = Some(Outcome::failure(message));
+    Err(fmt::Error)
 }
 
 /// A space of pairs as an object.
-fn write_object(call: &mut Call<'_>, space: &SharedSpace, depth: usize, json: &mut String) -> Result<(), Outcome> {
-    json.push('{');
-    for (position, pair) in space.atoms(call.environment.variables()).iter().enumerate() {
+fn write_object(
+    json: &mut Making<'_, '_>,
+    space: &SharedSpace,
+    depth: usize,
+    why: &mut Option<Outcome>,
+) -> fmt::Result {
+    json.write_str("{")?;
+    for (position, pair) in space.atoms(json.variables()).iter().enumerate() {
         let Some([Atom::Grounded(Grounded::Text(key)), value]) = pair.children() else {
             let expected = "the space is to hold pairs of a key, a text, and a value, as dict-space makes them";
-            return Err(Outcome::failure(format!("{expected}; it holds {pair}")));
+            return refuse(why, format!("{expected}; it holds {}", names::brief(pair)));
         };
-        json.push_str(if position > 0 { ", " } else { "" });
-        json.push_str(&quoted(key));
-        json.push_str(": ");
-        write(call, value, depth, json)?;
+        json.write_str(if position > 0 { ", " } else { "" })?;
+        json.write_str(&quoted(key))?;
+        json.write_str(": ")?;
+        json.expect(value)?;
+        write(json, value, depth, why)?;
     }
-    json.push('}');
-    Ok(())
+    json.write_str("}")
 }
 
 fn decode(call: &mut Call<'_>) -> Outcome {

@@ -97,7 +97,9 @@ fn set_queries(call: &mut Call<'_>, all: &[NamedQuery]) {
 fn name_of(call: &Call<'_>) -> Result<String, Outcome> {
     match call.argument(0) {
         Some(Atom::Symbol(name)) => Ok(name.as_str().to_owned()),
-        Some(other) => Err(Outcome::failure(format!("the name of a live query is a symbol, and {other} is none"))),
+        Some(other) => {
+            Err(Outcome::failure(format!("the name of a live query is a symbol, and {} is none", names::brief(other))))
+        }
         None => Err(Outcome::failure("the name of a live query is expected")),
     }
 }

@@ -5,12 +5,15 @@
 //! - Texts and symbols are compared by the numbers of their characters in Unicode.
 //! - Expressions are compared child by child; the beginning of another comes before it. Depth costs no stack.
 
-use space::{Atom, Grounded, Number};
+use crate::names;
+use space::{Atom, Grounded, Met, Number};
 use std::cmp::Ordering;
 
 /// How two atoms compare.
 pub(super) fn compare(left: &Atom, right: &Atom) -> Ordering {
     let mut open: Vec<(&[Atom], &[Atom])> = vec![(std::slice::from_ref(left), std::slice::from_ref(right))];
+    // What was found to be equal once, or is being compared, is not compared again: a difference ends the whole.
+    let mut met = Met::default();
     while let Some((left, right)) = open.pop() {
         let (Some((left, left_rest)), Some((right, right_rest))) = (left.split_first(), right.split_first()) else {
             match left.len().cmp(&right.len()) {
@@ -21,7 +24,11 @@ pub(super) fn compare(left: &Atom, right: &Atom) -> Ordering {
         open.push((left_rest, right_rest));
         match (left, right) {
             (Atom::Expression(left), Atom::Expression(right)) if left.shares_storage(right) => {}
-            (Atom::Expression(left), Atom::Expression(right)) => open.push((left.children(), right.children())),
+            (Atom::Expression(left), Atom::Expression(right)) => {
+                if met.is_new((left.place(), right.place())) || left.len() != right.len() {
+                    open.push((left.children(), right.children()));
+                }
+            }
             _ => match compare_leaves(left, right) {
                 Ordering::Equal => {}
                 unequal => return unequal,
@@ -44,7 +51,7 @@ fn compare_leaves(left: &Atom, right: &Atom) -> Ordering {
         (Atom::Grounded(Grounded::Bool(left)), Atom::Grounded(Grounded::Bool(right))) => left.cmp(right),
         (Atom::Grounded(Grounded::Text(left)), Atom::Grounded(Grounded::Text(right))) => left.cmp(right),
         _ => match kind(left).cmp(&kind(right)) {
-            Ordering::Equal => left.to_string().cmp(&right.to_string()),
+            Ordering::Equal => names::brief(left).cmp(&names::brief(right)),
             unequal => unequal,
         },
     }

@@ -120,11 +120,11 @@ struct Places {
 impl Places {
     /// A word, an atom, and where that comes from.
     fn said(&mut self, call: &mut Call<'_>, word: &str, atom: &Atom) -> Result<Vec<Atom>, String> {
-        let bytes = canonical::encode(atom);
+        let bytes = canonical::key(atom);
         if !self.known.contains_key(&bytes) {
             let reasons = call.environment.why(&self.space, atom)?;
             // A pattern asks for whatever it matches.
-            let first = reasons.iter().find(|reason| canonical::encode(&reason.atom) == bytes);
+            let first = reasons.iter().find(|reason| canonical::key(&reason.atom) == bytes);
             self.known.insert(bytes.clone(), first.map_or_else(Vec::new, |reason| place(reason).into()));
         }
         Ok([Atom::symbol(word), atom.clone()].into_iter().chain(self.known[&bytes].iter().cloned()).collect())

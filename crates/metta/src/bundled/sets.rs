@@ -7,6 +7,7 @@
 use super::Bundle;
 use super::order::compare;
 use crate::effects::Effects;
+use crate::names;
 use crate::operation::{Call, Compatibility, Native, OperationSpec as Spec, Outcome};
 use space::Atom;
 use std::borrow::Cow;
@@ -248,7 +249,10 @@ fn with_pairs(call: &mut Call<'_>, name: &str, of: impl Fn(&[Atom], &Call<'_>) -
         return Outcome::failure(format!("{name} expects an association list, a tuple of (key value)"));
     };
     if let Some(other) = children.iter().find(|child| child.children().is_none_or(|parts| parts.len() != 2)) {
-        return Outcome::failure(format!("{name} expects an association list, and {other} is no (key value)"));
+        return Outcome::failure(format!(
+            "{name} expects an association list, and {} is no (key value)",
+            names::brief(other)
+        ));
     }
     if children.is_sorted_by(|left, right| compare(key(left), key(right)) == Ordering::Less) {
         return of(children, call);

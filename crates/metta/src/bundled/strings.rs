@@ -6,8 +6,10 @@
 use super::Bundle;
 use crate::effects::Effects;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
+use crate::stdlib::text::made;
 use crate::tokenizer::Tokenizer;
 use space::{Atom, Grounded, Number};
+use std::fmt::Write;
 use std::sync::LazyLock;
 
 const NEW: Compatibility = Compatibility::MetroonOnly("of the module `strings`");
@@ -168,25 +170,12 @@ fn join(call: &mut Call<'_>) -> Outcome {
     let (Some(between), Some(parts)) = (call.text(0), call.children(1)) else {
         return Outcome::failure("string-join expects a text and a tuple");
     };
-    let mut joined = String::new();
-    for (position, part) in parts.iter().enumerate() {
-        if position > 0 {
-            joined.push_str(between);
-        }
-        let room = joined.capacity() - joined.len();
-        match part {
-            Atom::Grounded(Grounded::Text(text)) => {
-                if text.len() + between.len() > room
-                    && let Err(refused) = call.look(joined.capacity().max(text.len() + between.len()))
-                {
-                    return refused;
-                }
-                joined.push_str(text);
-            }
-            other => joined.push_str(&other.to_string()),
-        }
-    }
-    Outcome::one(joined.as_str())
+    made(call, |text| {
+        parts.iter().enumerate().try_for_each(|(position, part)| {
+            text.write_str(if position > 0 { between } else { "" })?;
+            text.plain(part)
+        })
+    })
 }
 
 fn split(call: &mut Call<'_>) -> Outcome {

@@ -6,6 +6,7 @@
 use super::Bundle;
 use super::order::compare;
 use crate::effects::Effects;
+use crate::names;
 use crate::operation::{Call, Compatibility, Native, OperationSpec as Spec, Outcome};
 use rustc_hash::FxHashMap;
 use space::{ArithmeticError, Atom, Grounded, Number, make_fresh, substitute};
@@ -129,7 +130,7 @@ pub(super) const MODULE: Bundle = Bundle {
             .compared(INSIDE),
         pure("_kept-by-keys", "(-> Atom Atom Atom)", |call| {
             by_keys(call, |list, keys| match keys.iter().find(|key| truth(key).is_none()) {
-                Some(key) => Outcome::failure(format!("the test comes to {key}, and a truth value is expected")),
+                Some(key) => Outcome::failure(format!("the test comes to {}, and a truth value is expected", names::brief(key))),
                 None => tuple(list.iter().zip(keys).filter(|(_, key)| truth(key) == Some(true)).map(|(item, _)| item.clone())),
             })
         })
@@ -227,7 +228,7 @@ fn fold(
         let mut total = Number::Int(start);
         for child in list {
             let Atom::Grounded(Grounded::Number(number)) = child else {
-                return Outcome::failure(format!("{name} expects numbers, and {child} is none"));
+                return Outcome::failure(format!("{name} expects numbers, and {} is none", names::brief(child)));
             };
             match step(&total, number) {
                 Ok(next) => total = next,

@@ -13,6 +13,7 @@
 use super::Bundle;
 use super::order::compare_numbers;
 use crate::effects::Effects;
+use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use space::{Atom, Grounded, Number, Rewrite, Symbol, rewrite};
 
@@ -58,7 +59,8 @@ impl<'a> Time<'a> {
             Atom::Grounded(Grounded::Text(text)) => Ok(Self::Text(text)),
             Atom::Symbol(symbol) if symbol.as_str() == FOREVER => Ok(Self::Forever),
             other => Err(Outcome::failure(format!(
-                "{other} is no time: a number, a text such as \"2026-11-20\", or forever"
+                "{} is no time: a number, a text such as \"2026-11-20\", or forever",
+                names::brief(other)
             ))),
         }
     }

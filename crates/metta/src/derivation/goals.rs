@@ -87,7 +87,7 @@ pub(super) fn alternatives(
         (_, Some(Lowering::LetAll), [pairs, body]) => {
             let pairs = pairs.children().unwrap_or_default().iter().map(|pair| match pair.children() {
                 Some([pattern, argument]) => Ok(value(argument, pattern)),
-                _ => Err(expression.to_string()),
+                _ => Err(names::brief(expression)),
             });
             let goals: Result<Vec<Goal>, String> = pairs.chain([Ok(value(body, result))]).collect();
             Ok(vec![goals?])
@@ -111,7 +111,7 @@ pub(super) fn alternatives(
                 None => with_arguments(expression, result, parent, source),
             }
         }
-        (Some(_), ..) | (None, Some(_), _) => Err(expression.to_string()),
+        (Some(_), ..) | (None, Some(_), _) => Err(names::brief(expression)),
         (None, None, _) => {
             let called = |argument: &Atom| is_call(argument, space);
             if arguments.iter().any(called) {
@@ -150,7 +150,7 @@ pub(super) fn alternatives_of_test(
 fn facts_of(asked: &Atom, pattern: &Atom, parent: usize, space: &SharedSpace) -> Result<Vec<Goal>, String> {
     match asked {
         Atom::Grounded(Grounded::Space(asked)) if asked.serial() == space.serial() => {}
-        other => return Err(format!("(match {other} {pattern} …)")),
+        other => return Err(format!("(match {} {} …)", names::brief(other), names::brief(pattern))),
     }
     let patterns = conjunction(pattern).unwrap_or(std::slice::from_ref(pattern));
     Ok(patterns.iter().map(|pattern| Goal::Fact { pattern: pattern.clone(), parent }).collect())
@@ -163,7 +163,7 @@ fn with_arguments(
     parent: usize,
     source: &mut VariableSource,
 ) -> Result<Alternatives, String> {
-    let Some([head, arguments @ ..]) = expression.children() else { return Err(expression.to_string()) };
+    let Some([head, arguments @ ..]) = expression.children() else { return Err(names::brief(expression)) };
     let (mut goals, mut children) = (Vec::new(), vec![head.clone()]);
     for argument in arguments {
         if argument.children().is_none_or(<[Atom]>::is_empty) {
@@ -175,7 +175,7 @@ fn with_arguments(
         children.push(name);
     }
     if goals.is_empty() {
-        return Err(expression.to_string());
+        return Err(names::brief(expression));
     }
     let expression = Atom::expression(children);
     goals.push(Goal::Value { expression, result: result.clone(), parent });

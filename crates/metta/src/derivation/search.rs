@@ -286,7 +286,7 @@ fn identity(state: &State, next: &Goal, asked: &Atom) -> Vec<u8> {
         atoms.extend(goal.atoms().into_iter().map(|atom| state.bindings.resolve(atom)));
     }
     // Variables are numbered over all of them.
-    canonical::encode_into(&Atom::expression(atoms), &mut bytes);
+    canonical::key_naming(&Atom::expression(atoms), &mut bytes, |_| {});
     bytes
 }
 

@@ -22,7 +22,8 @@ pub(crate) struct Message {
 pub(crate) fn shown(atom: &Atom) -> String {
     let written = |variable: &space::Variable| space::Rewrite::Replace(Atom::variable(variable.name().as_str()));
     let plain = space::rewrite(atom, written);
-    shorten(&plain.as_ref().unwrap_or(atom).to_string(), SHOWN_CHARACTERS_MAX)
+    let written = space::beginning(plain.as_ref().unwrap_or(atom), SHOWN_CHARACTERS_MAX + 1);
+    shorten(&written, SHOWN_CHARACTERS_MAX)
 }
 
 /// A text on one line, cut after so many characters.
@@ -99,7 +100,7 @@ fn not_stratified(text: &str) -> (&'static str, String, Vec<String>) {
 fn no_return(call: &Atom, text: &str) -> (&'static str, String, Vec<String>) {
     let parts = call.children().unwrap_or_default();
     if let [head, _, _, test] = parts
-        && head.to_string() == "filter-atom"
+        && names::brief(head) == "filter-atom"
     {
         let message = "the test of `filter-atom` gave neither True nor False for some child".to_owned();
         let is_evaluated = test.head().is_some_and(|head| head.is_symbol("eval"));
@@ -175,7 +176,7 @@ fn same_as_before(
     source: &mut VariableSource,
 ) -> Option<(usize, Atom)> {
     let (function, arguments) = call.children()?.split_first()?;
-    let place = number.to_string().parse::<usize>().ok()?.checked_sub(1)?;
+    let place = names::brief(number).parse::<usize>().ok()?.checked_sub(1)?;
     let types = types::types_of(space, function, source);
     let [only] = types.as_slice() else { return None };
     if !only.is_function() {

@@ -37,7 +37,7 @@ pub(super) enum Reduction {
 
 /// The error of an instruction whose arguments are not what it takes.
 fn malformed(instruction: &Atom, expected: &str) -> Option<Work> {
-    let message = format!("expected: {expected}, found: {instruction}");
+    let message = format!("expected: {expected}, found: {}", names::brief(instruction));
     Some(Work::Return(error_text(instruction.clone(), &message)))
 }
 

@@ -34,7 +34,7 @@ use crate::program::Program;
 use crate::session::Session;
 use crate::types::TypeMemory;
 use frame::{Frame, FrameRef, Target, Waiting};
-use space::{Atom, Grounded, Met, SharedSpace, SharedState, Solution, Variable, variables};
+use space::{Atom, Grounded, SharedSpace, SharedState, Solution, Variable, distinct_parts_in, variables};
 use std::sync::Arc;
 use store::Store;
 
@@ -614,14 +614,9 @@ impl Roots {
 
     /// What `collapse-bind` returned keeps variables alive too.
     fn add_bindings_inside(&mut self, atom: &Atom) {
-        let (mut work, mut met) = (vec![atom], Met::default());
-        while let Some(atom) = work.pop() {
-            match atom {
-                Atom::Grounded(Grounded::Bindings(solution)) => self.add_solution(solution),
-                Atom::Expression(expression) if !atom.is_ground() && met.is_new(expression.place()) => {
-                    work.extend(expression.children());
-                }
-                _ => {}
+        for part in distinct_parts_in(atom, |part| matches!(part, Atom::Expression(_)) && !part.is_ground()) {
+            if let Atom::Grounded(Grounded::Bindings(solution)) = part {
+                self.add_solution(solution);
             }
         }
     }

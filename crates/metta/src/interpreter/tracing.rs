@@ -58,7 +58,7 @@ impl Evaluation<'_> {
     /// Keeps the chain of an error that was not seen before.
     pub(super) fn note_error(&mut self, error: &Atom) {
         let Some(error) = self.resolve(error) else { return };
-        let bytes = canonical::encode(&error);
+        let bytes = canonical::key(&error);
         let Some(trace) = &mut self.trace else { return };
         if trace.errors.len() < ERRORS_MAX {
             trace.errors.entry(bytes).or_insert_with(|| chain_below(&self.frame));

@@ -58,7 +58,7 @@ pub(super) fn filled_with(template: &Atom, names: &[Variable], values: Vec<Atom>
 /// What tells values apart: `1` and `1.0` too, but not the names of variables.
 pub(super) fn identity<'a>(values: impl IntoIterator<Item = &'a Atom>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    values.into_iter().for_each(|value| canonical::encode_into(value, &mut bytes));
+    values.into_iter().for_each(|value| canonical::key_naming(value, &mut bytes, |_| {}));
     bytes
 }
 

@@ -11,7 +11,7 @@ use crate::lowering::{Comparison, Form, Logic, Lowering, Wanted};
 use crate::names;
 use crate::operation::lowering_of;
 use crate::stdlib::forms::special_form;
-use space::{Atom, DeltaQuery, Grounded, SharedSpace, Variable, conjunction, variables};
+use space::{Atom, DeltaQuery, Grounded, SharedSpace, Variable, conjunction, distinct_parts, variables};
 
 /// A query to be kept up to date.
 #[derive(Clone, Debug)]
@@ -233,22 +233,20 @@ fn query_of(atom: &Atom) -> Option<&[Atom]> {
 fn pattern_of<'a>(arguments: &'a [Atom], space: &SharedSpace) -> Result<&'a Atom, LiveError> {
     match arguments {
         [Atom::Grounded(Grounded::Space(asked)), pattern, _] if asked.serial() == space.serial() => Ok(pattern),
-        [asked, ..] => Err(LiveError::OtherSpace { space: asked.to_string() }),
+        [asked, ..] => Err(LiveError::OtherSpace { space: names::brief(asked) }),
         [] => Err(LiveError::NoPattern),
     }
 }
 
 /// Sees to it that nothing in a template would be evaluated, as far as the library goes.
 fn check_data(template: &Atom) -> Result<(), LiveError> {
-    let mut work = vec![template];
-    while let Some(atom) = work.pop() {
-        let Some([head, arguments @ ..]) = atom.children() else { continue };
+    let is_evaluated = |part: &&Atom| {
+        let Some([head, arguments @ ..]) = part.children() else { return false };
         let is_form = head.as_symbol().and_then(special_form).is_some_and(|form| form.arity == arguments.len());
-        if is_form || lowering_of(head).is_some() {
-            return Err(LiveError::Evaluated { part: atom.to_string() });
-        }
-        work.push(head);
-        work.extend(arguments);
+        is_form || lowering_of(head).is_some()
+    };
+    match distinct_parts(template).find(is_evaluated) {
+        Some(part) => Err(LiveError::Evaluated { part: names::brief(part) }),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -77,7 +77,7 @@ impl Ordered {
             Atom::Grounded(Grounded::Number(number)) if number.compare(number).is_some() => Some(number.clone()),
             _ => None,
         };
-        let mut bytes = canonical::encode(value);
+        let mut bytes = canonical::key(value);
         bytes.extend_from_slice(rest);
         Self { number, bytes }
     }
@@ -220,7 +220,7 @@ impl Groups {
             None => values.push(value),
         }
         let answer = filled(&self.body, &self.names, &values);
-        (canonical::encode(&answer), answer, 1)
+        (canonical::key(&answer), answer, 1)
     }
 
     fn first_rows(&self, ordered: &BTreeMap<Ordered, (Vec<Atom>, i64)>, top: &Top) -> Vec<Row> {
@@ -230,7 +230,7 @@ impl Groups {
             let taken = left.min(*copies);
             left -= taken;
             let answer = filled(&self.body, &self.names, values);
-            rows.push((canonical::encode(&answer), answer, taken));
+            rows.push((canonical::key(&answer), answer, taken));
             left > 0
         };
         // Of equal values the order of answers decides, whichever come first.

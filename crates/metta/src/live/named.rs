@@ -201,7 +201,9 @@ impl LiveDefinition {
                     .map(|atom| if let Atom::Variable(name) = atom { Some(name.clone()) } else { None })
                     .collect()
             };
-            let refused = || format!("{option} is no option of a live query; write {}", example(children.first()));
+            let refused = || {
+                format!("{} is no option of a live query; write {}", names::brief(option), example(children.first()))
+            };
             let head = children.first().and_then(name_of).ok_or_else(refused)?;
             match head {
                 "key" => made.key.extend(variables(1).ok_or_else(refused)?),

@@ -12,6 +12,7 @@ use super::groups::Groups;
 use super::held::Held;
 use super::rules::LiveRules;
 use super::source::LiveSource;
+use crate::names;
 use space::{
     AnswersAt, Atom, Rewrite, SharedSpace, SignedAnswers, SignedRows, Snapshot, Solution, Terms, Variable,
     VariableSource, rewrite, variables,
@@ -89,7 +90,7 @@ impl LiveQuery {
     /// It asks for something that cannot be kept up to date.
     pub fn of_rules(definition: &LiveDefinition, rules: &LiveRules) -> Result<Self, LiveError> {
         if let Some(reason) = rules.stopped() {
-            return Err(LiveError::Rules { call: definition.pattern.to_string(), reason });
+            return Err(LiveError::Rules { call: names::brief(&definition.pattern), reason });
         }
         let (definition, derived) = (LiveRules::definition(definition), rules.derived());
         let mut query = Self::of_shape(Shape::of(&definition, derived)?, &definition, (derived, vec![derived.clone()]));

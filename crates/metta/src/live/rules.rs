@@ -77,7 +77,7 @@ impl LiveRules {
     /// The rules cannot be kept up to date.
     pub fn new(call: &Atom, program: &Program) -> Result<Self, LiveError> {
         let (space, library) = (program.top_space(), program.library_space());
-        let refused = |why: &'static str| LiveError::Rules { call: call.to_string(), reason: why };
+        let refused = |why: &'static str| LiveError::Rules { call: names::brief(call), reason: why };
         let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else {
             return Err(refused("it is not an expression that begins with the name of a function"));
         };
@@ -121,7 +121,7 @@ impl LiveRules {
     /// What says whether two calls are the same, however their variables are named.
     pub fn key(call: &Atom) -> Vec<u8> {
         let mut bytes = Vec::new();
-        canonical::encode_into(call, &mut bytes);
+        canonical::key_naming(call, &mut bytes, |_| {});
         bytes
     }
 
@@ -244,10 +244,10 @@ impl LiveRules {
         let mut bytes = Vec::new();
         for (name, arguments) in functions {
             for rule in rules_named(&self.space, name, *arguments, source) {
-                canonical::encode_into(&rule, &mut bytes);
+                canonical::key_naming(&rule, &mut bytes, |_| {});
             }
             for found in types::types_of(&self.space, &Atom::Symbol(name.clone()), source) {
-                canonical::encode_into(&found.atom, &mut bytes);
+                canonical::key_naming(&found.atom, &mut bytes, |_| {});
             }
         }
         bytes

@@ -17,7 +17,9 @@ use super::values::Values;
 use super::words::{FALSE, INTEGER, TERM, TRUE, is_plain_word, shape_key, small};
 use region::{Full, Ref};
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Candidate, Grounded, Number, SharedSpace, SpaceVersion, Symbol, Terms, TooMany, Variable};
+use space::{
+    Atom, Candidate, Grounded, Number, SharedSpace, SpaceVersion, Symbol, Terms, TooMany, Variable, written_bytes_least,
+};
 use std::rc::Rc;
 
 /// From so many atoms on they are looked up by what slots hold.
@@ -81,6 +83,9 @@ impl Machine {
     }
 }
 
+/// There is no code for atoms that are written with so many bytes.
+const WRITTEN_BYTES_MAX: u64 = 1 << 20;
+
 /// The pattern of a query as it is written, with variables for its slots; `None` if there is no code for it.
 fn pattern_of(query: &Query, values: &Values) -> Option<Atom> {
     let [parts] = &*query.patterns else { return None };
@@ -137,6 +142,10 @@ fn compile(
     };
     let (mut atoms, mut filters, mut listed) = (Vec::new(), Vec::new(), Vec::new());
     for candidate in found {
+        // Code has a part for each part of an atom, wherever it stands.
+        if written_bytes_least(&candidate.atom, WRITTEN_BYTES_MAX) == WRITTEN_BYTES_MAX {
+            return Err(NoCode::Unfit);
+        }
         let Some(mut atom) = compiler.candidate(pattern, candidate)? else { continue };
         let from = filters.len();
         filters.extend(compiler.filters_of(&atom));

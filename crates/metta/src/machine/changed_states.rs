@@ -14,20 +14,23 @@ use super::choices::{ChoiceKind, NONE, Trying};
 use super::noted_states::NOTED_MIN;
 use super::{Halt, Machine, Running};
 use rustc_hash::FxHashSet;
-use space::{Atom, Grounded, SharedState, Variable};
+use space::{Atom, Grounded, SharedState, Variable, distinct_open_parts};
+
+/// How many parts of the head of a rule are looked at.
+const PARTS_MAX: usize = 1 << 10;
 
 /// Whether matching the heads of rules may compare two values of a call: a variable occurs twice, or a state.
 pub(super) fn compare_values<'a>(heads: impl Iterator<Item = &'a [Atom]>) -> bool {
     let mut seen: Vec<&Variable> = Vec::new();
     for head in heads {
         seen.clear();
-        let mut work: Vec<&Atom> = head.iter().collect();
-        while let Some(atom) = work.pop() {
-            match atom {
+        for (number, part) in head.iter().flat_map(distinct_open_parts).enumerate() {
+            match part {
+                // In what is longer a part may stand twice that is looked into once.
+                _ if number >= PARTS_MAX => return true,
                 Atom::Grounded(Grounded::State(_)) => return true,
                 Atom::Variable(variable) if seen.contains(&variable) => return true,
                 Atom::Variable(variable) => seen.push(variable),
-                Atom::Expression(expression) => work.extend(expression.children()),
                 _ => {}
             }
         }

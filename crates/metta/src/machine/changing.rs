@@ -17,10 +17,7 @@ use crate::effects::Effects;
 use crate::instructions::is_function;
 use crate::names;
 use crate::operation::Operation;
-use space::Atom;
-
-/// Atoms nested deeper are looked through with a stack of their own.
-const NESTED_MAX: usize = 64;
+use space::{Atom, distinct_parts_in};
 
 /// Of which class the adding or removing of an atom is.
 pub(crate) fn classify(atom: &Atom) -> usize {
@@ -29,32 +26,32 @@ pub(crate) fn classify(atom: &Atom) -> usize {
 
 /// Whether evaluating an atom may change rules, or let a call stand for itself, as far as it is written out.
 fn may_change_rules(atom: &Atom) -> bool {
-    let mut deep = Vec::new();
-    let mut found = may_change_within(atom, 0, &mut deep);
-    while let Some(atom) = deep.pop().filter(|_| !found) {
-        found = may_change_within(atom, 0, &mut deep);
+    // Of a call that adds a fact only the space says more.
+    let mut spaces = vec![atom];
+    while let Some(atom) = spaces.pop() {
+        let enters = |part: &Atom| space_of_added_fact(part).is_none();
+        for part in distinct_parts_in(atom, enters) {
+            match space_of_added_fact(part) {
+                Some(space) => spaces.push(space),
+                None if is_function(part) || is_changer(part) || part.is_symbol(names::NOT_REDUCIBLE) => return true,
+                None => {}
+            }
+        }
     }
-    found
+    false
+}
+
+/// Where a fact is added, if an atom is a call that does so and the head of the fact is written out.
+fn space_of_added_fact(atom: &Atom) -> Option<&Atom> {
+    match atom.children()? {
+        [head, space, added] if is_changer(head) && is_fact(added) => Some(space),
+        _ => None,
+    }
 }
 
 /// Whether a symbol of this name may make [`may_change_rules`] true of an atom that has no native function and no variable in it.
 pub(crate) fn is_word_of_code(name: &str) -> bool {
     name == "function" || name == names::NOT_REDUCIBLE
-}
-
-fn may_change_within<'a>(atom: &'a Atom, depth: usize, deep: &mut Vec<&'a Atom>) -> bool {
-    match atom {
-        Atom::Expression(_) if depth == NESTED_MAX => {
-            deep.push(atom);
-            false
-        }
-        code if is_function(code) => true,
-        Atom::Expression(expression) => match expression.children() {
-            [head, space, added] if is_changer(head) && is_fact(added) => may_change_within(space, depth + 1, deep),
-            children => children.iter().any(|child| may_change_within(child, depth + 1, deep)),
-        },
-        leaf => is_changer(leaf) || leaf.is_symbol(names::NOT_REDUCIBLE),
-    }
 }
 
 /// The same for a form, which may do nothing but to add an atom.

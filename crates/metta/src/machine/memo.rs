@@ -11,7 +11,7 @@
 //! rules, not on what was evaluated before. Nothing here depends on time or on the memory that is left.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Met};
+use space::{Atom, distinct_parts};
 use std::mem;
 use std::rc::Rc;
 
@@ -193,15 +193,7 @@ fn bytes_of(key: &[u64], results: &[Atom]) -> usize {
 
 /// How many leaves and expressions an atom has, a shared part counted once.
 pub(super) fn parts_of(atom: &Atom) -> usize {
-    let (mut work, mut parts, mut met) = (vec![atom], 0, Met::default());
-    while let Some(atom) = work.pop() {
-        parts += 1;
-        match atom {
-            Atom::Expression(expression) if met.is_new(expression.place()) => work.extend(expression.children()),
-            _ => {}
-        }
-    }
-    parts
+    distinct_parts(atom).count()
 }
 
 #[cfg(test)]

@@ -26,11 +26,17 @@ pub(super) struct OpenData {
     known: [Cell<Remembered>; REMEMBERED],
     /// How often a variable was bound; 0 is never, so what is remembered under it is nothing.
     binds: u64,
+    /// Expressions that have no type, as long as nothing is bound.
+    untyped: [Cell<(Ref, u64)>; REMEMBERED],
 }
 
 impl OpenData {
     pub(super) fn new() -> Self {
-        Self { known: std::array::from_fn(|_| Cell::new(NOTHING)), binds: 1 }
+        Self {
+            known: std::array::from_fn(|_| Cell::new(NOTHING)),
+            binds: 1,
+            untyped: std::array::from_fn(|_| Cell::new((EMPTY, 0))),
+        }
     }
 
     /// Whether variables are in an expression, if it is remembered that none of them is bound.
@@ -45,7 +51,18 @@ impl OpenData {
         self.known[Self::place(expression)].set(Remembered { expression, binds: self.binds, has_variables });
     }
 
-    /// To be called when a variable is bound, and when memory of the heap is given back: something else may lie there soon.
+    /// Whether it is remembered that an expression has no type.
+    pub(super) fn is_untyped(&self, expression: Ref) -> bool {
+        self.untyped[Self::place(expression)].get() == (expression, self.binds)
+    }
+
+    /// An expression was found to have no type.
+    pub(super) fn note_untyped(&self, expression: Ref) {
+        self.untyped[Self::place(expression)].set((expression, self.binds));
+    }
+
+    /// To be called when a variable is bound, when types change, and when memory of the heap is given back: something else may lie there
+    /// soon.
     #[inline]
     pub(super) fn forget(&mut self) {
         self.binds += 1;

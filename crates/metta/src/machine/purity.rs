@@ -18,7 +18,7 @@ use crate::operation::Operation;
 use crate::types;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, Grounded, VariableSource};
+use space::{Atom, Grounded, VariableSource, distinct_parts};
 
 /// A head and a number of arguments.
 pub(super) type Callee = (Ref, Slot);
@@ -220,14 +220,10 @@ fn is_plain_value(value: &Grounded) -> bool {
 
 /// Whether a pattern takes values apart and does nothing else.
 fn is_plain_pattern(pattern: &Atom) -> bool {
-    let mut work = vec![pattern];
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Grounded(value) if !is_plain_value(value) => return false,
-            atom => work.extend(atom.children().unwrap_or_default()),
-        }
-    }
-    true
+    distinct_parts(pattern).all(|part| match part {
+        Atom::Grounded(value) => is_plain_value(value),
+        _ => true,
+    })
 }
 
 /// Whether a function has a right side with two calls on one way from which it is called again.

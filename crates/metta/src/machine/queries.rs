@@ -37,6 +37,9 @@ const RESERVED: [Ref; 3] = [EMPTY, ERROR, NOT_REDUCIBLE];
 /// What makes a pattern unfit to be asked for as rows.
 struct NotRowShaped;
 
+/// What has more parts is answered by unification.
+const PARTS_MAX: usize = 1 << 16;
+
 /// Room for a query, kept from one to the next.
 pub(super) struct QueryRoom {
     dictionary: SharedTerms,
@@ -532,10 +535,13 @@ impl Planner<'_> {
 
     /// What a value asks for.
     fn value(&mut self, value: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
-        let mut work = vec![value];
+        let (mut work, mut parts) = (vec![value], 0);
         while let Some(value) = work.pop() {
             let value = machine.values.heap.walk(value);
+            parts += 1;
             match machine.values.key_of(value, self.terms) {
+                // A part that is shared counts wherever it stands.
+                Keyed::Open if parts > PARTS_MAX => return Err(NotRowShaped),
                 Keyed::Key(key) => self.cached.plan.push(PatternPart::Key(key)),
                 Keyed::NotRowShaped => return Err(NotRowShaped),
                 Keyed::Open => {

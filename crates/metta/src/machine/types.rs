@@ -390,9 +390,21 @@ impl Running<'_> {
         }
     }
 
-    /// The same of an expression: it has the types that are declared for it, and those that its head makes, if that has any.
-    fn is_open_expression(&mut self, mut value: Ref) -> bool {
+    /// Whether an expression has no type: it has those that are declared for it, and those that its head makes, if that has any. What was
+    /// found of the last ones is remembered, since a tuple may be headed by the one before it.
+    fn is_open_expression(&mut self, whole: Ref) -> bool {
+        let is_open = self.is_open_by_heads(whole);
+        if is_open {
+            self.m.rooms.open_data.note_untyped(whole.unmarked());
+        }
+        is_open
+    }
+
+    fn is_open_by_heads(&mut self, mut value: Ref) -> bool {
         loop {
+            if self.m.rooms.open_data.is_untyped(value.unmarked()) {
+                return true;
+            }
             let (head, arity) = match value.tag() {
                 TERM => match self.m.values.shape_of_term(value) {
                     Some((head, length)) => (head, length - 1),
@@ -467,6 +479,7 @@ impl Machine {
         self.values.normal.advance(self.type_cache.notes.normal());
         if is_shape {
             self.code.type_epoch += 1;
+            self.rooms.open_data.forget();
             self.type_cache.heads.clear();
             self.type_cache.compound_ruled.clear();
             self.type_cache.typed.clear();

@@ -44,6 +44,7 @@ mod undo;
 
 use crate::bundled::Bundle;
 use crate::environment::HostFunction;
+use crate::names;
 use crate::random::Generator;
 use crate::reader::read_atom;
 use crate::stdlib;
@@ -387,7 +388,7 @@ impl Program {
     fn put_setting(&mut self, key: &str, value: Option<Atom>) {
         self.settings_version += 1;
         if key == STACK_DEPTH {
-            let depth = value.as_ref().and_then(|value| value.to_string().parse().ok());
+            let depth = value.as_ref().and_then(|value| names::brief(value).parse().ok());
             self.depth_set = depth.filter(|&depth| depth > 0);
         }
         match value {

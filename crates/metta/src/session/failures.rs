@@ -52,7 +52,7 @@ struct Found {
 fn bound_before(error: &Atom, place: &Place) -> Option<String> {
     let [bind, value, ..] = error.children()?.get(1)?.children()? else { return None };
     let word = place.slice().strip_prefix("(bind!")?.split_whitespace().next()?;
-    let is_other = bind.to_string() == "bind!" && !matches!(value, Atom::Symbol(_)) && value.to_string() != word;
+    let is_other = names::brief(bind) == "bind!" && !matches!(value, Atom::Symbol(_)) && names::brief(value) != word;
     is_other.then(|| format!("`{word}` is bound already, and reads as {}", shown(value)))
 }
 
@@ -118,7 +118,7 @@ impl Session {
         let form = self.texts.form(&failed.tree.shared_text(), failed.form);
         if failed.changed_nothing && failed.form.bang {
             let traced = self.rehearse(failed);
-            if let Some(chain) = traced.errors.get(&canonical::encode(error)) {
+            if let Some(chain) = traced.errors.get(&canonical::key(error)) {
                 return self.found_under(chain, form, error);
             }
         }
@@ -182,7 +182,7 @@ impl Session {
         let unknown = Found { place: None, certainty: Certainty::Unknown, calls: Vec::new(), left_out: None };
         let subject = error.children().and_then(|parts| parts.get(1));
         // The error of an assertion is made by it, and only a pattern can be like the whole error.
-        let is_assertion = subject.and_then(Atom::head).is_some_and(|head| head.to_string().starts_with("assert"));
+        let is_assertion = subject.and_then(Atom::head).is_some_and(|head| names::brief(head).starts_with("assert"));
         for wanted in [Some(error).filter(|_| !is_assertion), subject].into_iter().flatten() {
             let in_form = form.as_ref().and_then(|form| form.part_equal_to(wanted, &self.program));
             let mut rules = self.texts.rules_with(wanted, &self.program);

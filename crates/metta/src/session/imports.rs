@@ -171,7 +171,7 @@ impl Session {
         let mut failure = None;
         let run = self.run_in(id, file, Some(file), &parsed, &mut |_, event| {
             let FormEvent::Outcome(answer) = event else { return Ok(()) };
-            failure = answer.results.iter().find(|result| names::is_error(result)).map(Atom::to_string);
+            failure = answer.results.iter().find(|result| names::is_error(result)).map(names::brief);
             Ok(())
         });
         self.note_end_inside(&run.end);

@@ -168,8 +168,8 @@ impl Session {
         let mut failed = None;
         let mut on_form = |_: &mut dyn World, event: FormEvent<'_>| {
             if let FormEvent::Outcome(FormOutcome { atom, results, .. }) = event {
-                let results: Vec<String> = results.iter().map(ToString::to_string).collect();
-                failed.get_or_insert_with(|| (atom.to_string(), results.join(", ")));
+                let results: Vec<String> = results.iter().map(names::brief).collect();
+                failed.get_or_insert_with(|| (names::brief(atom), results.join(", ")));
             }
             Ok(())
         };

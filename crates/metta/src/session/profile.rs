@@ -14,6 +14,7 @@
 //! node, and 16 bytes for each frame.
 
 use crate::failure::Place;
+use crate::names;
 use rustc_hash::FxHashMap;
 use space::{Atom, canonical};
 use std::rc::Rc;
@@ -75,7 +76,7 @@ impl Profile {
     /// The number of a rule, whatever its variables are called.
     pub(crate) fn number_of(&mut self, rule: Atom) -> u32 {
         let rules = &mut self.rules;
-        *self.numbers.entry(canonical::encode(&rule)).or_insert_with(|| {
+        *self.numbers.entry(canonical::key(&rule)).or_insert_with(|| {
             rules.push(rule);
             (rules.len() - 1) as u32
         })
@@ -111,7 +112,7 @@ impl Profile {
     pub(crate) fn enter_rule(&mut self, rule: u32, (frame, caller): (usize, usize)) {
         // Code that was made for an earlier profile says nothing to this one.
         let Some(atom) = self.rules.get(rule as usize).cloned() else { return };
-        let name = atom.children().and_then(|parts| parts.get(1)?.head()).map(Atom::to_string).unwrap_or_default();
+        let name = atom.children().and_then(|parts| parts.get(1)?.head()).map(names::brief).unwrap_or_default();
         self.pass();
         while self.frames.last().is_some_and(|&(known, _)| known > frame) {
             self.frames.pop();

@@ -347,11 +347,11 @@ impl Session {
         let mut wanted: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
         for form in parsed.forms_before_error().iter().filter(|form| !form.bang) {
             let atom = read_atom(&parsed.tree, form.node, &self.program.module(module).tokenizer);
-            *wanted.entry(canonical::encode(&atom)).or_default() += 1;
+            *wanted.entry(canonical::key(&atom)).or_default() += 1;
         }
         let mut kept = Stated::default();
         for atom in before {
-            let bytes = canonical::encode(&atom);
+            let bytes = canonical::key(&atom);
             let is_wanted = wanted.get_mut(&bytes).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
             if is_wanted || !is_whole {
                 kept.put(bytes, atom);

@@ -1,11 +1,13 @@
 //! What the assertion functions of the prelude ask: whether two lists of results are equal as multisets.
 
 use super::expressions::alpha_key;
+use super::text::{Making, text_of};
 use crate::effects::Effects;
 use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use rustc_hash::FxHashMap;
 use space::Atom;
+use std::fmt::{self, Write};
 
 pub(super) const OPERATIONS: &[Spec] = &[
     Spec::typed("_assert-results-are-equal", "(-> Atom Atom Atom (->))", |call| check(call, Atom::clone))
@@ -53,7 +55,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
 ];
 
 /// Compares the actual results with the expected ones; `key` is equal for results that count as equal.
-fn check(call: &Call<'_>, key: fn(&Atom) -> Atom) -> Outcome {
+fn check(call: &mut Call<'_>, key: fn(&Atom) -> Atom) -> Outcome {
     let (Some(actual), Some(expected), Some(assertion)) = (call.children(0), call.children(1), call.argument(2)) else {
         return Outcome::failure("two tuples of results and the assertion are expected as arguments");
     };
@@ -64,7 +66,10 @@ fn check(call: &Call<'_>, key: fn(&Atom) -> Atom) -> Outcome {
     }
     let message = match call.argument(3) {
         Some(message) => message.clone(),
-        None => Atom::from(report(expected, actual, &missed, &excessive).as_str()),
+        None => match text_of(call, 1, |text| report(text, (expected, actual), &missed, &excessive)) {
+            Ok(report) => Atom::from(report.as_str()),
+            Err(refused) => return refused,
+        },
     };
     Outcome::one(names::error(assertion.clone(), message))
 }
@@ -83,16 +88,22 @@ fn difference<'a>(these: &'a [Atom], those: &[Atom], key: fn(&Atom) -> Atom) -> 
     these.iter().filter(is_extra).collect()
 }
 
-fn report(expected: &[Atom], actual: &[Atom], missed: &[&Atom], excessive: &[&Atom]) -> String {
-    let mut report = format!("\nExpected: [{}]\nGot: [{}]", joined(expected.iter()), joined(actual.iter()));
+fn report(
+    report: &mut Making<'_, '_>,
+    (expected, actual): (&[Atom], &[Atom]),
+    missed: &[&Atom],
+    excessive: &[&Atom],
+) -> fmt::Result {
+    report.write_str("\nExpected: [")?;
+    report.joined(expected, ", ")?;
+    report.write_str("]\nGot: [")?;
+    report.joined(actual, ", ")?;
+    report.write_str("]")?;
     for (title, atoms) in [("Missed", missed), ("Excessive", excessive)] {
         if !atoms.is_empty() {
-            report.push_str(&format!("\n{title} results: {}", joined(atoms.iter().copied())));
+            write!(report, "\n{title} results: ")?;
+            report.joined(atoms.iter().copied(), ", ")?;
         }
     }
-    report
-}
-
-fn joined<'a>(atoms: impl Iterator<Item = &'a Atom>) -> String {
-    atoms.map(Atom::to_string).collect::<Vec<_>>().join(", ")
+    Ok(())
 }

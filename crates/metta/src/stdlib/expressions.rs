@@ -176,7 +176,7 @@ fn extreme(call: &mut Call<'_>, is_better: fn(std::cmp::Ordering) -> bool) -> Ou
     let mut best: Option<&Number> = None;
     for child in children {
         let Some(number) = number_of(Some(child)) else {
-            let whole = call.argument(0).map(Atom::to_string).unwrap_or_default();
+            let whole = call.argument(0).map(names::brief).unwrap_or_default();
             return Outcome::failure(format!("Only numbers are allowed in expression: {whole}"));
         };
         let better = best.is_none_or(|best| best.to_f64().is_nan() || number.compare(best).is_some_and(is_better));

@@ -118,7 +118,7 @@ fn read_type(text: &str) -> Atom {
 /// Whether a form of the prelude says something about one of these names.
 pub(crate) fn defines_one_of(form: &Atom, names: &[&str]) -> bool {
     let Some([_, subject, ..]) = form.children() else { return false };
-    let name = subject.head().unwrap_or(subject).to_string();
+    let name = names::brief(subject.head().unwrap_or(subject));
     names.contains(&name.as_str())
 }
 

@@ -129,7 +129,7 @@ fn import(call: &mut Call<'_>) -> Outcome {
     let named_before = call.space(0).filter(|_| !is_self);
     if !is_self && named_before.is_none() && destination.as_symbol().is_none() {
         let message = "import! destination argument must be a symbol atom naming a new space, or &self.  Found: ";
-        return Outcome::failure(format!("{message}{destination}"));
+        return Outcome::failure(format!("{message}{}", names::brief(&destination)));
     }
     let module = match call.environment.load_module(&name) {
         Ok(module) => module,
@@ -140,7 +140,7 @@ fn import(call: &mut Call<'_>) -> Outcome {
             return Outcome::unit();
         }
         let message = "import! destination argument must be a symbol atom naming a new space, or &self.  Found: ";
-        return Outcome::failure(format!("{message}{destination}"));
+        return Outcome::failure(format!("{message}{}", names::brief(&destination)));
     }
     match destination.as_symbol() {
         None => call.environment.import_module(here, module),
@@ -219,7 +219,7 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
         return Outcome::failure("pragma! expects key and value as arguments");
     };
     let Some(key) = key.as_symbol() else { return Outcome::failure("pragma! expects symbol atom as a key") };
-    if key == "max-stack-depth" && value.to_string().parse::<usize>().is_err() {
+    if key == "max-stack-depth" && names::brief(value).parse::<usize>().is_err() {
         return Outcome::failure("UnsignedIntegerIsExpected");
     }
     if matches!(key, "table" | "untable") {
@@ -238,10 +238,10 @@ fn pragma(call: &mut Call<'_>) -> Outcome {
     {
         return Outcome::failure(names::not_durable(opaque));
     }
-    if let Some(idle) = settings::idle(key, &value.to_string()) {
+    if let Some(idle) = settings::idle(key, &names::brief(value)) {
         let told = match idle {
             settings::Idle::Name(_) => key.to_owned(),
-            settings::Idle::Value(_) => format!("{key} {value}"),
+            settings::Idle::Value(_) => format!("{key} {}", names::brief(value)),
         };
         warn_of_setting(call, &told, &idle.hint());
     }

@@ -4,6 +4,7 @@
 
 use crate::effects::Effects;
 use crate::environment::Stop;
+use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::program::modules::{self, ModuleError};
 use crate::reader::read_atom;
@@ -52,7 +53,7 @@ pub(super) const OPERATIONS: &[Spec] = &[
 
 fn repr(call: &mut Call<'_>) -> Outcome {
     match call.argument(0) {
-        Some(atom) => super::text::made(call, |text| std::fmt::Write::write_fmt(text, format_args!("{atom}"))),
+        Some(atom) => super::text::made(call, |text| text.atom(atom)),
         None => Outcome::failure("repr expects an atom"),
     }
 }
@@ -102,7 +103,12 @@ fn to_text(call: &mut Call<'_>) -> Outcome {
         let mut inside = inside.unwrap_or_default().chars();
         match (inside.next(), inside.next()) {
             (Some(character), None) => text.push(character),
-            _ => return Outcome::failure(format!("charsToString expects characters such as 'a', and {atom} is none")),
+            _ => {
+                return Outcome::failure(format!(
+                    "charsToString expects characters such as 'a', and {} is none",
+                    names::brief(atom)
+                ));
+            }
         }
     }
     Outcome::one(text.as_str())

@@ -2,8 +2,10 @@
 
 use crate::effects::Effects;
 use crate::environment::Stop;
+use crate::limits::{LimitReached, WRITTEN_BYTES_MAX};
+use crate::names;
 use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
-use space::{Atom, Grounded};
+use space::{Atom, Grounded, VariableSource, written_bytes_least};
 use std::fmt::{self, Write};
 
 pub(super) const OPERATIONS: &[Spec] = &[
@@ -41,33 +43,69 @@ pub(super) const OPERATIONS: &[Spec] = &[
         .compared(Compatibility::ERROR_TEXT),
 ];
 
-/// An atom as people read it: a text without quotes and escapes.
+/// An atom as people read it, in a line about it: a text without quotes and escapes.
 pub(super) fn plain(atom: &Atom) -> String {
     match atom {
         Atom::Grounded(Grounded::Text(text)) => text.to_string(),
-        other => other.to_string(),
+        other => names::brief(other),
     }
 }
 
-/// Writes an atom as people read it.
-fn put(atom: &Atom, text: &mut dyn Write) -> fmt::Result {
-    match atom {
-        Atom::Grounded(Grounded::Text(inside)) => text.write_str(inside),
-        other => write!(text, "{other}"),
-    }
-}
-
-/// A text that a call makes. It looks at the limits whenever it needs more room: a text is made in one step, and a small atom
-/// that refers to its parts many times is a long one.
-struct Making<'c, 'a> {
+/// A text that a call makes. It looks at the limits whenever it needs more room, and after so many bytes at the latest: a text is
+/// made in one step, and a small atom that refers to its parts many times is a long one. What would be too long is refused
+/// before it is written.
+pub(crate) struct Making<'c, 'a> {
     call: &'c mut Call<'a>,
     text: String,
+    /// How long it may become before the limits are looked at again.
+    looks_at: usize,
     refused: Option<Outcome>,
 }
 
+/// After so many bytes of a text limits are looked at.
+const BYTES_BETWEEN_LOOKS: usize = 1 << 16;
+
 impl<'c, 'a> Making<'c, 'a> {
     fn new(call: &'c mut Call<'a>) -> Self {
-        Self { call, text: String::new(), refused: None }
+        Self { call, text: String::new(), looks_at: BYTES_BETWEEN_LOOKS, refused: None }
+    }
+
+    /// Writes an atom as it is written in a program.
+    pub(crate) fn atom(&mut self, atom: &Atom) -> fmt::Result {
+        self.expect(atom)?;
+        write!(self, "{atom}")
+    }
+
+    /// An atom is to be written, in this form or a longer one.
+    pub(crate) fn expect(&mut self, atom: &Atom) -> fmt::Result {
+        let left = WRITTEN_BYTES_MAX.saturating_sub(self.text.len() as u64);
+        if written_bytes_least(atom, left + 1) > left { self.refuse_length() } else { Ok(()) }
+    }
+
+    /// What makes variables for it.
+    pub(crate) fn variables(&mut self) -> &mut VariableSource {
+        self.call.environment.variables()
+    }
+
+    /// Writes an atom as people read it: a text without quotes and escapes.
+    pub(crate) fn plain(&mut self, atom: &Atom) -> fmt::Result {
+        match atom {
+            Atom::Grounded(Grounded::Text(inside)) => self.write_str(inside),
+            other => self.atom(other),
+        }
+    }
+
+    /// Writes atoms with something between them.
+    pub(crate) fn joined<'t>(&mut self, atoms: impl IntoIterator<Item = &'t Atom>, between: &str) -> fmt::Result {
+        atoms.into_iter().enumerate().try_for_each(|(place, atom)| {
+            self.write_str(if place > 0 { between } else { "" })?;
+            self.atom(atom)
+        })
+    }
+
+    fn refuse_length(&mut self) -> fmt::Result {
+        self.refused = Some(self.call.refuse(LimitReached::Written(WRITTEN_BYTES_MAX)));
+        Err(fmt::Error)
     }
 
     /// The text, or why there is none. So many copies of it are to be made.
@@ -81,10 +119,16 @@ impl<'c, 'a> Making<'c, 'a> {
 
 impl Write for Making<'_, '_> {
     fn write_str(&mut self, more: &str) -> fmt::Result {
-        let room = self.text.capacity() - self.text.len();
-        if room < more.len() {
-            // It grows to twice its size.
-            self.refused = self.call.look(more.len().max(self.text.capacity())).err();
+        let length = self.text.len() + more.len();
+        if length as u64 > WRITTEN_BYTES_MAX {
+            return self.refuse_length();
+        }
+        let is_full = length > self.text.capacity();
+        if is_full || length > self.looks_at {
+            // Where there is no room it grows to twice its size.
+            let taken = if is_full { more.len().max(self.text.capacity()) } else { 0 };
+            self.refused = self.call.look(taken).err();
+            self.looks_at = length + BYTES_BETWEEN_LOOKS;
         }
         if self.refused.is_some() {
             return Err(fmt::Error);
@@ -95,20 +139,27 @@ impl Write for Making<'_, '_> {
 }
 
 /// A text that is written piece by piece, as long as the limits let it be.
-pub(super) fn made(call: &mut Call<'_>, write: impl FnOnce(&mut dyn Write) -> fmt::Result) -> Outcome {
-    let mut making = Making::new(call);
-    let made = write(&mut making);
-    match making.end(made, 1) {
+pub(crate) fn made(call: &mut Call<'_>, write: impl FnOnce(&mut Making<'_, '_>) -> fmt::Result) -> Outcome {
+    match text_of(call, 1, write) {
         Ok(text) => Outcome::one(text.as_str()),
         Err(refused) => refused,
     }
 }
 
-/// An atom as people read it, as long as the limits let it be.
-fn line(call: &mut Call<'_>, atom: &Atom) -> Result<String, Outcome> {
+/// The text itself. So many copies of it are to be made.
+pub(crate) fn text_of(
+    call: &mut Call<'_>,
+    copies: usize,
+    write: impl FnOnce(&mut Making<'_, '_>) -> fmt::Result,
+) -> Result<String, Outcome> {
     let mut making = Making::new(call);
-    let made = put(atom, &mut making);
-    making.end(made, 0)
+    let made = write(&mut making);
+    making.end(made, copies)
+}
+
+/// An atom as people read it, as long as the limits let it be.
+pub(super) fn line(call: &mut Call<'_>, atom: &Atom) -> Result<String, Outcome> {
+    text_of(call, 0, |text| text.plain(atom))
 }
 
 /// Prints lines; a world that takes no more ends the run.
@@ -135,9 +186,7 @@ fn trace(call: &mut Call<'_>) -> Outcome {
     let [message, value] = call.arguments else {
         return Outcome::failure("trace! expects two atoms as arguments");
     };
-    let mut making = Making::new(call);
-    let made = write!(making, "{message}");
-    match making.end(made, 0) {
+    match text_of(call, 0, |text| text.atom(message)) {
         Ok(message) => {
             call.environment.world().trace(&message);
             Outcome::one(value.clone())
@@ -172,7 +221,7 @@ fn format_args(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The text with each `{}` replaced by the next argument; `{{` and `}}` are braces.
-fn fill(format: &str, arguments: &[Atom], filled: &mut dyn Write) -> fmt::Result {
+fn fill(format: &str, arguments: &[Atom], filled: &mut Making<'_, '_>) -> fmt::Result {
     let mut arguments = arguments.iter();
     let mut characters = format.char_indices().peekable();
     // What is written as it stands begins here.
@@ -183,7 +232,7 @@ fn fill(format: &str, arguments: &[Atom], filled: &mut dyn Write) -> fmt::Result
             ('{', Some('}')) => {
                 characters.next();
                 filled.write_str(&format[from..at])?;
-                arguments.next().map_or(Ok(()), |argument| put(argument, filled))?;
+                arguments.next().map_or(Ok(()), |argument| filled.plain(argument))?;
                 from = at + 2;
             }
             ('{', Some('{')) | ('}', Some('}')) => {

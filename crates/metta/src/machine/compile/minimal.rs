@@ -21,7 +21,7 @@ use crate::names;
 use crate::operation::Operation;
 use crate::operation::lowering_of;
 use region::Ref;
-use space::{Atom, Grounded, Variable, variables};
+use space::{Atom, Grounded, Variable, distinct_open_parts, distinct_parts, variables};
 
 /// Where the result of an instruction goes.
 #[derive(Clone, Copy)]
@@ -763,31 +763,15 @@ fn starts_with_variable(atom: &Atom) -> bool {
 
 /// Whether a space stands somewhere in an atom.
 pub(super) fn has_space(atom: &Atom) -> bool {
-    let is_space = |atom: &Atom| matches!(atom, Atom::Grounded(Grounded::Space(_)));
-    // Most have no expression inside, and nothing is to be remembered for those.
-    let (mut work, mut next) = (Vec::new(), Some(atom));
-    while let Some(atom) = next {
-        let children = atom.children().unwrap_or_default();
-        if is_space(atom) || children.iter().any(is_space) {
-            return true;
-        }
-        work.extend(children.iter().filter(|child| child.children().is_some()));
-        next = work.pop();
-    }
-    false
+    distinct_open_parts(atom).any(|part| matches!(part, Atom::Grounded(Grounded::Space(_))))
 }
 
 /// The variables of code that no `chain` in it binds.
 fn free_variables(code: &Atom) -> Vec<Variable> {
-    let mut binders = Vec::new();
-    let mut work = vec![code];
-    while let Some(atom) = work.pop() {
-        if let Some([chain, _, Atom::Variable(variable), _]) = atom.children()
-            && chain.is_symbol("chain")
-        {
-            binders.push(variable.clone());
-        }
-        work.extend(atom.children().unwrap_or_default());
-    }
+    let binder = |part: &Atom| match part.children() {
+        Some([chain, _, Atom::Variable(variable), _]) if chain.is_symbol("chain") => Some(variable.clone()),
+        _ => None,
+    };
+    let binders: Vec<Variable> = distinct_parts(code).filter_map(binder).collect();
     variables(code).into_iter().filter(|variable| !binders.contains(variable)).collect()
 }

@@ -39,7 +39,7 @@ use crate::names;
 use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, ShouldStop, Symbol, Variable, variables};
+use space::{Atom, ShouldStop, Symbol, Variable, variables, written_bytes_least};
 
 pub(super) use forms::is_odd;
 pub(super) use groups::list_of;
@@ -897,7 +897,10 @@ impl<'c, 'r> Compiler<'c, 'r> {
     }
 }
 
-/// Whether an atom nests deeper than what is compiled: that is taken apart by recursion.
+/// What is written with more bytes is not compiled: code has a part for each part of it, also where the atom shares them.
+const WRITTEN_BYTES_MAX: u64 = 1 << 24;
+
+/// Whether an atom nests deeper than what is compiled, which is taken apart by recursion, or is longer.
 pub(super) fn is_deep(atom: &Atom) -> bool {
     fn is_deeper_than(atom: &Atom, levels: usize) -> bool {
         match (atom.children(), levels.checked_sub(1)) {
@@ -906,7 +909,7 @@ pub(super) fn is_deep(atom: &Atom) -> bool {
             (Some(children), None) => !children.is_empty(),
         }
     }
-    is_deeper_than(atom, DEPTH_MAX)
+    written_bytes_least(atom, WRITTEN_BYTES_MAX) == WRITTEN_BYTES_MAX || is_deeper_than(atom, DEPTH_MAX)
 }
 
 /// How often a variable occurs in an atom, which is no deeper than what is compiled.

@@ -28,7 +28,7 @@ use crate::types;
 use infer::Inference;
 use region::{Ref, tag};
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::Atom;
+use space::{Atom, distinct_parts};
 use std::rc::Rc;
 
 /// A head and a number of arguments.
@@ -321,14 +321,7 @@ fn arity_of_arrow(found: &Atom) -> Option<Slot> {
 
 /// Whether a function type occurs in a type.
 fn holds_arrow(found: &Atom) -> bool {
-    let mut work = vec![found];
-    while let Some(atom) = work.pop() {
-        if atom.is_symbol(names::ARROW) {
-            return true;
-        }
-        work.extend(atom.children().unwrap_or_default());
-    }
-    false
+    distinct_parts(found).any(|part| part.is_symbol(names::ARROW))
 }
 
 /// Whether the result of a function type has variables that no argument has.
