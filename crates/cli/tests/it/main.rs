@@ -37,6 +37,7 @@ mod reading;
 mod recall;
 mod repl;
 mod replay;
+mod shared_parts;
 mod sources;
 mod store_verbs;
 mod terminal;

@@ -40,6 +40,7 @@ mod rules;
 mod scale;
 mod scopes;
 mod settings;
+mod shared_arguments;
 mod shared_parts;
 mod shortcuts;
 mod some_results;
