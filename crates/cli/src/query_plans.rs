@@ -2,9 +2,13 @@
 
 use crate::render;
 use metroon::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog, QueryWay};
+use space::brief;
 
 /// Steps are followed by what is said of them in this column, unless they are longer.
 const STEP_WIDTH: usize = 40;
+
+/// How many characters of a query are shown.
+const CHARACTERS_MAX: usize = 1000;
 
 /// Prints what was noted, on the standard error.
 pub(crate) fn print(log: &QueryLog) {
@@ -25,8 +29,8 @@ pub(crate) fn print(log: &QueryLog) {
 
 fn headline(query: &LoggedQuery) -> String {
     match query.filters {
-        0 => query.query.to_string(),
-        filters => format!("{}  with {}", query.query, counted(filters as u64, "test")),
+        0 => brief(&query.query, CHARACTERS_MAX),
+        filters => format!("{}  with {}", brief(&query.query, CHARACTERS_MAX), counted(filters as u64, "test")),
     }
 }
 
@@ -42,7 +46,7 @@ fn step_line(step: &LoggedStep) -> String {
     let expected = step.expected.map(|expected| format!("expected {}", expected.round()));
     let found = step.found.map(|found| format!("found {found}"));
     let said: Vec<String> = expected.into_iter().chain(found).collect();
-    format!("{:STEP_WIDTH$}  {}", step.of.to_string(), said.join(", ")).trim_end().to_owned()
+    format!("{:STEP_WIDTH$}  {}", brief(&step.of, CHARACTERS_MAX), said.join(", ")).trim_end().to_owned()
 }
 
 /// The word for a way that `explain-match` has, too.

@@ -1,7 +1,6 @@
 //! Atoms whose spaces, states and other grounded values are exchanged for others.
 
-use space::canonical::{self, Unresolved};
-use space::{Atom, Grounded, distinct_open_parts, distinct_parts};
+use space::{Atom, Grounded, distinct_open_parts, distinct_parts, replace_leaves};
 
 /// The grounded values in an atom.
 pub(crate) fn grounded_in(atom: &Atom) -> Vec<&Grounded> {
@@ -20,18 +19,8 @@ pub(crate) fn holds_handles(atom: &Atom) -> bool {
 
 /// An atom with another one in the place of each space, state and host value in it; its variables are the same.
 pub(crate) fn exchange(atom: &Atom, replace: impl Fn(&Grounded) -> Atom) -> Atom {
-    let values = grounded_in(atom);
-    let resolve = |unresolved: &Unresolved<'_>| {
-        let is_it = |value: &&&Grounded| match (unresolved, value) {
-            (Unresolved::Space(serial), Grounded::Space(space)) => *serial == space.serial(),
-            (Unresolved::State(serial), Grounded::State(state)) => *serial == state.serial(),
-            (Unresolved::Host(identity), Grounded::Host(value)) => *identity == value.identity(),
-            _ => false,
-        };
-        values.iter().find(is_it).map(|value| replace(value))
-    };
-    let (mut bytes, mut variables) = (Vec::new(), Vec::new());
-    canonical::encode_naming(atom, &mut bytes, |variable| variables.push(variable.clone()));
-    let variable = |number: u32| variables[number as usize].clone();
-    canonical::decode_naming(&bytes, variable, resolve).expect("what was encoded decodes")
+    replace_leaves(atom, |leaf| match leaf {
+        Atom::Grounded(value @ (Grounded::Space(_) | Grounded::State(_) | Grounded::Host(_))) => replace(value),
+        other => other.clone(),
+    })
 }

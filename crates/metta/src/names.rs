@@ -108,8 +108,9 @@ pub fn error_message(error: &Atom) -> Option<String> {
     error.children()?.get(2).map(brief)
 }
 
-/// How many characters of an atom the text of an error shows.
-const BRIEF_CHARACTERS: usize = 1000;
+/// How many characters of an atom the text of an error shows. It is more than a chain of 64 imports says of the one that failed, and less
+/// than what an atom that shares its parts may be written as.
+const BRIEF_CHARACTERS: usize = 1 << 16;
 
 /// An atom in the text of an error: as it is written, and cut where it is long.
 pub(crate) fn brief(atom: &Atom) -> String {

@@ -98,7 +98,9 @@ pub use query::{
     ShouldStop, SignedAnswers, SignedRows, StepOf, conjunction, passes,
 };
 pub use relation::Relation;
-pub use rewrite::{Rewrite, as_written, instantiate, make_fresh, replaced_unless, rewrite, substitute, variables};
+pub use rewrite::{
+    Rewrite, as_written, instantiate, make_fresh, replace_leaves, replaced_unless, rewrite, substitute, variables,
+};
 pub use row::Row;
 pub use shared_space::{CLASSES, ChangeCounts, Classify};
 pub use sharing::{Met, Outcomes};

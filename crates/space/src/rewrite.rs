@@ -4,9 +4,11 @@
 //! original, skips ground parts, looks into a shared part once ([`crate::sharing`]), and uses an explicit stack.
 
 use crate::atom::{Atom, Expression, Variable, VariableSource};
+use crate::grounded::Grounded;
 use crate::parts::distinct_parts_in;
 use crate::sharing::Outcomes;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
 
 /// So many variables are met before somebody is asked whether to go on.
 const VARIABLES_BETWEEN_LOOKS: usize = 64;
@@ -148,41 +150,67 @@ pub(crate) fn unmarked(atom: &Atom) -> Atom {
     if has_mark(atom) { replace_leaves(atom, Atom::clone) } else { atom.clone() }
 }
 
-/// The atom with each part that is not an expression replaced; it carries no marks of an evaluator.
-fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
-    let mut open: Vec<(&Expression, Vec<Atom>)> = Vec::new();
+/// An atom with parts, of which some are built anew.
+struct OpenCopy<'a> {
+    whole: &'a Atom,
+    built: Vec<Atom>,
+}
+
+impl<'a> OpenCopy<'a> {
+    fn next(&self) -> Option<&'a Atom> {
+        match self.whole {
+            Atom::Expression(expression) => expression.children().get(self.built.len()),
+            Atom::Grounded(Grounded::Bindings(solution)) => solution.get(self.built.len()).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    fn finish(self) -> Atom {
+        match self.whole {
+            Atom::Grounded(Grounded::Bindings(solution)) => {
+                let variables = solution.iter().map(|(variable, _)| variable.clone());
+                Atom::Grounded(Grounded::Bindings(Arc::new(variables.zip(self.built).collect())))
+            }
+            _ => Atom::expression(self.built),
+        }
+    }
+}
+
+/// The atom with each part replaced that has none itself: what is neither an expression nor bindings. It carries no marks of an
+/// evaluator. What is shared stays shared.
+pub fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> Atom {
+    let mut open: Vec<OpenCopy<'_>> = Vec::new();
     let mut known: Outcomes<Expression, Atom> = Outcomes::default();
     let mut current = atom;
     loop {
-        match current {
-            Atom::Expression(expression) if !expression.is_empty() => {
-                match (known.of(expression.place()), open.last_mut()) {
-                    (Some(made), Some((_, siblings))) => siblings.push(made),
-                    _ => open.push((expression, Vec::with_capacity(expression.len()))),
-                }
-            }
-            Atom::Expression(_) => match open.last_mut() {
-                Some((_, siblings)) => siblings.push(Atom::unit()),
-                None => return Atom::unit(),
-            },
-            leaf => match open.last_mut() {
-                Some((_, siblings)) => siblings.push(replace(leaf)),
-                None => return replace(leaf),
-            },
+        let mut made = match current {
+            Atom::Expression(expression) if !expression.is_empty() => known.of(expression.place()),
+            Atom::Expression(_) => Some(Atom::unit()),
+            Atom::Grounded(Grounded::Bindings(_)) => None,
+            leaf => Some(replace(leaf)),
+        };
+        if made.is_none() {
+            open.push(OpenCopy { whole: current, built: Vec::new() });
         }
         loop {
-            let (expression, built) = open.last_mut().expect("an expression is open");
-            if let Some(next) = expression.children().get(built.len()) {
+            if let Some(made) = made.take() {
+                match open.last_mut() {
+                    Some(around) => around.built.push(made),
+                    None => return made,
+                }
+            }
+            let innermost = open.last().expect("what has no parts around it was returned");
+            if let Some(next) = innermost.next() {
                 current = next;
                 break;
             }
-            let made = Atom::expression(std::mem::take(built));
-            known.keep(expression.place(), expression, &made);
-            open.pop();
-            match open.last_mut() {
-                Some((_, siblings)) => siblings.push(made),
-                None => return made,
+            let closed = open.pop().expect("there is an innermost one");
+            let whole = closed.whole;
+            let copy = closed.finish();
+            if let Atom::Expression(expression) = whole {
+                known.keep(expression.place(), expression, &copy);
             }
+            made = Some(copy);
         }
     }
 }

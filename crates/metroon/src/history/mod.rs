@@ -25,9 +25,9 @@ use crate::commit_journal::verify::verify_at;
 use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
-use metta::{Reason, Runner, Tokenizer, read_atom};
+use metta::{Reason, Runner, Tokenizer, WRITTEN_BYTES_MAX, read_atom};
 use past::Causes;
-use space::{Atom, ImageDamage, catching_damage};
+use space::{Atom, ImageDamage, brief, catching_damage, written_bytes_least};
 use std::path::Path;
 use std::sync::Arc;
 use written::source_text;
@@ -156,10 +156,18 @@ fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> 
     })
 }
 
-/// An atom as a source of the base's program would have it, as far as it can be written.
+/// An atom as a source of the base's program would have it, as far as it can be written. If it is longer than what a base can hold, which an
+/// atom that was derived may be, it is cut.
 pub(crate) fn shown(atom: &Atom) -> String {
-    source_text(&plain(atom))
+    let atom = plain(atom);
+    if written_bytes_least(&atom, WRITTEN_BYTES_MAX + 1) > WRITTEN_BYTES_MAX {
+        return brief(&atom, CUT_CHARACTERS);
+    }
+    source_text(&atom)
 }
+
+/// How many characters are shown of an atom that is too long to be written.
+const CUT_CHARACTERS: usize = 1000;
 
 impl History {
     /// Reads the base in a directory and checks that each commit comes to the state that was recorded with it.

@@ -3,11 +3,11 @@
 use super::Origins;
 use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::load::decode;
-use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Record, TOP_SPACE};
+use crate::commit_journal::record::{AtomRecord, CauseRecord, LIBRARY_SPACE, Record, TOP_SPACE, check_length};
 use crate::commit_journal::start::Start;
 use crate::commit_journal::statements::{StatedByFile, Statements};
 use crate::commit_journal::{CommitJournal, Committed, KnowledgeBaseError};
-use crate::live::{LiveEvent, LiveFollower, LiveRequest};
+use crate::live::{LiveEvent, LiveFollower, LiveRequest, atom_of};
 use metta::{
     AnswerChange, History, LiveDefinition, LiveNews, LiveNewsKind, PAST_SERIALS, Program, Reason, RunRecordError,
 };
@@ -82,6 +82,7 @@ impl History for KeptHistory {
         definition: &LiveDefinition,
         (after, last): (u64, u64),
     ) -> Result<Vec<LiveNews>, RunRecordError> {
+        check_length("a live query", &atom_of(definition))?;
         let mut journal = self.base.reader();
         journal.end_at(last);
         let mut follower = LiveFollower::of_journal(&journal, &LiveRequest::of_definition(definition), Some(after))?;
@@ -108,6 +109,7 @@ impl History for KeptHistory {
 /// An atom of another run of the same base as one of this program.
 fn ours(program: &mut Program, atom: Option<Atom>) -> Result<Option<Atom>, RunRecordError> {
     let Some(atom) = atom else { return Ok(None) };
+    check_length("an answer of a live query", &atom)?;
     let (mut bytes, mut names) = (Vec::new(), Vec::new());
     canonical::encode_naming(&atom, &mut bytes, |variable: &Variable| names.push(variable.name().clone()));
     Ok(Some(program.decode(&bytes, &names)?))

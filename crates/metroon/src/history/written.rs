@@ -7,7 +7,8 @@
 use crate::commit_journal::record::TOP_SPACE;
 use metta::syntax;
 use metta::{ModuleId, Program, Tokenizer, read_atom};
-use space::{Atom, Grounded, Number, Rewrite, Variable, canonical, rewrite};
+use rustc_hash::FxHashMap;
+use space::{Atom, Grounded, Number, Rewrite, Symbol, Variable, beginning, canonical, rewrite};
 
 /// How much of an atom that cannot be written is shown, in bytes.
 const SHOWN_BYTES_MAX: usize = 200;
@@ -82,13 +83,14 @@ impl SourceWriter {
 
 /// An atom whose variables are named as in a source: numbers only where two have one name.
 pub(crate) fn plain(atom: &Atom) -> Atom {
-    let mut taken: Vec<Variable> = Vec::new();
+    let mut positions: FxHashMap<Variable, usize> = FxHashMap::default();
+    let mut namesakes: FxHashMap<Symbol, usize> = FxHashMap::default();
     let named = rewrite(atom, |variable| {
-        let twins = taken.iter().filter(|known| known.name() == variable.name());
-        let position = twins.clone().position(|known| known == variable).unwrap_or_else(|| twins.count());
-        if !taken.contains(variable) {
-            taken.push(variable.clone());
-        }
+        let position = *positions.entry(variable.clone()).or_insert_with(|| {
+            let next = namesakes.entry(variable.name().clone()).or_default();
+            *next += 1;
+            *next - 1
+        });
         let name = variable.name().as_str();
         let plain = if position == 0 { name.to_owned() } else { format!("{name}-{}", position + 1) };
         Rewrite::Replace(Atom::variable(&plain))
@@ -143,7 +145,7 @@ fn with_numbered_variables(atom: &Atom) -> Atom {
 }
 
 fn shown(atom: &Atom) -> String {
-    let mut text: String = plain(atom).to_string();
+    let mut text = beginning(&plain(atom), SHOWN_BYTES_MAX + 1);
     if text.len() > SHOWN_BYTES_MAX {
         text.truncate(text.floor_char_boundary(SHOWN_BYTES_MAX));
         text.push('…');

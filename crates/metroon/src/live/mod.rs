@@ -26,6 +26,7 @@ pub use follower::{FollowError, LiveFollower};
 pub(crate) use hub::LiveHub;
 pub use queries::LiveQueriesStatistics;
 pub use registry::{LiveNameError, NamedLiveQuery};
+pub(crate) use request::atom_of;
 pub use request::{LiveRequest, LiveRequestError};
 pub(crate) use subscription::LiveFollowing;
 pub use subscription::{CHANGES_WAITING_DEFAULT, SubscribeError, Subscription};

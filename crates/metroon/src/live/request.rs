@@ -90,6 +90,11 @@ impl From<LiveError> for LiveRequestError {
     }
 }
 
+/// A definition as an atom, under a name that says nothing.
+pub(crate) fn atom_of(definition: &LiveDefinition) -> Atom {
+    NamedQuery { name: "_".to_owned(), definition: definition.clone(), functions: Vec::new() }.to_atom()
+}
+
 impl LiveRequest {
     /// What matches a pattern, or several: `(, P1 P2 …)`.
     pub fn new(pattern: impl Into<String>) -> Self {
@@ -104,9 +109,8 @@ impl LiveRequest {
 
     /// One that was read.
     pub(crate) fn of_definition(definition: &LiveDefinition) -> Self {
-        let query = NamedQuery { name: "_".to_owned(), definition: definition.clone(), functions: Vec::new() };
-        let (mut bytes, mut names) = (Vec::new(), Vec::new());
-        canonical::encode_naming(&query.to_atom(), &mut bytes, |variable: &Variable| {
+        let (atom, mut bytes, mut names) = (atom_of(definition), Vec::new(), Vec::new());
+        canonical::encode_naming(&atom, &mut bytes, |variable: &Variable| {
             names.push(variable.name().as_str().to_owned());
         });
         Self { known: Some(Known::Encoded { bytes, names }), ..Self::new("") }

@@ -7,12 +7,13 @@ use super::sources::parsed_of_atoms;
 use super::{FormEvent, RunEnd, Session};
 use crate::environment::{CarryOut, Outcome, Stop};
 use crate::host_call::{AnswerKind, HostCall, RecordedAnswer};
+use crate::limits::WRITTEN_BYTES_MAX;
 use crate::program::Program;
 use crate::program::modules::{IMPORT_DEPTH_MAX, ModuleError};
 use crate::refusal::EffectRefused;
 use crate::syntax::{self, Parsed};
 use crate::world::WorldError;
-use space::{Atom, Rewrite, Symbol, Variable, canonical, rewrite};
+use space::{Atom, Rewrite, Symbol, Variable, canonical, rewrite, written_bytes_least};
 
 /// Why a function does not use the engine here.
 const OFF_RECORD: &str = "a function of the host whose calls are recorded used the engine, and a replay would not do so again: \
@@ -41,6 +42,12 @@ impl RecordedAnswer {
         }
         let children: Vec<Atom> = std::iter::once(call.atom()).chain(atoms.iter().cloned()).collect();
         let (whole, mut bytes, mut names) = (Atom::expression(children), Vec::new(), Vec::new());
+        if written_bytes_least(&whole, WRITTEN_BYTES_MAX + 1) > WRITTEN_BYTES_MAX {
+            return Err(format!(
+                "a call of {} and what it came to are written with more than {WRITTEN_BYTES_MAX} bytes and cannot be recorded",
+                call.name
+            ));
+        }
         canonical::encode_naming(&whole, &mut bytes, |variable| names.push(variable.name().as_str().to_owned()));
         Ok(Self { kind, bytes, names })
     }
@@ -76,7 +83,7 @@ impl RecordedAnswer {
 /// The variables of an atom, in the order in which they first occur.
 fn variables_of(atom: &Atom) -> Vec<Variable> {
     let mut found = Vec::new();
-    canonical::encode_naming(atom, &mut Vec::new(), |variable| found.push(variable.clone()));
+    canonical::key_naming(atom, &mut Vec::new(), |variable| found.push(variable.clone()));
     found
 }
 

@@ -66,7 +66,12 @@ pub fn operations() -> impl Iterator<Item = &'static OperationSpec> {
 
 /// Every native function, those of the modules that come with the program included.
 pub fn every_operation() -> impl Iterator<Item = &'static OperationSpec> {
-    operations().chain(BUNDLES.iter().flat_map(|bundle| bundle.operations))
+    operations().chain(bundled_operations().map(|(_, spec)| spec))
+}
+
+/// The native functions of the modules that come with the program, each with the name of its module.
+pub fn bundled_operations() -> impl Iterator<Item = (&'static str, &'static OperationSpec)> {
+    BUNDLES.iter().flat_map(|bundle| bundle.operations.iter().map(|spec| (bundle.name, spec)))
 }
 
 /// Registers the functions that mean the same in every module, and the constants.

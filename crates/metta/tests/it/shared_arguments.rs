@@ -5,42 +5,22 @@
 
 use crate::harness::Program;
 use metta::Evaluator;
-use metta::stdlib::{every_operation, operations};
+use metta::stdlib::{bundled_operations, operations};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 const DOUBLE: &str = "(= (double $n $x) (if (== $n 0) $x (double (- $n 1) (P $x $x)))) !(bind! &st (new-state a))";
 
-const MODULES: [&str; 17] = [
-    "assoc",
-    "catalog",
-    "concurrency",
-    "dates",
-    "fileio",
-    "graphs",
-    "json",
-    "live-queries",
-    "queues",
-    "random",
-    "reasons",
-    "regex",
-    "sets",
-    "strings",
-    "system",
-    "tuples",
-    "valid-time",
-];
-
-/// What is written in MeTTa: the library, and the modules that come with the program.
-const SOURCES: [&str; 7] = [
-    include_str!("../../src/stdlib/prelude.metta"),
-    include_str!("../../src/bundled/concurrency.metta"),
-    include_str!("../../src/bundled/json.metta"),
-    include_str!("../../src/bundled/live_queries.metta"),
-    include_str!("../../src/bundled/random.metta"),
-    include_str!("../../src/bundled/tuples.metta"),
-    include_str!("../../src/bundled/valid_time.metta"),
+/// What is written in MeTTa, with the module that must be imported for it: the library, and the modules that come with the program.
+const SOURCES: [(Option<&str>, &str); 7] = [
+    (None, include_str!("../../src/stdlib/prelude.metta")),
+    (Some("concurrency"), include_str!("../../src/bundled/concurrency.metta")),
+    (Some("json"), include_str!("../../src/bundled/json.metta")),
+    (Some("live-queries"), include_str!("../../src/bundled/live_queries.metta")),
+    (Some("random"), include_str!("../../src/bundled/random.metta")),
+    (Some("tuples"), include_str!("../../src/bundled/tuples.metta")),
+    (Some("valid-time"), include_str!("../../src/bundled/valid_time.metta")),
 ];
 
 /// How long a call may take. All of them take milliseconds; the machine that runs this may be busy.
@@ -49,8 +29,12 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// How many calls that do not end are enough: each of them keeps a thread.
 const STUCK_MAX: usize = 12;
 
-/// A name, the types of its parameters, and whether it is known without an import.
-type Function = (String, Vec<String>, bool);
+/// A function: its name, the types of its parameters, and the module that must be imported for it.
+struct Function {
+    name: String,
+    parameters: Vec<String>,
+    module: Option<&'static str>,
+}
 
 /// The parts of a text at the outermost level: `A (B C) D` has three.
 fn parts(text: &str) -> Vec<String> {
@@ -74,18 +58,18 @@ fn parameters(signature: &str) -> Option<Vec<String>> {
 }
 
 fn functions() -> Vec<Function> {
-    let core: Vec<&str> = operations().map(|spec| spec.name).collect();
-    let natives = every_operation().map(|spec| {
-        let types = spec.signature.and_then(parameters).unwrap_or_else(|| vec!["Atom".to_owned(); 3]);
-        (spec.name.to_owned(), types, core.contains(&spec.name))
+    let bundled = bundled_operations().map(|(module, spec)| (Some(module), spec));
+    let natives = operations().map(|spec| (None, spec)).chain(bundled).map(|(module, spec)| {
+        let parameters = spec.signature.and_then(parameters).unwrap_or_else(|| vec!["Atom".to_owned(); 3]);
+        Function { name: spec.name.to_owned(), parameters, module }
     });
-    let written = SOURCES.iter().enumerate().flat_map(|(place, source)| {
+    let written = SOURCES.iter().flat_map(|&(module, source)| {
         source.lines().filter_map(move |line| {
             let [name, signature] = &parts(line.strip_prefix("(: ")?.strip_suffix(')')?)[..] else { return None };
-            Some((name.clone(), parameters(signature)?, place == 0))
+            Some(Function { name: name.clone(), parameters: parameters(signature)?, module })
         })
     });
-    natives.chain(written).filter(|(_, types, _)| !types.is_empty()).collect()
+    natives.chain(written).filter(|function| !function.parameters.is_empty()).collect()
 }
 
 /// An argument of a type that most functions take.
@@ -104,9 +88,9 @@ fn ordinary(type_name: &str) -> &'static str {
 
 /// Programs with a call each.
 fn programs() -> Vec<String> {
-    let imports: String = MODULES.iter().map(|module| format!("!(import! &self {module})\n")).collect();
     let mut programs = Vec::new();
-    for (name, types, is_known) in functions() {
+    for Function { name, parameters: types, module } in functions() {
+        let import = module.map(|module| format!("!(import! &self {module})\n")).unwrap_or_default();
         let ordinary: Vec<&str> = types.iter().map(|name| ordinary(name)).collect();
         let with = |is_shared: &dyn Fn(usize) -> bool| {
             let argument =
@@ -118,7 +102,6 @@ fn programs() -> Vec<String> {
         // A list that holds it, for what takes lists apart.
         calls.push(with(&|_| true).replace("$q", "($q a $q)"));
         for leaf in ["a", "$v"] {
-            let import = if is_known { "" } else { &imports };
             let program = |call: &String| format!("{import}{DOUBLE} !(let $q (double 60 {leaf}) ({name} {call}))");
             programs.extend(calls.iter().map(program));
         }
