@@ -24,3 +24,25 @@ pub(crate) fn exchange(atom: &Atom, replace: impl Fn(&Grounded) -> Atom) -> Atom
         other => other.clone(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use space::{SharedState, Variable};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_shared_stays_shared_and_bindings_are_looked_into() {
+        let state = SharedState::new(1, Atom::symbol("a"), Atom::symbol("T"));
+        let bound = vec![(Variable::new("x"), Atom::from(state.clone()))];
+        let mut atom = Atom::expression([Atom::from(state), Atom::Grounded(Grounded::Bindings(Arc::new(bound)))]);
+        for _ in 0..60 {
+            atom = Atom::expression([Atom::symbol("P"), atom.clone(), atom]);
+        }
+        assert!(holds_handles(&atom));
+        let exchanged = exchange(&atom, |_| Atom::symbol("b"));
+        assert!(!holds_handles(&exchanged));
+        let innermost = (0..60).fold(&exchanged, |atom, _| &atom.children().expect("it has parts")[2]);
+        assert_eq!(innermost.to_string(), "(b { $x <- b })");
+    }
+}

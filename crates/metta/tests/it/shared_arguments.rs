@@ -102,7 +102,7 @@ fn programs() -> Vec<String> {
         // A list that holds it, for what takes lists apart.
         calls.push(with(&|_| true).replace("$q", "($q a $q)"));
         for leaf in ["a", "$v"] {
-            let program = |call: &String| format!("{import}{DOUBLE} !(let $q (double 60 {leaf}) ({name} {call}))");
+            let program = |call: &String| format!("{import}{DOUBLE} !(let $q (double 36 {leaf}) ({name} {call}))");
             programs.extend(calls.iter().map(program));
         }
     }
@@ -118,7 +118,7 @@ fn stuck(programs: &[String], evaluator: Evaluator) -> Vec<String> {
         let left = programs[next..].to_vec();
         thread::spawn(move || {
             for program in left {
-                _ = Program::new(program).with_steps(20_000).with_evaluator(evaluator).keep_going().run();
+                _ = Program::new(program).with_steps(4_000).with_evaluator(evaluator).keep_going().run();
                 if ended.send(()).is_err() {
                     break;
                 }
