@@ -19,8 +19,8 @@ use super::{Alternative, BarrierKind, Evaluation, Work};
 use crate::instructions::{MinimalInstruction, function_body, has_variable_head, instruction_of, is_instruction};
 use crate::lowering::Lowering;
 use crate::names::{self, error, error_text};
-use crate::operation::{Operation, Outcome, lowering_of, results_wanted};
-use crate::stdlib::forms::asks_for_absence;
+use crate::operation::{Operation, Outcome, results_wanted};
+use crate::stdlib::forms::{asks_for_absence, branches_of_case};
 use space::{
     Atom, Bindings, Grounded, SharedSpace, Solution, Unifier, Variable, VariableSource, substitute, variables,
 };
@@ -354,18 +354,6 @@ pub(super) fn bindings_of(solution: &Solution) -> Bindings {
         bindings.bind(variable.clone(), value.clone());
     }
     bindings
-}
-
-/// The branches, if gathered results become the subjects of a `case`, as its rule in the library says.
-fn branches_of_case(template: &Atom) -> Option<&Atom> {
-    let [_, evaluated, _, rest] = template.children()? else { return None };
-    let [_, call] = evaluated.children()? else { return None };
-    let [head, _] = call.children()? else { return None };
-    let [_, _, _, rest] = rest.children()? else { return None };
-    let [_, switched, ..] = rest.children()? else { return None };
-    let [_, switch] = switched.children()? else { return None };
-    let [word, _, branches] = switch.children()? else { return None };
-    (lowering_of(head)? == Lowering::CaseSubjects && word.is_symbol("switch-minimal")).then_some(branches)
 }
 
 /// An element of what `collapse-bind` returns.

@@ -13,14 +13,15 @@ use super::choices::{
     BoundResults, Choice, ChoiceKind, Collector, CollectorPurpose, Destination, MemoryFloor, NONE, Trying,
 };
 use super::code::{
-    CollectedInto, ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, ReturnPoint, RuleCode,
-    Slot,
+    Branches, CollectedInto, ESCAPE, Exclusive, FACTS, Group, HEADER, Instruction, Key, Listed, OPEN, Pc, ReturnPoint,
+    RuleCode, Slot,
 };
 use super::collected::{CollectedResult, CollectedResults};
 use super::evaluate;
-use super::values::Values;
+use super::values::{Scope, Values};
 use super::words::{EMPTY, FALSE, FOREIGN, TERM, TRUE, is_lasting, is_plain_word, is_small, raw, shape_key};
 use super::{Halt, Machine, Reason, Running};
+use crate::stdlib::forms::asks_for_absence;
 use region::{Ref, tag};
 
 impl Machine {
@@ -487,7 +488,15 @@ impl Running<'_> {
                 self.m.begin_backtracking();
                 Ok(())
             }
-            CollectedInto::Subjects { asks_for_absence } => {
+            CollectedInto::Subjects(branches) => {
+                let asks_for_absence = match branches {
+                    Branches::Known { asks_for_absence } => asks_for_absence,
+                    Branches::In(slot) => {
+                        let branches = self.m.read(slot);
+                        let source = self.session.variables();
+                        asks_for_absence(&self.m.values.store(branches, &mut Scope::default(), source)?)
+                    }
+                };
                 self.begin_collecting(CollectorPurpose::Subjects { asks_for_absence }, return_point)
             }
         }

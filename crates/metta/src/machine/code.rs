@@ -93,8 +93,18 @@ pub(super) enum Position {
 pub(super) enum CollectedInto {
     /// One list.
     List,
-    /// The subjects of a `case`: alternatives, with `Empty` as the only one if there is none, and whether a branch may match that.
-    Subjects { asks_for_absence: bool },
+    /// The subjects of a `case`: alternatives, with `Empty` as the only one if there is none.
+    Subjects(Branches),
+}
+
+/// Whether a branch of a `case` may match `Empty`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Branches {
+    Known {
+        asks_for_absence: bool,
+    },
+    /// The branches are in this slot.
+    In(Slot),
 }
 
 /// One instruction.

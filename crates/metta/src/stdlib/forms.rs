@@ -1,8 +1,9 @@
 //! The special forms: words of the library that are no native functions and that the machine has code for. Their types and rules
 //! are in `prelude.metta`, their words in `documentation.metta`.
 
-use crate::lowering::{Form, Loop, SpecialForm, Wanted};
+use crate::lowering::{Form, Loop, Lowering, SpecialForm, Wanted};
 use crate::names;
+use crate::operation::lowering_of;
 use crate::types;
 use space::{Atom, Grounded, SharedSpace, Symbol, VariableSource};
 
@@ -63,6 +64,18 @@ pub(crate) fn asks_for_absence(branches: &Atom) -> bool {
     };
     let is_for_results = |branch: &Atom| branch.children().and_then(<[Atom]>::first).is_some_and(cannot_match);
     !branches.children().is_some_and(|branches| branches.iter().all(is_for_results))
+}
+
+/// The branches, if what a chain does with gathered results is what the rule of `case` in the library does.
+pub(crate) fn branches_of_case(template: &Atom) -> Option<&Atom> {
+    let [_, evaluated, _, rest] = template.children()? else { return None };
+    let [_, call] = evaluated.children()? else { return None };
+    let [head, _] = call.children()? else { return None };
+    let [_, _, _, rest] = rest.children()? else { return None };
+    let [_, switched, ..] = rest.children()? else { return None };
+    let [_, switch] = switched.children()? else { return None };
+    let [word, _, branches] = switch.children()? else { return None };
+    (lowering_of(head)? == Lowering::CaseSubjects && word.is_symbol("switch-minimal")).then_some(branches)
 }
 
 /// The special form of a name.

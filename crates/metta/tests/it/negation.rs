@@ -153,6 +153,20 @@ fn an_error_is_read_when_it_is_known_that_there_is_no_result() {
     always(&around, [("(p 1)", error), ("(p 2)", error)]);
 }
 
+/// A `case` that comes as an atom and is evaluated later asks for absence if a branch may match `Empty`, as one that is written does.
+#[test]
+fn a_case_that_comes_as_an_atom_asks_what_its_branches_ask() {
+    let program = |branches: &str| {
+        format!(
+            "(edge 1 2) (edge 2 1) !(pragma! table p) (: as-atom (-> Atom Atom)) (= (as-atom $x) (case (p $x) {branches}))
+            (= (p $x) (match &self (edge $x $y) (let $case (as-atom $y) $case))) (= (p 1) found)"
+        )
+    };
+    always(&program("((found found))"), [("(p 1)", "[found]"), ("(p 2)", "[found]")]);
+    let error = "[(Error (p 1) (NotStratified (p 1) (p 2)))]";
+    always(&program("((found found) (Empty none))"), [("(p 1)", error), ("(p 2)", error)]);
+}
+
 /// Errors go around a cycle whose calls come to nothing else.
 #[test]
 fn errors_of_a_cycle_reach_all_of_its_calls() {

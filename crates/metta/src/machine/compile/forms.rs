@@ -6,7 +6,7 @@ use super::head::Or;
 use super::minimal::has_space;
 use super::{Compiler, Dest, Errors, Fact, Label, Later, occurrences};
 use crate::lowering::{Arithmetic, Comparison, Form, Logic, Lowering};
-use crate::machine::code::{CollectedInto, Guard, HEADER, Instruction, Position, Slot, TypeId};
+use crate::machine::code::{Branches, CollectedInto, Guard, HEADER, Instruction, Position, Slot, TypeId};
 use crate::machine::types::{HeadKind, Signature};
 use crate::machine::words::is_small;
 use crate::names;
@@ -317,7 +317,7 @@ impl Compiler<'_, '_> {
         self.make_ahead_of_branches(subject, branches);
         let found = self.slot();
         let asks_for_absence = asks_for_absence(branches);
-        self.collected(subject, found, CollectedInto::Subjects { asks_for_absence });
+        self.collected(subject, found, CollectedInto::Subjects(Branches::Known { asks_for_absence }));
         self.or_subject(found, branches, atom, dest);
         self.branches(found, "case", branches, type_id, dest);
     }

@@ -16,10 +16,11 @@ use super::head::Or;
 use super::{Compiler, DEPTH_MAX, Dest, Errors, Label, Later, State, occurrences};
 use crate::instructions::{MinimalInstruction, instruction_of, is_instruction};
 use crate::lowering::Lowering;
-use crate::machine::code::{CollectedInto, Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
+use crate::machine::code::{Branches, CollectedInto, Guard, HEADER, Instruction, OPEN, Part, REDUCE, Slot, TypeId};
 use crate::names;
 use crate::operation::Operation;
 use crate::operation::lowering_of;
+use crate::stdlib::forms::{asks_for_absence, branches_of_case};
 use region::Ref;
 use space::{Atom, Grounded, Variable, distinct_open_parts, distinct_parts, variables};
 
@@ -343,8 +344,12 @@ impl Compiler<'_, '_> {
         let is_one_by_one =
             lowering == Lowering::CaseSubjects && chain.is_symbol("chain") && bind.is_symbol("superpose-bind");
         let is_all = *subjects == Atom::Variable(result.clone()) && occurrences(rest, result) == 0;
-        // The branches are not known here.
-        let into = CollectedInto::Subjects { asks_for_absence: true };
+        let branches = match branches_of_case(template) {
+            Some(Atom::Variable(variable)) => self.state.variables.get(variable).map(|&slot| Branches::In(slot)),
+            Some(branches) => Some(Branches::Known { asks_for_absence: asks_for_absence(branches) }),
+            None => None,
+        };
+        let into = CollectedInto::Subjects(branches.unwrap_or(Branches::Known { asks_for_absence: true }));
         (is_one_by_one && is_all && !self.fixed.contains(one)).then_some((goal, one, rest, into))
     }
 
