@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 use crate::install::is_continuous_integration;
 use crate::process::{self, cargo};
-use crate::{Outcome, clients, conformance, growth, python, repository, supply, tidy, vcrpy, wordnet};
+use crate::{Outcome, clients, conformance, python, repository, supply, tidy, vcrpy, wordnet};
 
 /// Run what must hold before a change is taken.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Steps: format, lints, rules, tests, documents, python, examples, conformance; with --all also models, dependencies, \
-                        advisories, clients, vcrpy, editors, wordnet, program, growth, benches.\n\
+                        advisories, clients, vcrpy, editors, wordnet, program, benches.\n\
                         A step gets what it lacks into the target folder. If that does not work, it says so and counts as skipped; the \
                         last line is `N passed, N failed, N skipped`."
 )]
@@ -74,7 +74,6 @@ const STEPS: &[Step] = &[
     thorough("editors", grammar_for_editors),
     thorough("wordnet", wordnet_example),
     thorough("program", |_| of_result(conformance::build().map(|_| Outcome::Good))),
-    thorough("growth", |context| of_result(growth::check_fast(&context.program))),
     thorough("benches", benches),
 ];
 

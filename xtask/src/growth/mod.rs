@@ -61,14 +61,6 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     check(&metroon, counter, is_asked)
 }
 
-/// Runs the fast programs with a program that is there; what the tests do.
-///
-/// # Errors
-/// The table cannot be read, or a program cannot be run.
-pub(crate) fn check_fast(metroon: &Path) -> Result<Outcome, String> {
-    check(metroon, Counter::best(), |program| program.fast)
-}
-
 fn check(metroon: &Path, counter: Counter, is_asked: impl Fn(&Program) -> bool) -> Result<Outcome, String> {
     println!("counted are {}", counter.unit());
     let programs: Vec<Program> = programs::read()?.into_iter().filter(is_asked).collect();
