@@ -170,7 +170,7 @@ pub fn encode_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, name: impl FnMut(&
     debug_assert!(is_whole, "any number of bytes may be written");
 }
 
-/// So many bytes of the canonical form tell atoms apart; of those that have more, the content hash does.
+/// How many bytes of the canonical form tell atoms apart. If an atom has more, its content hash does.
 const KEY_BYTES_MAX: usize = 1 << 20;
 
 /// What tells atoms apart, up to the names of variables, as their canonical bytes do: these, and where there are more than a megabyte the
@@ -204,7 +204,7 @@ pub fn key_naming<'a>(atom: &'a Atom, bytes: &mut Vec<u8>, mut name: impl FnMut(
     }
 }
 
-/// Appends the canonical bytes of an atom, until there are so many; says whether these are all.
+/// Appends the canonical bytes of an atom, until `bytes` holds more than `most`; says whether these are all.
 pub(crate) fn encode_within<'a>(
     atom: &'a Atom,
     bytes: &mut Vec<u8>,

@@ -128,7 +128,7 @@ pub fn beginning(atom: &Atom, characters: usize) -> String {
     text.text
 }
 
-/// An atom as it is written, cut after so many characters.
+/// An atom as it is written, cut after this number of characters.
 pub fn brief(atom: &Atom, characters: usize) -> String {
     let mut text = beginning(atom, characters + 1);
     if let Some((end, _)) = text.char_indices().nth(characters) {

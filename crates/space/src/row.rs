@@ -42,7 +42,7 @@ impl<'a> Row<'a> {
         debug_assert!(is_whole, "any number of bytes may be written");
     }
 
-    /// The same, until there are more than so many bytes together; says whether these are all.
+    /// Appends the canonical bytes of the row until `bytes` holds more than `most`; says whether these are all.
     pub fn encode_within(
         self,
         terms: &Terms,
@@ -66,7 +66,7 @@ impl<'a> Row<'a> {
 /// Expressions nested up to this depth are encoded without an allocation.
 const SHALLOW: usize = 8;
 
-/// Appends the canonical bytes of these terms, one after the other, until there are more than so many bytes; says whether these are
+/// Appends the canonical bytes of these terms, one after the other, until there are more than `most`; says whether these are
 /// all. Their nesting takes no native stack.
 fn encode(terms: &[Term], dictionary: &Terms, bytes: &mut Vec<u8>, most: usize) -> bool {
     let mut near: [std::slice::Iter<'_, Term>; SHALLOW] = Default::default();

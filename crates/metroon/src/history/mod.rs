@@ -156,6 +156,9 @@ fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> 
     })
 }
 
+/// How many characters are shown of an atom that is too long to be written.
+const CUT_CHARACTERS: usize = 1000;
+
 /// An atom as a source of the base's program would have it, as far as it can be written. If it is longer than what a base can hold, which an
 /// atom that was derived may be, it is cut.
 pub(crate) fn shown(atom: &Atom) -> String {
@@ -165,9 +168,6 @@ pub(crate) fn shown(atom: &Atom) -> String {
     }
     source_text(&atom)
 }
-
-/// How many characters are shown of an atom that is too long to be written.
-const CUT_CHARACTERS: usize = 1000;
 
 impl History {
     /// Reads the base in a directory and checks that each commit comes to the state that was recorded with it.

@@ -5,7 +5,8 @@ use metta::AnswerChange;
 use space::{Atom, Grounded, distinct_parts_in};
 use std::collections::VecDeque;
 
-/// So many nodes of an answer are looked at to tell how much memory it takes: what is shared within it is counted each time it is met.
+/// How many nodes of an answer are looked at to tell how much memory it takes. What it shares is counted once, but for its first thousand
+/// expressions.
 const NODES_MAX: usize = 1 << 14;
 /// What an expression, a text or a symbol takes beside what it holds.
 const NODE_BYTES: usize = 32;

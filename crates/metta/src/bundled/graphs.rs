@@ -255,7 +255,7 @@ fn cheapest_path(call: &mut Call<'_>) -> Outcome {
             for [next, edge] in graph.rows(call, std::slice::from_ref(&node))? {
                 let Some(edge) = cost_of(&edge) else {
                     return Err(Outcome::failure(format!(
-                        "the cost {} of an edge is no number from 0 on",
+                        "the cost {} of an edge is not a number from 0 on",
                         names::brief(&edge)
                     )));
                 };

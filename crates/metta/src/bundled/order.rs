@@ -6,7 +6,7 @@
 //! - Expressions are compared child by child; the beginning of another comes before it. Depth costs no stack.
 
 use crate::names;
-use space::{Atom, Grounded, Met, Number};
+use space::{Atom, Grounded, Met, Number, canonical};
 use std::cmp::Ordering;
 
 /// How two atoms compare.
@@ -51,10 +51,20 @@ fn compare_leaves(left: &Atom, right: &Atom) -> Ordering {
         (Atom::Grounded(Grounded::Bool(left)), Atom::Grounded(Grounded::Bool(right))) => left.cmp(right),
         (Atom::Grounded(Grounded::Text(left)), Atom::Grounded(Grounded::Text(right))) => left.cmp(right),
         _ => match kind(left).cmp(&kind(right)) {
-            Ordering::Equal => names::brief(left).cmp(&names::brief(right)),
+            Ordering::Equal => compare_written(left, right),
             unequal => unequal,
         },
     }
+}
+
+/// How what two atoms are written as compares. If it is too long to be written whole, their canonical bytes tell them apart.
+fn compare_written(left: &Atom, right: &Atom) -> Ordering {
+    let (begun, other) = (names::brief(left), names::brief(right));
+    let is_cut = begun.ends_with('…');
+    begun.cmp(&other).then_with(|| match is_cut {
+        true => canonical::key(left).cmp(&canonical::key(right)),
+        false => Ordering::Equal,
+    })
 }
 
 /// How two numbers compare, of which either may be a NaN.

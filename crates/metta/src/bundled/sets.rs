@@ -250,7 +250,7 @@ fn with_pairs(call: &mut Call<'_>, name: &str, of: impl Fn(&[Atom], &Call<'_>) -
     };
     if let Some(other) = children.iter().find(|child| child.children().is_none_or(|parts| parts.len() != 2)) {
         return Outcome::failure(format!(
-            "{name} expects an association list, and {} is no (key value)",
+            "{name} expects an association list, and {} is not a (key value)",
             names::brief(other)
         ));
     }

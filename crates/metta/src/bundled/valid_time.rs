@@ -59,7 +59,7 @@ impl<'a> Time<'a> {
             Atom::Grounded(Grounded::Text(text)) => Ok(Self::Text(text)),
             Atom::Symbol(symbol) if symbol.as_str() == FOREVER => Ok(Self::Forever),
             other => Err(Outcome::failure(format!(
-                "{} is no time: a number, a text such as \"2026-11-20\", or forever",
+                "{} is not a time: a number, a text such as \"2026-11-20\", or forever",
                 names::brief(other)
             ))),
         }

@@ -83,8 +83,8 @@ impl Machine {
     }
 }
 
-/// There is no code for atoms that are written with so many bytes.
-const WRITTEN_BYTES_MAX: u64 = 1 << 20;
+/// An atom that is written with this many bytes or more is not compiled.
+const COMPILED_BYTES_MAX: u64 = 1 << 20;
 
 /// The pattern of a query as it is written, with variables for its slots; `None` if there is no code for it.
 fn pattern_of(query: &Query, values: &Values) -> Option<Atom> {
@@ -143,7 +143,7 @@ fn compile(
     let (mut atoms, mut filters, mut listed) = (Vec::new(), Vec::new(), Vec::new());
     for candidate in found {
         // Code has a part for each part of an atom, wherever it stands.
-        if written_bytes_least(&candidate.atom, WRITTEN_BYTES_MAX) == WRITTEN_BYTES_MAX {
+        if written_bytes_least(&candidate.atom, COMPILED_BYTES_MAX) == COMPILED_BYTES_MAX {
             return Err(NoCode::Unfit);
         }
         let Some(mut atom) = compiler.candidate(pattern, candidate)? else { continue };

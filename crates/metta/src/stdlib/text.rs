@@ -51,7 +51,7 @@ pub(super) fn plain(atom: &Atom) -> String {
     }
 }
 
-/// A text that a call makes. It looks at the limits whenever it needs more room, and after so many bytes at the latest: a text is
+/// A text that a call makes. It looks at the limits whenever it needs more room, and after 64 KiB at the latest: a text is
 /// made in one step, and a small atom that refers to its parts many times is a long one. What would be too long is refused
 /// before it is written.
 pub(crate) struct Making<'c, 'a> {
@@ -62,7 +62,7 @@ pub(crate) struct Making<'c, 'a> {
     refused: Option<Outcome>,
 }
 
-/// After so many bytes of a text limits are looked at.
+/// How many bytes of a text are written between two looks at the limits.
 const BYTES_BETWEEN_LOOKS: usize = 1 << 16;
 
 impl<'c, 'a> Making<'c, 'a> {
@@ -146,7 +146,7 @@ pub(crate) fn made(call: &mut Call<'_>, write: impl FnOnce(&mut Making<'_, '_>) 
     }
 }
 
-/// The text itself. So many copies of it are to be made.
+/// The text itself. `copies` says how many copies of it are to be made.
 pub(crate) fn text_of(
     call: &mut Call<'_>,
     copies: usize,

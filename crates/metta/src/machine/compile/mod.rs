@@ -898,7 +898,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
 }
 
 /// What is written with more bytes is not compiled: code has a part for each part of it, also where the atom shares them.
-const WRITTEN_BYTES_MAX: u64 = 1 << 24;
+const COMPILED_BYTES_MAX: u64 = 1 << 24;
 
 /// Whether an atom nests deeper than what is compiled, which is taken apart by recursion, or is longer.
 pub(super) fn is_deep(atom: &Atom) -> bool {
@@ -909,7 +909,7 @@ pub(super) fn is_deep(atom: &Atom) -> bool {
             (Some(children), None) => !children.is_empty(),
         }
     }
-    written_bytes_least(atom, WRITTEN_BYTES_MAX) == WRITTEN_BYTES_MAX || is_deeper_than(atom, DEPTH_MAX)
+    written_bytes_least(atom, COMPILED_BYTES_MAX) == COMPILED_BYTES_MAX || is_deeper_than(atom, DEPTH_MAX)
 }
 
 /// How often a variable occurs in an atom, which is no deeper than what is compiled.
