@@ -28,7 +28,7 @@ use std::rc::Rc;
 /// Where atoms with variables answer a query, they mostly do so again.
 const LEAPS: u8 = 15;
 
-/// After so many plans in a row that did not serve again the atoms themselves are compiled.
+/// After how many plans in a row that did not serve again the atoms themselves are compiled.
 pub(super) const REPLANS_MIN: u8 = 2;
 
 /// Symbols that are no values of their own where they are arguments.
@@ -136,7 +136,7 @@ impl Running<'_> {
         done
     }
 
-    /// Goes on with each of so many answers that were found.
+    /// Goes on with each of the `count` answers that were found.
     #[inline]
     pub(super) fn go_through(
         &mut self,
@@ -386,7 +386,8 @@ impl Machine {
             };
             let plan = std::mem::take(&mut planner.cached.plan);
             for (place, parts) in &patterns {
-                parts.iter().try_for_each(|&part| planner.part(part, false, self))?;
+                let is_unit = matches!(parts[..], [QueryPart::Open(0)]);
+                parts.iter().try_for_each(|&part| planner.part(part, is_unit, self))?;
                 planner.cached.plan.end_pattern_in(*place);
             }
             let looked_for = std::mem::replace(&mut planner.cached.plan, plan);
@@ -461,6 +462,7 @@ impl Planner<'_> {
     /// A part of a pattern.
     fn part(&mut self, part: QueryPart, is_whole: bool, machine: &mut Machine) -> Result<(), NotRowShaped> {
         match part {
+            QueryPart::Open(0) if !is_whole => self.unit(),
             QueryPart::Open(length) => self.cached.plan.push(PatternPart::Open(length)),
             QueryPart::New(variable) => {
                 let own = (variable as usize).checked_sub(self.first_outer);
@@ -477,17 +479,25 @@ impl Planner<'_> {
     /// A leaf of the code. One that was never interned may be later, so the plan serves once.
     fn leaf(&mut self, leaf: Ref, machine: &mut Machine) -> Result<(), NotRowShaped> {
         match machine.values.key_of(leaf, self.terms) {
-            Keyed::Key(key) => {
-                self.cached.lacks_key |= key == NO_TERM;
-                self.cached.is_valid &= key != NO_TERM;
-                self.cached.plan.push(PatternPart::Key(key));
-                Ok(())
-            }
+            Keyed::Key(key) => self.key(key),
             _ => {
                 self.cached.is_valid = false;
-                self.value(leaf, machine)
+                self.value(leaf, machine)?;
             }
         }
+        Ok(())
+    }
+
+    /// What is known when code is made. What was never interned may be later, so the plan serves once then.
+    fn key(&mut self, key: Term) {
+        self.cached.lacks_key |= key == NO_TERM;
+        self.cached.is_valid &= key != NO_TERM;
+        self.cached.plan.push(PatternPart::Key(key));
+    }
+
+    /// `()`, which is a term like a leaf: rows are found by it.
+    fn unit(&mut self) {
+        self.key(self.terms.find_row(&[]).unwrap_or(NO_TERM));
     }
 
     /// What a slot holds: a parameter, a variable from outside, or an expression with variables, whose plan serves once.
@@ -544,6 +554,7 @@ impl Planner<'_> {
                 Keyed::Open if parts > PARTS_MAX => return Err(NotRowShaped),
                 Keyed::Key(key) => self.cached.plan.push(PatternPart::Key(key)),
                 Keyed::NotRowShaped => return Err(NotRowShaped),
+                Keyed::Open if machine.values.heap.length(value) == 0 => self.unit(),
                 Keyed::Open => {
                     let children = machine.values.heap.children(value);
                     self.cached.plan.push(PatternPart::Open(children.len() as u32));

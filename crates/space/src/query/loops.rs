@@ -106,7 +106,8 @@ impl Step {
         let [PatternPart::Open(length), columns @ ..] = &parts[start..end] else { return None };
         let length = *length as usize;
         let from = known.len();
-        let is_flat = columns.len() == length;
+        // `()` opens no columns, but is no leaf either.
+        let is_flat = columns.len() == length && !columns.iter().any(|part| matches!(part, PatternPart::Open(_)));
         // Of a long row some columns are known that no index goes by.
         let is_long_known =
             length > COLUMNS_INDEXED_MAX && columns.iter().all(|&part| known_part(part, bound).is_some());
