@@ -35,6 +35,7 @@ mod splices;
 mod tabling;
 mod texts;
 mod trees;
+mod typed_parts;
 mod vectors;
 mod writer;
 
@@ -48,6 +49,7 @@ pub use mutants::mutant;
 pub use recursion::recursion;
 pub use shrink::shrink;
 pub use splices::spliced;
+pub use typed_parts::typed_parts;
 pub use vectors::vectors;
 
 /// A program with one form a line, without comments.

@@ -7,6 +7,7 @@
 //! 3. Memory is looked at between two steps, as the flag is, and inside of steps that can be large, such as the making of a
 //!    text. The place where a `!` ends so does not depend on its program alone, so it is noted ([`Halted`]): a replay ends it there.
 
+use crate::effects::Effects;
 use crate::names;
 use space::{Atom, Number, written_bytes_least};
 use std::cell::Cell;
@@ -71,7 +72,7 @@ impl Limits {
         (region::memory::of_process() > most).then_some(LimitReached::Memory(most as u64))
     }
 
-    /// The limit that ends a form in the middle of a step, if so many bytes more are taken. They count twice: what grows lies in
+    /// The limit that ends a form in the middle of a step if `more` further bytes are taken. They count twice: what grows lies in
     /// two places while it is moved.
     pub(crate) fn reached_inside(&self, form: &FormSteps, more: usize) -> Option<LimitReached> {
         let is_over = |most: usize| form.bytes().saturating_add(2 * more) > most;
@@ -86,7 +87,7 @@ impl Limits {
         is_over.then_some(LimitReached::Heap(most as u64))
     }
 
-    /// Says to the host what the process may come to before a `!` that begins now has taken too much; so many bytes that there
+    /// Says to the host what the process may come to before a `!` that begins now has taken too much; `held` bytes that there
     /// are already count as its own.
     pub(crate) fn set_ceiling(&self, held: usize) {
         let most = self.heap_bytes_max.map(|most| most.saturating_add(most / 2).saturating_sub(held));
@@ -149,7 +150,7 @@ impl Interrupt {
         Some(self.0.ceiling.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
     }
 
-    /// Says that so many bytes more may be taken from now on, until that is said again.
+    /// Says that `more` further bytes may be taken from now on, until that is said again.
     pub(crate) fn set_ceiling(&self, more: Option<usize>) {
         let ceiling = more.map_or(0, |more| region::memory::of_process().saturating_add(more));
         self.0.ceiling.store(ceiling, Ordering::Relaxed);
@@ -170,7 +171,7 @@ pub enum LimitReached {
     Memory(u64),
     /// What it came to is written with more bytes than this.
     Written(u64),
-    /// It could not begin: the system does not let the process reserve so many bytes of address space for a heap.
+    /// It could not begin: the system does not let the process reserve this many bytes of address space for a heap.
     AddressSpace(u64),
     /// Its time was up.
     Time,
@@ -243,9 +244,9 @@ fn writable(atom: &Atom) -> Atom {
 /// Where a `!` was ended for a reason that is no matter of its program alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted {
-    /// After so many steps.
+    /// After how many steps it was.
     pub steps: u64,
-    /// In the middle of that step: after so many calls of native functions and changes since the `!` began. `None` if it was
+    /// After how many calls of native functions and changes since the `!` began it was, in the middle of that step. `None` if it was
     /// between two steps.
     pub acts: Option<u64>,
     /// How many results it had.
@@ -264,6 +265,8 @@ pub(crate) struct FormSteps {
     taken: u64,
     /// Calls of native functions, and changes.
     acts: u64,
+    /// Those of them that do more than read.
+    effects: u64,
     halted: Option<Halted>,
     /// Whether it was the recorded run that was ended there.
     is_replayed: bool,
@@ -272,10 +275,10 @@ pub(crate) struct FormSteps {
 }
 
 impl FormSteps {
-    /// A form that is to be ended where a recorded one was, if it was. So many bytes that there are already count as its own.
+    /// A form that is to be ended where a recorded one was, if it was. `held` bytes that there are already count as its own.
     pub(crate) fn new(halted: Option<Halted>, held: usize) -> Self {
         let began = region::memory::of_thread() - held as isize;
-        Self { taken: 0, acts: 0, halted, is_replayed: halted.is_some(), began }
+        Self { taken: 0, acts: 0, effects: 0, halted, is_replayed: halted.is_some(), began }
     }
 
     /// Notices before the first step that the form is to be ended: a program of short forms ends all the same.
@@ -297,11 +300,17 @@ impl FormSteps {
     }
 
     /// Counts a call of a native function or a change; says why it is not to be.
-    pub(crate) fn act(&mut self) -> Option<LimitReached> {
+    pub(crate) fn act(&mut self, effects: Effects) -> Option<LimitReached> {
         self.acts += 1;
+        self.effects += u64::from(!effects.only_read());
         let Halted { steps, acts, reason, .. } = self.halted?;
         let is_due = self.taken >= steps && acts.is_some_and(|acts| self.acts > acts);
         is_due.then_some(reason)
+    }
+
+    /// How many calls and changes so far have done more than read: what was evaluated since the same count may be evaluated again.
+    pub(crate) fn effects(&self) -> u64 {
+        self.effects
     }
 
     /// Leaves bytes that are not the form's out of its count.
@@ -314,7 +323,7 @@ impl FormSteps {
         usize::try_from(region::memory::of_thread() - self.began).unwrap_or(0)
     }
 
-    /// The count of the thread at which the form has taken so many bytes.
+    /// The count of the thread at which the form has taken `bytes` bytes.
     pub(crate) fn count_at(&self, bytes: usize) -> isize {
         self.began.saturating_add_unsigned(bytes)
     }
@@ -329,7 +338,7 @@ impl FormSteps {
         self.halted = Some(Halted { steps: self.taken, acts: None, results: 0, reason });
     }
 
-    /// The form has ended with so many results, and in the middle of a step if nothing else is noted. Gives how many of them
+    /// The form has ended with `results` results, and in the middle of a step if nothing else is noted. Gives how many of them
     /// it has, if it is one that was recorded.
     pub(crate) fn end(&mut self, reason: LimitReached, results: usize) -> Option<usize> {
         if self.is_replayed {
@@ -439,7 +448,7 @@ impl Watch {
         self.noticed(form).or_else(|| self.took(form.bytes(), form))
     }
 
-    /// The same for a part of an evaluation that may take so many steps.
+    /// The watch over a part of an evaluation that may take at most `steps_max` steps.
     pub(crate) fn of_part(limits: &Limits, steps_max: Option<u64>) -> Self {
         Self { limits: Limits { steps_max, ..limits.clone() }, steps: 0 }
     }
@@ -483,7 +492,7 @@ impl Watch {
         Some(reason)
     }
 
-    /// Whether the form is to end here since it took so many bytes.
+    /// Whether the form is to end here since it took `bytes` bytes.
     pub(crate) fn took(&self, bytes: usize, form: &mut FormSteps) -> Option<LimitReached> {
         let most = self.limits.heap_bytes_max.filter(|most| bytes > *most)?;
         let reason = LimitReached::Heap(most as u64);

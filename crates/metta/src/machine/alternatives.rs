@@ -129,7 +129,7 @@ impl Machine {
         to.return_point().map_or(0, |return_point| usize::from(self.return_point(return_point).slots))
     }
 
-    /// Moves the frame at hand, which is needed up to this end, above what choices need; it has so many slots there.
+    /// Moves the frame at hand, which is needed up to this end, above what choices need; it has `slots` slots there.
     #[cold]
     pub(super) fn move_up(&mut self, end: usize, slots: usize) -> Result<(), Halt> {
         let (from, to) = (self.frames.base, self.choices.protected);
@@ -139,7 +139,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The same for a frame that goes on at a return point, if a choice needs what it would write over.
+    /// Moves a frame that goes on at a return point above what choices need, if one of them needs what the frame would write over.
     #[inline]
     pub(super) fn own_at(&mut self, return_point: u32) -> Result<(), Halt> {
         if self.frames.base >= self.choices.protected {

@@ -1,7 +1,7 @@
 //! Which function type applies to a call whose arguments are not known to be well typed: found as the specification has it
 //! ([`crate::interpreter`], *applicability*), so that the call is evaluated here and not by the interpreter.
 //!
-//! 1. The first function type of the head that takes so many arguments of the types that they have, and whose result agrees
+//! 1. The first function type of the head that takes the arguments of the call, by their number and types, and whose result agrees
 //!    with what is expected, applies.
 //! 2. What is known of its variables then is put in. Where one is still open and an argument of its type is to be evaluated,
 //!    the evaluation may bind it: the interpreter does that.
@@ -32,7 +32,7 @@ impl Running<'_> {
         if arity <= ARITY_MAX && (is_named || self.m.is_operation(head)) {
             let found = self.applicable(value, type_id)?;
             if let Some(signature) = found {
-                return self.begin_typed(value, &signature, type_id, Types::Known);
+                return self.begin_typed(value, &signature, type_id, Types::Declared);
             }
         }
         if arity < TUPLE_MAX && !is_named && self.heads_tuples(head)? {

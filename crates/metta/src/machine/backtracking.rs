@@ -8,7 +8,7 @@
 //!    that of the choice, and the choice stays for later. Nothing is copied, no list of bindings is kept.
 //! 2. If the assumption turns out to be wrong, the evaluation goes back to the place where the results began to be collected, and
 //!    gathers them. Until then it has read and bound, no more, so nobody can tell.
-//! 3. A place where this has happened gathers from then on, so many times that the time lost is small beside the rest.
+//! 3. A place where this has happened gathers from then on, often enough that the time lost is small beside the rest.
 
 use super::assumptions::{Backtracking, NOWHERE};
 use super::choices::{Choice, ChoiceKind, CollectorPurpose};
@@ -73,7 +73,7 @@ impl Running<'_> {
         if self.m.is_backtracking() { Err(Reason::Gather.into()) } else { Ok(()) }
     }
 
-    /// The same before a call with these effects.
+    /// To be called before a call with these effects: it is right without gathering if it only reads.
     #[inline]
     pub(super) fn must_gather_unless_read(&self, effects: Effects) -> Result<(), Halt> {
         if effects.only_read() { Ok(()) } else { self.must_gather() }

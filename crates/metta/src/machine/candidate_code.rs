@@ -78,15 +78,15 @@ pub(super) enum Part {
     Value(u32),
     /// A variable of the atom where it is met for the first time; its name is a symbol.
     First { own: u16, name: Ref },
-    /// The same where it was met before.
+    /// A variable of the atom where it was met before.
     Again(u16),
     /// What the pattern holds.
     Input(u16),
     /// What the slot of a new variable holds.
     New(u16),
-    /// An expression of so many children begins; it has so many parts, this one included.
+    /// An expression of `length` children begins; it has `extent` parts, this one included.
     Open { length: u32, extent: u32 },
-    /// The same expression follows, which is this term; it has so many parts, this one included.
+    /// An expression follows that is this term; it has `extent` parts, this one included.
     Term { term: Ref, extent: u32 },
 }
 
@@ -146,9 +146,9 @@ pub(super) fn word_key(word: Ref) -> u64 {
 
 /// More atoms than this are not compiled, copies counted.
 const CANDIDATES_MAX: usize = 1 << 14;
-/// So many are compiled when they are asked for the first time.
+/// How many atoms are compiled at most when they are asked for the first time.
 const CANDIDATES_AT_ONCE: usize = 16;
-/// Code for so many atoms is worth one query without it.
+/// For how many atoms code is worth one query without it.
 const CANDIDATES_PER_QUERY: usize = 64;
 /// Code that was used for fewer queries than it has atoms, divided by this, was made in vain.
 const CANDIDATES_PER_USE: usize = 16;
@@ -205,7 +205,7 @@ impl CandidateCache {
         Some(if self.count == 0 { CANDIDATES_AT_ONCE } else { CANDIDATES_MAX })
     }
 
-    /// There were so many atoms, too many or such that they are not compiled.
+    /// There were `count` atoms, too many or such that they are not compiled.
     pub(super) fn is_in_vain(&mut self, count: usize) {
         if self.count > 0 {
             self.put_off();
@@ -213,7 +213,7 @@ impl CandidateCache {
         self.count = count.max(CANDIDATES_PER_QUERY);
     }
 
-    /// Code was made for so many atoms.
+    /// Code was made for `count` atoms.
     pub(super) fn keep(&mut self, made: &Rc<Candidates>, count: usize) {
         (self.made, self.count, self.used) = (Some(Rc::clone(made)), count.max(1), 0);
     }

@@ -22,14 +22,14 @@ use space::{
 };
 use std::rc::Rc;
 
-/// From so many atoms on they are looked up by what slots hold.
+/// From how many atoms on they are looked up by what slots hold.
 const SWITCH_FROM: usize = 6;
 /// Children from this one on are not looked at for that.
 const CHILDREN_SWITCHED: u32 = 8;
-/// By so many paths at most.
+/// By how many paths atoms are looked up at most.
 const SWITCHES_MAX: usize = 12;
 
-/// Atoms that match whatever a slot holds stand in each list: where lists would have more than so many times the atoms, there are none.
+/// Atoms that match whatever a slot holds stand in each list: where lists would have more than this many times the atoms, there are none.
 const LISTED_PER_ATOM: usize = 8;
 
 /// The variables of a pattern that stand for its slots have numbers from here on.

@@ -23,10 +23,10 @@ use region::{Full, Ref, tag};
 use space::{Atom, Grounded, Met, Number, Term};
 use std::rc::Rc;
 
-/// A list of so many atoms is not made shorter.
+/// A list of up to this many atoms is not made shorter.
 const SHORT_ENOUGH: u32 = 2;
 
-/// So many choices that were used up are kept for the next ones.
+/// How many choices that were used up are kept for the next ones.
 const SPARE_MAX: usize = 64;
 
 /// An expression of the heap whose children come next, from one of them on.
@@ -299,7 +299,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A value as an expression of the heap, if it is one of so many children.
+    /// A value as an expression of the heap, if it is one of `length` children.
     fn expression_of_length(&mut self, value: Ref, length: usize) -> Result<Option<Ref>, Full> {
         match value.tag() {
             tag::EXPRESSION | tag::MARKED => Ok((self.values.heap.length(value) == length).then_some(value)),
@@ -436,7 +436,7 @@ impl Values {
         self.candidate_key(value)
     }
 
-    /// The same of an interned compound.
+    /// The key of what is at a path of an interned compound, if there is something.
     fn key_inside(&self, term: Ref, children: &[u8]) -> u64 {
         let terms = self.terms.read().expect("no panic while terms are locked");
         let inner = children.iter().try_fold(term_of(term), |term, &child| {

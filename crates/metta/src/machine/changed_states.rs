@@ -77,7 +77,7 @@ impl Machine {
         self.choices.changed_states.noted = kept;
     }
 
-    /// Whether a rule of a group is to be matched with what states held when so much was noted.
+    /// Whether a rule of a group is to be matched with what states held when `noted` contents were noted.
     #[inline]
     pub(super) fn is_matched_as_it_was(&self, group: u32, noted: u32) -> bool {
         self.choices.changed_states.len() > noted as usize && self.code.groups[group as usize].compares_values
@@ -95,7 +95,7 @@ impl Running<'_> {
         }
     }
 
-    /// Tries a rule that is at hand, and those behind it, as states were when so much was noted.
+    /// Tries a rule that is at hand, and those behind it, as states were when `noted` contents were noted.
     pub(super) fn try_rules_as_it_was(&mut self, noted: u32) -> Result<(), Halt> {
         loop {
             let trying = self.m.choices.trying;

@@ -54,7 +54,7 @@ pub(crate) fn is_word_of_code(name: &str) -> bool {
     name == "function" || name == names::NOT_REDUCIBLE
 }
 
-/// The same for a form, which may do nothing but to add an atom.
+/// Whether evaluating a form may change rules, or let a call stand for itself; that the form itself adds an atom does not count.
 pub(super) fn form_may_change_rules(form: &Atom) -> bool {
     match form.children() {
         Some([head, space, _]) if is_changer(head) => may_change_rules(space),

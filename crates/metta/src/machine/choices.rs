@@ -73,7 +73,7 @@ pub(super) enum ChoiceKind {
     Rules { group: u32, list: u32, next: u32, from: Pc, noted: u32 },
     /// Further results for a return point of the frame.
     Results { values: std::vec::IntoIter<Ref>, to: Destination },
-    /// The same of results that bind something.
+    /// Further results, some of which bind something.
     BoundResults(Box<BoundResults>),
     /// The children of a list from here on, each a result for a return point of the frame.
     Children { list: Ref, next: usize, return_point: u32 },
@@ -133,7 +133,7 @@ pub(super) enum CollectorPurpose {
     Subjects { asks_for_absence: bool },
     /// The evaluation goes on with each when the transaction of this depth is closed.
     Transaction(usize),
-    /// Some of them are wanted. So many were found, and so many are asked for.
+    /// Some of them are wanted: `found` of them were found, and `most` are asked for.
     Some { wanted: Wanted, found: usize, most: usize },
     /// They are errors of a call of this function, whose other results are answers already.
     Table(u32),

@@ -29,7 +29,7 @@ pub(super) const REDUCE: TypeId = TypeId::MAX - 1;
 pub(super) const WELL_TYPED: TypeId = TypeId::MAX - 2;
 /// Stands in place of the number of choices in a frame whose results are not collected.
 pub(super) const OPEN: u32 = u32::MAX;
-/// The same where its choices are left for later, since they are those of a list of facts.
+/// Stands in place of the number of choices in a frame whose choices are left for later, since they are those of a list of facts.
 pub(super) const FACTS: u32 = u32::MAX - 1;
 
 /// The words of a frame before its slots.
@@ -49,7 +49,7 @@ pub(super) enum Guard {
     Bool,
     /// A value of this type, by its place in the table of types.
     Type(TypeId),
-    /// The same inside a type, where `Atom` agrees with itself only.
+    /// A value of this type as part of another type, where `Atom` agrees with itself only.
     TypeInside(TypeId),
     /// An expression.
     Expression,
@@ -69,7 +69,7 @@ pub(super) enum Guard {
     Reducible,
     /// Anything but these and the code of a function.
     Answer,
-    /// What makes a tuple as the head of an expression with so many arguments.
+    /// What makes a tuple as the head of an expression with this number of arguments.
     Head(Slot),
     /// The head, and the number of arguments, of an expression that has no type.
     OpenHead(Slot),
@@ -114,8 +114,10 @@ pub(super) enum Instruction {
     Answer,
     /// A child of an expression that is evaluated without code has come to a result.
     Child { index: Slot },
-    /// An error where a child's result was expected: it is the result of the whole.
+    /// An error where the result of code was expected: it is the result of the whole.
     Escape,
+    /// An error where the result of such a child was expected.
+    ChildFailed,
     /// No result on this path.
     Fail,
     /// Go on elsewhere.
@@ -152,9 +154,9 @@ pub(super) enum Instruction {
     Call { function: u32, return_point: u32, begun: bool },
     /// Calls a function on what a list of arguments says.
     CallWith { function: u32, arguments: u32, return_point: u32 },
-    /// The same in place of this frame.
+    /// Calls a function on what a list of arguments says, in place of this frame.
     TailCallWith { function: u32, arguments: u32 },
-    /// The same for a list of facts, as it stood when this code was made.
+    /// Calls a list of facts, as it stood when this code was made, on what a list of arguments says, in place of this frame.
     TailCallFacts { group: u32, arguments: u32 },
     /// Calls it in place of this frame.
     TailCall { function: u32, at: Slot },
@@ -172,11 +174,11 @@ pub(super) enum Instruction {
     Return { slot: Slot },
     /// An expression of evaluated children that no rule is expected to reduce; elsewhere if one needs to be evaluated.
     Construct { data: u32 },
-    /// The same as the result of this frame.
+    /// Makes data as in [`Instruction::Construct`], as the result of this frame.
     ReturnConstruct { data: u32 },
     /// Data with data inside, and on elsewhere; behind if what it takes needs to be evaluated.
     ConstructNested { data: u32, dst: Slot, then: Pc },
-    /// The same as the result of this frame.
+    /// Makes data as in [`Instruction::ConstructNested`], as the result of this frame.
     ReturnNested { data: u32 },
     /// Data as in [`Instruction::Construct`], and what this frame comes to will be its last child.
     BuildHole { data: u32 },
@@ -194,7 +196,7 @@ pub(super) enum Instruction {
     KeepUnbound { flag: Slot, slot: Slot, dst: Slot },
     /// Evaluates an expression as it stands, without code of its own.
     Evaluate { slot: Slot, type_id: TypeId, return_point: u32, begun: bool },
-    /// The same in place of this frame. An answer that is an error is final.
+    /// Evaluates an expression as it stands, without code of its own, in place of this frame. An answer that is an error is final.
     TailEvaluate { slot: Slot, type_id: TypeId, is_answer: bool },
     /// Arithmetic on two slots.
     Arithmetic { operation: Arithmetic, left: Slot, right: Slot, return_point: u32 },
@@ -206,14 +208,14 @@ pub(super) enum Instruction {
     Logic { operation: Logic, left: Slot, right: Slot, return_point: u32 },
     /// If both are small integers: goes to one place or the other. Else goes on.
     CompareJump { comparison: Comparison, left: Slot, right: Slot, then: Pc, or: Pc },
-    /// The same with a constant.
+    /// If a slot holds a small integer: compares it with a constant and goes to one place or the other. Else goes on.
     CompareJumpWith { comparison: Comparison, left: Slot, right: Ref, then: Pc, or: Pc },
     /// Goes elsewhere if all of these slots hold small integers, for which the guards that follow hold.
     SkipIfSmall { slots: [Slot; 3], to: Pc },
     /// A leaf in a slot that is its own result, whatever it is expected to be, is the result of this frame; else goes on. Only
     /// numbers are where a number is expected.
     ReturnLeaf { slot: Slot, is_number: bool },
-    /// The same into another slot, on behind the instructions that would find out.
+    /// A leaf in a slot that is its own result goes to another slot, and on behind the instructions that would find out; else goes on.
     MoveLeaf { slot: Slot, dst: Slot, is_number: bool, to: Pc },
     /// Goes on behind the next instruction if the slot is true, elsewhere if it is false, else with the next one.
     If { slot: Slot, or: Pc },
@@ -253,7 +255,7 @@ pub(super) enum Instruction {
     /// What minimal code has come to is the result of the frame, evaluated further; `NotReducible` stands for the call.
     /// The function is the one called, or for code that a form wrote out `NO_FUNCTION`.
     Leave { slot: Slot, type_id: TypeId, call: u32, function: u32 },
-    /// The same where a slot says whether the call came to itself.
+    /// Leaves as [`Instruction::Leave`] does, where a slot says whether the call came to itself.
     LeaveKnown { slot: Slot, type_id: TypeId, call: u32, came: Slot },
     /// What a rule says, not evaluated: the result of the frame, unless it is a `function` to be entered.
     Reduct { slot: Slot },
@@ -304,7 +306,7 @@ pub(super) enum Instruction {
     Query { query: u32, space: Slot, return_point: u32 },
     /// Goes on behind the next instruction with each answer, or with the next if it cannot be answered so.
     QueryFused { query: u32, space: Slot, return_point: u32 },
-    /// The same where only some answers are wanted: no others are found, if each comes to one result.
+    /// Asks the space in a slot where only some answers are wanted: no others are found, if each comes to one result.
     QuerySome { query: u32, space: Slot, return_point: u32 },
 }
 
@@ -358,6 +360,9 @@ pub(super) struct ReturnPoint {
     pub(super) slots: Slot,
     /// The slots that hold something that is still needed.
     pub(super) live: Box<[Slot]>,
+    /// Of a native function: whether its arguments are evaluated as they are written. Then a call that is not reduced has come to
+    /// itself.
+    pub(super) is_as_written: bool,
 }
 
 /// The arguments of a call that need no evaluation, if they are what one expects.
@@ -390,7 +395,7 @@ pub(super) const SOURCES_MAX: usize = 8;
 pub(super) enum Part {
     Leaf(Ref),
     Slot(Slot),
-    /// An expression of so many parts before this one.
+    /// An expression of this many parts before this one.
     Expression(u32),
 }
 
@@ -509,7 +514,7 @@ pub(super) struct Query {
     /// The whole, for a space that is to be asked with an atom, and the return point at which the new variables are there.
     pub(super) template: u32,
     pub(super) atoms: u32,
-    /// So many times it is not asked whether all answers are rows: the last time they were not.
+    /// How many times more it is not asked whether all answers are rows: the last time they were not.
     pub(super) leaps: u8,
     /// How often in a row a plan was made that did not serve again.
     pub(super) replans: u8,
@@ -599,7 +604,7 @@ pub(super) enum Key {
 pub(super) struct RuleCode {
     pub(super) pc: Pc,
     pub(super) keys: Box<[Key]>,
-    /// The same for rules with the same keys: one may match if the other may.
+    /// A number that rules with the same keys share: one may match if the other may.
     pub(super) class: u32,
     /// Whether it begins by taking an argument apart as the rule before it does, and where the children are then.
     pub(super) goes_on: Option<Slot>,
@@ -635,7 +640,7 @@ pub(super) enum Kind {
     Tabled,
     /// Entered through the memo.
     Memoised,
-    /// The same, where one argument tells all rules apart.
+    /// Several rules that one argument tells apart.
     Exclusive(u32),
     /// Well typed: what is called depends on the arguments.
     Guarded(u32),
@@ -842,18 +847,20 @@ pub(super) enum SyntheticBody {
     Goal,
     /// The template is run for each element of a list; the arguments go on with the list, a position and what was found.
     Loop { kind: Loop, item: Variable, found: Option<Variable>, template: Atom },
-    /// The same where variables and template are arguments, too.
+    /// The template is run for each element of a list; variables and template are arguments, too.
     OpenLoop(Loop),
 }
 
 /// The instruction that notes a result of the whole evaluation, and its return point.
 pub(super) const ANSWER: u32 = 0;
 /// Where the error that the whole evaluation came to goes.
-const ANSWER_ERROR: Pc = 3;
+const ANSWER_ERROR: Pc = 4;
 /// Where errors go that are the result of a frame.
 pub(super) const ESCAPE: Pc = 1;
 /// The instruction that fails.
 pub(super) const FAIL: Pc = 2;
+/// Where errors go that a child of an expression that is evaluated without code has come to.
+pub(super) const CHILD_FAILED: Pc = 3;
 /// In place of a function.
 pub(super) const NO_FUNCTION: u32 = u32::MAX;
 /// In place of where a call was made: whether its arguments came to themselves.
@@ -863,7 +870,12 @@ pub(super) const CHANGED: Pc = 0;
 impl Code {
     pub(super) fn new() -> Self {
         let mut code = Self { version: 1, type_epoch: 1, ..Self::default() };
-        code.instructions.extend([Instruction::Answer, Instruction::Escape, Instruction::Fail]);
+        code.instructions.extend([
+            Instruction::Answer,
+            Instruction::Escape,
+            Instruction::Fail,
+            Instruction::ChildFailed,
+        ]);
         code.instructions.extend([Instruction::Take { dst: 0 }, Instruction::Answer]);
         code.return_points.push(ReturnPoint {
             pc: ANSWER,
@@ -871,7 +883,7 @@ impl Code {
             at: 0,
             error: ANSWER_ERROR,
             slots: 1,
-            live: Box::default(),
+            ..ReturnPoint::default()
         });
         code.type_id(&crate::names::undefined());
         // No template is the first.
@@ -906,7 +918,7 @@ impl Code {
         (are_alike && shape.head.is_none() && other.head.is_none()).then_some(slot)
     }
 
-    /// The function of a head, so many arguments and an expected type.
+    /// The function of a head, a number of arguments and an expected type.
     pub(super) fn function(&mut self, head: Ref, arguments: Slot, type_id: TypeId) -> u32 {
         let functions = &mut self.functions;
         *self.index.entry((head, arguments, type_id)).or_insert_with(|| {
@@ -915,7 +927,7 @@ impl Code {
         })
     }
 
-    /// The same, if something has asked for its code.
+    /// The function of a head, a number of arguments and an expected type, if something has asked for its code.
     pub(super) fn known_function(&self, head: Ref, arguments: Slot, type_id: TypeId) -> Option<&Function> {
         self.index.get(&(head, arguments, type_id)).map(|&function| &self.functions[function as usize])
     }

@@ -8,7 +8,8 @@
 
 use super::choices::Destination;
 use super::code::{
-    CHANGED, Code, ESCAPE, HEADER, Instruction, Kind, Pc, REDUCE, ReturnPoint, Slot, TypeId, UNCHANGED, WELL_TYPED,
+    CHANGED, CHILD_FAILED, Code, HEADER, Instruction, Kind, Pc, REDUCE, ReturnPoint, Slot, TypeId, UNCHANGED,
+    WELL_TYPED,
 };
 use super::collected::{CollectedResult, CollectedResults};
 use super::schemes::Types;
@@ -40,10 +41,16 @@ pub(super) fn slots_of_tuple(child: Slot) -> impl Iterator<Item = Slot> {
     HELD..child
 }
 
+/// How many slots a frame has whose `length` children are evaluated to types: behind the children lie their types, and the type of the
+/// whole.
+pub(super) fn slots_of_typed(length: usize) -> usize {
+    usize::from(CHILDREN) + 2 * length + 1
+}
+
 /// How many slots such a frame has, given the word of its first.
 pub(super) fn slots_of_whole_tuple(shape: u32) -> usize {
     let length = (Ref::from_bits(shape).payload() >> 16) as usize;
-    usize::from(CHILDREN) + if length & TYPED == 0 { length } else { 2 * (length & !TYPED) }
+    if length & TYPED == 0 { usize::from(CHILDREN) + length } else { slots_of_typed(length & !TYPED) }
 }
 
 impl Code {
@@ -56,10 +63,8 @@ impl Code {
             self.return_points.push(ReturnPoint {
                 pc,
                 dst: CHILDREN + child as Slot,
-                at: 0,
-                error: ESCAPE,
-                slots: 0,
-                live: Box::default(),
+                error: CHILD_FAILED,
+                ..ReturnPoint::default()
             });
             self.child_return_points.push((self.return_points.len() - 1) as u32);
             self.end_piece();
@@ -69,7 +74,7 @@ impl Code {
 }
 
 impl Machine {
-    /// The expression of a head and of so many arguments that lie in the frame that would be called.
+    /// The expression of a head and of `count` arguments that lie in the frame that would be called.
     fn applied(&mut self, head: Ref, block: Slot, count: Slot) -> Result<Ref, Full> {
         let call = self.values.heap.reserve(&mut self.values.region, usize::from(count) + 1)?;
         self.values.heap.set_child(call, 0, head);
@@ -176,13 +181,13 @@ impl Running<'_> {
                 self.call_raw(value, head, arity, result)
             }
             HeadKind::Raw { result } if self.m.is_operation(head) && self.agrees_statically(result, type_id) => {
-                self.begin_typed(value, &Signature::raw(arity, result), type_id, Types::Known)
+                self.begin_typed(value, &Signature::raw(arity, result), type_id, Types::Declared)
             }
             HeadKind::Typed(signature)
                 if (head.tag() == SYMBOL && arity < TUPLE_MAX || self.m.is_operation(head))
                     && self.is_typed_call(value, &signature, type_id) =>
             {
-                self.begin_typed(value, &signature, type_id, Types::Known)
+                self.begin_typed(value, &signature, type_id, Types::Declared)
             }
             HeadKind::Parametric(function) if head.tag() == SYMBOL || self.m.is_operation(head) => {
                 match self.instance_of_call(value, head, &function, type_id)? {
@@ -242,6 +247,7 @@ impl Running<'_> {
         if length & TYPED == 0 {
             self.walk_tuple(next, length)?
         } else {
+            self.note_alternatives();
             self.walk_typed(next, length & !TYPED)?
         }
         self.evaluate_pending()
@@ -361,7 +367,7 @@ impl Running<'_> {
         self.gather(value, level, return_point, base)
     }
 
-    /// The function that a head and so many arguments call.
+    /// The function that a head and `count` arguments call.
     fn function_of(&mut self, head: Ref, count: Slot, type_id: TypeId) -> Option<u32> {
         match head.tag() {
             SYMBOL if head != ERROR => Some(self.m.code.function(head, count, type_id)),
@@ -396,7 +402,7 @@ impl Running<'_> {
         self.give_as_it_came(call, length)
     }
 
-    /// The same of a call of a typed function: what is noted has arguments of its types.
+    /// Nothing reduces a call of a typed function whose arguments are evaluated: it is noted as having arguments of its types.
     pub(super) fn give_typed(&mut self, length: usize) -> Result<(), Halt> {
         let call = self.tuple_of(length)?;
         self.note_made(call);

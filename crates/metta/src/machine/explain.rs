@@ -133,7 +133,7 @@ impl Running<'_> {
         text
     }
 
-    /// The first function of a head and so many arguments, from a number on.
+    /// The first function of a head and `count` arguments, from a number on.
     fn function_from(&self, from: u32, head: Ref, count: Slot) -> Option<u32> {
         let functions = self.m.code.functions.iter().enumerate().skip(from as usize);
         let mut found = functions.filter(|(_, function)| function.head == head && function.arguments == count);
@@ -507,6 +507,7 @@ impl<'a> Listing<'a> {
             Instruction::Answer => "answer".to_owned(),
             Instruction::Child { index } => format!("child {index}"),
             Instruction::Escape => "escape".to_owned(),
+            Instruction::ChildFailed => "child-failed".to_owned(),
             Instruction::Fail => "fail".to_owned(),
             Instruction::Commit => "commit".to_owned(),
             Instruction::EnterRule { .. } => "enter-rule".to_owned(),

@@ -11,7 +11,7 @@ use super::code::{ArgumentSource, FACTS, Group, Instruction, Kind, NEXT_RULE, Pc
 use super::{Halt, Machine, Running};
 use region::Ref;
 
-/// So many lists of facts may be compiled for a link, one inside the other.
+/// How many lists of facts may be compiled for a link, one inside the other.
 const LINKS_MAX: u32 = 8;
 
 impl Running<'_> {

@@ -57,7 +57,7 @@ impl Code {
         self.pieces.ends.partition_point(|end| end.instructions <= pc) + 1
     }
 
-    /// Keeps so many pieces, and functions at least up to this one.
+    /// Keeps `count` pieces, and functions at least up to this one.
     fn keep_pieces(&mut self, count: usize, function: u32) {
         let Some(&end) = self.pieces.ends.get(count - 1) else { return };
         self.pieces.ends.truncate(count);

@@ -29,7 +29,7 @@ impl FrozenResults {
         self.len() == 0
     }
 
-    /// A result as an atom, counted from 0; `None` if there are not so many. Linear in its size.
+    /// A result as an atom, counted from 0; `None` if there are fewer. Linear in its size.
     pub fn get(&self, index: usize) -> Option<Atom> {
         let atom = |&root: &Ref| {
             let Ok(atom) = atom_of(root, &mut &*self);

@@ -6,10 +6,11 @@
 //! 3. What is handed to the interpreter has the steps that are left.
 
 use super::{Halt, Reason, Running, WORDS_PER_FRAME};
+use crate::effects::Effects;
 use crate::interpreter::{self, Task, TaskOutcome};
 use crate::limits::LimitReached;
 
-/// Where garbage is to be collected, which a call does, after so many steps it is asked again whether there is a call. The next one may
+/// Where garbage is to be collected, which a call does: after how many steps it is asked again whether there is a call. The next one may
 /// be a step away, again and again: no other number divides this one, so it is met.
 const STEPS_TO_CALL: u32 = 13;
 
@@ -54,7 +55,7 @@ impl Running<'_> {
         reached.map_or(Ok(()), |limit| Err(Reason::Limit(limit).into()))
     }
 
-    /// Lets limits be looked at within so many steps.
+    /// Lets limits be looked at within `steps` steps.
     pub(super) fn look_within(&mut self, steps: u32) {
         self.settle_fuel();
         self.m.counters.fuel = self.m.counters.fuel.min(steps);
@@ -84,7 +85,7 @@ impl Running<'_> {
         if self.session.form_steps.halted().is_some() {
             self.settle_fuel();
         }
-        match self.session.form_steps.act() {
+        match self.session.form_steps.act(Effects::CHANGES) {
             Some(limit) => Err(Reason::Limit(limit).into()),
             None => Ok(()),
         }

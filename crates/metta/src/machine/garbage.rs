@@ -29,7 +29,7 @@ use space::{Atom, Variable};
 /// Heap bytes below which nothing is collected.
 const COLLECT_FROM: usize = 1 << 20;
 
-/// So much is made at least between two collections.
+/// How much is made at least between two collections.
 const LEAST_MADE: usize = 1 << 12;
 
 /// In place of a hole: garbage is to be collected where the frame gives its result. It is an integer, which no collection
@@ -160,7 +160,7 @@ impl Running<'_> {
         }
     }
 
-    /// Lets the heap take so many bytes more than it has.
+    /// Lets the heap take `bytes` bytes more than it has.
     fn leave_heap(&mut self, bytes: usize) {
         let live = self.m.values.heap.bytes_live();
         self.m.values.heap.set_limit(Some(live.saturating_add(bytes)));
@@ -175,7 +175,7 @@ impl Running<'_> {
 }
 
 impl Running<'_> {
-    /// Moves all that is reachable to a fresh region; the frame at hand holds so many arguments.
+    /// Moves all that is reachable to a fresh region; the frame at hand holds this many arguments.
     ///
     /// If the limit leaves no room for the copy, nothing is collected any more. If the system has none, the evaluation is at
     /// its end: what it has found so far stays.
@@ -324,7 +324,7 @@ impl<F: FnMut(Ref) -> Ref> Walk<'_, F> {
         newest_first.filter_map(|(place, &variable)| Some((place, variable, self.copying.unbind(variable)?))).collect()
     }
 
-    /// Binds what was bound when the trail was so long.
+    /// Binds what was bound when the trail had this length.
     fn bind(&mut self, bound: &mut Unbound, length: usize) -> Result<(), Full> {
         while let Some((_, variable, value)) = bound.pop_if(|(place, ..)| *place < length) {
             self.copying.bind(variable, value)?;

@@ -18,7 +18,7 @@ use super::{Halt, Running};
 use region::{Ref, tag};
 use space::Term;
 
-/// So many results are made between two looks at the limits.
+/// How many results are made between two looks at the limits.
 const RESULTS_BETWEEN_LOOKS: usize = 1 << 12;
 
 /// A part of a template, before what it is a part of.
@@ -129,7 +129,7 @@ impl Running<'_> {
         }
     }
 
-    /// Makes the results of so many answers, each of which comes to one, for the collector at a level.
+    /// Makes the results of `count` answers, each of which comes to one, for the collector at a level.
     pub(super) fn gather_answers(
         &mut self,
         query: u32,

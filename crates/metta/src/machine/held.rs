@@ -13,7 +13,7 @@ use super::words::{FALSE, TRUE};
 use region::{Full, Ref, tag};
 use std::ops::Range;
 
-/// The bits of so many children are in one word.
+/// How many children have their bits in one word.
 const IN_A_WORD: usize = 24;
 
 impl Running<'_> {

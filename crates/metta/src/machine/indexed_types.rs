@@ -52,8 +52,8 @@ impl Running<'_> {
         changed
     }
 
-    /// The type of data with so many children, and one more of a type if that is still to come, but for what its head changes; `None` if it
-    /// changes nothing, or not for certain.
+    /// The type of data with `count` arguments, and one more of a type if that is still to come, but for what its head changes; `None` if
+    /// it changes nothing, or not for certain.
     pub(super) fn indexed_type_of(&mut self, made: Ref, count: usize, last: Option<TypeId>) -> Option<Scheme> {
         let mut children = [EMPTY; ARITY_MAX];
         let head = self.m.values.heap.child(made, 0);
@@ -61,7 +61,8 @@ impl Running<'_> {
         self.indexed_type(head, &children[..count], last)
     }
 
-    /// The same of a head and its arguments.
+    /// The type of data with this head and these arguments, and one more of a type if that is still to come, but for what the head
+    /// changes; `None` if it changes nothing, or not for certain.
     pub(super) fn indexed_type(&mut self, head: Ref, arguments: &[Ref], last: Option<TypeId>) -> Option<Scheme> {
         let (count, arity) = (arguments.len(), arguments.len() + usize::from(last.is_some()));
         let HeadKind::Parametric(function) = self.head_kind(head, arity) else { return None };

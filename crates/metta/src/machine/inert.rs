@@ -16,7 +16,7 @@ use region::{Ref, tag};
 /// How many parts are looked at.
 const PARTS_MAX: usize = 64;
 
-/// An expression of so many parts at most that are no such expressions themselves is looked at and made in one go.
+/// An expression of at most this many parts, none of which is such an expression itself, is looked at and made in one go.
 const FLAT_MAX: usize = 6;
 
 /// What a look at the parts of a small expression tells.

@@ -1,7 +1,7 @@
 //! What the machine has left to the interpreter, by what it was.
 //!
 //! 1. Where an expression is handed over, its *kind* is counted: the name of its head, or what stands in place of a name.
-//! 2. So many kinds are told apart; what comes after those is counted together, so that a program that makes names of its
+//! 2. Only `KINDS_MAX` kinds are told apart; what comes after those is counted together, so that a program that makes names of its
 //!    own takes no memory by it.
 //! 3. A program of which nothing is interpreted pays nothing.
 

@@ -13,7 +13,7 @@ use super::words::EVALUATED_OPEN;
 /// How much is remembered.
 const KEPT_MAX: usize = 4;
 
-/// What has fewer expressions in it is made again in no time. What is remembered counts as so many.
+/// What has fewer expressions in it is made again in no time. What is remembered counts as this many.
 pub(super) const LARGE: usize = 16;
 
 /// The last large data.
@@ -52,7 +52,7 @@ impl Kept {
         self.pairs.iter().find(|(_, known)| is_same(known)).map(|(reference, _)| *reference)
     }
 
-    /// Remembers what has so many expressions in it.
+    /// Remembers an atom that has `expressions` expressions in it, with its reference.
     pub(super) fn keep(&mut self, reference: Ref, atom: &Atom, expressions: usize) {
         if expressions < LARGE {
             return;

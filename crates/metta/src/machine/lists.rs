@@ -16,13 +16,13 @@ use region::{Full, Ref, tag};
 use rustc_hash::FxHashSet;
 use space::{Atom, Grounded};
 
-/// Up to so many arguments it is asked whether a head has rules for just as many.
+/// Up to how many arguments it is asked whether a head has rules for exactly that number.
 const FEW: usize = 8;
 
-/// Whether limits are due is asked after the making of a list of so many elements, which takes some microseconds.
+/// From how many elements on the making of a list, which takes some microseconds, is followed by a look at the limits.
 const LONG: usize = 1 << 14;
 
-/// Lists of up to so many elements are put together on the native stack.
+/// Lists of up to this many elements are put together on the native stack.
 const SHORT: usize = 16;
 
 /// Whether data has no rules if its head is no symbol, by the number of its arguments, as far as it was asked: as of a version.
@@ -249,7 +249,7 @@ impl Running<'_> {
         self.makes_data(head, arity)
     }
 
-    /// Whether a symbol with so many arguments, whatever its type, has no rules.
+    /// Whether a symbol with `arity` arguments, whatever its type, has no rules.
     pub(super) fn is_named_constructor(&mut self, head: Ref, arity: usize) -> Result<bool, Halt> {
         if head == ERROR || head == EMPTY || arity > FEW {
             return Ok(false);
@@ -258,7 +258,7 @@ impl Running<'_> {
         self.is_constructor(function)
     }
 
-    /// Whether a head makes data of so many arguments in normal form.
+    /// Whether a head makes data of `arity` arguments in normal form.
     pub(super) fn makes_data(&mut self, head: Ref, arity: usize) -> Result<bool, Halt> {
         match head.tag() {
             SYMBOL if head == ERROR || head == EMPTY => Ok(false),

@@ -22,9 +22,9 @@ const ENTRY_BYTES: usize = 64;
 /// The most results of a call that are kept, and the most leaves and expressions that they may have together.
 pub(super) const RESULTS_MAX: usize = 64;
 pub(super) const PARTS_MAX: usize = 256;
-/// So many calls of a function are looked for in vain before it is decided whether that is worth it.
+/// How many calls of a function are looked for in vain before it is decided whether that is worth it.
 const TRIALS: u32 = 1 << 10;
-/// It is, if one call was found for so many that were not.
+/// Looking calls up is worth it if one call was found for this many that were not.
 const MISSES_FOR_A_HIT: u32 = 4;
 
 /// The words of a call.
@@ -125,7 +125,8 @@ impl Memo {
         Some(found)
     }
 
-    /// The call of the key is being evaluated, on so many words of the stack that it would not take otherwise; gives its place among those that are.
+    /// The call of the key is being evaluated, on `words` words of the stack that it would not take otherwise; gives its place among
+    /// those that are.
     pub(super) fn open(&mut self, words: usize) -> usize {
         self.open.push(Open { key: self.key.as_slice().into(), version: self.version, words });
         self.open.len() - 1

@@ -6,7 +6,7 @@
 //! 3. Otherwise the code runs in a second frame above the arguments, as for a tabled function, and a collector takes its results. They are kept
 //!    if none of them is an error or has a variable in it, and are the results of the first frame.
 //!
-//! The second frame takes words of the stack that the call would not take otherwise. The limit of the stack is so many words further up
+//! The second frame takes words of the stack that the call would not take otherwise. The limit of the stack is that many words further up
 //! meanwhile: a program may be as deep as without. The stack does not shrink within a form, so later calls may be a little deeper.
 
 use super::choices::{CollectorPurpose, Destination};
@@ -19,7 +19,7 @@ use super::{Halt, Machine, Running};
 use region::{Ref, tag};
 use space::{Atom, Grounded};
 
-/// So many calls whose results are to be kept may be in progress, one inside the other. A tail call keeps its frame while it is one.
+/// How many calls whose results are to be kept may be in progress, one inside the other. A tail call keeps its frame while it is one.
 const NESTED_MAX: usize = 1 << 14;
 
 impl Machine {

@@ -169,7 +169,7 @@ pub(crate) struct MachineEvaluator {
 }
 
 impl MachineEvaluator {
-    /// Lets the machine look at every call whether garbage is to be collected, from so many bytes of heap on.
+    /// Lets the machine look at every call whether garbage is to be collected, from `bytes` bytes of heap on.
     pub(crate) fn collect_garbage_from(&self, bytes: usize) {
         self.collect_from.set(Some(bytes));
     }

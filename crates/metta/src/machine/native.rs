@@ -88,7 +88,9 @@ impl Running<'_> {
             Outcome::NotReducible => {
                 let children: Vec<Ref> = std::iter::once(reference).chain(arguments.iter().copied()).collect();
                 let call = self.m.values.heap.expression(&mut self.m.values.region, &children)?;
-                return self.resume(return_point, call);
+                let is_as_written = self.m.code.return_points[return_point as usize].is_as_written;
+                let value = if is_as_written { self.m.evaluated(call) } else { call };
+                return self.resume(return_point, value);
             }
             Outcome::Failure(message) => vec![(Solution::new(), names::error(call.clone(), message))],
             Outcome::Stop(stop) => return Err(Reason::Stop(stop).into()),
@@ -177,7 +179,7 @@ pub(super) fn with_bound(call: &Atom, solution: &Solution) -> Atom {
     rewrite(call, put).unwrap_or_else(|| call.clone())
 }
 
-/// The same for a call that stands for itself because its function has answered so.
+/// A call with what a solution binds put in, which stands for itself because its function has answered so.
 pub(super) fn as_evaluated(call: &Atom, solution: &Solution) -> Atom {
     match with_bound(call, solution) {
         Atom::Expression(call) => call.into_evaluated().into(),

@@ -81,7 +81,7 @@ impl Running<'_> {
         Ok(UNCHANGED)
     }
 
-    /// Whether two values are equal, variables being equal to themselves only; `false` where so many children are not enough
+    /// Whether two values are equal, variables being equal to themselves only; `false` where `budget` children are not enough
     /// to tell.
     pub(super) fn are_same(&mut self, left: Ref, right: Ref, budget: &mut usize) -> Result<bool, Halt> {
         let values = &mut self.m.values;

@@ -18,7 +18,7 @@ use region::Ref;
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedTerms, Term, Terms};
 
-/// After so many terms limits are looked at.
+/// After how many terms limits are looked at.
 pub(super) const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
 
 /// With more atoms of evaluated terms than this, they are forgotten between two forms.
@@ -84,7 +84,7 @@ impl Running<'_> {
         })
     }
 
-    /// What a head makes of so many arguments in normal form.
+    /// What a head makes of `count` arguments in normal form.
     pub(super) fn makes(&mut self, head: Ref, count: usize) -> Result<Makes, Halt> {
         if let Some(&known) = self.m.values.normal.heads.get(&(head, count)) {
             return Ok(known);

@@ -11,7 +11,7 @@ pub(super) struct NormalTerms {
     /// What `known` says of a term that is in normal form; one more of a term that is not. Anything else is out of date.
     pub(super) epoch: u32,
     pub(super) known: Vec<u32>,
-    /// What a symbol with so many arguments makes of ones in normal form.
+    /// What a symbol makes of a number of arguments in normal form.
     pub(super) heads: FxHashMap<(Ref, usize), Makes>,
     /// The note of what is in normal form.
     pub(super) note: u16,

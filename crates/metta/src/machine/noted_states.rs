@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 use space::{Atom, SharedState};
 
-/// So many contents are noted before any is forgotten.
+/// How many contents are noted before any is forgotten.
 pub(super) const NOTED_MIN: usize = 256;
 
 /// What states held before they were changed.

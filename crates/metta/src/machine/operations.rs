@@ -32,7 +32,7 @@ impl Code {
             false => Instruction::TailEvaluate { slot: SHAPE, type_id, is_answer: true },
         });
         let (at, slots) = (SLOTS as u16, (SLOTS + HEADER) as u16);
-        self.return_points.push(ReturnPoint { pc, dst: SHAPE, at, error: ESCAPE, slots, live: Box::default() });
+        self.return_points.push(ReturnPoint { pc, dst: SHAPE, at, error: ESCAPE, slots, ..ReturnPoint::default() });
         let return_point = (self.return_points.len() - 1) as u32;
         self.answer_return_points.insert(type_id, return_point);
         self.end_piece();
@@ -118,8 +118,8 @@ impl Running<'_> {
         self.deliver_all(answers, Destination::ReturnPoint(return_point))
     }
 
-    /// The same where an answer is code or says that nothing was reduced: the interpreter evaluates the others as well, so that
-    /// all are results in their order.
+    /// Evaluates the answers of a call where one is code or says that nothing was reduced: the interpreter evaluates the others as well,
+    /// so that all are results in their order.
     fn operate_oddly(
         &mut self,
         call: &Atom,

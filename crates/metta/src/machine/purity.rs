@@ -80,10 +80,15 @@ impl Running<'_> {
     pub(super) fn taking_no_numbers<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
         let last = self.session.variables().last();
         let found = look(self);
+        self.take_numbers_from(last);
+        found
+    }
+
+    /// The next variable gets the number after this one, whatever was looked at since.
+    pub(super) fn take_numbers_from(&mut self, last: u64) {
         let mut source = VariableSource::default();
         source.advance_to(last);
         *self.session.variables() = source;
-        found
     }
 
     /// The right sides of a function and of all that it calls; `None` if one is not pure.

@@ -42,7 +42,7 @@ impl Machine {
         &self.code.return_points[return_point as usize]
     }
 
-    /// Makes sure that a frame with so many slots, and the header of one more, fits the stack.
+    /// Makes sure that a frame with this many slots, and the header of one more, fits the stack.
     #[inline]
     pub(super) fn ensure(&mut self, slots: usize) -> Result<(), Halt> {
         if self.frames.base + 2 * HEADER + slots > self.frames.stack.len() { self.grow(slots) } else { Ok(()) }
@@ -246,6 +246,7 @@ impl Running<'_> {
             Instruction::Answer => self.answer(),
             Instruction::Child { index } => self.next_child(index),
             Instruction::Escape => self.give(self.m.frames.acc),
+            Instruction::ChildFailed => self.child_has_failed(),
             Instruction::Fail => self.fail(),
             Instruction::EnterRule { rule } => {
                 self.profile_rule(rule);
@@ -492,7 +493,7 @@ impl Running<'_> {
         self.enter_counted(function)
     }
 
-    /// The same of a call that is counted already.
+    /// Goes on with the code of a function, its frame made and its call counted already.
     #[inline(always)]
     pub(super) fn enter_counted(&mut self, function: u32) -> Result<(), Halt> {
         let mut found = self.m.code.functions[function as usize];
@@ -511,7 +512,7 @@ impl Running<'_> {
         }
     }
 
-    /// The same where several rules may match, or none has to.
+    /// Goes on with the code of a function where several rules may match, or none has to.
     #[inline(never)]
     fn enter_other(&mut self, function: u32, kind: Kind) -> Result<(), Halt> {
         match kind {
@@ -685,7 +686,7 @@ impl Running<'_> {
         }
     }
 
-    /// The same for what counts as evaluated as long as none of its variables is bound.
+    /// A value that counts as evaluated as long as none of its variables is bound, if none is.
     #[cold]
     fn normal_open(&self, value: Ref) -> Option<Ref> {
         (!self.m.mentions_bound_now(value)).then_some(value)

@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 use space::{Atom, Bindings, Rewrite, SharedTerms, Variable, make_fresh, rewrite};
 use std::rc::Rc;
 
-/// Up to so many levels of an expression are looked at again and again, where each has a type of its own: notes are few.
+/// How many levels of an expression, at most, are looked at again and again, where each has a type of its own: notes are few.
 const LEVELS_TO_NOTE: usize = 32;
 
 /// With more types than this, all are forgotten between two forms.
@@ -223,7 +223,7 @@ impl Running<'_> {
         self.m.values.part(value, place, &terms).ok()
     }
 
-    /// The scheme of an expression whose children's schemes are known; it is kept. So many levels are around it.
+    /// The scheme of an expression whose children's schemes are known; it is kept. `levels` levels are around the expression.
     fn scheme_of_whole(&mut self, whole: &Open, levels: usize) -> Option<Scheme> {
         let known = &whole.known[..whole.length];
         let scheme = match &whole.by {
@@ -357,7 +357,8 @@ impl Running<'_> {
         applied
     }
 
-    /// The same by a graph of types, if a scheme is expected. Unknown if types inside say how arguments are taken.
+    /// What a function type makes of arguments with these schemes, by a graph of types, if it agrees with what is expected. Unknown if
+    /// types inside say how arguments are taken.
     fn applied_in_graph(&mut self, function: &Atom, arguments: &[Scheme], expected: Scheme) -> Unified {
         let (formals, result) = types::function_parts(function);
         let (mut graph, mut variables) = (Graph::default(), type_graph::Instance::default());
@@ -477,10 +478,12 @@ impl Running<'_> {
             evaluated_first += u32::from(self.normal(child, 0).is_none() && !self.stays_open(child)?);
         }
         match evaluated_first {
-            0 => Ok(Some((signature, Types::Known))),
+            0 => Ok(Some((signature, Types::Inferred))),
             // What that binds, nothing else sees; or the rules follow from the types whatever it is.
-            1 if self.is_well_typed((head, count as Slot)) => Ok(Some((signature, Types::Known))),
-            1 if head.tag() == SYMBOL && self.is_named_constructor(head, count)? => Ok(Some((signature, Types::Known))),
+            1 if self.is_well_typed((head, count as Slot)) => Ok(Some((signature, Types::Inferred))),
+            1 if head.tag() == SYMBOL && self.is_named_constructor(head, count)? => {
+                Ok(Some((signature, Types::Inferred)))
+            }
             _ if self.depends_on_ways(call, open)? => Ok(None),
             _ => Ok(Some((signature, Types::Open))),
         }
@@ -571,10 +574,14 @@ impl Running<'_> {
     }
 }
 
-/// Whether the types of a call are known before its arguments are evaluated.
+/// What is known of the types of a call before its arguments are evaluated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Types {
-    Known,
+    /// They are declared without variables.
+    Declared,
+    /// They follow from what the arguments are. So an argument may be evaluated to a type that only a later one says.
+    Inferred,
+    /// What arguments come to may say more.
     Open,
 }
 
@@ -592,7 +599,7 @@ fn only(mut found: Vec<Bindings>) -> Option<Bindings> {
     if found.is_empty() { last } else { None }
 }
 
-/// The same type, its variables numbered in the order in which they are met.
+/// A type with its variables numbered in the order in which they are met.
 fn with_ordered_variables(found: &Atom) -> Atom {
     let mut met: Vec<Variable> = Vec::new();
     let renamed = rewrite(found, |variable| {

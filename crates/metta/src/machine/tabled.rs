@@ -44,6 +44,7 @@ impl Code {
             error: pc + 1,
             slots: arguments + 2,
             live,
+            is_as_written: false,
         });
         ((self.return_points.len() - 1) as u32, begun)
     }

@@ -131,7 +131,7 @@ impl Values {
         Keyed::Key(found.unwrap_or(NO_TERM))
     }
 
-    /// The same, as far as it takes no dictionary.
+    /// What a value is as a part of a row, if that can be told without a dictionary.
     #[inline]
     pub(super) fn known_key(&self, value: Ref) -> Option<Keyed> {
         match value.tag() {
@@ -209,7 +209,7 @@ impl Values {
         }
     }
 
-    /// The same for a term that was not met before, or is made anew each time.
+    /// A term as a reference, where the term was not met before, or is made anew each time.
     #[inline(never)]
     fn load_new_term(&mut self, term: Term) -> Result<Ref, region::Full> {
         let terms = self.terms.clone();

@@ -17,7 +17,7 @@ use space::Atom;
 /// Answers about types and rules that were asked for.
 pub(super) struct TypeCache {
     pub(super) heads: FxHashMap<(Ref, usize), HeadKind>,
-    /// Which heads have rules for so many arguments, as far as it was asked since rules last changed.
+    /// Which heads have rules for which numbers of arguments, as far as it was asked since rules last changed.
     pub(super) ruled: FxHashMap<(Ref, Slot), bool>,
     /// Which functions have more rules than are compiled at once, as far as it was asked since rules last changed.
     pub(super) have_many_rules: FxHashMap<Callee, bool>,

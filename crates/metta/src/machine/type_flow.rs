@@ -9,7 +9,8 @@
 //! 4. So all ends of a function are looked at as they are written. Where some say a type and others do not, this is known of no single
 //!    call, and the specification is followed step by step.
 //! 5. Where a function without a type has such ends, or what is called stands in a variable, it is taken for said: programs in which
-//!    constructors alone have types stay in the machine. They answer otherwise only where types do not agree.
+//!    constructors alone have types stay in the machine. If the types do not agree then, the call is begun again as the specification has
+//!    it ([`super::typed`]), unless it had an effect or its arguments have alternatives.
 
 use super::code::Slot;
 use super::purity::Callee;
@@ -139,7 +140,7 @@ impl Running<'_> {
         }
     }
 
-    /// The same of what a right side ends in.
+    /// What is said by the evaluation of the part that a right side ends in.
     fn flow_of_end(&mut self, part: Part<'_>, levels: usize, look: &mut Look) -> Result<TypeFlow, Halt> {
         match part {
             Part::Written(Atom::Variable(_)) => Ok(TypeFlow::EITHER),

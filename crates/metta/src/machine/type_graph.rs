@@ -93,7 +93,7 @@ impl Graph {
         self.import_with(scheme, table, &Type::Open)
     }
 
-    /// The same of a type of which nothing is known where it has variables.
+    /// A type of the table of which nothing is known where it has variables.
     pub(super) fn import_frozen(&mut self, scheme: Scheme, table: &TypeTable) -> Node {
         self.import_with(scheme, table, &Type::Rigid)
     }

@@ -6,16 +6,18 @@
 //! 4. Only a *yes* is certain here. Otherwise the types are found as the specification has it ([`crate::types`]).
 
 use super::code::{HEADER, Slot, TypeId};
-use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED};
+use super::evaluate::{CHILDREN, EXPRESSION, HELD, SHAPE, TYPED, slots_of_typed};
 use super::kept_types::ARITY_MAX;
 use super::notes::Told;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
+use super::values::Scope;
 use super::words::raw;
 use super::words::{EMPTY, SYMBOL, TERM, plain, term_of};
 use super::{Halt, Running};
+use crate::names;
 use region::{Ref, tag};
-use space::Atom;
+use space::{Atom, Symbol, alpha_equivalent};
 
 /// In place of a type: the argument is taken as it stands.
 const AS_IT_STANDS: u32 = 1 << 16;
@@ -25,6 +27,43 @@ struct TypeQuestion {
     value: Ref,
     type_id: TypeId,
     is_deep: bool,
+}
+
+/// What a typed call has to know to be begun again, in one word of its frame: whether what arguments come to may say more of its
+/// types, and how many variables were bound before, unless its types are declared.
+#[derive(Clone, Copy)]
+struct Restart(u32);
+
+impl Restart {
+    fn new(types: Types, bound: usize) -> Self {
+        let is_open = u32::from(types == Types::Open);
+        match types {
+            Types::Declared => Self(0),
+            // More do not fit. Such a call is not begun again.
+            _ if bound >= 1 << 27 => Self(is_open),
+            _ => Self(is_open | (bound as u32 + 1) << 1),
+        }
+    }
+
+    fn of(word: Ref) -> Self {
+        Self(word.payload())
+    }
+
+    fn word(self) -> Ref {
+        raw(self.0 as usize)
+    }
+
+    fn is_open(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    fn without_bound(self) -> Self {
+        Self(self.0 & 1)
+    }
+
+    fn bound(self) -> Option<usize> {
+        (self.0 >> 1).checked_sub(1).map(|bound| bound as usize)
+    }
 }
 
 impl Running<'_> {
@@ -142,7 +181,7 @@ impl Running<'_> {
 
     /// Whether the scheme of a value is known and agrees with a type.
     fn scheme_agrees(&mut self, value: Ref, type_id: TypeId, is_deep: bool) -> bool {
-        let is_plain = |expected: &Atom| !crate::names::is_metatype(expected);
+        let is_plain = |expected: &Atom| !names::is_metatype(expected);
         match self.scheme_of(value) {
             Some(scheme) if is_plain(&self.m.code.types[usize::from(type_id)]) => {
                 self.scheme_agrees_with(scheme, type_id, is_deep)
@@ -291,21 +330,32 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let length = self.m.values.heap.length(value);
         let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
-        self.m.own_frame(usize::from(CHILDREN) + 2 * length + HEADER)?;
+        self.m.own_frame(slots_of_typed(length) + HEADER)?;
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         self.m.set_slot(EXPRESSION, value);
         // What an argument before it has bound is evaluated like any other argument: none is held.
-        self.m.set_slot(HELD, raw(usize::from(types == Types::Open)));
+        let bound = self.m.choices.trail.len();
+        self.m.set_slot(HELD, Restart::new(types, bound).word());
         let head = self.original_child(0);
         self.m.set_slot(CHILDREN, head);
+        // The head is evaluated to no type.
+        let effects = self.effects_so_far();
+        self.m.set_slot(CHILDREN + length as Slot, effects);
+        self.m.set_slot(slots_of_typed(length) as Slot - 1, raw(usize::from(type_id)));
         for (index, formal) in signature.formals.iter().enumerate() {
             self.m.set_slot(CHILDREN + (length + index + 1) as Slot, formal_word(*formal));
         }
         self.walk_typed(1, length)
     }
 
+    /// How many effects the form has had so far, as a word of a slot.
+    fn effects_so_far(&self) -> Ref {
+        raw((self.session.form_steps.effects() % (1 << 24)) as usize)
+    }
+
     /// Whether the values of a call's arguments agree with its type, where that was open for more than one of them. Which of
-    /// them has bound it does not matter then, and the type of the result is known; otherwise the call is evaluated as it was.
+    /// them has bound it does not matter then, and the type of the result is known; otherwise the call is evaluated as it was, before
+    /// its arguments bound anything.
     fn values_agree(&mut self, length: usize) -> Result<bool, Halt> {
         let values: Vec<Ref> = (0..length).map(|index| self.m.read(CHILDREN + index as Slot)).collect();
         let type_id = (self.m.slot(SHAPE).payload() & 0xffff) as TypeId;
@@ -320,24 +370,35 @@ impl Running<'_> {
             self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
             return Ok(true);
         }
-        // Choices that are left may be of alternatives that come to nothing.
-        self.must_gather()?;
-        // One of several alternatives cannot be evaluated again alone. It is taken for what no type was said of on the way, as
-        // what a `let` comes to.
-        if self.m.choices.stack.len() as u32 != self.m.frames.stack[self.m.frames.base + 2] {
-            return Ok(true);
-        }
-        let call = self.m.slot(EXPRESSION);
-        self.interpret_here(call, type_id)?;
-        Ok(false)
+        Ok(!self.is_begun_again(length)?)
     }
 
-    /// Puts what the arguments before one have come to into the type that it is evaluated to, if that is still open.
-    fn say_types(&mut self, index: usize, length: usize) -> Result<(), Halt> {
+    /// Evaluates a call as it was before its arguments bound anything, step by step as the specification has it; says whether it can.
+    ///
+    /// One of several alternatives cannot be evaluated again alone, nor can what has had effects: such an argument is taken for one that no
+    /// type was said of on the way, as what a `let` comes to.
+    fn is_begun_again(&mut self, length: usize) -> Result<bool, Halt> {
+        // Choices that are left may be of alternatives that come to nothing.
+        self.must_gather()?;
+        if self.has_alternatives() || self.m.slot(CHILDREN + length as Slot) != self.effects_so_far() {
+            return Ok(false);
+        }
+        let Some(bound) = Restart::of(self.m.slot(HELD)).bound() else { return Ok(false) };
+        self.m.undo_to(bound);
+        let (call, type_id) = (self.m.slot(EXPRESSION), self.m.slot(slots_of_typed(length) as Slot - 1).payload());
+        self.interpret_here(call, type_id as TypeId)?;
+        Ok(true)
+    }
+
+    /// Puts what the arguments before one have come to into the type that it is evaluated to, if that is still open; says whether the call
+    /// is begun again instead, since the machine cannot say what is known.
+    ///
+    /// What may have been said or not is taken for said: if the values do not agree with that, the call is begun again.
+    fn say_types(&mut self, index: usize, length: usize) -> Result<bool, Halt> {
         let place = |index: usize| CHILDREN + (length + index) as Slot;
         let formal = self.m.slot(place(index)).payload();
-        if index == 1 || self.m.slot(HELD).payload() == 0 || !self.is_open_type(formal) {
-            return Ok(());
+        if index == 1 || !Restart::of(self.m.slot(HELD)).is_open() || !self.is_open_type(formal) {
+            return Ok(false);
         }
         let (head, type_id) = (self.m.read(CHILDREN), (self.m.slot(SHAPE).payload() & 0xffff) as TypeId);
         let (mut values, mut says_type) = ([EMPTY; ARITY_MAX], [true; ARITY_MAX]);
@@ -348,14 +409,30 @@ impl Running<'_> {
             };
         }
         let (values, says_type) = (&values[..length - 1], &says_type[..length - 1]);
-        let Some(signature) = self.signature_for_values(head, values, says_type, type_id) else { return Ok(()) };
+        let Some(signature) = self.signature_for_values(head, values, says_type, type_id) else {
+            return self.is_begun_again(length);
+        };
         self.own_typed(length)?;
         let result = signature.result.map_or(type_id, |result| self.m.evaluated_as(result));
         self.m.set_slot(SHAPE, raw(usize::from(result) | (length | TYPED) << 16));
         for (formal, index) in signature.formals.iter().zip(1..).skip(index - 1) {
             self.m.set_slot(place(index), formal_word(*formal));
         }
-        Ok(())
+        Ok(false)
+    }
+
+    /// A typed call goes on with one of several results of an argument: it is not begun again with another one of them. What is noted holds
+    /// for all that come after it, so the frame is written to whoever it belongs to.
+    pub(super) fn note_alternatives(&mut self) {
+        let restart = Restart::of(self.m.slot(HELD));
+        if restart.bound().is_some() && self.has_alternatives() {
+            self.m.set_slot(HELD, restart.without_bound().word());
+        }
+    }
+
+    /// Whether the expression at hand has choices left.
+    fn has_alternatives(&self) -> bool {
+        self.m.choices.stack.len() as u32 != self.m.frames.stack[self.m.frames.base + 2]
     }
 
     /// Whether the type of an argument has variables.
@@ -368,7 +445,7 @@ impl Running<'_> {
         if self.m.frames.base >= self.m.choices.protected {
             return Ok(());
         }
-        let slots = usize::from(CHILDREN) + 2 * length;
+        let slots = slots_of_typed(length);
         self.m.move_up(self.m.frames.base + HEADER + slots, slots + HEADER)
     }
 
@@ -377,10 +454,52 @@ impl Running<'_> {
         Ok(self.type_flow(self.original_child(index))?.is_said())
     }
 
+    /// An argument of the call at hand, or a part of the tuple, has come to an error: that is the result of the whole, unless it names a
+    /// type of the call that earlier arguments may have said or not.
+    pub(super) fn child_has_failed(&mut self) -> Result<(), Halt> {
+        let error = self.m.frames.acc;
+        let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
+        let may_begin_again = length & TYPED != 0 && Restart::of(self.m.slot(HELD)).bound().is_some();
+        let length = length & !TYPED;
+        if may_begin_again && self.names_an_argument_type(error, length)? && self.is_begun_again(length)? {
+            return Ok(());
+        }
+        self.give(error)
+    }
+
+    /// Whether an error is `(Error _ (BadType T _))`, and `T` is what an argument of the call at hand is evaluated to.
+    fn names_an_argument_type(&mut self, error: Ref, length: usize) -> Result<bool, Halt> {
+        let Some(expected) = self.expected_by(error)? else { return Ok(false) };
+        let expected = self.m.values.store(expected, &mut Scope::default(), self.session.variables())?;
+        let place = CHILDREN + length as Slot;
+        Ok((1..length).any(|index| {
+            let formal = self.m.slot(place + index as Slot).payload();
+            formal != AS_IT_STANDS && alpha_equivalent(&self.m.code.types[formal as usize], &expected)
+        }))
+    }
+
+    /// The type that an error says was expected.
+    fn expected_by(&mut self, error: Ref) -> Result<Option<Ref>, Halt> {
+        let error = if error.tag() == TERM { self.m.values.open_term(error)? } else { error };
+        if !error.is_expression() || self.m.values.heap.length(error) != 3 {
+            return Ok(None);
+        }
+        let reason = self.m.values.heap.walk(self.m.values.heap.child(error, 2));
+        let reason = if reason.tag() == TERM { self.m.values.open_term(reason)? } else { reason };
+        if !reason.is_expression() || self.m.values.heap.length(reason) != 3 {
+            return Ok(None);
+        }
+        let bad_type = self.m.values.symbol(&Symbol::new(names::BAD_TYPE));
+        let is_bad_type = self.m.values.heap.walk(self.m.values.heap.child(reason, 0)) == bad_type;
+        Ok(is_bad_type.then(|| self.m.values.heap.walk(self.m.values.heap.child(reason, 1))))
+    }
+
     /// Goes on with the arguments of a typed call from this one on.
     pub(super) fn walk_typed(&mut self, from: usize, length: usize) -> Result<(), Halt> {
         for index in from..length {
-            self.say_types(index, length)?;
+            if self.say_types(index, length)? {
+                return Ok(());
+            }
             let child = self.original_child(index);
             let formal = self.m.slot(CHILDREN + (length + index) as Slot).payload();
             let is_final = formal == AS_IT_STANDS || child == EMPTY || self.is_passed_on(child, formal as TypeId);
@@ -391,12 +510,11 @@ impl Running<'_> {
             match normal {
                 Some(normal) => self.m.set_slot(CHILDREN + index as Slot, normal),
                 None => {
-                    let at = usize::from(CHILDREN) + 2 * length;
-                    return self.evaluate_child(index, at, child, formal as TypeId);
+                    return self.evaluate_child(index, slots_of_typed(length), child, formal as TypeId);
                 }
             }
         }
-        if self.m.slot(HELD).payload() != 0 && !self.values_agree(length)? {
+        if Restart::of(self.m.slot(HELD)).is_open() && !self.values_agree(length)? {
             return Ok(());
         }
         let type_id = self.m.slot(SHAPE).payload() & 0xffff;

@@ -39,7 +39,7 @@ impl Running<'_> {
         Some(note)
     }
 
-    /// What can be told of the type of data with so many children, and one more of a type if that is still to come, if it is certain
+    /// What can be told of the type of data with `count` arguments, and one more of a type if that is still to come, if it is certain
     /// that this agrees with an expected one.
     fn told_of_data(
         &mut self,
@@ -58,7 +58,7 @@ impl Running<'_> {
         agrees.then_some(Told::Whole(scheme))
     }
 
-    /// The scheme of data with so many children, and one more of a type if that is still to come.
+    /// The scheme of data with `count` arguments, and one more of a type if that is still to come.
     fn scheme_of_data(&mut self, made: Ref, count: usize, last: Option<TypeId>) -> Option<Scheme> {
         let mut known = [Scheme::UNKNOWN; ARITY_MAX];
         for (place, known) in known.iter_mut().enumerate().take(count) {

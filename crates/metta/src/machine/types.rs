@@ -170,7 +170,7 @@ impl Running<'_> {
         declared
     }
 
-    /// How calls of a head with so many arguments are evaluated.
+    /// How calls of a head with `arity` arguments are evaluated.
     pub(super) fn head_kind(&mut self, head: Ref, arity: usize) -> HeadKind {
         if head.tag() == tag::VARIABLE || matches!(head.tag(), INTEGER | tag::NUMBER) {
             return HeadKind::Untyped;
@@ -266,7 +266,7 @@ impl Running<'_> {
         !types::agree(&actual, &expected, &Bindings::default(), self.session.variables()).is_empty()
     }
 
-    /// The same inside a type, where `Atom` is a type like any other.
+    /// Whether a result of one type may stand where another is expected, both inside a type: there `Atom` is a type like any other.
     pub(super) fn agrees_deeply(&mut self, actual: TypeId, expected: TypeId) -> bool {
         if actual == 0 || expected == 0 || actual == expected {
             return true;
@@ -356,7 +356,7 @@ impl Running<'_> {
         self.has_no_type_error(value)
     }
 
-    /// Whether a head has rules for so many arguments.
+    /// Whether a head has rules for `count` arguments.
     pub(super) fn has_rules(&mut self, head: Ref, count: super::code::Slot) -> bool {
         let known = self.m.code.known_function(head, count, 0);
         if let Some(known) = known.filter(|known| known.version == self.m.code.version) {

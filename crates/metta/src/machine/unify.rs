@@ -352,7 +352,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// The same as the result of the frame at hand.
+    /// Makes an expression of evaluated children the result of the frame at hand: data, unless a rule reduces it after all.
     #[inline]
     pub(super) fn return_constructed(&mut self, data: u32) -> Result<(), Halt> {
         let Some(value) = self.constructed(data)? else { return Ok(()) };
@@ -394,7 +394,7 @@ impl Running<'_> {
         Ok(Some(if is_normal && *is_same { made.marked() } else { made }))
     }
 
-    /// The same of data by a type with variables.
+    /// Notes of built data what its type says, which has variables; `None` if it needs to be evaluated, the code goes on elsewhere then.
     #[inline(never)]
     fn constructed_by_type(&mut self, made: Ref, data: u32, is_normal: bool) -> Option<Ref> {
         let Data { is_same, or, ref typed, .. } = self.m.code.data[data as usize];

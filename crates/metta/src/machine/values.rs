@@ -61,7 +61,7 @@ pub(super) struct Values {
     pub(super) ceiling: Ceiling,
 }
 
-/// So many references are made atoms before limits are looked at: a small expression that refers to its parts many times can
+/// How many references are made atoms before limits are looked at: a small expression that refers to its parts many times can
 /// be a large atom.
 const LEAVES_BETWEEN_LOOKS: u32 = 1 << 10;
 
@@ -412,7 +412,7 @@ impl Values {
         }
     }
 
-    /// The same for a variable that is bound.
+    /// What a bound variable becomes as a child of data, and whether that is in normal form; `None` if its value needs to be evaluated.
     fn look_through(&self, variable: Ref, notes: Notes) -> Option<Looked> {
         let value = self.heap.walk(variable);
         if is_always_normal(value) { Some(Looked { value, is_normal: true }) } else { self.look(value, notes, false) }
@@ -661,7 +661,7 @@ impl Values {
         Ok(atom)
     }
 
-    /// The same whatever the limits are, for what must be known.
+    /// What the reference is as an atom, bound variables replaced, whatever the limits are: for what must be known.
     pub(super) fn store_whole(&mut self, reference: Ref, scope: &mut Scope, source: &mut VariableSource) -> Atom {
         let ceiling = std::mem::take(&mut self.ceiling);
         let stored = self.store(reference, scope, source);

@@ -24,7 +24,7 @@ use space::{Asked, NO_TERM, Term};
 /// What is wanted of the answers of a query.
 #[derive(Clone, Copy)]
 pub(super) enum Goal {
-    /// Some of the results that are collected next, and so many.
+    /// Some of the results that are collected next: which, and how many.
     Some(Wanted, usize),
     /// All, in the list of the collector at a level.
     List(usize),
@@ -311,7 +311,7 @@ impl Running<'_> {
         }
     }
 
-    /// Whether each of about so many terms comes to itself where it is a result.
+    /// Whether each of about `count` terms comes to itself where it is a result.
     fn are_own(&mut self, count: usize, terms: impl Iterator<Item = Term>, arity: Option<usize>) -> Result<bool, Halt> {
         let mut known = TermSet::for_answers(count);
         let mut last = NO_TERM;
@@ -340,7 +340,7 @@ impl Running<'_> {
         })
     }
 
-    /// Whether a slot holds a value from outside that comes to itself, and makes data of so many arguments if it is a head.
+    /// Whether a slot holds a value from outside that comes to itself, and makes data of `arity` arguments if it is a head.
     fn is_normal_value(&mut self, slot: Slot, arity: Option<usize>) -> Result<bool, Halt> {
         let value = self.m.read(slot);
         if value.tag() == tag::VARIABLE {
@@ -358,7 +358,7 @@ impl Running<'_> {
         }
     }
 
-    /// Whether a term comes to itself where it is a result, as rules stand, and makes data of so many arguments if it is a head.
+    /// Whether a term comes to itself where it is a result, as rules stand, and makes data of `arity` arguments if it is a head.
     fn is_its_own_result(&mut self, term: Term, arity: Option<usize>) -> Result<bool, Halt> {
         let is_own = match self.m.values.is_own_leaf(term) {
             Some(is_own) => is_own,
@@ -381,7 +381,7 @@ struct TermSet {
     bits: Vec<u64>,
 }
 
-/// For each answer there are so many bits.
+/// How many bits there are for each answer.
 const BITS_PER_ANSWER: usize = 8;
 
 impl TermSet {
@@ -452,7 +452,7 @@ impl Machine {
 }
 
 impl Machine {
-    /// Counts so many results of the frame at hand, none of them an error, if only their number is wanted; says whether it is.
+    /// Counts `count` results of the frame at hand, none of them an error, if only their number is wanted; says whether it is.
     pub(super) fn count_all_of_frame(&mut self, count: usize) -> bool {
         if !matches!(self.wanted_of_frame(), Some((Wanted::Number, _))) {
             return false;

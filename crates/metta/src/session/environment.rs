@@ -37,7 +37,7 @@ impl Environment for Session {
     }
 
     fn begin_call(&mut self, operation: &str, effects: Effects, arguments: &[Atom]) -> Option<Stop> {
-        if let Some(limit) = self.form_steps.act() {
+        if let Some(limit) = self.form_steps.act(effects) {
             return Some(Stop::Limit(limit));
         }
         if self.is_rehearsing {

@@ -118,6 +118,18 @@ fn calls_whose_types_hold_lengths_print_the_same_in_both_evaluators() {
 }
 
 #[test]
+fn arguments_that_are_evaluated_to_open_types_print_the_same_in_both_evaluators() {
+    let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
+    let report = compare(
+        seeds(0..300),
+        generate::typed_parts,
+        |text| nameless(interpreter(text)),
+        |text| nameless(machine(text)),
+    );
+    assert_agree(&report);
+}
+
+#[test]
 fn values_that_are_carried_along_print_the_same_in_both_evaluators() {
     assert_evaluators_agree(seeds(0..300), generate::countdowns);
 }

@@ -1,6 +1,7 @@
 //! Types: what is declared, what follows, and the texts of type errors.
 
-use crate::harness::{answers, check, check_both};
+use crate::harness::{Program, answers, check, check_both};
+use metta::Evaluator;
 use metta::types::SUPERTYPE_LEVELS_MAX;
 
 #[test]
@@ -194,4 +195,26 @@ fn a_type_of_a_whole_expression_counts_whatever_its_head_comes_from() {
     let programs: Vec<(String, &str)> =
         asked.iter().map(|(text, expected)| (format!("{types} {text}"), *expected)).collect();
     check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_call_whose_arguments_are_of_other_types_has_its_effects_once() {
+    let types = "(= (part $x) $x) (: Row (-> $t $t Rows)) (: List (-> $t ($t) Rows)) (: both (-> $t $t Number)) (: made (-> Number Rows)) \
+                 (: (two things) Pair) (n (two things))";
+    let asked = [
+        ("!(Row (part (and a $y)) (part (match &self (n $y) $y)))", "[(Row (and a (two things)) (two things))]"),
+        ("!(List (part Error) (part \"s\"))", "[(Error \"s\" (BadType ((-> Atom Atom ErrorType)) String))]"),
+        ("!(both (part (made 1)) (part \"s\"))", "[(both (made 1) \"s\")]"),
+        ("!(both (== 1 2) (part (+ a 1)))", "[(both False (+ a 1))]"),
+        ("(= (go) (both 1 (part (and a b)))) !(go)", "[(both 1 (and a b))]"),
+        ("!(both (part 1) (part \"s\"))", "[(Error \"s\" (BadType Number String))]"),
+    ];
+    let programs: Vec<(String, &str)> =
+        asked.iter().map(|(text, expected)| (format!("{types} {text}"), *expected)).collect();
+    check_both(&programs.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
+    for evaluator in [Evaluator::Interpreter, Evaluator::Machine] {
+        let text = format!("{types} !(Row (part (println! a)) (part \"s\"))");
+        let ran = Program::new(text).with_evaluator(evaluator).run();
+        assert_eq!(ran.lines, ["a", "[(Row () \"s\")]"], "{evaluator:?}");
+    }
 }

@@ -18,7 +18,8 @@ impl Compiler<'_, '_> {
         self.make_ahead_of(first, None, later);
     }
 
-    /// The same where a pattern takes the results apart: its variables are not needed before.
+    /// Makes the variables that are needed after the evaluation of an atom, if that may have several results. If `pattern` takes these
+    /// apart, its variables are not needed before.
     pub(super) fn make_ahead_of<'a>(
         &mut self,
         first: &Atom,
@@ -54,7 +55,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The same for the branches of a `case` or a `switch`.
+    /// Makes the variables that the branches of a `case` or a `switch` need, if its subject may have several results.
     pub(super) fn make_ahead_of_branches(&mut self, subject: &Atom, branches: &Atom) {
         for branch in branches.children().unwrap_or_default() {
             if let Some([pattern, body]) = branch.children() {
@@ -127,7 +128,7 @@ impl Needed<'_, '_> {
         }
     }
 
-    /// The same for an expression whose head is not a name.
+    /// Notes what an expression needs whose head is not a name.
     fn note_operation(&mut self, children: &[Atom]) {
         match (lowering_of(&children[0]), &children[1..]) {
             (Some(Lowering::LetAll), [pairs, body]) => {
@@ -148,7 +149,7 @@ impl Needed<'_, '_> {
         }
     }
 
-    /// The same for a call that binds no variable for its parts.
+    /// Notes what a call needs that binds no variable for its parts.
     fn note_call(&mut self, children: &[Atom], is_form: bool) {
         if !is_form && self.may_be_shown(&children[0], children.len() - 1) {
             let met = children.iter().flat_map(variables);

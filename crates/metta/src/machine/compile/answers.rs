@@ -18,7 +18,7 @@ pub(super) enum OddAnswer {
     Fails,
     /// For `NotReducible` this stands for itself.
     Stands(Atom),
-    /// The same, and code is entered by it.
+    /// For `NotReducible` this stands for itself, and it enters code.
     Enters(Atom),
     /// There is no result, or this enters the code.
     FailsOrEnters(Atom),

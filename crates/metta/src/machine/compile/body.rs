@@ -391,7 +391,7 @@ impl Compiler<'_, '_> {
         self.joined_with(atom, dst, |compiler, dest| compiler.expression(atom, type_id, dest));
     }
 
-    /// The same, with what writes the code.
+    /// Lets `write` compile an expression whose value goes to a slot: whatever path leads there, the same is known behind it.
     pub(super) fn joined_with(&mut self, atom: &Atom, dst: Slot, write: impl FnOnce(&mut Self, Dest)) {
         self.make_shared(atom);
         let before = self.state.clone();
@@ -692,7 +692,7 @@ impl Compiler<'_, '_> {
         (asked > 1).then_some(slots)
     }
 
-    /// The same, one after the other.
+    /// Emits guards one after the other: where one does not hold, the whole expression is evaluated as it stands.
     pub(super) fn guard_each(&mut self, guards: &[Instruction], atom: &Atom, type_id: TypeId, dest: Dest) {
         for &guard in guards {
             if self.holds(guard) {

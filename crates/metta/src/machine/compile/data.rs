@@ -421,9 +421,8 @@ impl Compiler<'_, '_> {
                         Atom::Expression(head) => head.is_empty() && self.run.is_unit_open(),
                         _ => false,
                     };
-                    let has_rules = self.run.has_rules(COMPOUND, (children.len() - 1) as Slot);
                     return is_data
-                        && !(has_rules && self.may_be_reduced(atom))
+                        && !(self.run.has_rules(COMPOUND, (children.len() - 1) as Slot) && self.may_be_reduced(atom))
                         && children[1..].iter().all(|child| self.is_same(child));
                 }
                 let head = self.run.m.values.constant_leaf(&children[0]).expect("it is a leaf");

@@ -155,7 +155,7 @@ impl Compiler<'_, '_> {
         true
     }
 
-    /// Whether an operation takes so many arguments of a type, and has results of another, as the library says.
+    /// Whether an operation takes `count` arguments of a type, and has results of another, as the library says.
     fn takes(&mut self, head: &Atom, count: usize, [argument, result]: [super::TypeId; 2]) -> bool {
         let Some(head) = self.run.m.values.constant_leaf(head) else { return false };
         match self.run.head_kind(head, count) {

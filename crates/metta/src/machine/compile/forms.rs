@@ -177,7 +177,7 @@ impl Compiler<'_, '_> {
         self.fuse_if(condition, |compiler, slot| compiler.state.facts.get(&slot) == Some(&Fact::Number))
     }
 
-    /// The same in front of guards that ask for nothing but numbers: small integers are such, so they pass all of it in one step.
+    /// A comparison in front of guards that ask for nothing but numbers: small integers are such, so they pass all of it in one step.
     fn fuse_ahead(&mut self, condition: &Atom, guards: &[Instruction]) -> Option<usize> {
         let is_guarded = |asked: Slot| {
             let asks = |guard: &Instruction| matches!(guard, Instruction::Guard { slot, guard: Guard::Number, .. } if *slot == asked);
@@ -195,7 +195,7 @@ impl Compiler<'_, '_> {
         })
     }
 
-    /// The same, given which slots hold numbers.
+    /// A comparison of slots that hold numbers, as `is_number` says, in front of the one that any values can take: gives its place.
     fn fuse_if(&mut self, condition: &Atom, is_number: impl Fn(&Self, Slot) -> bool) -> Option<usize> {
         let [head, left, right] = condition.children()? else { return None };
         let Lowering::Comparison(comparison) = lowering_of(head)? else { return None };
@@ -239,7 +239,7 @@ impl Compiler<'_, '_> {
         } else {
             let value = self.stand_in(slot);
             let rest = Atom::expression([Atom::symbol("let"), pattern.clone(), value, body.clone()]);
-            self.or_space(miss, None, rest, type_id, dest);
+            self.or_space(vec![miss], None, rest, type_id, dest);
         }
         self.pattern(slot, pattern, Or::Destination(miss));
         self.answer(body, 0, dest, |compiler| {
@@ -254,11 +254,12 @@ impl Compiler<'_, '_> {
         matches!(pattern, Atom::Variable(variable) if !self.state.variables.contains_key(variable))
     }
 
-    /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands.
-    fn or_space(&mut self, miss: Label, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
+    /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands. The patterns of one form
+    /// share this code, so that a form of n patterns is compiled in time proportional to n.
+    fn or_space(&mut self, misses: Vec<Label>, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        self.later.push(Later::Space { miss, marks, rest, type_id, dest, state, join, errors });
+        self.later.push(Later::Space { misses, marks, rest, type_id, dest, state, join, errors });
     }
 
     /// A variable that stands for what is in a slot, in an expression evaluated as it stands.
@@ -337,11 +338,12 @@ impl Compiler<'_, '_> {
         self.emit(Instruction::Remember { slot: marks });
         let join = self.join(dest);
         let before = self.state.clone();
+        let mut misses = Vec::new();
         for [pattern, body] in pairs {
             self.state = before.clone();
             let next = self.label();
             if !self.is_new_variable(pattern) {
-                self.or_space(next, Some(marks), rest.clone(), type_id, dest);
+                misses.push(next);
             }
             if let (Atom::Symbol(_), Some(leaf)) = (pattern, self.run.m.values.constant_leaf(pattern)) {
                 self.emit_to(Instruction::MatchLeaf { slot: found, leaf, or: 0 }, next);
@@ -360,6 +362,9 @@ impl Compiler<'_, '_> {
         }
         self.emit(Instruction::Fail);
         self.state = before;
+        if !misses.is_empty() {
+            self.or_space(misses, Some(marks), rest, type_id, dest);
+        }
         self.state.is_stale = true;
     }
 
@@ -375,8 +380,8 @@ impl Compiler<'_, '_> {
         self.collected_by(goal, dst, is_list, |slot, return_point| Instruction::Collect { slot, return_point, into });
     }
 
-    /// The same, with what begins to collect them: the slot that it is noted in, and the return point of what they become. It is said
-    /// whether they become a list.
+    /// All results of a goal. `begin` makes the instruction that begins to collect them: it gets the slot that this is noted in, and the
+    /// return point of what they become. `is_list` says whether they become a list.
     pub(super) fn collected_by(
         &mut self,
         goal: &Atom,
@@ -505,7 +510,7 @@ impl Compiler<'_, '_> {
             let is_number = |compiler: &Self, slot| compiler.state.facts.get(&slot) == Some(&Fact::Number);
             let is_known = is_number(compiler, first) && (constant.is_some() || is_number(compiler, second));
             let dst = compiler.target(dest);
-            let return_point = compiler.return_point(dst, None);
+            let return_point = compiler.native_return_point(dst, &[left, right]);
             compiler.emit(match constant {
                 Some(right) => Instruction::ArithmeticWith { operation, left: first, right, return_point },
                 None => Instruction::Arithmetic { operation, left: first, right: second, return_point },
@@ -519,11 +524,11 @@ impl Compiler<'_, '_> {
 
     fn comparison(&mut self, comparison: Comparison, left: &Atom, right: &Atom, type_id: TypeId, dest: Dest) {
         self.around(&[left.clone(), right.clone()], dest, |compiler, dest| {
-            let left = compiler.native_operand(left, type_id);
-            let right = compiler.native_operand(right, type_id);
+            let first = compiler.native_operand(left, type_id);
+            let second = compiler.native_operand(right, type_id);
             let dst = compiler.target(dest);
-            let return_point = compiler.return_point(dst, None);
-            compiler.emit(Instruction::Compare { comparison, left, right, return_point });
+            let return_point = compiler.native_return_point(dst, &[left, right]);
+            compiler.emit(Instruction::Compare { comparison, left: first, right: second, return_point });
             compiler.finish(dst, dest);
         });
     }
@@ -535,7 +540,7 @@ impl Compiler<'_, '_> {
             let first = compiler.native_operand(left, bool_type);
             let second = if operation == Logic::Not { first } else { compiler.native_operand(right, bool_type) };
             let dst = compiler.target(dest);
-            let return_point = compiler.return_point(dst, None);
+            let return_point = compiler.native_return_point(dst, &[left, right]);
             compiler.emit(Instruction::Logic { operation, left: first, right: second, return_point });
             compiler.finish(dst, dest);
         });
@@ -794,7 +799,8 @@ impl Compiler<'_, '_> {
             let block = compiler.slots(HEADER + arguments.len());
             compiler.typed_arguments(&signature.formals, arguments, block + HEADER as Slot);
             let value = compiler.slot();
-            let return_point = compiler.return_point(value, None);
+            let written: Vec<&Atom> = arguments.iter().collect();
+            let return_point = compiler.native_return_point(value, &written);
             let first = block + HEADER as Slot;
             compiler.emit(Instruction::Native { operation: head, first, count: arguments.len() as Slot, return_point });
             compiler.mark_live(value);

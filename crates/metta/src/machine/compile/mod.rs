@@ -129,9 +129,10 @@ enum Later {
         join: Option<Label>,
         errors: Errors,
     },
-    /// A pattern that has met a space. Where it goes if it does not match may still be to be written: then it fails.
+    /// Patterns of one form, any of which has met a space. Where one goes if it does not match may still be to be written: then it
+    /// fails.
     Space {
-        miss: Label,
+        misses: Vec<Label>,
         marks: Option<Slot>,
         rest: Atom,
         type_id: TypeId,
@@ -144,7 +145,7 @@ enum Later {
     Called { label: Label, call: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// A `match` whose template asks again, as it is written.
     Unfused(Box<fused::Unfused>),
-    /// The same of the rest of a `case`, for one of its subjects.
+    /// The rest of a `case` as it is written, for one of its subjects.
     Subject { label: Label, chosen: Atom, atom: Atom, dest: Dest, state: State, join: Option<Label>, errors: Errors },
     /// The answer of a form that is `NotReducible` or code; without a call there is no result.
     OddAnswer {
@@ -626,7 +627,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
         self.slots(1)
     }
 
-    /// So many new slots in a row.
+    /// The first of `count` new slots in a row.
     fn slots(&mut self, count: usize) -> Slot {
         let first = self.next;
         self.next += count;
@@ -666,12 +667,23 @@ impl<'c, 'r> Compiler<'c, 'r> {
             true => self.state.live.as_slice().into(),
             false => self.state.live.iter().copied().filter(|&slot| slot < at).collect(),
         };
-        let return_point = ReturnPoint { pc: self.here() + 1, dst, at, error: ESCAPE, slots: 0, live };
+        let return_point =
+            ReturnPoint { pc: self.here() + 1, dst, at, error: ESCAPE, slots: 0, live, is_as_written: false };
         self.run.m.code.return_points.push(return_point);
         let index = (self.run.m.code.return_points.len() - 1) as u32;
         if let Errors::Destination(label) = self.errors {
             self.fixes.push((Fix::Error(index), label));
         }
+        index
+    }
+
+    /// A return point of a native function with these arguments.
+    fn native_return_point(&mut self, dst: Slot, arguments: &[&Atom]) -> u32 {
+        let last = self.run.session.variables().last();
+        let is_as_written = arguments.iter().all(|argument| self.is_same(argument));
+        self.run.take_numbers_from(last);
+        let index = self.return_point(dst, None);
+        self.run.m.code.return_points[index as usize].is_as_written = is_as_written;
         index
     }
 
@@ -770,9 +782,9 @@ impl<'c, 'r> Compiler<'c, 'r> {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
                 }
             }
-            Later::Space { miss, marks, rest, type_id, dest, state, join, errors } => {
+            Later::Space { misses, marks, rest, type_id, dest, state, join, errors } => {
                 (self.state, self.errors) = (state, errors);
-                self.space_met(miss, marks);
+                self.space_met(&misses, marks);
                 self.plain(&rest, type_id, dest);
                 if let Some(join) = join {
                     self.emit_to(Instruction::Jump { to: 0 }, join);
@@ -822,15 +834,19 @@ impl<'c, 'r> Compiler<'c, 'r> {
         }
     }
 
-    /// Notes that a pattern that has met a space goes on here.
-    fn space_met(&mut self, miss: Label, marks: Option<Slot>) {
-        if self.labels[miss.0 as usize].is_none() {
-            self.place(miss);
-            self.emit(Instruction::Fail);
+    /// Notes that patterns that have met a space go on here.
+    fn space_met(&mut self, misses: &[Label], marks: Option<Slot>) {
+        for miss in misses {
+            if self.labels[miss.0 as usize].is_none() {
+                self.place(*miss);
+                self.emit(Instruction::Fail);
+            }
         }
-        let missed = self.labels[miss.0 as usize].expect("it is placed");
         let here = self.here();
-        self.run.m.code.spaces.insert(missed, here);
+        for miss in misses {
+            let missed = self.labels[miss.0 as usize].expect("it is placed");
+            self.run.m.code.spaces.insert(missed, here);
+        }
         if let Some(slot) = marks {
             self.emit(Instruction::Undo { slot });
         }

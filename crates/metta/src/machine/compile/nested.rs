@@ -22,7 +22,7 @@ impl Compiler<'_, '_> {
         Some((self.run.m.code.nested.len() - 1) as u32)
     }
 
-    /// Adds an expression, in so many others, behind those inside of it; gives its place.
+    /// Adds an expression, which is inside `depth` others, behind those inside of it; gives its place.
     fn add_part(
         &mut self,
         made: &mut NestedData,

@@ -271,7 +271,7 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// Whether a type nests deeper than so many levels.
+/// Whether a type nests deeper than `levels` levels.
 fn is_deeper_than(found: &Atom, levels: usize) -> bool {
     match levels.checked_sub(1) {
         Some(left) => found.children().unwrap_or_default().iter().any(|part| is_deeper_than(part, left)),

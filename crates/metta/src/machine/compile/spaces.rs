@@ -89,7 +89,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The same for one `match`, whatever its template asks.
+    /// Each answer of one `match` is an alternative, for which the template is evaluated, whatever that asks.
     pub(super) fn unfused(&mut self, space: Slot, rest: Atom, goal: QueryGoal, dest: Dest) {
         let [_, _, pattern, template] = rest.children().expect("it is a call") else { unreachable!("it is a match") };
         let asked = variables(pattern);

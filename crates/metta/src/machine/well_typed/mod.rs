@@ -285,7 +285,7 @@ impl Running<'_> {
         }
     }
 
-    /// The only type of a symbol, if that is a function type for so many arguments, and calls by it are evaluated
+    /// The only type of a symbol, if that is a function type for this number of arguments, and calls by it are evaluated
     /// argument by argument.
     fn plain_function_type(&mut self, (head, count): Callee) -> Option<Atom> {
         if head.tag() != SYMBOL {

@@ -1,0 +1,117 @@
+//! Data and functions whose types leave something open, with arguments that are evaluated first: by functions without a type, which print,
+//! bind, or answer more than once on the way.
+//!
+//! Which type a variable of a function type stands for is known when an argument has been evaluated. Engines that look at the types
+//! afterwards see what later arguments have bound, and those that evaluate a call once more have its effects twice.
+//!
+//! Half of the programs have arguments of all types, and no effects; the other half effects and several answers, and numbers only. An engine may
+//! differ where types do not agree after an effect, or in one of several answers.
+
+use crate::Dice;
+
+/// How many calls a program has.
+const CALLS: usize = 10;
+
+const PROLOGUE: &str = "\
+(: (two things) Pair) (n (two things)) (m 7) (m 8)
+(: typed (-> Number Rows)) (: taking (-> Atom Number Rows)) (: open (-> $a $b Rows)) (: kept Atom) (: held (T Atom)) (: sym Sym)
+(= (part $x) $x)
+(= (fed $x) (let $y $x $y))
+(= (two) (match &self (n $y) $y))
+(= (loud $x) (let $_ (println! (told $x)) $x))
+(= (each $x) (superpose ($x 1)))
+(= (noted $x) (chain (println! (noted $x)) $_ $x))
+(= (added $x) (let $_ (add-atom &self (m 9)) $x))
+(: count (-> $t $t Number)) (= (count $x $y) 2)
+(: fst (-> $a $b $a)) (= (fst $x $y) $x)
+";
+
+/// What an argument of a declared type may be of.
+const FORMALS: [&str; 10] = ["$t", "$t", "$t", "$u", "($t)", "(List $t)", "(T $t)", "Number", "Atom", "%Undefined%"];
+const OF_NUMBERS: [&str; 4] = ["$t", "$u", "Number", "%Undefined%"];
+
+/// What arguments come to, once evaluated.
+const VALUES: [&str; 21] = [
+    "1",
+    "\"s\"",
+    "a",
+    "sym",
+    "kept",
+    "held",
+    "typed",
+    "taking",
+    "open",
+    "Error",
+    "+",
+    "()",
+    "(two things)",
+    "(1)",
+    "(two)",
+    "(match &self (n $y) $y)",
+    "(and a $y)",
+    "(typed 1)",
+    "(typed a)",
+    "(+ 1 2)",
+    "(== 1 2)",
+];
+const NUMBERS: [&str; 6] = ["1", "2", "(+ 1 2)", "$y", "(match &self (m $y) $y)", "(count 1 2)"];
+
+/// What they are evaluated by.
+const PLAIN: [&str; 3] = ["part", "part", "fed"];
+const WITH_EFFECTS: [&str; 5] = ["loud", "each", "noted", "added", "part"];
+
+/// A program of a seed.
+#[must_use]
+pub fn typed_parts(seed: u64) -> String {
+    let mut writer = TypedParts { dice: Dice::new(seed ^ 0x0be2_7171), arities: Vec::new(), has_effects: false };
+    writer.has_effects = writer.dice.one_in(2);
+    let mut text = PROLOGUE.to_owned();
+    for at in 0..3 {
+        let arity = 2 + writer.dice.below(2);
+        let formals: Vec<&str> = (0..arity).map(|_| writer.formal()).collect();
+        let result = writer.dice.pick(&["Rows", "Rows", "(Rows $t)", "$t"]);
+        text += &format!("(: Row{at} (-> {} {result}))\n", formals.join(" "));
+        writer.arities.push(arity);
+    }
+    for place in 0..CALLS {
+        let called = writer.call(1);
+        text += &match writer.dice.below(3) {
+            0 => format!("(= (go{place}) {called})\n!(go{place})\n"),
+            _ => format!("!{called}\n"),
+        };
+    }
+    text
+}
+
+struct TypedParts {
+    dice: Dice,
+    /// How many arguments each constructor takes.
+    arities: Vec<usize>,
+    has_effects: bool,
+}
+
+impl TypedParts {
+    fn formal(&mut self) -> &'static str {
+        if self.has_effects { self.dice.pick(&OF_NUMBERS) } else { self.dice.pick(&FORMALS) }
+    }
+
+    fn call(&mut self, depth: usize) -> String {
+        let at = self.dice.below(self.arities.len() + 2);
+        let (name, arity) = match self.arities.get(at) {
+            Some(&arity) => (format!("Row{at}"), arity),
+            None => (self.dice.pick(&["count", "fst"]).to_owned(), 2),
+        };
+        let arguments: Vec<String> = (0..arity).map(|_| self.argument(depth)).collect();
+        format!("({name} {})", arguments.join(" "))
+    }
+
+    fn argument(&mut self, depth: usize) -> String {
+        let (values, wrapped) = match self.has_effects {
+            true => (&NUMBERS[..], &WITH_EFFECTS[..]),
+            false => (&VALUES[..], &PLAIN[..]),
+        };
+        let is_nested = depth > 0 && !self.has_effects && self.dice.one_in(6);
+        let value = if is_nested { self.call(depth - 1) } else { self.dice.pick(values).to_owned() };
+        if self.dice.one_in(6) { value } else { format!("({} {value})", self.dice.pick(wrapped)) }
+    }
+}
