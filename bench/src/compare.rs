@@ -52,7 +52,7 @@ pub(crate) fn compare(case: Case, ours: Side<'_>, peer: Side<'_>) -> Result<Row,
     Ok(row(case, times))
 }
 
-/// The same, with a note that says what the ratio must be, and whether it is.
+/// Runs both sides in turn, with a note that says what the ratio must be, and whether it is.
 pub(crate) fn contest(
     mut case: Case,
     must: Option<(f64, &str)>,

@@ -111,7 +111,7 @@ pub fn main() -> ExitCode {
     exit(&[SUITES, region::IN_PROCESSES].concat())
 }
 
-/// The same in a process whose allocator is mimalloc.
+/// Runs the suite that the command line names in a process whose allocator is mimalloc.
 pub fn with_mimalloc() -> ExitCode {
     exit(WITH_MIMALLOC)
 }

@@ -161,7 +161,8 @@ fn stream(headers: &[Header<'static>], bytes: &[u8], chunks: &[(u64, &[u8])]) ->
     stream.found().count() > 0
 }
 
-/// The same bytes as messages of a WebSocket: as one that is compressed, as bytes that are said to be, and as they are; each in two frames.
+/// Whether something is found in the bytes as messages of a WebSocket: as one that is compressed, as bytes that are said to be, and as
+/// they are; each in two frames.
 fn messages(bytes: &[u8], piece: usize) -> bool {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).and_then(|()| encoder.flush()).expect("memory takes everything");
@@ -181,7 +182,7 @@ fn messages(bytes: &[u8], piece: usize) -> bool {
     redacted.iter().any(|redacted| !redacted.findings.is_empty())
 }
 
-/// The same bytes as a target and as values of names.
+/// Whether something is found in the bytes as a target and as values of names.
 fn head(bytes: &[u8]) -> bool {
     let bytes = &bytes[..bytes.len().min(4 << 10)];
     let names = ["Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Location", "X"];

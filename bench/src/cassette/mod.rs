@@ -17,7 +17,7 @@ const SUITE: &str = "cassette";
 const ROUNDS: usize = 11;
 /// How many interactions a cassette of the report has.
 const SIZES: [u64; 5] = [1, 10, 50, 100, 500];
-/// Small cassettes are repeated within a round until there are so many interactions.
+/// Small cassettes are repeated within a round until there are this many interactions.
 const INTERACTIONS_A_ROUND: u64 = 2000;
 
 /// Runs the suite.

@@ -41,7 +41,7 @@ struct Response {
     body: Option<Vec<u8>>,
 }
 
-/// The same without `flatten`, tags, maps, texts for times and lists of numbers for bytes.
+/// The report's cassette without `flatten`, tags, maps, texts for times and lists of numbers for bytes.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Clean {
     interactions: Vec<CleanInteraction>,

@@ -58,7 +58,7 @@ impl Orders {
         order
     }
 
-    /// So many commits: an order comes, another one goes, in turn.
+    /// Makes `count` commits: an order comes, another one goes, in turn.
     fn changes(&mut self, count: u64) -> Vec<String> {
         let mut change = |number: u64| {
             if number.is_multiple_of(2) {

@@ -10,7 +10,7 @@ use metroon::{
 use space::Atom;
 use std::error::Error;
 
-/// So many changes may wait for whoever follows: more than any round makes.
+/// How many changes may wait for whoever follows: more than any round makes.
 const WAITING_MAX: usize = 1 << 24;
 
 /// A knowledge base with followers.

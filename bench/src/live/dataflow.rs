@@ -1,4 +1,4 @@
-//! The same queries in differential-dataflow: one worker, which goes on until the answers are up to date.
+//! The queries of the suite in differential-dataflow: one worker, which goes on until the answers are up to date.
 //!
 //! Answers are consolidated before they are counted: what comes and goes in one commit is no change, as on our side.
 

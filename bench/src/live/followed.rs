@@ -16,7 +16,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     Ok(vec![touching_three(plan)?, touching_none(plan)?, looked_at(plan)?])
 }
 
-/// So many queries, each of a relation of its own.
+/// A base that follows `queries` queries, each of a relation of its own.
 fn followed(queries: u64) -> Result<Base, Box<dyn Error>> {
     let requests = (0..queries).map(|number| {
         LiveRequest::new(format!("(, (edge{number} $a $b) (edge{number} $b $c))")).template("($a $b $c)")

@@ -24,7 +24,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// So many edges between any two nodes.
+    /// A graph of `edges` edges between any two nodes.
     pub(super) fn random(nodes: u32, edges: usize) -> Self {
         Self::of(nodes, edges, |random, nodes| {
             (random.below(nodes as usize) as u32, random.below(nodes as usize) as u32)

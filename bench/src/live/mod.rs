@@ -1,6 +1,6 @@
 //! Answers that follow every commit: ours beside differential-dataflow, FlowLog, PyMeTTa and asking DuckDB anew.
 //!
-//! 1. A graph is stated, a query is followed, and then edges come and go. A round is so many commits; both sides get the same ones, and go
+//! 1. A graph is stated, a query is followed, and then edges come and go. A round is N commits; both sides get the same ones, and go
 //!    on where the round before ended, so that neither can remember an answer.
 //! 2. Our side commits to a knowledge base in memory, with its journal, and takes what each commit changes from a subscription. A commit is
 //!    handed atoms; that of differential-dataflow is two numbers that go into an input, and one step of its worker.

@@ -29,7 +29,7 @@ pub(super) trait Follows {
     /// How many answers there are.
     fn answers(&self) -> i64;
 
-    /// Applies changes, so many a commit, and counts what they change in the answers.
+    /// Applies changes, `each` a commit, and counts what they change in the answers.
     fn apply(&mut self, changes: &[Change], each: usize) -> Result<(Clock, Told), Box<dyn Error>>;
 }
 

@@ -158,7 +158,7 @@ pub(super) fn grow(arguments: &[u64]) -> Count {
     Count { operations: rounds * (rounds + 1) / 2, answer: rounds + 1 }
 }
 
-/// Numbers stored: so many rows of them.
+/// Numbers stored: as many rows of them as the first argument says.
 pub(super) fn stored(arguments: &[u64]) -> Count {
     let numbers = arguments[0] * arguments[1];
     Count { operations: numbers, answer: numbers }
@@ -170,7 +170,7 @@ pub(super) fn branches(arguments: &[u64]) -> Count {
     Count { operations: terms, answer: terms }
 }
 
-/// Orders of so many things.
+/// Orders of as many things as the argument says.
 pub(super) fn permutations(arguments: &[u64]) -> Count {
     let orders = (1..=arguments[0]).product();
     Count { operations: orders, answer: orders }

@@ -1,6 +1,6 @@
 //! Suite `proxy`: traffic recorded and replayed through a proxy, against mitmproxy and vcrpy.
 //!
-//! Both proxies are processes of their own and stay up over all rounds; a round is a keep-alive connection with so many
+//! Both proxies are processes of their own and stay up over all rounds; a round is a keep-alive connection with N
 //! requests, one after the other. The client is the same for both sides and does no more than HTTP needs. Answers are those of
 //! the Magneto-Serge optimization report.
 

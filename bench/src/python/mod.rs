@@ -74,9 +74,9 @@ enum Must {
     Nothing,
     /// The ratio is this or more.
     Ratio(f64),
-    /// Ours takes so many nanoseconds an operation at most.
+    /// Ours takes this many nanoseconds an operation at most.
     Nanoseconds(f64),
-    /// Ours takes so many nanoseconds an operation more than the peer at most.
+    /// Ours takes this many nanoseconds an operation more than the peer at most.
     Over(f64),
 }
 

@@ -42,7 +42,7 @@ const ALL: &[(Rival, Must)] = &[
     (Rival::Swipl, Some(1.0)),
 ];
 
-/// The same, and another implementation of MeTTa.
+/// All peers, and another implementation of MeTTa.
 const ALL_OF_CLIQUES: &[(Rival, Must)] = &[
     (Rival::DuckdbOneThread, Some(1.0)),
     (Rival::Duckdb, Some(1.0)),
@@ -54,7 +54,7 @@ const ALL_OF_CLIQUES: &[(Rival, Must)] = &[
     (Rival::Pymetta, Some(1.0)),
 ];
 
-/// The same, with what the issue says of 5-cliques.
+/// All peers of cliques, with what the issue says of 5-cliques.
 const ALL_OF_CLIQUE_5: &[(Rival, Must)] = &[
     (Rival::DuckdbOneThread, Some(1.0)),
     (Rival::Duckdb, Some(1.0)),

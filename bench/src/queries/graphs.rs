@@ -10,15 +10,15 @@ pub(super) type Edge = (u32, u32);
 /// How a graph is made. No edge comes twice, and none leads from a node to itself.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
-    /// So many edges between any two nodes, from the smaller to the larger one.
+    /// `edges` edges between any two nodes, from the smaller to the larger one.
     Ordered { nodes: u32, edges: usize },
-    /// So many edges between any two nodes.
+    /// `edges` edges between any two nodes.
     Random { nodes: u32, edges: usize },
     /// A hub with an edge to each of its spokes and one back; every 64th spoke has an edge from its predecessor.
     Hub { spokes: u32 },
-    /// Each node has an edge from so many older ones, which are drawn by how many edges they have (Barabási and Albert).
+    /// Each node has an edge from `edges_each` older ones, which are drawn by how many edges they have (Barabási and Albert).
     Attachment { nodes: u32, edges_each: u32 },
-    /// So many generations of so many persons, of whom each but the first ones has so many parents in the generation before.
+    /// `generations` generations of `persons` persons, of whom each but the first ones has `parents` parents in the generation before.
     Generations { generations: u32, persons: u32, parents: usize },
 }
 
@@ -64,7 +64,7 @@ impl Shape {
     }
 }
 
-/// Draws edges until there are so many different ones.
+/// Draws edges until there are `edges` different ones.
 fn drawn(edges: usize, mut draw: impl FnMut() -> Edge, directed: impl Fn(Edge) -> Edge) -> Vec<Edge> {
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
     while found.len() < edges {

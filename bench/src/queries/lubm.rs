@@ -1,7 +1,7 @@
 //! A knowledge graph of universities, and fourteen questions about it, beside a database with one table of triples.
 //!
 //! 1. [`Universities`] makes the graph: departments, teachers, students, courses, publications and research groups in the numbers that the
-//!    Lehigh University Benchmark has, until there are so many triples. Ours has a fact `(PREDICATE SUBJECT OBJECT)` for each.
+//!    Lehigh University Benchmark has, until there are `TRIPLES`. Ours has a fact `(PREDICATE SUBJECT OBJECT)` for each.
 //! 2. Subclasses are facts on both sides, closed and reflexive; questions name the class that they ask about, and go through these facts
 //!    where it has subclasses. Subproperties are few, and spelled out: ours asks for each, SQL for any of them.
 //! 3. A question is a conjunction of patterns. The SQL of the peer has the table once for each of them.
@@ -16,10 +16,10 @@ use super::{Contest, Ours, with_cores};
 use crate::random::Random;
 use crate::{Plan, Rows};
 
-/// So many triples, or some more: the last department is whole.
+/// How many triples are made, or some more: the last department is whole.
 const TRIPLES: usize = 1_000_000;
 const TRIPLES_QUICK: usize = 20_000;
-/// From so many universities people may have their degrees.
+/// From how many universities people may have their degrees.
 const UNIVERSITIES_OF_DEGREES: usize = 1_000;
 
 /// A class, and all that are below it.
@@ -204,7 +204,7 @@ impl Question {
         format!("(= ({name}) (let $found (collapse {asked}) (size-atom $found)))\n")
     }
 
-    /// The same over a table of triples.
+    /// The query that asks it over a table of triples.
     fn sql(&self) -> String {
         // The columns in which a variable is.
         let mut columns: Vec<(&str, Vec<String>)> = Vec::new();

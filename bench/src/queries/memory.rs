@@ -59,7 +59,7 @@ fn edges(nodes: u32) -> usize {
     nodes as usize * 10
 }
 
-/// How many answers there are in a random graph with so many nodes, and how many cells they take.
+/// How many answers there are in a random graph with `nodes` nodes, and how many cells they take.
 fn cells(nodes: u32, rule: &str) -> Result<(u64, u64), Box<dyn Error>> {
     let graph = Shape::Random { nodes, edges: edges(nodes) }.edges();
     let mut ours = Ours::of(&Form::Metta.text(&graph))?;

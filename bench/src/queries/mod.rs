@@ -185,7 +185,7 @@ impl Ours {
         self.take_ordered(query, query.patterns)
     }
 
-    /// The same with its patterns in an order.
+    /// States the rule of a query with its patterns in an order.
     fn take_ordered(&mut self, query: &Query, patterns: &str) -> Result<(), Box<dyn Error>> {
         self.state_query(|name| query.rule(name, patterns))
     }

@@ -28,7 +28,7 @@ impl Peer {
         Ok(Self { rival, worker: Worker::start(&mut command(rival, plan)?)?, scratch: plan.scratch.clone() })
     }
 
-    /// Loads the facts of a file that is written for it: so many of a relation such as `edge/2`.
+    /// Loads the facts of a file that is written for it: `count` of a relation such as `edge/2`.
     ///
     /// # Errors
     /// It failed, or loaded another number of them.

@@ -30,7 +30,7 @@ pub(super) struct Program {
     /// The name of its files.
     file: &'static str,
     facts: fn(&Plan) -> Made,
-    /// How many operations so many facts are.
+    /// How many operations this many facts are.
     operations: fn(usize) -> u64,
     rivals: &'static [(Rival, Must)],
     note: &'static str,

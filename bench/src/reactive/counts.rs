@@ -42,7 +42,7 @@ fn exact(name: &str, counted: Result<u64, Failure>, expected: u64, unit: &'stati
     Ok(row(name, counted, expected, unit, "an exact count, the same on every machine"))
 }
 
-/// The same where threads may come to less, as they meet.
+/// A row of a count that may be lower where threads meet.
 fn at_most(name: &str, counted: Result<u64, Failure>, most: u64, unit: &'static str) -> Result<Row, Box<dyn Error>> {
     let counted = counted.map_err(plain)?;
     if counted > most || counted == 0 {

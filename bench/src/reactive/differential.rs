@@ -1,4 +1,5 @@
-//! The same pages in differential-dataflow: a page is a collection of one row, its bytes, and what follows from it maps that collection.
+//! The pages of the suite in differential-dataflow: a page is a collection of one row, its bytes, and what follows from it maps that
+//! collection.
 //!
 //! A write takes the old row away and adds the new one, so each copy is made of both: that is how the library says that a value changed.
 //! One worker, which goes on until the last page is up to date.

@@ -26,7 +26,7 @@ fn open(folder: &Path) -> Result<State, Failure> {
     Ok(State::open(Arc::new(Directory::open(folder)?), functions(), Options::default().threads(1))?.0)
 }
 
-/// A state with so many pages.
+/// A state with `pages` pages.
 fn filled(folder: &Path, pages: u64) -> Result<State, Failure> {
     let mut state = create(folder)?;
     let mut transaction = Transaction::new();

@@ -17,7 +17,7 @@ use std::sync::{Arc, Barrier};
 
 /// What a commit of one page takes beside its bytes, in the log and in the journal's frame.
 const RECORD_BYTES: usize = 42 + FRAME_OVERHEAD_BYTES as usize;
-/// The same of a commit that has a derived page as well.
+/// What a commit of one page that has a derived page as well takes beside its bytes.
 const DERIVED_RECORD_BYTES: usize = RECORD_BYTES + 24;
 
 pub(super) fn rows(plan: &Plan) -> Rows {
@@ -184,7 +184,7 @@ fn group(plan: &Plan) -> Result<Row, Box<dyn Error>> {
     })
 }
 
-/// Commits of so many threads to one state that keeps no log, beside those of its only owner: what the lock costs.
+/// Commits of `writers` threads to one state that keeps no log, beside those of its only owner: what the lock costs.
 fn contention(plan: &Plan, writers: u64) -> Result<Row, Box<dyn Error>> {
     let n = plan.scaled(40_000) / writers * writers;
     let create = || -> Result<(State, PageId), Failure> {

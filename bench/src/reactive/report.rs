@@ -133,7 +133,7 @@ fn state_and_page(_: &Path, took: Took<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes to the first page of a chain so many times in a transaction, so many bytes, and lets the chain follow.
+/// Writes `bytes` bytes to the first page of a chain `deltas` times in a transaction, and lets the chain follow.
 fn batch(folder: &Path, pages: usize, deltas: usize, bytes: usize, took: Took<'_>) -> Result<(), Failure> {
     let Ours { mut state, first, .. } =
         Ours::of(State::create(fresh(folder)?, functions(), options()), Shape::Chain(pages))?;

@@ -1,4 +1,4 @@
-//! The same pages in ours, in salsa and in incremental.
+//! The pages of the suite in ours, in salsa and in incremental.
 
 use super::{Failure, PAGE_BYTES};
 use incremental::{Incr, IncrState, Observer, Var};
@@ -8,13 +8,13 @@ use salsa::Setter;
 /// Which pages follow from the first.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
-    /// So many pages in all, each a copy of the one before.
+    /// This many pages in all, each a copy of the one before.
     Chain(usize),
-    /// A page that has the lowest bit of each byte, and so many that copy it, one after the other.
+    /// A page that has the lowest bit of each byte, and this many that copy it, one after the other.
     CutOff(usize),
-    /// So many copies of the first page.
+    /// This many copies of the first page.
     Fan(usize),
-    /// So many times two copies, and a copy of the first of them that depends on both.
+    /// This many times two copies, and a copy of the first of them that depends on both.
     Diamonds(usize),
 }
 

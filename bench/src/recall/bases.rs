@@ -44,7 +44,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-/// A base of so many facts.
+/// A base of `facts` facts.
 struct Base {
     facts: u64,
     path: PathBuf,
@@ -85,7 +85,7 @@ impl Base {
         contest.run(plan, &mut || self.ask(FORM), &mut || process(&self.metroon, &["run", text(program), "-e", FORM]))
     }
 
-    /// The same questions to a tenth of the facts.
+    /// Rows of questions to this base beside the same to one of a tenth of the facts.
     fn against(&self, smaller: &Self, plan: &Plan) -> Rows {
         let contest =
             |name, note| Contest { name, n: 1, peer: "the same of 1M", rounds: ROUNDS, must: Some(0.5), note };

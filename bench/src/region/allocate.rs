@@ -34,7 +34,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-/// How much is made: so many objects, so many times.
+/// How much is made: `objects` objects, `repeats` times.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     pub(super) objects: u32,

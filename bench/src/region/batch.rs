@@ -27,7 +27,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-/// Ours: makes something in a region, so many times, and reads the last.
+/// Ours: makes something in a region, `repeats` times, and reads the last.
 fn made<'m>(
     repeats: u64,
     mut make: impl FnMut(&mut Heap, &mut Region) -> Result<Ref, Full> + 'm,

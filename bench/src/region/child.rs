@@ -41,7 +41,7 @@ const GIVES_BACK: State = State {
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072",
 };
 
-/// The same, with large pages where they fit: a heap asks for them in large memory, so malloc does as well.
+/// As in a process that has just begun, with large pages where they fit: a heap asks for them in large memory, so malloc does as well.
 const FRESH: State = State {
     words: "malloc gives memory back",
     settings: "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072:glibc.malloc.hugetlb=1",

@@ -122,12 +122,12 @@ impl Ours {
         Ok(Ours { from, root, to })
     }
 
-    /// Copies so many times; the last copy stays until the next one.
+    /// Copies `repeats` times; the last copy stays until the next one.
     fn copy(&mut self, repeats: u64) -> Result<Timed, Failure> {
         self.copy_and(repeats, |heap, copy| fingerprint(copy, |expression| heap.children(expression)))
     }
 
-    /// The same, with another way to read the last copy.
+    /// Copies `repeats` times, with another way to read the last copy.
     pub(super) fn copy_and(&mut self, repeats: u64, read: impl Fn(&Heap, Ref) -> u64) -> Result<Timed, Failure> {
         let Ours { from: Interleaved { heap, region, .. }, root, to } = self;
         let (mut clock, mut copy) = (Clock::default(), *root);

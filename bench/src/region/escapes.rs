@@ -1,6 +1,6 @@
 //! How results leave their region: joined to another one, copied to another heap, or by the path that ours chooses.
 //!
-//! Regions are made in turn with others, so their chunks interleave. A splice is compared with the time that so many
+//! Regions are made in turn with others, so their chunks interleave. A splice is compared with the time that N
 //! allocations take; everything else with the copy by a hash map, which a program without regions makes, and with the cheapest
 //! copy there is of a list, which keeps no sharing.
 
@@ -17,7 +17,7 @@ use rustc_hash::FxBuildHasher;
 use std::hint::black_box;
 use std::mem;
 
-/// A splice must cost at most so many allocations.
+/// How many allocations a splice may cost at most.
 const ALLOCATIONS: u32 = 15;
 
 pub(super) fn rows(plan: &Plan) -> Rows {
@@ -50,10 +50,10 @@ fn splices(plan: &Plan) -> Rows {
 
 type Filling<'a> = &'a mut dyn FnMut() -> Result<Timed, Failure>;
 
-/// So many regions are filled in turn, and then spliced one after the other.
+/// How many regions are filled in turn, and then spliced one after the other.
 const AT_ONCE: usize = 16;
 
-/// Fills regions in turn, each with so many objects, and gives the last ones.
+/// Fills regions in turn, each with `objects` objects, and gives the last ones.
 fn fill(heap: &mut Heap, open: &mut [Region], objects: u32) -> Result<[Ref; AT_ONCE], Full> {
     let mut lasts = [NIL; AT_ONCE];
     for number in 0..objects {
@@ -65,7 +65,7 @@ fn fill(heap: &mut Heap, open: &mut [Region], objects: u32) -> Result<[Ref; AT_O
     Ok(lasts)
 }
 
-/// How many of these are the last of so many objects.
+/// How many of these are the last of `objects` objects.
 fn count_lasts(heap: &Heap, lasts: &[Ref], objects: u32) -> u64 {
     lasts.iter().filter(|last| heap.child(**last, 1).payload() + 1 == objects).count() as u64
 }

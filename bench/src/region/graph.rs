@@ -47,7 +47,7 @@ impl Graph for Interleaved {
     }
 }
 
-/// The same layout without chunks: each expression is its length and its children, one after the other.
+/// The layout of a heap without chunks: each expression is its length and its children, one after the other.
 #[derive(Default)]
 pub(super) struct Words(pub(super) Vec<Ref>);
 
@@ -72,19 +72,19 @@ impl Graph for Words {
 /// A shape and its size.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// `(head value rest)`, so many times.
+    /// `(head value rest)`, this many times.
     List(u32),
     /// `(head left right)`, of this depth; leaves are immediate.
     Tree(u32),
     /// `(left right)`, of this depth.
     Pairs(u32),
-    /// So many `(next)`, the last of which leads to the first.
+    /// This many `(next)`, the last of which leads to the first.
     Ring(u32),
-    /// `(head before before)`, so many times: 2 to the power of that paths.
+    /// `(head before before)`, this many times: 2 to the power of that paths.
     Shared(u32),
-    /// Expressions of so many children, to this depth.
+    /// Expressions of as many children as the first number, to the depth of the second.
     Wide(u32, u32),
-    /// A list of so many elements, with so many other expressions made in between.
+    /// A list of as many elements as the first number, with as many other expressions as the second made in between.
     Scattered(u32, u32),
 }
 

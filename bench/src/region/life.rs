@@ -14,7 +14,7 @@ use region::{Full, Heap, Ref, Region, tag};
 use std::hint::black_box;
 use typed_arena::Arena;
 
-/// The report's pool keeps so many.
+/// How many the report's pool keeps.
 const POOLED: usize = 32;
 const EACH: &str = "16 bytes an object on both sides; each region's last object is read before it is destroyed";
 
@@ -84,7 +84,7 @@ fn all_at_once(plan: &Plan, state: State, many: &[Many]) -> Vec<AtOnce> {
 }
 
 impl AtOnce {
-    /// Beside arenas out of a pool that keeps at most so many.
+    /// Beside arenas out of a pool that keeps at most `most`.
     fn row(&self, plan: &Plan, peer: &'static str, most: usize) -> Result<Row, Failure> {
         let is_must = most == 0 && (self.shape.regions, self.shape.objects) == (1_000, 1);
         let must = is_must.then_some((8.0, "1,000 live regions"));
@@ -203,7 +203,7 @@ fn bump_reset() -> impl FnMut(Shape) -> Result<Timed, Failure> {
     }
 }
 
-/// A pool of arenas that keeps at most so many. It is a value, as our heap is, and is not looked for in a thread's memory.
+/// A pool of arenas that keeps at most `most`. It is a value, as our heap is, and is not looked for in a thread's memory.
 struct Pool {
     bumps: Vec<Bump>,
     most: usize,
@@ -278,7 +278,7 @@ fn at_once() -> impl FnMut(Shape) -> Result<Timed, Failure> {
     }
 }
 
-/// A peer: an arena for each region, out of a pool with at most so many, and what was made in it.
+/// A peer: an arena for each region, out of a pool with at most `most`, and what was made in it.
 fn bump_at_once(most: usize) -> impl FnMut(Shape) -> Result<Timed, Failure> {
     let (mut open, mut pool): (Vec<Bump>, Pool) = (Vec::new(), Pool::new(most));
     move |shape| {

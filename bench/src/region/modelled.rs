@@ -1,7 +1,7 @@
 //! Rows beside the model of the report's runtime, and what the model is checked by.
 //!
-//! The same logical graph, not the same bytes: an element of its list is a pair and a boxed integer, 80 bytes, where ours is 16
-//! with the integer inside. That is the point of the representation, and the notes say it. They also say what the original has
+//! Both sides make one logical graph, but not the same bytes: an element of its list is a pair and a boxed integer, 80 bytes, where
+//! ours is 16 with the integer inside. That is the point of the representation, and the notes say it. They also say what the original has
 //! that was compiled and run again on a machine like this: where the model is faster than that, its row is harder to win.
 
 use super::graph::Shape;
@@ -23,7 +23,7 @@ pub(super) fn rows(plan: &Plan) -> Rows {
     Ok(rows)
 }
 
-/// Regions of boxed integers: so many one after the other, or all at once.
+/// Regions of `integers` boxed integers: `regions` of them one after the other, or all at once.
 #[derive(Clone, Copy)]
 struct Lives {
     regions: u64,
@@ -239,7 +239,7 @@ fn checks(plan: &Plan) -> Rows {
     ])
 }
 
-/// The same for regions of so many integers: an integer of many, or a region of few.
+/// Checks the model by regions of `integers` integers: an integer of many, or a region of few.
 fn lives_check(plan: &Plan, name: &str, integers: u32, expected: &str) -> Result<Row, Failure> {
     let (mut base, repeats) = (Modelled::new(Shape::Pairs(15)), plan.scaled(8));
     let n = repeats * (2 << 15);

@@ -123,7 +123,7 @@ pub(super) struct Object<'a> {
     before: Option<&'a Object<'a>>,
 }
 
-/// Every so many integers one is kept, to be read back.
+/// One of this many integers is kept, to be read back.
 const KEPT_EVERY: u32 = 1024;
 
 /// The integer of this number; wide, so that it takes all of a cell.

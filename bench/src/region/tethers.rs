@@ -48,7 +48,7 @@ fn read(heap: &Heap<impl Words>, roots: &[Ref]) -> u64 {
     heap.child(roots[0], 1).payload().into()
 }
 
-/// Does a pair so many times, each of which gives what was read.
+/// Does a pair `n` times, each of which gives what was read.
 #[inline]
 fn pairs(n: u64, mut pair: impl FnMut() -> Result<u64, Failure>) -> Result<Timed, Failure> {
     let mut clock = Clock::default();
@@ -136,7 +136,7 @@ fn nested(plan: &Plan, handle: FrozenHandle) -> Rows {
     Ok(rows)
 }
 
-/// Holds that are started in a list and then ended, so many times.
+/// Starts holds in a list and then ends them, `times` times.
 fn deep<T>(
     times: u64,
     holds: &mut Vec<T>,
@@ -153,7 +153,8 @@ fn deep<T>(
     Ok(clock.done(sum))
 }
 
-/// The same where each has its place, and what it is started from comes out of a black box once for all of them.
+/// Starts holds that have each a place and ends them, `times` times; what they are started from comes out of a black box once for all
+/// of them.
 fn deep_in_place<S, T>(
     times: u64,
     source: &S,
@@ -214,7 +215,7 @@ fn within(plan: &Plan, handle: FrozenHandle) -> Rows {
     ])
 }
 
-/// Does a pair so many times in which nothing is read.
+/// Does a pair `n` times in which nothing is read.
 #[inline]
 fn bare_pairs<T>(n: u64, mut start: impl FnMut() -> Result<T, Failure>) -> Result<Timed, Failure> {
     let mut clock = Clock::default();

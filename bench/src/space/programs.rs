@@ -26,13 +26,13 @@ struct Kind {
     name: &'static str,
     /// What the peers call it, and the name of the rule.
     command: &'static str,
-    /// The name that a question is about, among so many edges; none if the question is about all facts.
+    /// The name that a question is about, among a number of edges; none if the question is about all facts.
     asked: Option<fn(u64, u64) -> String>,
     /// What the rule does with the name `$k`, or without one.
     body: &'static str,
     /// How many questions a round has for hyperon, for DuckDB and for SWI-Prolog.
     questions: [u64; 3],
-    /// How many operations so many questions are, among so many edges.
+    /// How many operations a number of questions are, among a number of edges.
     operations: fn(u64, u64) -> u64,
     note: &'static str,
 }

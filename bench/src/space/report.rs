@@ -63,7 +63,7 @@ fn one_by_one(
     contest.run(plan, &mut || Ok(in_space(&items, repeats)), &mut || Ok(in_trie(&items, repeats)))
 }
 
-/// The same with all items in one call, beside our own time for them one by one.
+/// A row of all items in one call, beside our own time for them one by one.
 fn in_bulk(plan: &Plan, kind: &str, size: u64, text: fn(u64) -> String, published: f64) -> Result<Row, Box<dyn Error>> {
     let (items, repeats) = (items(size, text), plan.scaled(ITEMS / size));
     let contest = Contest {
@@ -127,7 +127,7 @@ fn in_trie(items: &[Atom], repeats: u64) -> Timed {
     clock.done(count)
 }
 
-/// The same facts when the caller has a text: beside our own time from atoms.
+/// A row of the report's facts when the caller has a text: beside our own time from atoms.
 fn from_text(plan: &Plan) -> Result<Row, Box<dyn Error>> {
     const SIZE: u64 = 1000;
     let (items, repeats) = (items(SIZE, report_fact), plan.scaled(ITEMS / SIZE));

@@ -45,7 +45,7 @@ pub(super) trait Reader {
     /// Copies the value of a key into a buffer; whether it is there.
     fn get(&mut self, key: i64, into: &mut Vec<u8>) -> Done<bool>;
 
-    /// Goes over so many rows from a key on and adds the first byte of each value up.
+    /// Goes over `count` rows from a key on and adds the first byte of each value up.
     fn scan(&mut self, from: i64, count: usize) -> Done<u64>;
 }
 

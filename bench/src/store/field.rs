@@ -149,7 +149,7 @@ impl Field {
     }
 }
 
-/// The same of figures that were measured elsewhere.
+/// The rows of figures that were measured elsewhere, ours beside each peer.
 pub(super) fn rows(kinds: &[Kind], contest: &Contest, figures: &Figures) -> Vec<Row> {
     let peers = kinds.iter().zip(figures).skip(1);
     peers

@@ -15,7 +15,7 @@ const ROWS: u64 = 300_000;
 const ROUNDS: usize = 5;
 /// How many slots a leaf of the gapped array has at first.
 const LEAF_SLOTS: usize = 256;
-/// A leaf is split when so many tenths of its slots are taken.
+/// A leaf is split when this many tenths of its slots are taken.
 const FULL_TENTHS: usize = 8;
 
 /// A map from keys to places.

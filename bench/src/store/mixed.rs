@@ -8,7 +8,7 @@ use crate::{Plan, Rows};
 
 const ROWS: u64 = 1_000_000;
 const OPERATIONS: u64 = 200_000;
-/// Of so many operations one is a commit.
+/// Of this many operations one is a commit.
 const COMMIT_EVERY: u64 = 20;
 const ROUNDS: usize = 5;
 /// How much more often the first keys come: the parameter of the Yahoo benchmark.
@@ -60,7 +60,7 @@ fn operate(engine: &mut dyn Engine, workload: &Workload, ranks: &Zipf, operation
     Ok(sum)
 }
 
-/// Zipf's law over so many ranks (the method of Gray and others, 1994). Ranks are keys in the order of loading, which is random.
+/// Zipf's law over `count` ranks (the method of Gray and others, 1994). Ranks are keys in the order of loading, which is random.
 pub(super) struct Zipf {
     count: f64,
     zeta: f64,

@@ -69,7 +69,7 @@ impl Keys {
         }
     }
 
-    /// So many different keys, in the order in which they are loaded.
+    /// Draws `count` different keys, in the order in which they are loaded.
     fn draw(self, count: usize, random: &mut SplitMix) -> Vec<i64> {
         match self {
             Self::Sequential => (0..count as i64).collect(),

@@ -35,7 +35,7 @@ pub(crate) fn given<T>(argument: Option<T>) -> Outcome<T> {
     Ok(argument.ok_or(Status::Null)?)
 }
 
-/// So many things from a pointer on. If there are none, it may be NULL.
+/// The `length` things from a pointer on. If there are none, it may be NULL.
 pub(crate) fn array<'a, T: Copy>(at: *const T, length: usize) -> Outcome<&'a [T]> {
     if length == 0 {
         return Ok(&[]);
@@ -45,7 +45,7 @@ pub(crate) fn array<'a, T: Copy>(at: *const T, length: usize) -> Outcome<&'a [T]
     Ok(unsafe { slice::from_raw_parts(at, length) })
 }
 
-/// The same, to be changed.
+/// The `length` things from a pointer on, to be changed. If there are none, it may be NULL.
 pub(crate) fn array_mut<'a, T: Copy>(at: *mut T, length: usize) -> Outcome<&'a mut [T]> {
     if length == 0 {
         return Ok(&mut []);
@@ -55,7 +55,7 @@ pub(crate) fn array_mut<'a, T: Copy>(at: *mut T, length: usize) -> Outcome<&'a m
     Ok(unsafe { slice::from_raw_parts_mut(at, length) })
 }
 
-/// Room for so many results, which need not hold anything yet.
+/// Room for `length` results, which need not hold anything yet.
 pub(crate) fn room<'a, T: Copy>(at: *mut T, length: usize) -> Outcome<&'a mut [MaybeUninit<T>]> {
     array_mut(at.cast::<MaybeUninit<T>>(), length)
 }

@@ -251,7 +251,7 @@ pub(crate) fn moving<T>(handle: u64, work: impl FnOnce(&mut HeapEntry) -> Outcom
     })
 }
 
-/// The same from one heap to another one.
+/// Moves what is in one heap to another one. If that panics, which a reference into what was given back may lead to, both are broken.
 pub(crate) fn moving_to<T>(
     one: u64,
     other: u64,

@@ -163,7 +163,7 @@ pub(crate) fn ask<T: Send + 'static>(
     ask_meanwhile(py, asked, work, &mut |_| Ok(()))
 }
 
-/// The same, and does something each time signals are looked for. An error of that cancels the work as a signal does.
+/// Lets the engine do something, and does something each time signals are looked for. An error of that cancels the work as a signal does.
 ///
 /// # Errors
 /// Those of [`ask`], and that of what is done meanwhile.

@@ -58,7 +58,7 @@ pub(crate) fn run_text(engine: &mut Engine, text: &str, file: Option<&str>) -> F
     run_counting(engine, text, file, &Progress::default())
 }
 
-/// The same, and counts what it comes to meanwhile.
+/// Runs a text as a part of the program, and counts what it comes to meanwhile.
 fn run_counting(engine: &mut Engine, text: &str, file: Option<&str>, progress: &Progress) -> Finished {
     let (mut answers, mut failure) = (Vec::new(), None);
     let directory = file.and_then(|file| file.rsplit_once('/')).map_or("", |(directory, _)| directory);

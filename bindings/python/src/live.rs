@@ -90,7 +90,7 @@ pub(crate) fn request((pattern, template, key): Query, aggregate: Option<Aggrega
     }
 }
 
-/// Follows a live query, after a commit if one is given, with so much room for what waits.
+/// Follows a live query, after a commit if one is given, with room for `waiting_max` changes that wait.
 pub(crate) fn subscribe(
     py: Python<'_>,
     base: &KnowledgeBase,

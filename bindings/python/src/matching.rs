@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Variables from here on are made outside of programs.
 const OUTSIDE: u64 = 1 << 48;
-/// So many are for each thread: more than it can make.
+/// How many are for each thread: more than it can make.
 const OF_A_THREAD: u64 = 1 << 40;
 
 thread_local! {

@@ -23,7 +23,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Counts a form that has come to so many results.
+    /// Counts a form that has come to `results` results.
     pub(crate) fn count(&self, results: usize) {
         self.forms.fetch_add(1, Ordering::Relaxed);
         self.results.fetch_add(results as u64, Ordering::Relaxed);

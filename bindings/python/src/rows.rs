@@ -16,7 +16,7 @@ pub(crate) struct Rows {
     table: AnswerTable,
 }
 
-/// So many cells are dropped without the interpreter lock.
+/// More cells than this are dropped without the interpreter lock.
 const CELLS_MANY: usize = 10_000;
 
 impl Drop for Rows {

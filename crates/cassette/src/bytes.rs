@@ -24,7 +24,7 @@ impl<'a> Bytes<'a> {
         String::from_utf8_lossy(&self.0)
     }
 
-    /// The same bytes, borrowed from here.
+    /// These bytes, borrowed from here.
     pub fn borrowed(&self) -> Bytes<'_> {
         Bytes(Cow::Borrowed(&self.0))
     }

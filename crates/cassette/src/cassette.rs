@@ -63,7 +63,7 @@ impl Cassette {
         Self::open_with(path, ReadOptions::default())
     }
 
-    /// The same with another limit of what comes of the file.
+    /// Opens a cassette with another limit of what comes of the file.
     ///
     /// # Errors
     /// As [`Cassette::open`], and [`ReadError::TooMuch`].
@@ -326,7 +326,7 @@ pub fn write_cassette(
     write_cassette_on(&folder, &name, exchanges, meta, options)
 }
 
-/// The same on any disk, under a name.
+/// Writes exchanges as a sealed cassette on any disk, under a name.
 ///
 /// # Errors
 /// As [`write_cassette`].

@@ -107,7 +107,7 @@ impl<'a> Note<'a> {
         Self { name: name.into(), value: value.into() }
     }
 
-    /// The same, borrowed from here.
+    /// This note, borrowed from here.
     pub fn borrowed(&self) -> Note<'_> {
         Note { name: self.name.borrowed(), value: self.value.borrowed() }
     }
@@ -124,7 +124,7 @@ impl Exchange<'_> {
         self.frames.is_some()
     }
 
-    /// The same, borrowed from here.
+    /// This exchange, borrowed from here.
     pub fn borrowed(&self) -> Exchange<'_> {
         Exchange {
             number: self.number,
@@ -156,7 +156,7 @@ impl Exchange<'_> {
 }
 
 impl Outcome<'_> {
-    /// The same, borrowed from here.
+    /// This outcome, borrowed from here.
     pub fn borrowed(&self) -> Outcome<'_> {
         match self {
             Self::Complete => Outcome::Complete,

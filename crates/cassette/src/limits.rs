@@ -94,7 +94,7 @@ impl MemoryBudget {
         self.most
     }
 
-    /// Takes so many bytes of it.
+    /// Takes `bytes` bytes of it.
     pub(crate) fn take(&mut self, bytes: usize, what: &'static str) -> Result<(), LimitExceeded> {
         match self.left.checked_sub(bytes) {
             Some(left) => {

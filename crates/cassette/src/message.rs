@@ -41,7 +41,7 @@ impl<'a> Header<'a> {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// The same, borrowed from here.
+    /// This header, borrowed from here.
     pub fn borrowed(&self) -> Header<'_> {
         Header { name: self.name.borrowed(), value: self.value.borrowed() }
     }
@@ -145,7 +145,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The same, its bytes borrowed from here.
+    /// This body, its bytes borrowed from here.
     pub fn borrowed(&self) -> Body<'_> {
         Body { bytes: self.bytes.borrowed(), chunks: self.chunks.clone() }
     }
@@ -206,7 +206,7 @@ impl Request<'_> {
         }
     }
 
-    /// The same, borrowed from here, without body and trailers.
+    /// This request, borrowed from here, without body and trailers.
     pub fn head(&self) -> Request<'_> {
         Request {
             method: self.method.borrowed(),
@@ -263,7 +263,7 @@ pub struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// The same, borrowed from here, without body and trailers.
+    /// This response, borrowed from here, without body and trailers.
     pub fn head(&self) -> Response<'_> {
         Response {
             at_us: self.at_us,
@@ -307,13 +307,13 @@ pub struct Informational<'a> {
 }
 
 impl Informational<'_> {
-    /// The same, borrowed from here.
+    /// This informational response, borrowed from here.
     pub fn borrowed(&self) -> Informational<'_> {
         let (at_us, status) = (self.at_us, self.status);
         Informational { at_us, status, reason: self.reason.borrowed(), headers: borrowed(&self.headers) }
     }
 
-    /// The same, borrowing from nothing.
+    /// This informational response, borrowing from nothing.
     pub fn into_owned(self) -> Informational<'static> {
         let (at_us, status) = (self.at_us, self.status);
         Informational { at_us, status, reason: self.reason.into_owned(), headers: owned(self.headers) }
@@ -334,7 +334,7 @@ macro_rules! of_messages {
                 self.body.as_ref().map_or(&[], |body| body.bytes())
             }
 
-            /// The same, borrowed from here.
+            /// This message, borrowed from here.
             pub fn borrowed(&self) -> $message<'_> {
                 let (body, trailers) = (self.body.as_ref().map(Body::borrowed), borrowed(&self.trailers));
                 $message { body, trailers, ..self.head() }

@@ -64,7 +64,7 @@ impl RecordingFrames<'_> {
         self.each_with_length(shown, |number, event, _| take(number, event))
     }
 
-    /// The same with the length of each frame.
+    /// Hands out every event with the number of its exchange and the length of its frame; gives the chain up to the last.
     fn each_with_length<E: From<ReadError>>(
         &self,
         shown: &str,

@@ -101,7 +101,7 @@ impl<'a> WsFrame<'a> {
         Some(Close { direction: self.direction, code, reason })
     }
 
-    /// The same, borrowed from here.
+    /// This frame, borrowed from here.
     pub fn borrowed(&self) -> WsFrame<'_> {
         let &Self { at_us, direction, opcode, is_final, reserved, ref payload } = self;
         WsFrame { at_us, direction, opcode, is_final, reserved, payload: payload.borrowed() }

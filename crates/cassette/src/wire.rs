@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
         Self::with_room(bytes, BYTES_MAX_DEFAULT as usize)
     }
 
-    /// One whose lists have at most so many bytes in memory.
+    /// One whose lists have at most `room` bytes in memory.
     pub(crate) fn with_room(bytes: &'a [u8], room: usize) -> Self {
         Self { bytes, at: 0, room }
     }

@@ -35,7 +35,7 @@ pub(crate) fn change_line(change: &Change) -> String {
     format!("        {sign} {text}{times}{space}  {}", place(&change.origin, change.line))
 }
 
-/// The same as an object.
+/// A change of a commit as a JSON object.
 pub(crate) fn change_json(commit: u64, change: &Change) -> String {
     let what = if change.copies == 0 { "change" } else { "atom" };
     let mut object = json!({

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// How long an evaluation that is told to end may go on: a single step of it can be very long.
 const GRACE: Duration = Duration::from_secs(3);
-/// The same when its time is up, at least; at most it is half of the time it had.
+/// How long an evaluation whose time is up may go on, at least; at most it is half of the time it had.
 const GRACE_LEAST: Duration = Duration::from_millis(300);
 
 /// What is not worth ending a process for.

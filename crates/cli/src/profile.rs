@@ -20,7 +20,7 @@ const MARGIN: usize = 10;
 const WIDTH_MIN: f64 = 0.2;
 /// A character of the labels.
 const CHARACTER_WIDTH: f64 = 7.0;
-/// So much of the left side of a rule is shown, in characters.
+/// How much of the left side of a rule is shown, in characters.
 const HEAD_MAX: usize = 40;
 
 /// Whether the picture can be a new file: one that is there is never overwritten. Tells if it cannot.

@@ -5,7 +5,7 @@
 pub struct Dice(u64);
 
 impl Dice {
-    /// The same seed gives the same choices.
+    /// Makes a source whose choices depend on nothing but the seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)

@@ -148,7 +148,7 @@ impl Patterns {
         format!("(ask{function} {space} {one} {other})")
     }
 
-    /// The same questions again and again, with a change between. They share variables: which of two that become one stays is seen by that.
+    /// Asks two questions again and again, with a change between. They share variables: which of two that become one stays is seen by that.
     fn repeated(&mut self, lines: &mut Vec<String>) {
         let (one, other) = (self.question(&["$v", "$w"]), self.question(&["$v", "$w"]));
         let change = self.change();

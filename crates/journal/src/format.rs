@@ -139,7 +139,7 @@ impl Mark {
         Self { segment, offset: FRAMES_AT, frames: segment }
     }
 
-    /// The point after a frame of so many bytes that lies here.
+    /// The point after a frame of `bytes` bytes that lies here.
     pub(crate) fn after(self, bytes: u64) -> Self {
         // Nobody appends 2^64 frames; a forged number must not overflow.
         Self { segment: self.segment, offset: self.offset + bytes, frames: self.frames.saturating_add(1) }

@@ -218,7 +218,7 @@ impl Journal {
         Position::of(&state.pending.end(), state.pending.block())
     }
 
-    /// Gives up the segments that hold only frames before one: so much of a history cannot be read any more, by anybody. The journal
+    /// Gives up the segments that hold only frames before one: that part of it cannot be read any more, by anybody. The journal
     /// begins with the segment that has this frame then, or with the last one. The chain of what is kept can be verified as before.
     ///
     /// # Errors

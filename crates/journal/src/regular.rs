@@ -28,7 +28,7 @@ pub fn open_regular(path: impl AsRef<Path>, access: Access) -> io::Result<File> 
     Ok(file)
 }
 
-/// Reads a whole regular file, which has at most so many bytes.
+/// Reads a whole regular file, which has at most `bytes_max` bytes.
 ///
 /// # Errors
 /// As [`open_regular`]; or it cannot be read, or is longer.

@@ -86,12 +86,12 @@ impl Writer {
         }
     }
 
-    /// The same, with a file that grows by so much at once.
+    /// This writer, with a file that grows by `room_bytes` at once.
     pub(crate) fn with_room(self, room_bytes: u64) -> Self {
         Self { room_bytes, ..self }
     }
 
-    /// The same of a segment whose file was made and is empty.
+    /// This writer, for a segment whose file was made and is empty.
     pub(crate) fn not_begun(self) -> Self {
         Self { beginning: Beginning::ToCome, ..self }
     }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 pub struct Answer {
     /// Its results, in order.
     pub results: Vec<Atom>,
-    /// The same in memory that any thread reads without building atoms, or why they could not be frozen. `None` if nobody asked
-    /// for it, or if the machine did not evaluate the form.
+    /// Its results in memory that any thread reads without building atoms, or why they could not be frozen. `None` if nobody asked for
+    /// them so, or if the machine did not evaluate the form.
     pub frozen: Option<Result<Arc<FrozenResults>, FreezeError>>,
 }
 

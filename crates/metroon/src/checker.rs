@@ -44,7 +44,7 @@ pub fn check_source(world: impl World + 'static, source: &Source<'_>) -> Checked
     check_source_in(world, source, ModuleSearch::default())
 }
 
-/// The same for a source of a package, whose modules are looked for in these places as well.
+/// Checks a source of a package, whose modules are looked for in these places as well. The world is asked for sources only.
 pub fn check_source_in(world: impl World + 'static, source: &Source<'_>, search: ModuleSearch) -> Checked {
     let mut runner = Runner::new(Box::new(SourceWorld { inner: world }));
     runner.search_modules(search);

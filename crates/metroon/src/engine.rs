@@ -287,7 +287,7 @@ impl Engine {
         })
     }
 
-    /// The same, `on_event` also hearing of each form that has failed where its error was made.
+    /// Runs a source, `on_event` taking each answer and also hearing of each form that has failed where its error was made.
     pub fn run_explaining(&mut self, source: &Source<'_>, on_event: &mut OnEvent<'_>) -> Run {
         self.run_events(source, true, on_event)
     }
@@ -391,7 +391,7 @@ impl Engine {
         solutions.iter().map(|solution| filled(template, solution)).collect()
     }
 
-    /// The same as a table of the variables of the pattern.
+    /// What a pattern matches in `&self` now, as a table of the variables of the pattern.
     pub fn query_table(&mut self, pattern: &Atom) -> AnswerTable {
         let space = self.run.runner.top_space();
         let solutions = space.query(pattern, self.run.runner.program_mut().variables());

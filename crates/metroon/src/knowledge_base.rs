@@ -209,7 +209,7 @@ impl KnowledgeBase {
         Self::of_journal(CommitJournal::in_memory(options.history_bytes_max), options)
     }
 
-    /// The same for one whose journal lies on a disk; sources are named from the directory.
+    /// A knowledge base whose journal lies on a disk; sources are named from the directory.
     ///
     /// # Errors
     /// It is damaged, or the disk fails.
@@ -383,8 +383,9 @@ impl KnowledgeBase {
         self.join(request, CHANGES_WAITING_DEFAULT, None)
     }
 
-    /// Follows a live query with room for so many changes that wait. If nobody takes them in time, those of later commits are dropped, and
-    /// a notice says which commits these were. After an earlier commit it goes on as if somebody had followed it until then.
+    /// Follows a live query with room for `changes_waiting_max` changes that wait. If nobody takes them in time, those of later commits
+    /// are dropped, and a notice says which commits these were. After an earlier commit it goes on as if somebody had followed it until
+    /// then.
     ///
     /// # Errors
     /// The query is none, there is no such commit, or the knowledge base is closed.

@@ -30,18 +30,18 @@ struct OpenFile {
 }
 
 impl SystemWorld {
-    /// A world that reads no source of more than so many bytes, and no more of its standard input.
+    /// A world that reads no source of more than `most` bytes, and no more of its standard input.
     pub fn with_source_bytes_max(most: Option<u64>) -> Self {
         Self { source_bytes_max: most, ..Self::default() }
     }
 
-    /// The same world, whose lines go somewhere else.
+    /// This world, but its lines go somewhere else.
     #[must_use]
     pub fn printing(self, printer: Printer) -> Self {
         Self { printer: Some(printer), ..self }
     }
 
-    /// The same world, in which commits have no times: equal runs make equal bytes.
+    /// This world, but its commits have no times: equal runs make equal bytes.
     #[must_use]
     pub fn undated(self) -> Self {
         Self { is_undated: true, ..self }

@@ -38,7 +38,7 @@ struct Viewed {
     origin: Option<Arc<ViewOrigin>>,
     /// What could not be used.
     warnings: Vec<String>,
-    /// The same view, read from the journal, after damage was met in a checkpoint.
+    /// This view, read from the journal, after damage was met in a checkpoint.
     instead: OnceLock<Result<View, Arc<KnowledgeBaseError>>>,
 }
 
@@ -116,7 +116,7 @@ impl View {
         Self::up_to(CommitJournal::read(directory)?, u64::MAX)
     }
 
-    /// The same after an earlier commit; what follows it is not read.
+    /// Of what was written to a journal, after an earlier commit; what follows it is not read.
     ///
     /// # Errors
     /// There is no knowledge base in the directory or no such commit, or it is damaged.
@@ -126,7 +126,7 @@ impl View {
         if epoch > last { Err(KnowledgeBaseError::NoEpoch { epoch, last }) } else { Ok(view) }
     }
 
-    /// The same for one whose journal lies on a disk.
+    /// Of what was written to a journal that lies on a disk.
     ///
     /// # Errors
     /// It is damaged.
@@ -246,7 +246,7 @@ impl View {
         self.query_atoms(&self.read(pattern)?, &self.read(template)?)
     }
 
-    /// The same for atoms. Spaces in an answer can be asked as long as the view is there.
+    /// What `(match &self pattern template)` finds for these atoms. Spaces in an answer can be asked as long as the view is there.
     ///
     /// # Errors
     /// A checkpoint is damaged, and so is the journal.

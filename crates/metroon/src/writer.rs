@@ -108,7 +108,7 @@ impl HomeProcess {
 }
 
 impl EngineThread {
-    /// Starts the thread, whose engine `make` makes there. So many requests may wait before the next caller waits for room.
+    /// Starts the thread, whose engine `make` makes there. Up to `waiting_max` requests may wait before the next caller waits for room.
     ///
     /// # Errors
     /// The thread cannot be started, or the engine not be made.

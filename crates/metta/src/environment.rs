@@ -42,7 +42,7 @@ pub trait Environment {
     /// view, which refuses it.
     fn begin_call(&mut self, operation: &str, effects: Effects, arguments: &[Atom]) -> Option<Stop>;
 
-    /// The limit that is reached in the middle of a call, if so many more bytes are taken.
+    /// The limit that is reached in the middle of a call if `more` further bytes are taken.
     fn limit_reached(&self, more: usize) -> Option<LimitReached>;
 
     /// Notes that a call is given up since a limit is reached: it has done nothing.

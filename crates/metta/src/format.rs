@@ -33,7 +33,7 @@ pub fn format(parsed: &Parsed) -> String {
 /// How an expression is broken and indented, by its head.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// A form with a body: so many arguments stand behind the head, lines are indented by so many columns.
+    /// A form with a body: `beside` arguments stand behind the head, lines are indented by `indent` columns.
     Body { beside: usize, indent: usize },
     /// A call: lines begin below the first argument if it stands behind the head.
     Call,

@@ -162,7 +162,7 @@ pub(crate) enum Loop {
 /// What is wanted of the results of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The first of them, so many.
+    /// The first of them, up to a number.
     First,
     /// Whether there is one.
     Whether,
@@ -223,7 +223,7 @@ impl SpecialForm {
         Self { name, arity, form, parts: &[] }
     }
 
-    /// The same form, whose rules call these names with so many arguments.
+    /// Says that the rules of the form call these names, each with this number of arguments.
     pub(crate) const fn of_parts(self, parts: &'static [(&'static str, usize)]) -> Self {
         Self { parts, ..self }
     }

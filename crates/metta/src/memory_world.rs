@@ -97,7 +97,7 @@ impl MemoryWorld {
         self
     }
 
-    /// The world with an output whose reader goes away after so many lines.
+    /// The world with an output whose reader goes away after `lines` lines.
     #[must_use]
     pub fn with_lines_taken(self, lines: usize) -> Self {
         Self { lines_taken: Some(lines), ..self }

@@ -120,8 +120,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Limits are looked at before a native function is called with lists of so many elements together: what it makes of them may be
-/// as long.
+/// From how many elements on, of all lists together, limits are looked at before a native function is called with them: what it makes of
+/// them may be as long.
 const LONG: usize = 1 << 12;
 
 /// How many results of a goal a program asks for, if an atom says so: a whole number that is not negative.
@@ -219,27 +219,27 @@ impl OperationSpec {
         }
     }
 
-    /// The same function, which has no effects but these.
+    /// Says that the function has no effects but these.
     pub const fn with(self, effects: Effects) -> Self {
         Self { effects, ..self }
     }
 
-    /// The same function, for which the machine has code of its own.
+    /// Says that the machine has code of its own for the function.
     pub const fn lowered(self, lowering: Lowering) -> Self {
         Self { lowering, ..self }
     }
 
-    /// The same function, meaning another thing in each module.
+    /// Says that the function means another thing in each module.
     pub const fn at_home(self) -> Self {
         Self { has_home: true, ..self }
     }
 
-    /// The same function, which differs from Hyperon's.
+    /// Says how the function compares with Hyperon's.
     pub const fn compared(self, compatibility: Compatibility) -> Self {
         Self { compatibility, ..self }
     }
 
-    /// The same function with its documentation.
+    /// Adds the documentation of the function.
     pub const fn documented(
         self,
         description: &'static str,

@@ -54,7 +54,7 @@ impl Generator {
     /// When the bound is 0.
     pub fn below(&mut self, bound: u64, world: &mut dyn World) -> Result<u64, WorldError> {
         assert!(bound > 0, "some number is below the bound");
-        // So many of the 2^64 values are left over when they are shared out evenly.
+        // How many of the 2^64 values are left over when they are shared out evenly.
         let rest = bound.wrapping_neg() % bound;
         loop {
             let product = u128::from(self.draw(world)?) * u128::from(bound);

@@ -134,7 +134,7 @@ impl Runner {
         &self.session.program
     }
 
-    /// The same, to ask what takes fresh variables.
+    /// The program that is run, to ask what takes fresh variables.
     pub fn program_mut(&mut self) -> &mut Program {
         &mut self.session.program
     }
@@ -177,7 +177,7 @@ impl Runner {
     }
 
     /// Lets the machine look at every call whether garbage is to be collected: whenever the heap has doubled and holds more
-    /// than so many bytes; with 0 always. For tests of the collection: it costs much.
+    /// than `bytes` bytes; with 0 always. For tests of the collection: it costs much.
     #[doc(hidden)]
     pub fn collect_garbage_from(&mut self, bytes: usize) {
         self.machine.collect_garbage_from(bytes);
@@ -203,7 +203,7 @@ impl Runner {
         self.machine.explain(&mut self.session, name)
     }
 
-    /// The same for each function that the program's own space has rules for, in the order of their first rules.
+    /// The code that the machine makes of each function that the program's own space has rules for, in the order of their first rules.
     pub fn explain_all(&mut self) -> Vec<String> {
         self.machine.explain_all(&mut self.session)
     }
@@ -412,7 +412,8 @@ impl Runner {
         })
     }
 
-    /// The same, `on_event` also hearing of each form that has failed where its error was made, if that is wanted.
+    /// Runs a source in the program's own module. `on_event` hears of each answer, and if `explains` also of each form that has failed,
+    /// where its error was made.
     pub fn run_explaining(&mut self, source: &Source<'_>, explains: bool, on_event: &mut OnEvent<'_>) -> Run {
         let Self { session, machine } = self;
         session.explains_failures = explains;

@@ -237,7 +237,7 @@ impl Tables {
         self.active.len()
     }
 
-    /// Says what is known of a call, after so many changes of spaces and states; `bytes_max` is what tables may take.
+    /// Says what is known of a call, after `changes` changes of spaces and states; `bytes_max` is what tables may take.
     ///
     /// # Errors
     /// They take more.
@@ -273,7 +273,7 @@ impl Tables {
         Ok(CallState::Fill(table))
     }
 
-    /// Begins to evaluate a call, after so many changes of spaces and states.
+    /// Begins to evaluate a call, after `changes` changes of spaces and states.
     pub(crate) fn fill(&mut self, table: usize, call: &Atom, changes: u64) {
         self.begin(table, call.clone(), Stamp { changes, resets: self.resets });
     }
@@ -409,7 +409,7 @@ impl Tables {
         self.check_bytes(bytes_max)
     }
 
-    /// Ends a round of the call in progress, after so many changes of spaces and states.
+    /// Ends a round of the call in progress, after `changes` changes of spaces and states.
     pub(crate) fn end_round(&mut self, changes: u64) -> RoundEnd {
         let place = self.active.len() - 1;
         let active = &self.active[place];

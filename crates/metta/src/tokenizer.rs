@@ -131,7 +131,7 @@ impl Tokenizer {
         self.patterns.push(Pattern { order: self.registered, form, meaning });
     }
 
-    /// The same tokens, with other atoms as their meanings where `replace` gives one. Those of the tokenizer that it begins with stay.
+    /// A copy with other atoms as the meanings of tokens where `replace` gives one. Those of the tokenizer that it begins with stay.
     pub(crate) fn with_meanings(&self, replace: impl Fn(&Atom) -> Option<Atom>) -> Self {
         let mut tokens = self.clone();
         let of_names = tokens.names.values_mut().map(|(_, meaning)| meaning);

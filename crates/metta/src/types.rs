@@ -20,13 +20,13 @@ use space::{Rewrite, Variable, rewrite};
 /// How many types one expression may have: the product of its children's types grows fast.
 pub const TYPES_PER_ATOM_MAX: usize = 4096;
 
-/// So many types are looked up without asking first whether there are supertypes at all.
+/// How many types are looked up without asking first whether there are supertypes at all.
 const TYPES_LOOKED_UP: usize = 4;
 
 /// How many steps up `:<` is followed: with a variable, as in `(:< $t (List $t))`, it never ends.
 pub const SUPERTYPE_LEVELS_MAX: usize = 64;
 
-/// After so many expressions inside of one it is remembered what types they have: the same one may be met again and again.
+/// After how many expressions inside of one it is remembered what types they have: the same one may be met again and again.
 const EXPRESSIONS_BEFORE_MEMORY: usize = 256;
 
 /// If there are more expressions than this, all that was found in an evaluation is forgotten.

@@ -18,8 +18,8 @@
 //! | `/refuse` | 417, and the body is not read: for `Expect: 100-continue` |
 //! | `/slow?ms=200` | a head that takes its time |
 //! | `/hang` | nothing, ever |
-//! | `/reset?after=10` | so many bytes of 1,000 and a reset of the connection |
-//! | `/early?after=10` | so many bytes of 1,000, and the connection ends |
+//! | `/reset?after=10` | `after` bytes of 1,000 and a reset of the connection |
+//! | `/early?after=10` | `after` bytes of 1,000, and the connection ends |
 //! | `/status/N` | this status |
 //! | `/redirect?to=/json` | 302 |
 //! | `/cookies` | the request's cookies as text, and `Set-Cookie: pond=deep` |

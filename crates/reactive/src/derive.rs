@@ -15,7 +15,7 @@ use crate::work::Saved;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Threads share the pages of a height if these and what they read have so many bytes. Starting threads costs some 50 µs.
+/// Threads share the pages of a height if these and what they read have this many bytes. Starting threads costs some 50 µs.
 const PARALLEL_BYTES_MIN: usize = 4 << 20;
 
 /// Runs functions and stores what they wrote.

@@ -99,7 +99,7 @@ fn gathered(old: &[u8; BLOCK_BYTES], new: &[u8; BLOCK_BYTES]) -> u64 {
     })
 }
 
-/// The same for the end of a page.
+/// A bit for each byte that differs, at the end of a page.
 fn bits_of_rest(old: &[u8], new: &[u8]) -> u64 {
     (0..).zip(old.iter().zip(new)).fold(0, |bits, (index, (old, new))| bits | (u64::from(old != new) << index))
 }

@@ -33,7 +33,7 @@ impl Filter {
 pub enum Change {
     /// It was made.
     Created,
-    /// It holds other bytes: so many of them, added up over the commits of a notice. Not known of commits before the subscription.
+    /// It holds other bytes: `bytes` of them, added up over the commits of a notice. Not known of commits before the subscription.
     Written {
         /// How many bytes.
         bytes: Option<u64>,
@@ -115,7 +115,7 @@ impl Subscription {
         self.queue.lock().pop_front()
     }
 
-    /// The same; waits for one, at most so long.
+    /// The oldest notice that was not taken yet; waits for one, at most for `time`.
     pub fn next_within(&self, time: Duration) -> Option<Notice> {
         let notices = self.queue.lock();
         let waited = self.queue.came.wait_timeout_while(notices, time, |notices| notices.is_empty());

@@ -350,7 +350,7 @@ impl<'a> Decoder<'a> {
         Ok(length)
     }
 
-    /// A list, of which each item takes at least so many bytes: a wrong count must not reserve memory.
+    /// A list, of which each item takes at least `bytes_min` bytes: a wrong count must not reserve memory.
     pub(crate) fn list<T>(
         &mut self,
         bytes_min: usize,

@@ -16,7 +16,7 @@ pub(crate) fn copy_cells(words: &mut AllWords, from: u32, to: u32, count: usize)
     }
 }
 
-/// The same out of another heap.
+/// Copies the content of cells out of another heap.
 #[inline(always)]
 pub(crate) fn copy_cells_from(words: &mut AllWords, source: &AllWords, from: u32, to: u32, count: usize) {
     let (from, to) = (word_of(from), word_of(to));

@@ -47,7 +47,7 @@ impl ForwardingTable {
         self.stamp += 1;
     }
 
-    /// Makes the table long enough for so many cells. A heap that is used in the same way again may take a few more, so there
+    /// Makes the table long enough for `cells` cells. A heap that is used in the same way again may take a few more, so there
     /// is room for an eighth more if the system gives it.
     pub(crate) fn grow(&mut self, cells: usize) -> bool {
         let missing = cells.saturating_sub(self.entries.len());

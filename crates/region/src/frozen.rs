@@ -34,7 +34,7 @@ pub enum FreezeError {
     Full(Full),
     /// Something refers to what lies in no region that is frozen: in another region, or in memory that was given back.
     Dangling(Ref),
-    /// So many regions are frozen, and there can be no more.
+    /// This many regions are frozen, and there can be no more.
     NoSlot(u32),
 }
 
@@ -225,7 +225,7 @@ impl Heap {
 }
 
 impl FrozenHeap {
-    /// A region whose lanes have so many cells, and where they are.
+    /// A region whose lanes have these numbers of cells, and where they are.
     fn lay_out(&mut self, cells: [u32; 3]) -> (Region, LaneCells) {
         let (mut region, mut parts) = (Region::EMPTY, [const { 0..0 }; 3]);
         for (at, kind) in KINDS.into_iter().enumerate().filter(|(at, _)| cells[*at] > 0) {
@@ -267,7 +267,7 @@ impl<W: Words> Heap<W> {
     }
 }
 
-/// So many zeros, if there is memory for them.
+/// Makes `words` zeros, if there is memory for them.
 fn zeros(words: usize) -> Option<Box<[Ref]>> {
     let mut zeros = Vec::new();
     zeros.try_reserve_exact(words).ok()?;

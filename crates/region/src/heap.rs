@@ -56,12 +56,13 @@ impl Heap {
     ///
     /// # Panics
     ///
-    /// If the system does not let the process reserve so much address space: see [`Heap::try_new`].
+    /// If the system does not let the process reserve this much address space: see [`Heap::try_new`].
     pub fn new() -> Heap {
         Heap::try_new().unwrap_or_else(|full| panic!("no heap was made: {full}"))
     }
 
-    /// The same; [`Limit::Reservation`] if the system does not let the process reserve address space for all cells.
+    /// A heap that grows as far as references reach; [`Limit::Reservation`] if the system does not let the process reserve address
+    /// space for all cells.
     ///
     /// That is not memory, but a limit of address space (`ulimit -v`) counts it, and so does a system that gives out no more than
     /// it has (`vm.overcommit_memory=2`). A process may have about 30,000 heaps at a time.
@@ -70,7 +71,7 @@ impl Heap {
         Ok(Heap::of(words, Chunks::new()))
     }
 
-    /// A heap whose cells take at most so many bytes. See [`Heap::set_limit`].
+    /// A heap whose cells take at most `bytes` bytes. See [`Heap::set_limit`].
     ///
     /// # Panics
     ///
@@ -160,7 +161,7 @@ impl Heap {
         Ok(self.write_expression(at, children))
     }
 
-    /// The same for one that needs a prefix: its length is compared where no loop that makes short ones is.
+    /// Makes an expression that needs a prefix: its length is compared where no loop that makes short ones is.
     #[cold]
     #[inline(never)]
     fn long_expression(&mut self, region: &mut Region, children: &[Ref]) -> Result<Ref, Full> {
@@ -175,7 +176,7 @@ impl Heap {
         Ref::new(tag::EXPRESSION, at)
     }
 
-    /// Makes an expression of so many children, all of them the reference of bits 0 until they are set.
+    /// Makes an expression of `length` children, all of them the reference of bits 0 until they are set.
     #[inline]
     pub fn reserve(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
         let at = self.allot(region, length)?;
@@ -192,7 +193,7 @@ impl Heap {
         }
     }
 
-    /// The same where the last chunk has too little left, which is so for all lengths that need a prefix.
+    /// A place for an expression where the last chunk has too little left, which is so for all lengths that need a prefix.
     #[inline(always)]
     fn allot_chunks(&mut self, region: &mut Region, length: usize) -> Result<u32, Full> {
         match self.chunks.allot_at_once(region, length) {
@@ -304,7 +305,7 @@ impl<W: Words> Heap<W> {
         &self.words[first..first + self.length(expression)]
     }
 
-    /// So many children of an expression from a position on. They must be there; no check is made in a release build.
+    /// `count` children of an expression from a position on. They must be there; no check is made in a release build.
     #[inline]
     pub fn children_from(&self, expression: Ref, position: usize, count: usize) -> &[Ref] {
         debug_assert!(position + count <= self.length(expression), "an expression has not so many children");

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// A thread tells the sum of its count in multiples of so many bytes, a power of two.
+/// A thread tells the sum of its count in multiples of this many bytes, a power of two.
 const STEP: isize = 64 << 10;
 
 /// The least that the usual allocators take for anything.

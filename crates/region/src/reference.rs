@@ -76,14 +76,14 @@ impl Ref {
         self.tag() == tag::NUMBER
     }
 
-    /// The same expression with the owner's mark. For expressions only.
+    /// This expression with the owner's mark. For expressions only.
     #[inline]
     pub const fn marked(self) -> Ref {
         debug_assert!(self.is_expression());
         Ref(self.0 | tag::MARKED)
     }
 
-    /// The same expression without the owner's mark; anything else as it is.
+    /// This expression without the owner's mark; anything else as it is.
     #[inline]
     pub const fn unmarked(self) -> Ref {
         if self.tag() == tag::MARKED { Ref(self.0 ^ (tag::MARKED ^ tag::EXPRESSION)) } else { self }
@@ -107,7 +107,7 @@ impl Ref {
         if self.tag() == tag::NUMBER { self.payload() >> 1 } else { self.payload() }
     }
 
-    /// The same kind of reference to another cell.
+    /// A reference of this kind to another cell.
     #[inline]
     pub(crate) const fn at_cell(self, cell: u32) -> Ref {
         let payload = if self.tag() == tag::NUMBER { cell << 1 | self.payload() & 1 } else { cell };

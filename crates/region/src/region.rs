@@ -13,7 +13,7 @@ use crate::layout::{CHUNK_BYTES, CHUNK_CELLS, LaneKind, NO_LANE};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LanePosition(u64);
 
-/// What is subtracted from a place to take so many cells.
+/// What is subtracted from a place to take `cells` cells.
 #[inline(always)]
 const fn step(cells: u64) -> u64 {
     (cells << 32) - cells
@@ -54,26 +54,26 @@ impl LanePosition {
         self.cursor().wrapping_add(self.room())
     }
 
-    /// The same place without the chunks ahead: the room that it has is left of its own chunk.
+    /// This place without the chunks ahead: the room that it has is left of its own chunk.
     #[inline]
     pub(crate) fn within_chunk(self) -> LanePosition {
         const ROOM: u64 = (CHUNK_CELLS as u64 - 1) << 32;
         LanePosition(self.0 & (ROOM | u32::MAX as u64))
     }
 
-    /// The place after so many cells of the chunk 0.
+    /// The place after `cells` cells of the chunk 0.
     #[inline(always)]
     pub(crate) const fn behind(cells: u32) -> LanePosition {
         LanePosition(((CHUNK_CELLS - cells) as u64) << 32 | cells as u64)
     }
 
-    /// The same place in a chunk so many cells after its own.
+    /// This place in a chunk `cells` cells after its own.
     #[inline(always)]
     pub(crate) fn ahead_by(self, cells: u32) -> LanePosition {
         LanePosition(self.0 + u64::from(cells))
     }
 
-    /// The same place so many cells earlier in the same chunk.
+    /// This place, but `cells` cells earlier in the same chunk.
     #[inline]
     pub(crate) fn back(self, cells: u32) -> LanePosition {
         LanePosition(self.0 + step(u64::from(cells)))
@@ -129,8 +129,8 @@ impl Lane {
         Some(at)
     }
 
-    /// The same for fewer than [`LONG`](crate::heap::LONG) cells: no cursor is so large that it would not do to see whether the
-    /// room borrows.
+    /// Takes cells from the last chunk, fewer than [`LONG`](crate::heap::LONG), if it has them: no cursor is so large that it would not
+    /// do to see whether the room borrows.
     #[inline]
     pub(crate) fn bump_few(&mut self, cells: usize) -> Option<u32> {
         let at = self.position.cursor();

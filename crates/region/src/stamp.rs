@@ -46,7 +46,7 @@ impl Heap {
         self.stamp_open(region, stamp, note).map(|(made, _)| made)
     }
 
-    /// The same, and gives the children to be replaced.
+    /// Makes an expression from a stamp, and gives the children to be replaced.
     #[inline(always)]
     pub fn stamp_open(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
         let Some(at) = region.expressions.bump_few(stamp.words.len() / 2) else {
@@ -59,7 +59,7 @@ impl Heap {
         Ok((Ref::new(tag::EXPRESSION, at), &mut words[1..]))
     }
 
-    /// The same where the last chunk has too little left.
+    /// Makes an expression from a stamp where the last chunk has too little left.
     #[cold]
     fn stamp_elsewhere(&mut self, region: &mut Region, stamp: &Stamp, note: u16) -> Result<(Ref, &mut [Ref]), Full> {
         let made = self.expression(region, &stamp.words[1..1 + stamp.length])?;

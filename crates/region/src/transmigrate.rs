@@ -22,13 +22,13 @@ use crate::reference::Ref;
 use crate::region::{Mark, Region};
 use crate::splice::StillOpen;
 
-/// Within a heap, a copy is made of at most one cell for so many of the region.
+/// Within a heap, a copy is made of at most one cell for this many of the region.
 const SHARE_WITHIN: u64 = 16;
 /// Regions of fewer chunks are joined as they are.
 const CHUNKS_MIN: u32 = 4;
-/// A table is made, or made longer, by at most so many cells for each cell of the region that is copied from; ...
+/// A table is made, or made longer, by at most this many cells for each cell of the region that is copied from; ...
 const TABLE_SHARE: u64 = 4;
-/// ... or by so many for each cell that maps have served so far, since that is what they have cost.
+/// ... or by this many for each cell that maps have served so far, since that is what they have cost.
 const TABLE_EARNED: u64 = 8;
 
 /// A table that lacks more cells than this, and has not earned them, is not made longer before it was tried to copy few cells with a map: that takes
@@ -147,7 +147,7 @@ impl Heap {
         report
     }
 
-    /// Copies what roots lead to in a region of so many cells if the copy takes at most `most`.
+    /// Copies what roots lead to in a region of `cells` cells if the copy takes at most `most`.
     pub(crate) fn copy_some(
         &mut self,
         roots: &mut [Ref],
@@ -165,7 +165,7 @@ impl Heap {
         self.copy_by(has_table, roots, from, to, most)
     }
 
-    /// The same with the table or with a map.
+    /// Copies what roots lead to, with the table or with a map.
     fn copy_by(
         &mut self,
         has_table: bool,
@@ -189,7 +189,7 @@ impl Heap {
     }
 }
 
-/// Makes sure of a table for a copy out of a region of so many cells, if it is worth its memory.
+/// Makes sure of a table for a copy out of a region of `cells` cells, if it is worth its memory.
 pub(crate) fn prepare(chunks: &Chunks, forwarding: &mut ForwardingTable, cells: u64) -> bool {
     let worth = cells.saturating_mul(TABLE_SHARE).max(earned_cells(forwarding));
     missing_cells(chunks, forwarding) <= worth && forwarding.grow(cells_of(chunks))

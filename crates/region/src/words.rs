@@ -58,7 +58,7 @@ pub trait Words: Deref<Target: Addressed> + DerefMut + fmt::Debug {
     /// All of them.
     fn slice(&self) -> &[Ref];
 
-    /// Takes notice that the heap ends, which has chunks of so many bytes.
+    /// Takes notice that the heap ends, which has chunks of `bytes` bytes.
     fn end(&mut self, _bytes: usize) {}
 }
 

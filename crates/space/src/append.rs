@@ -12,8 +12,8 @@ use crate::space_handle::SharedSpace;
 use crate::term::{Term, Terms};
 use std::sync::RwLockWriteGuard;
 
-/// Room is made for so many atoms at most: beyond it tables grow as they do for one by one, and little stays unused if
-/// the atoms are unlike.
+/// Room is made for this many atoms at most: beyond it tables grow as they do for one by one, and little stays unused if the atoms are
+/// unlike.
 const ROOM_MAX: usize = 1 << 16;
 
 /// Room for the terms of atoms that are read from their canonical bytes.
@@ -52,7 +52,7 @@ impl Appender<'_> {
         self.terms.intern_row(children)
     }
 
-    /// Makes room for so many more rows of this length.
+    /// Makes room for `rows` more rows of this length.
     pub fn reserve(&mut self, rows: usize, length: usize) {
         self.contents.reserve(rows, length);
     }
@@ -134,7 +134,7 @@ impl Appender<'_> {
         self.first_of_atoms(more, atoms)
     }
 
-    /// Adds atoms that are the first of so many at least.
+    /// Adds atoms that are the first of at least `more`.
     pub(crate) fn first_of_atoms<'a>(&mut self, more: usize, atoms: impl Iterator<Item = &'a Atom>) -> usize {
         let mut atoms = atoms.peekable();
         if let Some(first) = atoms.peek() {

@@ -265,7 +265,7 @@ impl Expression {
         self.evaluated
     }
 
-    /// The same expression, marked as evaluated.
+    /// This expression, marked as evaluated.
     pub fn into_evaluated(mut self) -> Self {
         self.evaluated = true;
         self

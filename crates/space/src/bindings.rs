@@ -76,8 +76,8 @@ impl Bindings {
         self.resolve_unless(atom, &|| false).expect("nobody gives up")
     }
 
-    /// The same; `None` if the caller has given up. An atom doubles with each variable that occurs twice in the value of the one
-    /// before, so a few dozen bindings may make more than any memory holds.
+    /// The atom with every bound variable replaced, as far as it goes; `None` if the caller has given up. An atom doubles with each
+    /// variable that occurs twice in the value of the one before, so a few dozen bindings may make more than any memory holds.
     pub fn resolve_unless(&self, atom: &Atom, should_stop: &dyn Fn() -> bool) -> Option<Atom> {
         if self.is_empty() {
             return Some(atom.clone());
@@ -133,7 +133,7 @@ impl Bindings {
         self.solution_unless(wanted, &|| false).expect("nobody gives up")
     }
 
-    /// The same; `None` if the caller has given up.
+    /// The values these bindings give to some variables, resolved; `None` if the caller has given up.
     pub fn solution_unless(&self, wanted: &[Variable], should_stop: &dyn Fn() -> bool) -> Option<Solution> {
         let mut solution = Solution::with_capacity(wanted.len().min(self.entries.len()));
         for variable in wanted {
@@ -144,7 +144,8 @@ impl Bindings {
         Some(solution)
     }
 
-    /// The same, with the variables that a matcher has named: all that nothing has renamed.
+    /// The values of some variables and of those that a matcher has named, which are all that nothing has renamed; `None` if the caller
+    /// has given up.
     pub(crate) fn solution_with_names(&self, wanted: &[Variable], should_stop: &dyn Fn() -> bool) -> Option<Solution> {
         let mut solution = self.solution_unless(wanted, should_stop)?;
         let is_named = |(variable, _): &&(Variable, Atom)| variable.id() == 0 && !wanted.contains(variable);
@@ -154,7 +155,7 @@ impl Bindings {
         Some(solution)
     }
 
-    /// The same bindings with more of them, of variables that are not bound yet.
+    /// These bindings and more of them, for variables that are not bound yet.
     pub(crate) fn with(&self, more: Solution) -> Self {
         let mut entries = Vec::with_capacity(self.entries.len() + more.len());
         entries.extend_from_slice(&self.entries);

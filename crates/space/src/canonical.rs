@@ -434,7 +434,7 @@ fn hash_of_name(tag: u8, name: &[u8]) -> u128 {
     }
 }
 
-/// The content hash of a name that has no zeros and fits into so much room.
+/// The content hash of a name that has no zeros and fits into `ROOM` bytes.
 #[inline]
 fn hash_in_room<const ROOM: usize>(tag: u8, name: &[u8]) -> u128 {
     let mut room = [0; ROOM];

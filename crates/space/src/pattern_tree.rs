@@ -22,9 +22,9 @@ use rustc_hash::FxHashMap;
 
 /// How many steps a path has at most.
 const STEPS_MAX: usize = 1 << 14;
-/// So many nodes are looked at for the question whether an atom may match; then it may.
+/// How many nodes are looked at for the question whether an atom may match; then it may.
 const LOOKS_MAX: usize = 256;
-/// So many ways to go on are remembered for it.
+/// How many ways to go on are remembered for that question.
 const WAYS_MAX: usize = 64;
 
 /// The atoms of a space that are not rows.
@@ -95,7 +95,7 @@ impl PatternTree {
         self.table.is_empty()
     }
 
-    /// Makes room for so many more atoms.
+    /// Makes room for `more` more atoms.
     pub(crate) fn reserve(&mut self, more: usize) {
         self.entries.reserve(more);
         self.nodes.reserve(more);
@@ -108,7 +108,7 @@ impl PatternTree {
         self.add_hashed(hash_form(&stored), stored, copies, number)
     }
 
-    /// The same, given the hash of its form.
+    /// Adds copies of an atom, given the hash of its form; `number` is used if the atom is new. Returns whether it was.
     pub(crate) fn add_hashed(&mut self, hash: u64, stored: Stored, copies: u32, number: u64) -> bool {
         if let Some(index) = self.index_of(hash, &stored) {
             let entry = self.entry_mut(index);
@@ -268,8 +268,8 @@ impl PatternTree {
         found
     }
 
-    /// Up to so many atoms that may match a query, in no particular order, and whether they are all of them, as far as so many
-    /// looks at nodes tell.
+    /// Up to `most` atoms that may match a query, in no particular order, and whether they are all of them, as far as `looks` looks at
+    /// nodes tell.
     pub(crate) fn few_candidates(&self, query: &Atom, most: usize, looks: usize) -> (Vec<FoundPattern<'_>>, bool) {
         let (mut found, mut is_all, mut left) = (Vec::new(), true, looks);
         if self.nodes.is_empty() {
@@ -356,7 +356,7 @@ impl PatternTree {
         true
     }
 
-    /// The same of the paths from a node on, where there are several ways to go.
+    /// Whether an atom may match along the paths from a node on, where there are several ways to go.
     fn may_match_from(&self, node: u32, parts: &[PatternPart], terms: &Terms) -> bool {
         let mut ways = TreePaths::default();
         ways.add(node, 0, 0);

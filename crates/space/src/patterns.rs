@@ -83,7 +83,7 @@ impl Sealed {
 }
 
 impl Patterns {
-    /// The same atoms, which no change of the one changes in the other. Constant time.
+    /// A copy of these atoms: no change of one changes the other. Constant time.
     pub(crate) fn share(&mut self) -> Self {
         if !self.head.is_empty() {
             self.sealed.push(Sealed::of(std::mem::take(&mut self.head)));
@@ -91,7 +91,7 @@ impl Patterns {
         self.shared()
     }
 
-    /// The same atoms as those of trees without a head, such as those of a snapshot.
+    /// The atoms of trees without a head, such as those of a snapshot, copied.
     pub(crate) fn shared(&self) -> Self {
         debug_assert!(self.head.is_empty(), "atoms are shared that may change");
         Self { sealed: self.sealed.clone(), head: PatternTree::default(), version: self.version }
@@ -109,7 +109,7 @@ impl Patterns {
         self.head.is_empty() && self.sealed.iter().all(|part| part.live == 0)
     }
 
-    /// Makes room for so many more atoms.
+    /// Makes room for `more` more atoms.
     pub(crate) fn reserve(&mut self, more: usize) {
         self.begin_head();
         self.head.reserve(more);

@@ -10,7 +10,7 @@ use crate::sharing::Outcomes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// So many variables are met before somebody is asked whether to go on.
+/// How many variables are met before somebody is asked whether to go on.
 const VARIABLES_BETWEEN_LOOKS: usize = 64;
 
 /// What becomes of a variable.

@@ -12,19 +12,19 @@ pub(crate) const FIRST_TERMS: usize = 56;
 /// Up to this many entries a table grows eightfold: most are small, and making one anew costs more than what stays unused.
 const SMALL_TABLE: usize = 1 << 9;
 
-/// How many entries a table is to have room for that is full, or is to take so many more.
+/// How many entries a table is to have room for that is full, or is to take `more` more.
 pub(crate) fn table(entries: usize, more: usize) -> usize {
     let grown = entries * if entries < SMALL_TABLE { 8 } else { 2 };
     grown.max(entries + more).max(FIRST)
 }
 
-/// The same if so many more are expected: a table grows towards them, eightfold at most, since expectations may be wrong and
-/// a sparse table is slow.
+/// How many entries a table is to have room for if `expected` more are expected: it grows towards them, eightfold at most, since
+/// expectations may be wrong and a sparse table is slow.
 pub(crate) fn table_towards(expected: usize, entries: usize, more: usize) -> usize {
     table(entries, more).max((entries + expected).min(entries * 8))
 }
 
-/// Makes room for so many more, as pushing would, but leaves less of it unused in a large list.
+/// Makes room for `more` more, as pushing would, but leaves less of it unused in a large list.
 #[inline]
 pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
@@ -32,7 +32,7 @@ pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) {
     }
 }
 
-/// The same for a list that has room for so many at first.
+/// Makes room for `more` more in a list that has room for `first` at first.
 #[inline]
 pub(crate) fn reserve_first<T>(list: &mut Vec<T>, more: usize, first: usize) {
     reserve(list, if list.capacity() == 0 { more.max(first) } else { more });

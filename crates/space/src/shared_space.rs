@@ -23,7 +23,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
 /// How many classes of changes a space counts.
 pub const CLASSES: usize = 6;
 
-/// Of many atoms so many are added or removed while the space is locked: a snapshot waits no longer than that takes.
+/// How many of many atoms are added or removed while the space is locked: a snapshot waits no longer than that takes.
 const SLICE: usize = 128;
 
 /// Says of which class, below [`CLASSES`], the adding or removing of an atom is.
@@ -88,7 +88,7 @@ impl SharedSpace {
         Self::counting(serial, name, terms, log, |_| 0)
     }
 
-    /// The same, with changes counted by class.
+    /// An empty space whose changes are noted in this log while that records, and counted by class.
     pub fn counting(
         serial: u64,
         name: impl Into<String>,
@@ -252,7 +252,7 @@ impl SharedSpace {
         }
     }
 
-    /// Makes an empty space hold this content, as [`SharedSpace::fill_with`] does, and counts so many changes of each class.
+    /// Makes an empty space hold this content, as [`SharedSpace::fill_with`] does, and counts this many changes of each class.
     pub fn fill_counted(&self, content: Space, counts: &[u64; CLASSES]) {
         self.fill_with(content, &[]);
         self.count_all(counts);
@@ -267,7 +267,7 @@ impl SharedSpace {
         done
     }
 
-    /// The same for atoms that are all of this class, of which it counts as one change.
+    /// Adds many atoms that are all of this class, of which it counts as one change.
     pub fn append_of_class<T>(&self, class: usize, work: impl FnOnce(&mut Appender<'_>) -> T) -> T {
         let done = self.append_uncounted(work);
         self.count_class(class);
@@ -505,7 +505,7 @@ impl SharedSpace {
         self.query_unless(query, source, &|| false).expect("nobody gives up")
     }
 
-    /// The same; `None` if the caller has given up.
+    /// The solutions of a query; `None` if the caller has given up.
     pub fn query_unless(
         &self,
         query: &Atom,
@@ -515,7 +515,7 @@ impl SharedSpace {
         self.solutions(query, source, should_stop)
     }
 
-    /// The same, with how they were found.
+    /// The solutions of a query, with how they were found.
     pub fn query_explained(
         &self,
         query: &Atom,
@@ -525,7 +525,7 @@ impl SharedSpace {
         explained(self, query, source, (false, should_stop))
     }
 
-    /// The same, whatever the answers are: each pattern is unified with each atom that may match. Tests compare with it.
+    /// The solutions of a query, whatever they are: each pattern is unified with each atom that may match. Tests compare with it.
     #[doc(hidden)]
     pub fn query_atoms(&self, query: &Atom, source: &mut VariableSource) -> Vec<Solution> {
         self.solutions_of_atoms(query, source, &|| false).expect("nobody gives up")
@@ -577,7 +577,7 @@ impl Drop for Turn<'_> {
 }
 
 impl LiveSpace {
-    /// Counts so many changes of a class.
+    /// Counts `count` changes of a class.
     fn count_classes(&self, class: usize, count: u64) {
         self.content.changes.add(class, count);
         self.content.version.add(count);

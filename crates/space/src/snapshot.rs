@@ -33,7 +33,7 @@ impl Snapshot {
         &self.imports
     }
 
-    /// The same atoms with other imports, all of one dictionary: of spaces that are looked at one by one. Constant time.
+    /// These atoms with other imports, all of one dictionary: of spaces that are looked at one by one. Constant time.
     pub fn importing(&self, imports: Vec<Self>) -> Self {
         let terms = imports.iter().map(|import| &import.terms).fold(&self.terms, |newest, terms| {
             debug_assert!(terms.is_of_one_dictionary(newest), "snapshots of two dictionaries are asked together");
@@ -109,7 +109,7 @@ impl Snapshot {
         self.query_unless(query, source, &|| false).expect("nobody gives up")
     }
 
-    /// The same; `None` if the caller has given up. What rows do not answer is found whole.
+    /// The solutions of a query at that moment; `None` if the caller has given up. What rows do not answer is found whole.
     pub fn query_unless(
         &self,
         query: &Atom,
@@ -125,7 +125,7 @@ impl Snapshot {
         self.solutions_by_rows(query)
     }
 
-    /// The same as a table.
+    /// The solutions of a query as a table if rows alone answer it, as [`Snapshot::query_rows`] does.
     pub fn query_table(&self, query: &Atom) -> Option<AnswerTable> {
         self.table_by_rows(query)
     }

@@ -205,7 +205,7 @@ impl Space {
         &self.contents
     }
 
-    /// The same, to be changed.
+    /// What it holds, to be changed.
     pub(crate) fn contents_mut(&mut self) -> &mut Contents {
         &mut self.contents
     }

@@ -105,7 +105,7 @@ impl BlockBuilder {
         }
     }
 
-    /// How long the block would be with so many records, of which the keys share a prefix.
+    /// How long the block would be with `count` records, of which the keys share a prefix.
     fn bytes(&self, count: usize, prefix: usize, key_bytes: usize, value_bytes: usize, has_kinds: bool) -> usize {
         let end_bytes = if is_wide(key_bytes, value_bytes) { 4 } else { 2 };
         let ends = if self.shape.width().is_some() { count } else { 2 * count };

@@ -18,7 +18,7 @@ use crate::page::{Ahead, PAGE_BYTES, PageWriter, Salt};
 use crate::shape::KeyShape;
 use journal::Disk;
 
-/// Heads are so many bytes.
+/// How many bytes a head is.
 pub(crate) const HEAD_BYTES: usize = 8;
 
 /// The first eight bytes of a key after those that all keys share, as a number; zeros after its end.

@@ -26,7 +26,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// After so many records a merge looks whether it is told to end.
+/// After how many records a merge looks whether it is told to end.
 const RECORDS_BETWEEN_LOOKS: u64 = 4096;
 /// A part shorter than this share of the longest is merged with its neighbours.
 const SMALL_SHARE: u64 = 4;

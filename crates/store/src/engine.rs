@@ -72,7 +72,8 @@ pub(crate) struct Engine {
 /// While a store is opened, a memtable becomes a run when it has this part of what it may have otherwise.
 const RECOVERED_PARTS: usize = 4;
 
-/// How much may gather in the log before a background thread takes it to the disk, in bytes: so much, and so much of a memtable at most.
+/// How much may gather in the log before a background thread takes it to the disk: at most this many bytes, and at most what a memtable
+/// may have divided by `LOG_SYNC_SHARE`.
 const LOG_SYNC_BYTES: u64 = 2 << 20;
 const LOG_SYNC_SHARE: u64 = 8;
 
@@ -464,7 +465,7 @@ impl Engine {
         PartsWriter::new(&*self.disk, kind, stem, (self.options.part_bytes, ahead), sequence)
     }
 
-    /// Merges the oldest runs of a first level that has at least so many into its base; whether there was one.
+    /// Merges the oldest runs of a first level that has at least `least` into its base; whether there was one.
     fn merge_one(&self, least: usize) -> Result<bool, WriteError> {
         let _merging = self.merging.lock().expect(UNHARMED);
         let levels = self.view().levels.clone();

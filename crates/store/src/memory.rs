@@ -30,7 +30,7 @@ impl Memory {
         Arc::new(Self { limit, held: AtomicUsize::new(0) })
     }
 
-    /// Takes a share, if there is so much left.
+    /// Takes a share of `bytes` bytes, if that much is left.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> Option<Share> {
         let fits = |held: usize| held.checked_add(bytes).filter(|held| *held <= self.limit);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;

@@ -49,7 +49,7 @@ impl Merge {
         Ok(false)
     }
 
-    /// The same of one cursor, which has nothing to be compared with.
+    /// Goes to the next entry of one cursor that is not a deletion, where nothing is to be compared; whether there is one.
     fn advance_alone(&mut self) -> Result<bool, Damage> {
         let mut is_at_entry = self.current.take().is_some();
         loop {

@@ -26,7 +26,7 @@ use crate::fields::{take, take_u32, take_u64};
 const ERRORS: [u32; 3] = [1, 4, 16];
 /// How many lookups a candidate is measured by.
 const SAMPLES: usize = 2048;
-/// The table has at most so many bits.
+/// How many bits the table has at most.
 const TABLE_BITS_MAX: u32 = 14;
 /// How many bytes a piece takes.
 const PIECE_BYTES: usize = 24;
@@ -116,7 +116,7 @@ impl Model {
         best
     }
 
-    /// A model of pieces that are off by at most so much, or of one line; `None` if there is too little to learn from, or it
+    /// A model of pieces that are off by at most `error`, or of one line; `None` if there is too little to learn from, or it
     /// gets too large.
     fn fit(points: &[(u64, u32)], error: Option<u32>, heads: usize) -> Option<Self> {
         if points.len() < 2 {

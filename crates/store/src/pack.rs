@@ -14,7 +14,7 @@ use crate::page::PAGE_BYTES;
 /// The flag of a packed block.
 const PACKED: u8 = 4;
 const HEADER_BYTES: usize = 12;
-/// LZ4 makes at most so many bytes of one.
+/// How many bytes LZ4 makes of one at most.
 const GROWTH_MAX: usize = 255;
 
 /// How the blocks of a keyspace are stored.

@@ -10,6 +10,7 @@ mod budgets;
 mod circles;
 mod decisions;
 mod dependencies;
+mod english;
 mod functions;
 mod integration;
 mod layers;
@@ -33,7 +34,8 @@ use tree::Tree;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Prints `path:line: message` for everything a rule objects to, and fails if there is anything.")]
 pub(crate) struct Flags {
-    /// Write xtask/circles.toml and xtask/loops-without-budget.txt anew; they may only shrink, but hold all if there is none
+    /// Write xtask/circles.toml, xtask/loops-without-budget.txt and xtask/plain-english.txt anew; they may only shrink, but hold all if
+    /// there is none
     #[arg(long)]
     accept: bool,
     /// Show every circle with the names that tie it, and check nothing
@@ -69,6 +71,7 @@ const RULES: &[(&str, Rule)] = &[
     ("arrows inside a crate point one way", circles::check),
     ("functions stay short", functions::check),
     ("loops over data look at limits", budgets::check),
+    ("comments say what they mean", english::check),
     ("integration tests are mounted", integration::check),
     ("the root shows the architecture", root::check),
     ("unsafe code is forbidden", unsafety::check),
@@ -90,7 +93,12 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     }
     if flags.accept {
         let tree = Tree::read(&root)?;
-        for (path, list) in [(circles::LIST, circles::accepted(&tree)?), (budgets::LIST, budgets::accepted(&tree)?)] {
+        let lists = [
+            (circles::LIST, circles::accepted(&tree)?),
+            (budgets::LIST, budgets::accepted(&tree)?),
+            (english::LIST, english::accepted(&tree)?),
+        ];
+        for (path, list) in lists {
             std::fs::write(root.join(path), list).map_err(|error| format!("cannot write {path}: {error}"))?;
         }
     }

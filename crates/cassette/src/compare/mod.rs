@@ -163,7 +163,7 @@ fn is_equal(before: &Exchange<'_>, after: &Exchange<'_>, with_times: bool) -> bo
     if with_times { before == after } else { untimed(&before) == untimed(&after) }
 }
 
-/// The same without what differs from one recording to the next.
+/// An exchange without what differs from one recording to the next.
 fn untimed<'e>(exchange: &'e Exchange<'_>) -> Exchange<'e> {
     let mut exchange = Exchange { number: 0, started_ns: 0, ended_us: None, ..exchange.borrowed() };
     let at_once = |body: &mut Option<Body<'e>>| {

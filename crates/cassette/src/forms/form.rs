@@ -20,7 +20,7 @@ pub enum Form {
     Har,
     /// A cassette of VCR in YAML, written as vcrpy does.
     Vcr,
-    /// The same in JSON.
+    /// A cassette of VCR in JSON.
     VcrJson,
     /// A cassette of VCR in YAML, written as VCR for Ruby does.
     VcrRuby,

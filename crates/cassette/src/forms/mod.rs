@@ -136,7 +136,7 @@ impl Cassette {
         Self::open_any_with(path, ReadOptions::default())
     }
 
-    /// The same with another limit of what comes of the file.
+    /// Opens a file of any form with another limit of what comes of the file, and says which form it has.
     ///
     /// # Errors
     /// As [`Cassette::open_any`], and [`FormError::TooMuch`].
@@ -216,7 +216,7 @@ impl Content {
         Self::decode_with(bytes, form, ReadOptions::default())
     }
 
-    /// The same with another limit of what comes of the bytes.
+    /// What bytes of a form other than a cassette's own say, with another limit of what comes of the bytes.
     ///
     /// # Errors
     /// As [`Content::decode`], and [`FormError::TooMuch`].

@@ -25,7 +25,7 @@ struct MagnetoCassette {
     interactions: Vec<Interaction>,
 }
 
-/// The same without the field that is left out, for where fields have places.
+/// A `MagnetoCassette` without the field that is left out, for where fields have places.
 #[derive(Deserialize)]
 struct MagnetoCassetteWithoutCookies {
     version: String,

@@ -70,7 +70,7 @@ impl MatchRules {
         out.0
     }
 
-    /// The same of one part.
+    /// The bytes that requests have in common if they are equal in one part.
     pub(crate) fn canonical_part(&self, part: RequestPart, request: &Request<'_>) -> Vec<u8> {
         let mut out = LengthPrefixed(Vec::new());
         self.put(part, request, &mut out);

@@ -344,7 +344,7 @@ pub(crate) fn first_difference<'v>(
     Some((first.place, first.sides.0, first.sides.1))
 }
 
-/// The first so many places where two values differ. Of lists that are not equally long it is the first place in them: what comes
+/// The first `most` places where two values differ. Of lists that are not equally long it is the first place in them: what comes
 /// later may have moved, and only all of the list can be left out.
 pub(crate) fn differences<'v>(one: &'v Value, other: &'v Value, most: usize) -> Vec<ValueDifference<'v>> {
     let mut found = Vec::new();

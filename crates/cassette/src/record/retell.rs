@@ -47,7 +47,7 @@ const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// exchange is truncated.
 const EXCHANGE_FRAMES_BYTES_MAX: usize = 256 << 20;
 
-/// A frame takes about so much beside its payload.
+/// About how many bytes a frame takes beside its payload.
 const FRAME_HEAD_BYTES: usize = 16;
 
 /// How much of the frames of an exchange was recorded.

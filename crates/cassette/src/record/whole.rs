@@ -61,7 +61,7 @@ pub(crate) trait PieceLookup<'a> {
     /// Why a piece cannot be had, or a record cannot be read.
     type Error: From<Malformed>;
 
-    /// Refuses a body of so many bytes if it is too long for memory.
+    /// Refuses a body of `bytes` bytes if it is too long for memory.
     fn check(&self, bytes: usize) -> Result<(), Self::Error>;
 
     fn piece(&self, number: u32) -> Result<&'a [u8], Self::Error>;

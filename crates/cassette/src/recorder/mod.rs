@@ -359,7 +359,7 @@ impl Recorder {
         self.writing.redacting.as_ref().map(|redacting| redacting.tally.found()).unwrap_or_default()
     }
 
-    /// As [`Recorder::sync`] with [`Durability::Os`], if that takes no longer than to write so many bytes: `None` if more wait,
+    /// As [`Recorder::sync`] with [`Durability::Os`], if that takes no longer than to write `bytes_max` bytes: `None` if more wait,
     /// somebody else writes, or everything goes to the disk.
     ///
     /// # Errors

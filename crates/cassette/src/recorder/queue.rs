@@ -70,7 +70,7 @@ fn of_headers(headers: &[Header<'_>]) -> usize {
     headers.iter().map(|header| header.name.len() + header.value.len() + size_of_val(header)).sum()
 }
 
-/// Room for so many items is there from the beginning: making some takes longer than giving one.
+/// For how many items there is room from the beginning: making some takes longer than giving one.
 const ITEMS_AT_FIRST: usize = 4096;
 
 /// Which number an exchange is recorded under.
@@ -249,7 +249,7 @@ impl WriteQueue {
         }
     }
 
-    /// Whether the first so many items are written; they are now if nobody writes and what is there has at most so many bytes.
+    /// Whether the first `given` items are written; they are now if nobody writes and what is there has at most `bytes_max` bytes.
     /// `None` if somebody is to be waited for.
     pub(crate) fn try_write(
         &self,
@@ -284,7 +284,7 @@ impl WriteQueue {
         self.wait(given, durability)
     }
 
-    /// Waits until the first so many items are written, on the disk if that is wanted.
+    /// Waits until the first `given` items are written, on the disk if that is wanted.
     pub(crate) fn wait(&self, given: u64, durability: Durability) -> Result<(), RecordError> {
         let mut state = self.lock();
         if durability == Durability::Fsync && state.fsync_wanted < given {

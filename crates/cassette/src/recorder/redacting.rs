@@ -503,7 +503,7 @@ fn bytes_of(body: &Body<'_>) -> usize {
     body.bytes().len() + size_of_val(body.chunks())
 }
 
-/// The same of a frame, which may have no payload.
+/// How many bytes wait with a frame, which may have no payload.
 fn bytes_of_frame(frame: &WsFrame<'_>) -> usize {
     frame.payload.len() + size_of::<WsFrame<'static>>()
 }

@@ -14,7 +14,7 @@ use std::{io, mem, thread};
 /// A recorder gets its thread after one of these, and before two are over.
 const TICK: Duration = Duration::from_micros(500);
 
-/// After so many of them without a new recorder the watching ends.
+/// After how many of them without a new recorder the watching ends.
 const IDLE_TICKS_MAX: u32 = 100;
 
 /// What the thread of a recorder needs. It keeps neither queue nor journal.

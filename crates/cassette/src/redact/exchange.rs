@@ -37,7 +37,7 @@ impl Redaction {
         self.exchange_in(exchange, &mut ConversationMessages::default())
     }
 
-    /// The same of a part of a conversation.
+    /// Takes the secrets out of an exchange that is a part of a conversation.
     pub(crate) fn exchange_in(&self, exchange: &mut Exchange<'_>, messages: &mut ConversationMessages) -> Redacted {
         let mut redacted = Redacted::default();
         let Exchange { request, informational, response, frames, outcome, notes, .. } = exchange;
@@ -284,7 +284,7 @@ impl Redaction {
     }
 }
 
-/// So many bytes of messages are gone through together, and more of them only while a secret may go on.
+/// How many bytes of messages are gone through together; more of them only while a secret may go on.
 const MESSAGES_BYTES: usize = 8 << 20;
 
 /// A message while secrets are taken out of it.
@@ -363,7 +363,7 @@ pub(crate) struct ReceivedMessages {
     is_held: bool,
 }
 
-/// So much is looked through again for every message.
+/// How many bytes are looked through again for every message.
 const AGAIN_BYTES: usize = 8 << 10;
 
 impl ReceivedMessages {

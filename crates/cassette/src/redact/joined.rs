@@ -6,7 +6,7 @@
 //!    What says a piece once more is emptied if the piece is replaced.
 //! 3. The end of a text that may be the beginning of a secret is held back, and with it all that came after it. It is not any more when
 //!    the text goes on as no secret does, or is over.
-//! 4. A text of which more than [`HELD_TEXT_BYTES_MAX`] are held back, or so much of it that [`HELD_BYTES_MAX`] of the stream are, is
+//! 4. A text of which more than [`HELD_TEXT_BYTES_MAX`] are held back, or enough of it that [`HELD_BYTES_MAX`] of the stream are, is
 //!    replaced from there on until it is over, which is told as any finding is. So memory is bounded, and nothing gets by.
 
 use super::content::BodyContext;
@@ -23,10 +23,10 @@ pub const HELD_TEXT_BYTES_MAX: usize = 64 << 10;
 /// More of a stream is not held back for one text.
 pub const HELD_BYTES_MAX: usize = 512 << 10;
 
-/// So much of what was given out of a text is kept.
+/// How much of what was given out of a text is kept.
 const CONTEXT_BYTES: usize = 512;
 
-/// So many texts are known by what was given out of them.
+/// How many texts are known by what was given out of them.
 const TEXTS_MAX: usize = 256;
 
 const OF_NO_END: &str = "a text that began as a secret does and had no end";

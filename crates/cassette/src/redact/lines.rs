@@ -56,7 +56,7 @@ pub(crate) fn find_in_yaml(text: &[u8], names: &SecretNames, found: &mut TextMat
     }
 }
 
-/// The same in a text that may be anything.
+/// Finds values of secret names in lines of a text that may be anything.
 pub(crate) fn find_in_lines(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     for captures in LINE.captures_iter(text) {
         let (Some(whole), Some(name), Some(sign)) = (captures.get(0), captures.get(2), captures.get(3)) else {

@@ -35,7 +35,7 @@ pub(crate) fn find_elements(text: &[u8], names: &SecretNames, found: &mut TextMa
     }
 }
 
-/// The same of attributes, in a text that is XML.
+/// Finds values of secret names in attributes, in a text that is XML.
 pub(crate) fn find_attributes(text: &[u8], names: &SecretNames, found: &mut TextMatches) {
     for captures in ATTRIBUTE.captures_iter(text) {
         let (Some(whole), Some(name)) = (captures.get(0), captures.get(1)) else { continue };

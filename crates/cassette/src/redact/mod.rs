@@ -70,7 +70,7 @@ use text::{
 /// The name of the note that says how many secrets were taken out of the body of a request as it came. Its head was recorded
 /// before that was known, so `Content-Length` is corrected when the exchange is over.
 pub(crate) const REQUEST_BODY_NOTE: &str = "redacted.request-body";
-/// The same of the body of a response.
+/// The name of the note that says how many secrets were taken out of the body of a response as it came.
 pub(crate) const RESPONSE_BODY_NOTE: &str = "redacted.response-body";
 
 /// A secret that is shorter would be found all over a cassette.
@@ -81,7 +81,7 @@ const SECRET_BYTES_MIN: usize = 6;
 pub struct Redaction {
     names: SecretNames,
     patterns: SecretPatterns,
-    /// The same in what is not text.
+    /// The patterns of secrets in what is not text.
     patterns_of_binaries: SecretPatterns,
     /// Secrets themselves, however they may be written.
     secrets: Vec<Regex>,
@@ -296,7 +296,7 @@ impl Redaction {
         self.look_through_stream(body, about, about.is_binary(&watch), stream)
     }
 
-    /// The same of a piece of a body of which it is known whether it is text.
+    /// Looks through a piece of a body of which it is known whether it is text.
     pub(crate) fn look_through_some(&self, body: &[u8], about: &BodyContext, is_binary: bool) -> TextFindings<'_> {
         self.look_through_stream(body, about, is_binary, None)
     }

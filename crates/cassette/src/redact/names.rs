@@ -121,7 +121,7 @@ impl SecretNames {
         self.secrecy(name, &plain(name))
     }
 
-    /// The same of a name in a query or a form.
+    /// Whether the value of a name in a query or a form is a secret.
     pub(crate) fn parameter(&self, name: &[u8]) -> Secrecy {
         let plain = plain(name);
         if self.usual && plain == SIGNATURE { Secrecy::Secret } else { self.secrecy(name, &plain) }

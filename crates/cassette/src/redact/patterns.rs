@@ -99,8 +99,8 @@ const FORMS: [(&str, &str); 3] = [
     ("a password in a URL", r"(?-u)(?::|%3[Aa])(?:/|%2[Ff]){2}[^/\s:@%]*(?::|%3[Aa])([^/\s:@]+?)(?:@|%40)"),
 ];
 
-/// The same in anything else: programs have names of users and passwords in their help, and the lines around a private key
-/// without one between them.
+/// The forms of secrets in what is not text: programs have names of users and passwords in their help, and the lines around a private
+/// key without one between them.
 const FORMS_OF_BINARIES: [(&str, &str); 1] = [(
     "a private key",
     r"(?-u)-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\\rnt\s]*[A-Za-z0-9+/=:, -]{16,}){2,}[\\rnt\s]*-----END [A-Z ]*PRIVATE KEY-----",
@@ -155,7 +155,7 @@ impl SecretPatterns {
         Self::new(&FORMS, usual, more)
     }
 
-    /// The same for what is not text.
+    /// The well-known forms in what is not text, or none, and some more.
     pub(crate) fn of_binaries(usual: bool, more: &[(String, String)]) -> Result<Self, regex::Error> {
         Self::new(&FORMS_OF_BINARIES, usual, more)
     }
@@ -230,7 +230,7 @@ fn is_plausible(text: &[u8], found: &Range<usize>) -> bool {
     }
 }
 
-/// The longest word of a key has so many characters at least.
+/// How many characters the longest word of a key has at least.
 const KEY_WORD_BYTES: usize = 12;
 
 /// Words joined by hyphens are not a key: `sk-ecdsa-sha2-nistp256` is a kind of one.
@@ -239,7 +239,7 @@ fn is_key(key: &[u8]) -> bool {
     words.any(|word| word.len() >= KEY_WORD_BYTES && word.iter().any(u8::is_ascii_digit))
 }
 
-/// Behind so many characters of base64 there may be anything.
+/// Behind this many characters of base64 there may be anything.
 const BASE64_BYTES: usize = 24;
 
 /// Whether a text ends in the middle of something in the alphabet of base64 for URLs, in which a hyphen parts no words.

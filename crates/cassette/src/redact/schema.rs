@@ -267,7 +267,7 @@ pub(crate) struct MemberPlace {
     pub(crate) level: usize,
 }
 
-/// So many members beside one are looked at, and so far.
+/// How many members beside one are looked at, and how far.
 const SIBLINGS_MAX: usize = 12;
 const SIBLING_BYTES_MAX: usize = 16 << 10;
 

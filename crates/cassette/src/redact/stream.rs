@@ -31,7 +31,7 @@ pub const LOOKAHEAD_BYTES: usize = 16 << 10;
 /// How much of what was given out is kept.
 const CONTEXT_BYTES: usize = 4 << 10;
 
-/// So much text is text, whatever its type.
+/// How much text is text, whatever its type.
 const UNDECIDED_BYTES_MAX: usize = 8 << 20;
 
 /// More does not wait for the end of a secret.
@@ -41,7 +41,7 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 const LINE_BYTES_MAX: usize = 8 << 10;
 const LINE_PART: usize = 16;
 
-/// So much that is new is worth a look.
+/// How much that is new is worth a look.
 const NEW_BYTES_MIN: usize = 4 << 10;
 
 /// A body that comes chunk by chunk, without secrets.
@@ -77,7 +77,7 @@ impl BodyRedactor {
         Self::new(redaction, BodyContext::of(headers, MessageSender::Client))
     }
 
-    /// The same of a response.
+    /// The body of a response with these headers, of which nothing came yet.
     pub fn of_response(redaction: Arc<Redaction>, headers: &[Header<'_>]) -> Self {
         Self::new(redaction, BodyContext::of(headers, MessageSender::Server))
     }

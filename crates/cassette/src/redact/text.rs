@@ -1,9 +1,9 @@
 //! Values of secret names inside of texts: JSON, whatever is around it, and parameters of URLs and forms.
 //!
 //! JSON is not parsed but looked through, quote by quote. So it is found in lines of a stream of events, in lines of JSON, in
-//! what is cut off; and in strings of JSON, where quotes are escaped. A quote after `n` backslashes delimits a string so many
-//! levels deep as `n` has ones at its end in binary: none or two after each other are the outermost level, one is a
-//! string in a string, three one in that.
+//! what is cut off; and in strings of JSON, where quotes are escaped. A quote after `n` backslashes delimits a string as many levels
+//! deep as `n` has ones at its end in binary: none or two after each other are the outermost level, one is a string in a string, three
+//! one in that.
 //!
 //! XML and lines `name: value` are looked through in modules of their own.
 
@@ -64,7 +64,7 @@ impl TextMatches {
 
 /// What stands in the place of a secret. It needs no escapes, in JSON or in a URL.
 pub(crate) const PLACEHOLDER: &str = "REDACTED";
-/// The same for a number in JSON.
+/// What stands in the place of a secret number in JSON.
 const NUMBER_PLACEHOLDER: &str = "0";
 
 /// A parameter of a URL, or the first pair of a text: the name, and the value if it is not empty. JSON may have `&` escaped.
@@ -333,7 +333,7 @@ fn take_value(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>
     }
 }
 
-/// The same of a string. One that does not end reaches to the end of the text.
+/// Finds what is in a string. One that does not end reaches to the end of the text.
 fn take_string(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>) -> usize {
     let (begin, end, behind) = string(text, at, level);
     if begin < end {
@@ -342,7 +342,7 @@ fn take_string(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch
     behind
 }
 
-/// The same of all strings and numbers in an object or an array, except names.
+/// Finds what is in all strings and numbers in an object or an array, except names.
 fn take_children(text: &[u8], at: usize, level: usize, found: &mut Vec<SecretMatch>) -> usize {
     let mut depth = 0_usize;
     let mut at = at;

@@ -6,7 +6,7 @@
 
 /// Credentials are seldom shorter.
 const CREDENTIAL_BYTES_MIN: usize = 16;
-/// The same of codes of OAuth.
+/// Codes of OAuth are seldom shorter.
 const CODE_BYTES_MIN: usize = 8;
 
 /// Names that come with a code of OAuth (RFC 6749, sections 4.1.2 and 4.1.3; RFC 7636; OpenID Connect).
@@ -54,7 +54,7 @@ pub(crate) fn is_code_in_query(text: &[u8], name: usize, value: &std::ops::Range
     is_beside || path.is_some_and(|path| PATHS_OF_CODE.iter().any(|word| has_word(path, word)))
 }
 
-/// The same of a member of JSON.
+/// Whether a member of JSON is a code of OAuth: one with others of OAuth beside it.
 pub(crate) fn is_code_in_json(text: &[u8], name: usize, value: &std::ops::Range<usize>) -> bool {
     let from = name.saturating_sub(BESIDE_BYTES);
     let to = text.len().min(value.end + BESIDE_BYTES);

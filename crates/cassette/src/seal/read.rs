@@ -345,7 +345,7 @@ impl SealedFile {
         Ok(&self.bytes[entry.offset as usize..end as usize])
     }
 
-    /// The same, once they are known to be what their checksum was made of.
+    /// The bytes of a block in the file, once they are known to be what their checksum was made of.
     fn stored(&self, entry: &BlockEntry) -> Result<&[u8], ReadError> {
         let stored = self.place(entry)?;
         if crc32c(stored) == entry.checksum { Ok(stored) } else { Err(self.damage(entry.offset, Flaw::Checksum)) }
@@ -459,7 +459,7 @@ impl<'s> PieceLookup<'s> for &'s SealedFile {
     }
 }
 
-/// The numbers of rows, of so many bytes each.
+/// The numbers of rows, of `width` bytes each.
 fn row_numbers(rows: &[u8], width: usize) -> impl Iterator<Item = u32> + Clone + use<'_> {
     rows.chunks_exact(width).map(|row| {
         let mut number = [0; 4];
@@ -539,7 +539,7 @@ mod tests {
         }
     }
 
-    /// A cassette of one row, whose response has a body that names one piece so many times.
+    /// A cassette of one row, whose response has a body that names one piece `times` times.
     fn naming_one_piece(times: usize) -> Vec<u8> {
         let piece = vec![0; 256 << 10];
         let response = Response { status: 200, ..Response::default() };

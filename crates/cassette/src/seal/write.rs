@@ -292,8 +292,8 @@ impl FileOutput {
     }
 }
 
-/// What ends within so many bytes of a file is not compressed: the file takes that much of the disk either way, and to compress it and
-/// to see that it was done well takes as long as all else of a short recording.
+/// What ends within this many bytes of a file is not compressed: the file takes that much of the disk either way, and to compress it
+/// and to see that it was done well takes as long as all else of a short recording.
 const PLAIN_BYTES: u64 = 4 << 10;
 
 struct PieceKeeper<'s> {

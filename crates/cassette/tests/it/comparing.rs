@@ -105,7 +105,7 @@ fn compressed_messages_are_compared_as_what_they_say() {
     let other = said(&[texts[0], "a frog croaks, and eats toads"], 9, 1_000);
     let expected = "message of frame 2: …\"og croaks, and eats flies\" -> …\"og croaks, and eats toads\"";
     assert_eq!(places(&none, &other, false), [expected]);
-    // The same bytes say something else after other words.
+    // After other words these bytes say something else.
     let mut other = best.clone();
     other.frames.as_mut().unwrap()[0] =
         said(&["a toad croaks, a toad croaks, a toad croaks"], 9, 1_000).frames.unwrap()[0].clone();

@@ -226,7 +226,7 @@ pub(crate) fn exchange(number: u64) -> impl Strategy<Value = Exchange<'static>> 
         })
 }
 
-/// Up to so many exchanges, with gaps between their numbers.
+/// Up to `most` exchanges, with gaps between their numbers.
 pub(crate) fn exchanges(most: usize) -> impl Strategy<Value = Vec<Exchange<'static>>> {
     vec((1_u64..3, exchange(0)), 0..most).prop_map(|exchanges| {
         let mut number = 0;

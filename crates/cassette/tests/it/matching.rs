@@ -429,7 +429,7 @@ proptest! {
 }
 
 mod on_cassettes {
-    //! The same of cassettes that lie on a disk.
+    //! Matching on cassettes that lie on a disk.
 
     use super::*;
     use crate::exchanges::Folder;

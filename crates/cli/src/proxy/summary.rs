@@ -100,7 +100,7 @@ impl AllowingOption {
 pub(super) enum RecordingResult {
     /// The cassette, with all of it.
     All,
-    /// So many exchanges, in a recording of this name, since something failed.
+    /// This many exchanges, in a recording of this name, since something failed.
     Unsealed(u64, String),
     /// All of it, in a cassette of this name, since the file of another form could not be written.
     Unwritten(String),
@@ -474,7 +474,7 @@ fn ranges(numbers: &[u64]) -> String {
     shown.join(", ")
 }
 
-/// So many ranges of numbers are shown.
+/// How many ranges of numbers are shown.
 const RANGES_MAX: usize = 12;
 
 /// A word as a shell takes it.

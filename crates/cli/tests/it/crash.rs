@@ -304,7 +304,7 @@ fn a_commit_of_several_frames_is_there_whole_or_not_at_all() {
         let run = Running::begin(&folder, &["run", "--kb", "kb", "-"], format!("{atoms}!({round})\n"));
         let enough = before + 1 + dice.below(ATOMS * BYTES * 11 / 10);
         let began = Instant::now();
-        // Until so much of the commit is written, or all of it for a while.
+        // Until `enough` bytes of the commit are written, or all of it for a while.
         while journal_bytes(&folder) < enough && began.elapsed() < Duration::from_millis(2_500) {
             std::thread::sleep(Duration::from_micros(200));
         }

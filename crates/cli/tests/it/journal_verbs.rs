@@ -34,7 +34,7 @@ fn segments(test: &str) -> PathBuf {
     path
 }
 
-/// The same frames in one file.
+/// A journal of these frames in one file.
 fn tape(test: &str) -> PathBuf {
     let path = folder(test).join("trip.tape");
     append(Arc::new(SingleFile::create(&path).unwrap()), PAYLOADS);

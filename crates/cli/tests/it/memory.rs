@@ -23,7 +23,7 @@ fn watched(child: Child) -> (Ended, u64) {
     watched_by(child, peak_of)
 }
 
-/// The same, by what says how large it is.
+/// Waits for a child, and watches how large it becomes by what says how large it is.
 fn watched_by(child: Child, size_of: fn(u32) -> Option<u64>) -> (Ended, u64) {
     let (id, is_over) = (child.id(), Arc::new(AtomicBool::new(false)));
     let watching = Arc::clone(&is_over);

@@ -21,7 +21,7 @@ fn rows(table: &str, name: &str) -> Vec<(u64, String)> {
     rows
 }
 
-/// The same of a function, which has one row.
+/// What the table says of a function, which has one row: how often it was called, and what follows the name.
 fn row(table: &str, function: &str) -> (u64, String) {
     let found = rows(table, function);
     let [row] = &found[..] else { panic!("{} rows of {function}: {table}", found.len()) };

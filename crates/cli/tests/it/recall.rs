@@ -110,7 +110,7 @@ fn a_run_that_stopped_half_way_is_taken_up() {
     let ended = folder.run(&["run", "--kb", "kb", "p.metta"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(1), "[(Error (/ 1 0) DivisionByZero)]\n"));
     assert_eq!(folder.atoms(), ["(a 1)"]);
-    // The same text stops at the same place, and states nothing twice.
+    // A text that did not change stops at the same place, and states nothing twice.
     folder.run(&["run", "--kb", "kb", "p.metta"]);
     assert_eq!(folder.atoms(), ["(a 1)"]);
     folder.write("p.metta", "(a 1)\n!(/ 1 1)\n(a 2)\n!(match &self (a $x) $x)\n");

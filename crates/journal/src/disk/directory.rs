@@ -49,7 +49,7 @@ impl Directory {
         Self::open(path)
     }
 
-    /// The same folder, in which new files are for their owner alone to read and to write.
+    /// This folder, in which new files are for their owner alone to read and to write.
     #[must_use]
     pub fn private(self) -> Self {
         Self { mode: MODE_PRIVATE, ..self }

@@ -132,7 +132,7 @@ fn every_bit_of_the_last_segment_that_matters_is_found() {
     }
 }
 
-/// The same disk with one file cut.
+/// A copy of the disk with one file cut.
 fn cut(disk: &SimulatedDisk, name: &str, length: u64) -> SimulatedDisk {
     let disk = disk.duplicate();
     disk.open(name, Access::Write).unwrap().set_length(length).unwrap();
@@ -337,7 +337,8 @@ fn segments_of_another_journal_are_refused() {
     assert_eq!(damage_of(&opened(&mine).unwrap_err()).flaw, Flaw::Magic);
 }
 
-/// Two journals that differ in one frame of so many, of 7 bytes each; the frame of the second is put into the first, where its checksums are right.
+/// Two journals of `frames` frames of 7 bytes each that differ in one frame; that of the second is put into the first, where its
+/// checksums are right.
 fn with_exchanged_frame(frames: usize, exchanged: usize, options: &Options) -> SimulatedDisk {
     let (mine, forged) = (SimulatedDisk::new(), SimulatedDisk::new());
     let mut place = None;

@@ -1,7 +1,7 @@
 //! Reading while somebody writes, one step of theirs against one of ours, in every phase.
 //!
 //! A script of a writer is run once for each of its operations, stopped there, and photographed; a write is met half
-//! done as well. The pictures make a disk that changes while it is read: after so many operations of the reader comes
+//! done as well. The pictures make a disk that changes while it is read: after N operations of the reader comes
 //! the next picture. Whatever the phase and the speed, what is read is a prefix, and nothing is taken for damage.
 
 use crate::history::{payload, payloads, shared, short_segments};
@@ -115,7 +115,7 @@ fn pictures(options: &Options) -> Vec<SimulatedDisk> {
     (0..=whole.operations()).map(stopped).collect()
 }
 
-/// So many pictures on after each so many operations of the reader: creeping, walking, leaping.
+/// How many pictures to go on after how many operations of the reader: creeping, walking, leaping.
 const SPEEDS: [(usize, usize); 8] = [(1, 7), (1, 2), (1, 1), (2, 1), (3, 1), (9, 2), (9, 3), (30, 7)];
 
 fn every_phase(options: &Options) -> impl Iterator<Item = (String, Arc<dyn Disk>)> {

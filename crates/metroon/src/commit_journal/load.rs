@@ -238,7 +238,7 @@ impl Loaded {
     }
 }
 
-/// So many facts are added at once: their bytes are in the cache when their terms are made.
+/// How many facts are added at once: their bytes are in the cache when their terms are made.
 const FACTS_MAX: usize = 1 << 10;
 
 /// Facts that are added to one space together, by the canonical bytes that their records have.

@@ -194,7 +194,7 @@ impl CommitJournal {
         self
     }
 
-    /// A new one in memory, which keeps so much of its history beside what it holds, in bytes; all of it if no number is given.
+    /// A new one in memory, which keeps `history_bytes_max` bytes of its history beside what it holds; all of it if no number is given.
     pub(crate) fn in_memory(history_bytes_max: Option<u64>) -> Result<Self, KnowledgeBaseError> {
         Self::on_memory(Arc::new(MemoryDisk::new()), "", history_bytes_max)
     }
@@ -226,7 +226,7 @@ impl CommitJournal {
         self.history_bytes_max
     }
 
-    /// The same commits, for reading.
+    /// These commits, for reading.
     pub(crate) fn reader(&self) -> Self {
         let (last, segment_bytes) = (self.last, self.segment_bytes);
         Self { last, segment_bytes, ..Self::read_on_disk(Arc::clone(&self.disk), &self.directory) }
@@ -240,7 +240,7 @@ impl CommitJournal {
         Self::on_disk_in_segments(disk, directory, SEGMENT_BYTES)
     }
 
-    /// The same with segments of another length, in bytes, than the usual 8 MiB.
+    /// Opens a base whose journal lies on a disk, or makes one there, with segments of another length, in bytes, than the usual 8 MiB.
     ///
     /// # Errors
     /// It is damaged, or the disk fails.

@@ -24,7 +24,7 @@ impl Loaded {
         Self::of_checkpoint(base).map_or_else(|| Self::from_base(base), Ok)
     }
 
-    /// The same, but if there is no checkpoint the spaces stay empty: enough to decode atoms.
+    /// What a base comes to, but with empty spaces if there is no checkpoint: enough to decode atoms.
     pub(crate) fn open_outline(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
         Self::of_checkpoint(base).map_or_else(|| Self::outline(base), Ok)
     }

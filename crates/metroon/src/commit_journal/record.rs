@@ -131,9 +131,9 @@ pub(crate) enum RecordError {
         newest: u32,
     },
     Malformed,
-    /// A record says that so many copies came or went at once.
+    /// A record says that this many copies came or went at once.
     Copies(i64),
-    /// A commit says that so many variables were numbered.
+    /// A commit says that this many variables were numbered.
     Variables(u64),
 }
 

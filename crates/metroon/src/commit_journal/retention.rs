@@ -49,7 +49,7 @@ pub struct Compacted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CompactProgress {
-    /// So much of a checkpoint is written.
+    /// This much of a checkpoint is written.
     Written {
         /// In bytes.
         bytes: u64,
@@ -72,7 +72,7 @@ pub(crate) enum Checks {
     None,
 }
 
-/// After so many commits it is told how far it is.
+/// After how many commits it is told how far it is.
 const TOLD_EVERY: u64 = 1 << 10;
 
 impl CommitJournal {

@@ -91,7 +91,7 @@ impl CommitJournal {
         self.fork_keeping(at, None)
     }
 
-    /// [`Self::fork_in_memory`], which keeps so much of its history from then on, in bytes, or all of it.
+    /// [`Self::fork_in_memory`], but from then on `history_bytes_max` bytes of its history are kept, or all of it.
     pub(crate) fn fork_keeping(
         mut self,
         at: Option<u64>,
@@ -180,7 +180,7 @@ fn copy_files<'a>(
     Ok(())
 }
 
-/// So much is copied at once.
+/// How many bytes are copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
 fn copy_file(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>, name: &str, new_name: &str) -> io::Result<()> {

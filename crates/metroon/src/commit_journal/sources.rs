@@ -6,7 +6,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// So many texts that have ended are still known: a commit that comes late may name the last of them as its cause.
+/// How many texts that have ended are still known: a commit that comes late may name the last of them as its cause.
 const TEXTS_LEFT_MAX: usize = 8;
 
 /// A source that a run or its base knows.

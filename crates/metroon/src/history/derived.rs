@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use space::{Atom, canonical};
 
 impl History {
-    /// The shortest derivations of an atom, or of `(= CALL RESULT)`, so many at most: see [`metta::derivations`].
+    /// The shortest derivations of an atom, or of `(= CALL RESULT)`, `most` at most: see [`metta::derivations`].
     ///
     /// # Errors
     /// The journal cannot be read.

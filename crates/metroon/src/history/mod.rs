@@ -231,7 +231,7 @@ impl History {
         }
     }
 
-    /// The same for a base whose journal lies on a disk.
+    /// Verifies a base whose journal lies on a disk.
     ///
     /// # Errors
     /// It is damaged.

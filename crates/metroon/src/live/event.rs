@@ -11,7 +11,7 @@ const NODES_MAX: usize = 1 << 14;
 /// What an expression, a text or a symbol takes beside what it holds.
 const NODE_BYTES: usize = 32;
 
-/// So many answers at most are handed out at once at the beginning.
+/// How many answers at most are handed out at once at the beginning.
 const ANSWERS_AT_ONCE_MAX: usize = 1_024;
 
 /// What happened to the answers of a live query, in the order of commits.

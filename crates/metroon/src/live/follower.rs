@@ -178,7 +178,7 @@ impl LiveFollower {
     }
 }
 
-/// The same commits, without the checkpoints, one of which is damaged.
+/// The commits of a journal without the checkpoints, one of which is damaged.
 fn without_checkpoints(journal: &CommitJournal, damage: &ImageDamage) -> CommitJournal {
     let without = journal.reader().without_checkpoints();
     journal.warnings().into_iter().for_each(|warning| without.warn(warning));

@@ -33,7 +33,7 @@ impl LiveHub {
         Box::new(HubKeeper(self.clone()))
     }
 
-    /// Adds a query of a program, whose queue has so much room; gives its number, and what it knows of its answers.
+    /// Adds a query of a program, whose queue has room for `waiting_max`; gives its number, and what it knows of its answers.
     ///
     /// # Errors
     /// It asks for something that cannot be kept up to date, or too much waits for others.

@@ -186,7 +186,7 @@ impl LiveQueries {
         self.take_changes(&commit.changes, extent, commit.variables)
     }
 
-    /// The same for changes that were noted in another way.
+    /// What changes that were noted in another way change in the answers of each query.
     pub(super) fn take_changes(&mut self, changes: &Changes, extent: ChangeExtent, variables: u64) -> Changed {
         if self.is_empty() {
             return Vec::new();

@@ -121,7 +121,7 @@ impl LiveRequest {
         matches!(self.known, Some(Known::Named(_)))
     }
 
-    /// The same query, as it is after the last commit, which a view shows.
+    /// This query, as it is after the last commit, which a view shows.
     ///
     /// # Errors
     /// There is no query of that name.
@@ -181,19 +181,19 @@ impl LiveRequest {
         self.aggregate(AggregateRequest::Max(variable.into()))
     }
 
-    /// Only so many matches: those in which a variable is greatest.
+    /// Only `most` matches: those in which a variable is greatest.
     #[must_use]
     pub fn greatest(self, most: usize, by: impl Into<String>) -> Self {
         self.aggregate(AggregateRequest::Top { most, by: by.into(), is_greatest: true })
     }
 
-    /// Only so many matches: those in which a variable is least.
+    /// Only `most` matches: those in which a variable is least.
     #[must_use]
     pub fn least(self, most: usize, by: impl Into<String>) -> Self {
         self.aggregate(AggregateRequest::Top { most, by: by.into(), is_greatest: false })
     }
 
-    /// So many for each value of this variable, and of all others that are named so.
+    /// That many for each value of this variable, and of all others that are named so.
     #[must_use]
     pub fn within(mut self, variable: impl Into<String>) -> Self {
         self.within.push(variable.into());
@@ -205,7 +205,7 @@ impl LiveRequest {
         self
     }
 
-    /// The same as atoms of a program, whose words mean what they mean in a view of it.
+    /// This request as atoms of a program, whose words mean what they mean in a view of it.
     pub(crate) fn read(&self, view: &View, program: &mut Program) -> Result<LiveDefinition, LiveRequestError> {
         match &self.known {
             Some(Known::Named(name)) => named_in(view, name),

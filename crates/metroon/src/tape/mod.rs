@@ -468,7 +468,7 @@ impl Tape {
         }
     }
 
-    /// The same of an environment variable, whose name may say that it is a secret.
+    /// That there is no secret in an environment variable, whose name may say that it is one.
     pub(crate) fn check_variable(&self, name: &str, value: &str) -> Result<(), TapeError> {
         let place = || format!("the environment variable {name}");
         if !self.keeps_secrets && !value.is_empty() && Redaction::usual().is_secret_name(name) {

@@ -112,7 +112,7 @@ fn nameless(unresolved: &canonical::Unresolved<'_>) -> Option<Atom> {
     })
 }
 
-/// So much of what went before is looked at with everything, and so much where what comes may end something long: a private key ends
+/// How much of what went before is looked at with everything, and how much where what comes may end something long: a private key ends
 /// with hyphens, the long parts of a token with a full stop.
 const TAIL_BYTES: usize = 512;
 const LONG_TAIL_BYTES: usize = 16 << 10;

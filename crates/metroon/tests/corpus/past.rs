@@ -57,7 +57,7 @@ fn sit(base: &Arc<dyn Disk>, folder: &Path, program: &RunRequest, tape: Option<T
     text_of(&output)
 }
 
-/// The same on a tape, which is replayed in a world that holds nothing.
+/// Runs a file of a folder in a base and on a tape, which is replayed in a world that holds nothing.
 fn recorded(base: &Arc<dyn Disk>, folder: &Path, program: &RunRequest) -> String {
     let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
     let tape = Tape::on_disk(Arc::clone(&disk)).expect("a tape is made");

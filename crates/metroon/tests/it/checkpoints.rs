@@ -36,7 +36,7 @@ fn journal_of(disk: &dyn Disk) -> Arc<dyn Disk> {
     copy
 }
 
-/// The same with one checkpoint.
+/// The journal of a disk with one checkpoint.
 pub(crate) fn with_only(disk: &dyn Disk, name: &str, checkpoint: &[u8]) -> Arc<dyn Disk> {
     let copy = journal_of(disk);
     put(&*copy, name, checkpoint);

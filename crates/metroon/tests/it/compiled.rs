@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// How often each form is called.
 const TIMES: u64 = 30;
 
-/// So many forms may be left to the interpreter. It may only shrink.
+/// How many forms may be left to the interpreter. It may only shrink.
 const INTERPRETED_MAX: usize = 13;
 
 /// A form as the table has it.

@@ -74,7 +74,7 @@ pub(crate) fn output_without(folder: &Path, text: &str, missing: &[&str]) -> (St
     output_with(Evaluator::default(), folder, text, missing)
 }
 
-/// The same, evaluated in this way.
+/// What a program prints, evaluated in this way, with a library that lacks some names, and how its run ended.
 pub(crate) fn output_with(evaluator: Evaluator, folder: &Path, text: &str, missing: &[&str]) -> (String, RunEnd) {
     let world = programs(folder, "", MemoryWorld::default());
     let printed = world.output();

@@ -336,7 +336,7 @@ fn going_on_begins_at_a_checkpoint() {
     let whole = told_after(&disk, 42);
     let gone: Vec<String> = (31..=40).map(|number| format!("-n{number}")).collect();
     assert_eq!(whole, [format!("44: {}", gone.join(" "))]);
-    // Each byte of the checkpoint in turn, as far as there are so many.
+    // A byte of the checkpoint at a time, some 40 of them over its length.
     let names = checkpoint_names(&*disk);
     let (name, sound) = names.iter().map(|name| (name, bytes_of(&*disk, name))).next().expect("there is one");
     for place in (0..sound.len()).step_by(sound.len() / 40) {

@@ -45,7 +45,7 @@ const SCRIPT: &[Step] = &[
     Text("! (add-atom &self (last (state &s)))"),
 ];
 
-/// The same with checkpoints: after commits, before anything is committed, two after each other, and in sittings with and without an end.
+/// The script with checkpoints: after commits, before anything is committed, two after each other, and in sittings with and without an end.
 fn script_with_checkpoints() -> Vec<Step> {
     let mut script = vec![Checkpoint];
     for (number, step) in SCRIPT.iter().enumerate() {

@@ -187,7 +187,7 @@ fn make_room(call: &mut Call<'_>) -> Result<(), Outcome> {
     Ok(())
 }
 
-/// Reads up to so many bytes, fewer only at the end of the file.
+/// Reads `bytes_max` bytes, fewer only at the end of the file.
 fn read(call: &mut Call<'_>, file: FileId, bytes_max: u64, message: &str) -> Result<Vec<u8>, Outcome> {
     let mut bytes: Vec<u8> = Vec::new();
     loop {

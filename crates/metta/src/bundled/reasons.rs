@@ -14,7 +14,7 @@ use space::{Atom, Grounded, Number, SharedSpace, canonical};
 const SPACE: &str = "Evaluated: the space";
 const GOAL: &str = "Raw: a fact, a conjunction (, FACT …), or (= CALL RESULT); each may have variables";
 
-/// A search gives up after so many states, which takes about a second: a call of a function cannot be interrupted.
+/// After how many states a search gives up: they take about a second, and a call of a function cannot be interrupted.
 const STATES_MAX: usize = 20_000;
 
 const fn reading(name: &'static str, signature: &'static str, native: Native) -> Spec {

@@ -232,7 +232,7 @@ fn repeat(call: &mut Call<'_>) -> Outcome {
 /// The longest text that is made by repeating one, in bytes.
 const REPEATED_BYTES_MAX: usize = 1 << 28;
 
-/// Looks at the limits before so many bytes are taken; more than can be counted are too many.
+/// Looks at the limits before `bytes` bytes are taken; more than can be counted are too many.
 fn look_at(call: &mut Call<'_>, bytes: Option<usize>) -> Result<(), Outcome> {
     match bytes.filter(|&bytes| bytes <= REPEATED_BYTES_MAX) {
         Some(bytes) => call.look(bytes),

@@ -8,7 +8,7 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&
     nearest_of_all(word, names.filter(|name| !is_other_form(word, name)))
 }
 
-/// So many names are compared letter by letter for the words of one text: then no more neighbours are looked for.
+/// How many names are compared letter by letter for the words of one text: after that no more neighbours are looked for.
 const COMPARED_MAX: usize = 1 << 18;
 
 /// Names among which the neighbours of many words are looked for: a look at one tells mostly that it is too far away.

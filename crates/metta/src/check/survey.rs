@@ -327,7 +327,7 @@ impl<'a> Survey<'a> {
         self.imports.get(module).copied()
     }
 
-    /// How many rules of the program and its imports there are for a name with so many arguments.
+    /// How many rules of the program and its imports there are for a name with this number of arguments.
     pub(super) fn rule_count(&self, name: &str, arguments: usize) -> usize {
         self.counts.get(&(name.to_owned(), arguments)).copied().unwrap_or(0)
     }

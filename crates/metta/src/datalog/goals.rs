@@ -194,7 +194,7 @@ impl Goals {
     }
 }
 
-/// The same rows, found by the definition of their order.
+/// The rows that answer a call, found by the definition of their order.
 fn reference(
     datalog: &Datalog,
     predicate: usize,

@@ -14,7 +14,7 @@ use space::{
     VariableSource,
 };
 
-/// A rule has at most so many parts, and a function so many rules.
+/// How many parts a rule may have, and how many rules a function.
 const PARTS_MAX: usize = 64;
 const RULES_MAX: usize = 256;
 
@@ -74,7 +74,7 @@ impl DraftPart {
     }
 }
 
-/// Reads a function with so many arguments, and those that it calls.
+/// Reads the function of this name and number of arguments, and those that it calls.
 pub(crate) fn recognize(lookup: &mut Lookup<'_>, name: &Symbol, arguments: usize) -> Result<Recognized, Why> {
     let mut reader = Reader { lookup, functions: vec![(name.clone(), arguments)], tests: Vec::new() };
     let mut predicates = Vec::new();

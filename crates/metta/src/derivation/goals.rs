@@ -156,7 +156,7 @@ fn facts_of(asked: &Atom, pattern: &Atom, parent: usize, space: &SharedSpace) ->
     Ok(patterns.iter().map(|pattern| Goal::Fact { pattern: pattern.clone(), parent }).collect())
 }
 
-/// The same with arguments that are evaluated first: each is a variable, and comes to its value.
+/// What it takes that an expression comes to a result, its arguments evaluated first: a variable stands for each, and comes to its value.
 fn with_arguments(
     expression: &Atom,
     result: &Atom,

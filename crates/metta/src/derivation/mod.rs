@@ -10,7 +10,8 @@
 //! 3. A state with the same goals as one before leads to nothing new; for the k shortest, each is taken up k times.
 //! 4. Where a goal fails, it is noted how many goals were left: the nearest misses say what would be needed.
 //!
-//! The search gives up after so many states, and where a derivation becomes too long, and says so. What a body asks in another form is named, and not guessed at.
+//! The search gives up after a given number of states, and where a derivation becomes too long, and says so. What a body asks in another
+//! form is named, and not guessed at.
 //!
 //! Cost: a state costs a query and a copy of its goals.
 

@@ -11,13 +11,13 @@ use space::{
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// After so many states the search gives up, unless set otherwise.
+/// After how many states the search gives up, unless set otherwise.
 pub const STATES_MAX_DEFAULT: usize = 100_000;
 
 /// Derivations of more rules, facts and tests are not looked for.
 const NODES_MAX: usize = 256;
 
-/// So many of the nearest misses are kept.
+/// How many of the nearest misses are kept.
 const MISSES_MAX: usize = 3;
 
 /// What was found.
@@ -66,8 +66,8 @@ struct Search<'a> {
     outcome: Derivations,
 }
 
-/// The shortest derivations of a goal, so many at most: of a stored atom, of a conjunction `(, ATOM …)` of such, or of `(= CALL RESULT)`; each
-/// may have variables. `space` is where rules and facts are, with its imports.
+/// The shortest derivations of a goal, at most `most`: of a stored atom, of a conjunction `(, ATOM …)` of such, or of `(= CALL RESULT)`;
+/// each may have variables. `space` is where rules and facts are, with its imports.
 pub fn derivations(
     goal: &Atom,
     most: usize,

@@ -74,7 +74,7 @@ pub(crate) trait Evaluate<Session> {
     /// Evaluates an atom in a space.
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer;
 
-    /// Evaluates an atom again in at most so many steps, and says which calls each error was made under. The session takes care
+    /// Evaluates an atom again in at most the given number of steps, and says which calls each error was made under. The session takes care
     /// that nothing is changed by it.
     fn trace(&self, _: &mut Session, _: &SharedSpace, _: &Atom, _steps_max: u64) -> Traced {
         Traced::default()

@@ -26,7 +26,7 @@ pub(crate) fn shown(atom: &Atom) -> String {
     shorten(&written, SHOWN_CHARACTERS_MAX)
 }
 
-/// A text on one line, cut after so many characters.
+/// A text on one line, cut after `most` characters.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     let mut characters = text.chars().map(|one| if one.is_control() { ' ' } else { one });
     let mut short: String = characters.by_ref().take(most).collect();

@@ -233,7 +233,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The same, the call resolved, without a look at its table.
+    /// Makes a call that is resolved, without a look at its table.
     pub(super) fn untabled_call(&mut self, call: Call, target: Target) -> Option<Work> {
         let alternatives = match self.reduce(&call.atom, &target.space) {
             Reduction::NotReducible => return Some(unreduced(call)),

@@ -80,7 +80,7 @@ pub(crate) enum Task {
     Metta(Atom, Atom),
     /// Make a call whose arguments are evaluated, its result of a type; whether they were something else before.
     Call(Atom, Atom, bool),
-    /// The same without a look at its table, which the machine fills.
+    /// Make a call whose arguments are evaluated, its result of a type, without a look at its table, which the machine fills.
     Untabled(Atom, Atom),
     /// Run the code that a call was reduced to, its result of a type; whether the call was something else before.
     Code { call: Atom, code: Atom, type_atom: Atom, changed: bool },
@@ -99,7 +99,7 @@ pub(crate) struct TaskOutcome {
     pub(crate) depth_max: usize,
 }
 
-/// Does a part of an evaluation, in so many steps; `most` is how many of its results are wanted, if not all are.
+/// Does a part of an evaluation, in at most `steps_max` steps; `most` is how many of its results are wanted, if not all are.
 pub(crate) fn solve(
     session: &mut Session,
     space: &SharedSpace,
@@ -148,7 +148,7 @@ enum Work {
     Reduct(Atom, Target),
     /// Make a call whose arguments are evaluated.
     Call(Atom, bool, Target),
-    /// The same without a look at its table.
+    /// Make a call whose arguments are evaluated, without a look at its table.
     Untabled(Atom, Target),
     /// Run the code that a call was reduced to.
     Code(Atom, Atom, bool, Target),
@@ -195,7 +195,7 @@ enum BarrierKind {
     Top,
     /// `collapse-bind`: all results, as a tuple of pairs.
     Collapse,
-    /// `collapse-bind` with a number: the first results, of which so many are still to be found.
+    /// `collapse-bind` with a number: the first results, of which `left` are still to be found.
     First { left: usize },
     /// The evaluation of an expression: errors only if there is nothing else.
     Expression,
@@ -566,7 +566,7 @@ fn without_needless_errors(mut results: Vec<Collected>) -> Vec<Collected> {
     results
 }
 
-/// The results of a barrier that asks for the first, of which so many were not found. If all were found, no error among them
+/// The results of a barrier that asks for the first, of which `left` were not found. If all were found, no error among them
 /// counts that a result might hide.
 fn first_results(mut results: Vec<Collected>, left: usize) -> Vec<Collected> {
     let most = left + results.iter().filter(|collected| is_certain(&collected.atom)).count();

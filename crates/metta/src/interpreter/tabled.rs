@@ -33,7 +33,7 @@ impl Filling {
 }
 
 impl Evaluation<'_> {
-    /// Whether an atom calls a tabled function: one that has rules for so many arguments.
+    /// Whether an atom calls a tabled function: one that has rules for the number of its arguments.
     pub(super) fn is_tabled(&mut self, call: &Atom, space: &SharedSpace) -> bool {
         let Some([Atom::Symbol(name), arguments @ ..]) = call.children() else { return false };
         if !self.session.tables.is_tabled(name) {

@@ -5,7 +5,7 @@
 //! 2. When an error reaches a frame for the first time, the chain of the calls below it is kept.
 //! 3. A trace has a line when such a frame is entered, and one for each result that reaches it.
 //!
-//! A chain costs a walk over the stack for each error that differs from those before; so many are kept at most.
+//! A chain costs a walk over the stack for each error that differs from those before; at most `ERRORS_MAX` are kept.
 
 use super::Evaluation;
 use super::frame::{Call, Frame, FrameRef, Waiting};

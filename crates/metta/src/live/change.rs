@@ -45,7 +45,7 @@ pub(super) fn filled(template: &Atom, names: &[Variable], values: &[Atom]) -> At
     filled.unwrap_or_else(|| template.clone())
 }
 
-/// The same with values that nobody needs any more: a template that is a tuple of these variables is the tuple of them.
+/// A template with values put in that nobody needs any more: if it is a tuple of these variables, it becomes the tuple of the values.
 pub(super) fn filled_with(template: &Atom, names: &[Variable], values: Vec<Atom>) -> Atom {
     let is_name = |(child, name): (&Atom, &Variable)| matches!(child, Atom::Variable(variable) if variable == name);
     let children = template.children().filter(|children| children.len() == names.len());

@@ -53,7 +53,7 @@ pub struct Top {
     pub by: Variable,
     /// Whether the greatest come first.
     pub is_greatest: bool,
-    /// So many for each value of these.
+    /// The first `most` are taken for each value of these, if there are any.
     pub within: Vec<Variable>,
 }
 
@@ -185,7 +185,7 @@ fn has_no_result(atom: &Atom) -> bool {
     is_form || atom.is_symbol(names::EMPTY)
 }
 
-/// The special form that a head stands for, with so many arguments.
+/// The special form that a head stands for with `arity` arguments.
 fn form_of(head: &Atom, arity: usize) -> Option<Form> {
     let form = special_form(head.as_symbol()?)?;
     (form.arity == arity).then_some(form.form)

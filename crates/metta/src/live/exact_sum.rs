@@ -27,7 +27,7 @@ pub(super) struct ExactSum {
 }
 
 impl ExactSum {
-    /// Adds a number so many times, or takes it away if that is negative.
+    /// Adds a number `times` times, or takes it away if `times` is negative.
     pub(super) fn add(&mut self, number: &Number, times: i64) {
         match number {
             Number::Int(word) => self.integers += BigInt::from(*word) * times,
@@ -69,7 +69,7 @@ fn in_units(float: f64) -> BigInt {
     if float.is_sign_negative() { -units } else { units }
 }
 
-/// The float that is nearest to so many units, the even one of two.
+/// The float that is nearest to `units` units, the even one of two.
 fn nearest(units: &BigInt) -> f64 {
     let magnitude = units.abs();
     let length = magnitude.bits();

@@ -21,7 +21,7 @@ pub(crate) const QUERIES: &str = "live-queries";
 /// The setting that says up to which commit a program was told of them.
 pub(crate) const TOLD: &str = "live-told";
 
-/// A program has so many live queries at most.
+/// How many live queries a program may have.
 pub const LIVE_QUERIES_MAX: usize = 1_000;
 
 /// The names of the options of a query, as errors list them.

@@ -23,7 +23,7 @@ use std::cell::RefCell;
 /// A derived space has no number that a program could see.
 const DERIVED_SERIAL: u64 = u64::MAX;
 
-/// A function has at most so many arguments, for being one that is called.
+/// How many arguments a function may have, for being one that is called.
 const ARGUMENTS_MAX: usize = 16;
 
 /// A call that is followed.
@@ -268,7 +268,7 @@ fn looked_at(space: &SharedSpace) -> Vec<SharedSpace> {
     std::iter::once(space.clone()).chain(space.imports()).collect()
 }
 
-/// The rules of a function with so many arguments.
+/// The rules of a function with this number of arguments.
 fn rules_named(space: &SharedSpace, name: &Symbol, arguments: usize, source: &mut VariableSource) -> Vec<Atom> {
     let asked: Vec<Variable> = (0..=arguments).map(|_| source.fresh(names::asked())).collect();
     let mut variables = asked.iter().cloned().map(Atom::Variable);

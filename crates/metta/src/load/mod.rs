@@ -204,7 +204,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// How many more of something come if the rest of the file is like what was read, which has so many.
+    /// How many more of something come if the rest of the file is like what was read, which has `count`.
     fn more(&self, count: u64) -> usize {
         let left = self.bytes_in_all.unwrap_or_default().saturating_sub(self.bytes_used);
         let more = u128::from(count) * u128::from(left) / u128::from(self.bytes_used.max(1));

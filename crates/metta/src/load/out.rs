@@ -3,7 +3,7 @@
 use super::report::LoadReport;
 use space::{Appender, Atom, Batch};
 
-/// So many records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
+/// How many records are added with the space locked: somebody who wants a snapshot waits no longer than that takes.
 pub(super) const SLICE_RECORDS: u64 = 256;
 
 /// Takes the records of a file, one after the other.

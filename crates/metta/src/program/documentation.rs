@@ -14,7 +14,7 @@ impl Program {
         self.documentation_in(&space, module, atom)
     }
 
-    /// The same, where a space is asked; words mean what they mean to a module.
+    /// What is documented about an atom in a space; if nothing is, what the library has. Words mean what they mean to a module.
     pub(crate) fn documentation_in(
         &mut self,
         space: &SharedSpace,

@@ -198,7 +198,7 @@ impl Program {
         self.declare_host_function(signature);
     }
 
-    /// The same without the function itself: its calls must be on record.
+    /// Makes the name of a function of the host mean it in every module, without the function itself: its calls must be on record.
     pub fn declare_host_function(&mut self, signature: &HostSignature) {
         let (name, atom) = (signature.name(), signature.atom());
         for module in &mut self.modules {

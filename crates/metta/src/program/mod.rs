@@ -141,7 +141,7 @@ impl Program {
         Self::with_dictionary(Terms::shared(), missing, classify)
     }
 
-    /// The same with a dictionary that may have terms already.
+    /// A program whose library lacks some names, with a dictionary that may have terms already. Its spaces count changes by class.
     pub(crate) fn with_dictionary(terms: SharedTerms, missing: &[&str], classify: Classify) -> Self {
         let mut tokens = Tokenizer::literals();
         stdlib::register_shared(&mut tokens);

@@ -113,7 +113,8 @@ impl Program {
         Ok(())
     }
 
-    /// Makes an empty space hold rows that were read from an image, and atoms that are no rows, and counts so many changes of each class.
+    /// Makes an empty space hold rows that were read from an image, and atoms that are no rows, and counts the given number of changes of
+    /// each class.
     ///
     /// # Errors
     /// There is no such empty space, or an atom is none of this library.

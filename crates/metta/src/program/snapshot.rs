@@ -155,7 +155,8 @@ impl ProgramSnapshot {
         self.top_space_with_imports().query_rows(query)
     }
 
-    /// The same as a table: see [`Snapshot::query_table`].
+    /// The solutions of a query of the program's own space and those it imports as a table, if rows alone answer it: see
+    /// [`Snapshot::query_table`].
     pub fn query_table(&self, query: &Atom) -> Option<AnswerTable> {
         self.top_space_with_imports().query_table(query)
     }
@@ -185,7 +186,7 @@ impl ProgramSnapshot {
         &newest.expect("a runner has the space of the library").held
     }
 
-    /// The same dictionary, to grow alone.
+    /// A dictionary in which the terms of all spaces are what they are, to grow alone.
     fn dictionary(&self) -> SharedTerms {
         self.newest().dictionary()
     }

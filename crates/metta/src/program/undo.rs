@@ -69,7 +69,7 @@ impl Program {
         std::mem::take(&mut self.happened).into_iter().filter_map(|(event, _)| event).collect()
     }
 
-    /// Undoes what was noted after so much, the changes of the log apart, and gives the random generators back what they were.
+    /// Undoes what came after the first `noted` notes, the changes of the log apart, and gives the random generators back what they were.
     pub(crate) fn undo_to(&mut self, noted: usize, generators: &[Generator]) {
         generators.clone_into(&mut self.generators);
         for (_, undo) in self.happened.split_off(noted).into_iter().rev() {

@@ -20,7 +20,7 @@ use crate::syntax::Span;
 use crate::world::World;
 use space::Atom;
 
-/// After so many rounds of calls that cause calls, they are taken to have no end.
+/// After how many rounds of calls that cause calls these are taken to have no end.
 const ROUNDS_MAX: usize = 1_000;
 
 /// Who follows the named live queries of a run.

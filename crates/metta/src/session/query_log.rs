@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use space::{Atom, QueryExplanation, QueryWay, Rewrite, Variable, rewrite, variables};
 
-/// So many different queries are kept; of the others it is known how many executions they had.
+/// How many different queries are kept; of the others it is known how many executions they had.
 const QUERIES_MAX: usize = 1_000;
 
 /// The queries of a run, in the order in which they were first asked.

@@ -127,7 +127,7 @@ impl Session {
         self.run_forms_in(module, origin, file, (parsed, None), on_form)
     }
 
-    /// The same, with the atoms of the forms if they are given: then the text is only how they are shown.
+    /// Runs a source that was parsed in a module. If the atoms of its forms are given, its text is only how they are shown.
     pub(crate) fn run_forms_in(
         &mut self,
         module: ModuleId,
@@ -409,7 +409,7 @@ impl Session {
         (atom, read + usize::try_from(region::memory::of_thread() - before).unwrap_or(0))
     }
 
-    /// Evaluates a form, for which so many bytes were taken when it was read.
+    /// Evaluates a form, for which `written` bytes were taken when it was read.
     pub(super) fn evaluate_form(&mut self, module: ModuleId, atom: &Atom, written: usize) -> Answer {
         let space = self.program.module(module).space.clone();
         if self.program.checks_types()

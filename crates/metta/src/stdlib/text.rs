@@ -108,7 +108,7 @@ impl<'c, 'a> Making<'c, 'a> {
         Err(fmt::Error)
     }
 
-    /// The text, or why there is none. So many copies of it are to be made.
+    /// The text, or why there is none. `copies` copies of it are to be made.
     fn end(mut self, made: fmt::Result, copies: usize) -> Result<String, Outcome> {
         if made.is_ok() && copies > 0 {
             self.refused = self.call.look(copies * self.text.len()).err();

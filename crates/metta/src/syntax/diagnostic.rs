@@ -56,21 +56,21 @@ impl Diagnostic {
         Diagnostic::new(Severity::Note, code, span, message.into())
     }
 
-    /// The same with a few words beside its span.
+    /// Sets a few words that stand beside the span.
     #[must_use]
     pub fn with_label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = label.into();
         self
     }
 
-    /// The same with a next step.
+    /// Sets what to do next.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    /// The same with another place that matters.
+    /// Adds another place that matters.
     #[must_use]
     pub fn with_related(mut self, span: Span, words: impl Into<String>) -> Diagnostic {
         self.related.push((span, words.into()));

@@ -148,7 +148,7 @@ impl SyntaxTree {
 impl SyntaxTree {
     /// A tree of nothing over a text.
     pub(super) fn new(text: &str) -> SyntaxTree {
-        // A short text has about so many nodes, and gets room for them at once.
+        // A short text has about this many nodes, and gets room for them at once.
         let nodes = (text.len() / 2).min(32);
         SyntaxTree {
             text: text.into(),

@@ -130,7 +130,7 @@ impl Transactions {
         self.record.as_deref()
     }
 
-    /// The same, to be told of what happens.
+    /// What is on record of the run, if something is, to be told of what happens.
     pub(crate) fn record_mut(&mut self) -> Option<&mut (dyn RunRecord + 'static)> {
         self.record.as_deref_mut()
     }

@@ -66,7 +66,7 @@ fn an_error_is_dropped_if_its_expression_has_another_result() {
     check_both(&texts.iter().map(|(text, expected)| (text.as_str(), *expected)).collect::<Vec<_>>());
 }
 
-/// The same place is right some times and wrong other times, whatever was noted of it.
+/// One place is right some times and wrong other times, whatever was noted of it.
 #[test]
 fn a_place_where_results_had_to_be_gathered_goes_on_as_before() {
     let text = "(= (odd $n) (if (== 0 (% $n 3)) (Error $n three) $n)) (= (odd $n) (+ $n 100))

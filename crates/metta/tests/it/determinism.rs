@@ -1,4 +1,4 @@
-//! The same program prints the same lines, whoever runs it and however often: the numbers of fresh variables and the
+//! A program prints the same lines, whoever runs it and however often: the numbers of fresh variables and the
 //! names of spaces included.
 
 use crate::generated::{SOUND, rule_set, sentence};

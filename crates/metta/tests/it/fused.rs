@@ -62,7 +62,7 @@ fn what_is_asked_in_one_query_has_the_results_of_the_program_as_written() {
     assert!(unfused.is_empty(), "{unfused:#?}");
 }
 
-/// The same where the goal of another form is a function of its own.
+/// Whether a body asks in one query, or the goal of the form around it does: such a goal is a function of its own.
 fn is_fused_anywhere(body: &str) -> bool {
     let goal =
         ["(once ", "(limit 3 ", "(count-results ", "(has-result "].iter().find_map(|form| body.strip_prefix(form));

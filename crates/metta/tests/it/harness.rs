@@ -46,13 +46,13 @@ impl Program {
         }
     }
 
-    /// The same with one more file that it may import.
+    /// Adds a file that the program may import.
     pub(crate) fn with_file(mut self, path: &str, bytes: impl Into<Vec<u8>>) -> Self {
         self.world = self.world.with_source(path, bytes);
         self
     }
 
-    /// The same in another world, without the files added so far.
+    /// Puts the program in another world, without the files added so far.
     pub(crate) fn with_world(mut self, world: MemoryWorld) -> Self {
         self.world = world;
         self
@@ -73,13 +73,13 @@ impl Program {
         self
     }
 
-    /// The same, and an answer with an error in it does not end the run.
+    /// Lets the run go on after an answer with an error in it.
     pub(crate) fn keep_going(mut self) -> Self {
         self.keeps_going = true;
         self
     }
 
-    /// The same on an output that is closed after some lines.
+    /// Closes the output after `most` lines.
     pub(crate) fn with_lines_taken(mut self, most: usize) -> Self {
         self.world = self.world.with_lines_taken(most);
         self

@@ -49,7 +49,7 @@ pub(crate) fn assert_linear(small: &Cost, large: &Cost) {
     assert_ratio(40.0, || time(&small.program), || time(&large.program));
 }
 
-/// Asserts that one thing takes at most so many times as long as another, in the best of a few attempts: a busy machine
+/// Asserts that one thing takes at most `limit` times as long as another, in the best of a few attempts: a busy machine
 /// makes either slow for a while.
 #[track_caller]
 pub(crate) fn assert_ratio(limit: f64, small: impl Fn() -> Duration, large: impl Fn() -> Duration) {

@@ -237,7 +237,7 @@ fn tabled_calls_are_complete() {
     }
 }
 
-/// What a form costs in a space of so many facts after it was asked for before: what there is to know of the space is known.
+/// What a form costs in a space of `facts` facts after it was asked for before: what there is to know of the space is known.
 fn costs(facts: u32, form: &str) -> (Statistics, Statistics, u64) {
     let mut runner = Runner::new(Box::new(MemoryWorld::default()));
     let mut text = String::from("(= (number) (count-results (match &self (p $x) yes)))");

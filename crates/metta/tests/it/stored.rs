@@ -44,7 +44,7 @@ fn what_came_to_itself_stays_that_when_a_rule_is_added() {
     ]);
 }
 
-/// The same for data of typed functions, calls that no rule reduces, lists and patterns.
+/// When a type or a rule is added, data of typed functions, calls that no rule reduces, lists and patterns stay evaluated.
 #[test]
 fn typed_data_and_calls_that_came_to_themselves_stay_that() {
     check_both(&[
@@ -348,8 +348,8 @@ fn work(program: &str, size: u32, expected: &str) -> (Statistics, u64) {
     (ran.statistics, measured.count_total)
 }
 
-/// Asserts that a program leaves nothing more to the interpreter, and that so many times the work takes at most 2.3 / 2 times that
-/// in steps, calls, comparisons, cells and allocations.
+/// Asserts that a larger program leaves nothing more to the interpreter than a small one, and takes at most `times` × 2.3 / 2 as many
+/// steps, calls, comparisons, cells and allocations.
 #[track_caller]
 fn assert_proportional(program: &str, (small, answer): (u32, &str), (large, large_answer): (u32, &str), times: f64) {
     // What is made once in a process is not what a program costs.
@@ -468,7 +468,7 @@ fn large_data_comes_out_of_a_state_as_it_went_in() {
     check_both(&programs);
 }
 
-/// Proofs of so many theorems, each by two rules.
+/// Proofs of a number of theorems, each by two rules.
 #[test]
 fn a_search_for_typed_proofs_is_left_to_nobody() {
     let program = "

@@ -201,7 +201,7 @@ fn without_names(line: &str) -> String {
     found
 }
 
-/// The same rules where only constructors have types.
+/// The rules of `RULES` where only constructors have types.
 fn rules_without_types() -> String {
     let forms = forms_of(RULES);
     let has_rules = |name: &str| forms.iter().any(|form| form.starts_with(&format!("(= ({name} ")));

@@ -1,4 +1,4 @@
-//! The same transactions make the same log: for any number of threads, and in a state that was used before.
+//! Equal transactions make equal logs: for any number of threads, and in a state that was used before.
 
 use crate::board::{create, functions, sum};
 use journal::{Access, Disk, MemoryDisk};

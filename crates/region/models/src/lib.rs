@@ -114,7 +114,7 @@ impl Model {
     }
 }
 
-/// Goes through the interleavings with at most so many changes of thread against a running one's will.
+/// Goes through the interleavings with at most `preemptions` changes of thread against a running one's will.
 fn explore(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);

@@ -68,7 +68,7 @@ impl Heap {
         Ok(array)
     }
 
-    /// Makes an array without elements that has room for so many.
+    /// Makes an array without elements that has room for `room` of them.
     pub fn reserve_array(&mut self, region: &mut Region, room: usize) -> Result<Ref, Full> {
         let array = self.allot_array(region, 0, room)?;
         let (first, _) = self.array_words(array);

@@ -25,7 +25,7 @@ const STRING: u32 = 1;
 const WORD_BYTES: usize = size_of::<u32>();
 const CELL_BYTES: usize = 2 * WORD_BYTES;
 
-/// The cells of so many bytes. None at all would have no place.
+/// The cells of `length` bytes. None at all would have no place.
 #[inline]
 pub(crate) fn run_cells(length: usize) -> usize {
     length.div_ceil(CELL_BYTES).max(1)
@@ -62,7 +62,7 @@ impl Heap {
         self.make_bytes(region, content.as_bytes(), STRING)
     }
 
-    /// Makes a buffer of so many zeros, to be [written](Heap::write_bytes).
+    /// Makes a buffer of `length` zeros, to be [written](Heap::write_bytes).
     pub fn reserve_buffer(&mut self, region: &mut Region, length: usize) -> Result<Ref, Full> {
         let (made, run) = self.allot_bytes(region, length, BUFFER)?;
         self.words[run..run + run_cells(length) * 2].fill(ZERO);
@@ -76,7 +76,7 @@ impl Heap {
         Ok(made)
     }
 
-    /// An object of so many bytes, and the first word of its run, which is not yet written.
+    /// An object of `length` bytes, and the first word of its run, which is not yet written.
     #[inline]
     fn allot_bytes(&mut self, region: &mut Region, length: usize, kind: u32) -> Result<(Ref, usize), Full> {
         if length > BYTES_MAX {
@@ -242,7 +242,7 @@ impl<'h> Bytes<'h> {
     }
 }
 
-/// The same number for bytes that lie elsewhere.
+/// The number that `Bytes::hash` gives, for bytes that lie elsewhere.
 pub(crate) fn hash_slice(content: &[u8], mix: impl Fn(u64, u64) -> u64) -> u64 {
     let (whole, rest) = content.as_chunks();
     let hash = whole.iter().fold(content.len() as u64, |hash, bytes| mix(hash, pair(halves(*bytes))));

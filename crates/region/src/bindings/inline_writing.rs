@@ -21,7 +21,7 @@ impl Heap {
         region.expressions.position.cursor()..region.expressions.position.end()
     }
 
-    /// Takes so many cells of the [room](Heap::room), in which whole expressions were written. Whether there were so many.
+    /// Takes `cells` cells of the [room](Heap::room), in which whole expressions were written. Gives whether there were that many.
     #[inline]
     pub fn fill(&mut self, region: &mut Region, cells: u32) -> bool {
         region.expressions.bump(cells as usize).is_some()

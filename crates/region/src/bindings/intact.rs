@@ -61,7 +61,7 @@ impl<W: Words> Heap<W> {
         }
     }
 
-    /// Whether so many words from a cell of the number lane on lie within the heap.
+    /// Whether `count` words from a cell of the number lane on lie within the heap.
     pub(crate) fn has_run(&self, run: Ref, count: usize) -> bool {
         run.is_number() && run.cell() as usize * CELL_WORDS + count <= self.words().len()
     }

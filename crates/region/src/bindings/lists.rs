@@ -26,7 +26,7 @@ const BLOCK: usize = 64;
 #[derive(Clone, Copy)]
 enum Elements<'e> {
     Slice(&'e [Ref]),
-    /// So many words of the heap from this one on.
+    /// The number of words of the heap given second, from the word given first on.
     Words(usize, usize),
 }
 
@@ -258,7 +258,7 @@ impl Heap {
     }
 }
 
-/// How many nodes a tree of so many levels has; more than can be addressed is enough to know.
+/// How many nodes a tree of `depth` levels has; more than can be addressed is enough to know.
 fn nodes(depth: u32, branching: usize) -> u64 {
     match branching as u64 {
         0 => u64::from(depth.min(1)),
@@ -279,7 +279,7 @@ fn nodes(depth: u32, branching: usize) -> u64 {
 
 /// What is made as a whole or not at all.
 impl Heap {
-    /// Takes cells in a row for so many things of so many cells each; none if free memory has them only in pieces, perhaps.
+    /// Takes cells in a row for `things` things of `cells` cells each; none if free memory has them only in pieces, perhaps.
     #[inline]
     fn take_row(&mut self, region: &mut Region, things: u64, cells: usize) -> Result<Option<u32>, Full> {
         let cells = things.saturating_mul(cells as u64).min(usize::MAX as u64) as usize;
@@ -318,7 +318,7 @@ impl Heap {
     }
 }
 
-/// Whether the limit leaves a lane so many cells, wherever they may lie.
+/// Whether the limit leaves a lane `cells` cells, wherever they may lie.
 fn could_hold(chunks: &Chunks, lane: &Lane, cells: usize) -> bool {
     let free = u64::from(chunks.limit.saturating_sub(chunks.live_count())) * u64::from(CHUNK_CELLS);
     cells as u64 <= free + u64::from(lane.room())

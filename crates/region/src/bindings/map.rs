@@ -250,7 +250,7 @@ impl Heap {
         self.reserve_map(region, 0)
     }
 
-    /// Makes an empty map that has room for so many entries.
+    /// Makes an empty map that has room for `room` entries.
     ///
     /// Takes five cells and two for each entry, rounded up to a power of two and at least four, in one allocation of each
     /// lane. Maps of more than [`ENTRIES_MAX`](crate::ENTRIES_MAX) entries are refused.
@@ -275,7 +275,7 @@ impl Heap {
         Ok(map)
     }
 
-    /// The slots for so many entries, as a power of two.
+    /// The slots for `room` entries, as a power of two.
     fn bits_for(&mut self, room: usize) -> Result<u32, Full> {
         if room > ENTRIES_MAX {
             let chunks = (cells_with_prefix(ENTRIES_MAX * 2) * 8).div_ceil(CHUNK_BYTES);
@@ -468,7 +468,7 @@ fn mix(hash: u64, word: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-/// The children of a table for so many slots: two words beside the entries.
+/// The children of a table for `2^bits` slots: two words beside the entries.
 fn table_length(bits: u32) -> usize {
     (1 << bits) + ENTRIES - 1
 }

@@ -96,7 +96,7 @@ impl Heap {
         }
     }
 
-    /// The same where the last chunk has too few.
+    /// Takes cells of the lane of expressions where the last chunk has too few.
     #[cold]
     #[inline(never)]
     fn take_late(&mut self, region: &mut Region, cells: usize) -> Result<u32, Full> {

@@ -56,11 +56,11 @@ pub enum HandleError {
     Freed,
     /// The region was closed, and lives only because it is retained or tethered.
     Closed,
-    /// Regions that were opened within it are still open: so many.
+    /// This many regions that were opened within it are still open.
     HasChildren(u32),
-    /// The region is retained so often; it cannot be joined to another one.
+    /// The region is retained this many times; it cannot be joined to another one.
     Retained(u32),
-    /// The region is tethered so often; it cannot be joined to another one.
+    /// The region is tethered this many times; it cannot be joined to another one.
     Tethered(u32),
     /// The region is not retained by its owner, so there is nothing to release.
     NotRetained,
@@ -173,7 +173,8 @@ impl RegionTable {
         &self.heap
     }
 
-    /// The same, to change what is in it. What it makes goes to regions of the table through [`RegionTable::parts`].
+    /// The heap that all regions of the table lie in, to change what is in it. What it makes goes to regions of the table through
+    /// [`RegionTable::parts`].
     pub fn heap_mut(&mut self) -> &mut Heap {
         &mut self.heap
     }

@@ -138,7 +138,7 @@ impl Chunks {
         }
     }
 
-    /// The same where the free list has a chunk that no limit is to be asked about.
+    /// Takes cells for a lane whose last chunk has too few, where the free list has a chunk that no limit is to be asked about.
     #[inline(always)]
     fn next_chunk(&mut self, region: &mut Region, kind: LaneKind, cells: usize) -> Option<u32> {
         let quota = region.expressions.quota;
@@ -148,7 +148,7 @@ impl Chunks {
         Some(next.position.cursor() - cells as u32)
     }
 
-    /// The lane after so many cells of its next chunk. Its quota is that of the region.
+    /// The lane after `cells` cells of its next chunk. Its quota is that of the region.
     #[inline(always)]
     fn next_lane(&mut self, lane: Lane, kind: LaneKind, cells: u32) -> Option<Lane> {
         if lane.quota != u32::MAX {
@@ -189,7 +189,7 @@ impl Chunks {
         Ok(at)
     }
 
-    /// The same as [`Chunks::next_chunk`] where more chunks may be live than ever.
+    /// Takes cells as [`Chunks::next_chunk`] does, where more chunks may be live than ever.
     fn next_at_peak(&mut self, region: &mut Region, kind: LaneKind, cells: usize) -> Option<u32> {
         self.be_ready(self.limit.min(self.live_count() + AHEAD_MAX));
         let at = self.next_chunk(region, kind, cells);
@@ -241,7 +241,7 @@ impl Chunks {
         Some(region.variables.position.cursor() - 1)
     }
 
-    /// The same where they cannot.
+    /// The cells of an expression, where they cannot be had at once.
     #[cold]
     pub(crate) fn allot_late(&mut self, words: &mut AllWords, region: &mut Region, length: usize) -> Result<u32, Full> {
         if length < CHUNK_CELLS as usize * 2 {
@@ -264,7 +264,7 @@ impl Chunks {
         self.next_words(position, rest, LaneKind::Variables, ONE, Self::variables_behind)
     }
 
-    /// The same for numbers, which must lie where they can be addressed.
+    /// Where a lane of numbers stands after a cell of its next chunk, and its first chunk. Numbers must lie where they can be addressed.
     #[cold]
     #[inline(never)]
     fn next_of_numbers(&mut self, position: u64, rest: u64) -> (u64, u32) {
@@ -295,8 +295,8 @@ impl Chunks {
         behind(self, position, rest, stands)
     }
 
-    /// The same for a lane that has chunks: a function of its own, so that the other one needs few registers, and one for each
-    /// kind, so that a link is written in whole words.
+    /// Goes on behind the chunks that a lane of expressions has: a function of its own, so that the other one needs few registers, and
+    /// one for each kind, so that a link is written in whole words.
     #[cold]
     #[inline(never)]
     fn expressions_behind(&mut self, position: u64, rest: u64, stands: u64) -> (u64, u32) {
@@ -325,7 +325,7 @@ impl Chunks {
         (position.bits(), lane.first)
     }
 
-    /// The same for what needs more than a chunk.
+    /// The cells of an expression that needs more than a chunk.
     #[cold]
     #[inline(never)]
     fn allot_run(&mut self, words: &mut AllWords, region: &mut Region, length: usize) -> Result<u32, Full> {
@@ -364,7 +364,8 @@ impl Chunks {
         near.ok_or_else(|| self.refuse(Limit::NumberAddresses, limit))
     }
 
-    /// The same, and nothing if the lane would end where no number can be addressed: the next one is made there without a question.
+    /// Takes cells for a lane of numbers whose last chunk has too few; nothing if the lane would end where no number can be addressed:
+    /// the next one is made there without a question.
     fn extend_numbers_near(
         &mut self,
         words: &mut AllWords,

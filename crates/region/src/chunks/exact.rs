@@ -5,14 +5,14 @@ use crate::layout::{CHUNK_CELLS, LaneKind};
 use crate::region::{Lane, LanePosition};
 
 impl Chunks {
-    /// No chunk yet, and links for so many; nothing if there is not memory for them.
+    /// No chunk yet, and links for `chunks` of them; nothing if there is not memory for them.
     pub(crate) fn exact(chunks: u32) -> Option<Chunks> {
         let mut made = Chunks::new();
         made.links.try_reserve_exact(chunks as usize).ok()?;
         Some(made)
     }
 
-    /// A lane of so many cells, at least one, in the next chunks.
+    /// A lane of `cells` cells, at least one, in the next chunks.
     pub(crate) fn lay_out(&mut self, kind: LaneKind, cells: u32) -> Lane {
         let run = Run { start: self.count(), count: cells.div_ceil(CHUNK_CELLS) };
         self.links.resize_with((run.start + run.count) as usize, Link::unused);

@@ -38,8 +38,8 @@ impl Chunks {
         true
     }
 
-    /// Makes sure of links for so many chunks: twice what there were, within the limit. Where the system refuses that much,
-    /// ever less is asked for, but no less than is needed.
+    /// Makes sure of links for `chunks` chunks: twice what there were, within the limit. Where the system refuses that much, ever less
+    /// is asked for, but no less than is needed.
     fn make_room(&mut self, chunks: u32) -> bool {
         let room = self.links.capacity() as u32;
         if chunks <= room {

@@ -35,7 +35,7 @@ impl Chunks {
         if home.lane == part.from.lane { part.begins_before(home.order, cell) } else { self.joined(part, home, cell) }
     }
 
-    /// The same for a chunk of another segment.
+    /// Whether the part holds a cell in a chunk of another segment.
     #[cold]
     fn joined(&self, part: &LaneRange, home: Home, cell: u32) -> bool {
         let home = self.find(home);
@@ -76,7 +76,7 @@ impl LaneMembership<'_> {
     }
 }
 
-/// The same for a cell in the first chunk of the part, or in a chunk of another segment.
+/// Whether the part holds a cell in its first chunk, or in a chunk of another segment.
 #[inline(never)]
 fn holds_some(links: &[Link], part: &LaneRange, home: u64, cell: u32) -> bool {
     let mut home = Home { lane: (home >> 32) as u32, order: home as u32 };

@@ -292,7 +292,7 @@ impl Chunks {
         self.refuse(limit, self.limit)
     }
 
-    /// The first run of the free list that is long enough, taken out. Gives up after so many steps.
+    /// The first run of the free list that is long enough, taken out. Gives up after `steps_max` steps.
     fn search(&mut self, wanted: &Wanted, steps_max: u64) -> Option<Run> {
         let (mut before, mut start, mut steps) = (NONE, self.free, 0);
         while start != NONE && steps <= steps_max {

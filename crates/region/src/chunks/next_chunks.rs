@@ -3,9 +3,9 @@
 //! It does what [`Chunks::extend`] does, in the case that needs neither search nor call: the first chunks of the free list,
 //! for at most a chunk of cells, by a lane that wastes nothing by it. A caller that gets nothing here asks there.
 //!
-//! A lane takes as many as precede its last chunk, at least one and up to [`AHEAD_MAX`], if so many of the free list lie one
-//! after the other: it is likely to need them, and goes through them without asking again. In a heap with a limit it takes one, since what lies
-//! ahead of one region would be refused to another.
+//! A lane takes as many as precede its last chunk, at least one and up to [`AHEAD_MAX`], if that many of the free list lie one after
+//! the other: it is likely to need them, and goes through them without asking again. In a heap with a limit it takes one, since what
+//! lies ahead of one region would be refused to another.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,7 +64,7 @@ impl Chunks {
     }
 
     /// Takes chunks that follow each other, from the first one of the free list on, and links them as the end of a lane whose
-    /// last chunk lies here. Gives how many: at most so many, and at least one.
+    /// last chunk lies here. Gives how many: at most `most`, and at least one.
     #[inline(always)]
     fn link_free(&mut self, first: u32, kind: LaneKind, mut home: u64, most: u32) -> u32 {
         let (mut chunk, mut count) = (first, 1);

@@ -23,7 +23,7 @@ impl Chunks {
         chunk * CHUNK_CELLS + u32::from(self.links[chunk as usize].used)
     }
 
-    /// The same for a walk over a segment. Nowhere if the segment ends, or if what was walked over was left after its end.
+    /// Where a walk over a segment goes on. Nowhere if the segment ends, or if what was walked over was left after its end.
     pub(crate) fn follow(&self, at: u32, end: u32) -> Option<(u32, u32)> {
         let chunk = (end - 1) / CHUNK_CELLS;
         let next = self.links[chunk as usize].next;

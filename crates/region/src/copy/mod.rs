@@ -29,7 +29,7 @@ use crate::words::{Words, word_of};
 
 pub(crate) use short::{SourceCells, Stop, Walk};
 
-/// A scan looks at so many expressions one by one, and then walks over many: to get ready for that costs what two of them do.
+/// A scan looks at this many expressions one by one, and then walks over many: to get ready for that costs what two of them do.
 const FEW: u32 = 4;
 
 /// What a copy makes of a variable that is bound.
@@ -185,7 +185,7 @@ impl<F: FnMut(Ref) -> Ref, O: Origin> Copying<'_, F, O> {
         result.map_err(|full| self.abandon(full))
     }
 
-    /// Completes what was copied so far, unless that takes more than so many cells of expressions. What was copied until that
+    /// Completes what was copied so far, unless that takes more than `cells` cells of expressions. What was copied until that
     /// was noticed is for the caller to [undo](Copying::undo).
     pub(crate) fn scan_within(&mut self, cells: u64) -> Result<bool, Full> {
         let result = self.scan_up_to(cells);
@@ -512,7 +512,7 @@ impl Scan {
         Scan { at: position.cursor(), end: position.end() }
     }
 
-    /// The same from a place where the lane stood before: another one may have been joined after it since.
+    /// A walk from a place where the lane stood before: another one may have been joined after it since.
     fn since(position: LanePosition, heap: &Heap<impl Words>) -> Scan {
         let end =
             if position == LanePosition::START { 0 } else { heap.chunks.walked_to(position.end() / CHUNK_CELLS - 1) };

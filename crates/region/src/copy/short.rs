@@ -21,7 +21,7 @@ pub enum Stop {
     End,
     /// What is not a short expression.
     Long,
-    /// A child that takes more than a step: this word of its expression, which has so many words.
+    /// A child that takes more than a step: word `word` of its expression, which has `words` words.
     Child { word: usize, words: usize },
 }
 

@@ -363,7 +363,7 @@ struct Entry {
     /// The name of the region, or 0, which none has.
     name: Cell<u64>,
     slot: Cell<Option<&'static FrozenSlot>>,
-    /// No thread starts so many that this wraps.
+    /// No thread starts enough of them that this wraps.
     count: Cell<u64>,
 }
 

@@ -11,7 +11,7 @@ fn regions() -> RegionTable {
     RegionTable::new(Heap::new())
 }
 
-/// A list of so many cells in a region of the table.
+/// A list of `cells` cells in a region of the table.
 pub(crate) fn list(regions: &mut RegionTable, handle: RegionHandle, cells: u32) -> Result<region::Ref> {
     let (heap, region) = regions.parts(handle)?;
     let mut list = small(0);

@@ -7,7 +7,7 @@ use crate::objects::isomorphic;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A list of so many cells, in chunks that lie among those of another region.
+/// A list of `cells` cells, in chunks that lie among those of another region.
 pub(crate) fn interleaved(
     heap: &mut Heap,
     region: &mut Region,
@@ -389,8 +389,8 @@ fn a_map_copies_what_a_table_copies() -> Result<()> {
     Ok(())
 }
 
-/// So many things in turn with another region's, and an expression that refers to all of them. Each refers up to so many back,
-/// and some of them, later on, to what came behind them.
+/// Makes `count` things in turn with another region's, and an expression that refers to all of them. Each refers up to `near` back, and
+/// some of them, later on, to what came behind them.
 fn tangle(heap: &mut Heap, region: &mut Region, count: usize, near: usize) -> Result<Ref> {
     let (mut made, mut beside, mut state) = (vec![small(1)], heap.open(), 88_172_645_463_325_252_u64);
     let mut random = |below: usize| {

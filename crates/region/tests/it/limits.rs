@@ -71,7 +71,7 @@ fn a_copy_can_be_tried_again() -> Result<(), Full> {
     Ok(())
 }
 
-/// The same where it was the value of a variable that did not fit.
+/// A copy can be tried again where it was the value of a variable that did not fit.
 #[test]
 fn a_copy_can_be_tried_again_after_a_binding() -> Result<(), Full> {
     let mut heap = Heap::new();
@@ -181,7 +181,7 @@ fn messages_say_what_and_what_next() {
 /// Set for the child process of the tests below, which has little address space.
 const CHILD: &str = "METROON_REGION_TEST_LITTLE_MEMORY";
 
-/// Runs a test of this program in a process with so many KiB of address space.
+/// Runs a test of this program in a process with `kib` KiB of address space.
 #[cfg(target_os = "linux")]
 fn with_address_space(kib: u32, test: &str, expected: &str) {
     let program = std::env::current_exe().expect("the test program has a path");

@@ -208,7 +208,7 @@ fn tree_one_by_one(
     heap.expression(region, &children)
 }
 
-/// A heap where so many free chunks lie among as many in use, and which can have no more.
+/// A heap where `free` free chunks lie among as many in use, and which can have no more.
 fn scattered(free: usize) -> Result<(Heap, Region), Full> {
     let mut heap = if free == 0 { Heap::new() } else { Heap::with_limit(2 * free * 512) };
     let (mut keeper, mut gaps) = (heap.open(), heap.open());
@@ -237,7 +237,7 @@ fn batch_equals_one_by_one() -> Result<(), Full> {
                 let whole = heap.list(&mut region, &elements, small(7))?;
                 assert!(isomorphic(&heap, one_by_one, whole), "{length}");
                 if free.is_some() && length > 100 {
-                    // There is no place for so many words in a row.
+                    // There is no place for this many words in a row.
                     assert!(heap.array(&mut region, &elements).is_err());
                     heap.close(region);
                     continue;

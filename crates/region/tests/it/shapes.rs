@@ -216,7 +216,7 @@ fn notes_are_cleared_wherever_they_are() -> Result<(), Full> {
     Ok(())
 }
 
-/// What is made in a region, in order, each of one value so many times; and marks, with how much there was.
+/// What is made in a region, in order, each of one value a number of times; and marks, with how much there was.
 #[derive(Default)]
 struct Made {
     things: Vec<(Ref, u32, usize)>,

@@ -49,9 +49,9 @@ struct RequestScope {
 #[derive(Debug)]
 struct Fault {
     scope: RequestScope,
-    /// So many requests that it concerns come before it happens.
+    /// How many requests that it concerns come before it happens.
     after: u64,
-    /// It happens so often.
+    /// How many times it happens.
     times: u64,
     seen: AtomicU64,
     does: FaultEffect,
@@ -60,7 +60,7 @@ struct Fault {
 /// What happens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FaultEffect {
-    /// The answer is there so much later.
+    /// How much later the answer is there.
     pub(crate) delay: Duration,
     /// The connection ends without an answer.
     pub(crate) is_reset: bool,

@@ -134,7 +134,7 @@ impl PassedHost {
         Some(SocketAddr::new(ip, self.port?)).filter(|address| address.ip().is_loopback())
     }
 
-    /// The same as programs take it from `NO_PROXY`.
+    /// The addresses as programs take them from `NO_PROXY`.
     pub(crate) fn names(&self) -> Vec<String> {
         let loopback = ["localhost", "127.0.0.1", "::1"];
         let hosts = if self.host == LOCALHOST { loopback.map(str::to_owned).to_vec() } else { vec![self.host.clone()] };
@@ -278,7 +278,7 @@ pub enum Latency {
     /// As it was recorded.
     #[default]
     Recorded,
-    /// So many times as fast as it was recorded; 0 is at once, as with [`Latency::None`].
+    /// This many times as fast as it was recorded; 0 is at once, as with [`Latency::None`].
     Scaled(f64),
     /// Its beginning after so long, everything else at once then.
     Fixed(Duration),

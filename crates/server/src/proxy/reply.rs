@@ -32,12 +32,12 @@ pub(crate) struct Reply<'c> {
 /// How far an answer is.
 enum ReplyProgress {
     Nothing,
-    /// The head is gathered. With HTTP/1 nothing was sent since so many bytes, and before it were so many in the buffer.
+    /// The head is gathered. With HTTP/1 nothing was sent since `sent` bytes, and before it `buffered` bytes were in the buffer.
     Gathered {
         sent: u64,
         buffered: usize,
     },
-    /// The same with HTTP/2: the head, whether that is all, and what follows.
+    /// The head is gathered with HTTP/2: the head, whether that is all, and what follows.
     Held {
         head: Box<http::Response<()>>,
         is_whole: bool,
@@ -47,7 +47,7 @@ enum ReplyProgress {
     Finished,
 }
 
-/// So many bytes after a head wait with it.
+/// How many bytes after a head wait with it.
 const HELD_BYTES_MAX: usize = 16 << 10;
 
 /// How long the body of a response is.
@@ -213,7 +213,7 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// The same, of bytes that are copied if they have to be kept.
+    /// Gathers a piece of the body, whose bytes are copied if they have to be kept.
     pub(crate) async fn slice(&mut self, bytes: &[u8]) -> Result<(), PeerError> {
         if self.is_head || self.holds(bytes) {
             return Ok(());

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// So many misses, warnings and lines are told apart. The numbers count all of them.
+/// How many misses, warnings and lines are told apart. The numbers count all of them.
 pub const DETAILS_MAX: usize = 100;
 
 /// What a proxy did since it started. What is told apart is bounded by [`DETAILS_MAX`].

@@ -53,7 +53,7 @@ struct ReplacedCassette {
     has_remains: bool,
 }
 
-/// A thread that serves writes no more than so much itself.
+/// A thread that serves writes no more than this many bytes itself.
 const SPOT_BYTES_MAX: usize = 256 << 10;
 
 type Acknowledgement = oneshot::Sender<Result<(), RecordError>>;
@@ -69,7 +69,7 @@ pub(crate) enum RequestPlan {
     Forward,
     /// Nothing answers it.
     Missing(Box<LookupError>),
-    /// What would answer it is too old, by so many seconds.
+    /// What would answer it is too old: its age is `age` seconds.
     Expired {
         position: usize,
         age: i64,

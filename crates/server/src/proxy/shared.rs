@@ -146,7 +146,7 @@ impl ProxyState {
         self.session.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same for a request, which waits while a cassette is sealed that is to be used again.
+    /// The cassette that is in use, for a request, which waits while a cassette is sealed that is to be used again.
     pub(crate) async fn session_for_request(&self) -> Arc<Session> {
         loop {
             // Who seals waits for those that have the session, so it is taken before it is looked whether somebody does.
@@ -186,7 +186,7 @@ impl ProxyState {
         Ok(())
     }
 
-    /// Seals a cassette once no more than so many have it, or the time is over that what is under way has to end.
+    /// Seals a cassette once no more than `holders` have it, or the time is over that what is under way has to end.
     fn seal(&self, session: Arc<Session>, holders: usize) -> Result<(), ProxyError> {
         let until = Instant::now() + self.limits.drain;
         while Arc::strong_count(&session) > holders && Instant::now() < until {

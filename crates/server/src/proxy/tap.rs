@@ -17,10 +17,10 @@ pub(crate) struct Tap<'s> {
     is_whole: AtomicBool,
 }
 
-/// From so many bytes in the queue on, somebody may have to wait for it.
+/// From this many bytes in the queue on, somebody may have to wait for it.
 const CROWDED_BYTES: usize = QUEUE_BYTES_DEFAULT / 2;
 
-/// To look through so many takes a while.
+/// To look through this many bytes takes a while.
 const LONG_BYTES: usize = 256 << 10;
 
 impl<'s> Tap<'s> {
@@ -38,7 +38,7 @@ impl<'s> Tap<'s> {
         self.clock.at_us()
     }
 
-    /// Tells the recorder something of so many bytes. Others go on if that takes long.
+    /// Tells the recorder something of `bytes` bytes. Others go on if that takes long.
     pub(crate) fn record(
         &self,
         bytes: usize,

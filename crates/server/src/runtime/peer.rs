@@ -57,7 +57,7 @@ impl<'c> IncomingBody<'c> {
         }
     }
 
-    /// The same, which stays to be taken.
+    /// What came after the body, which stays to be taken.
     pub(crate) fn trailers(&self) -> Vec<Header<'static>> {
         match self {
             Self::Http1 { decoder, .. } => decoder.trailers().to_vec(),

@@ -39,7 +39,7 @@ impl From<client::TlsStream<ByteStream>> for ByteStream {
 }
 
 impl ByteStream {
-    /// The same, with bytes that were read from it in front.
+    /// This stream, with bytes that were read from it in front.
     pub(crate) fn with_ahead(mut self, ahead: Bytes) -> Self {
         self.ahead = if self.ahead.is_empty() { ahead } else { [&*ahead, &*self.ahead].concat().into() };
         self

@@ -33,7 +33,7 @@ fn a_running_proxy_uses_another_cassette() {
     // The cassette before is sealed, and the connection goes on.
     assert_eq!(Cassette::open(trip.cassette()).unwrap().len(), 1);
     client.get("/bytes/10");
-    // The same cassette again: what was recorded is on it, and a request that comes meanwhile waits.
+    // The cassette is used again: what was recorded is on it, and a request that comes meanwhile waits.
     let asking = std::thread::spawn({
         let address = proxy.address();
         move || (11..31).all(|bytes| client_of(address).get(&format!("/bytes/{bytes}")).status == 200)

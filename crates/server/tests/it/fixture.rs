@@ -114,7 +114,7 @@ impl Trip {
         self.twice_with(|options| options, with)
     }
 
-    /// The same, with proxies that are told more.
+    /// Does what `twice` does, with proxies that are told more.
     pub(crate) fn twice_with<T>(
         &mut self,
         more: impl Fn(ProxyOptions) -> ProxyOptions,
@@ -205,7 +205,7 @@ pub(crate) fn client_of(address: SocketAddr) -> Client<TcpStream> {
 }
 
 impl Client<TcpStream> {
-    /// The same within a tunnel, with TLS, which trusts the authority of the proxy only.
+    /// This client within a tunnel, with TLS, which trusts the authority of the proxy only.
     pub(crate) fn secure(mut self, proxy: &Proxy, host: &str) -> Client<Secure> {
         self.connect(host, 443);
         let config = trusting(proxy.authority().certificate(), &[b"http/1.1"]);
@@ -257,7 +257,7 @@ impl<S: Read + Write> Client<S> {
         self.answer(method)
     }
 
-    /// The same within a tunnel.
+    /// Asks within a tunnel, with headers, each ended by CR LF, and a body.
     pub(crate) fn ask_inside(&mut self, method: &str, target: &str, headers: &str, body: &[u8]) -> Answer {
         let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
         let head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n{headers}{length}\r\n", origin::NAME);

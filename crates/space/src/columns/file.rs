@@ -5,7 +5,7 @@ use twox_hash::XxHash3_64;
 
 pub(super) const MAGIC: [u8; 8] = *b"METROONC";
 pub(super) const VERSION: u32 = 1;
-/// A checksum covers so many bytes of a section, or what is left of it.
+/// A checksum covers this many bytes of a section, or what is left of it.
 pub(super) const BLOCK_BYTES: usize = 1 << 16;
 /// Sections begin at multiples of this.
 pub(super) const ALIGNMENT: u64 = 64;

@@ -31,7 +31,7 @@ impl AsRef<[u8]> for Aligned {
     }
 }
 
-/// The same bytes, which begin at a multiple of eight.
+/// Gives these bytes so that they begin at a multiple of eight, copied if need be.
 fn aligned(bytes: Bytes) -> Bytes {
     if (bytes.as_ptr() as usize).is_multiple_of(size_of::<u64>()) {
         return bytes;

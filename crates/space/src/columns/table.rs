@@ -43,7 +43,7 @@ pub(crate) fn table_of(entries: u32, hashes: impl Iterator<Item = u64>) -> Vec<u
 }
 
 impl Table {
-    /// The table of so many entries; `None` if these are not its slots.
+    /// The table with `entries` entries; `None` if these are not its slots.
     pub(crate) fn new(slots: Column<u32>, entries: u32) -> Option<Self> {
         (slots.len() == slot_count(entries)).then_some(Self { slots, entries })
     }

@@ -35,7 +35,7 @@ impl<'a> ColumnsWriter<'a> {
         self.column_of(limit, |put| numbers.into_iter().try_for_each(put))
     }
 
-    /// The same for numbers that are handed out one by one.
+    /// Writes a column of numbers that are handed out one by one, each of which is below a limit.
     pub(crate) fn column_of<T: IntoBytes + Immutable>(
         &mut self,
         limit: u64,

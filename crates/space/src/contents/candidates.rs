@@ -34,12 +34,12 @@ pub enum FewCandidates {
 /// How many rows are looked at, or steps taken through the atoms with variables, for each candidate that is wanted.
 const LOOKS_PER_CANDIDATE: usize = 16;
 
-/// So many candidates were found, copies counted, which is more than was asked for.
+/// How many candidates were found, copies counted, which is more than was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany(pub usize);
 
 impl Contents {
-    /// Adds the atoms that may match a pattern, which is an expression, to those that were found in other spaces: so many at most,
+    /// Adds the atoms that may match a pattern, which is an expression, to those that were found in other spaces: `most` at most,
     /// copies counted, theirs included.
     pub(crate) fn add_candidates(
         &self,

@@ -27,10 +27,10 @@ use crate::unify::{Deferred, Unifier};
 /// Expressions up to this length share a relation with those of their own length; longer ones share one wide relation.
 const LENGTH_OF_OWN_RELATION_MAX: usize = 16;
 
-/// Many atoms of one kind share about so many terms: heads, mostly.
+/// About how many terms many atoms of one kind share: heads, mostly.
 const TERMS_SHARED: usize = 2;
 
-/// Room is made for so many terms at most for each of many atoms.
+/// For how many terms room is made at most for each of many atoms.
 const TERMS_OF_OWN_MAX: usize = 4;
 
 /// Rows up to this length are looked for without an allocation.
@@ -58,7 +58,7 @@ impl Contents {
         Self { hash: self.hash.map(|_| 0), ..Self::default() }
     }
 
-    /// The same atoms, which no change of the one changes in the other. Constant time.
+    /// A copy of these atoms: no change of one changes the other. Constant time.
     pub(crate) fn share(&mut self) -> Self {
         Self {
             leaves: self.leaves.share(),
@@ -72,7 +72,7 @@ impl Contents {
         }
     }
 
-    /// The same atoms as those of a snapshot, which no change of the one changes in the other. Constant time.
+    /// The atoms of a snapshot, copied: no change of one changes the other. Constant time.
     pub(crate) fn shared(&self) -> Self {
         Self {
             leaves: self.leaves.shared(),
@@ -124,12 +124,12 @@ impl Contents {
         self.length
     }
 
-    /// Makes room for so many more rows of this length.
+    /// Makes room for `rows` more rows of this length.
     pub(crate) fn reserve(&mut self, rows: usize, length: usize) {
         self.relation_of_length_mut(length).reserve(rows, length);
     }
 
-    /// Makes room for so many more atoms that are like this one: rows of its length and for each a term of its own, or rules.
+    /// Makes room for `more` more atoms that are like this one: rows of its length and for each a term of its own, or rules.
     pub(crate) fn reserve_like(&mut self, atom: &Atom, more: usize, terms: &mut Terms) {
         match atom {
             Atom::Expression(expression) if atom.is_rigid() => {
@@ -154,7 +154,7 @@ impl Contents {
         }
     }
 
-    /// The same for one of many atoms, of which the last had this head: mostly it is the same.
+    /// Adds one of many atoms, of which the last had this head: mostly this one has it too.
     #[inline]
     pub(crate) fn add_next<'a>(
         &mut self,
@@ -192,7 +192,7 @@ impl Contents {
         self.relation_of_length(length).look_ahead(all.filter(|row| row.len() == length), terms);
     }
 
-    /// From now on tables grow towards so many more rows, which are spread over the relations as those that are there are.
+    /// From now on tables grow towards `more` more rows, which are spread over the relations as those that are there are.
     pub(crate) fn expect(&mut self, more: usize) {
         let all: u64 = self.relations.iter().map(|relation| u64::from(relation.len())).sum();
         for relation in &mut self.relations {
@@ -425,7 +425,7 @@ impl Contents {
     }
 }
 
-/// The matches of an atom that is stored so many times: each copy has variables of its own.
+/// The matches of an atom that is stored `copies` times: each copy has variables of its own.
 fn match_stored(query: &Atom, stored: &Stored, number: u64, copies: u32, source: &mut VariableSource) -> Vec<Match> {
     let slots = stored.names.len();
     let (times, copies) = if slots == 0 { (1, copies) } else { (copies, 1) };

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// After so many rows the caller is asked whether to stop.
+/// After how many rows the caller is asked whether to stop.
 const ROWS_BETWEEN_LOOKS: u64 = 1 << 14;
 
 /// What the caller decides while a goal is evaluated.
@@ -21,7 +21,7 @@ pub trait Watch {
     /// What a test says of values; `None` if they are not what it is for.
     fn test(&self, test: usize, values: &[Atom]) -> Option<bool>;
 
-    /// Whether to give up, when so many more rows have been looked at and so many bytes are taken in all.
+    /// Whether to give up, when `rows` more rows have been looked at and `bytes` bytes are taken in all.
     fn should_stop(&self, rows: u64, bytes: usize) -> bool;
 }
 
@@ -353,7 +353,7 @@ impl<'g, 'a> Run<'g, 'a> {
         self.ground.look(bytes)
     }
 
-    /// So many rows are looked at.
+    /// Counts `rows` more rows as looked at.
     #[inline]
     fn count(&mut self, rows: usize) -> Result<(), Refused> {
         self.ground.looked_at += rows as u64 + 1;

@@ -57,7 +57,7 @@ pub(super) struct ComponentPlan {
     pub(super) rules: Vec<RulePlan>,
 }
 
-/// Where calls, rows and answers are among the relations of so many calls.
+/// Where calls, rows and answers are among the relations of this many calls.
 pub(super) struct Relations(pub(super) usize);
 
 impl Relations {

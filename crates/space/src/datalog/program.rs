@@ -4,7 +4,7 @@ use crate::atom::{Atom, Variable};
 use crate::space_handle::SharedSpace;
 use std::collections::BTreeSet;
 
-/// Predicates, patterns and tests have at most so many columns, variables and operands.
+/// How many columns, variables and operands predicates, patterns and tests have at most.
 pub(super) const COLUMNS_MAX: usize = 16;
 
 /// What stands in a column.

@@ -6,7 +6,7 @@ use std::hash::Hasher;
 
 const BITS: usize = u64::BITS as usize;
 
-/// Bitmaps of pairs take at most this, and so much for each pair.
+/// Bitmaps of pairs take at most this, and a fixed amount for each pair.
 const PAIRS_BYTES: usize = 64 << 20;
 const PAIR_BYTES: usize = 32;
 

@@ -18,7 +18,7 @@ use crate::term::{Term, Terms};
 use std::sync::Arc;
 
 impl<'a> View<'a> {
-    /// What answers a step for so many answers, if there is something, or if making it pays.
+    /// What answers a step for `count` answers, if there is something, or if making it pays.
     pub(super) fn adjacent(
         self,
         made: Made<'_>,
@@ -50,7 +50,7 @@ impl<'a> View<'a> {
 }
 
 impl Answers {
-    /// Extends each of so many answers by the rows of its value; gives how many answers that makes, or more than are wanted. `None` if the
+    /// Extends each of `count` answers by the rows of its value; gives how many answers that makes, or more than are wanted. `None` if the
     /// caller has given up.
     pub(super) fn extend_adjacent(
         &mut self,
@@ -85,12 +85,12 @@ impl Answers {
         Some(rows.len())
     }
 
-    /// Whether so many answers are left grouped by the rows of the last pattern.
+    /// Whether `count` answers are left grouped by the rows of the last pattern.
     pub(super) fn are_grouped(&self, count: usize) -> bool {
         self.may_be_grouped && count >= ANSWERS_MIN
     }
 
-    /// Leaves so many answers factored by the rows of their values; gives how many there are.
+    /// Leaves `count` answers factored by the rows of their values; gives how many there are.
     pub(super) fn factor(
         &mut self,
         adjacent: &Adjacent,

@@ -14,9 +14,9 @@ use super::solutions::Queried;
 use crate::atom::{Atom, Solution, Variable, VariableSource};
 use crate::snapshot::Snapshot;
 
-/// So many rows of the first pattern are looked at for the first batch.
+/// How many rows of the first pattern are looked at for the first batch.
 const ROWS_FIRST: usize = 16;
-/// So many are looked at for a batch at most.
+/// How many rows are looked at for a batch at most.
 const ROWS_MAX: usize = 4096;
 
 /// The solutions of a query; see [`Snapshot::cursor`].

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Says whether the caller of a query has given up. It is called now and then.
 pub type ShouldStop<'a> = &'a dyn Fn() -> bool;
 
-/// So many partial answers are extended before it is called.
+/// How many partial answers are extended before it is called.
 pub(super) const ANSWERS_BETWEEN_LOOKS: usize = 16;
 
 /// The answers of a query, a term for each variable, and room for finding them.
@@ -59,7 +59,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Moves on by so many rows; gives which of them are within.
+    /// Moves on by `rows` rows; gives which of them are within.
     fn pass(&mut self, rows: usize) -> Range<usize> {
         let skipped = self.skipped.min(rows);
         let taken = self.taken.min(rows - skipped);
@@ -68,10 +68,10 @@ impl Window {
     }
 }
 
-/// So many rows are looked at in the order in which patterns are written before another order is thought of.
+/// How many rows are looked at in the order in which patterns are written before another order is thought of.
 pub(super) const ROWS_BEFORE_CHOICE: usize = 1_000;
 
-/// So many rows that may not match are looked at in place of one that does: a choice of another order takes longer than to look at them.
+/// How many rows that may not match are looked at in place of one that does: a choice of another order takes longer than to look at them.
 const LOOKS_FOR_A_ROW: usize = 16;
 
 /// Room for more terms than this is given back.
@@ -221,8 +221,8 @@ impl View<'_> {
         }
     }
 
-    /// The same for several patterns. The first rows are looked at in the order in which the patterns are written; if there are more, it
-    /// is chosen how to go on.
+    /// Finds the answers of several patterns. The first rows are looked at in the order in which the patterns are written; if there are
+    /// more, it is chosen how to go on.
     fn find_joined(
         self,
         plan: &mut Plan,
@@ -274,9 +274,9 @@ impl View<'_> {
             .unwrap_or_else(|| Box::new(Chosen::new((&plan.loops, &plan.filters), self, (counts, plan.forgets_sorted))))
     }
 
-    /// Finds those answers that begin with some of the rows that are listed for the first pattern: so many, from a place on. Gives how
-    /// many answers there are, and whether rows may be left. Only what does not change meanwhile lists the same rows each time.
-    /// `None` if more rows were to be looked at than are left.
+    /// Finds those answers that begin with some of the rows that are listed for the first pattern: `rows` of them, from `from` on.
+    /// Gives how many answers there are, and whether rows may be left. Only what does not change meanwhile lists the same rows each
+    /// time. `None` if more rows were to be looked at than are left.
     pub(super) fn find_batch(
         self,
         [from, rows]: [usize; 2],
@@ -390,7 +390,7 @@ impl View<'_> {
         Some(made)
     }
 
-    /// Which spaces are asked for so many answers, a bit for each. One without rows for a step is passed over, whatever was found so far;
+    /// Which spaces are asked for `count` answers, a bit for each. One without rows for a step is passed over, whatever was found so far;
     /// one answer and one space are as soon asked.
     fn asked(self, count: usize, (step, loops): (&Step, &Loops), parameters: &[Term]) -> u64 {
         match self.of(step.place) {
@@ -431,7 +431,7 @@ impl Answers {
         0
     }
 
-    /// Room for answers of so many terms.
+    /// Room for answers of `width` terms.
     fn found_for(&mut self, width: usize) -> (&mut Vec<Term>, &mut Vec<usize>) {
         self.begin(width);
         self.found.clear();
@@ -481,7 +481,7 @@ impl Answers {
         made
     }
 
-    /// Takes so many answers of so many terms as they lie.
+    /// Takes `count` answers of `width` terms as they lie.
     pub(super) fn take_cells(&mut self, cells: &[Term], count: usize, width: usize) {
         self.factored = None;
         (self.is_stopped, self.width) = (false, width);

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering as Memory};
 /// Tests that hold more values at a time are not made filters.
 const VALUES_MAX: usize = 8;
 
-/// So many answers are tested between two looks whether the caller has given up.
+/// How many answers are tested between two looks whether the caller has given up.
 const TESTS_BETWEEN_LOOKS: usize = 1_024;
 
 /// A part of a test, after the parts that it takes.

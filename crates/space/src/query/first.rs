@@ -16,13 +16,13 @@ use super::plan::{Made, Plan};
 use super::view::View;
 use crate::term::Term;
 
-/// So many rows of the first pattern are looked at together at most.
+/// How many rows of the first pattern are looked at together at most.
 const ROWS_MAX: usize = 4096;
 
 /// Batches with more answers than this are followed by shorter ones.
 const ANSWERS_MAX: usize = 1 << 14;
 
-/// So many rows are looked at for an answer, on the average, before another way is thought of.
+/// How many rows are looked at for an answer, on the average, before another way is thought of.
 const ROWS_FOR_AN_ANSWER_MAX: usize = 16 * ROWS_BEFORE_CHOICE;
 
 /// Which rows of the first pattern a batch begins with.
@@ -32,7 +32,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// The batch after this one, which had so many answers.
+    /// The batch after this one, which had `made` answers.
     fn next(&self, made: usize) -> Self {
         let rows = if made > ANSWERS_MAX { (self.rows / 2).max(1) } else { (self.rows * 2).min(ROWS_MAX) };
         Self { from: self.from + self.rows, rows }
@@ -40,7 +40,7 @@ impl Batch {
 }
 
 impl View<'_> {
-    /// Finds the first answers of a plan whose steps are made, so many at most; gives how many there are.
+    /// Finds the first answers of a plan whose steps are made, `most` at most; gives how many there are.
     pub(super) fn find_first(
         self,
         most: usize,
@@ -116,7 +116,7 @@ impl View<'_> {
         count
     }
 
-    /// The same for several patterns. If the first rows are not all, it is chosen how to go on.
+    /// How many answers a plan of several patterns has. If the first rows are not all, it is chosen how to go on.
     fn count_joined(
         self,
         plan: &mut Plan,

@@ -58,7 +58,7 @@ pub enum Asked {
     All,
     /// All of them, which may be left [grouped](Answers::groups).
     Grouped,
-    /// The first, so many at most: the search ends with the last that is wanted.
+    /// The first, up to this many: the search ends with the last that is wanted.
     First(usize),
     /// None: only their number is wanted.
     Number,
@@ -133,7 +133,7 @@ impl SharedSpace {
         })
     }
 
-    /// The same if patterns ask other spaces, too.
+    /// Executes the plan if patterns ask other spaces, too.
     fn execute_in_several(
         &self,
         own: &Space,

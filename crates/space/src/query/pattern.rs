@@ -7,7 +7,7 @@ use crate::term::{Term, Terms};
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternPart {
-    /// An expression of so many parts begins.
+    /// An expression of this many parts begins.
     Open(u32),
     /// Something with this match key.
     Key(Term),

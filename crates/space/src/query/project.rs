@@ -42,7 +42,7 @@ impl Projection<'_> {
         (answers.len() - from) / width
     }
 
-    /// The same with answers of a width that the compiler knows, which are written without a loop over it.
+    /// Adds answers of a width that the compiler knows, which are written without a loop over it.
     fn take_wide<const N: usize>(&self, selected: &RowSelection<'_>, answers: &mut Vec<Term>) {
         // An answer of nothing but columns takes nothing from the current one.
         if self.count == N {

@@ -82,17 +82,17 @@ pub(crate) trait Queried {
         by_rows.unwrap_or_else(|| self.solutions_in_part(query, source, should_stop))
     }
 
-    /// The same if rows alone answer the query; else `None`.
+    /// The solutions of a query if rows alone answer it; else `None`.
     fn solutions_by_rows(&self, query: &Atom) -> Option<Vec<Solution>> {
         self.with_view(|view| view.solutions(query, &|| false)).flatten()
     }
 
-    /// The same as a table.
+    /// The solutions of a query as a table if rows alone answer it; else `None`.
     fn table_by_rows(&self, query: &Atom) -> Option<AnswerTable> {
         self.with_view(|view| view.table(query))
     }
 
-    /// The same of a query that rows do not answer whole.
+    /// The solutions of a query that rows do not answer whole.
     fn solutions_in_part(
         &self,
         query: &Atom,
@@ -126,7 +126,7 @@ pub(crate) trait Queried {
         Some(solutions)
     }
 
-    /// The same, whatever the answers are: each pattern is unified with each atom that may match.
+    /// The solutions of a query, whatever the answers are: each pattern is unified with each atom that may match.
     fn solutions_of_atoms(
         &self,
         query: &Atom,
@@ -186,7 +186,7 @@ impl View<'_> {
         self.solutions_and(query, false, should_stop, |_, _, _| ()).map(|found| found.map(|(found, ())| found))
     }
 
-    /// The same as a table, of which no atom is made but its cells.
+    /// The solutions of a query that rows answer as a table, of which no atom is made but its cells.
     fn table(self, query: &Atom) -> Option<AnswerTable> {
         let mut room = ROOM.take().unwrap_or_default();
         let (plan, answers) = &mut *room;
@@ -213,7 +213,7 @@ impl View<'_> {
         table
     }
 
-    /// The same, with how they were found, as if nothing had been sorted before if that is to be forgotten.
+    /// The solutions of a query with how they were found, as if nothing had been sorted before if that is to be forgotten.
     pub(super) fn solutions_explained(
         self,
         query: &Atom,

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 /// For fewer answers no adjacency is made, and they are written out.
 pub(super) const ANSWERS_MIN: usize = 1 << 8;
-/// Until indexes have found so many rows no adjacency is made for what executions find together.
+/// Until indexes have found this many rows no adjacency is made for what executions find together.
 const FOUND_MIN: usize = 1 << 8;
-/// An adjacency is made for an execution that has an answer for so many rows: copying a row costs about as much as asking an index for one.
+/// An adjacency is made for an execution that has an answer for each of this many rows: copying a row costs about as much as asking an
+/// index for one.
 const ROWS_FOR_AN_ANSWER_MAX: usize = 2;
-/// Or if indexes have found, in one execution after the other, one row for so many.
+/// One is also made if indexes have found, in one execution after the other, one row for this many.
 const ROWS_FOR_A_FOUND_ROW_MAX: usize = 8;
 
 /// How a step is answered by one value.
@@ -44,7 +45,7 @@ struct Usage {
 }
 
 impl Usages {
-    /// Forgets everything: there are other steps, so many.
+    /// Forgets everything: there are now `steps` other steps.
     pub(super) fn begin(&mut self, steps: usize) {
         let usages = self.0.get_mut();
         usages.clear();
@@ -60,7 +61,7 @@ impl Usages {
         (usage.stamp == Some(relation.stamp()) && relation.is_plain()).then(|| Arc::clone(adjacent))
     }
 
-    /// What answers a step of this number for so many answers, made if that pays.
+    /// What answers a step of this number for `count` answers, made if that pays.
     pub(super) fn made_for(
         &self,
         (number, step, loops): (usize, &Step, &Loops),

@@ -12,9 +12,9 @@ use super::{Path, Relation, RowSelection};
 use crate::term::{Term, Terms};
 use std::ops::Range;
 
-/// Values are found by their numbers: there may be at most so many numbers between the first and the last for each row.
+/// Values are found by their numbers: how many numbers there may be between the first and the last for each row.
 const NUMBERS_FOR_A_ROW_MAX: usize = 4;
-/// So many rows are copied between two looks whether the caller has given up.
+/// How many rows are copied between two looks whether the caller has given up.
 const ROWS_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// Which rows and columns an adjacency has.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Shorter lists have no bitmap.
 const LENGTH_MIN: usize = 4;
-/// A list has a bitmap if there are at least so many of its values for each word.
+/// A list has a bitmap if there are at least this many of its values for each word.
 const VALUES_PER_WORD_MIN: usize = 2;
 
 /// The bitmaps of lists.

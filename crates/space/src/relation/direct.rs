@@ -21,7 +21,7 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    /// Room for the keys of so many rows; `None` if they must be sparse.
+    /// Room for the keys of `count` rows; `None` if they must be sparse.
     pub(super) fn spanning(rows: impl Iterator<Item = u32>, count: usize, keys: &KeyReader<'_>) -> Option<Self> {
         let widen = |[low, high]: [u64; 2], key: Key| [low.min(key.0), high.max(key.0)];
         let [first, last] = rows.filter_map(|row| keys.at(row)).fold([u64::MAX, 0], widen);

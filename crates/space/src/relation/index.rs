@@ -79,7 +79,7 @@ impl RowList<'_> {
         }
     }
 
-    /// Up to so many of them, as far from each other as may be.
+    /// Up to `count` of them, as far from each other as may be.
     pub(super) fn sample(&self, count: usize) -> impl Iterator<Item = u32> {
         (0..self.len()).step_by((self.len() / count).max(1)).map(|place| self.at(place))
     }
@@ -336,7 +336,7 @@ fn mapped_rows<'a>(mapped: &'a MappedIndex, key: Key, keys: &KeyReader<'_>) -> R
     }
 }
 
-/// The same places in a table, which has room for all from the start.
+/// The places of a direct list, put into a table that has room for all from the start.
 fn hashed(direct: &Direct) -> KeyTable {
     let mut table = HashTable::with_capacity(direct.all().count());
     for (key, place) in direct.all() {

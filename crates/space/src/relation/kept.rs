@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// So many views of a kind are kept.
+/// How many views of a kind are kept.
 const VIEWS_MAX: usize = 12;
 
 /// Which rows a relation had.

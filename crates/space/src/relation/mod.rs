@@ -254,7 +254,7 @@ impl Relation {
         self.head.start + self.head.segment.len()
     }
 
-    /// The same rows, which no change of the one changes in the other. Constant time.
+    /// A copy of these rows: no change of one changes the other. Constant time.
     pub(crate) fn share(&mut self) -> Self {
         if self.head.segment.len() > 0 {
             let start = self.len();
@@ -265,7 +265,7 @@ impl Relation {
         self.shared()
     }
 
-    /// The same rows as those of a relation without a head, such as that of a snapshot.
+    /// The rows of a relation without a head, such as that of a snapshot, copied.
     pub(crate) fn shared(&self) -> Self {
         debug_assert!(self.head.segment.len() == 0, "rows are shared that may change");
         let share = |part: &CountedSegment<Arc<Segment>>| CountedSegment {
@@ -323,17 +323,17 @@ impl Relation {
         !self.any(|part| !part.copies.are_plain())
     }
 
-    /// Makes room for so many more rows of this length.
+    /// Makes room for `rows` more rows of this length.
     pub(crate) fn reserve(&mut self, rows: usize, length: usize) {
         self.head.segment.reserve(rows, length);
     }
 
-    /// From now on tables grow towards so many more rows.
+    /// From now on tables grow towards `more` more rows.
     pub(crate) fn expect(&mut self, more: usize) {
         self.head.segment.expect(more);
     }
 
-    /// Makes room for so many more rows of this length, those of the set included.
+    /// Makes room for `rows` more rows of this length, those of the set included.
     pub(crate) fn reserve_all(&mut self, rows: usize, length: usize, dictionary: &Terms) {
         if self.head.segment.len() > 0 || self.sealed.is_empty() {
             self.head.segment.reserve(rows, length);
@@ -468,7 +468,7 @@ impl Relation {
         self.count_hashed(hash_of(keys.iter().copied()), keys, dictionary)
     }
 
-    /// The same, given the hash of the keys.
+    /// How many copies there are of rows with exactly these match keys, given the hash of the keys.
     #[inline]
     pub(crate) fn count_hashed(&self, hash: u64, keys: &[Term], dictionary: &Terms) -> usize {
         if !dictionary.has_keys() {

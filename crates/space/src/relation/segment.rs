@@ -204,19 +204,19 @@ impl Segment {
         }
     }
 
-    /// Makes room for so many more rows of this length.
+    /// Makes room for `rows` more rows of this length.
     pub(super) fn reserve(&mut self, rows: usize, length: usize) {
         self.rows.cells.reserve(rows.saturating_mul(length));
     }
 
-    /// Makes room for so many more rows in the set as well.
+    /// Makes room for `rows` more rows in the set as well.
     pub(super) fn reserve_set(&mut self, rows: usize, copies: &Copies, dictionary: &Terms) {
         if self.set.capacity() - self.set.len() < rows {
             self.grow_set(self.rows.length, rows, copies, dictionary);
         }
     }
 
-    /// From now on the set grows towards so many more rows.
+    /// From now on the set grows towards `more` more rows.
     pub(super) fn expect(&mut self, more: usize) {
         self.expected = more;
     }
@@ -371,7 +371,7 @@ pub(super) fn hash_keys(terms: &[Term], dictionary: &Terms) -> u64 {
     hash_keys_noting(terms, dictionary, &mut false)
 }
 
-/// The same; notes whether one of the keys is not the term itself.
+/// The hash of the match keys of a row; notes whether one of the keys is not the term itself.
 #[inline]
 pub(super) fn hash_keys_noting(terms: &[Term], dictionary: &Terms, differs: &mut bool) -> u64 {
     if !dictionary.has_keys() {

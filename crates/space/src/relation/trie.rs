@@ -18,7 +18,7 @@ use std::ops::Range;
 const SORTED_BY_DIGITS_MIN: usize = 256;
 /// The bits of a digit.
 const DIGIT_BITS: u32 = 11;
-/// The first level has a list by value if that is at most so many times as long as there are values.
+/// The first level has a list by value if that is at most this many times as long as there are values.
 const DIRECT_ROOM_MAX: usize = 4;
 /// What has no place in the list.
 const NO_PLACE: u32 = u32::MAX;
@@ -100,7 +100,7 @@ impl Level {
         self.direct.is_some()
     }
 
-    /// Up to so many values and one after the last, in ascending order, from which on and below which about as many nodes lie.
+    /// Up to `count` values and one after the last, in ascending order, from which on and below which about as many nodes lie.
     pub(crate) fn bounds(&self, count: usize) -> Vec<Term> {
         let (Some(first), Some(last), Some(&all)) = (self.values.first(), self.values.last(), self.starts.last())
         else {
@@ -132,7 +132,7 @@ impl Level {
 }
 
 impl Trie {
-    /// A trie of rows, of each of which so many terms are given; `ordinals` ascend.
+    /// A trie of rows, of each of which `width` terms are given; `ordinals` ascend.
     pub(crate) fn new(width: usize, cells: &[Term], ordinals: &[u32], should_stop: &dyn Fn() -> bool) -> Option<Self> {
         debug_assert_eq!(cells.len(), width * ordinals.len(), "so many terms for each row");
         let sorted = sorted(width, cells, ordinals.len(), should_stop)?;

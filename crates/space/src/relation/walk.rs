@@ -113,7 +113,7 @@ impl RowSelection<'_> {
         }
     }
 
-    /// The same one by one: its terms, and how many copies there are.
+    /// Goes through its rows one by one: the terms of each, and how many copies there are.
     #[inline]
     pub(crate) fn each_row(&self, mut visit: impl FnMut(&[Term], u32)) {
         self.each(|batch| match batch {
@@ -123,7 +123,7 @@ impl RowSelection<'_> {
         });
     }
 
-    /// The same with the number of each row in its relation.
+    /// Goes through its rows one by one, with the number of each row in its relation.
     pub(crate) fn each_numbered(&self, mut visit: impl FnMut(u32, &[Term], u32)) {
         let SegmentView { segment, copies, start, .. } = self.part;
         let mut take = |row: u32| {
@@ -264,7 +264,7 @@ impl Relation {
         }
     }
 
-    /// The same for several segments, in which the same key is looked for.
+    /// Hands on the rows of several segments, in which one key is looked for.
     fn pieces_of_many(&self, known: &[(Path, Term)], dictionary: &Terms, visit: &mut impl FnMut(RowSelection<'_>)) {
         if let Some(few) = self.few(known, dictionary) {
             return few.into_iter().flatten().for_each(visit);

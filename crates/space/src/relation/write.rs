@@ -14,7 +14,7 @@ use crate::term::{LiveTerms, Term, Terms};
 use crate::words::option_word;
 use std::io;
 
-/// Places are listed by key if there are no more keys in their range than so many times the rows.
+/// Places are listed by key if there are no more keys in their range than this many times the rows.
 const DIRECT_ROOM_MAX: u64 = 4;
 
 /// A relation that is written, and what its terms mean.

@@ -259,7 +259,7 @@ impl MappedPart {
     }
 }
 
-/// So many blocks are made room for at once.
+/// For how many blocks room is made at once.
 const BLOCKS: usize = 1 << 12;
 
 /// The atoms that were made of terms, in blocks that are made when they are needed.

@@ -354,14 +354,14 @@ impl Terms {
         hash_of_expression(row.iter().map(|&child| self.stored_hash(child)))
     }
 
-    /// Makes room for so many more terms.
+    /// Makes room for `more` more terms.
     pub(crate) fn reserve(&mut self, more: usize) {
         if self.head.len() > 0 || self.sealed.is_empty() {
             self.head.reserve(more);
         }
     }
 
-    /// From now on tables grow towards so many more terms.
+    /// From now on tables grow towards `more` more terms.
     pub(crate) fn expect(&mut self, more: usize) {
         self.head.expect(more);
     }
@@ -375,7 +375,7 @@ impl Terms {
         self.intern_rigid(atom)
     }
 
-    /// The same for what is known to be rigid.
+    /// The term of an atom that is known to be rigid, made if need be.
     #[inline]
     pub(crate) fn intern_rigid(&mut self, atom: &Atom) -> Term {
         match atom {

@@ -35,10 +35,10 @@ pub(super) const OFFSET_BITS: u32 = 36;
 /// How many bytes of names there is room for at first.
 const NAMES_FIRST: usize = 128;
 
-/// Beside a range of integers the table has room for at least one of so many entries.
+/// Beside a range of integers the table has room for at least one of this many entries.
 const ROOM_BESIDE_RANGE: usize = 8;
 
-/// Atoms are kept in blocks of so many.
+/// How many atoms a block holds.
 pub(super) const BLOCK: usize = 64;
 
 pub(super) type Block = Box<[OnceLock<Atom>; BLOCK]>;
@@ -72,7 +72,7 @@ pub(crate) enum Entry<'a> {
     Other(&'a Atom),
 }
 
-/// The same as [`Entry`], for those who need the bytes of a name only, so that nobody checks that they are UTF-8.
+/// What a term stands for, as [`Entry`], for those who need the bytes of a name only, so that nobody checks that they are UTF-8.
 #[derive(Clone, Copy)]
 pub(crate) enum Content<'a> {
     Name(&'a [u8]),
@@ -417,7 +417,7 @@ impl TermSegment {
         (self.others.len() as u64 - 1) << 3 | OTHER
     }
 
-    /// Makes room for so many more terms.
+    /// Makes room for `more` more terms.
     pub(super) fn reserve(&mut self, more: usize) {
         reserve_first(&mut self.entries, more, room::FIRST_TERMS);
         if self.table.capacity() - self.table.len() < more {
@@ -425,7 +425,7 @@ impl TermSegment {
         }
     }
 
-    /// From now on its table grows towards so many more terms.
+    /// From now on its table grows towards `more` more terms.
     pub(super) fn expect(&mut self, more: usize) {
         self.expected = more;
     }

@@ -19,7 +19,7 @@ fn put(children: &[Atom], batch: &mut Batch) -> bool {
     batch.close()
 }
 
-/// The same, one by one: the terms of the children.
+/// Makes the terms of the children one by one.
 fn terms_of(children: &[Atom], appender: &mut Appender<'_>) -> Vec<Term> {
     let mut terms = Vec::new();
     for child in children {

@@ -44,7 +44,7 @@ fn insert_allocates_bounded() {
     assert!(spent.bytes_total < 4096, "a query allocates {} bytes", spent.bytes_total);
 }
 
-/// The same amortized cost a rule: a rule allocates for itself and not for those before it.
+/// An insertion of a rule is bounded too, amortized: a rule allocates for itself and not for those before it.
 #[test]
 fn insert_of_rules_allocates_bounded() {
     let base = Base::new();

@@ -37,7 +37,7 @@ fn space_of(image: &Image, serial: u64, terms: &SharedTerms) -> Space {
     space
 }
 
-/// The same spaces, opened from an image of them.
+/// These spaces, opened from an image of them.
 pub(crate) fn reopened(spaces: &[&SharedSpace]) -> Vec<SharedSpace> {
     let snapshots: Vec<Snapshot> = spaces.iter().map(|space| space.own_snapshot()).collect();
     let image = open(image_of(&snapshots, 3)).expect("it was written so");

@@ -4,7 +4,7 @@ use crate::measure::allocations;
 use space::{SharedSpace, Term, Terms, VariableSource};
 use std::fmt::Write;
 
-/// So many facts `(edge aI bJ)`, J = I mod 1,000, and an index of their first argument.
+/// A space of `facts` facts `(edge aI bJ)`, J = I mod 1,000, and an index of their first argument.
 fn edges(facts: usize) -> SharedSpace {
     let space = SharedSpace::new(1, "s", Terms::shared());
     space.append(|appender| {

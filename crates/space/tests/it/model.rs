@@ -153,7 +153,7 @@ proptest! {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// The same query of the same rows: alone they are scanned, among many others an index finds them.
+    /// One query of one set of rows: alone they are scanned, among many others an index finds them.
     #[test]
     fn indexes_change_no_answer(rows in vec(stored(), 1..6), pick in any::<Index>(), holes in holes()) {
         let query = with_holes(pick.get(&rows), &holes);

@@ -226,7 +226,7 @@ fn strange_floats_print_as_the_language_has_them() {
     assert_eq!(printed(1e-7), "1e-7");
 }
 
-/// The integer 2^bits - 1, which has so many bits.
+/// The integer 2^bits - 1, which has `bits` bits.
 fn ones(bits: u64) -> Number {
     Number::from_big((BigInt::from(1) << bits) - 1)
 }

@@ -153,7 +153,7 @@ impl Planned {
         (count.expect("rows answer"), looks.get())
     }
 
-    /// The same plan with the parameters of another query of its form.
+    /// This plan with the parameters of another query of its form.
     fn with_parameters_of(&mut self, query: &Atom, terms: &SharedTerms) {
         let Self { parameters, names, .. } = Self::new(query, terms);
         assert_eq!((parameters.len(), names.len()), (self.parameters.len(), self.names.len()));

@@ -12,11 +12,11 @@ use space::{
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many facts from a number on; those that are there get another copy.
+    /// Adds this many facts from a number on; those that are there get another copy.
     Add(usize, usize),
-    /// So many from a number on, each so far from the last.
+    /// Removes this many from a number on, each at this distance from the last.
     Remove(usize, usize, usize),
-    /// The same, and then back to where they were.
+    /// Removes as `Remove` does, and then goes back to where they were.
     Undo(usize, usize, usize),
     Snapshot,
     Forget,

@@ -2,12 +2,12 @@
 
 use space::{Atom, SharedSpace, Terms, VariableSource, canonical};
 
-/// An atom of so many levels, each of which is a pair of the one below.
+/// An atom of `depth` levels, each of which is a pair of the one below.
 fn doubled(depth: usize, leaf: &Atom) -> Atom {
     (0..depth).fold(leaf.clone(), |inside, _| Atom::expression([Atom::symbol("p"), inside.clone(), inside]))
 }
 
-/// The same atom, all parts of which lie apart.
+/// A copy of an atom, all parts of which lie apart.
 fn unshared(atom: &Atom) -> Atom {
     match atom.children() {
         Some(children) => Atom::expression(children.iter().map(unshared).collect::<Vec<_>>()),

@@ -69,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// The same tree with another name for each variable.
+    /// This tree with another name for each variable.
     pub(crate) fn renamed(&self, rename: &impl Fn(&str) -> String) -> Self {
         match self {
             Tree::Variable(name) => Tree::Variable(rename(name)),
@@ -78,7 +78,7 @@ impl Tree {
         }
     }
 
-    /// The same tree with variables named by their first occurrence: alpha-equivalent trees become one.
+    /// This tree with variables named by their first occurrence: alpha-equivalent trees become one.
     fn numbered(&self) -> Self {
         let names = self.names();
         self.renamed(&|name| names.iter().position(|known| known == name).expect("it is one of them").to_string())

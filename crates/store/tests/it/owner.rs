@@ -21,7 +21,7 @@ fn batch(store: &Store, number: u64) -> Result<Batch, WriteError> {
     Ok(batch)
 }
 
-/// What there is after so many batches.
+/// What there is after `count` batches.
 fn state(count: u64) -> Map {
     let mut map = Map::new();
     for number in 1..=count {

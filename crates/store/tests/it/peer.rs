@@ -60,7 +60,7 @@ fn batches() -> impl Strategy<Value = Vec<Vec<(u64, Option<u8>)>>> {
     vec(vec((0..900_u64, prop::option::weighted(0.8, any::<u8>())), 1..60), 10..40)
 }
 
-/// The same in both.
+/// A store and its peer, which hold the same rows.
 struct Both {
     store: Store,
     keyspace: Keyspace,

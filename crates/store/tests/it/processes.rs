@@ -11,7 +11,7 @@ const PLACE: &str = "STORE_READ_PLACE";
 /// Where each reader leaves a file when it has looked once.
 const SEEN: &str = "STORE_READ_SEEN";
 const READERS: usize = 3;
-/// After so many batches the readers have seen enough.
+/// After this many batches the readers have seen enough.
 const BATCHES: u32 = 20_000;
 /// How long the readers may take.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -90,12 +90,12 @@ impl SyntaxProblem {
         Self { place: String::new(), what: what.into() }
     }
 
-    /// The same, seen from the map whose member it is about.
+    /// This problem, seen from the map whose member it is about.
     pub(super) fn of(self, name: &str) -> Self {
         self.within(name)
     }
 
-    /// The same, seen from the list whose element it is about.
+    /// This problem, seen from the list whose element it is about.
     pub(super) fn at(self, index: usize) -> Self {
         self.within(&format!("[{index}]"))
     }

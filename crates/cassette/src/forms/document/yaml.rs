@@ -1,4 +1,4 @@
-//! Trees from YAML, as far as cassettes use it: no tag makes an object, and aliases may repeat so much and no more.
+//! Trees from YAML, as far as cassettes use it: no tag makes an object, and what aliases repeat is limited.
 
 use super::{DOCUMENT, NODE_BYTES, Node, ParseDocumentError, twice};
 use crate::limits::{MemoryBudget, ReadOptions};

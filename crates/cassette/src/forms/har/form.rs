@@ -13,7 +13,7 @@ use crate::message::Header;
 
 /// The name of the note.
 const BODY_NOTE: &str = "har.request.body";
-/// The same in an entry of HAR.
+/// The name of the member of an entry of HAR that says what the note says.
 const MEMBER: &str = "_madeOf";
 
 const OF_FIELDS: &str = "a form, made of the fields in `postData.params`";

@@ -79,7 +79,7 @@ fn is_hidden(chunk: &[u8]) -> bool {
     })
 }
 
-/// Whether so much of some bytes can be seen that they are best written as text.
+/// Whether enough of some bytes can be seen that they are best written as text.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let is_plain = |byte: &&u8| matches!(byte, b' '..=b'~' | b'\t' | b'\r' | b'\n');
     let (mut at, mut hidden) = (0, 0);

@@ -119,7 +119,7 @@ impl Content {
         read(bytes, Syntax::Yaml, ReadOptions::default())
     }
 
-    /// The same of a cassette in JSON.
+    /// From a VCR cassette in JSON, of vcrpy or of VCR for Ruby. Nothing is lost: what an exchange has no place for becomes a note.
     ///
     /// # Errors
     /// As [`Content::from_vcr_yaml`].

@@ -15,11 +15,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// If no more than so many bytes were journalled since the last checkpoint, no other is written at the end: that is some 10,000 facts.
+/// If no more than this many bytes were journalled since the last checkpoint, no other is written at the end: that is some 10,000 facts.
 const TAIL_BYTES_MIN: u64 = 1 << 20;
-/// While a run goes on, so many are waited for, so that a short run writes one checkpoint only.
+/// While a run goes on, this many bytes are waited for, so that a short run writes one checkpoint only.
 const TAIL_BYTES_RUNNING: u64 = 64 << 20;
-/// While a run goes on, a checkpoint is not written again before so much of its length was journalled; at the end, so much.
+/// A checkpoint is not written again before its length divided by this was journalled: while a run goes on, and at its end.
 const FRACTION_RUNNING: u64 = 2;
 const FRACTION_AT_END: u64 = 32;
 

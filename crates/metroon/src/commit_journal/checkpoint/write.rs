@@ -80,7 +80,7 @@ impl CheckpointSource {
         Self { snapshot, epoch, hash, position, others, is_library_changed, records, statements: None }
     }
 
-    /// The same with what files state.
+    /// Adds what files state.
     pub(crate) fn with_statements(self, statements: Vec<u8>) -> Self {
         Self { statements: Some(statements), ..self }
     }
@@ -155,7 +155,7 @@ impl CheckpointSource {
     }
 }
 
-/// So much is written at once.
+/// How many bytes are written at once.
 const WRITE_BYTES: usize = 1 << 20;
 
 /// Writes a file from its beginning on.

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LASTS: u64 = 90 * DAY;
 /// One that is older is made anew.
 const MADE_ANEW_AFTER: u64 = DAY;
-/// So many hosts are kept. When there are more, all are made anew.
+/// How many hosts are kept. When there are more, all are made anew.
 const HOSTS_MAX: usize = 4096;
 
 /// Makes certificates of hosts and keeps them. One key serves all of them.

@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So much of a packet is looked at: the longest heads.
+/// How much of a packet is looked at: the longest heads.
 const SEEN_BYTES: u32 = 128;
 
 const TCP: u8 = 6;

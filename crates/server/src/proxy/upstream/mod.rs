@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 
 /// An idle connection is not kept for longer: servers close them at some time.
 const IDLE_MAX: Duration = Duration::from_secs(20);
-/// So many are kept of a route.
+/// How many idle connections are kept of a route.
 const IDLE_COUNT_MAX: usize = 64;
 /// Connections of more routes than these are not kept at a time.
 const ROUTES_MAX: usize = 1024;

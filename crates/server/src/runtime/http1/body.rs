@@ -12,7 +12,7 @@ use std::io;
 pub(crate) enum Framing {
     /// There is none.
     Absent,
-    /// It has so many bytes.
+    /// It has this many bytes.
     Known(u64),
     /// It says so itself.
     Chunked,

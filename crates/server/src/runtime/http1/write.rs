@@ -18,7 +18,7 @@ pub(crate) enum BodyCoding {
 /// Pieces below this size are put together with what stands before them.
 const COPIED_BYTES_MAX: usize = 16 << 10;
 
-/// A chunk takes at most so many bytes besides those in it.
+/// How many bytes a chunk takes at most besides those in it.
 const CHUNK_AROUND_BYTES: usize = 20;
 
 /// What goes to the other side. Nothing goes before it is flushed, or is more than is worth gathering.
@@ -34,7 +34,7 @@ impl Http1Writer {
         Self { io, buffer: BytesMut::new(), sent: 0 }
     }
 
-    /// Whether a piece of so many bytes would send something.
+    /// Whether a piece of `bytes` bytes would send something.
     pub(crate) fn would_send(&self, bytes: usize) -> bool {
         self.buffer.len() + bytes + CHUNK_AROUND_BYTES > COPIED_BYTES_MAX
     }

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 /// The number of the goal.
 pub(super) const GOAL: i64 = 0;
 
-/// A goal has at most so many relations.
+/// How many relations a goal has at most.
 const RELATIONS_MAX: usize = 1_024;
 
 /// What a relation is.

@@ -108,7 +108,7 @@ impl Component {
         Some(!went.is_empty() || !came.is_empty())
     }
 
-    /// The same, what changed in its rows being left in `own`.
+    /// Brings its rows up to date and leaves in `own` what changed in them. `None` if rows do not answer its rules.
     fn update_into(
         &mut self,
         own: &mut SignedRows,

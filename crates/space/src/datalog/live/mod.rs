@@ -175,7 +175,7 @@ impl LiveDatalog {
     }
 }
 
-/// The rows of a goal of so many terms among derived rows, in the order of canonical bytes.
+/// The rows of a goal of `length` terms among derived rows, in the order of canonical bytes.
 fn goal_of(derived: &SharedSpace, length: usize) -> Vec<Vec<Term>> {
     let rows: Vec<Vec<Term>> = derived.read(|space| {
         let goal = space.terms().read().expect("no panic while terms are locked").find_integer(GOAL);

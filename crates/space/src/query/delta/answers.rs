@@ -13,7 +13,7 @@ pub struct SignedAnswers {
 }
 
 impl SignedAnswers {
-    /// None, of so many terms each.
+    /// Begins with no answers, of `width` terms each.
     pub(super) fn begin(&mut self, width: usize) {
         *self = Self { width, ..Self::default() };
     }

@@ -284,7 +284,7 @@ fn keys_of(answer: &[Term], variables: u64, scene: Scene<'_>) -> Vec<Term> {
     answer.iter().enumerate().map(key).collect()
 }
 
-/// What a row that a pattern of an absence matches binds of the variables outside, as an answer with so many variables.
+/// What a row that a pattern of an absence matches binds of the variables outside, as an answer with `width` variables.
 fn bound_by(
     absence: &Absence,
     place: usize,

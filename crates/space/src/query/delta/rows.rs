@@ -71,8 +71,7 @@ impl SignedRows {
         self.spaces.iter().filter(|rows| rows.has_open).map(|rows| &rows.space)
     }
 
-    /// The same rows of some spaces, as these are now, where a row is there or not: it came if there was no copy before, and went if none is
-    /// left.
+    /// The rows of some spaces, as these are now, each as there or not: a row came if there was no copy before, and went if none is left.
     pub(crate) fn as_sets(&self, spaces: &[SharedSpace]) -> Self {
         let mut sets = Self { spaces: Vec::new(), are_sets: true };
         for known in self.spaces.iter().filter(|known| spaces.iter().any(|space| space.is_same(&known.space))) {

@@ -139,12 +139,12 @@ impl<'a> Walk<'a> {
         self.answers[0].extend_from_slice(answer);
     }
 
-    /// Binds the variables of a pattern by a row, in the answer after so many steps; `false` if it does not match.
+    /// Binds the variables of a pattern by a row, in the answer after `depth` steps; `false` if it does not match.
     fn matches(&mut self, pattern: usize, row: &[Term], depth: usize) -> bool {
         self.patterns[pattern].matches(row, &mut self.answers[depth], self.scene.view.terms)
     }
 
-    /// Whether the answer after so many steps passes the tests that can be made of it and could not be before.
+    /// Whether the answer after `depth` steps passes the tests that can be made of it and could not be before.
     fn passes(&self, tested: u64, depth: usize) -> bool {
         let (answer, made) = (&self.answers[depth], self.made);
         if made.filters.is_empty() {
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
         next
     }
 
-    /// How many rows are looked at for a pattern, given the answer after so many steps.
+    /// How many rows are looked at for a pattern, given the answer after `depth` steps.
     fn expected(&self, pattern: usize, depth: usize, known: &mut Vec<(Path, Term)>) -> usize {
         self.note_known(pattern, depth, known);
         if known.iter().any(|&(_, key)| key == NO_TERM) {
@@ -251,7 +251,7 @@ impl<'a> Walk<'a> {
         is_flat && length > 0 && known.len() == length
     }
 
-    /// Finds the rows to look at for a pattern, given the answer after so many steps.
+    /// Finds the rows to look at for a pattern, given the answer after `depth` steps.
     fn find_candidates(&mut self, pattern: usize, depth: usize) {
         let (mut known, mut numbers) = (std::mem::take(&mut self.known), std::mem::take(&mut self.numbers));
         let mut candidates = std::mem::take(&mut self.candidates[depth]);

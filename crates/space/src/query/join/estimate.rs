@@ -33,7 +33,7 @@ pub(super) struct ColumnRows {
     pub(super) rows_of_key: f64,
 }
 
-/// A filter is taken to leave so many of the answers that it tests.
+/// The share of the answers that it tests which a filter is taken to leave.
 const LEFT_BY_FILTER: f64 = 0.5;
 
 /// What is left by the filters all of whose variables are bound now, but were not before; they are given by their variables.

@@ -18,7 +18,7 @@ use std::thread;
 
 /// A join that is estimated to cost less is not worth a second thread.
 const COST_OF_THREADS_MIN_NS: f64 = 5_000_000.0;
-/// So many ranges are made for each thread: they take different times.
+/// How many ranges are made for each thread: they take different times.
 const RANGES_PER_THREAD: usize = 16;
 
 impl Join {
@@ -44,7 +44,7 @@ impl Join {
         self.count_on(self.threads(), view, given, after_each, should_stop)
     }
 
-    /// The same on so many threads.
+    /// How many answers it has, counted on `threads` threads; `None` if rows are not to be joined any more.
     pub(super) fn count_on(
         &self,
         threads: usize,
@@ -66,7 +66,7 @@ impl Join {
         if pays { thread::available_parallelism().map_or(1, usize::from) } else { 1 }
     }
 
-    /// Adds its answers, in order, found by so many threads.
+    /// Adds its answers, in order, found by `threads` threads.
     pub(super) fn execute_on(
         &self,
         threads: usize,

@@ -42,7 +42,7 @@ enum Keys {
 }
 
 impl HouseOrder {
-    /// For answers of deciding patterns that have so many rows.
+    /// An order for answers of deciding patterns that have these numbers of rows.
     pub(in crate::query) fn new(rows: impl Iterator<Item = u32>) -> Self {
         let bits: Vec<u32> = rows.map(|rows| u32::BITS - rows.leading_zeros()).collect();
         let is_packed = bits.iter().sum::<u32>() <= u64::BITS;
@@ -89,7 +89,7 @@ impl HouseOrder {
         self.is_sorted &= other.is_sorted && last_and_first_agree;
     }
 
-    /// Puts answers of so many terms into order.
+    /// Puts answers of `width` terms into order.
     pub(in crate::query) fn sort(self, width: usize, answers: &mut Vec<Term>) {
         if self.is_sorted || width == 0 {
             return;

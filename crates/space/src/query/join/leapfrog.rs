@@ -2,7 +2,7 @@
 //!
 //! 1. The rows of each pattern are a trie whose levels are its variables in the order of the join. A variable is bound to each value
 //!    that all of its patterns have below what is bound already: those of the shortest list are sought in the others, and where one of
-//!    these has none for long, so much of it is passed over. Where all are bitmaps, 64 values are looked at at once.
+//!    these has no value for a long stretch, that stretch is passed over. Where all are bitmaps, 64 values are looked at at once.
 //! 2. A value that many rows of one pattern share costs as much as the pattern with the fewest has of it: the join never takes longer
 //!    than the largest number of answers that relations of these sizes may have.
 //! 3. An answer with its variables all bound has the rows below the last levels, whose ordinals say where it comes.
@@ -22,7 +22,7 @@ use crate::term::Term;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// So many values are bound between two looks whether the caller has given up.
+/// How many values are bound between two looks whether the caller has given up.
 const VALUES_BETWEEN_LOOKS: u32 = 1 << 12;
 
 /// What a join goes through.
@@ -248,7 +248,7 @@ impl<'a> Running<'a> {
         goes_on
     }
 
-    /// The same where the values of each list are a bitmap.
+    /// Binds a variable to what several patterns have in common, where the values of each list are a bitmap.
     fn bind_by_words(&mut self, place: usize, variable: usize, lists: &[List<'a>], words: Range<u32>) -> bool {
         let is_counted = self.counts_values(place);
         for number in words {
@@ -276,7 +276,7 @@ impl<'a> Running<'a> {
         true
     }
 
-    /// The same where the values of some are not.
+    /// Binds a variable to what several patterns have in common, where the values of some lists are not a bitmap.
     fn bind_by_values(&mut self, place: usize, variable: usize, lists: &mut [List<'a>]) -> bool {
         let is_counted = self.counts_values(place);
         let Some((shortest, others)) = lists.split_first_mut() else { return true };
@@ -355,7 +355,7 @@ impl<'a> Running<'a> {
         true
     }
 
-    /// The same where a binding has several rows, or copies of them: an answer for each choice of a copy of a row of each pattern.
+    /// Takes answers where a binding has several rows, or copies of them: one for each choice of a copy of a row of each pattern.
     fn take_rows(&mut self, pattern: usize, ordinals: &mut [u32]) {
         if 2 * pattern == ordinals.len() {
             self.found.answers.extend_from_slice(&self.bound[..self.join.variables as usize]);

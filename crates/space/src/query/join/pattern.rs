@@ -35,7 +35,7 @@ impl JoinPattern {
         patterns.ends.iter().enumerate().map(of).collect()
     }
 
-    /// Parameters are numbered after so many variables.
+    /// Parameters are numbered after `query_variables` variables.
     fn new(parts: &[PatternPart], place: u8, query_variables: u32) -> Option<Self> {
         let [PatternPart::Open(length), columns @ ..] = parts else { return None };
         let length = *length as usize;

@@ -15,11 +15,11 @@ use super::prepared::{Ended, Join};
 use super::reorder::Reordered;
 use crate::term::Term;
 
-/// Another order of loops is to cost at most so much of that of the patterns as written.
+/// Another order of loops is to cost at most this share of that of the patterns as written.
 const REORDERED_COST_MAX: f64 = 0.5;
-/// A join is to cost at most so much of loops.
+/// A join is to cost at most this share of loops.
 const JOIN_COST_MAX: f64 = 0.66;
-/// Relations may differ by so many rows from those it was chosen for, beside having doubled or halved.
+/// By how many rows relations may differ from those it was chosen for, beside having doubled or halved.
 const ROWS_SLACK: u32 = 64;
 
 /// How several patterns are answered.

@@ -102,7 +102,7 @@ impl Join {
 /// How a join ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::query) enum Ended {
-    /// With so many answers.
+    /// It ended with this many answers.
     Answers(usize),
     /// The caller gave up.
     Stopped,

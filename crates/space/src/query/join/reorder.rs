@@ -10,7 +10,7 @@ use super::prepared::Ended;
 use crate::relation::{Path, Relation};
 use crate::term::{Term, Terms};
 
-/// So many partial answers are extended between two looks whether the caller has given up.
+/// How many partial answers are extended between two looks whether the caller has given up.
 const ANSWERS_BETWEEN_LOOKS: usize = 256;
 
 /// Patterns in another order, with what puts the answers back into the order of the patterns as written.

@@ -1,13 +1,13 @@
 //! What some of the rows of a pattern say about all of them.
 //!
-//! 1. The rows that the most selective constant of the pattern lists are looked at in so many places, far from each other. How many of
+//! 1. The rows that the most selective constant of the pattern lists are looked at in a few places, far from each other. How many of
 //!    them match the pattern says how many rows it has.
 //! 2. A value that was met so has a list of rows, too. Where other patterns have rows in it, a few of them are looked at as well. So columns
 //!    that depend on each other, as the class of a thing on its being a class, are estimated as they are.
 //! 3. A value is met as often as it occurs: the mean of the lengths is how many rows a key has that is taken from a row by chance, and the
 //!    mean of their reciprocals says how many different keys there are.
 //!
-//! The same rows give the same estimates, in whatever segments they lie.
+//! Estimates depend on the rows alone: in whatever segments these lie, the estimates stay the same.
 
 use super::estimate::{ColumnRows, PatternRows};
 use super::pattern::{JoinPattern, Sources};
@@ -15,9 +15,9 @@ use crate::relation::Path;
 use crate::term::{Term, Terms};
 use rustc_hash::FxHashMap;
 
-/// So many rows of a pattern are looked at.
+/// How many rows of a pattern are looked at.
 const ROWS_SAMPLED: usize = 128;
-/// So many rows that have the value of one of them.
+/// How many rows that have the value of one of them are looked at.
 const ROWS_OF_KEY_SAMPLED: usize = 8;
 
 /// Rows of a pattern.
@@ -108,7 +108,8 @@ impl<'a> Sample<'a> {
         (count as f64 * found as f64 / places.len().max(1) as f64).max(1.0)
     }
 
-    /// The same where no index sees it, from how often values were met twice.
+    /// How many rows a key has that is taken from a row by chance, and how many keys there are, where no index sees the column: from how
+    /// often values were met twice.
     fn spread_of_met(&self, number: usize) -> [f64; 2] {
         let mut counts: FxHashMap<Term, f64> = FxHashMap::default();
         self.keys(number).for_each(|key| *counts.entry(key).or_default() += 1.0);
@@ -145,7 +146,7 @@ impl Sources<'_> {
     }
 }
 
-/// Up to so many places among those that there are: one in each of as many stretches of equal length, anywhere in it.
+/// Up to `wanted` places among those that there are: one in each of as many stretches of equal length, anywhere in it.
 fn places(count: usize, wanted: usize) -> Vec<usize> {
     if count <= wanted {
         return (0..count).collect();

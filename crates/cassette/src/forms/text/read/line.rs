@@ -54,7 +54,7 @@ impl<'t> TextLine<'t> {
         self.text.starts_with('#') || self.text.trim().is_empty()
     }
 
-    /// The same line, read up to a place.
+    /// This line, read up to a place.
     pub(super) fn from(&self, at: usize) -> Self {
         Self { at, ..*self }
     }
@@ -116,7 +116,7 @@ impl<'t> TextLine<'t> {
         time.ok_or_else(|| self.wrong(at, "here should be a time after the exchange began, such as +1500us"))
     }
 
-    /// The same, if there is one.
+    /// A time such as `+12us`, if there is one.
     pub(super) fn optional_time(&mut self) -> Result<Option<u64>, SyntaxProblem> {
         let mut ahead = *self;
         let time = ahead.word()?.strip_prefix('+').and_then(|word| word.strip_suffix("us")).and_then(number_in);
@@ -160,7 +160,7 @@ impl<'t> TextLine<'t> {
         Ok(&rest[..length])
     }
 
-    /// The same as bytes.
+    /// What is before the next colon, as bytes.
     pub(super) fn until_colon(&mut self) -> Result<Bytes<'static>, SyntaxProblem> {
         let at = self.next_at();
         let name = self.before_colon()?;
