@@ -190,8 +190,11 @@ impl Running<'_> {
     /// Tries the next alternative.
     pub(super) fn fail(&mut self) -> Result<(), Halt> {
         loop {
-            if self.m.choices.stack.is_empty() {
-                return Err(Reason::Complete.into());
+            match self.m.choices.stack.last() {
+                None => return Err(Reason::Complete.into()),
+                Some(Choice { kind: ChoiceKind::Collector(_), .. }) => {}
+                // Alternatives may multiply where nothing is called.
+                Some(_) => self.count_step()?,
             }
             self.m.restore()?;
             let last = self.m.choices.stack.last_mut().expect("there is a choice");

@@ -156,13 +156,17 @@ impl Running<'_> {
     pub(super) fn limit_heap(&mut self) {
         match self.session.limits.heap_bytes_max {
             Some(most) => self.leave_heap(most.saturating_sub(self.bytes_taken().1)),
-            None => self.m.values.heap.set_limit(None),
+            None => {
+                self.m.values.heap.set_limit(None);
+                self.m.frames.words_left = usize::MAX;
+            }
         }
     }
 
-    /// Lets the heap take `bytes` bytes more than it has.
+    /// Lets the heap take `bytes` bytes more than it has, or the stack.
     fn leave_heap(&mut self, bytes: usize) {
         let live = self.m.values.heap.bytes_live();
+        self.m.frames.words_left = bytes / size_of::<u32>();
         self.m.values.heap.set_limit(Some(live.saturating_add(bytes)));
     }
 

@@ -51,11 +51,10 @@ impl Machine {
     #[cold]
     fn grow(&mut self, slots: usize) -> Result<(), Halt> {
         let needed = self.frames.base + 2 * HEADER + slots;
-        let limit = self.frames.stack_max;
-        if needed > limit {
+        if needed > self.frames.stack_max {
             return Err(self.stack_full());
         }
-        self.frames.stack.resize((2 * needed).min(limit).max(needed), 0);
+        self.frames.grow_to(needed);
         Ok(())
     }
 

@@ -200,6 +200,24 @@ fn a_pattern_meets_a_space_after_another_rule_has_matched() {
     ]);
 }
 
+/// A `let`, `case` or `switch` whose value is an expression that stands for itself: where its pattern meets a space, the value is
+/// compared as it is.
+#[test]
+fn what_meets_a_space_in_a_form_is_not_evaluated_again() {
+    let rules = "!(bind! &s (new-space)) !(add-atom &s (p 1)) !(add-atom &s 3)
+         (= (bound $s $head $rest) (let $s (cons-atom $head $rest) found))
+         (= (one $s $head $rest) (case (cons-atom $head $rest) (($s found) ($x (quote $x)))))
+         (= (chosen $s $head $rest) (switch (cons-atom $head $rest) (($s found) ($x (quote $x)))))\n";
+    for (form, otherwise) in [("bound", "[]"), ("one", "[(quote (+ 1 2))]"), ("chosen", "[(quote (+ 1 2))]")] {
+        check_both(&[
+            (&format!("{rules} !({form} &s + (1 2))"), otherwise),
+            (&format!("{rules} !({form} &s p (1))"), "[found]"),
+            (&format!("{rules} !({form} &s p ($x))"), "[found]"),
+        ]);
+    }
+    check_both(&[("!(bind! &s (new-space)) (= (f $s) (let $s (collapse match) no)) !(f &s)", "[]")]);
+}
+
 #[test]
 fn an_error_that_is_written_is_passed_on_whatever_is_bound_in_it() {
     check_both(&[

@@ -238,7 +238,7 @@ impl Compiler<'_, '_> {
             self.labels[miss.0 as usize] = Some(crate::machine::code::FAIL);
         } else {
             let value = self.stand_in(slot);
-            let rest = Atom::expression([Atom::symbol("let"), pattern.clone(), value, body.clone()]);
+            let rest = Atom::expression([Atom::symbol("unify"), value, pattern.clone(), body.clone(), names::empty()]);
             self.or_space(vec![miss], None, rest, type_id, dest);
         }
         self.pattern(slot, pattern, Or::Destination(miss));
@@ -254,8 +254,23 @@ impl Compiler<'_, '_> {
         matches!(pattern, Atom::Variable(variable) if !self.state.variables.contains_key(variable))
     }
 
-    /// A pattern that meets a space is a query of it: then the rest of the form is evaluated as it stands. The patterns of one form
-    /// share this code, so that a form of n patterns is compiled in time proportional to n.
+    /// What a `case` or a `switch` comes to once its subject is evaluated. Like the rule of the library, it takes the subject as it is:
+    /// the form itself would evaluate it once more.
+    fn chosen(form: &str, subject: Atom, branches: &Atom) -> Atom {
+        let chosen = Atom::expression([Atom::symbol("switch-minimal"), subject, branches.clone()]);
+        if form == "switch" {
+            return Atom::expression([Atom::symbol("id"), chosen]);
+        }
+        // No slot has this number, so it is no stand-in.
+        let answer =
+            Atom::Variable(space::Variable::with_id(names::asked().clone(), u64::MAX - u64::from(Slot::MAX) - 1));
+        let returned = Atom::expression([Atom::symbol("return"), answer.clone()]);
+        let chain = [Atom::symbol("chain"), Atom::expression([Atom::symbol("eval"), chosen]), answer, returned];
+        Atom::expression([Atom::symbol("function"), Atom::expression(chain)])
+    }
+
+    /// A pattern that meets a space is a query of it: then the interpreter evaluates the rest of the form, in which what is evaluated
+    /// stays as it is. The patterns of one form share this code, so that a form of n patterns is compiled in time proportional to n.
     fn or_space(&mut self, misses: Vec<Label>, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
@@ -333,7 +348,7 @@ impl Compiler<'_, '_> {
         });
         let pairs = pairs.expect("the branches are pairs");
         let subject = self.stand_in(found);
-        let rest = Atom::expression([Atom::symbol(form), subject, branches.clone()]);
+        let rest = Self::chosen(form, subject, branches);
         let marks = self.slot();
         self.emit(Instruction::Remember { slot: marks });
         let join = self.join(dest);

@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 const TOLERANCE_MS: i64 = 20;
 /// Two programs are woken for a piece, the proxy and the client: each may be as late as a timer is.
 const WAKES: i64 = 2;
+/// A busy machine may stop the client for longer than the timer that is measured. If a replay was late, another one is made: a proxy
+/// that keeps no time is late in each of them.
+const REPLAYS_MAX: usize = 3;
 
 /// What a client saw.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,13 +117,18 @@ fn both_ways_on(mut stage: Stage, name: &str, program: &[OsString]) -> Vec<Strin
     let first = Seen::of(&ended);
     stage.stop_origin();
     let recorded = recorded_times(&stage.folder.path().join("trip.cassette"));
-    let (ended, late_ms) = with_lateness(|| stage.replay(&[], program));
-    let seen = Seen::of(&ended);
-    assert_eq!(seen.lines, first.lines, "{}", ended.err);
-    assert!(ended.err.ends_with(" from trip.cassette\n"), "{}", ended.err);
-    let is_near = is_near(&seen.times, &recorded, TOLERANCE_MS + WAKES * late_ms);
-    assert!(is_near, "{name}: recorded {recorded:?}, replayed {:?}; a timer was late by {late_ms} ms", seen.times);
-    first.lines
+    let mut late = Vec::new();
+    for _ in 0..REPLAYS_MAX {
+        let (ended, late_ms) = with_lateness(|| stage.replay(&[], program));
+        let seen = Seen::of(&ended);
+        assert_eq!(seen.lines, first.lines, "{}", ended.err);
+        assert!(ended.err.ends_with(" from trip.cassette\n"), "{}", ended.err);
+        if is_near(&seen.times, &recorded, TOLERANCE_MS + WAKES * late_ms) {
+            return first.lines;
+        }
+        late.push((seen.times, late_ms));
+    }
+    panic!("{name}: recorded {recorded:?}; replayed, and by how many milliseconds a timer was late: {late:?}");
 }
 
 fn python(name: &str, script: &str) -> Option<Vec<String>> {
