@@ -66,6 +66,7 @@ const STEPS: &[Step] = &[
     usual("python", package_for_python),
     usual("examples", examples),
     usual("conformance", suite),
+    thorough("generators", generators),
     thorough("models", models),
     thorough("dependencies", dependencies),
     thorough("advisories", advisories),
@@ -250,6 +251,21 @@ fn tests(context: &Context) -> Verdict {
         command.env(SEED_VARIABLE, SEED);
     }
     of_command(&mut command)
+}
+
+/// How many programs each comparison of two ways to run one is given, beside those of `tests`.
+const THOROUGH_SEEDS: u64 = 300;
+/// The first of them with `CI=true`, where what comes of a commit depends on the commit alone.
+const THOROUGH_FROM: u64 = 1_000;
+
+/// Programs are made from seeds and run in two ways: more of them than in `tests`, and other ones each day.
+fn generators(context: &Context) -> Verdict {
+    let days = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() / (24 * 60 * 60));
+    let from = if context.is_strict { THOROUGH_FROM } else { THOROUGH_FROM + days * THOROUGH_SEEDS };
+    let seeds = format!("{from}..{}", from + THOROUGH_SEEDS);
+    println!("METROON_SEEDS={seeds}");
+    let mut command = cargo(&["test", "--workspace", "--test", "it", "--no-fail-fast", "differential::"]);
+    of_command(command.env("METROON_SEEDS", seeds))
 }
 
 /// What threads do to a tether, in every interleaving.

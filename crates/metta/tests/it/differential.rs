@@ -91,7 +91,7 @@ fn assert_agree(report: &Report) {
 
 #[test]
 fn generated_programs_print_the_same_line_by_line() {
-    assert_agree(&compare(seeds(0..600), program, at_once, line_by_line));
+    assert_agree(&compare(seeds(0..200), program, at_once, line_by_line));
 }
 
 /// What was printed, without the names of variables.
@@ -109,7 +109,7 @@ fn assert_evaluators_agree(seeds: Range<u64>, make: impl Fn(u64) -> String) {
 
 #[test]
 fn generated_programs_print_the_same_in_both_evaluators() {
-    assert_evaluators_agree(seeds(0..600), program);
+    assert_evaluators_agree(seeds(0..200), program);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn calls_whose_types_hold_lengths_print_the_same_in_both_evaluators() {
 fn arguments_that_are_evaluated_to_open_types_print_the_same_in_both_evaluators() {
     let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
     let report = compare(
-        seeds(0..300),
+        seeds(0..100),
         generate::typed_parts,
         |text| nameless(interpreter(text)),
         |text| nameless(machine(text)),
@@ -131,19 +131,19 @@ fn arguments_that_are_evaluated_to_open_types_print_the_same_in_both_evaluators(
 
 #[test]
 fn values_that_are_carried_along_print_the_same_in_both_evaluators() {
-    assert_evaluators_agree(seeds(0..300), generate::countdowns);
+    assert_evaluators_agree(seeds(0..100), generate::countdowns);
 }
 
 #[test]
 fn tabled_recursion_prints_the_same_in_both_evaluators() {
-    assert_evaluators_agree(seeds(0..300), generate::recursion);
+    assert_evaluators_agree(seeds(0..100), generate::recursion);
 }
 
 #[test]
 fn branches_that_hold_variables_print_the_same_in_both_evaluators() {
     let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
     let made = generate::branches;
-    assert_agree(&compare(seeds(0..300), made, |text| nameless(interpreter(text)), |text| nameless(machine(text))));
+    assert_agree(&compare(seeds(0..100), made, |text| nameless(interpreter(text)), |text| nameless(machine(text))));
 }
 
 /// The programs of the corpus.
@@ -159,7 +159,7 @@ pub(crate) fn corpus() -> Vec<String> {
 #[test]
 fn mutants_of_the_corpus_print_the_same_in_both_evaluators() {
     let programs = corpus();
-    assert_evaluators_agree(seeds(0..400), |seed| generate::mutant(seed, &programs));
+    assert_evaluators_agree(seeds(0..150), |seed| generate::mutant(seed, &programs));
 }
 
 /// How many of some lines are like this, in percent.
@@ -186,7 +186,7 @@ fn spliced_programs_print_the_same_in_both_evaluators() {
     let programs = corpus();
     let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
     let make = |seed| generate::spliced(seed, &programs);
-    let report = compare(seeds(0..200), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
+    let report = compare(seeds(0..100), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
     assert!(report.differences.is_empty(), "{report}");
     // A function that got the body of another one goes on for ever more often.
     assert!(report.stopped * 4 <= report.compared, "too many programs do not end: {report}");
