@@ -353,8 +353,11 @@ impl Running<'_> {
             let type_atom = self.type_atom(type_id);
             return self.interpret(call, Destination::Frame, |atom| Task::Call(atom, type_atom, !same));
         }
-        let value = self.m.note_normal(call);
-        let value = if same { value } else { value.unmarked() };
+        let value = match self.is_certainly_data(head, usize::from(count)) {
+            true if same => self.m.note_normal(call),
+            true => self.m.note_normal(call).unmarked(),
+            false => call,
+        };
         if tail {
             return self.give(value);
         }
@@ -386,9 +389,15 @@ impl Running<'_> {
         Ok(self.m.values.heap.expression(&mut self.m.values.region, &children)?)
     }
 
-    /// Nothing reduces a tuple whose head came to this. If that has a function type, it is not certain that it is in normal form.
+    /// Whether an expression that nothing reduces, whose head came to this, is in normal form: if that has a function type, evaluating the
+    /// expression once more, where it is returned, looks at the types of its arguments.
+    fn is_certainly_data(&mut self, head: Ref, arity: usize) -> bool {
+        head.tag() != SYMBOL || matches!(self.head_kind(head, arity), HeadKind::Untyped)
+    }
+
+    /// Nothing reduces a tuple whose head came to this.
     fn give_called(&mut self, head: Ref, length: usize) -> Result<(), Halt> {
-        if head.tag() != SYMBOL || matches!(self.head_kind(head, length - 1), HeadKind::Untyped) {
+        if self.is_certainly_data(head, length - 1) {
             return self.give_tuple(length);
         }
         let call = self.tuple_of(length)?;

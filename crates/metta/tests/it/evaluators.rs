@@ -218,6 +218,24 @@ fn what_meets_a_space_in_a_form_is_not_evaluated_again() {
     check_both(&[("!(bind! &s (new-space)) (= (f $s) (let $s (collapse match) no)) !(f &s)", "[]")]);
 }
 
+/// An expression whose head comes to a name with a function type is data where it is written, and a call where it is returned.
+#[test]
+fn what_a_head_came_to_is_a_call_where_it_is_returned() {
+    let rules = "(: typed (-> Number Number)) (= (head) typed) (= (form) let) (= (returned $s) $s) (= (written) ((head) \"s\"))\n";
+    let error = "[(Error (typed \"s\") (BadArgType 1 Number String))]";
+    check_both(&[
+        (&format!("{rules} !((head) \"s\")"), "[(typed \"s\")]"),
+        (&format!("{rules} !(written)"), "[(typed \"s\")]"),
+        (&format!("{rules} !(let $s ((head) \"s\") $s)"), error),
+        (&format!("{rules} !(let $s ((head) \"s\") (quote $s))"), "[(quote (typed \"s\"))]"),
+        (&format!("{rules} !(let* (($s ((head) \"s\")) ($t $s)) $t)"), error),
+        (&format!("{rules} !(returned ((head) \"s\"))"), error),
+        (&format!("{rules} !(case ((head) \"s\") (($s $s)))"), error),
+        (&format!("{rules} !(let $s ((head) 1) $s)"), "[(typed 1)]"),
+        (&format!("{rules} !(let $s ((form)) $s)"), "[(Error (let) IncorrectNumberOfArguments)]"),
+    ]);
+}
+
 #[test]
 fn an_error_that_is_written_is_passed_on_whatever_is_bound_in_it() {
     check_both(&[
