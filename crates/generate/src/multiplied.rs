@@ -1,7 +1,6 @@
 //! Programs whose alternatives multiply while little or nothing is called: ten to the power of how many sources they combine.
 //!
-//! What each source gives is known to the compiler in another way (facts, rules, tables, lists, gathered results), and so is what combines
-//! them. An evaluation that looks at its limits only where something is called would not end in the lifetime of its user.
+//! The compiler has other code for each source (facts, rules, tables, lists, gathered results) and for each way to combine them. An evaluation that looks at its limits only where something is called would not end in the lifetime of its user.
 
 use crate::Dice;
 use std::fmt::Write;

@@ -261,7 +261,7 @@ impl Compiler<'_, '_> {
         if form == "switch" {
             return Atom::expression([Atom::symbol("id"), chosen]);
         }
-        // No slot has this number, so it is no stand-in.
+        // No slot has this number, so it does not stand for one.
         let answer =
             Atom::Variable(space::Variable::with_id(names::asked().clone(), u64::MAX - u64::from(Slot::MAX) - 1));
         let returned = Atom::expression([Atom::symbol("return"), answer.clone()]);
