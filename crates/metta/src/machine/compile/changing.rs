@@ -49,9 +49,8 @@ impl Compiler<'_, '_> {
         let label = self.label();
         if self.or_changed(label) {
             let join = self.join(dest);
-            let subject = self.stand_in(subject);
-            let call = [Atom::symbol("switch-minimal"), subject, branches.clone()];
-            let chosen = Atom::expression([Atom::symbol("eval"), Atom::expression(call)]);
+            let call = Self::first_branch(self.stand_in(subject), branches);
+            let chosen = Atom::expression([Atom::symbol("eval"), call]);
             let (state, errors) = (self.state.clone(), self.errors);
             self.later.push(Later::Subject { label, chosen, atom: atom.clone(), dest, state, join, errors });
         }

@@ -254,10 +254,15 @@ impl Compiler<'_, '_> {
         matches!(pattern, Atom::Variable(variable) if !self.state.variables.contains_key(variable))
     }
 
+    /// The call of the library that chooses the first branch whose pattern matches a subject, which it takes as it is.
+    pub(super) fn first_branch(subject: Atom, branches: &Atom) -> Atom {
+        Atom::expression([Atom::symbol("switch-minimal"), subject, branches.clone()])
+    }
+
     /// What a `case` or a `switch` comes to once its subject is evaluated. Like the rule of the library, it takes the subject as it is:
     /// the form itself would evaluate it once more.
     fn chosen(form: &str, subject: Atom, branches: &Atom) -> Atom {
-        let chosen = Atom::expression([Atom::symbol("switch-minimal"), subject, branches.clone()]);
+        let chosen = Self::first_branch(subject, branches);
         if form == "switch" {
             return Atom::expression([Atom::symbol("id"), chosen]);
         }
