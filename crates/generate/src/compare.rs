@@ -7,9 +7,10 @@ use crate::trees::Tree;
 /// A line with its fresh variables numbered by first appearance: `(a $x#17 $x#4)` is `(a $x#1 $x#2)`.
 #[must_use]
 pub fn renamed(line: &str) -> String {
+    let line = with_marks(line);
     let mut seen: Vec<&str> = Vec::new();
     let mut written = String::new();
-    let mut rest = line;
+    let mut rest = line.as_str();
     while let Some(at) = rest.find('$') {
         written.push_str(&rest[..at]);
         let (variable, after) = rest[at..].split_at(end_of_word(&rest[at..]));
@@ -25,6 +26,11 @@ pub fn renamed(line: &str) -> String {
         written.push_str(&format!("{name}#{}", number + 1));
     }
     written + rest
+}
+
+/// The text with a `$` before each variable that is written as JSON, `"var!:x#12"`.
+fn with_marks(text: &str) -> String {
+    text.replace("var!:", "var!:$")
 }
 
 /// A text without the numbers of fresh variables: `$x#12` as `$x#`.
@@ -47,7 +53,7 @@ fn end_of_word(text: &str) -> usize {
 /// Each result stands for itself, so which variables of several results are one does not matter either.
 #[must_use]
 pub fn nameless(line: &str) -> Vec<String> {
-    results_of(line).into_iter().map(without_names).collect()
+    results_of(&with_marks(line)).into_iter().map(without_names).collect()
 }
 
 /// The results in a line.
@@ -101,7 +107,8 @@ pub fn as_multiset<'a>(results: impl IntoIterator<Item = &'a str>) -> Vec<String
 }
 
 fn plain(result: &str) -> String {
-    let mut trees: Vec<Tree> = crate::trees::forms(result).into_iter().map(|form| form.tree).map(unordered).collect();
+    let mut trees: Vec<Tree> =
+        crate::trees::forms(&with_marks(result)).into_iter().map(|form| form.tree).map(unordered).collect();
     let mut seen = Vec::new();
     trees.iter_mut().for_each(|tree| rename(tree, &mut seen));
     trees.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -163,6 +170,7 @@ mod tests {
     fn fresh_variables_are_numbered_by_appearance() {
         assert_eq!(renamed("[(a $x#17 $x#4), $x#17]"), "[(a $x#1 $x#2), $x#1]");
         assert_eq!(renamed("[(a $x $y#30)]"), "[(a $x $y#1)]");
+        assert_eq!(renamed(r#"["[\"var!:x#17\", \"var!:y\"]"]"#), renamed(r#"["[\"var!:x#3\", \"var!:y\"]"]"#));
         assert_ne!(renamed("[($x#1 $x#1)]"), renamed("[($x#1 $x#2)]"));
         assert_eq!(renamed("[($]#17 $a]b#4), $]#17]"), "[($]#1 $a]b#2), $]#1]");
         assert_eq!(unnumbered("[(a $x#17 $x#4), $y]"), "[(a $x# $x#), $y]");

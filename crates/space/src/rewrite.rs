@@ -3,7 +3,7 @@
 //! [`rewrite`] is the one walk that builds: it visits every variable, keeps what does not change shared with the
 //! original, skips ground parts, looks into a shared part once ([`crate::sharing`]), and uses an explicit stack.
 
-use crate::atom::{Atom, Expression, Variable, VariableSource};
+use crate::atom::{Atom, Expression, Symbol, Variable, VariableSource};
 use crate::grounded::Grounded;
 use crate::parts::distinct_parts_in;
 use crate::sharing::Outcomes;
@@ -284,6 +284,23 @@ pub fn make_fresh(atom: &Atom, keep: &[Variable], source: &mut VariableSource) -
 pub fn as_written(atom: &Atom) -> Atom {
     let plain = rewrite(atom, |variable| Rewrite::Replace(Atom::variable(variable.name().as_str())));
     plain.unwrap_or_else(|| atom.clone())
+}
+
+/// An atom whose variables are named as in a source; where two have one name, those but the first get a number (`$x`, `$x-2`).
+pub fn named_as_in_source(atom: &Atom) -> Atom {
+    let mut positions: FxHashMap<Variable, usize> = FxHashMap::default();
+    let mut namesakes: FxHashMap<Symbol, usize> = FxHashMap::default();
+    let named = rewrite(atom, |variable| {
+        let position = *positions.entry(variable.clone()).or_insert_with(|| {
+            let next = namesakes.entry(variable.name().clone()).or_default();
+            *next += 1;
+            *next - 1
+        });
+        let name = variable.name().as_str();
+        let plain = if position == 0 { name.to_owned() } else { format!("{name}-{}", position + 1) };
+        Rewrite::Replace(Atom::variable(&plain))
+    });
+    named.unwrap_or_else(|| atom.clone())
 }
 
 /// The atom with slot variables (numbered from 0) replaced by the slots' values; an empty slot is filled with a

@@ -1,7 +1,7 @@
 //! What differs between the atoms and states of a base after two of its commits.
 
 use super::past::Causes;
-use super::{Change, History, describe, plain, shown};
+use super::{Change, History, describe, shown};
 use crate::commit_journal::KnowledgeBaseError;
 use crate::commit_journal::load::decode;
 use crate::commit_journal::record::TOP_SPACE;
@@ -105,7 +105,7 @@ impl History {
         let decoded = decode(self.runner.program_mut(), &atom.record()).map_err(|reason| atom.damaged(reason))?;
         let name = || self.runner.program().space(*space).map(|space| space.name().to_owned());
         let space = if *space == TOP_SPACE { None } else { name() };
-        let text = shown(&plain(&decoded));
+        let text = shown(&space::named_as_in_source(&decoded));
         Ok(Change { origin: origin.clone(), line: *line, copies: copies * sign, space, text })
     }
 }

@@ -15,7 +15,6 @@ mod written;
 
 pub(crate) use past::{KeptHistory, statements};
 pub use sources::SourceView;
-pub(crate) use written::plain;
 pub use written::{SourceWriter, Unwritten};
 
 use crate::commit_journal::load::{Loaded, decode};
@@ -162,7 +161,7 @@ const CUT_CHARACTERS: usize = 1000;
 /// An atom as a source of the base's program would have it, as far as it can be written. If it is longer than what a base can hold, which an
 /// atom that was derived may be, it is cut.
 pub(crate) fn shown(atom: &Atom) -> String {
-    let atom = plain(atom);
+    let atom = space::named_as_in_source(atom);
     if written_bytes_least(&atom, WRITTEN_BYTES_MAX + 1) > WRITTEN_BYTES_MAX {
         return brief(&atom, CUT_CHARACTERS);
     }
@@ -298,7 +297,7 @@ impl History {
         let atoms = |base: &CommitJournal| {
             let (mut runner, _) = Loaded::open(base)?;
             let atoms = runner.top_space().atoms(runner.program_mut().variables());
-            Ok(atoms.iter().map(plain).collect())
+            Ok(atoms.iter().map(space::named_as_in_source).collect())
         };
         catching_damage(|| atoms(&base)).unwrap_or_else(|damage| {
             self.base.warn(damage_warning(&damage));
@@ -337,7 +336,7 @@ impl History {
     pub fn why(&mut self, pattern: &Atom) -> Result<Origins, KnowledgeBaseError> {
         let space = self.runner.top_space();
         let mut found = past::origins(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
-        found.reasons.iter_mut().for_each(|reason| reason.atom = plain(&reason.atom));
+        found.reasons.iter_mut().for_each(|reason| reason.atom = space::named_as_in_source(&reason.atom));
         Ok(found)
     }
 

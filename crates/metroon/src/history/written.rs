@@ -7,8 +7,7 @@
 use crate::commit_journal::record::TOP_SPACE;
 use metta::syntax;
 use metta::{ModuleId, Program, Tokenizer, read_atom};
-use rustc_hash::FxHashMap;
-use space::{Atom, Grounded, Number, Rewrite, Symbol, Variable, beginning, canonical, rewrite};
+use space::{Atom, Grounded, Number, Rewrite, Variable, beginning, canonical, named_as_in_source, rewrite};
 
 /// How much of an atom that cannot be written is shown, in bytes.
 const SHOWN_BYTES_MAX: usize = 200;
@@ -39,7 +38,7 @@ impl SourceWriter {
     /// # Errors
     /// There is none.
     pub fn write(&self, atom: &Atom) -> Result<String, Unwritten> {
-        let text = source_text(&plain(atom));
+        let text = source_text(&named_as_in_source(atom));
         if self.reads_back(&text, atom) {
             return Ok(text);
         }
@@ -79,23 +78,6 @@ impl SourceWriter {
         }
         "a symbol that begins an evaluation"
     }
-}
-
-/// An atom whose variables are named as in a source: numbers only where two have one name.
-pub(crate) fn plain(atom: &Atom) -> Atom {
-    let mut positions: FxHashMap<Variable, usize> = FxHashMap::default();
-    let mut namesakes: FxHashMap<Symbol, usize> = FxHashMap::default();
-    let named = rewrite(atom, |variable| {
-        let position = *positions.entry(variable.clone()).or_insert_with(|| {
-            let next = namesakes.entry(variable.name().clone()).or_default();
-            *next += 1;
-            *next - 1
-        });
-        let name = variable.name().as_str();
-        let plain = if position == 0 { name.to_owned() } else { format!("{name}-{}", position + 1) };
-        Rewrite::Replace(Atom::variable(&plain))
-    });
-    named.unwrap_or_else(|| atom.clone())
 }
 
 /// How an atom is written if it can be; what cannot is written as it prints.
@@ -145,7 +127,7 @@ fn with_numbered_variables(atom: &Atom) -> Atom {
 }
 
 fn shown(atom: &Atom) -> String {
-    let mut text = beginning(&plain(atom), SHOWN_BYTES_MAX + 1);
+    let mut text = beginning(&named_as_in_source(atom), SHOWN_BYTES_MAX + 1);
     if text.len() > SHOWN_BYTES_MAX {
         text.truncate(text.floor_char_boundary(SHOWN_BYTES_MAX));
         text.push('…');

@@ -8,7 +8,6 @@
 use super::{Recall, RecallError, Remembered, TapeMode};
 use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
-use crate::history::plain;
 use metta::{Cause, Commit, CommitSink, CommitStamp, Program, SinkError, World};
 use space::{Change, ChangeDetail};
 
@@ -55,10 +54,10 @@ impl ReadOnlySink {
         let walk = commit.changes.each(|change| match change {
             Change::Row(delta) if delta.space.serial() < self.spaces => {
                 let sign = if delta.count > 0 { '+' } else { '-' };
-                Err((format!("{sign} {}", plain(&delta.atom())), delta.cause))
+                Err((format!("{sign} {}", space::named_as_in_source(&delta.atom())), delta.cause))
             }
             Change::Set { state, cause } if state.serial() <= self.states => {
-                Err((format!("state {} = {}", state.serial(), plain(&state.value())), cause))
+                Err((format!("state {} = {}", state.serial(), space::named_as_in_source(&state.value())), cause))
             }
             Change::Row(_) | Change::Set { .. } => Ok(()),
         });

@@ -18,7 +18,7 @@ use crate::operation::{Call, Compatibility, OperationSpec as Spec, Outcome};
 use crate::stdlib::text::{Making, text_of};
 use num_bigint::BigInt;
 use serde_json::Value;
-use space::{Atom, Grounded, Number, SharedSpace};
+use space::{Atom, Grounded, Number, SharedSpace, named_as_in_source};
 use std::fmt::{self, Write};
 
 /// What the texts of symbols and variables begin with.
@@ -110,7 +110,7 @@ fn refuse(why: &mut Option<Outcome>, message: String) -> fmt::Result {
     Err(fmt::Error)
 }
 
-/// A space of pairs as an object.
+/// A space of pairs as an object. The variables of each pair are its own, so they are named as where it was stated.
 fn write_object(
     json: &mut Making<'_, '_>,
     space: &SharedSpace,
@@ -119,9 +119,10 @@ fn write_object(
 ) -> fmt::Result {
     json.write_str("{")?;
     for (position, pair) in space.atoms(json.variables()).iter().enumerate() {
+        let pair = named_as_in_source(pair);
         let Some([Atom::Grounded(Grounded::Text(key)), value]) = pair.children() else {
             let expected = "the space is to hold pairs of a key, a text, and a value, as dict-space makes them";
-            return refuse(why, format!("{expected}; it holds {}", names::brief(pair)));
+            return refuse(why, format!("{expected}; it holds {}", names::brief(&pair)));
         };
         json.write_str(if position > 0 { ", " } else { "" })?;
         json.write_str(&quoted(key))?;
