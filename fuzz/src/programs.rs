@@ -183,5 +183,5 @@ fn run(text: &str, evaluator: Evaluator) -> Option<Vec<String>> {
         return None;
     }
     let lines = output.printed();
-    Some(lines.iter().flat_map(|line| generate::nameless(line)).chain([format!("{:?}", run.end)]).collect())
+    Some(lines.iter().flat_map(|line| generate::nameless(text, line)).chain([format!("{:?}", run.end)]).collect())
 }

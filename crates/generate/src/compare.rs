@@ -49,11 +49,13 @@ fn end_of_word(text: &str) -> usize {
     end.map_or(text.len(), |(place, _)| place)
 }
 
-/// The results in a line without the names of variables: those that are made equal share one, and which does not matter.
-/// Each result stands for itself, so which variables of several results are one does not matter either.
+/// The results in a line that a program printed, without the names of variables: those that are made equal share one, and which does not
+/// matter. Each result stands for itself, so which variables of several results are one does not matter either; where the program gathers
+/// results outside of `(bag …)`, any tuple may hold several.
 #[must_use]
-pub fn nameless(line: &str) -> Vec<String> {
-    results_of(&with_marks(line)).into_iter().map(without_names).collect()
+pub fn nameless(program: &str, line: &str) -> Vec<String> {
+    let gathers = program.matches("collapse").count() > program.matches("(bag (collapse").count();
+    results_of(&with_marks(line)).into_iter().map(|result| without_names(result, gathers)).collect()
 }
 
 /// The results in a line.
@@ -74,8 +76,8 @@ fn results_of(line: &str) -> Vec<&str> {
 
 /// A result with its variables numbered; the parts of a list of results in it, which a failed assertion shows as well, stand for
 /// themselves.
-fn without_names(result: &str) -> String {
-    let is_list = result.contains("(bag") || result.contains(ASSERTION);
+fn without_names(result: &str, gathers: bool) -> String {
+    let is_list = gathers || result.contains("(bag") || result.contains(ASSERTION) || result.contains(INCLUSION);
     let (mut seen, mut plain) = (Vec::new(), String::new());
     for (index, part) in result.split('$').enumerate() {
         if index == 0 {
@@ -116,6 +118,8 @@ fn plain(result: &str) -> String {
 
 /// How the text of a failed assertion begins; it lists results in some order.
 const ASSERTION: &str = "\"\\nExpected: ";
+/// What stands before the results in the error of `assertIncludes`.
+const INCLUSION: &str = " not included in result: (";
 
 /// The tree with the parts of what is in `(bag …)` in alphabetical order.
 fn unordered(tree: Tree) -> Tree {
@@ -178,11 +182,17 @@ mod tests {
 
     #[test]
     fn names_of_fresh_variables_do_not_count() {
-        assert_eq!(nameless("[(a $x#17 $x#4), $y]"), ["[(a $0 $1)", " $0]"]);
-        assert_eq!(nameless("[(bag ($x#1 $y#1))]"), nameless("[(bag ($z#3 $y#1))]"));
-        assert_ne!(nameless("[($x#1 $x#1)]"), nameless("[($x#1 $y#2)]"));
+        assert_eq!(nameless("", "[(a $x#17 $x#4), $y]"), ["[(a $0 $1)", " $0]"]);
+        assert_eq!(nameless("", "[(bag ($x#1 $y#1))]"), nameless("", "[(bag ($z#3 $y#1))]"));
+        assert_ne!(nameless("", "[($x#1 $x#1)]"), nameless("", "[($x#1 $y#2)]"));
+        let gathering = "!(collapse (f))";
+        assert_eq!(nameless(gathering, "[($x#1 $x#1)]"), nameless(gathering, "[($x#1 $y#2)]"));
+        assert_ne!(
+            nameless("!(bag (collapse (f)))", "[($x#1 $x#1)]"),
+            nameless("!(bag (collapse (f)))", "[($x#1 $y#2)]")
+        );
         let failed = |got: &str| format!(r#"[(Error a "\nExpected: []\nGot: [{got}]")]"#);
-        assert_eq!(nameless(&failed("$x#1, $x#1")), nameless(&failed("$x#1, $x#2")));
+        assert_eq!(nameless("", &failed("$x#1, $x#1")), nameless("", &failed("$x#1, $x#2")));
     }
 
     #[test]

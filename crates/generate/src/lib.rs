@@ -2,8 +2,8 @@
 //!
 //! 1. [`program`] writes one, of the [`Features`] asked for. It terminates, mostly; a limit on steps is the backstop.
 //! 2. [`mutant`] changes one that somebody else wrote, and [`spliced`] puts one together from several; [`vectors`] calls functions
-//!    whose types hold lengths, [`countdowns`] functions that carry values along, [`recursion`] tabled functions in layers, and
-//!    [`branches`] chooses between branches that hold variables. The alternatives of [`multiplied`] are too many to go through.
+//!    whose types hold lengths, [`countdowns`] functions that carry values along, [`recursion`] tabled functions in layers,
+//!    [`branches`] chooses between branches that hold variables, and [`heads`] applies what expressions come to. The alternatives of [`multiplied`] are too many to go through.
 //! 3. Two ways of running a program are compared with [`renamed`] or [`as_multiset`].
 //! 4. [`shrink`] makes a program that differs as small as it can.
 //!
@@ -21,6 +21,7 @@ mod expressions;
 mod features;
 mod functional;
 mod functions;
+mod heads;
 mod kinds;
 mod multiplied;
 mod mutants;
@@ -46,6 +47,7 @@ pub use countdowns::countdowns;
 pub use dice::Dice;
 pub use differential::{Difference, Ran, Report, compare, range, seeds};
 pub use features::{FEATURES, Feature, Features};
+pub use heads::heads;
 pub use multiplied::multiplied;
 pub use mutants::mutant;
 pub use recursion::recursion;

@@ -402,8 +402,16 @@ fn answers(program: &Path, evaluator: &Evaluator, text: &str) -> Option<(Answers
     if is_limit || run.status.is_none() {
         return None;
     }
-    let lines = run.stdout.lines().chain([run.ending().as_str()]).flat_map(nameless).collect();
+    let ending = run.ending();
+    let lines =
+        run.stdout.lines().chain([ending.as_str()]).flat_map(|line| nameless(text, &without_cut_texts(line))).collect();
     Some((forms_of(&run.stdout), lines))
+}
+
+/// A line without the texts in it that were cut: where depends on the names of fresh variables. They tell of results, which are there whole.
+fn without_cut_texts(line: &str) -> String {
+    let pieces: Vec<&str> = line.split("\",\"").collect();
+    pieces.iter().map(|piece| piece.split_once('…').map_or(*piece, |_| "…")).collect::<Vec<_>>().join("\",\"")
 }
 
 /// The answers in what `run --json` printed.

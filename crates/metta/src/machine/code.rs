@@ -229,6 +229,8 @@ pub(super) enum Instruction {
     MarkNormalForm { slot: Slot },
     /// Notes whether the call of the function whose rule this is has the arguments that were written.
     NoteUnchangedCall { function: u32, dst: Slot },
+    /// What a slot holds goes to another, if it is plain to see that it is its own result; else goes elsewhere.
+    Settled { slot: Slot, dst: Slot, or: Pc },
     /// Goes elsewhere unless the arguments of the call at a slot are what is written.
     GuardUnchanged { at: Slot, or: Pc },
     /// Calls a native function on the arguments at the return point's frame.
@@ -326,6 +328,7 @@ impl Instruction {
             | Self::GuardSame { or, .. }
             | Self::GuardTypeEpoch { or, .. }
             | Self::GuardUnchanged { or, .. }
+            | Self::Settled { or, .. }
             | Self::Unify { or, .. }
             | Self::IfEqual { or, .. }
             | Self::IfError { or, .. }
@@ -414,6 +417,8 @@ pub(super) struct Data {
     /// Whether its leaves are their own results, and whether it is what the program says, evaluated or not.
     pub(super) is_normal: bool,
     pub(super) is_same: bool,
+    /// Whether one of the children was evaluated because it was not its own result.
+    pub(super) is_changed: bool,
     /// What is known of its types, if its head has one.
     pub(super) typed: Option<Box<TypedData>>,
 }

@@ -324,6 +324,9 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let head = self.m.read(head);
         let block = self.m.return_point(return_point).at;
+        let mut parts =
+            std::iter::once(head).chain((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
+        let same = same && !parts.any(|part| self.m.values.is_changed_data(part));
         // Well-typed code calls names by code of their own, and native functions as others do.
         let type_id = if type_id == WELL_TYPED && head.tag() != SYMBOL { 0 } else { type_id };
         let function = self.function_of(head, count, type_id);
@@ -392,7 +395,11 @@ impl Running<'_> {
     /// Whether an expression that nothing reduces, whose head came to this, is in normal form: if that has a function type, evaluating the
     /// expression once more, where it is returned, looks at the types of its arguments.
     fn is_certainly_data(&mut self, head: Ref, arity: usize) -> bool {
-        head.tag() != SYMBOL || matches!(self.head_kind(head, arity), HeadKind::Untyped)
+        match head.tag() {
+            SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped),
+            tag::EXPRESSION | tag::MARKED | TERM => self.is_open(head),
+            _ => true,
+        }
     }
 
     /// Nothing reduces a tuple whose head came to this.

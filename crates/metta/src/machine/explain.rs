@@ -499,6 +499,7 @@ impl<'a> Listing<'a> {
             Instruction::Jump { to } => format!("jump {}", self.place(to)),
             Instruction::If { slot: condition, or } => format!("if {}{}", slot(condition), self.or(or)),
             Instruction::GuardTypeEpoch { or, .. } => format!("guard-types{}", self.or(or)),
+            Instruction::Settled { slot: settled, or, .. } => format!("settled {}{}", slot(settled), self.or(or)),
             Instruction::GuardUnchanged { at, or } => {
                 format!("guard-unchanged {}{}", self.slot(at + HEADER as Slot), self.or(or))
             }

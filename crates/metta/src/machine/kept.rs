@@ -8,7 +8,7 @@
 use region::{Heap, Ref, tag};
 use space::{Atom, Expression};
 
-use super::words::EVALUATED_OPEN;
+use super::words::{CHANGED_DATA, EVALUATED_OPEN};
 
 /// How much is remembered.
 const KEPT_MAX: usize = 4;
@@ -78,5 +78,5 @@ impl Kept {
 /// Whether it is plain to see that an expression holds no variable: it is marked, or was once noted as in normal form.
 pub(super) fn is_plainly_ground(heap: &Heap, expression: Ref) -> bool {
     expression.tag() == tag::MARKED
-        || expression.tag() == tag::EXPRESSION && ![0, EVALUATED_OPEN].contains(&heap.note(expression))
+        || expression.tag() == tag::EXPRESSION && ![0, EVALUATED_OPEN, CHANGED_DATA].contains(&heap.note(expression))
 }

@@ -118,7 +118,7 @@ impl Running<'_> {
     /// Whether a call that was made before a place has the arguments that were written there.
     pub(super) fn is_call_unchanged(&mut self, call: Ref, from: Pc) -> Result<bool, Halt> {
         match self.m.code.origin(from) {
-            Origin::Unchanged => return Ok(true),
+            Origin::Unchanged => return Ok(!self.m.values.is_changed(call)),
             Origin::Changed => return Ok(false),
             Origin::Uncertain => {}
         }

@@ -5,7 +5,7 @@
 //! and all notes before it are out of date.
 
 use super::type_table::Scheme;
-use super::words::EVALUATED_OPEN;
+use super::words::CHANGED_DATA;
 
 /// Notes that are left for types when a range begins; with fewer, all notes are taken off and the first range begins again.
 const ROOM_MIN: u16 = 256;
@@ -40,13 +40,13 @@ impl Notes {
     pub(super) fn advance(&mut self) -> bool {
         self.first += self.count;
         self.count = 1;
-        self.first < EVALUATED_OPEN - ROOM_MIN
+        self.first < CHANGED_DATA - ROOM_MIN
     }
 
     /// A note for another type, unless there is none left.
     pub(super) fn add(&mut self) -> Option<u16> {
         let note = self.first + self.count;
-        (note < EVALUATED_OPEN).then(|| {
+        (note < CHANGED_DATA).then(|| {
             self.count += 1;
             note
         })
@@ -113,6 +113,7 @@ impl NotedTypes {
 mod tests {
     use super::super::type_table::TypeTable;
     use super::*;
+    use crate::machine::words::EVALUATED_OPEN;
     use space::{Atom, Number};
 
     fn schemes(count: usize) -> Vec<Scheme> {
@@ -139,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn the_last_note_is_left_to_what_holds_variables() {
+    fn the_last_notes_are_left_to_what_is_no_normal_form() {
         let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
         let all = schemes(usize::from(u16::MAX));
         let given = all.into_iter().filter(|&scheme| types.note_of(&mut notes, Told::Whole(scheme)).is_some()).count();
-        assert_eq!(given, usize::from(EVALUATED_OPEN) - 2);
-        assert!(!notes.hold(EVALUATED_OPEN));
+        assert_eq!(given, usize::from(CHANGED_DATA) - 2);
+        assert!(!notes.hold(CHANGED_DATA) && !notes.hold(EVALUATED_OPEN));
         assert!(!notes.advance(), "no range can begin any more");
     }
 
@@ -152,6 +153,6 @@ mod tests {
     fn ranges_end_before_the_notes_do() {
         let mut notes = Notes::default();
         let ranges = 1 + (0..u32::from(u16::MAX)).take_while(|_| notes.advance()).count();
-        assert_eq!(ranges, usize::from(EVALUATED_OPEN - ROOM_MIN) - 1);
+        assert_eq!(ranges, usize::from(CHANGED_DATA - ROOM_MIN) - 1);
     }
 }

@@ -220,6 +220,7 @@ impl Running<'_> {
                 Instruction::Value { slot, dst, type_id, return_point, position } => {
                     self.value(slot, dst, type_id, return_point, position)
                 }
+                Instruction::Settled { slot, dst, or } => self.settled(slot, dst, or),
                 Instruction::Query { query, space, return_point } => self.query(query, space, return_point),
                 Instruction::Build { dst, template } => self.build_into(dst, template),
                 Instruction::Load { dst, value } => self.m.put(dst, value),
@@ -625,6 +626,21 @@ impl Running<'_> {
             Guard::Unbound => value.tag() == tag::VARIABLE,
             Guard::Count => self.m.count_of(value).is_some(),
         }
+    }
+
+    /// Moves what a slot holds, if it is its own result.
+    #[inline]
+    fn settled(&mut self, slot: Slot, dst: Slot, or: Pc) -> Result<(), Halt> {
+        let value = self.m.read(slot);
+        let found = match self.normal(value, 0) {
+            None => self.settled_value(value, 0)?,
+            found => found.filter(|&found| found != EMPTY),
+        };
+        match found {
+            Some(value) => self.m.set_slot(dst, value),
+            None => self.m.frames.pc = or,
+        }
+        Ok(())
     }
 
     /// Evaluates what a slot holds, if it needs that, into another.

@@ -367,7 +367,7 @@ impl Running<'_> {
     #[inline(always)]
     pub(super) fn constructed(&mut self, data: u32) -> Result<Option<Ref>, Full> {
         let m = &mut self.m;
-        let Data { stamp, slots, is_normal, is_same, or, typed, .. } = &m.code.data[data as usize];
+        let Data { stamp, slots, is_normal, is_same, is_changed, or, typed, .. } = &m.code.data[data as usize];
         let (mut is_normal, frame) = (*is_normal, &m.frames.stack[m.frames.base + HEADER..]);
         let made = m.values.heap.stamp(&mut m.values.region, stamp, m.type_cache.notes.normal())?;
         for &DataSlot { place, slot, is_value } in slots {
@@ -388,10 +388,11 @@ impl Running<'_> {
         if typed.is_some() {
             return Ok(self.constructed_by_type(made, data, is_normal));
         }
-        if !is_normal {
-            m.values.heap.set_note(made, 0);
+        if is_normal {
+            return Ok(Some(if *is_same { made.marked() } else { made }));
         }
-        Ok(Some(if is_normal && *is_same { made.marked() } else { made }))
+        m.values.note_open(made, *is_changed);
+        Ok(Some(made))
     }
 
     /// Notes of built data what its type says, which has variables; `None` if it needs to be evaluated, the code goes on elsewhere then.
@@ -400,7 +401,7 @@ impl Running<'_> {
         let Data { is_same, or, ref typed, .. } = self.m.code.data[data as usize];
         let is_looked_at = typed.as_ref().is_some_and(|typed| typed.expected.is_none());
         if !is_normal && is_looked_at {
-            self.m.values.heap.set_note(made, 0);
+            self.m.values.note_open(made, false);
             return Some(made);
         }
         match self.note_of_made(made, data) {
@@ -414,14 +415,15 @@ impl Running<'_> {
             }
             _ => {}
         }
-        self.m.values.heap.set_note(made, 0);
+        self.m.values.note_open(made, false);
         Some(made)
     }
 
     /// Calls what was thought to be data.
     #[cold]
     fn call_built(&mut self, call: Ref, data: u32) -> Result<(), Halt> {
-        let Data { function, return_point, is_same, .. } = self.m.code.data[data as usize];
+        let Data { function, return_point, is_same, is_changed, .. } = self.m.code.data[data as usize];
+        let is_same = is_same && !is_changed && !self.m.values.is_changed(call);
         self.m.values.heap.set_note(call, 0);
         let type_id = self.m.code.functions[function as usize].expected();
         let type_atom = self.type_atom(type_id);

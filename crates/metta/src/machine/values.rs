@@ -9,8 +9,8 @@ use super::kept::{self, Kept, LARGE};
 use super::normal_terms::NormalTerms;
 use super::notes::Notes;
 use super::words::{
-    EMPTY, ERROR, EVALUATED_OPEN, EVALUATED_TERM, FOREIGN, FUNCTION, INTEGER, NAMED, SYMBOL, TERM, WELL_KNOWN,
-    bytes_of, evaluated_term, is_always_normal, is_evaluated_term, small, term_of, truth, word,
+    CHANGED_DATA, EMPTY, ERROR, EVALUATED_OPEN, EVALUATED_TERM, FOREIGN, FUNCTION, INTEGER, NAMED, SYMBOL, TERM,
+    WELL_KNOWN, bytes_of, evaluated_term, is_always_normal, is_evaluated_term, small, term_of, truth, word,
 };
 use super::{Halt, Reason};
 use crate::limits::{FormSteps, Interrupt, LimitReached, Limits};
@@ -368,6 +368,23 @@ impl Values {
                 TERM => self.is_normal_term(child),
                 _ => false,
             }
+    }
+
+    /// Whether an expression is data that is not what the program says.
+    pub(super) fn is_changed_data(&self, value: Ref) -> bool {
+        let value = self.heap.walk(value);
+        value.tag() == tag::EXPRESSION && self.heap.note(value) == CHANGED_DATA
+    }
+
+    /// Whether a part of an expression is such data.
+    pub(super) fn is_changed(&self, expression: Ref) -> bool {
+        self.heap.children(expression).iter().any(|&child| self.is_changed_data(child))
+    }
+
+    /// Notes data that is not known to be in normal form: whether it is what the program says.
+    pub(super) fn note_open(&mut self, made: Ref, is_changed: bool) {
+        let note = if is_changed || self.is_changed(made) { CHANGED_DATA } else { 0 };
+        self.heap.set_note(made, note);
     }
 
     /// What a value evaluates to as what nothing has typed, if its own word or its note says so.

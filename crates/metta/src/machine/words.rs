@@ -34,6 +34,9 @@ pub(super) const NAMED: u32 = 1 << 31;
 /// What an expression that holds variables is noted with when it counts as evaluated, until one of them is bound.
 pub(super) const EVALUATED_OPEN: u16 = u16::MAX;
 
+/// What an expression is noted with that is not what the program says, since a part of it was evaluated, and not known to be in normal form.
+pub(super) const CHANGED_DATA: u16 = EVALUATED_OPEN - 1;
+
 /// `True`.
 pub(super) const TRUE: Ref = Ref::new(FOREIGN, 0);
 /// `False`.

@@ -12,7 +12,7 @@ const EVALUATORS: [Evaluator; 2] = [Evaluator::Machine, Evaluator::Interpreter];
 #[track_caller]
 fn both(text: &str) -> Ran {
     let [machine, interpreter] = EVALUATORS.map(|evaluator| Program::new(text).with_evaluator(evaluator).run());
-    let nameless = |ran: &Ran| ran.answers.iter().map(|line| generate::nameless(line)).collect::<Vec<_>>();
+    let nameless = |ran: &Ran| ran.answers.iter().map(|line| generate::nameless(text, line)).collect::<Vec<_>>();
     assert_eq!(nameless(&machine), nameless(&interpreter), "{text}");
     assert_eq!(machine.statistics.tabled, interpreter.statistics.tabled, "{text}");
     assert_eq!(machine.statistics.answers, interpreter.statistics.answers, "{text}");

@@ -94,17 +94,22 @@ fn generated_programs_print_the_same_line_by_line() {
     assert_agree(&compare(seeds(0..200), program, at_once, line_by_line));
 }
 
-/// What was printed, without the names of variables.
-fn nameless(ran: generate::Ran) -> generate::Ran {
+/// What a program printed, without the names of variables.
+fn nameless(text: &str, ran: generate::Ran) -> generate::Ran {
     let generate::Ran::Printed(lines) = ran else { return ran };
-    generate::Ran::Printed(lines.iter().flat_map(|line| generate::nameless(line)).collect())
+    generate::Ran::Printed(lines.iter().flat_map(|line| generate::nameless(text, line)).collect())
 }
 
-/// Programs of these seeds print the same in both evaluators, but for the names of variables.
+/// Compares what programs of these seeds print in both evaluators, but for the names of variables.
+fn compare_evaluators(seeds: Range<u64>, keeps_going: bool, make: impl Fn(u64) -> String) -> Report {
+    let (interpreter, machine) = (by(Evaluator::Interpreter, keeps_going), by(Evaluator::Machine, keeps_going));
+    compare(seeds, make, |text| nameless(text, interpreter(text)), |text| nameless(text, machine(text)))
+}
+
+/// Programs of these seeds print the same in both evaluators.
 #[track_caller]
 fn assert_evaluators_agree(seeds: Range<u64>, make: impl Fn(u64) -> String) {
-    let (interpreter, machine) = (by(Evaluator::Interpreter, false), by(Evaluator::Machine, false));
-    assert_agree(&compare(seeds, make, |text| nameless(interpreter(text)), |text| nameless(machine(text))));
+    assert_agree(&compare_evaluators(seeds, false, make));
 }
 
 #[test]
@@ -119,14 +124,7 @@ fn calls_whose_types_hold_lengths_print_the_same_in_both_evaluators() {
 
 #[test]
 fn arguments_that_are_evaluated_to_open_types_print_the_same_in_both_evaluators() {
-    let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
-    let report = compare(
-        seeds(0..100),
-        generate::typed_parts,
-        |text| nameless(interpreter(text)),
-        |text| nameless(machine(text)),
-    );
-    assert_agree(&report);
+    assert_agree(&compare_evaluators(seeds(0..100), true, generate::typed_parts));
 }
 
 #[test]
@@ -141,9 +139,12 @@ fn tabled_recursion_prints_the_same_in_both_evaluators() {
 
 #[test]
 fn branches_that_hold_variables_print_the_same_in_both_evaluators() {
-    let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
-    let made = generate::branches;
-    assert_agree(&compare(seeds(0..100), made, |text| nameless(interpreter(text)), |text| nameless(machine(text))));
+    assert_agree(&compare_evaluators(seeds(0..100), true, generate::branches));
+}
+
+#[test]
+fn heads_that_come_to_names_print_the_same_in_both_evaluators() {
+    assert_agree(&compare_evaluators(seeds(0..100), true, generate::heads));
 }
 
 /// The programs of the corpus.
@@ -184,9 +185,7 @@ fn generated_programs_say_something() {
 #[test]
 fn spliced_programs_print_the_same_in_both_evaluators() {
     let programs = corpus();
-    let (interpreter, machine) = (by(Evaluator::Interpreter, true), by(Evaluator::Machine, true));
-    let make = |seed| generate::spliced(seed, &programs);
-    let report = compare(seeds(0..100), make, |text| nameless(interpreter(text)), |text| nameless(machine(text)));
+    let report = compare_evaluators(seeds(0..100), true, |seed| generate::spliced(seed, &programs));
     assert!(report.differences.is_empty(), "{report}");
     // A function that got the body of another one goes on for ever more often.
     assert!(report.stopped * 4 <= report.compared, "too many programs do not end: {report}");

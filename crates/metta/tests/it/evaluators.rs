@@ -234,6 +234,44 @@ fn what_a_head_came_to_is_a_call_where_it_is_returned() {
         (&format!("{rules} !(let $s ((head) 1) $s)"), "[(typed 1)]"),
         (&format!("{rules} !(let $s ((form)) $s)"), "[(Error (let) IncorrectNumberOfArguments)]"),
     ]);
+    // A head that is applied, too.
+    let rules = "(: made (-> Number (-> Number Number))) (= (partly $a) (made $a)) (= (returned $s) $s)\n";
+    let error = "[(Error ((made 2) \"s\") (BadArgType 1 Number String))]";
+    check_both(&[
+        (&format!("{rules} !((partly 2) \"s\")"), "[((made 2) \"s\")]"),
+        (&format!("{rules} !(let $s ((partly 2) \"s\") $s)"), error),
+        (&format!("{rules} !(returned ((partly 2) \"s\"))"), error),
+        (&format!("{rules} !(let $s ((partly 2) 1) $s)"), "[((made 2) 1)]"),
+        ("(: (made $a) (-> Number Number)) (= (partly $a) (made $a)) !(let $s ((partly 2) \"s\") $s)", error),
+    ]);
+}
+
+/// A variable may hold what is not evaluated. A call or data whose part was evaluated is not what the program says, so it is looked at once more
+/// where it is returned.
+#[test]
+fn what_a_part_was_evaluated_for_is_not_what_is_written() {
+    let rules = "(: typed (-> Number Number)) (= (head) typed) (= (only 1) one) (= (1 2 $c) two) (= (() $b) three)
+         (: inside (-> Atom %Undefined%)) (= (inside $t) (only (a $t))) (: deep (-> Atom %Undefined%)) (= (deep $t) (only (a (b $t))))
+         (= (unquoted (quote $t)) (only (a $t))) (= (chosen $s) (case $s (((quote $t) (only (a $t))))))
+         (: first (-> Atom %Undefined%)) (= (first $t) ($t a)) (: second (-> Atom %Undefined%)) (= (second $t) ((a $t) 1 2))
+         (fact ((head) \"s\")) (= (found) (match &self (fact $t) (only (a $t))))\n";
+    let error = "[(Error (typed \"s\") (BadArgType 1 Number String))]";
+    for call in [
+        "(inside ((head) \"s\"))",
+        "(deep ((head) \"s\"))",
+        "(unquoted (quote ((head) \"s\")))",
+        "(chosen (quote ((head) \"s\")))",
+        "(first ((head) \"s\"))",
+        "(second ((head) \"s\"))",
+        "(found)",
+    ] {
+        check_both(&[(&format!("{rules} !(let $r {call} $r)"), error)]);
+    }
+    check_both(&[
+        (&format!("{rules} !(inside ((head) \"s\"))"), "[(only (a (typed \"s\")))]"),
+        (&format!("{rules} !(let $r (inside ((head) 1)) $r)"), "[(only (a (typed 1)))]"),
+        (&format!("{rules} !(let $r (first ((head) 1)) $r)"), "[((typed 1) a)]"),
+    ]);
 }
 
 #[test]

@@ -333,18 +333,36 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// The value of a variable goes to a slot if it is its own result; otherwise all that it is a part of is evaluated as it stands.
+    fn settled_variable(&mut self, variable: &Variable, dst: Slot, (whole, type_id, dest): (&Atom, TypeId, Dest)) {
+        let slot = self.slot_of(variable);
+        if self.is_normal(slot, 0) {
+            return self.finish(slot, Dest::Slot(dst));
+        }
+        self.or_plain(Instruction::Settled { slot, dst, or: 0 }, whole, type_id, dest);
+        self.mark_live(dst);
+    }
+
     /// A tuple whose head is known only when it is evaluated.
     fn apply(&mut self, children: &[Atom], type_id: TypeId, dest: Dest) {
         children.iter().for_each(|child| self.make_shared(child));
         self.make_ahead_of_parts(children);
         let block = self.slots(HEADER + children.len() - 1);
         let head = self.slot();
+        let place_of = |index: usize| if index == 0 { head } else { block + (HEADER + index - 1) as Slot };
+        // If a variable holds what is not its own result, the tuple is not what is written: that is found out first.
+        let whole = Atom::expression(children);
+        let plain_type = if type_id == WELL_TYPED { 0 } else { type_id };
+        children.iter().enumerate().for_each(|(index, child)| {
+            if let Atom::Variable(variable) = child {
+                self.settled_variable(variable, place_of(index), (&whole, plain_type, dest));
+            }
+        });
         let outer = self.errors;
         let label = (dest != Dest::Tail).then(|| self.begin_barrier(block + 2));
         let held = if self.is_well_typed { Vec::new() } else { self.hold(children.iter()) };
-        for (index, child) in children.iter().enumerate() {
-            let dst = if index == 0 { head } else { block + (HEADER + index - 1) as Slot };
-            self.value(child, 0, Dest::Slot(dst));
+        for (index, child) in children.iter().enumerate().filter(|(_, child)| !matches!(child, Atom::Variable(_))) {
+            self.value(child, 0, Dest::Slot(place_of(index)));
         }
         self.held = held;
         self.errors = outer;

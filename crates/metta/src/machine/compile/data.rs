@@ -28,6 +28,8 @@ pub(super) struct Parts {
     children: Vec<Ref>,
     slots: Vec<DataSlot>,
     is_same: bool,
+    /// Whether a child was evaluated because it was not its own result.
+    is_changed: bool,
     by: Option<Rc<DataTypes>>,
 }
 
@@ -263,7 +265,7 @@ impl Compiler<'_, '_> {
             children.push(leaf.unwrap_or(EMPTY));
         }
         self.held = held;
-        Parts { function, children, slots, is_same: false, by }
+        Parts { function, children, slots, is_same: false, is_changed: false, by }
     }
 
     /// The instruction that builds data, and what is to be done where a child is not its own result.
@@ -282,7 +284,7 @@ impl Compiler<'_, '_> {
     }
 
     fn emit_data(&mut self, parts: &Parts, made: &Rebuilt) -> u32 {
-        let Parts { function, children, slots, is_same, by } = parts.clone();
+        let Parts { function, children, slots, is_same, is_changed, by } = parts.clone();
         let dst = match made {
             Rebuilt::Slot(dst, _) => *dst,
             Rebuilt::Result | Rebuilt::Wrapper(..) => self.slot(),
@@ -302,6 +304,7 @@ impl Compiler<'_, '_> {
             or: Pc::MAX,
             is_normal,
             is_same,
+            is_changed,
             typed,
         });
         self.emit(match made {
@@ -386,6 +389,7 @@ impl Compiler<'_, '_> {
             self.mark_live(dst);
             *part = DataSlot { slot: dst, is_value: true, ..*part };
         }
+        parts.is_changed = true;
         self.emit_data(&parts, &made);
         match made {
             Rebuilt::Result => {}
