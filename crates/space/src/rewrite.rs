@@ -215,7 +215,8 @@ pub fn replace_leaves(atom: &Atom, mut replace: impl FnMut(&Atom) -> Atom) -> At
     }
 }
 
-fn has_mark(atom: &Atom) -> bool {
+/// Whether a part of an atom, or all of it, is marked as evaluated.
+pub fn has_mark(atom: &Atom) -> bool {
     let is_marked = |part: &Atom| matches!(part, Atom::Expression(expression) if expression.is_evaluated());
     distinct_parts_in(atom, |part| matches!(part, Atom::Expression(_))).any(is_marked)
 }

@@ -274,6 +274,20 @@ fn what_a_part_was_evaluated_for_is_not_what_is_written() {
     ]);
 }
 
+/// A word that is bound to what an expression came to stands for that, whatever rules come later.
+#[test]
+fn what_a_word_stands_for_is_evaluated_already() {
+    let rules = "!(bind! &filled (filled t)) (= (filled $x) late) (= (same $x) $x)";
+    check_both(&[
+        (&format!("{rules} ! &filled"), "[(filled t)]"),
+        (&format!("{rules} !(id &filled)"), "[(filled t)]"),
+        (&format!("{rules} !(same &filled)"), "[(filled t)]"),
+        (&format!("{rules} !(a &filled)"), "[(a (filled t))]"),
+        (&format!("{rules} !(collapse &filled)"), "[((filled t))]"),
+        (&format!("{rules} (= (later) &filled) !(later)"), "[late]"),
+    ]);
+}
+
 #[test]
 fn an_error_that_is_written_is_passed_on_whatever_is_bound_in_it() {
     check_both(&[

@@ -39,7 +39,7 @@ use crate::names;
 use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
-use space::{Atom, ShouldStop, Symbol, Variable, variables, written_bytes_least};
+use space::{Atom, ShouldStop, Symbol, Variable, has_mark, variables, written_bytes_least};
 
 pub(super) use forms::is_odd;
 pub(super) use groups::list_of;
@@ -442,7 +442,8 @@ impl Running<'_> {
 
     /// The code of a form, as a function without arguments; `None` if it is to be evaluated as it stands.
     pub(super) fn compile_form(&mut self, atom: &Atom) -> Result<Option<Pc>, Halt> {
-        if !matches!(atom, Atom::Expression(_)) {
+        // What a word stands for may be marked as evaluated, which code does not see.
+        if !matches!(atom, Atom::Expression(_)) || has_mark(atom) {
             return Ok(None);
         }
         let mut compiler = Compiler::new(self, 0, atom.clone());
