@@ -1,5 +1,6 @@
 //! Two ways of running generated programs, compared.
 
+use crate::compare::nameless;
 use crate::shrink;
 use std::ops::Range;
 use std::{fmt, io};
@@ -11,6 +12,15 @@ pub enum Ran {
     Printed(Vec<String>),
     /// It asked for more than it may have: nothing to compare.
     Stopped,
+}
+
+impl Ran {
+    /// What the program printed without the names of variables: see [`nameless`].
+    #[must_use]
+    pub fn nameless(self, program: &str) -> Self {
+        let Self::Printed(lines) = self else { return self };
+        Self::Printed(lines.iter().flat_map(|line| nameless(program, line)).collect())
+    }
 }
 
 /// A program that two ways of running it disagree about.

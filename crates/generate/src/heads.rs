@@ -31,6 +31,7 @@ const PROLOGUE: &str = "\
 (= (partly $a) (made $a)) (= (more $a) (other $a)) (: other (-> Number (-> Number (-> Number Number))))
 (: (whole $a) (-> Number Number)) (= (wholly $a) (whole $a))
 (= (only 1) one)
+(: takes (-> Data Nat)) (: counts (-> Number Nat)) (: both-of (-> Data $t (Both $t)))
 (: first-of (-> Atom %Undefined%)) (= (first-of $t) ($t 1))
 (: last-of (-> Atom %Undefined%)) (= (last-of $t) (R 1 $t))
 (: inside (-> Atom %Undefined%)) (= (inside $t) (only (a $t)))
@@ -45,6 +46,10 @@ pub fn heads(seed: u64) -> String {
     let mut heads = Heads { dice: Dice::new(seed ^ 0x4ead_4ead) };
     let mut text = PROLOGUE.to_owned();
     for place in 0..FUNCTIONS {
+        // From then on code has to see changes of rules.
+        if heads.dice.one_in(6) {
+            text += "!(a (add-atom &self (= (later) 1)))\n";
+        }
         if heads.dice.one_in(4) {
             text += heads.dice.pick(&[
                 "(= (() $b) C)\n",
@@ -111,7 +116,7 @@ impl Heads {
     /// The expression where something is done with it.
     fn placed(&mut self, depth: usize) -> String {
         let inside = if depth > 0 && self.dice.one_in(3) { self.placed(depth - 1) } else { self.applied(depth) };
-        match self.dice.below(28) {
+        match self.dice.below(33) {
             0 | 1 => inside,
             22 => format!("(first-of {inside})"),
             23 => format!("(last-of {inside})"),

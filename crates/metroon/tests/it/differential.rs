@@ -8,6 +8,7 @@ use generate::{Features, Ran, Report, compare, renamed, seeds};
 use journal::{Disk, MemoryDisk};
 use metroon::{CommitJournal, Engine, MemoryWorld, ProgramEnd, RunEnd, RunRequest, Source, Tape, TapeReader};
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A program that asks for more is stopped, and counted. The steps of a program whose data grow with each take longer and longer.
@@ -65,6 +66,12 @@ fn in_reopened_base(text: &str) -> Ran {
     in_base(&[first, second])
 }
 
+/// Compares programs with what they print if their base is opened again half-way. Other rules may change in the half than in the whole, so the
+/// variables that were made equal may have another of their names.
+fn compare_reopened(seeds: Range<u64>, make: impl Fn(u64) -> String, reopened: impl Fn(&str) -> Ran) -> Report {
+    compare(seeds, make, |text| in_memory(text).nameless(text), |text| reopened(text).nameless(text))
+}
+
 /// The text as a file that is run, recorded, and replayed in a world with nothing in it and another clock.
 fn replayed(text: &str) -> Ran {
     let name = "program.metta".to_owned();
@@ -109,7 +116,7 @@ fn generated_programs_print_the_same_in_a_base() {
 
 #[test]
 fn generated_programs_print_the_same_when_their_base_is_reopened_half_way() {
-    assert_agree(&compare(seeds(0..100), program, in_memory, in_reopened_base));
+    assert_agree(&compare_reopened(seeds(0..100), program, in_reopened_base));
 }
 
 #[test]
@@ -151,7 +158,7 @@ fn means_the_same_in_two_runs(text: &str) -> bool {
 #[test]
 fn spliced_programs_print_the_same_when_their_base_is_reopened_half_way() {
     let reopened = |text: &str| if means_the_same_in_two_runs(text) { in_reopened_base(text) } else { Ran::Stopped };
-    assert_spliced_agree(&compare(seeds(0..60), spliced(), in_memory, reopened));
+    assert_spliced_agree(&compare_reopened(seeds(0..60), spliced(), reopened));
 }
 
 #[test]

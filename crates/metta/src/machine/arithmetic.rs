@@ -64,6 +64,7 @@ impl Running<'_> {
             if is_small(left)
                 && is_small(right)
                 && let Some(result) = on_words(lowering, word(left), word(right))
+                && (type_id == 0 || self.has_type(result, type_id, false))
             {
                 return self.give(result);
             }

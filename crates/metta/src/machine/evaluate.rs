@@ -12,6 +12,7 @@ use super::code::{
     WELL_TYPED,
 };
 use super::collected::{CollectedResult, CollectedResults};
+use super::open_data::Lack;
 use super::schemes::Types;
 use super::types::{HeadKind, Signature};
 use super::values::Scope;
@@ -397,7 +398,7 @@ impl Running<'_> {
     fn is_certainly_data(&mut self, head: Ref, arity: usize) -> bool {
         match head.tag() {
             SYMBOL => matches!(self.head_kind(head, arity), HeadKind::Untyped),
-            tag::EXPRESSION | tag::MARKED | TERM => self.is_open(head),
+            tag::EXPRESSION | tag::MARKED | TERM => self.lacks(head, Lack::FunctionType),
             _ => true,
         }
     }

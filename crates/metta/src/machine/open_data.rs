@@ -26,8 +26,17 @@ pub(super) struct OpenData {
     known: [Cell<Remembered>; REMEMBERED],
     /// How often a variable was bound; 0 is never, so what is remembered under it is nothing.
     binds: u64,
-    /// Expressions that have no type, as long as nothing is bound.
-    untyped: [Cell<(Ref, u64)>; REMEMBERED],
+    /// Expressions that have no type, as long as nothing is bound, and those that have no function type.
+    lacking: [[Cell<(Ref, u64)>; REMEMBERED]; 2],
+}
+
+/// What an expression has not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// Any type.
+    Type,
+    /// A function type.
+    FunctionType,
 }
 
 impl OpenData {
@@ -35,7 +44,7 @@ impl OpenData {
         Self {
             known: std::array::from_fn(|_| Cell::new(NOTHING)),
             binds: 1,
-            untyped: std::array::from_fn(|_| Cell::new((EMPTY, 0))),
+            lacking: std::array::from_fn(|_| std::array::from_fn(|_| Cell::new((EMPTY, 0)))),
         }
     }
 
@@ -51,14 +60,14 @@ impl OpenData {
         self.known[Self::place(expression)].set(Remembered { expression, binds: self.binds, has_variables });
     }
 
-    /// Whether it is remembered that an expression has no type.
-    pub(super) fn is_untyped(&self, expression: Ref) -> bool {
-        self.untyped[Self::place(expression)].get() == (expression, self.binds)
+    /// Whether it is remembered that an expression has none of these types.
+    pub(super) fn lacks(&self, expression: Ref, lack: Lack) -> bool {
+        self.lacking[lack as usize][Self::place(expression)].get() == (expression, self.binds)
     }
 
-    /// An expression was found to have no type.
-    pub(super) fn note_untyped(&self, expression: Ref) {
-        self.untyped[Self::place(expression)].set((expression, self.binds));
+    /// An expression was found to have none of these types.
+    pub(super) fn note_lack(&self, expression: Ref, lack: Lack) {
+        self.lacking[lack as usize][Self::place(expression)].set((expression, self.binds));
     }
 
     /// To be called when a variable is bound, when types change, and when memory of the heap is given back: something else may lie there

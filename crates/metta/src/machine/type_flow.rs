@@ -223,8 +223,8 @@ impl Running<'_> {
         if !value.is_expression() {
             return Ok(None);
         }
-        let children = self.m.values.heap.children(value).iter();
-        Ok(Some(children.map(|&child| Part::Value(child)).collect()))
+        let children = self.m.values.heap.children(value);
+        Ok((!children.is_empty()).then(|| children.iter().map(|&child| Part::Value(child)).collect()))
     }
 
     /// The head of an expression if it is a name or a native function.

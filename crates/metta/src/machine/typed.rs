@@ -11,13 +11,12 @@ use super::kept_types::ARITY_MAX;
 use super::notes::Told;
 use super::schemes::Types;
 use super::types::{Formal, HeadKind, Signature};
-use super::values::Scope;
 use super::words::raw;
 use super::words::{EMPTY, SYMBOL, TERM, plain, term_of};
 use super::{Halt, Running};
 use crate::names;
 use region::{Ref, tag};
-use space::{Atom, Symbol, alpha_equivalent};
+use space::{Atom, Symbol};
 
 /// In place of a type: the argument is taken as it stands.
 const AS_IT_STANDS: u32 = 1 << 16;
@@ -454,44 +453,36 @@ impl Running<'_> {
         Ok(self.type_flow(self.original_child(index))?.is_said())
     }
 
-    /// An argument of the call at hand, or a part of the tuple, has come to an error: that is the result of the whole, unless it names a
-    /// type of the call that earlier arguments may have said or not.
+    /// An argument of the call at hand, or a part of the tuple, has come to an error: that is the result of the whole, unless it is about types
+    /// and the types of the call follow from what earlier arguments may have said or not.
     pub(super) fn child_has_failed(&mut self) -> Result<(), Halt> {
         let error = self.m.frames.acc;
         let length = (self.m.slot(SHAPE).payload() >> 16) as usize;
         let may_begin_again = length & TYPED != 0 && Restart::of(self.m.slot(HELD)).bound().is_some();
         let length = length & !TYPED;
-        if may_begin_again && self.names_an_argument_type(error, length)? && self.is_begun_again(length)? {
+        if may_begin_again && self.is_about_types(error)? && self.is_begun_again(length)? {
             return Ok(());
         }
         self.give(error)
     }
 
-    /// Whether an error is `(Error _ (BadType T _))`, and `T` is what an argument of the call at hand is evaluated to.
-    fn names_an_argument_type(&mut self, error: Ref, length: usize) -> Result<bool, Halt> {
-        let Some(expected) = self.expected_by(error)? else { return Ok(false) };
-        let expected = self.m.values.store(expected, &mut Scope::default(), self.session.variables())?;
-        let place = CHILDREN + length as Slot;
-        Ok((1..length).any(|index| {
-            let formal = self.m.slot(place + index as Slot).payload();
-            formal != AS_IT_STANDS && alpha_equivalent(&self.m.code.types[formal as usize], &expected)
-        }))
+    /// Whether an error says that a type does not agree. It may name a type of the call, or one inside of it.
+    fn is_about_types(&mut self, error: Ref) -> Result<bool, Halt> {
+        let Some(reason) = self.reason_of(error)? else { return Ok(false) };
+        let reason = if reason.tag() == TERM { self.m.values.open_term(reason)? } else { reason };
+        let Some(&head) = reason.is_expression().then(|| self.m.values.heap.children(reason)).and_then(<[Ref]>::first)
+        else {
+            return Ok(false);
+        };
+        let head = self.m.values.heap.walk(head);
+        Ok([names::BAD_TYPE, names::BAD_ARG_TYPE].iter().any(|name| self.m.values.symbol(&Symbol::new(name)) == head))
     }
 
-    /// The type that an error says was expected.
-    fn expected_by(&mut self, error: Ref) -> Result<Option<Ref>, Halt> {
+    /// The reason of an error that has one.
+    fn reason_of(&mut self, error: Ref) -> Result<Option<Ref>, Halt> {
         let error = if error.tag() == TERM { self.m.values.open_term(error)? } else { error };
-        if !error.is_expression() || self.m.values.heap.length(error) != 3 {
-            return Ok(None);
-        }
-        let reason = self.m.values.heap.walk(self.m.values.heap.child(error, 2));
-        let reason = if reason.tag() == TERM { self.m.values.open_term(reason)? } else { reason };
-        if !reason.is_expression() || self.m.values.heap.length(reason) != 3 {
-            return Ok(None);
-        }
-        let bad_type = self.m.values.symbol(&Symbol::new(names::BAD_TYPE));
-        let is_bad_type = self.m.values.heap.walk(self.m.values.heap.child(reason, 0)) == bad_type;
-        Ok(is_bad_type.then(|| self.m.values.heap.walk(self.m.values.heap.child(reason, 1))))
+        let has_reason = error.is_expression() && self.m.values.heap.length(error) == 3;
+        Ok(has_reason.then(|| self.m.values.heap.walk(self.m.values.heap.child(error, 2))))
     }
 
     /// Goes on with the arguments of a typed call from this one on.

@@ -7,6 +7,7 @@
 use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
 use super::code::TypeId;
 use super::kept_types;
+use super::open_data::Lack;
 use super::values::Scope;
 use super::words::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_lasting};
 use super::{Machine, Running};
@@ -390,19 +391,24 @@ impl Running<'_> {
         }
     }
 
-    /// Whether an expression has no type: it has those that are declared for it, and those that its head makes, if that has any. What was
-    /// found of the last ones is remembered, since a tuple may be headed by the one before it.
+    /// Whether an expression has no type: it has those that are declared for it, and those that its head makes, if that has any.
     fn is_open_expression(&mut self, whole: Ref) -> bool {
-        let is_open = self.is_open_by_heads(whole);
-        if is_open {
-            self.m.rooms.open_data.note_untyped(whole.unmarked());
-        }
-        is_open
+        self.lacks(whole, Lack::Type)
     }
 
-    fn is_open_by_heads(&mut self, mut value: Ref) -> bool {
+    /// Whether an expression has none of these types. What was found of the last ones is remembered, since a tuple may be headed by the one
+    /// before it.
+    pub(super) fn lacks(&mut self, whole: Ref, lack: Lack) -> bool {
+        let lacks = self.lacks_by_heads(whole, lack);
+        if lacks {
+            self.m.rooms.open_data.note_lack(whole.unmarked(), lack);
+        }
+        lacks
+    }
+
+    fn lacks_by_heads(&mut self, mut value: Ref, lack: Lack) -> bool {
         loop {
-            if self.m.rooms.open_data.is_untyped(value.unmarked()) {
+            if self.m.rooms.open_data.lacks(value.unmarked(), lack) {
                 return true;
             }
             let (head, arity) = match value.tag() {
@@ -415,9 +421,17 @@ impl Running<'_> {
                     &[head, ref arguments @ ..] => (self.m.values.heap.walk(head), arguments.len()),
                 },
             };
-            match head.tag() {
-                SYMBOL => return self.has_no_type(head) && !self.may_have_whole_type(head, arity),
-                tag::EXPRESSION | tag::MARKED | TERM if !self.may_have_whole_type(COMPOUND, arity) => value = head,
+            let class = if matches!(head.tag(), SYMBOL | FOREIGN) { head } else { COMPOUND };
+            if self.may_have_whole_type(class, arity) {
+                return false;
+            }
+            match (head.tag(), lack) {
+                (tag::EXPRESSION | tag::MARKED | TERM, _) => value = head,
+                (SYMBOL, Lack::Type) => return self.has_no_type(head),
+                (SYMBOL | FOREIGN, Lack::FunctionType) => {
+                    return matches!(self.head_kind(head, arity), HeadKind::Untyped);
+                }
+                (INTEGER | tag::NUMBER, Lack::FunctionType) => return true,
                 _ => return false,
             }
         }

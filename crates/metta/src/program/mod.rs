@@ -58,7 +58,7 @@ use rustc_hash::FxHashMap;
 pub use search::ModuleSearch;
 pub use snapshot::{ChangeExtent, ProgramSnapshot, SnapshotSpaces};
 use space::{Atom, ChangeDetail, ChangeLog, Classify, SharedSpace, SharedState, SharedTerms, Terms, VariableSource};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub(crate) use undo::Undo;
 
 /// The functions of the host by name.
@@ -66,6 +66,9 @@ type HostFunctions = FxHashMap<String, Arc<dyn HostFunction>>;
 
 /// The setting that limits the depth of the stack.
 const STACK_DEPTH: &str = "max-stack-depth";
+
+/// What the library states, read once in a process.
+static LIBRARY_ATOMS: OnceLock<Vec<Atom>> = OnceLock::new();
 
 /// The modules of a program with all that their sources have made.
 pub struct Program {
@@ -204,24 +207,25 @@ impl Program {
         for word in stdlib::VALUE_WORDS {
             words.register_name(word, Atom::symbol(word));
         }
-        self.add_library_source(stdlib::PRELUDE, &rules, missing);
-        let facts = stdlib::documentation_facts(stdlib::DOCUMENTATION, stdlib::operations(), &words);
-        facts.iter().for_each(|fact| self.add_to_library(fact, missing));
+        let read = || {
+            let mut atoms = library_atoms(stdlib::PRELUDE, &rules);
+            atoms.extend(stdlib::documentation_facts(stdlib::DOCUMENTATION, stdlib::operations(), &words));
+            atoms
+        };
+        let some;
+        let atoms = if missing.is_empty() {
+            LIBRARY_ATOMS.get_or_init(read)
+        } else {
+            some = read();
+            &some
+        };
+        self.add_to_library(atoms, missing);
     }
 
     /// Adds what a part of the library states to the library's space.
-    fn add_library_source(&mut self, text: &str, tokenizer: &Tokenizer, missing: &[&str]) {
-        let parsed = syntax::parse(text);
-        assert!(parsed.first_error().is_none(), "the library parses: {:?}", parsed.first_error());
-        for form in parsed.tree.forms() {
-            self.add_to_library(&read_atom(&parsed.tree, form.node, tokenizer), missing);
-        }
-    }
-
-    fn add_to_library(&mut self, atom: &Atom, missing: &[&str]) {
-        if !stdlib::defines_one_of(atom, missing) {
-            self.module(ModuleId::LIBRARY).space.add(atom);
-        }
+    fn add_to_library(&mut self, atoms: &[Atom], missing: &[&str]) {
+        let space = &self.module(ModuleId::LIBRARY).space;
+        atoms.iter().filter(|atom| !stdlib::defines_one_of(atom, missing)).for_each(|atom| space.add(atom));
     }
 
     /// Reads a text with the words of a module: the atoms of its forms up to the first error, those after `!` among them, and what
@@ -428,4 +432,11 @@ impl Drop for Program {
         self.log.keep(ChangeDetail::Nothing);
         self.spaces.iter().for_each(SharedSpace::clear);
     }
+}
+
+/// What a part of the library states.
+fn library_atoms(text: &str, tokenizer: &Tokenizer) -> Vec<Atom> {
+    let parsed = syntax::parse(text);
+    assert!(parsed.first_error().is_none(), "the library parses: {:?}", parsed.first_error());
+    parsed.tree.forms().iter().map(|form| read_atom(&parsed.tree, form.node, tokenizer)).collect()
 }

@@ -94,16 +94,10 @@ fn generated_programs_print_the_same_line_by_line() {
     assert_agree(&compare(seeds(0..200), program, at_once, line_by_line));
 }
 
-/// What a program printed, without the names of variables.
-fn nameless(text: &str, ran: generate::Ran) -> generate::Ran {
-    let generate::Ran::Printed(lines) = ran else { return ran };
-    generate::Ran::Printed(lines.iter().flat_map(|line| generate::nameless(text, line)).collect())
-}
-
 /// Compares what programs of these seeds print in both evaluators, but for the names of variables.
 fn compare_evaluators(seeds: Range<u64>, keeps_going: bool, make: impl Fn(u64) -> String) -> Report {
     let (interpreter, machine) = (by(Evaluator::Interpreter, keeps_going), by(Evaluator::Machine, keeps_going));
-    compare(seeds, make, |text| nameless(text, interpreter(text)), |text| nameless(text, machine(text)))
+    compare(seeds, make, |text| interpreter(text).nameless(text), |text| machine(text).nameless(text))
 }
 
 /// Programs of these seeds print the same in both evaluators.

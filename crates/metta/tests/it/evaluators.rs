@@ -274,6 +274,47 @@ fn what_a_part_was_evaluated_for_is_not_what_is_written() {
     ]);
 }
 
+/// A sum whose head had to be evaluated has the type that a sum has, also where rules may change.
+#[test]
+fn what_a_head_came_to_adds_to_a_type() {
+    let rules = "!(a (add-atom &self (= (later) 1))) (= (plus) +) (= (less) <) (: takes (-> Data Nat)) (= (sum $n) ((plus) $n 5))\n";
+    let error = |value: &str, actual: &str| format!("[(Error {value} (BadType Data {actual}))]");
+    check_both(&[
+        (&format!("{rules} !(takes ((plus) 1 5))"), &error("6", "Number")),
+        (&format!("{rules} !(takes (sum 1))"), &error("6", "Number")),
+        (&format!("{rules} !(takes ((less) 1 5))"), &error("True", "Bool")),
+        (&format!("{rules} !(+ 1 ((plus) 1 5))"), "[7]"),
+    ]);
+}
+
+/// `metta` gives an expression as it stands where one is asked for.
+#[test]
+fn what_is_asked_for_as_an_expression_stays_one() {
+    let rules = "(= (foo $x) 1) (= (f) (metta (foo 2) Expression &self)) (= (g $e) (metta $e Expression &self))
+         (= (h $t) (metta (foo 2) $t &self))\n";
+    check_both(&[
+        (&format!("{rules} !(metta (foo 2) Expression &self)"), "[(foo 2)]"),
+        (&format!("{rules} !(metta (Empty) Expression &self)"), "[(Empty)]"),
+        (&format!("{rules} !(metta (foo Empty) Expression &self)"), "[(foo Empty)]"),
+        (&format!("{rules} !(f)"), "[(foo 2)]"),
+        (&format!("{rules} !(g (foo 2))"), "[(Error 1 (BadType Expression Number))]"),
+        (&format!("{rules} !(g (bar 2))"), "[(bar 2)]"),
+        (&format!("{rules} !(h Expression)"), "[(foo 2)]"),
+        (&format!("{rules} !(metta (foo 2) Symbol &self)"), "[(Error 1 (BadType Symbol Number))]"),
+    ]);
+}
+
+/// An error that names a part of a type that an earlier argument may not have said is no error: the call is begun again.
+#[test]
+fn a_part_of_a_type_that_was_not_said_is_no_error() {
+    let rules = "(: VNil Vec) (: VCons (-> $t $n ($n))) (: both (-> $n $n Number)) (= (same $v) $v) (= (last $k) VNil)
+         (= (vector $k) (VCons $k (last $k))) (= (given $k) (let $v (VCons 2 (VCons 1 VNil)) $v))\n";
+    check_both(&[(
+        &format!("{rules} !(both (same (given 2)) (vector 1))"),
+        "[(both (VCons 2 (VCons 1 VNil)) (VCons 1 VNil))]",
+    )]);
+}
+
 /// A word that is bound to what an expression came to stands for that, whatever rules come later.
 #[test]
 fn what_a_word_stands_for_is_evaluated_already() {

@@ -644,13 +644,17 @@ impl Compiler<'_, '_> {
         // An error is passed on if it is of the type, and an error of another type otherwise.
         let is_plain = type_atom.is_ground() && !names::is_error(goal);
         let type_id = if is_plain { self.run.m.code.type_id(type_atom) } else { None };
-        let Some(type_id) = type_id else { return self.at_run_time(atom, out) };
+        // Where an expression is asked for, what is one stays as it is, and what a variable holds may be one.
+        let asks_for_expression = type_atom.is_symbol(names::EXPRESSION);
+        let is_odd = asks_for_expression && matches!(goal, Atom::Variable(_));
+        let Some(type_id) = type_id.filter(|_| !is_odd) else { return self.at_run_time(atom, out) };
         self.make_shared(goal);
         let dst = self.slot_for(out);
         let (label, back) = (self.label(), self.label());
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let before = self.state.clone();
-        if type_id == self.run.m.type_cache.atom_type {
+        let is_raw = asks_for_expression && matches!(goal, Atom::Expression(_));
+        if is_raw || type_id == self.run.m.type_cache.atom_type {
             self.as_it_stands(goal, dst);
         } else {
             self.argument(goal, type_id, dst);
