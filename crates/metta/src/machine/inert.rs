@@ -83,9 +83,8 @@ impl Running<'_> {
         let begun = self.m.values.heap.mark(&self.m.values.region);
         let made = self.made_anew(value)?;
         if made.is_none() {
-            // Nobody has seen the parts that were made.
+            // Nobody has seen the parts that were made, so nothing is remembered of them.
             self.m.values.heap.rewind(&mut self.m.values.region, begun);
-            self.m.rooms.open_data.forget();
         }
         Ok(made)
     }

@@ -7,6 +7,7 @@
 use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
 use super::code::TypeId;
 use super::kept_types;
+use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::open_data::Lack;
 use super::values::Scope;
 use super::words::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_lasting};
@@ -407,7 +408,12 @@ impl Running<'_> {
     }
 
     fn lacks_by_heads(&mut self, mut value: Ref, lack: Lack) -> bool {
+        let mut looks = 0_usize;
         loop {
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_BETWEEN_LIMITS) && self.m.values.ceiling.is_passed() {
+                return false;
+            }
             if self.m.rooms.open_data.lacks(value.unmarked(), lack) {
                 return true;
             }
