@@ -6,9 +6,8 @@
 use super::choices::Destination;
 use super::code::{HEADER, Instruction, OPEN, REDUCE, Slot, TypeId};
 use super::collected::CollectedResults;
-use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::unify::Unified;
-use super::values::Scope;
+use super::values::{LOOKS_BETWEEN_LIMITS, Scope};
 use super::words::{EMPTY, ERROR, NOT_REDUCIBLE, RETURN, SYMBOL, TERM, TRUE, plain};
 use super::{Halt, Machine, Reason, Running};
 use crate::instructions::is_instruction_name;

@@ -9,7 +9,7 @@
 
 use super::normal_terms::Makes;
 use super::types::{Formal, HeadKind};
-use super::values::Values;
+use super::values::{LOOKS_BETWEEN_LIMITS, Values};
 use super::words::{EMPTY, ERROR, SYMBOL, TERM, evaluated_term, is_evaluated_term, term_of};
 use super::{Halt, Running};
 use crate::names;
@@ -17,9 +17,6 @@ use crate::types::function_parts;
 use region::Ref;
 use rustc_hash::FxHashMap;
 use space::{Atom, SharedTerms, Term, Terms};
-
-/// After how many terms limits are looked at.
-pub(super) const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
 
 /// With more atoms of evaluated terms than this, they are forgotten between two forms.
 const MARKED_MAX: usize = 1 << 16;

@@ -7,9 +7,8 @@
 use super::classes::{CHANGER, RULE, SHAPE, WHOLE_TYPE};
 use super::code::TypeId;
 use super::kept_types;
-use super::normal_form::LOOKS_BETWEEN_LIMITS;
 use super::open_data::Lack;
-use super::values::Scope;
+use super::values::{LOOKS_BETWEEN_LIMITS, Scope};
 use super::words::{COMPOUND, EMPTY, FALSE, FOREIGN, INTEGER, SYMBOL, TERM, TRUE, is_lasting};
 use super::{Machine, Running};
 use crate::names;

@@ -65,6 +65,9 @@ pub(super) struct Values {
 /// be a large atom.
 const LEAVES_BETWEEN_LOOKS: u32 = 1 << 10;
 
+/// How many steps a loop over data makes between two looks at the limits.
+pub(super) const LOOKS_BETWEEN_LIMITS: usize = 1 << 10;
+
 /// What ends the evaluation in the middle of a step.
 #[derive(Clone, Default)]
 pub(super) struct Ceiling {
