@@ -269,7 +269,7 @@ impl PatternTree {
     }
 
     /// Up to `most` atoms that may match a query, in no particular order, and whether they are all of them, as far as `looks` looks at
-    /// nodes tell.
+    /// nodes tell. A node that leads on to one other leads to an atom whatever happens, so a long atom costs no looks.
     pub(crate) fn few_candidates(&self, query: &Atom, most: usize, looks: usize) -> (Vec<FoundPattern<'_>>, bool) {
         let (mut found, mut is_all, mut left) = (Vec::new(), true, looks);
         if self.nodes.is_empty() {
@@ -295,7 +295,9 @@ impl PatternTree {
                     None => node.skip_some(after, 1, left, &mut work),
                 };
             }
-            left = left.saturating_sub(1 + work.len().saturating_sub(before));
+            if work.len() != before + 1 {
+                left = left.saturating_sub(1 + work.len().saturating_sub(before));
+            }
             if !work.is_empty() && (left == 0 || found.len() == most) {
                 return (found, false);
             }

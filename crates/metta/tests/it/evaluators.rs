@@ -315,6 +315,20 @@ fn a_part_of_a_type_that_was_not_said_is_no_error() {
     )]);
 }
 
+/// Code in the place of a value that is substituted is run.
+#[test]
+fn code_that_is_substituted_is_run() {
+    let rules = "(: f (-> Atom %Undefined%)) (= (f $e) (atom-subst $e $x (a $x)))";
+    check_both(&[
+        ("!(atom-subst (function ()) $x $x)", "[(Error (noeval (function ())) NoReturn)]"),
+        ("!(atom-subst (function (return 1)) $x (a $x))", "[(a 1)]"),
+        ("!(atom-subst a $x (function (return $x)))", "[(function (return a))]"),
+        ("!(atom-subst (Error a b) $x (a $x))", "[(a (Error a b))]"),
+        (&format!("{rules} !(f (function (return 1)))"), "[(a 1)]"),
+        (&format!("{rules} !(f (+ 1 2))"), "[(a (+ 1 2))]"),
+    ]);
+}
+
 /// A word that is bound to what an expression came to stands for that, whatever rules come later.
 #[test]
 fn what_a_word_stands_for_is_evaluated_already() {

@@ -128,6 +128,8 @@ impl Compiler<'_, '_> {
     /// `(atom-subst value $variable template)`, its arguments in the first slots.
     fn substitute_in_template(&mut self, type_id: TypeId, otherwise: super::Label) {
         self.emit_to(Instruction::Guard { slot: 1, guard: Guard::Unbound, or: 0 }, otherwise);
+        // The rule takes the value as it is, unless it is the code of a function: that is run.
+        self.emit_to(Instruction::Guard { slot: 0, guard: Guard::Answer, or: 0 }, otherwise);
         let dst = self.slot();
         self.emit(Instruction::Substitute { template: 2, variables: 1, values: 0, count: 1, dst, renames: false });
         self.mark_live(dst);
