@@ -191,6 +191,15 @@ fn checked(text: &str) -> (u64, Duration, usize) {
     (counted.count_total, clock.elapsed(), found)
 }
 
+/// One long rule is not many rules.
+#[test]
+fn a_function_of_a_long_rule_is_compiled() {
+    let branches: String = (0..400).map(|i| format!("((k {i} $y) r{i}) ")).collect();
+    let text = format!("(= (f $x) (case $x ({branches})))\n!(f (k 399 a))");
+    let ran = Program::new(text).run();
+    assert_eq!((ran.answers.last().map(String::as_str), ran.statistics.interpreted), (Some("[r399]"), 0));
+}
+
 #[test]
 fn looking_for_mistakes_is_linear_in_the_text() {
     let rules = |n: usize| lines(n, |i| format!("(= (rule {i}) result-{i})"));
