@@ -25,7 +25,9 @@ use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
 use region::FreezeError;
 use space::canonical::{self, DecodeError};
-use space::{Atom, CLASSES, ChangeDetail, Changes, EncodedRoom, ImagePattern, SharedSpace, SharedTerms, Space};
+use space::{
+    Atom, CLASSES, ChangeDetail, Changes, EncodedRoom, ImagePattern, SharedSpace, SharedTerms, Space, unmarked,
+};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -437,7 +439,9 @@ impl Runner {
             return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: Vec::new() };
         }
         let parsed = parsed_of_atoms(atoms, evaluates);
-        let source = (&parsed, Some(atoms));
+        // What another evaluation came to is a question here.
+        let asked: Option<Vec<Atom>> = evaluates.then(|| atoms.iter().map(unmarked).collect());
+        let source = (&parsed, Some(asked.as_deref().unwrap_or(atoms)));
         session.run_forms_in(ModuleId::TOP, origin, None, source, &mut handing_out(machine, on_event))
     }
 

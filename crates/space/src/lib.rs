@@ -100,7 +100,7 @@ pub use query::{
 pub use relation::Relation;
 pub use rewrite::{
     Rewrite, as_written, has_mark, instantiate, make_fresh, named_as_in_source, replace_leaves, replaced_unless,
-    rewrite, substitute, variables,
+    rewrite, substitute, unmarked, variables,
 };
 pub use row::Row;
 pub use shared_space::{CLASSES, ChangeCounts, Classify};

@@ -146,7 +146,7 @@ fn next_child(
 }
 
 /// The atom without the evaluator's marks, on itself and on its parts.
-pub(crate) fn unmarked(atom: &Atom) -> Atom {
+pub fn unmarked(atom: &Atom) -> Atom {
     if has_mark(atom) { replace_leaves(atom, Atom::clone) } else { atom.clone() }
 }
 
