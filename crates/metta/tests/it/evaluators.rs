@@ -315,6 +315,15 @@ fn a_part_of_a_type_that_was_not_said_is_no_error() {
     )]);
 }
 
+/// What a query found may hold `()`, and be an argument whose type has variables.
+#[test]
+fn an_empty_expression_says_nothing_of_a_type() {
+    check_both(&[
+        ("(row (f ())) !(match &self (row $x) (== $x $x))", "[True]"),
+        ("(row (f ())) (= (q) (match &self (row $x) (if (== $x $x) found lost))) !(q)", "[found]"),
+    ]);
+}
+
 /// Code in the place of a value that is substituted is run.
 #[test]
 fn code_that_is_substituted_is_run() {
