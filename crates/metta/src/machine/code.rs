@@ -229,7 +229,7 @@ pub(super) enum Instruction {
     MarkNormalForm { slot: Slot },
     /// Notes whether the call of the function whose rule this is has the arguments that were written.
     NoteUnchangedCall { function: u32, dst: Slot },
-    /// What a slot holds goes to another, if it is plain to see that it is its own result; else goes elsewhere.
+    /// Moves the value of a slot to another if it is plainly its own result; else goes elsewhere.
     Settled { slot: Slot, dst: Slot, or: Pc },
     /// Goes elsewhere unless the arguments of the call at a slot are what is written.
     GuardUnchanged { at: Slot, or: Pc },

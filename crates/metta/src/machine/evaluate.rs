@@ -325,9 +325,6 @@ impl Running<'_> {
     ) -> Result<(), Halt> {
         let head = self.m.read(head);
         let block = self.m.return_point(return_point).at;
-        let mut parts =
-            std::iter::once(head).chain((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
-        let same = same && !parts.any(|part| self.m.values.is_changed_data(part));
         // Well-typed code calls names by code of their own, and native functions as others do.
         let type_id = if type_id == WELL_TYPED && head.tag() != SYMBOL { 0 } else { type_id };
         let function = self.function_of(head, count, type_id);
@@ -338,6 +335,9 @@ impl Running<'_> {
         if let (Some(function), false, SYMBOL) = (function, is_data, head.tag()) {
             return if tail { self.tail_call(function, block) } else { self.call(function, return_point, true) };
         }
+        let mut parts =
+            std::iter::once(head).chain((0..count).map(|index| self.m.read(block + HEADER as Slot + index)));
+        let same = same && !parts.any(|part| self.m.values.is_changed_data(part));
         if !is_data && self.m.is_operation(head) {
             let arguments: Vec<Ref> = (0..count).map(|index| self.m.read(block + HEADER as Slot + index)).collect();
             if !tail {

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_notes_are_left_to_what_is_no_normal_form() {
+    fn the_last_notes_say_nothing_of_a_type() {
         let (mut notes, mut types) = (Notes::default(), NotedTypes::default());
         let all = schemes(usize::from(u16::MAX));
         let given = all.into_iter().filter(|&scheme| types.note_of(&mut notes, Told::Whole(scheme)).is_some()).count();

@@ -30,7 +30,7 @@ pub(super) struct OpenData {
     lacking: [[Cell<(Ref, u64)>; REMEMBERED]; 2],
 }
 
-/// What an expression has not.
+/// A kind of type that an expression lacks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lack {
     /// Any type.
