@@ -92,7 +92,7 @@ impl Compiler<'_, '_> {
             self.emit_to(Instruction::Guard { slot, guard, or: 0 }, label);
             let call = call.filter(|_| place + 1 == guards.len()).cloned();
             let (state, errors) = (self.state.clone(), self.errors);
-            self.later.push(Later::OddAnswer { label, slot, call, type_id, dest, state, join, errors });
+            self.write_behind(Later::OddAnswer { label, slot, call, type_id, dest, state, join, errors });
         }
         evaluate(self);
         if let Some(join) = join {

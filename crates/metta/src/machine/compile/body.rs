@@ -389,7 +389,7 @@ impl Compiler<'_, '_> {
         let join = self.join(dest);
         self.emit_to(instruction, label);
         let (state, errors, is_answer) = (self.state.clone(), self.errors, self.is_answer(atom));
-        self.later.push(Later::Plain { label, atom: atom.clone(), is_answer, type_id, dest, state, join, errors });
+        self.write_behind(Later::Plain { label, atom: atom.clone(), is_answer, type_id, dest, state, join, errors });
     }
 
     /// Where the code goes on behind the expression that is being compiled.
@@ -472,7 +472,7 @@ impl Compiler<'_, '_> {
         let list = (self.run.m.code.arguments.len() - 1) as u32;
         self.fixes.push((Fix::ArgumentsOr(list), label));
         let (state, errors) = (self.state.clone(), self.errors);
-        self.later.push(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
+        self.write_behind(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
         let origin = if has_sums { CallOrigin::Other } else { CallOrigin::Same };
         match dest {
             Dest::Tail => {
@@ -611,7 +611,7 @@ impl Compiler<'_, '_> {
     pub(super) fn end_barrier(&mut self, label: Option<Label>, begun: Slot, return_point: u32) {
         if let Some(label) = label {
             let value = self.slot();
-            self.later.push(Later::Barrier { label, begun, value, return_point });
+            self.write_behind(Later::Barrier { label, begun, value, return_point });
         }
     }
 

@@ -27,7 +27,7 @@ impl Compiler<'_, '_> {
             let join = self.join(dest);
             let call = Atom::expression(call(self.stand_in(slot)));
             let (state, errors) = (self.state.clone(), self.errors);
-            self.later.push(Later::Called { label, call, dest, state, join, errors });
+            self.write_behind(Later::Called { label, call, dest, state, join, errors });
         }
     }
 
@@ -52,7 +52,7 @@ impl Compiler<'_, '_> {
             let call = Self::first_branch(self.stand_in(subject), branches);
             let chosen = Atom::expression([Atom::symbol("eval"), call]);
             let (state, errors) = (self.state.clone(), self.errors);
-            self.later.push(Later::Subject { label, chosen, atom: atom.clone(), dest, state, join, errors });
+            self.write_behind(Later::Subject { label, chosen, atom: atom.clone(), dest, state, join, errors });
         }
     }
 

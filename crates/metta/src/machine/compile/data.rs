@@ -280,7 +280,7 @@ impl Compiler<'_, '_> {
         if let Some(by) = &parts.by {
             return self.plain_later(by, label, made);
         }
-        self.later.push(Later::Unnormalized(Box::new(Unnormalized { label, parts, made, state, errors })));
+        self.write_behind(Later::Unnormalized(Box::new(Unnormalized { label, parts, made, state, errors })));
     }
 
     fn emit_data(&mut self, parts: &Parts, made: &Rebuilt) -> u32 {
@@ -325,7 +325,7 @@ impl Compiler<'_, '_> {
             Rebuilt::Slot(dst, join) => (Dest::Slot(dst), join),
         };
         let (state, errors, atom, type_id) = (self.state.clone(), self.errors, by.whole.clone(), by.type_id);
-        self.later.push(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
+        self.write_behind(Later::Plain { label, atom, is_answer: false, type_id, dest, state, join, errors });
     }
 
     /// Data whose head has one function type, by which its arguments are evaluated to types; `false` if it is made otherwise.

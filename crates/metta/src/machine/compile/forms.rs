@@ -137,7 +137,7 @@ impl Compiler<'_, '_> {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
         let (label, form, atom) = (stuck, atom, atom.clone());
-        self.later.push(Later::Stuck { label, condition: slot, atom, type_id, dest, state, join, errors });
+        self.write_behind(Later::Stuck { label, condition: slot, atom, type_id, dest, state, join, errors });
         let stuck = fused.is_none().then_some(stuck);
         if fused.is_some() {
             // The slots of the comparison are not assigned when numbers are compared on the way.
@@ -279,7 +279,7 @@ impl Compiler<'_, '_> {
     fn or_space(&mut self, misses: Vec<Label>, marks: Option<Slot>, rest: Atom, type_id: TypeId, dest: Dest) {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
-        self.later.push(Later::Space { misses, marks, rest, type_id, dest, state, join, errors });
+        self.write_behind(Later::Space { misses, marks, rest, type_id, dest, state, join, errors });
     }
 
     /// A variable that stands for what is in a slot, in an expression evaluated as it stands.
@@ -359,8 +359,10 @@ impl Compiler<'_, '_> {
         let join = self.join(dest);
         let before = self.state.clone();
         let mut misses = Vec::new();
+        let first = self.next;
         for [pattern, body] in pairs {
             self.state = before.clone();
+            self.next = first;
             let next = self.label();
             if !self.is_new_variable(pattern) {
                 misses.push(next);
@@ -421,7 +423,7 @@ impl Compiler<'_, '_> {
         self.value(goal, 0, Dest::Slot(value));
         self.gathers = gathers;
         self.emit(Instruction::Collected { begun, slot: value });
-        self.later.push(Later::Caught { label, begun, value });
+        self.write_behind(Later::Caught { label, begun, value });
         self.state = state;
         self.errors = outer;
         let return_point = self.return_point(dst, Some(at));

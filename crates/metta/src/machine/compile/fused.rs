@@ -246,7 +246,7 @@ impl Compiler<'_, '_> {
         let join = self.join(dest);
         let (state, errors) = (self.state.clone(), self.errors);
         let unfused = Unfused { label, space, whole: whole.clone(), goal, dest, state, join, errors };
-        self.later.push(Later::Unfused(Box::new(unfused)));
+        self.write_behind(Later::Unfused(Box::new(unfused)));
         let others: Vec<Slot> = fusion.spaces[1..].iter().map(|space| self.slot_of_space(space)).collect();
         for variable in variables(fusion.body).iter().filter(|variable| !fusion.tests.new.contains(variable)) {
             self.slot_of(variable);

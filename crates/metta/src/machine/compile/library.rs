@@ -69,7 +69,7 @@ impl Compiler<'_, '_> {
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         self.collected_by(goal, dst, false, |slot, return_point| Instruction::Transact { slot, return_point });
         self.errors = outer;
-        self.later.push(Later::Raw { label, dst, back });
+        self.write_behind(Later::Raw { label, dst, back });
         self.place(back);
         dst
     }

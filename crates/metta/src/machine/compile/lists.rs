@@ -492,7 +492,7 @@ impl Compiler<'_, '_> {
         self.argument(template, 0, value);
         (self.errors, self.state) = (outer, before);
         self.state.is_stale = true;
-        self.later.push(Later::Raw { label, dst: value, back });
+        self.write_behind(Later::Raw { label, dst: value, back });
         self.place(back);
         self.mark_live(value);
     }

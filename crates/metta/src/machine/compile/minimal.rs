@@ -274,7 +274,7 @@ impl Compiler<'_, '_> {
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         let return_point = self.return_point(dst, at);
         self.errors = outer;
-        self.later.push(Later::Raw { label, dst, back });
+        self.write_behind(Later::Raw { label, dst, back });
         (return_point, back)
     }
 
@@ -298,7 +298,7 @@ impl Compiler<'_, '_> {
         let outer = std::mem::replace(&mut self.errors, Errors::Destination(label));
         self.collected(goal, dst, into);
         self.errors = outer;
-        self.later.push(Later::Raw { label, dst, back });
+        self.write_behind(Later::Raw { label, dst, back });
         self.place(back);
     }
 
@@ -660,7 +660,7 @@ impl Compiler<'_, '_> {
             self.argument(goal, type_id, dst);
         }
         self.errors = outer;
-        self.later.push(Later::Raw { label, dst, back });
+        self.write_behind(Later::Raw { label, dst, back });
         self.joined_at(back, before, dst);
         self.done(dst, out);
     }

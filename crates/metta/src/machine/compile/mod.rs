@@ -183,7 +183,7 @@ pub(super) struct Compiler<'c, 'r> {
     run: &'c mut Running<'r>,
     labels: Vec<Option<Pc>>,
     fixes: Vec<(Fix, Label)>,
-    later: Vec<Later>,
+    later: Vec<(Later, usize)>,
     /// Where the expressions that are being compiled end, and whether code elsewhere leads there.
     joins: Vec<(Label, bool)>,
     state: State,
@@ -566,7 +566,8 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// Writes what comes behind the rest and puts addresses in.
     fn complete(&mut self) -> Result<(), TooLarge> {
-        while let Some(later) = self.later.pop() {
+        while let Some((later, next)) = self.later.pop() {
+            self.next = next;
             self.write_later(later);
         }
         self.patch();
@@ -763,6 +764,11 @@ impl<'c, 'r> Compiler<'c, 'r> {
                 && occurrences(&self.whole, variable) > occurrences(atom, variable)
         });
         self.make_in_order(shared, atom);
+    }
+
+    /// Writes some code behind the rest. Its slots begin behind those that are used here.
+    fn write_behind(&mut self, later: Later) {
+        self.later.push((later, self.next));
     }
 
     fn write_later(&mut self, later: Later) {

@@ -75,7 +75,7 @@ impl Compiler<'_, '_> {
             let join = self.join(dest);
             self.emit_to(Instruction::Guard { slot: space, guard: Guard::Space, or: 0 }, label);
             let (state, errors) = (self.state.clone(), self.errors);
-            self.later.push(Later::Called { label, call: rest.clone(), dest, state, join, errors });
+            self.write_behind(Later::Called { label, call: rest.clone(), dest, state, join, errors });
         }
         let is_goal = std::mem::take(&mut self.is_goal) && dest == Dest::Tail;
         let goal = match self.gathers {

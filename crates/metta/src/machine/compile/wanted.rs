@@ -143,7 +143,7 @@ impl Compiler<'_, '_> {
         self.mark_live(dst);
         self.state.is_stale = true;
         self.errors = outer;
-        self.later.push(Later::Raw { label, dst, back });
+        self.write_behind(Later::Raw { label, dst, back });
         self.place(back);
         dst
     }
