@@ -163,7 +163,7 @@ impl Atom {
     pub fn is_ground(&self) -> bool {
         match self {
             Self::Variable(_) => false,
-            Self::Expression(expression) => expression.start >= expression.node.ground_from,
+            Self::Expression(expression) => expression.is_ground(),
             Self::Symbol(_) => true,
             Self::Grounded(value) => !matches!(value, Grounded::Bindings(_)),
         }
@@ -217,9 +217,13 @@ struct Node {
     ground_from: u32,
     /// From this child on all children are rigid.
     rigid_from: u32,
-    /// The term it has in the dictionary that interned it last; see [`CachedTerm`].
+    /// The term it has in the dictionary that interned it last, see [`CachedTerm`]; or that it has none, see [`ABSENT`].
     term: AtomicU64,
 }
+
+/// Is set if a dictionary looked for an expression in vain. In the place of the term is the length it had: it holds the expression only if
+/// it has grown since. So what is built in layers, each of which is looked for, is not walked again for each layer.
+const ABSENT: u64 = 1 << 63;
 
 /// A term and the dictionary that gave it, packed into a word: zero while there is none.
 ///
@@ -254,6 +258,11 @@ impl Expression {
         self.children().is_empty()
     }
 
+    /// Whether no variable occurs in it.
+    pub fn is_ground(&self) -> bool {
+        self.start >= self.node.ground_from
+    }
+
     /// All children but the first, in constant time; `None` for `()`.
     pub fn tail(&self) -> Option<Self> {
         let start = self.start.checked_add(1)?;
@@ -274,7 +283,24 @@ impl Expression {
     /// The term that a dictionary (never numbered 0) left here when it interned this very expression.
     pub(crate) fn known(&self) -> Option<CachedTerm> {
         let word = self.node.term.load(Relaxed);
-        (self.start == 0 && word != 0).then_some(CachedTerm { dictionary: (word >> 32) as u32, term: word as u32 })
+        let is_term = self.start == 0 && word != 0 && word & ABSENT == 0;
+        is_term.then_some(CachedTerm { dictionary: (word >> 32) as u32, term: word as u32 })
+    }
+
+    /// Whether a dictionary of this length has left here that nothing in it matches this very expression.
+    pub(crate) fn is_absent(&self, dictionary: u32, length: usize) -> bool {
+        let word = self.node.term.load(Relaxed);
+        let is_of_dictionary = word & ABSENT != 0 && ((word & !ABSENT) >> 32) as u32 == dictionary;
+        self.start == 0 && is_of_dictionary && length <= word as u32 as usize
+    }
+
+    /// Leaves that nothing in a dictionary of this length matches this expression, if no term is known.
+    pub(crate) fn set_absent(&self, dictionary: u32, length: usize) {
+        let word = self.node.term.load(Relaxed);
+        let length = u32::try_from(length).expect("a dictionary holds fewer than 2^32 terms");
+        if self.start == 0 && (word == 0 || word & ABSENT != 0) {
+            self.node.term.store(ABSENT | u64::from(dictionary) << 32 | u64::from(length), Relaxed);
+        }
     }
 
     /// Leaves the term that a dictionary has given to this expression.

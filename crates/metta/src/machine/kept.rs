@@ -1,39 +1,70 @@
 //! Large data on its way between the heap and atoms: what states hold, and what native functions are called on.
 //!
-//! The last of it is remembered with the atom that it was made from or became. So what is put into a state and taken out again, with
-//! something around it each time, goes one step each way, and keeps what is known of it.
+//! It is remembered with the atom that it was made from or became, and so are the large parts of it. So what is put into a state and taken
+//! out again with something around it each time, or what a native function takes and gives back with a few parts exchanged, goes the way of
+//! what is new.
 //!
 //! What is remembered holds no variable and is never written again, so it is the same until the heap gives memory back.
 
 use region::{Heap, Ref, tag};
+use rustc_hash::FxHashMap;
 use space::{Atom, Expression};
 
 use super::words::{CHANGED_DATA, EVALUATED_OPEN};
 
-/// How much is remembered.
-const KEPT_MAX: usize = 4;
-
 /// What has fewer expressions in it is made again in no time. What is remembered counts as this many.
-pub(super) const LARGE: usize = 16;
+const LARGE: usize = 16;
 
-/// The last large data.
+/// Everything is forgotten once this many words were remembered, or a few times as many as the largest data has.
+const WORDS_MIN: usize = 1 << 18;
+const TIMES_THE_LARGEST: usize = 4;
+
+/// What an expression has in it, as far as it was walked into.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Size {
+    expressions: usize,
+    words: usize,
+}
+
+impl Size {
+    /// That of an expression of so many children, without what is in them.
+    pub(super) fn of_one(children: usize) -> Self {
+        Self { expressions: 1, words: children }
+    }
+
+    /// That of what is remembered, or of what was met before in the same walk.
+    pub(super) const KNOWN: Self = Self { expressions: LARGE, words: 0 };
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.expressions = self.expressions.saturating_add(other.expressions);
+        self.words = self.words.saturating_add(other.words);
+    }
+}
+
+/// Large data of which both forms are known.
 #[derive(Default)]
 pub(super) struct Kept {
     pairs: Vec<(Ref, Atom)>,
-    /// Which is forgotten for the next one.
-    oldest: usize,
+    /// The last pair of each expression of the heap, marked or not.
+    by_reference: FxHashMap<Ref, usize>,
+    /// The last pair of each expression, by where it lies and whether it is marked.
+    by_place: FxHashMap<usize, usize>,
+    words: usize,
+    most: usize,
+}
+
+fn place_of(expression: &Expression) -> usize {
+    expression.place() | usize::from(expression.is_evaluated())
 }
 
 impl Kept {
-    /// Whether nothing is remembered.
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
-    }
-
     /// The atom of an expression of the heap, marked as evaluated if that is.
+    #[inline]
     pub(super) fn atom(&self, expression: Ref) -> Option<Atom> {
-        let (known, atom) = self.pairs.iter().find(|(known, _)| known.unmarked() == expression.unmarked())?;
+        if self.pairs.is_empty() {
+            return None;
+        }
+        let (known, atom) = &self.pairs[*self.by_reference.get(&expression.unmarked())?];
         match (known.tag(), expression.tag(), atom.clone()) {
             (tag::EXPRESSION, tag::MARKED, Atom::Expression(atom)) => Some(atom.into_evaluated().into()),
             (tag::MARKED, tag::EXPRESSION, _) => None,
@@ -42,35 +73,40 @@ impl Kept {
     }
 
     /// The expression of the heap that an atom is, which counts as evaluated if the atom does.
+    #[inline]
     pub(super) fn reference(&self, expression: &Expression) -> Option<Ref> {
-        let is_same = |known: &Atom| match known {
-            Atom::Expression(known) => {
-                known.shares_storage(expression) && known.is_evaluated() == expression.is_evaluated()
-            }
-            _ => false,
-        };
-        self.pairs.iter().find(|(_, known)| is_same(known)).map(|(reference, _)| *reference)
+        if self.pairs.is_empty() {
+            return None;
+        }
+        self.by_place.get(&place_of(expression)).map(|&pair| self.pairs[pair].0)
     }
 
-    /// Remembers an atom that has `expressions` expressions in it, with its reference.
-    pub(super) fn keep(&mut self, reference: Ref, atom: &Atom, expressions: usize) {
-        if expressions < LARGE {
-            return;
+    /// Remembers an expression of this size with its reference, if it is large.
+    #[inline]
+    pub(super) fn keep(&mut self, reference: Ref, expression: &Expression, size: Size) {
+        if size.expressions >= LARGE {
+            self.keep_large(reference, expression, size);
         }
-        if self.pairs.len() < KEPT_MAX {
-            self.pairs.push((reference, atom.clone()));
-        } else {
-            self.pairs[self.oldest] = (reference, atom.clone());
-            self.oldest = (self.oldest + 1) % KEPT_MAX;
+    }
+
+    fn keep_large(&mut self, reference: Ref, expression: &Expression, size: Size) {
+        self.most = self.most.max(size.words);
+        self.words += expression.len();
+        if self.words > WORDS_MIN.max(self.most.saturating_mul(TIMES_THE_LARGEST)) {
+            let most = self.most;
+            *self = Self { words: expression.len(), most, ..Self::default() };
         }
+        let pair = self.pairs.len();
+        self.pairs.push((reference, expression.clone().into()));
+        self.by_reference.insert(reference.unmarked(), pair);
+        self.by_place.insert(place_of(expression), pair);
     }
 
     /// To be called when memory of the heap is given back: something else may lie there soon.
     #[inline]
     pub(super) fn forget(&mut self) {
         if !self.pairs.is_empty() {
-            self.pairs.clear();
-            self.oldest = 0;
+            *self = Self::default();
         }
     }
 }

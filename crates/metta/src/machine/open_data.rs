@@ -26,8 +26,8 @@ pub(super) struct OpenData {
     known: [Cell<Remembered>; REMEMBERED],
     /// How often a variable was bound; 0 is never, so what is remembered under it is nothing.
     binds: u64,
-    /// Expressions that have no type, as long as nothing is bound, and those that have no function type.
-    lacking: [[Cell<(Ref, u64)>; REMEMBERED]; 2],
+    /// Whether expressions have no type, as long as nothing is bound, and whether they have no function type.
+    lacking: [[Cell<(Ref, u64, bool)>; REMEMBERED]; 2],
 }
 
 /// A kind of type that an expression lacks.
@@ -44,7 +44,7 @@ impl OpenData {
         Self {
             known: std::array::from_fn(|_| Cell::new(NOTHING)),
             binds: 1,
-            lacking: std::array::from_fn(|_| std::array::from_fn(|_| Cell::new((EMPTY, 0)))),
+            lacking: std::array::from_fn(|_| std::array::from_fn(|_| Cell::new((EMPTY, 0, false)))),
         }
     }
 
@@ -60,14 +60,15 @@ impl OpenData {
         self.known[Self::place(expression)].set(Remembered { expression, binds: self.binds, has_variables });
     }
 
-    /// Whether it is remembered that an expression has none of these types.
-    pub(super) fn lacks(&self, expression: Ref, lack: Lack) -> bool {
-        self.lacking[lack as usize][Self::place(expression)].get() == (expression, self.binds)
+    /// Whether an expression has none of these types, if that is remembered.
+    pub(super) fn lacks(&self, expression: Ref, lack: Lack) -> Option<bool> {
+        let (known, binds, lacks) = self.lacking[lack as usize][Self::place(expression)].get();
+        (known == expression && binds == self.binds).then_some(lacks)
     }
 
-    /// An expression was found to have none of these types.
-    pub(super) fn note_lack(&self, expression: Ref, lack: Lack) {
-        self.lacking[lack as usize][Self::place(expression)].set((expression, self.binds));
+    /// It was found whether an expression has none of these types.
+    pub(super) fn note_lack(&self, expression: Ref, lack: Lack, lacks: bool) {
+        self.lacking[lack as usize][Self::place(expression)].set((expression, self.binds, lacks));
     }
 
     /// To be called when a variable is bound, when types change, and when memory of the heap is given back: something else may lie there

@@ -70,6 +70,10 @@ pub(super) enum Formal {
     Typed(TypeId),
 }
 
+/// How many heads are near, and how many are remembered of those that an answer holds of.
+const NEAR: usize = 32;
+const ON_WAY_MAX: usize = NEAR + usize::BITS as usize;
+
 impl Running<'_> {
     /// Looks whether rules or types have changed.
     pub(super) fn refresh(&mut self) {
@@ -396,48 +400,61 @@ impl Running<'_> {
         self.lacks(whole, Lack::Type)
     }
 
-    /// Whether an expression has none of these types. What was found of the last ones is remembered, since a tuple may be headed by the one
-    /// before it.
+    /// Whether an expression has none of these types. What was found is remembered, since a tuple may be headed by the one that is asked
+    /// about before it or after it.
     pub(super) fn lacks(&mut self, whole: Ref, lack: Lack) -> bool {
-        let lacks = self.lacks_by_heads(whole, lack);
-        if lacks {
-            self.m.rooms.open_data.note_lack(whole.unmarked(), lack);
+        let mut on_way = ([EMPTY; ON_WAY_MAX], 0);
+        let lacks = self.lacks_by_heads(whole, lack, &mut on_way);
+        if let Some(lacks) = lacks {
+            let (on_way, count) = on_way;
+            on_way[..count].iter().rev().for_each(|&value| self.m.rooms.open_data.note_lack(value, lack, lacks));
         }
-        lacks
+        lacks == Some(true)
     }
 
-    fn lacks_by_heads(&mut self, mut value: Ref, lack: Lack) -> bool {
+    /// See [`lacks`](Self::lacks); `None` if the memory does not suffice to find out. On the way are heads of which the answer holds as well:
+    /// the first ones, and fewer of those that are farther away.
+    fn lacks_by_heads(
+        &mut self,
+        mut value: Ref,
+        lack: Lack,
+        (on_way, count): &mut ([Ref; ON_WAY_MAX], usize),
+    ) -> Option<bool> {
         let mut looks = 0_usize;
         loop {
             looks += 1;
             if looks.is_multiple_of(LOOKS_BETWEEN_LIMITS) && self.m.values.ceiling.is_passed() {
-                return false;
+                return None;
             }
-            if self.m.rooms.open_data.lacks(value.unmarked(), lack) {
-                return true;
+            if let Some(lacks) = self.m.rooms.open_data.lacks(value.unmarked(), lack) {
+                return Some(lacks);
+            }
+            if looks < NEAR || looks.is_power_of_two() {
+                on_way[*count] = value.unmarked();
+                *count += 1;
             }
             let (head, arity) = match value.tag() {
                 TERM => match self.m.values.shape_of_term(value) {
                     Some((head, length)) => (head, length - 1),
-                    None => return false,
+                    None => return Some(false),
                 },
                 _ => match self.m.values.heap.children(value) {
-                    [] => return true,
+                    [] => return Some(true),
                     &[head, ref arguments @ ..] => (self.m.values.heap.walk(head), arguments.len()),
                 },
             };
             let class = if matches!(head.tag(), SYMBOL | FOREIGN) { head } else { COMPOUND };
             if self.may_have_whole_type(class, arity) {
-                return false;
+                return Some(false);
             }
             match (head.tag(), lack) {
                 (tag::EXPRESSION | tag::MARKED | TERM, _) => value = head,
-                (SYMBOL, Lack::Type) => return self.has_no_type(head),
+                (SYMBOL, Lack::Type) => return Some(self.has_no_type(head)),
                 (SYMBOL | FOREIGN, Lack::FunctionType) => {
-                    return matches!(self.head_kind(head, arity), HeadKind::Untyped);
+                    return Some(matches!(self.head_kind(head, arity), HeadKind::Untyped));
                 }
-                (INTEGER | tag::NUMBER, Lack::FunctionType) => return true,
-                _ => return false,
+                (INTEGER | tag::NUMBER, Lack::FunctionType) => return Some(true),
+                _ => return Some(false),
             }
         }
     }

@@ -5,7 +5,7 @@
 use super::code::TypeId;
 use super::float_terms::FloatTerms;
 use super::interned::Interned;
-use super::kept::{self, Kept, LARGE};
+use super::kept::{self, Kept, Size};
 use super::normal_terms::NormalTerms;
 use super::notes::Notes;
 use super::words::{
@@ -118,9 +118,12 @@ pub(super) trait Leaves {
     fn leaf(&mut self, leaf: Ref) -> Atom;
 
     /// The atom of an expression, if it was made before.
-    fn known(&mut self, _expression: Ref) -> Option<Atom> {
+    fn known(&self, _expression: Ref) -> Option<Atom> {
         None
     }
+
+    /// The atom of an expression was made, which has this size.
+    fn made(&mut self, _expression: Ref, _atom: &space::Expression, _size: Size) {}
 
     /// Looks at the limits.
     fn look(&self) -> Result<(), Self::Error>;
@@ -131,8 +134,6 @@ pub(super) struct Storing<'a> {
     values: &'a mut Values,
     scope: &'a mut Scope,
     source: &'a mut VariableSource,
-    /// How many expressions were met.
-    expressions: usize,
 }
 
 impl Leaves for Storing<'_> {
@@ -156,10 +157,14 @@ impl Leaves for Storing<'_> {
         }
     }
 
-    fn known(&mut self, expression: Ref) -> Option<Atom> {
-        let known = if self.values.kept.is_empty() { None } else { self.values.kept.atom(expression) };
-        self.expressions += if known.is_some() { LARGE } else { 1 };
-        known
+    fn known(&self, expression: Ref) -> Option<Atom> {
+        self.values.kept.atom(expression)
+    }
+
+    fn made(&mut self, expression: Ref, atom: &space::Expression, size: Size) {
+        if kept::is_plainly_ground(&self.values.heap, expression) {
+            self.values.kept.keep(expression, atom, size);
+        }
     }
 
     fn look(&self) -> Result<(), Halt> {
@@ -174,6 +179,7 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
         done: Vec<Atom>,
         /// Whether a bound variable occurs in it.
         is_bound: bool,
+        size: Size,
     }
     let mut open: Vec<Open> = Vec::new();
     let mut met: Outcomes<(), (Atom, bool)> = Outcomes::default();
@@ -201,9 +207,13 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
             None => None,
         };
         let mut made = if known.is_some() {
+            if let Some(around) = open.last_mut() {
+                around.size.add(Size::KNOWN);
+            }
             known
         } else if length > 0 {
-            open.push(Open { expression: walked, done: Vec::with_capacity(length), is_bound: false });
+            let (done, size) = (Vec::with_capacity(length), Size::of_one(length));
+            open.push(Open { expression: walked, done, is_bound: false, size });
             None
         } else {
             Some(leaves.leaf(walked))
@@ -222,7 +232,12 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
             if let Some(around) = open.last_mut().filter(|_| whole.is_bound) {
                 around.is_bound = true;
             }
-            let atom = Atom::Expression(if is_marked { expression.into_evaluated() } else { expression });
+            let expression = if is_marked { expression.into_evaluated() } else { expression };
+            leaves.made(whole.expression, &expression, whole.size);
+            if let Some(around) = open.last_mut() {
+                around.size.add(whole.size);
+            }
+            let atom = Atom::Expression(expression);
             met.keep(whole.expression.bits() as usize, &(), &(atom.clone(), whole.is_bound));
             made = Some(atom);
             if open.is_empty() {
@@ -614,19 +629,22 @@ impl Values {
         struct Open<'a> {
             atom: &'a space::Expression,
             done: Vec<Ref>,
+            size: Size,
         }
         let mut open: Vec<Open<'_>> = Vec::new();
         let mut met: Outcomes<(), Ref> = Outcomes::default();
-        let (mut current, mut expressions) = (atom, 0);
+        let mut current = atom;
         loop {
             let mut made = match current {
                 Atom::Expression(expression) if !expression.is_empty() => {
                     let place = expression.place();
                     let again = met.of(place | usize::from(expression.is_evaluated()));
                     let known = again.or_else(|| self.kept.reference(expression));
-                    expressions += if known.is_some() { LARGE } else { 1 };
                     if known.is_none() {
-                        open.push(Open { atom: expression, done: Vec::with_capacity(expression.len()) });
+                        let (done, size) = (Vec::with_capacity(expression.len()), Size::of_one(expression.len()));
+                        open.push(Open { atom: expression, done, size });
+                    } else if let Some(around) = open.last_mut() {
+                        around.size.add(Size::KNOWN);
                     }
                     known
                 }
@@ -641,7 +659,8 @@ impl Values {
                 }
                 let whole = self.heap.expression(&mut self.region, &top.done)?;
                 let is_evaluated = top.atom.is_evaluated() && top.done.first() != Some(&ERROR);
-                let is_marked = is_evaluated && Atom::Expression(top.atom.clone()).is_ground();
+                let is_ground = top.atom.is_ground();
+                let is_marked = is_evaluated && is_ground;
                 if is_evaluated && !is_marked {
                     self.heap.set_note(whole, EVALUATED_OPEN);
                 }
@@ -649,13 +668,14 @@ impl Values {
                 let place = top.atom.place();
                 met.keep(place | usize::from(top.atom.is_evaluated()), &(), &whole);
                 made = Some(whole);
+                let size = top.size;
+                if is_ground {
+                    self.kept.keep(whole, top.atom, size);
+                }
                 open.pop();
-                if open.is_empty() {
-                    let whole = made.expect("an expression was loaded");
-                    if atom.is_ground() {
-                        self.kept.keep(whole, atom, expressions);
-                    }
-                    return Ok(whole);
+                match open.last_mut() {
+                    Some(around) => around.size.add(size),
+                    None => return Ok(whole),
                 }
             }
         }
@@ -671,14 +691,7 @@ impl Values {
         scope: &mut Scope,
         source: &mut VariableSource,
     ) -> Result<Atom, Halt> {
-        let mut storing = Storing { values: self, scope, source, expressions: 0 };
-        let atom = atom_of(reference, &mut storing)?;
-        let expressions = storing.expressions;
-        let whole = self.heap.walk(reference);
-        if kept::is_plainly_ground(&self.heap, whole) {
-            self.kept.keep(whole, &atom, expressions);
-        }
-        Ok(atom)
+        atom_of(reference, &mut Storing { values: self, scope, source })
     }
 
     /// What the reference is as an atom, bound variables replaced, whatever the limits are: for what must be known.

@@ -120,7 +120,9 @@ impl Default for Terms {
 
 fn next_serial() -> u32 {
     static LAST: AtomicU32 = AtomicU32::new(0);
-    LAST.fetch_add(1, Relaxed).checked_add(1).expect("a process makes fewer than 2^32 dictionaries")
+    let serial = LAST.fetch_add(1, Relaxed) + 1;
+    assert!(serial < 1 << 31, "a process makes fewer than 2^31 dictionaries");
+    serial
 }
 
 impl Terms {
@@ -401,7 +403,7 @@ impl Terms {
 
     fn intern_deep(&mut self, atom: &Atom) -> Term {
         // What is known of this dictionary was made by it, parts of this very atom included.
-        let term = fold(atom, self.serial, usize::MAX, &mut |visit| Some(self.intern_one(visit)));
+        let term = fold(atom, (self.serial, usize::MAX), false, &mut |visit| Some(self.intern_one(visit)));
         term.expect("interning always succeeds")
     }
 
@@ -456,7 +458,7 @@ impl Terms {
         if atom.children().is_none() {
             return self.find_leaf(atom);
         }
-        fold(atom, self.serial, self.len(), &mut |visit| self.find_one(&visit))
+        fold(atom, (self.serial, self.len()), false, &mut |visit| self.find_one(&visit))
     }
 
     /// The match key of a rigid atom; `None` when nothing interned matches it.
@@ -466,7 +468,7 @@ impl Terms {
     }
 
     fn find_key_of_expression(&self, atom: &Atom) -> Option<Term> {
-        fold(atom, self.serial, self.len(), &mut |visit| match visit {
+        fold(atom, (self.serial, self.len()), true, &mut |visit| match visit {
             Visit::Leaf(leaf) => self.find_key_of_leaf(leaf),
             Visit::CachedTerm(term) => Some(self.key(term)),
             node => self.find_one(&node),
@@ -715,21 +717,42 @@ fn is_same(left: Entry<'_>, right: Entry<'_>) -> bool {
     }
 }
 
-/// Walks an atom from the leaves up; `step` names each part, and `None` ends the walk. Expressions known to the
-/// dictionary of this serial number and length are not walked again: each part that atoms share is walked once.
-fn fold(atom: &Atom, serial: u32, length: usize, step: &mut dyn FnMut(Visit<'_>) -> Option<Term>) -> Option<Term> {
+/// Walks an atom from the leaves up; `step` names each part, and `None` ends the walk. Expressions known to the dictionary of this serial
+/// number and length are not walked again, nor those of which it is known that it matches nothing with them: each part that atoms share is
+/// walked once. `notes_absence` says whether the end of a walk means that.
+fn fold(
+    atom: &Atom,
+    (serial, length): (u32, usize),
+    notes_absence: bool,
+    step: &mut dyn FnMut(Visit<'_>) -> Option<Term>,
+) -> Option<Term> {
+    let mut open = Vec::new();
+    let term = walk(atom, (serial, length), &mut open, step);
+    if term.is_none() && notes_absence {
+        open.iter().for_each(|(around, _)| around.set_absent(serial, length));
+    }
+    term
+}
+
+/// See [`fold`]. When the walk ends early, `open` has the expressions around the place.
+fn walk<'a>(
+    atom: &'a Atom,
+    (serial, length): (u32, usize),
+    open: &mut Vec<(&'a Expression, usize)>,
+    step: &mut dyn FnMut(Visit<'_>) -> Option<Term>,
+) -> Option<Term> {
     if !matches!(atom, Atom::Expression(_)) {
         return step(Visit::Leaf(atom));
     }
     // A snapshot of the dictionary knows fewer.
     let is_there = |known: &CachedTerm| known.dictionary == serial && (known.term as usize) < length;
-    let mut open: Vec<(&Expression, usize)> = Vec::new();
     let mut terms: Vec<Term> = Vec::new();
     let mut current = atom;
     loop {
         match current {
             Atom::Expression(expression) => match expression.known().filter(is_there) {
                 Some(known) => terms.push(step(Visit::CachedTerm(Term(known.term)))?),
+                None if expression.is_absent(serial, length) => return None,
                 None => open.push((expression, 0)),
             },
             leaf => terms.push(step(Visit::Leaf(leaf))?),

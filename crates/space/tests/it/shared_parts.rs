@@ -1,6 +1,7 @@
 //! Atoms that hold their parts many times: they are kept, found, told apart and removed by what they take in memory.
 
 use space::{Atom, SharedSpace, Terms, VariableSource, canonical};
+use std::time::{Duration, Instant};
 
 /// An atom of `depth` levels, each of which is a pair of the one below.
 fn doubled(depth: usize, leaf: &Atom) -> Atom {
@@ -62,4 +63,39 @@ fn atoms_with_variables_are_found_though_their_paths_are_cut() {
     assert!(space.remove(&atom(60, "a")));
     let source = &mut VariableSource::default();
     assert_eq!(space.query(&any(Atom::variable("y")), source).len(), 3);
+}
+
+/// That a dictionary looked for an expression in vain is noted in the expression.
+#[test]
+fn what_was_not_found_is_found_once_it_is_there() {
+    let mut source = VariableSource::default();
+    let layered = |depth: usize| {
+        (0..depth).fold(Atom::symbol("Z"), |atom, _| Atom::expression([Atom::symbol("S"), atom, Atom::from(1.5)]))
+    };
+    let (whole, inside) = (layered(40), layered(20));
+    let (space, other) = (SharedSpace::new(1, "&s", Terms::shared()), SharedSpace::new(2, "&o", Terms::shared()));
+    let mut is_in = |space: &SharedSpace, atom: &Atom| space.query(atom, &mut source).len();
+    assert_eq!([is_in(&space, &whole), is_in(&space, &inside), is_in(&other, &whole)], [0, 0, 0]);
+    space.add(&inside);
+    assert_eq!([is_in(&space, &whole), is_in(&space, &inside), is_in(&other, &inside)], [0, 1, 0]);
+    let before = space.fork(3, "&b");
+    space.add(&whole);
+    assert_eq!([is_in(&space, &whole), is_in(&before, &whole), is_in(&other, &whole)], [1, 0, 0]);
+    other.add(&whole);
+    assert_eq!([is_in(&space, &whole), is_in(&before, &whole), is_in(&other, &whole)], [1, 0, 1]);
+    before.add(&whole);
+    assert_eq!(is_in(&before, &whole), 1);
+}
+
+#[test]
+fn layers_are_looked_for_in_time_that_is_linear_in_them() {
+    let (space, mut source) = (SharedSpace::new(1, "&s", Terms::shared()), VariableSource::default());
+    space.add(&Atom::expression([Atom::symbol("S"), Atom::symbol("Z")]));
+    let begun = Instant::now();
+    let mut atom = Atom::symbol("Y");
+    for _ in 0..20_000 {
+        atom = Atom::expression([Atom::symbol("S"), atom]);
+        assert!(space.query(&Atom::expression([Atom::symbol(":"), atom.clone()]), &mut source).is_empty());
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }

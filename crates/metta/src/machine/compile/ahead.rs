@@ -10,6 +10,7 @@ use crate::machine::Running;
 use crate::machine::types::HeadKind;
 use crate::operation::lowering_of;
 use crate::stdlib::forms::special_form;
+use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, Variable, variables};
 
 impl Compiler<'_, '_> {
@@ -29,8 +30,9 @@ impl Compiler<'_, '_> {
         if self.has_one_result(first) {
             return;
         }
-        let (found, bound) = (Vec::new(), pattern.map(variables).unwrap_or_default());
-        let mut needed = Needed { run: self.run, found, bound };
+        let mut needed = Needed::new(self.run);
+        let bound = pattern.map(variables).unwrap_or_default();
+        needed.bind(&bound);
         later.into_iter().for_each(|atom| needed.note(atom));
         let found = needed.found;
         self.make_in_order(found, first);
@@ -43,13 +45,14 @@ impl Compiler<'_, '_> {
         if wanted.is_empty() {
             return;
         }
-        let mut needed = Needed { run: self.run, found: Vec::new(), bound: Vec::new() };
+        let mut needed = Needed::new(self.run);
         needed.note(first);
-        let needed = needed.found;
+        let needed = needed.is_found;
+        let all: FxHashSet<&Variable> = wanted.iter().collect();
         let mut written = variables(&self.whole);
-        let last = written.iter().rposition(|variable| wanted.contains(variable));
+        let last = written.iter().rposition(|variable| all.contains(variable));
         written.truncate(last.map_or(0, |last| last + 1));
-        written.retain(|variable| wanted.contains(variable) || needed.contains(variable));
+        written.retain(|variable| all.contains(variable) || needed.contains(variable));
         for variable in written.iter().chain(&wanted) {
             self.slot_of(variable);
         }
@@ -76,14 +79,38 @@ impl Compiler<'_, '_> {
 struct Needed<'n, 'r> {
     run: &'n mut Running<'r>,
     found: Vec<Variable>,
-    bound: Vec<Variable>,
+    is_found: FxHashSet<Variable>,
+    /// How many patterns around bind each variable.
+    bound: FxHashMap<Variable, usize>,
 }
 
-impl Needed<'_, '_> {
+impl<'n, 'r> Needed<'n, 'r> {
+    fn new(run: &'n mut Running<'r>) -> Self {
+        Self { run, found: Vec::new(), is_found: FxHashSet::default(), bound: FxHashMap::default() }
+    }
+
+    fn bind(&mut self, variables: &[Variable]) {
+        for variable in variables {
+            *self.bound.entry(variable.clone()).or_default() += 1;
+        }
+    }
+
+    fn unbind(&mut self, variables: &[Variable]) {
+        for variable in variables {
+            let count = self.bound.get_mut(variable).expect("it was bound");
+            *count -= 1;
+            if *count == 0 {
+                self.bound.remove(variable);
+            }
+        }
+    }
+
     fn note(&mut self, atom: &Atom) {
         match atom {
-            Atom::Variable(variable) if !self.bound.contains(variable) && !self.found.contains(variable) => {
-                self.found.push(variable.clone());
+            Atom::Variable(variable) => {
+                if !self.bound.contains_key(variable) && self.is_found.insert(variable.clone()) {
+                    self.found.push(variable.clone());
+                }
             }
             Atom::Expression(expression) if !atom.is_ground() => self.note_expression(expression.children()),
             _ => {}
@@ -132,14 +159,16 @@ impl Needed<'_, '_> {
     fn note_operation(&mut self, children: &[Atom]) {
         match (lowering_of(&children[0]), &children[1..]) {
             (Some(Lowering::LetAll), [pairs, body]) => {
-                let outer = self.bound.len();
+                let mut bound = Vec::new();
                 for pair in pairs.children().unwrap_or_default() {
                     let Some([pattern, value]) = pair.children() else { continue };
                     self.note(value);
-                    self.bound.extend(variables(pattern));
+                    let binds = variables(pattern);
+                    self.bind(&binds);
+                    bound.extend(binds);
                 }
                 self.note(body);
-                self.bound.truncate(outer);
+                self.unbind(&bound);
             }
             (Some(Lowering::Query), [space, pattern, template]) => {
                 self.note(space);
@@ -166,9 +195,9 @@ impl Needed<'_, '_> {
     }
 
     fn note_within<'a>(&mut self, pattern: &Atom, later: impl IntoIterator<Item = &'a Atom>) {
-        let outer = self.bound.len();
-        self.bound.extend(variables(pattern));
+        let bound = variables(pattern);
+        self.bind(&bound);
         later.into_iter().for_each(|atom| self.note(atom));
-        self.bound.truncate(outer);
+        self.unbind(&bound);
     }
 }

@@ -333,16 +333,6 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// The value of a variable goes to a slot if it is its own result; otherwise all that it is a part of is evaluated as it stands.
-    fn settled_variable(&mut self, variable: &Variable, dst: Slot, (whole, type_id, dest): (&Atom, TypeId, Dest)) {
-        let slot = self.slot_of(variable);
-        if self.is_normal(slot, 0) {
-            return self.finish(slot, Dest::Slot(dst));
-        }
-        self.or_plain(Instruction::Settled { slot, dst, or: 0 }, whole, type_id, dest);
-        self.mark_live(dst);
-    }
-
     /// A tuple whose head is known only when it is evaluated.
     fn apply(&mut self, children: &[Atom], type_id: TypeId, dest: Dest) {
         children.iter().for_each(|child| self.make_shared(child));
@@ -350,14 +340,7 @@ impl Compiler<'_, '_> {
         let block = self.slots(HEADER + children.len() - 1);
         let head = self.slot();
         let place_of = |index: usize| if index == 0 { head } else { block + (HEADER + index - 1) as Slot };
-        // If a variable holds what is not its own result, the tuple is not what is written: that is found out first.
-        let whole = Atom::expression(children);
-        let plain_type = if type_id == WELL_TYPED { 0 } else { type_id };
-        children.iter().enumerate().for_each(|(index, child)| {
-            if let Atom::Variable(variable) = child {
-                self.settled_variable(variable, place_of(index), (&whole, plain_type, dest));
-            }
-        });
+        self.settled_variables(children, place_of, type_id, dest);
         let outer = self.errors;
         let label = (dest != Dest::Tail).then(|| self.begin_barrier(block + 2));
         let held = if self.is_well_typed { Vec::new() } else { self.hold(children.iter()) };
@@ -383,13 +366,45 @@ impl Compiler<'_, '_> {
         }
     }
 
+    /// The values of a tuple's variables go to slots, `place_of` of each, if they are their own results. If one is not, the tuple is
+    /// not what is written and is evaluated as it stands.
+    fn settled_variables(&mut self, tuple: &[Atom], place_of: impl Fn(usize) -> Slot, type_id: TypeId, dest: Dest) {
+        let slots: Vec<(Slot, Slot)> = tuple
+            .iter()
+            .enumerate()
+            .filter_map(|(index, child)| match child {
+                Atom::Variable(variable) => Some((self.slot_of(variable), place_of(index))),
+                _ => None,
+            })
+            .collect();
+        let mut elsewhere = None;
+        for (slot, dst) in slots {
+            if self.is_normal(slot, 0) {
+                self.finish(slot, Dest::Slot(dst));
+                continue;
+            }
+            let label = *elsewhere.get_or_insert_with(|| {
+                let type_id = if type_id == WELL_TYPED { 0 } else { type_id };
+                self.plain_elsewhere(&Atom::expression(tuple), type_id, dest)
+            });
+            self.emit_to(Instruction::Settled { slot, dst, or: 0 }, label);
+            self.mark_live(dst);
+        }
+    }
+
     /// An instruction that goes elsewhere when the code does not apply: there the expression is evaluated as it stands.
     pub(super) fn or_plain(&mut self, instruction: Instruction, atom: &Atom, type_id: TypeId, dest: Dest) {
+        let label = self.plain_elsewhere(atom, type_id, dest);
+        self.emit_to(instruction, label);
+    }
+
+    /// A place where an expression is evaluated as it stands. What follows may go there as long as it makes no variables.
+    fn plain_elsewhere(&mut self, atom: &Atom, type_id: TypeId, dest: Dest) -> Label {
         let label = self.label();
         let join = self.join(dest);
-        self.emit_to(instruction, label);
         let (state, errors, is_answer) = (self.state.clone(), self.errors, self.is_answer(atom));
         self.write_behind(Later::Plain { label, atom: atom.clone(), is_answer, type_id, dest, state, join, errors });
+        label
     }
 
     /// Where the code goes on behind the expression that is being compiled.
@@ -712,11 +727,13 @@ impl Compiler<'_, '_> {
 
     /// Emits guards one after the other: where one does not hold, the whole expression is evaluated as it stands.
     pub(super) fn guard_each(&mut self, guards: &[Instruction], atom: &Atom, type_id: TypeId, dest: Dest) {
+        let mut elsewhere = None;
         for &guard in guards {
             if self.holds(guard) {
                 continue;
             }
-            self.or_plain(guard, atom, type_id, dest);
+            let label = *elsewhere.get_or_insert_with(|| self.plain_elsewhere(atom, type_id, dest));
+            self.emit_to(guard, label);
             match guard {
                 Instruction::Guard { slot, guard: Guard::Number, .. } => self.know(slot, Fact::Number),
                 Instruction::Guard { slot, guard: Guard::Bool, .. } => self.know(slot, Fact::Bool),

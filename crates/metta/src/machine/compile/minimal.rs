@@ -495,11 +495,8 @@ impl Compiler<'_, '_> {
     /// Makes the variables of the branches of a choice that have no slot yet, so that both have the same.
     pub(super) fn make_branches(&mut self, branches: &[&Atom]) {
         for branch in branches {
-            for variable in free_variables(branch) {
-                let elsewhere = occurrences(&self.whole, &variable) > occurrences(branch, &variable);
-                if elsewhere && !self.state.variables.contains_key(&variable) {
-                    self.make_variable(&variable);
-                }
+            for variable in self.seen_elsewhere(free_variables(branch), &[branch]) {
+                self.make_variable(&variable);
             }
         }
     }
@@ -591,14 +588,10 @@ impl Compiler<'_, '_> {
 
     /// The variables of a pattern that are seen elsewhere than behind a match are made before.
     fn make_known_outside(&mut self, parts: [&Atom; 4]) {
-        let [left, pattern, then, otherwise] = parts;
+        let [left, pattern, then, _] = parts;
         self.make_variables(left);
-        for variable in variables(pattern) {
-            let count = |atom: &Atom| occurrences(atom, &variable);
-            let is_inside = count(otherwise) == 0 && count(&self.whole) <= count(pattern) + count(then);
-            if !is_inside && !self.state.variables.contains_key(&variable) {
-                self.make_variable(&variable);
-            }
+        for variable in self.seen_elsewhere(variables(pattern), &[pattern, then]) {
+            self.make_variable(&variable);
         }
     }
 

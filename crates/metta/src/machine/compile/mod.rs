@@ -40,6 +40,7 @@ use groups::exclusive;
 use region::Ref;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::{Atom, ShouldStop, Symbol, Variable, has_mark, variables, written_bytes_least};
+use std::cell::OnceCell;
 
 pub(super) use forms::is_odd;
 pub(super) use groups::list_of;
@@ -193,6 +194,8 @@ pub(super) struct Compiler<'c, 'r> {
     depth: usize,
     /// The rule being compiled, whole: to see where else a variable occurs.
     whole: Atom,
+    /// How often each variable occurs in it, once that was asked.
+    counts: OnceCell<FxHashMap<Variable, usize>>,
     is_too_large: bool,
     /// Whether data is being compiled that an instruction before has tried to build whole.
     is_inside_data: bool,
@@ -476,6 +479,7 @@ impl<'c, 'r> Compiler<'c, 'r> {
             most: slots,
             depth: 0,
             whole,
+            counts: OnceCell::new(),
             is_too_large: false,
             is_inside_data: false,
             barrier: None,
@@ -758,12 +762,19 @@ impl<'c, 'r> Compiler<'c, 'r> {
 
     /// Makes the variables of an expression that occur outside of it as well, so that each of its paths has the same.
     fn make_shared(&mut self, atom: &Atom) {
-        let mut shared = variables(atom);
-        shared.retain(|variable| {
-            !self.state.variables.contains_key(variable)
-                && occurrences(&self.whole, variable) > occurrences(atom, variable)
-        });
+        let shared = self.seen_elsewhere(variables(atom), &[atom]);
         self.make_in_order(shared, atom);
+    }
+
+    /// Those of some variables that have no slot yet and occur in the rule elsewhere than in some of its parts.
+    fn seen_elsewhere(&self, mut variables: Vec<Variable>, parts: &[&Atom]) -> Vec<Variable> {
+        variables.retain(|variable| !self.state.variables.contains_key(variable));
+        if !variables.is_empty() {
+            let all = self.counts.get_or_init(|| occurrences_of_each([&self.whole]));
+            let inside = occurrences_of_each(parts.iter().copied());
+            variables.retain(|variable| all.get(variable) > inside.get(variable));
+        }
+        variables
     }
 
     /// Writes some code behind the rest. Its slots begin behind those that are used here.
@@ -944,6 +955,20 @@ fn occurrences(atom: &Atom, variable: &Variable) -> usize {
         }
         _ => 0,
     }
+}
+
+/// How often each variable occurs in some atoms.
+fn occurrences_of_each<'a>(atoms: impl IntoIterator<Item = &'a Atom>) -> FxHashMap<Variable, usize> {
+    let mut counts = FxHashMap::default();
+    let mut work: Vec<&Atom> = atoms.into_iter().collect();
+    while let Some(atom) = work.pop() {
+        match atom {
+            Atom::Variable(variable) => *counts.entry(variable.clone()).or_default() += 1,
+            Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children()),
+            _ => {}
+        }
+    }
+    counts
 }
 
 /// Puts the address for a comparison that holds into an instruction.

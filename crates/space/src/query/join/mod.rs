@@ -6,7 +6,10 @@
 //!    columns, which [some of the rows](sample) show. The cheapest is [chosen](policy), and kept with the plan until the relations have doubled or halved.
 //! 3. Whatever is chosen, answers come in the [order](house_order) of loops as written.
 
+mod by_least;
 mod estimate;
+#[cfg(test)]
+mod estimate_tests;
 mod execute;
 mod house_order;
 mod leapfrog;
