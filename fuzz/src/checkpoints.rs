@@ -8,7 +8,8 @@
 //! This file is compiled by the fuzz target and by the tests of the engine, which run it on inputs of their own.
 
 use journal::{Disk, MemoryDisk};
-use metroon::{CommitJournal, Engine, History, MemoryWorld, View};
+use metroon::storage::CommitJournal;
+use metroon::{Engine, History, MemoryWorld, View};
 use std::sync::{Arc, OnceLock};
 use twox_hash::XxHash3_64;
 

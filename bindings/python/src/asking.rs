@@ -8,7 +8,10 @@
 
 use crate::home::OfProcess;
 use crate::{entering, errors};
-use metroon::{Engine, EngineThread, Interrupt, KnowledgeBase, Pending, RecallError, WriterError};
+use metroon::limits::Interrupt;
+use metroon::run::{EngineThread, Pending, WriterError};
+use metroon::tape::RecallError;
+use metroon::{Engine, KnowledgeBase};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
 use std::sync::Arc;
@@ -103,7 +106,7 @@ impl Alone {
     pub(crate) fn start(
         make: impl FnOnce() -> Result<Engine, RecallError> + Send + 'static,
     ) -> Result<Self, WriterError> {
-        let thread = EngineThread::start(metroon::REQUESTS_WAITING_DEFAULT, make)?;
+        let thread = EngineThread::start(metroon::limits::REQUESTS_WAITING_DEFAULT, make)?;
         let interrupt = thread.ask(|engine| engine.limits_mut().interrupt.clone())?;
         Ok(Self { thread: OfProcess::new(thread), interrupt })
     }

@@ -4,8 +4,11 @@
 //! of the forms before.
 
 use crate::convert;
+use metroon::limits::LimitReached;
+use metroon::run::WriterError;
 use metroon::syntax::{Diagnostic, LineIndex, Severity};
-use metroon::{Answer, Failure, LimitReached, RunEnd, WriterError};
+use metroon::why::Failure;
+use metroon::{Answer, RunEnd};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 

@@ -8,7 +8,7 @@
 use crate::classes::{Atom, object};
 use crate::convert::{from_python, to_python};
 use crate::values::failure;
-use metroon::{Environment, HostCall, HostFunction, Outcome};
+use metroon::host::{Environment, HostCall, HostFunction, Outcome};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyString, PyTuple, PyType};

@@ -2,7 +2,7 @@
 //! that moment stay locked for ever. So nothing of it is touched there, not even when it is dropped.
 
 use crate::errors;
-use metroon::{HomeProcess, WriterError};
+use metroon::run::{HomeProcess, WriterError};
 use pyo3::prelude::*;
 
 /// Something of one process.

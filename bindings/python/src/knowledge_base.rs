@@ -11,10 +11,13 @@ use crate::live::{self, Aggregate, Named, Query, Subscription};
 use crate::progress::Progress;
 use crate::rows::Rows;
 use crate::table::Table;
-use metroon::{
-    Answer, CommitJournal, Engine, Failure, HostEffects, HostSignature, KnowledgeBaseOptions, LiveRequest, ModuleId,
-    Moment, Run, RunEnd, RunEvent, Source, SystemWorld, ViewError, WorldError,
-};
+use metroon::history::Moment;
+use metroon::host::{HostEffects, HostSignature};
+use metroon::run::{ModuleId, RunEvent, Source};
+use metroon::storage::CommitJournal;
+use metroon::why::Failure;
+use metroon::world::WorldError;
+use metroon::{Answer, Engine, KnowledgeBaseOptions, LiveRequest, Run, RunEnd, SystemWorld, ViewError};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -452,7 +455,7 @@ pub(crate) fn inside<T>(py: Python<'_>, found: Option<Result<T, metta::ModuleErr
     match found {
         Some(Ok(done)) => Ok(done),
         Some(Err(error)) => Err(errors::plain(py, "MettaError", &error)),
-        None => Err(errors::writer(py, &metroon::WriterError::AskedByItself)),
+        None => Err(errors::writer(py, &metroon::run::WriterError::AskedByItself)),
     }
 }
 
@@ -579,7 +582,7 @@ pub(crate) struct Transaction {
 /// What a transaction has of the thread that it runs on.
 struct Open {
     commands: Mutex<Option<SyncSender<Command>>>,
-    ended: Mutex<Option<metroon::Pending<Result<(), String>>>>,
+    ended: Mutex<Option<metroon::run::Pending<Result<(), String>>>>,
     view: metroon::View,
 }
 
@@ -644,7 +647,7 @@ fn wait_for<T: Send>(py: Python<'_>, from: Receiver<T>) -> PyResult<T> {
             Ok(found) => return Ok(found),
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-                return Err(errors::writer(py, &metroon::WriterError::Closed));
+                return Err(errors::writer(py, &metroon::run::WriterError::Closed));
             }
         }
     }

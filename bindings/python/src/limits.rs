@@ -1,6 +1,7 @@
 //! What a base may take and reach, by the names that the command line has for it.
 
-use metroon::{Engine, Interrupt, LimitReached, Limits, Permissions, PermittedWorld, SystemWorld};
+use metroon::limits::{Interrupt, LimitReached};
+use metroon::{Engine, Limits, Permissions, PermittedWorld, SystemWorld};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};

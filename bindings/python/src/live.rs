@@ -3,10 +3,8 @@
 use crate::convert::to_python;
 use crate::errors;
 use crate::home::OfProcess;
-use metroon::{
-    AnswerChange, CHANGES_WAITING_DEFAULT, KnowledgeBase, LiveEvent, LiveNameError, LiveRequest, NamedLiveQuery,
-    SubscribeError,
-};
+use metroon::live::{AnswerChange, CHANGES_WAITING_DEFAULT, LiveNameError, NamedLiveQuery, SubscribeError};
+use metroon::{KnowledgeBase, LiveEvent, LiveRequest};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -6,11 +6,13 @@ use crate::asking::{Alone, ask};
 use crate::errors::{self, Ran, Trouble};
 use crate::functions::{Expected, PythonFunction};
 use crate::knowledge_base::signature;
+use metroon::host::HostSignature;
+use metroon::run::{ProgramEnd, Reporter, RunRequest};
+use metroon::storage::CommitJournal;
 use metroon::syntax::Diagnostic;
-use metroon::{
-    CommitJournal, Engine, Failure, HostSignature, ProgramEnd, RecallError, ReplayEnd, Reporter, RunRequest,
-    SystemWorld, Tape, TapeReader,
-};
+use metroon::tape::{RecallError, ReplayEnd, TapeReader};
+use metroon::why::Failure;
+use metroon::{Engine, SystemWorld, Tape};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,7 +2,7 @@
 //! come to.
 
 use crate::classes::{Atom, Bindings, object};
-use metroon::Outcome;
+use metroon::host::Outcome;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;

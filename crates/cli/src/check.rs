@@ -4,8 +4,10 @@ use crate::end::End;
 use crate::output::{Ended, Out, counted};
 use crate::{package, render, run};
 use clap::Args;
+use metroon::SystemWorld;
+use metroon::editing::check_source_in;
+use metroon::run::{ModuleSearch, Package, ProgramSource};
 use metroon::syntax::{Diagnostic, LineIndex, Severity};
-use metroon::{ModuleSearch, Package, ProgramSource, SystemWorld, check_source_in};
 use serde_json::json;
 
 pub(crate) const ABOUT: &str = "\

@@ -3,7 +3,9 @@
 use crate::end::End;
 use crate::output::{Ended, Out, fail};
 use crate::run::base_failed;
-use metroon::{Atom, Derivation, Derivations, Ground, History, NearMiss, Reason};
+use metroon::limits::Reason;
+use metroon::why::{Derivation, Derivations, Ground, NearMiss};
+use metroon::{Atom, History};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -4,8 +4,10 @@ use crate::end::End;
 use crate::output::{Ended, Out, counted, fail};
 use crate::{render, run};
 use clap::Args;
+use metroon::SystemWorld;
+use metroon::editing::format;
+use metroon::run::ProgramSource;
 use metroon::syntax::{Severity, parse};
-use metroon::{ProgramSource, SystemWorld, format};
 use std::io::Write as _;
 use std::path::Path;
 

@@ -10,11 +10,10 @@ use crate::output::{Ended, Out, ProgressLine, counted, fail};
 use crate::render;
 use crate::run::{base_failed, base_failed_with};
 use clap::{Args, Subcommand};
-use metroon::{
-    Atom, Beginning, CheckpointVerdict, CommitJournal, CommitView, CompactProgress, Compacted, History,
-    KnowledgeBaseError, LogEntry, Moment, Origins, Reason, SalvagedKnowledgeBase, SourceWriter, Unsound, View,
-    ViewError,
-};
+use metroon::history::{Beginning, CommitView, LogEntry, Moment, Origins, SourceWriter, Unsound};
+use metroon::limits::Reason;
+use metroon::storage::{CheckpointVerdict, CommitJournal, CompactProgress, Compacted, SalvagedKnowledgeBase};
+use metroon::{Atom, History, KnowledgeBaseError, View, ViewError};
 use serde_json::json;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -269,7 +268,7 @@ pub(crate) struct WhyArguments {
     derivations: usize,
 
     /// Give up the search for derivations after so many states
-    #[arg(long, value_name = "N", default_value_t = metroon::STATES_MAX_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = metroon::limits::STATES_MAX_DEFAULT)]
     states: usize,
 
     /// Print one JSON object a line

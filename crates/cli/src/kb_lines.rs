@@ -3,7 +3,8 @@
 use crate::end::End;
 use crate::render;
 use crate::run::base_failed;
-use metroon::{Change, History};
+use metroon::History;
+use metroon::history::Change;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,10 @@ use crate::output::{Ended, Out, fail};
 use crate::run::{base_failed, explain, recall_failed};
 use crate::watch::{LiveOptions, not_a_query};
 use clap::{Args, Subcommand};
-use metroon::{CommitJournal, Engine, LiveNameError, NamedLiveQuery, ProgramEnd, RunEnd, View};
+use metroon::live::{LiveNameError, NamedLiveQuery};
+use metroon::run::ProgramEnd;
+use metroon::storage::CommitJournal;
+use metroon::{Engine, RunEnd, View};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,9 @@ use crate::output::{Ended, Out, counted};
 use crate::render;
 use crate::run::base_failed;
 use clap::Args;
-use metroon::{CommitJournal, KnowledgeBaseError, Moment};
+use metroon::KnowledgeBaseError;
+use metroon::history::Moment;
+use metroon::storage::CommitJournal;
 use std::path::PathBuf;
 
 pub(crate) const ABOUT_DIFF: &str = "\

@@ -5,7 +5,9 @@ use crate::kb_lines::open;
 use crate::output::{Ended, Out, counted, fail};
 use crate::run::{base_failed, explain, recall_failed};
 use clap::Args;
-use metroon::{Engine, History, ProgramEnd, RunEnd, SourceView};
+use metroon::history::SourceView;
+use metroon::run::ProgramEnd;
+use metroon::{Engine, History, RunEnd};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -134,7 +136,7 @@ fn path_of(directory: &Path, file: &str) -> Result<(String, String), End> {
     let base = absolute(directory)?;
     let [here, there] = [absolute(Path::new(file))?, file.to_owned()];
     let named = |source: &&SourceView| {
-        source.file == there || metroon::clean_path(&base, &source.file) == metroon::clean_path("", &here)
+        source.file == there || metroon::world::clean_path(&base, &source.file) == metroon::world::clean_path("", &here)
     };
     let Some(source) = sources.iter().find(named) else {
         let message = format!("{} knows no file {file}", directory.display());
@@ -145,5 +147,5 @@ fn path_of(directory: &Path, file: &str) -> Result<(String, String), End> {
         let message = format!("{file} was imported as a module, and what imports it needs what it states");
         return Err(fail(&message, "take its lines out of the file, and run the program again", End::Error));
     }
-    Ok((source.origin.clone(), metroon::clean_path(&base, &source.file)))
+    Ok((source.origin.clone(), metroon::world::clean_path(&base, &source.file)))
 }

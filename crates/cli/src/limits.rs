@@ -12,7 +12,8 @@
 use crate::byte_count::byte_count;
 use crate::render;
 use clap::Args;
-use metroon::{Engine, HEAP_BYTES_DEFAULT, Interrupt, LimitReached};
+use metroon::Engine;
+use metroon::limits::{HEAP_BYTES_DEFAULT, Interrupt, LimitReached};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -6,10 +6,11 @@ use crate::output::{Ended, Out, ProgressLine, counted, fail};
 use crate::render;
 use crate::run::{base_failed, recall_failed};
 use clap::{Args, ValueEnum};
-use metroon::{
-    CommitJournal, Engine, FileFormat, KnowledgeBaseError, LoadError, LoadFailure, LoadOptions, LoadProgress,
-    LoadReport, RecallError, Skipped, SystemWorld, WorldError, find_error,
-};
+use metroon::load::{FileFormat, LoadError, LoadFailure, LoadOptions, LoadProgress, LoadReport, Skipped};
+use metroon::storage::CommitJournal;
+use metroon::tape::{RecallError, find_error};
+use metroon::world::WorldError;
+use metroon::{Engine, KnowledgeBaseError, SystemWorld};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

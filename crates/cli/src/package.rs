@@ -3,7 +3,7 @@
 use crate::end::End;
 use crate::output::fail;
 use crate::render;
-use metroon::Package;
+use metroon::run::Package;
 use metroon::syntax::LineIndex;
 use std::path::Path;
 

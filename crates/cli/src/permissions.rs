@@ -4,7 +4,8 @@ use crate::end::End;
 use crate::output::fail;
 use crate::{package, render};
 use clap::Args;
-use metroon::{Package, Permissions};
+use metroon::Permissions;
+use metroon::run::Package;
 use std::io;
 
 /// What a program may reach.

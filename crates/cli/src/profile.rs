@@ -2,7 +2,9 @@
 //! flame graph.
 
 use crate::render;
-use metroon::{Engine, Place, ProfileNode};
+use metroon::Engine;
+use metroon::observe::ProfileNode;
+use metroon::why::Place;
 use space::{Atom, as_written, brief};
 use std::cmp::Reverse;
 use std::fmt::Write;

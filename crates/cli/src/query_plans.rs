@@ -1,7 +1,8 @@
 //! What `--explain-queries` says when a run has ended: for each query how it was answered, and how many answers there were.
 
 use crate::render;
-use metroon::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog, QueryWay};
+use metroon::observe::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
+use metroon::run::QueryWay;
 use space::brief;
 
 /// Steps are followed by what is said of them in this column, unless they are longer.

@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use metroon::syntax::{Diagnostic, Severity, Span};
-use metroon::{Certainty, Failure, Place};
+use metroon::why::{Certainty, Failure, Place};
 use std::io::{IsTerminal, Write};
 
 /// Lines longer than this are not shown: a caret far to the right helps nobody.

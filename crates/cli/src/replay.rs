@@ -7,9 +7,9 @@ use crate::limits::{Heard, LimitArguments, MemoryGuard, explain_limit, watch_for
 use crate::output::{counted, fail};
 use crate::run::{Terminal, explain, recall_failed, tape_failed};
 use crate::{proxy, render, repl};
-use metroon::{
-    Engine, Permissions, PermittedWorld, ProgramEnd, RecallError, ReplayEnd, RunRequest, SystemWorld, TapeReader,
-};
+use metroon::run::{ProgramEnd, RunRequest};
+use metroon::tape::{RecallError, ReplayEnd, TapeReader};
+use metroon::{Engine, Permissions, PermittedWorld, SystemWorld};
 use std::process::ExitCode;
 
 /// Runs the program of a tape again, or answers a program's requests from a cassette.

@@ -7,11 +7,15 @@ use crate::profile;
 use crate::query_plans;
 use crate::render;
 use crate::run_arguments::RunArguments;
+use metroon::limits::LimitReached;
+use metroon::observe::Statistics;
+use metroon::run::{ProgramEnd, Reporter, RunRequest};
+use metroon::storage::CommitJournal;
 use metroon::syntax::{Diagnostic, Severity};
-use metroon::{
-    CommitJournal, Engine, Evaluator, Failure, KnowledgeBaseError, LimitReached, PermittedWorld, Place, ProgramEnd,
-    RecallError, Reporter, RunRequest, Statistics, SystemWorld, Tape, TapeError, WorldError, find_error,
-};
+use metroon::tape::{RecallError, TapeError, find_error};
+use metroon::why::{Failure, Place};
+use metroon::world::WorldError;
+use metroon::{Engine, Evaluator, KnowledgeBaseError, PermittedWorld, SystemWorld, Tape};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};

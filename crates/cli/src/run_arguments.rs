@@ -2,7 +2,8 @@
 
 use crate::limits::LimitArguments;
 use clap::{Args, ValueEnum};
-use metroon::{Durability, Moment};
+use metroon::history::Moment;
+use metroon::storage::Durability;
 use std::path::PathBuf;
 
 pub(crate) const ABOUT_RUNS: &str = "\

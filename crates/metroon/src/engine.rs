@@ -72,7 +72,7 @@ impl Engine {
     /// An engine that goes on where a base ends, which [`CommitJournal::read`] has opened, and changes nothing in it: a form that does
     /// ends the run. Another process may write to the base meanwhile.
     ///
-    /// [`CommitJournal::read`]: crate::CommitJournal::read
+    /// [`CommitJournal::read`]: crate::storage::CommitJournal::read
     ///
     /// # Errors
     /// The base is damaged.

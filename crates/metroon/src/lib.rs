@@ -53,10 +53,10 @@ mod checker;
 mod commit_journal;
 mod engine;
 mod file_place;
-mod history;
+pub mod history;
 mod knowledge_base;
-mod live;
-mod load;
+pub mod live;
+pub mod load;
 pub mod logs;
 mod metrics;
 mod no_world;
@@ -65,58 +65,93 @@ mod permissions;
 mod program;
 mod recall;
 mod system_world;
-mod tape;
+pub mod tape;
 mod view;
 mod writer;
 
 pub use answer::Answer;
-pub use checker::{Checked, check_source, check_source_in};
-pub use commit_journal::{
-    BackedUp, Beginning, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress,
-    Compacted, HISTORY_BYTES_DEFAULT, KnowledgeBaseError, KnowledgeBaseReport, Moment, MomentError,
-    SalvagedKnowledgeBase,
-};
+pub use commit_journal::KnowledgeBaseError;
 pub use engine::Engine;
-pub use file_place::FilePlace;
-pub use history::{Change, CommitView, History, LogEntry, Origins, SourceView, SourceWriter, Unsound, Unwritten};
-pub use journal::Durability;
-pub use knowledge_base::{
-    BaseLoadError, Completed, KnowledgeBase, KnowledgeBaseOptions, REQUESTS_WAITING_DEFAULT, RunError,
-};
-pub use live::{
-    CHANGES_WAITING_BYTES_DEFAULT, CHANGES_WAITING_DEFAULT, FollowError, LiveEvent, LiveFollower, LiveNameError,
-    LiveQueriesStatistics, LiveRequest, LiveRequestError, NamedLiveQuery, SubscribeError, Subscription,
-};
-pub use load::{FileFormat, LoadFailure, LoadOptions, LoadOptionsError};
-pub use metrics::Metrics;
+pub use history::History;
+pub use knowledge_base::{KnowledgeBase, KnowledgeBaseOptions, RunError};
+pub use live::{LiveEvent, LiveRequest, Subscription};
 pub use metta::syntax;
-pub use metta::{AnswerChange, LiveError, LiveRulesStatistics, LiveStatistics};
-pub use metta::{Ask, Clock, ProfileNode, Step};
-pub use metta::{CarryOut, Environment, HostCall, HostEffects, HostFunction, HostSignature, Outcome, held_function};
-pub use metta::{Cause, CauseKind, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError, SourceId};
-pub use metta::{Certainty, FailedCall, Failure, Place};
-pub use metta::{ChangeExtent, MemoryOutput, MemoryWorld, Program, Reason};
-pub use metta::{Derivation, Derivations, Ground, NearMiss, STATES_MAX_DEFAULT};
-pub use metta::{EffectKind, EffectRefused, FreezeError, FrozenResults};
-pub use metta::{
-    Evaluator, FormAnswer, HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, OnAnswer, Run, RunEnd, Source,
-    Statistics,
-};
-pub use metta::{FileId, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
-pub use metta::{Format, LoadError, LoadProgress, LoadReport, OnProgress, Out, Skipped};
-pub use metta::{LoggedKind, LoggedQuery, LoggedStep, LoggedWay, QueryLog};
-pub use metta::{ModuleId, ModuleSearch, OnEvent, RunEvent};
-pub use metta::{documentation_of, format, known_names, nearest, type_of, types_of_text};
-pub use package::{Package, PackagePermissions};
-pub use permissions::{OpensPlaces, Permissions, PermittedWorld};
-pub use program::{ProgramEnd, ProgramSource, Reporter, RunRequest};
-pub use recall::{RecallError, find_error};
-pub use space::{AnswerTable, Atom, Change as SpaceChange, ChangeDetail, Changes, Delta, QueryWay, Row};
-pub use system_world::{Printer, SystemWorld};
-pub use tape::replaying::{Difference, ReplayEnd};
-pub use tape::{Tape, TapeError, TapeReader};
-pub use view::{Reader, View, ViewError};
-pub use writer::{EngineThread, HomeProcess, Pending, WriterError};
+pub use metta::{Evaluator, FormAnswer, Limits, MemoryWorld, Run, RunEnd, World};
+pub use permissions::{Permissions, PermittedWorld};
+pub use space::Atom;
+pub use system_world::SystemWorld;
+pub use tape::Tape;
+pub use view::{View, ViewError};
+
+/// Commits as they are made: what they are told to, what they have changed, and who made them.
+pub mod commits {
+    pub use metta::{
+        Cause, CauseKind, ChangeExtent, Commit, CommitError, CommitSink, CommitStamp, CommitTrigger, SinkError,
+        SourceId,
+    };
+    pub use space::{Change as SpaceChange, ChangeDetail, Changes, Delta};
+}
+
+/// What an editor asks of a source: whether it is right, how it is laid out, and what is known of a name.
+pub mod editing {
+    pub use crate::checker::{Checked, check_source, check_source_in};
+    pub use metta::{documentation_of, format, known_names, nearest, type_of, types_of_text};
+}
+
+/// Functions that a program calls and its host carries out.
+pub mod host {
+    pub use metta::{
+        CarryOut, EffectKind, EffectRefused, Environment, HostCall, HostEffects, HostFunction, HostSignature, Outcome,
+        held_function,
+    };
+}
+
+/// What a run may take, and how it is ended from outside.
+pub mod limits {
+    pub use crate::knowledge_base::REQUESTS_WAITING_DEFAULT;
+    pub use metta::{HEAP_BYTES_DEFAULT, Interrupt, LimitReached, Limits, Reason, STATES_MAX_DEFAULT};
+}
+
+/// What a run has done and where its time went.
+pub mod observe {
+    pub use crate::metrics::Metrics;
+    pub use metta::{
+        Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Statistics, Step,
+    };
+}
+
+/// Programs and what they say: sources, modules and packages, the events of a run, and engines on threads of their own.
+pub mod run {
+    pub use crate::knowledge_base::Completed;
+    pub use crate::package::{Package, PackagePermissions};
+    pub use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest};
+    pub use crate::view::Reader;
+    pub use crate::writer::{EngineThread, HomeProcess, Pending, WriterError};
+    pub use metta::{FreezeError, FrozenResults, ModuleId, ModuleSearch, OnAnswer, OnEvent, Program, RunEvent, Source};
+    pub use space::{AnswerTable, QueryWay, Row};
+}
+
+/// The folder of a knowledge base: its journal, checkpoints, backups and what is done to them.
+pub mod storage {
+    pub use crate::commit_journal::{
+        BackedUp, CheckpointReport, CheckpointVerdict, CommitJournal, CommitsGivenUp, CompactProgress, Compacted,
+        HISTORY_BYTES_DEFAULT, KnowledgeBaseReport, SalvagedKnowledgeBase,
+    };
+    pub use crate::file_place::FilePlace;
+    pub use journal::Durability;
+}
+
+/// Why there is an answer, why there is none, and where a run went wrong.
+pub mod why {
+    pub use metta::{Certainty, Derivation, Derivations, FailedCall, Failure, Ground, NearMiss, Place};
+}
+
+/// What a program may ask of the world outside.
+pub mod world {
+    pub use crate::permissions::OpensPlaces;
+    pub use crate::system_world::Printer;
+    pub use metta::{FileId, MemoryOutput, OpenMode, READ_BYTES_MAX, World, WorldError, clean_path};
+}
 
 /// The programs on the page about embedding.
 #[cfg(doctest)]

@@ -68,7 +68,8 @@ impl From<RecallError> for WriterError {
 /// An engine on a thread of its own. Any thread may ask it for something; it ends when this is dropped.
 ///
 /// ```
-/// use metroon::{Engine, EngineThread, MemoryWorld};
+/// use metroon::{Engine, MemoryWorld};
+/// use metroon::run::EngineThread;
 ///
 /// let thread = EngineThread::start(64, || Ok(Engine::new(MemoryWorld::default())))?;
 /// let pending = thread.submit(|engine| {
@@ -81,7 +82,7 @@ impl From<RecallError> for WriterError {
 /// })?;
 /// assert_eq!(pending.wait()?, ["3"]);
 /// thread.close()?;
-/// # Ok::<(), metroon::WriterError>(())
+/// # Ok::<(), metroon::run::WriterError>(())
 /// ```
 pub struct EngineThread {
     /// It is there until this is dropped.

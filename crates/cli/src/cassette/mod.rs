@@ -15,7 +15,7 @@ use crate::end::End;
 use crate::output::{Ended, fail};
 use cassette::{Cassette, Damage, FileError, Flaw, Form, FormError, LimitExceeded, ReadError, ReadOptions};
 use clap::{Args, Subcommand};
-use metroon::TapeReader;
+use metroon::tape::TapeReader;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 

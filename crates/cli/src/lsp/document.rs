@@ -1,8 +1,10 @@
 //! A text that is open in an editor.
 
 use crate::package;
+use metroon::SystemWorld;
+use metroon::editing::{Checked, check_source_in};
+use metroon::run::{ModuleSearch, Source};
 use metroon::syntax::{Diagnostic, NodeId, NodeKind, Parsed, Severity, Span, Visit, parse};
-use metroon::{Checked, ModuleSearch, Source, SystemWorld, check_source_in};
 use serde_json::{Value, json};
 use std::path::Path;
 

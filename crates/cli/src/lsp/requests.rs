@@ -3,8 +3,8 @@
 use super::Server;
 use super::document::{Document, Encoding, Text, Word};
 use super::workspace::{self, Near};
+use metroon::editing::{documentation_of, format, known_names, type_of};
 use metroon::syntax::{Span, parse};
-use metroon::{documentation_of, format, known_names, type_of};
 use serde_json::{Value, json};
 
 /// The most names that a completion offers: an editor asks again when more was written.

@@ -4,8 +4,11 @@ use super::Next;
 use super::session::Session;
 use crate::end::End;
 use crate::render;
+use metroon::Atom;
+use metroon::editing::{documentation_of, nearest, types_of_text};
+use metroon::observe::Step;
+use metroon::run::ModuleId;
 use metroon::syntax::parse;
-use metroon::{Atom, ModuleId, Step, documentation_of, nearest, types_of_text};
 use space::{Rewrite, Solution, Variable, brief, rewrite};
 
 /// How many characters of an atom are listed on a line.

@@ -7,11 +7,12 @@ use crate::limits::{LimitArguments, MemoryGuard, explain_limit};
 use crate::package;
 use crate::render;
 use crate::run;
+use metroon::limits::{HEAP_BYTES_DEFAULT, Interrupt};
+use metroon::run::{Package, ProgramSource, Reporter, RunEvent, Source};
+use metroon::storage::CommitJournal;
 use metroon::syntax::Diagnostic;
-use metroon::{
-    Atom, CommitJournal, Engine, Evaluator, HEAP_BYTES_DEFAULT, Interrupt, Package, PermittedWorld, ProgramSource,
-    Reporter, RunEnd, RunEvent, Source, SystemWorld, WorldError,
-};
+use metroon::world::WorldError;
+use metroon::{Atom, Engine, Evaluator, PermittedWorld, RunEnd, SystemWorld};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

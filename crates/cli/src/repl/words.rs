@@ -1,6 +1,7 @@
 //! What is known of words at the prompt: for completion, colours and hints.
 
-use metroon::{Program, known_names, type_of};
+use metroon::editing::{known_names, type_of};
+use metroon::run::Program;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

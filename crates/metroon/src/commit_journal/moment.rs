@@ -22,7 +22,7 @@ const SECOND_END: i64 = 999_999_999;
 /// A moment of a knowledge base.
 ///
 /// ```
-/// use metroon::Moment;
+/// use metroon::history::Moment;
 ///
 /// assert_eq!("12".parse(), Ok(Moment::Commit(12)));
 /// assert_eq!("1970-01-01T00:00:01Z".parse(), Ok(Moment::Time(1_999_999_999)));
@@ -69,7 +69,7 @@ impl FromStr for Moment {
 /// Where a part of a knowledge base's history begins.
 ///
 /// ```
-/// use metroon::Beginning;
+/// use metroon::history::Beginning;
 ///
 /// assert_eq!("12".parse(), Ok(Beginning::Commit(12)));
 /// assert_eq!("1970-01-02".parse(), Ok(Beginning::Time(86_400_000_000_000)));

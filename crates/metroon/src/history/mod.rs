@@ -13,6 +13,7 @@ mod past;
 mod sources;
 mod written;
 
+pub use crate::commit_journal::{Beginning, Moment, MomentError};
 pub(crate) use past::{KeptHistory, statements};
 pub use sources::SourceView;
 pub use written::{SourceWriter, Unwritten};

@@ -24,6 +24,7 @@ pub use board::CHANGES_WAITING_BYTES_DEFAULT;
 pub use event::LiveEvent;
 pub use follower::{FollowError, LiveFollower};
 pub(crate) use hub::LiveHub;
+pub use metta::{AnswerChange, LiveError, LiveRulesStatistics, LiveStatistics};
 pub use queries::LiveQueriesStatistics;
 pub use registry::{LiveNameError, NamedLiveQuery};
 pub(crate) use request::atom_of;

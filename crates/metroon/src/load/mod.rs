@@ -9,8 +9,11 @@ mod ntriples;
 mod separated;
 mod text;
 
+pub use crate::knowledge_base::BaseLoadError;
+pub use metta::{Format, LoadError, LoadProgress, LoadReport, OnProgress, Out, Skipped};
+
 use json_lines::JsonLines;
-use metta::{Format, Formats, LoadError, MettaText, Words};
+use metta::{Formats, MettaText, Words};
 use ntriples::NTriples;
 use separated::Separated;
 use std::fmt;

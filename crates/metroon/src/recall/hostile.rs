@@ -295,7 +295,7 @@ fn replay_disk(disk: Arc<dyn Disk>) -> Result<(), String> {
 
 struct Nobody;
 
-impl crate::Reporter for Nobody {
+impl crate::run::Reporter for Nobody {
     fn diagnostic(&mut self, _: &str, _: &str, _: &metta::syntax::Diagnostic) {}
 }
 

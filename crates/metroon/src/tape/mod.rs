@@ -13,6 +13,9 @@ pub(crate) mod replaying;
 pub(crate) mod secrets;
 pub(crate) mod sinks;
 
+pub use crate::recall::{RecallError, find_error};
+pub use replaying::{Difference, ReplayEnd};
+
 use crate::commit_journal::error::{KnowledgeBaseError, advice};
 use crate::commit_journal::pieces::{self, Pieces};
 use crate::commit_journal::record::{RecordError, SEMANTICS_VERSION};

@@ -5,10 +5,10 @@ use crate::harness::{Nobody, STEPS_MAX, halves, output_with, print_answer, progr
 use crate::programs::{compare, corpus, keep, names};
 use journal::{Disk, MemoryDisk};
 use libtest_mimic::Trial;
-use metroon::{
-    Answer, CommitJournal, Engine, Evaluator, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, ProgramEnd, RunEnd,
-    RunRequest, Source, Tape, TapeReader, syntax,
-};
+use metroon::run::{ProgramEnd, RunRequest, Source};
+use metroon::storage::CommitJournal;
+use metroon::tape::TapeReader;
+use metroon::{Answer, Engine, Evaluator, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, RunEnd, Tape, syntax};
 use std::sync::Arc;
 
 /// Programs that hold something between two forms that lives as long as the process, and why.

@@ -4,7 +4,9 @@ use crate::harness::{Nobody, output_without, programs, read, text_of};
 use crate::programs::corpus;
 use journal::MemoryDisk;
 use libtest_mimic::{Failed, Trial};
-use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest};
+use metroon::run::RunRequest;
+use metroon::storage::CommitJournal;
+use metroon::{Engine, MemoryWorld};
 use std::sync::Arc;
 
 const PAST: &str = "recall/";

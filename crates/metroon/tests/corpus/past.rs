@@ -5,7 +5,10 @@ use crate::harness::{Nobody, STEPS_MAX, programs, text_of};
 use crate::programs::{compare, corpus, keep, names};
 use journal::{Disk, MemoryDisk};
 use libtest_mimic::Trial;
-use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest, Tape, TapeReader};
+use metroon::run::RunRequest;
+use metroon::storage::CommitJournal;
+use metroon::tape::TapeReader;
+use metroon::{Engine, MemoryWorld, Tape};
 use std::path::Path;
 use std::sync::Arc;
 

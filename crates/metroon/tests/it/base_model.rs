@@ -254,7 +254,7 @@ fn the_past_and_the_hash_are_what_a_naive_account_says() {
         }
         let last = view.epoch();
         view.log(1..=last, true, &mut |entry| {
-            if let metroon::LogEntry::Commit(commit) = entry
+            if let metroon::history::LogEntry::Commit(commit) = entry
                 && let Some(expected) = hashes.get(&commit.epoch)
             {
                 assert_eq!(*expected, commit.hash, "seed {seed}, commit {}", commit.epoch);

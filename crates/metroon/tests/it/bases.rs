@@ -2,7 +2,9 @@
 
 use crate::harness::{Nobody, STEPS_MAX, print_answer};
 use journal::{Disk, MemoryDisk};
-use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest, Source};
+use metroon::run::{RunRequest, Source};
+use metroon::storage::CommitJournal;
+use metroon::{Engine, MemoryWorld};
 use std::sync::Arc;
 
 /// Runs a text in a base on a disk.

@@ -5,9 +5,12 @@ use crate::base_model::{contents, program};
 use crate::history::{DIRECTORY, engine, results, run, world};
 use journal::simulated::SimulatedDisk;
 use journal::{Access, Disk, MemoryDisk};
+use metroon::history::LogEntry;
+use metroon::storage::{CheckpointVerdict, CommitJournal};
+use metroon::tape::find_error;
 use metroon::{
-    CheckpointVerdict, CommitJournal, Engine, History, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseOptions,
-    LiveEvent, LiveRequest, LogEntry, MemoryWorld, RunEnd, View, find_error,
+    Engine, History, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseOptions, LiveEvent, LiveRequest, MemoryWorld,
+    RunEnd, View,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;

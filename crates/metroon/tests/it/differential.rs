@@ -6,7 +6,10 @@
 use crate::harness::{Nobody, files, halves, print_answer, read, root, text_of};
 use generate::{Features, Ran, Report, compare, renamed, seeds};
 use journal::{Disk, MemoryDisk};
-use metroon::{CommitJournal, Engine, MemoryWorld, ProgramEnd, RunEnd, RunRequest, Source, Tape, TapeReader};
+use metroon::run::{ProgramEnd, RunRequest, Source};
+use metroon::storage::CommitJournal;
+use metroon::tape::TapeReader;
+use metroon::{Engine, MemoryWorld, RunEnd, Tape};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;

@@ -3,7 +3,8 @@
 use crate::history::{engine, plain, results, run_source};
 use generate::Dice;
 use journal::{Disk, MemoryDisk};
-use metroon::{Engine, MemoryWorld, RunEnd, Source};
+use metroon::run::Source;
+use metroon::{Engine, MemoryWorld, RunEnd};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

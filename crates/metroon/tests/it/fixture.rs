@@ -7,10 +7,11 @@
 
 use crate::harness::{Nobody, programs, read, text_of};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options, Reader, SingleFile};
-use metroon::{
-    CheckpointVerdict, CommitJournal, Engine, Evaluator, History, LogEntry, MemoryWorld, RunRequest, Tape, TapeReader,
-    View,
-};
+use metroon::history::LogEntry;
+use metroon::run::RunRequest;
+use metroon::storage::{CheckpointVerdict, CommitJournal};
+use metroon::tape::TapeReader;
+use metroon::{Engine, Evaluator, History, MemoryWorld, Tape, View};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

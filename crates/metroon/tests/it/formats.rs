@@ -2,7 +2,9 @@
 
 use crate::harness::{Nobody, read, root};
 use journal::{Disk, MemoryDisk, Reader};
-use metroon::{CommitJournal, Engine, MemoryWorld, RunRequest, Tape};
+use metroon::run::RunRequest;
+use metroon::storage::CommitJournal;
+use metroon::{Engine, MemoryWorld, Tape};
 use std::sync::Arc;
 
 /// The bytes of each block of a section whose lines are bytes, two spaces or more, and what they are.

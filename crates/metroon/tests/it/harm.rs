@@ -4,7 +4,10 @@
 use crate::history::{DIRECTORY, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Reader};
-use metroon::{CommitJournal, Engine, History, MemoryWorld, ReplayEnd, Reporter, RunRequest, Tape, TapeReader, syntax};
+use metroon::run::{Reporter, RunRequest};
+use metroon::storage::CommitJournal;
+use metroon::tape::{ReplayEnd, TapeReader};
+use metroon::{Engine, History, MemoryWorld, Tape, syntax};
 use std::sync::Arc;
 
 /// Of the bytes that no frame depends on, this many are tried once.

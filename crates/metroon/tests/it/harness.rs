@@ -1,6 +1,8 @@
 //! Running a program on the files of a folder, its output kept.
 
-use metroon::{Engine, Evaluator, FormAnswer, MemoryOutput, MemoryWorld, Reporter, RunEnd, World, WorldError, syntax};
+use metroon::run::Reporter;
+use metroon::world::{MemoryOutput, WorldError};
+use metroon::{Engine, Evaluator, FormAnswer, MemoryWorld, RunEnd, World, syntax};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,9 @@
 
 use generate::Dice;
 use journal::Disk;
-use metroon::{Atom, CommitJournal, Engine, MemoryWorld, Run, RunEnd, Source};
+use metroon::run::Source;
+use metroon::storage::CommitJournal;
+use metroon::{Atom, Engine, MemoryWorld, Run, RunEnd};
 use std::sync::Arc;
 
 /// Where the base lies, as far as sources are named.

@@ -3,11 +3,11 @@
 
 use crate::tapes::Nobody;
 use journal::{Disk, MemoryDisk};
-use metroon::{
-    Atom, CommitJournal, EffectRefused, Engine, EngineThread, Environment, Evaluator, HostCall, HostEffects,
-    HostFunction, HostSignature, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, Outcome, ProgramEnd, ReplayEnd,
-    RunEnd, RunRequest, Tape, TapeReader, ViewError, WriterError,
-};
+use metroon::host::{EffectRefused, Environment, HostCall, HostEffects, HostFunction, HostSignature, Outcome};
+use metroon::run::{EngineThread, ProgramEnd, RunRequest, WriterError};
+use metroon::storage::CommitJournal;
+use metroon::tape::{ReplayEnd, TapeReader};
+use metroon::{Atom, Engine, Evaluator, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, RunEnd, Tape, ViewError};
 use space::{Grounded, Number};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -426,7 +426,7 @@ fn a_space_of_the_host_is_asked_and_changed() {
         let listed = Atom::Grounded(Grounded::Host(Arc::new(Listed::default())));
         engine
             .program_mut()
-            .bind_maker(metroon::ModuleId::TOP, "&host", Arc::new(move |_| Some(listed.clone())))
+            .bind_maker(metroon::run::ModuleId::TOP, "&host", Arc::new(move |_| Some(listed.clone())))
             .expect("it is bound");
         let found = answers(
             &mut engine,
@@ -456,7 +456,7 @@ fn spaces_of_two_programs_are_told_apart() {
     for mut two in engines() {
         let other = space.clone();
         two.program_mut()
-            .bind_maker(metroon::ModuleId::TOP, "&other", Arc::new(move |_| Some(other.clone())))
+            .bind_maker(metroon::run::ModuleId::TOP, "&other", Arc::new(move |_| Some(other.clone())))
             .expect("it is bound");
         let found = answers(
             &mut two,

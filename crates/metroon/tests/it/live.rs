@@ -3,10 +3,8 @@
 use crate::live_rules::dice;
 use generate::seeds;
 use journal::{Disk, MemoryDisk};
-use metroon::{
-    AnswerChange, KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveRequest, LiveRequestError, MemoryWorld,
-    SubscribeError, Subscription,
-};
+use metroon::live::{AnswerChange, LiveRequestError, SubscribeError};
+use metroon::{KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveRequest, MemoryWorld, Subscription};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -7,11 +7,11 @@ use crate::tapes::Nobody;
 use generate::seeds;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use journal::{Disk, MemoryDisk};
-use metroon::{
-    AnswerChange, Atom, CommitJournal, Engine, Evaluator, KnowledgeBase, LiveEvent, LiveFollower, LiveNameError,
-    LiveRequest, LiveRequestError, MemoryWorld, ReplayEnd, RunEnd, RunRequest, Source, SubscribeError, Tape,
-    TapeReader,
-};
+use metroon::live::{AnswerChange, LiveFollower, LiveNameError, LiveRequestError, SubscribeError};
+use metroon::run::{RunRequest, Source};
+use metroon::storage::CommitJournal;
+use metroon::tape::{ReplayEnd, TapeReader};
+use metroon::{Atom, Engine, Evaluator, KnowledgeBase, LiveEvent, LiveRequest, MemoryWorld, RunEnd, Tape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -449,7 +449,7 @@ fn registered(disk: &SimulatedDisk, context: &str) -> (u64, Vec<String>) {
     (epoch, names)
 }
 
-fn names_have(queries: &[metroon::NamedLiveQuery], name: &str) -> bool {
+fn names_have(queries: &[metroon::live::NamedLiveQuery], name: &str) -> bool {
     queries.iter().any(|query| query.name == name)
 }
 

@@ -4,9 +4,9 @@ use crate::checkpoints::{bytes_of, checkpoint_names, with_only};
 use crate::live::{Held, new_base, on, run, told};
 use generate::seeds;
 use journal::{Disk, MemoryDisk};
-use metroon::{
-    CommitJournal, Engine, KnowledgeBase, LiveEvent, LiveRequest, MemoryWorld, RunEnd, SubscribeError, Subscription,
-};
+use metroon::live::SubscribeError;
+use metroon::storage::CommitJournal;
+use metroon::{Engine, KnowledgeBase, LiveEvent, LiveRequest, MemoryWorld, RunEnd, Subscription};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@ use crate::history::{engine, run_source};
 use crate::tapes::Nobody;
 use generate::Dice;
 use journal::{Disk, MemoryDisk};
-use metroon::{
-    Atom, Engine, FileFormat, Format, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, MemoryWorld,
-    Out, RunRequest, Source, Tape, TapeReader,
-};
+use metroon::load::{FileFormat, Format, LoadError, LoadFailure, LoadOptions, LoadOptionsError, LoadReport, Out};
+use metroon::run::{RunRequest, Source};
+use metroon::tape::TapeReader;
+use metroon::{Atom, Engine, MemoryWorld, Tape};
 use std::sync::Arc;
 
 fn world(files: &[(&str, &str)]) -> MemoryWorld {

@@ -1,6 +1,7 @@
 //! The numbers of a knowledge base: what they count, and that nobody waits for them.
 
-use metroon::{KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, WriterError};
+use metroon::run::WriterError;
+use metroon::{KnowledgeBase, KnowledgeBaseOptions, MemoryWorld};
 use std::sync::mpsc::sync_channel;
 
 #[test]
@@ -32,8 +33,8 @@ fn what_waits_for_the_writer_is_counted_while_it_works() {
     let second = base.submit(|engine| engine.atom_count());
     assert_eq!((base.metrics().requests, base.metrics().requests_waiting), (2, 1));
     go_on.send(()).expect("the writer waits");
-    first.and_then(metroon::Pending::wait).expect("it ends");
-    assert_eq!(second.and_then(metroon::Pending::wait).expect("it ends"), 0);
+    first.and_then(metroon::run::Pending::wait).expect("it ends");
+    assert_eq!(second.and_then(metroon::run::Pending::wait).expect("it ends"), 0);
     assert_eq!(base.metrics().requests_waiting, 0);
     base.close().expect("it closes");
     assert!(matches!(base.transact(|_| ()), Err(WriterError::Closed)));

@@ -7,7 +7,9 @@ use crate::history::{DIRECTORY, results, run};
 use generate::Dice;
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use journal::{Disk, FRAMES_AT};
-use metroon::{CommitJournal, Engine, History, MemoryWorld, RunEnd, Source};
+use metroon::run::Source;
+use metroon::storage::CommitJournal;
+use metroon::{Engine, History, MemoryWorld, RunEnd};
 use std::sync::Arc;
 
 /// A step of the script: what runs, or the end of a sitting.

@@ -3,7 +3,9 @@
 use crate::history::{DIRECTORY, engine, results, run};
 use journal::simulated::{Fault, SimulatedDisk};
 use journal::{Directory, Disk, Durability, Journal, MemoryDisk, Options};
-use metroon::{CommitJournal, Engine, History, KnowledgeBaseError, MemoryWorld, RunEnd, find_error};
+use metroon::storage::CommitJournal;
+use metroon::tape::find_error;
+use metroon::{Engine, History, KnowledgeBaseError, MemoryWorld, RunEnd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -121,7 +123,7 @@ fn a_view_stays_with_what_it_saw() {
     assert_eq!((report.commits, report.hash, report.atoms), (1, hash, 1));
     let mut commits = 0;
     view.log(0..=u64::MAX, true, &mut |entry| {
-        commits += u32::from(matches!(entry, metroon::LogEntry::Commit(_)));
+        commits += u32::from(matches!(entry, metroon::history::LogEntry::Commit(_)));
         true
     })
     .expect("it reads");

@@ -5,9 +5,12 @@ use crate::base_model::{contents, is_closed, program};
 use crate::history::{DIRECTORY, plain, results, run, run_source, world};
 use journal::simulated::{Fate, Fault, SimulatedDisk};
 use journal::{Disk, FRAMES_AT, MemoryDisk};
+use metroon::history::LogEntry;
+use metroon::live::SubscribeError;
+use metroon::run::Source;
+use metroon::storage::{CheckpointVerdict, CommitJournal};
 use metroon::{
-    CheckpointVerdict, CommitJournal, Engine, History, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseOptions,
-    LiveRequest, LogEntry, MemoryWorld, Source, SubscribeError, View,
+    Engine, History, KnowledgeBase, KnowledgeBaseError, KnowledgeBaseOptions, LiveRequest, MemoryWorld, View,
 };
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! What a program may reach holds whatever names it uses, and whatever another program does to the links on the way meanwhile.
 
-use metroon::{FileId, OpenMode, Permissions, PermittedWorld, SystemWorld, World, WorldError};
+use metroon::world::{FileId, OpenMode, WorldError};
+use metroon::{Permissions, PermittedWorld, SystemWorld, World};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,11 @@
 //! Who takes the commits of a run: a sink beside those of the base and the tape, and what a sink costs.
 
 use journal::{Disk, MemoryDisk};
-use metroon::{
-    CauseKind, ChangeDetail, Commit, CommitError, CommitJournal, CommitSink, CommitStamp, Engine, History, MemoryWorld,
-    Program, RunEnd, RunRequest, SinkError, SpaceChange, Tape, find_error,
-};
+use metroon::commits::{CauseKind, ChangeDetail, Commit, CommitError, CommitSink, CommitStamp, SinkError, SpaceChange};
+use metroon::run::{Program, RunRequest};
+use metroon::storage::CommitJournal;
+use metroon::tape::find_error;
+use metroon::{Engine, History, MemoryWorld, RunEnd, Tape};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fmt::Write;

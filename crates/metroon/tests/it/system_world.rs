@@ -1,6 +1,7 @@
 //! The machine as a world: its files, clock, randomness and environment, and that a world in memory is like it.
 
-use metroon::{Engine, FileId, MemoryWorld, OpenMode, READ_BYTES_MAX, SystemWorld, World, WorldError};
+use metroon::world::{FileId, OpenMode, READ_BYTES_MAX, WorldError};
+use metroon::{Engine, MemoryWorld, SystemWorld, World};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -4,10 +4,12 @@
 use crate::history::{DIRECTORY, Writer, engine, run};
 use journal::simulated::SimulatedDisk;
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
-use metroon::{
-    CommitJournal, Engine, Evaluator, LimitReached, MemoryOutput, MemoryWorld, ProgramEnd, ReplayEnd, Reporter,
-    RunRequest, Tape, TapeReader, syntax,
-};
+use metroon::limits::LimitReached;
+use metroon::run::{ProgramEnd, Reporter, RunRequest};
+use metroon::storage::CommitJournal;
+use metroon::tape::{ReplayEnd, TapeReader};
+use metroon::world::MemoryOutput;
+use metroon::{Engine, Evaluator, MemoryWorld, Tape, syntax};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,9 +5,10 @@
 //! 3. A view evaluates what the writer would have, and changes nothing.
 
 use journal::{Access, Disk, DiskFile, MemoryDisk};
+use metroon::host::{EffectKind, EffectRefused};
+use metroon::run::{FrozenResults, WriterError};
 use metroon::{
-    Answer, Atom, EffectKind, EffectRefused, Engine, FrozenResults, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld,
-    RunEnd, RunError, View, ViewError, WriterError,
+    Answer, Atom, Engine, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, RunEnd, RunError, View, ViewError,
 };
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,10 +2,11 @@
 
 use crate::tapes::{Nobody, frames};
 use journal::{Disk, MemoryDisk};
-use metroon::{
-    CommitJournal, Engine, History, KnowledgeBase, KnowledgeBaseOptions, LogEntry, MemoryWorld, Moment, ProgramEnd,
-    RunEnd, RunRequest, Tape, TapeReader,
-};
+use metroon::history::{LogEntry, Moment};
+use metroon::run::{ProgramEnd, RunRequest};
+use metroon::storage::CommitJournal;
+use metroon::tape::TapeReader;
+use metroon::{Engine, History, KnowledgeBase, KnowledgeBaseOptions, MemoryWorld, RunEnd, Tape};
 use std::sync::Arc;
 
 const DIRECTORY: &str = "/kb";
@@ -142,21 +143,21 @@ impl Told {
     }
 }
 
-impl metroon::CommitSink for Told {
+impl metroon::commits::CommitSink for Told {
     fn name(&self) -> &'static str {
         "a list of times"
     }
 
-    fn detail(&self) -> metroon::ChangeDetail {
-        metroon::ChangeDetail::Nothing
+    fn detail(&self) -> metroon::commits::ChangeDetail {
+        metroon::commits::ChangeDetail::Nothing
     }
 
     fn take(
         &mut self,
-        _: &metroon::Program,
-        _: &metroon::Commit,
-        stamp: &mut metroon::CommitStamp,
-    ) -> Result<(), metroon::SinkError> {
+        _: &metroon::run::Program,
+        _: &metroon::commits::Commit,
+        stamp: &mut metroon::commits::CommitStamp,
+    ) -> Result<(), metroon::commits::SinkError> {
         self.0.lock().expect("nobody panicked").push(stamp.time);
         Ok(())
     }

@@ -151,7 +151,8 @@ fn position_of(header: &CheckpointHeader<'_>) -> Position {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CommitJournal, Engine, MemoryWorld};
+    use crate::commit_journal::CommitJournal;
+    use crate::{Engine, MemoryWorld};
     use journal::simulated::SimulatedDisk;
 
     /// Every byte of a checkpoint is covered by a sum: whichever is changed, it is found before anything is believed that depends on it.
