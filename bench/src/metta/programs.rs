@@ -1,7 +1,7 @@
 //! The programs, their sizes, and the text each language is given.
 //!
-//! `bench/programs/metta/NAME.metta` and `NAME.pl` are one program, each as is natural in its language, with the same calls in
-//! the same order. Both define `run`; its arguments are the size.
+//! `bench/programs/metta/NAME.metta` and `NAME.pl` are one program, each as is natural in its language, with the same calls
+//! in the same order. Both define `run`; its arguments are the size.
 
 use super::counts::{self, Count};
 use super::edges::edges;

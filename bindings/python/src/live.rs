@@ -35,7 +35,7 @@ impl Subscription {
 
 #[pymethods]
 impl Subscription {
-    /// The next event as a dictionary; `None` if nothing comes within so many seconds, or the base is closed.
+    /// The next event as a dictionary; `None` if nothing comes within `seconds`, or the base is closed.
     fn next_within(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Py<PyDict>>> {
         let held = self.0.get(py)?;
         let until = Instant::now().checked_add(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));

@@ -95,7 +95,7 @@ impl Bindings {
         py.detach(|| Self(Solution::new()).unified(&[(left, right)]))
     }
 
-    /// The same with an atom equal to another; none if that cannot be.
+    /// These bindings with an atom equal to another as well; none if that cannot be.
     fn with_equal(&self, py: Python<'_>, left: &Atom, right: &Atom) -> Vec<Self> {
         let (left, right) = (left.atom.clone(), right.atom.clone());
         py.detach(|| self.unified(&[(left, right)]))
@@ -114,7 +114,7 @@ impl Bindings {
         found.map(|(_, value)| object(py, value.clone())).transpose()
     }
 
-    /// The same for some variables only.
+    /// Those of some variables only.
     fn narrowed(&self, variables: Vec<PyRef<'_, Atom>>) -> Self {
         let is_wanted = |bound: &Variable| variables.iter().any(|wanted| wanted.atom == Native::from(bound.clone()));
         Self(self.0.iter().filter(|(bound, _)| is_wanted(bound)).cloned().collect())

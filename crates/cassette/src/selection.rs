@@ -229,7 +229,7 @@ impl SelectedExchange<'_> {
     }
 }
 
-/// Who is told what happened.
+/// A receiver of what happened.
 type EventSink<'p> = dyn FnMut(&Event<'_>) -> Result<(), SealError> + 'p;
 
 /// Gives what happened without secrets.

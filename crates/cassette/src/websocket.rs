@@ -75,7 +75,7 @@ fn reserved<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> 
 /// What a close frame says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Close<'a> {
-    /// Who said it.
+    /// The side that said it.
     pub direction: Direction,
     /// Why; `None` if the frame was empty.
     pub code: Option<u16>,

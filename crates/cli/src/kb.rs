@@ -263,11 +263,11 @@ pub(crate) struct WhyArguments {
     #[arg(long, value_name = "WHEN")]
     as_of: Option<Moment>,
 
-    /// Print so many derivations, the shortest first
+    /// Print at most K derivations, the shortest first
     #[arg(long, value_name = "K", default_value_t = 1, requires = "tree", value_parser = derivation_count)]
     derivations: usize,
 
-    /// Give up the search for derivations after so many states
+    /// Give up the search for derivations after N states
     #[arg(long, value_name = "N", default_value_t = metroon::limits::STATES_MAX_DEFAULT)]
     states: usize,
 

@@ -50,7 +50,7 @@ fn replay_run(arguments: &ReplayArguments) -> End {
     let heard = Heard::default();
     limit(&mut engine, &mut program, &limits);
     guard.watch(&mut engine);
-    // Who sits at a prompt has time.
+    // A person at a prompt has time.
     watch_for_interrupts(&mut engine, limits.timeout.filter(|_| !arguments.repl), &heard);
     // An error of the recorded run is not a failure of its replay.
     let mut terminal = Terminal { heard: heard.clone(), explains_failures: false, notes: false, failed: Vec::new() };

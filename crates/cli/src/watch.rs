@@ -63,7 +63,7 @@ pub(crate) struct WatchArguments {
     #[arg(long, value_name = "N")]
     to: Option<u64>,
 
-    /// End after so many lines of answers
+    /// End after N lines of answers
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 

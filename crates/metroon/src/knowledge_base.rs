@@ -439,7 +439,7 @@ impl KnowledgeBase {
         self.transact(move |engine| engine.add_live_query(&name, &request)).map_err(LiveNameError::Writer)?
     }
 
-    /// Ends the live query of a name. Who follows it goes on until they stop.
+    /// Ends the live query of a name. Those who follow it go on until they stop.
     ///
     /// # Errors
     /// There is none, or the knowledge base is closed.

@@ -69,7 +69,7 @@ impl Commit {
 pub enum CommitTrigger {
     /// The answer of a `!` form.
     Answer,
-    /// `(commit!)`, in the middle of a form; or a load has read so much that it commits.
+    /// `(commit!)`, in the middle of a form; or a load has read enough to commit.
     Asked,
     /// An effect on the world outside, in the middle of a form.
     OutwardEffect,

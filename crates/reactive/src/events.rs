@@ -1,4 +1,4 @@
-//! Who is told what has changed.
+//! Subscribers, and what they are told has changed.
 //!
 //! A subscriber gets one notice a commit that changes something it asked for, after the commit. Its queue has room for a number of
 //! notices. If it is full, the newest notice in it grows: it says then from which epoch to which it goes, and which pages have changed in

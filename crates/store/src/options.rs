@@ -14,7 +14,7 @@ pub const FIRST_LEVEL_RUNS_MAX_DEFAULT: usize = 12;
 /// How much memory a store may hold, in bytes.
 pub const MEMORY_BYTES_DEFAULT: usize = 1 << 30;
 
-/// Who makes batches durable.
+/// What makes batches durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
     /// The store, by a journal of its own.
@@ -23,7 +23,7 @@ pub enum Log {
     Owners,
 }
 
-/// Who writes runs and merges them.
+/// What writes runs and merges them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maintenance {
     /// Threads of the store: one takes the log to the disk, one writes runs, one merges them.
@@ -87,7 +87,7 @@ impl Options {
         self.memory_bytes - 2 * self.memtable_limit()
     }
 
-    /// Who makes batches durable. With [`Log::Owners`] the store writes no log: its owner writes each batch into a journal of its own first,
+    /// What makes batches durable. With [`Log::Owners`] the store writes no log: its owner writes each batch into a journal of its own first,
     /// commits it here with [`Durability::None`](journal::Durability::None), and after opening commits those again that came after
     /// [`Snapshot::sequence`](crate::Snapshot::sequence). What the store has written as runs, it makes durable itself.
     #[must_use]
@@ -111,7 +111,7 @@ impl Options {
         self
     }
 
-    /// Who writes runs and merges them.
+    /// What writes runs and merges them.
     #[must_use]
     pub fn maintenance(mut self, maintenance: Maintenance) -> Self {
         self.maintenance = maintenance;

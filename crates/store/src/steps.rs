@@ -1,7 +1,7 @@
 //! What a lookup does, step by step: counted for those who want to know, and nothing else.
 //!
-//! A lookup asks memtables, filters, the index of a run and one of its blocks. There is one way through the code; who watches it
-//! ([`Witness`]) counts, and may end it after a step, so that each can be timed. Who does not watch pays nothing.
+//! A lookup asks memtables, filters, the index of a run and one of its blocks. There is one way through the code; a
+//! [`Witness`] counts its steps, and may end it after one, so that each can be timed. Without a witness it costs nothing.
 
 use crate::model::Probes;
 

@@ -35,7 +35,7 @@ pub(crate) struct Flags {
     /// The programs to run
     #[arg(long, value_name = "A..B", default_value = "0..300", value_parser = generate::range)]
     seeds: Range<u64>,
-    /// Instead: so many mutants of the programs of the corpus
+    /// Instead: mutants of these numbers of the programs of the corpus
     #[arg(long, value_name = "A..B", value_parser = generate::range)]
     mutants: Option<Range<u64>>,
     /// Instead: programs of these seeds, spliced together from those of the corpus

@@ -57,7 +57,7 @@ struct File {
 
 const RUN: &str = "run program.metta";
 
-/// Who evaluates.
+/// The part that evaluates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evaluator {
     Machine,

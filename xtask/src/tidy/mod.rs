@@ -11,6 +11,7 @@ mod circles;
 mod decisions;
 mod dependencies;
 mod english;
+mod front;
 mod functions;
 mod integration;
 mod layers;
@@ -72,6 +73,7 @@ const RULES: &[(&str, Rule)] = &[
     ("functions stay short", functions::check),
     ("loops over data look at limits", budgets::check),
     ("comments say what they mean", english::check),
+    ("front doors are small", front::check),
     ("integration tests are mounted", integration::check),
     ("the root shows the architecture", root::check),
     ("unsafe code is forbidden", unsafety::check),

@@ -475,7 +475,7 @@ fn append(
     journal.sync(level).map_err(|error| RecordError::Journal(error.to_string()))
 }
 
-/// Who is given frames.
+/// A receiver of frames.
 type FrameSink<'p> = dyn FnMut(&[u8]) -> Result<(), RecordError> + 'p;
 
 /// Gives items as frames, without secrets.

@@ -1,7 +1,7 @@
 //! Whether a tool would be called with a placeholder.
 //!
-//! What has the form of a key is replaced in what a tool is called with, as it is everywhere. Who gets such an answer again calls the tool with
-//! something else than then, and is to know it.
+//! What has the form of a key is replaced in what a tool is called with, as it is everywhere. A program that gets such an answer again calls
+//! the tool with something else than then, and is to know it.
 
 use super::content::{BodyContext, MessageSender};
 use super::decode::{codings, decode};

@@ -41,7 +41,7 @@ pub(crate) enum SecretSyntax {
     Arguments,
 }
 
-/// Who says it. What a program is told, it may take apart: of tokens the shape is kept there. What it says itself
+/// The side that says it. What a program is told, it may take apart: of tokens the shape is kept there. What it says itself
 /// is compared, so that one secret must be as good as another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageSender {

@@ -98,8 +98,8 @@ pub struct Redaction {
 pub struct Redacted {
     /// What was replaced.
     pub findings: Vec<Finding>,
-    /// What was found in bodies and messages that are not text, and is as it was. A note of the exchange, `redacted.kept`, says
-    /// the same, and keeps the cassette from being sealed.
+    /// What was found in bodies and messages that are not text, and is as it was. A note of the exchange, `redacted.kept`,
+    /// says the same, and keeps the cassette from being sealed.
     pub kept: Vec<Finding>,
     /// Values of secret names that stay, since a tool is called with them: a replay without them would call it with something else. A note
     /// of the exchange, `redacted.stays`, says the same.

@@ -191,7 +191,7 @@ pub(crate) struct SecretArguments {
 /// What answers a request, and when.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayingArguments {
-    /// Answer so many times as fast as it was recorded; 0 answers at once
+    /// Answer X times as fast as it was recorded; 0 answers at once
     #[arg(long, value_name = "X", value_parser = speed)]
     pub(super) speed: Option<f64>,
 

@@ -100,7 +100,7 @@ impl SignalSource {
     fn next(&mut self) -> Option<ReceivedSignal> {
         use std::io::IsTerminal;
         let signal = self.0.wait().ok()?;
-        // Who sent it is not known here; at a terminal it was most likely that.
+        // Its sender is not known here; at a terminal it was most likely that.
         Some(ReceivedSignal { signal, is_of_terminal: signal == Signal::SIGINT && io::stdin().is_terminal() })
     }
 }

@@ -142,7 +142,7 @@ pub(super) struct ScanArguments {
     #[arg(long)]
     pub(super) reverse: bool,
 
-    /// End after so many keys
+    /// End after N keys
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<u64>,
 

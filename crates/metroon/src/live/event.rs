@@ -52,8 +52,8 @@ pub enum LiveEvent {
         /// Why.
         reason: String,
     },
-    /// Nobody took what waited, and the queue was full: what these commits changed is not handed out. Who follows the query anew after the
-    /// commit before them gets it.
+    /// Nobody took what waited, and the queue was full: what these commits changed is not handed out. It is
+    /// told to those who follow the query anew after the commit before them.
     Dropped {
         /// The first of them that changed something.
         from: u64,

@@ -6,7 +6,7 @@
 //! - [`named`] has the queries that a program has given names, and what it is told of them.
 //! - [`registry`] registers, lists and ends them for those who are no program.
 //! - [`event`] is what is told: the answers at the beginning, their end, and then what each commit changed, in order, each with its
-//!   number. Who begins after a commit that they were told of misses nothing and is told nothing twice.
+//!   number. A subscriber that begins after a commit it was told of misses nothing and is told nothing twice.
 //!
 //! What keeps answers up to date is [`metta::LiveQuery`].
 

@@ -3,7 +3,7 @@
 //! 1. A subscription is made by the thread that writes, between two commits. That takes as long as finding the answers once if
 //!    something is made of them, and else no time: they are found by who follows, in the view of that moment.
 //! 2. After each commit that thread leaves what it changed on the [board](super::board).
-//! 3. Who begins after an earlier commit is told of those between by the journal, and then by the board.
+//! 3. A subscriber that begins after an earlier commit is told of those between by the journal, and then by the board.
 
 use super::board::{Board, Found};
 use super::event::LiveEvent;

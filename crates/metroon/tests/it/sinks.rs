@@ -1,4 +1,4 @@
-//! Who takes the commits of a run: a sink beside those of the base and the tape, and what a sink costs.
+//! Those who take the commits of a run: a sink beside those of the base and the tape, and what a sink costs.
 
 use journal::{Disk, MemoryDisk};
 use metroon::commits::{CauseKind, ChangeDetail, Commit, CommitError, CommitSink, CommitStamp, SinkError, SpaceChange};

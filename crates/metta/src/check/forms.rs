@@ -80,7 +80,7 @@ fn infix(survey: &Survey<'_>, node: NodeId) -> Option<Diagnostic> {
         NodeKind::Expression(_) => survey.call(left).is_some_and(|(head, _)| OPERATORS.contains(&head)),
         NodeKind::String(_) => false,
     };
-    // Who matches such expressions means them as data.
+    // A program that matches such expressions means them as data.
     if !is_value || !OPERATORS.contains(&name) || survey.data.contains(name) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What follows the named live queries of a run.
 //!
-//! A program says which queries there are and asks for what has changed; it does not know how they are followed. Who runs programs gives
+//! A program says which queries there are and asks for what has changed; it does not know how they are followed. The host gives
 //! the run a keeper, or the run has none, and a program that asks hears that.
 
 use super::change::AnswerChange;

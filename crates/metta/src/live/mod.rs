@@ -6,8 +6,8 @@
 //! - [`rules`] follows calls of functions, recursive ones included: their answers are rows that queries ask.
 //! - [`groups`] keeps counts, sums, extremes and first answers.
 //! - [`named`] is which queries a program has given names, and [`keeper`] what follows them.
-//! - A [`LiveSource`] is what the answers of a query depend on: which queries a commit touches is found by these. Who holds queries
-//!   schedules them.
+//! - A [`LiveSource`] is what the answers of a query depend on: which queries a commit touches is found by these. The owner of
+//!   queries schedules them.
 //!
 //! The answers after each commit are those that the query has if it is asked then. What is said of a commit has the same order in each
 //! run, and after a base was opened again.

@@ -1,7 +1,7 @@
 //! Calls of functions whose rules are of Datalog shape, followed: their answers are rows that are kept up to date.
 //!
-//! 1. The rules of the function, and of those that it calls, are [recognized](crate::datalog) as those of tabled functions are. Who follows a call
-//!    wants each of its answers once, so no function has to be tabled for this.
+//! 1. The rules of the function, and of those that it calls, are [recognized](crate::datalog) as those of tabled functions are. A subscriber to a
+//!    call wants each of its answers once, so no function has to be tabled for this.
 //! 2. Their rows are kept up to date from the rows that a commit changes ([`LiveDatalog`]).
 //! 3. If rules, types or imports have changed, what follows from them is found anew, and compared with what was there.
 //! 4. If rows do not answer the rules any more, following *stops*, and it is said why. It goes on as soon as they do, with what has changed since.

@@ -212,7 +212,7 @@ impl Sizes {
     }
 }
 
-/// Who hears how far a load is.
+/// A function that hears how far a load is.
 pub type OnProgress<'a> = dyn FnMut(LoadProgress) + 'a;
 
 impl Session {

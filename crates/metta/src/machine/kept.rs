@@ -27,7 +27,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// That of an expression of so many children, without what is in them.
+    /// That of an expression with this number of children, without what is in them.
     pub(super) fn of_one(children: usize) -> Self {
         Self { expressions: 1, words: children }
     }

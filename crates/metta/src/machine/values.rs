@@ -172,15 +172,29 @@ impl Leaves for Storing<'_> {
     }
 }
 
+/// An expression whose children are being made atoms.
+struct Open {
+    expression: Ref,
+    done: Vec<Atom>,
+    /// Whether a bound variable occurs in it.
+    is_bound: bool,
+    size: Size,
+}
+
+impl Open {
+    /// The expression, all of whose children are done.
+    fn closed<L: Leaves>(self, leaves: &mut L) -> Atom {
+        let Self { expression, done, is_bound, size } = self;
+        let atom = space::Expression::new(done);
+        let is_open = !is_bound && leaves.heap().note(expression) == EVALUATED_OPEN;
+        let atom = if expression.tag() == tag::MARKED || is_open { atom.into_evaluated() } else { atom };
+        leaves.made(expression, &atom, size);
+        Atom::Expression(atom)
+    }
+}
+
 /// What a reference is as an atom, bound variables replaced. Without recursion, however deep it is nested.
 pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom, L::Error> {
-    struct Open {
-        expression: Ref,
-        done: Vec<Atom>,
-        /// Whether a bound variable occurs in it.
-        is_bound: bool,
-        size: Size,
-    }
     let mut open: Vec<Open> = Vec::new();
     let mut met: Outcomes<(), (Atom, bool)> = Outcomes::default();
     let mut current = reference;
@@ -226,19 +240,13 @@ pub(super) fn atom_of<L: Leaves>(reference: Ref, leaves: &mut L) -> Result<Atom,
                 break;
             }
             let whole = open.pop().expect("an expression is open");
-            let expression = space::Expression::new(whole.done);
-            let is_open = !whole.is_bound && leaves.heap().note(whole.expression) == EVALUATED_OPEN;
-            let is_marked = whole.expression.tag() == tag::MARKED || is_open;
-            if let Some(around) = open.last_mut().filter(|_| whole.is_bound) {
-                around.is_bound = true;
-            }
-            let expression = if is_marked { expression.into_evaluated() } else { expression };
-            leaves.made(whole.expression, &expression, whole.size);
             if let Some(around) = open.last_mut() {
+                around.is_bound |= whole.is_bound;
                 around.size.add(whole.size);
             }
-            let atom = Atom::Expression(expression);
-            met.keep(whole.expression.bits() as usize, &(), &(atom.clone(), whole.is_bound));
+            let (place, is_bound) = (whole.expression.bits() as usize, whole.is_bound);
+            let atom = whole.closed(leaves);
+            met.keep(place, &(), &(atom.clone(), is_bound));
             made = Some(atom);
             if open.is_empty() {
                 return Ok(made.expect("an expression was stored"));

@@ -23,7 +23,7 @@ use space::Atom;
 /// After how many rounds of calls that cause calls these are taken to have no end.
 const ROUNDS_MAX: usize = 1_000;
 
-/// Who follows the named live queries of a run.
+/// What follows the named live queries of a run.
 #[derive(Default)]
 pub(super) struct Live {
     keeper: Option<Box<dyn LiveKeeper>>,

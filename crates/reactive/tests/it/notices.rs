@@ -1,4 +1,4 @@
-//! Who is told what.
+//! What each subscriber is told.
 
 use crate::board::{create, derive, lowest_bit, state, write};
 use reactive::{Change, Filter, Notice, Transaction};

@@ -214,7 +214,7 @@ fn recycle(late: usize, preemptions: usize) {
     });
 }
 
-/// Who has a reader may count another one that outlives it, even while the word is closed.
+/// The owner of a reader may count another one that outlives it, even while the word is closed.
 #[test]
 fn another_reader_keeps_what_the_first_one_kept() {
     explore(3, || {

@@ -19,7 +19,7 @@
 //! visited; only its first one is told where its own home is now. What was joined is a *segment* from then on, chunks that
 //! are taken later belong to the last segment, and a chunk's place in the whole lane is found over the first chunks of
 //! segments: a forest of disjoint sets (B. A. Galler and M. J. Fischer, *An improved equivalence algorithm*, 1964). Each
-//! search halves the path it takes, so many searches cost little more than a step each. A lane that was never joined to
+//! search halves the path it takes; many searches cost little more than a step each. A lane that was never joined to
 //! another needs no search.
 
 mod allocation;

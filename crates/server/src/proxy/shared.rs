@@ -44,7 +44,7 @@ pub(crate) struct ProxyState {
     pub(crate) clock: RecordingClock,
     keeping: RecordingRules,
     session: RwLock<Arc<Session>>,
-    /// Whether requests wait until a cassette is sealed that is to be used again. Who switches has the lock.
+    /// Whether requests wait until a cassette is sealed that is to be used again. The thread that switches has the lock.
     is_sealing: watch::Sender<bool>,
     switching: Mutex<()>,
     /// Whether the proxy is to stop.
@@ -149,7 +149,7 @@ impl ProxyState {
     /// The cassette that is in use, for a request, which waits while a cassette is sealed that is to be used again.
     pub(crate) async fn session_for_request(&self) -> Arc<Session> {
         loop {
-            // Who seals waits for those that have the session, so it is taken before it is looked whether somebody does.
+            // The thread that seals waits for those that have the session, so it is taken before it is looked whether somebody does.
             let session = self.session();
             if !*self.is_sealing.borrow() {
                 return session;

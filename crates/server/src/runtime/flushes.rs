@@ -3,7 +3,7 @@
 //! 1. The task of a connection sends what its streams gave it, when it is polled. Nothing of h2 says when that is done.
 //! 2. So it is seen from outside. A connection that has nothing left to do when it was polled, and whose last writing did not have to
 //!    wait, holds nothing back: what a stream gave it had room in its windows by then.
-//! 3. Who wants to know sends a word to the task, which wakes it, and gets one back after such a poll.
+//! 3. A caller that wants to know sends a word to the task, which wakes it, and gets one back after such a poll.
 
 use super::stream::ByteStream;
 use std::io;
@@ -28,7 +28,7 @@ impl FlushNotifier {
     }
 }
 
-/// Who waits for that, at the task of the connection.
+/// Those who wait for that, at the task of the connection.
 pub(crate) struct FlushWaiters {
     requests: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
     waiting: Vec<oneshot::Sender<()>>,
@@ -57,7 +57,7 @@ impl FlushWaiters {
         let polled = connection(context);
         if polled.is_pending() && !self.is_held_back.load(Ordering::Relaxed) {
             for tell in self.waiting.drain(..) {
-                // Who has stopped to wait does not want to know.
+                // A caller that no longer waits does not want to know.
                 let _ = tell.send(());
             }
         }

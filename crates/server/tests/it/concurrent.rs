@@ -85,7 +85,7 @@ impl Recorded {
         }
         self.order = (0..self.questions.len()).collect();
         self.order.sort_by_key(|&item| self.spans[item].1);
-        // Who has nothing left to do says so, and is answered when all are there.
+        // A client that has nothing left to do says so, and is answered when all are there.
         free_us.sort_unstable();
         let last = free_us.last().map_or(0, |last| last + SLOT_US);
         for (number, asked) in free_us.into_iter().enumerate() {

@@ -60,8 +60,8 @@ pub(super) struct RulePlan {
     /// Where the known values of a call go, in their order; `true` if that slot has a value, which must be the same.
     pub(super) entry: Vec<(u32, bool)>,
     pub(super) steps: Vec<Step>,
-    /// For each step the slots that it and those after it need, if others were found before it: then they are gone through once for
-    /// the same values.
+    /// For each step the slots that it and those after it need, if others were found before it: then they are gone through once
+    /// for the same values.
     pub(super) needed: Vec<Option<Vec<u32>>>,
     /// The last step through rows that are found meanwhile.
     pub(super) last_recursive: Option<usize>,

@@ -1,7 +1,7 @@
 //! Answering a pattern for many answers at once, by an [adjacency](crate::relation::Adjacency).
 //!
 //! 1. If one column of a pattern is a variable that is known, others are constants, and the rest are variables of its own, the rows for an
-//!    answer so far are those of one value. Where there are so many answers that most rows are asked for, they are copied together by value.
+//!    answer so far are those of one value. Where most rows are asked for, they are copied together by value.
 //! 2. If the pattern is the last one, its rows need not be written beside each answer: the answers are left *factored*, as the answers of the
 //!    patterns before, each with the place of its rows (a factorised representation). Callers that can read that ask for it.
 //!

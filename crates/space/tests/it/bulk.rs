@@ -136,7 +136,7 @@ fn types_of_ten_thousand_symbols_are_found_without_a_scan() {
     assert_ratio(3.0, || look_up(&few), || look_up(&many));
 }
 
-/// Who adds many atoms locks the space and then the log; who adds a row may not wait for the space with the log locked.
+/// To add many atoms locks the space and then the log; a thread that adds a row may not wait for the space with the log locked.
 #[test]
 fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
     const ROUNDS: usize = 300_000;
@@ -173,7 +173,7 @@ fn rows_and_many_atoms_are_added_by_two_threads_without_a_deadlock() {
     assert_eq!((rows, taken.added), (2 * ROUNDS, 2 * ROUNDS as u64));
 }
 
-/// Who wants a snapshot while many atoms are added waits for a slice of them and not for all.
+/// A caller that wants a snapshot while many atoms are added waits for a slice of them and not for all.
 #[test]
 fn a_snapshot_waits_for_a_slice_of_what_is_added() {
     const COUNT: usize = 10_000;

@@ -426,7 +426,7 @@ fn what_many_answers_lead_to_is_counted_as_it_is_found() {
         let mut edges = |count| -> Vec<Atom> {
             (0..count).map(|_| atom(&format!("(edge n{} n{})", random.below(60), random.below(60)))).collect()
         };
-        // Of so many pairs among so few nodes some come twice.
+        // Some of these pairs come twice.
         space.add_many(&edges(1_500));
         match round {
             1 => drop(space.remove_many(&edges(800))),

@@ -72,7 +72,7 @@ fn a_counter_among_many_facts_stays_fast() {
     let mut small = (with_facts(100), 0);
     let mut large = (with_facts(60_000), 0);
     let run = |(base, value): &mut (Base, i64)| time(|| (0..400).for_each(|_| count_up(base, value)));
-    // The large relation is given many holes, but not so many that it is packed.
+    // The large relation is given many holes, but not enough for it to be packed.
     for _ in 0..100 {
         run(&mut large);
     }

@@ -439,7 +439,7 @@ fn what_was_asked_is_counted_for_a_program() {
     assert_eq!(counted(&["--mode", "all"], true), (Some(1), Some(1), true));
 }
 
-/// Who starts `metroon` for its own users has them told in its own words.
+/// A program that starts `metroon` for its own users has them told in its own words.
 #[test]
 fn help_speaks_the_words_of_what_started_it() {
     let stage = Stage::new("words");

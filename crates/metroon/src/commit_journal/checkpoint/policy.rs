@@ -1,5 +1,5 @@
-//! When a checkpoint is written: when so much has been journalled since the last one that making it happen again would take longer than
-//! anybody wants to wait, and more than a part of what a checkpoint takes; and when the base is closed.
+//! When a checkpoint is written: when making happen again what has been journalled since the last one would take longer than anybody wants
+//! to wait, and more than a part of what a checkpoint takes; and when the base is closed.
 
 use super::CheckpointReport;
 use super::write::{Account, CheckpointSource};

@@ -90,25 +90,20 @@ impl<'n, 'r> Needed<'n, 'r> {
     }
 
     fn bind(&mut self, variables: &[Variable]) {
-        for variable in variables {
-            *self.bound.entry(variable.clone()).or_default() += 1;
-        }
+        variables.iter().for_each(|variable| *self.bound.entry(variable.clone()).or_default() += 1);
     }
 
     fn unbind(&mut self, variables: &[Variable]) {
-        for variable in variables {
-            let count = self.bound.get_mut(variable).expect("it was bound");
-            *count -= 1;
-            if *count == 0 {
-                self.bound.remove(variable);
-            }
-        }
+        let bound = &mut self.bound;
+        variables.iter().for_each(|variable| *bound.get_mut(variable).expect("it was bound") -= 1);
     }
 
     fn note(&mut self, atom: &Atom) {
         match atom {
             Atom::Variable(variable) => {
-                if !self.bound.contains_key(variable) && self.is_found.insert(variable.clone()) {
+                if self.bound.get(variable).is_none_or(|&patterns| patterns == 0)
+                    && self.is_found.insert(variable.clone())
+                {
                     self.found.push(variable.clone());
                 }
             }

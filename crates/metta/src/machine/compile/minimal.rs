@@ -4,8 +4,8 @@
 //! 2. `(chain n $v t)` is the code of `n`, then that of `t` with its result as the slot of `$v`. Nothing is collected: `t` is
 //!    done for one alternative of `n` after the other. A choice may then need what lies above the slots of this frame, so
 //!    the frame moves above it (`Own`).
-//! 3. `(eval x)` calls a function whose results are not evaluated further; such a function is compiled apart from that of
-//!    the same name whose results are.
+//! 3. `(eval x)` calls a function whose results are not evaluated further; such a function is compiled apart from
+//!    that of the same name whose results are.
 //! 4. Inside `function` a result that can be seen here is code that goes on; what cannot be seen is looked at when it is
 //!    there.
 //! 5. `collapse-bind` with what takes its pairs apart again is a collection of results.

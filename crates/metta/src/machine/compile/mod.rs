@@ -960,15 +960,18 @@ fn occurrences(atom: &Atom, variable: &Variable) -> usize {
 /// How often each variable occurs in some atoms.
 fn occurrences_of_each<'a>(atoms: impl IntoIterator<Item = &'a Atom>) -> FxHashMap<Variable, usize> {
     let mut counts = FxHashMap::default();
-    let mut work: Vec<&Atom> = atoms.into_iter().collect();
-    while let Some(atom) = work.pop() {
-        match atom {
-            Atom::Variable(variable) => *counts.entry(variable.clone()).or_default() += 1,
-            Atom::Expression(expression) if !atom.is_ground() => work.extend(expression.children()),
-            _ => {}
-        }
-    }
+    atoms.into_iter().for_each(|atom| count_variables(atom, &mut counts));
     counts
+}
+
+fn count_variables(atom: &Atom, counts: &mut FxHashMap<Variable, usize>) {
+    match atom {
+        Atom::Variable(variable) => *counts.entry(variable.clone()).or_default() += 1,
+        Atom::Expression(expression) if !atom.is_ground() => {
+            expression.children().iter().for_each(|child| count_variables(child, counts));
+        }
+        _ => {}
+    }
 }
 
 /// Puts the address for a comparison that holds into an instruction.

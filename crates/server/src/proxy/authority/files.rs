@@ -93,7 +93,7 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), AuthorityError
     write(path, text, 0o644)
 }
 
-/// Puts a file in place at once. Who holds the folder's lock is the only one who writes.
+/// Puts a file in place at once. The holder of the folder's lock is the only one who writes.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), AuthorityError> {
     let unfinished = with_ending(path, ".new");
     let put = || {

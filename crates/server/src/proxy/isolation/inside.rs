@@ -76,7 +76,7 @@ fn open(proxy: &str, bridges: &str) -> Result<Vec<TaggedSocket>, String> {
     Ok(sockets)
 }
 
-/// Leaves the network of the system. Who is not the administrator needs a user namespace for that, in which the user is the same.
+/// Leaves the network of the system. A user who is not the administrator needs a user namespace for that, in which the user is the same.
 fn separate() -> io::Result<()> {
     let (user, group) = (geteuid(), getegid());
     if user.is_root() && unshare(CloneFlags::CLONE_NEWNET).is_ok() {

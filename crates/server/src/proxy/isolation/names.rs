@@ -28,7 +28,7 @@ pub(super) async fn serve(socket: UdpSocket, watch: Arc<BypassWatch>) {
     let mut question = [0; MESSAGE_BYTES_MAX];
     while let Ok((count, from)) = socket.recv_from(&mut question).await {
         if let Some(answer) = answer(&question[..count], |name| watch.address_of(name)) {
-            // Who has gone needs no answer.
+            // A client that has gone needs no answer.
             let _ = socket.send_to(&answer, from).await;
         }
     }

@@ -37,7 +37,7 @@ pub(crate) struct UpstreamPool {
     shared: Mutex<HashMap<Route, Arc<SharedHttp2>>>,
 }
 
-/// A connection by HTTP/2, which all requests of a route share. Who finds none makes it, and others wait for it.
+/// A connection by HTTP/2, which all requests of a route share. A request that finds none makes it, and others wait for it.
 #[derive(Default)]
 struct SharedHttp2 {
     sender: tokio::sync::Mutex<Http2Sender>,

@@ -8,8 +8,6 @@
 
 mod by_least;
 mod estimate;
-#[cfg(test)]
-mod estimate_tests;
 mod execute;
 mod house_order;
 mod leapfrog;

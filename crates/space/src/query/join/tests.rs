@@ -1,5 +1,7 @@
 //! Joins and reordered loops find what loops in the order as written find, in the same order.
 
+mod estimate;
+
 use super::super::execute::Answers;
 use super::super::filter::{Filter, FilterInputs, FilterPart, FilterValue, Filters, Given};
 use super::super::loops::Loops;
@@ -18,10 +20,10 @@ use crate::term::{Term, Terms};
 use std::cmp::Ordering;
 
 /// Random numbers (SplitMix64).
-pub(super) struct Random(pub(super) u64);
+struct Random(u64);
 
 impl Random {
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -59,8 +59,8 @@ fn recorded_times(cassette: &Path) -> Vec<i64> {
     after_the_first(times.iter().map(|&at_us| at_us as i64 / 1_000).collect())
 }
 
-/// Does something, and gives by how many milliseconds a timer of this process was late at most meanwhile. Who never does anything
-/// but sleep is woken sooner than who works, as clients do, so the timer works a little as well.
+/// Does something, and gives by how many milliseconds a timer of this process was late at most meanwhile. A thread that
+/// only sleeps is woken sooner than one that works, as clients do, so the timer works a little as well.
 fn with_lateness<T>(act: impl FnOnce() -> T) -> (T, i64) {
     const TICK: Duration = Duration::from_millis(4);
     const WORK: Duration = Duration::from_millis(1);

@@ -1,7 +1,7 @@
 //! Orders that are found by looking again only at what changed are those found by looking at everything at each step.
 
-use super::estimate::{ColumnRows, Estimate, PatternRows, best_join, best_loops, loops};
-use super::tests::Random;
+use super::super::estimate::{ColumnRows, Estimate, PatternRows, best_join, best_loops, loops};
+use super::Random;
 use std::time::{Duration, Instant};
 
 fn any_pattern(random: &mut Random, variables: usize) -> PatternRows {
