@@ -152,16 +152,16 @@ pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     Ok(if totals.failed == 0 { Outcome::Good } else { Outcome::Bad })
 }
 
+/// Where crates lie.
+const SHELVES: [&str; 2] = ["crates", "libraries"];
+
 /// Runs the tests of crates alone.
 fn tests_of(crates: &[String]) -> Result<Outcome, String> {
     let mut command = cargo(&["test", "--no-fail-fast"]);
     for name in crates {
-        let folder = repository::root().join("crates").join(name);
-        if !folder.join("Cargo.toml").is_file() {
-            return Err(format!(
-                "there is no crate `{name}` in {}",
-                repository::shown(&repository::root().join("crates"))
-            ));
+        let is_there = |shelf: &&str| repository::root().join(shelf).join(name).join("Cargo.toml").is_file();
+        if !SHELVES.iter().any(|shelf| is_there(&shelf)) {
+            return Err(format!("there is no crate `{name}` in {}", SHELVES.join(" or ")));
         }
         let package = if name == "metroon" { name.clone() } else { format!("metroon-{name}") };
         command.arg("--package").arg(package);

@@ -34,7 +34,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn packages(tree: &Tree) -> Vec<String> {
-    let crates = tree.folders("crates").into_iter().map(|name| format!("crates/{name}"));
+    let shelves = ["crates", "libraries"].into_iter();
+    let crates = shelves.flat_map(|shelf| tree.folders(shelf).into_iter().map(move |name| format!("{shelf}/{name}")));
     crates.chain(std::iter::once("xtask".to_owned())).collect()
 }
 

@@ -12,7 +12,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             found.push(Finding::new(path, 0, format!("missing: the text of the {title}")));
         }
     }
-    for (path, text) in tree.under("crates/", "/Cargo.toml") {
+    let shelves = ["crates/", "libraries/"].into_iter();
+    for (path, text) in shelves.flat_map(|shelf| tree.under(shelf, "/Cargo.toml")) {
         if !text.lines().any(|line| line.trim_start().starts_with("license")) {
             found.push(Finding::new(path, 0, "names no licence: write `license.workspace = true`"));
         }

@@ -27,7 +27,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Library, program and integration-test sources; examples and benchmarks are programs to be read on their own.
 fn is_module(path: &str) -> bool {
-    let ours = path.starts_with("crates/") || path.starts_with("xtask/") || path.starts_with("bindings/");
+    let ours = ["crates/", "libraries/", "bindings/", "xtask/"].iter().any(|shelf| path.starts_with(shelf));
     ours && (path.contains("/src/") || path.contains("/tests/"))
 }
 

@@ -28,6 +28,7 @@ const ENTRIES: &[&str] = &[
     "editors",
     "examples",
     "fuzz",
+    "libraries",
     "ui",
     "xtask",
 ];

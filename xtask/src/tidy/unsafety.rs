@@ -5,7 +5,8 @@ use super::Finding;
 use super::tree::Tree;
 
 /// Packages that may hold unsafe blocks, each block with its SAFETY sentence and its line in docs/safety.md.
-const MAY_BE_UNSAFE: &[&str] = &["crates/region", "crates/journal", "crates/reactive", "bindings/python", "bindings/c"];
+const MAY_BE_UNSAFE: &[&str] =
+    &["crates/region", "crates/journal", "libraries/reactive", "bindings/python", "libraries/region-c"];
 const SAFETY: &str = "docs/safety.md";
 const SECURITY: &str = "SECURITY.md";
 
@@ -59,7 +60,8 @@ fn is_crate_root(path: &str) -> bool {
     let Some((package, file)) = path.split_once("/src/") else {
         return false;
     };
-    let ours = package == "xtask" || package.starts_with("crates/") || package.starts_with("bindings/");
+    let ours =
+        package == "xtask" || ["crates/", "libraries/", "bindings/"].iter().any(|shelf| package.starts_with(shelf));
     let binary = file.strip_prefix("bin/").is_some_and(|name| !name.contains('/') || name.ends_with("/main.rs"));
     ours && (matches!(file, "lib.rs" | "main.rs") || binary)
 }
@@ -102,7 +104,7 @@ mod tests {
         };
         assert_eq!(with("`crates/region`: `crates/region/src/a.rs`", "in `crates/region`"), 0);
         assert_eq!(with("`crates/region`", "`crates/region/src/a.rs`"), 1);
-        assert_eq!(with("`crates/region`, `crates/journal`", "`bindings/c` and `crates/region`"), 2);
+        assert_eq!(with("`crates/region`, `crates/journal`", "`libraries/region-c` and `crates/region`"), 2);
         assert_eq!(with("", ""), 2);
     }
 

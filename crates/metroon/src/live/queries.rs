@@ -2,7 +2,7 @@
 //!
 //! 1. A node is a *source*, what answers depend on ([`LiveSource`]); a call of rules ([`LiveRules`]), which depends on sources; or a query,
 //!    which depends on sources or on a call.
-//! 2. A commit names the sources that it changed. The [schedule](reactive::schedule) runs what depends on them, each node once, calls before
+//! 2. A commit names the sources that it changed. The [schedule](schedule::Schedule) runs what depends on them, each node once, calls before
 //!    their queries, and looks at no other.
 //! 3. A node takes the signed rows of the commit, or of its call, where they lie, and leaves what they change. A call whose answers stay the
 //!    same leaves its queries alone. If what a node depends on is another thing after that, its edges are drawn anew.
@@ -14,9 +14,8 @@ use metta::{
     AnswerChange, ChangeExtent, Commit, Event, LiveDefinition, LiveError, LiveQuery, LiveRules, LiveRulesStatistics,
     LiveRulesUpdate, LiveSource, Program,
 };
-use reactive::Schedule;
-use reactive::schedule::{Node, Run, Wave};
 use rustc_hash::FxHashMap;
+use schedule::{Node, Run, Schedule, Wave};
 use space::{Changes, SignedRows};
 use std::convert::Infallible;
 

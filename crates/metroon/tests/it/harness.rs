@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const STEPS_MAX: u64 = 20_000_000;
 
 /// Folders that hold no programs of ours.
-const OTHERS: [&str; 4] = ["target", "data", ".git", "crates"];
+const OTHERS: [&str; 5] = ["target", "data", ".git", "crates", "libraries"];
 
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {

@@ -16,8 +16,7 @@
 //! A node may hold anything. Here the nodes are a relation and the sum of its numbers, kept by differences:
 //!
 //! ```
-//! use reactive::Schedule;
-//! use reactive::schedule::{Node, Run};
+//! use schedule::{Node, Run, Schedule};
 //!
 //! /// What has come to the numbers in a commit, and the sum of all.
 //! struct Sum {
@@ -54,6 +53,8 @@
 //!
 //! Cost: a node that is reached costs its dependents, and 64 heights a look at a word. Adding a node with dependencies costs
 //! those; changing the dependencies of a node costs what depends on it and lies low enough. No recursion.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

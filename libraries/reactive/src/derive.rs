@@ -9,9 +9,9 @@ use crate::function::Inputs;
 use crate::node::{Derivation, Node};
 use crate::options::Clock;
 use crate::page::{Buffers, PageId, PageTable, contents};
-use crate::schedule::{Node as NodeNumber, Run};
 use crate::statistics::Statistics;
 use crate::work::Saved;
+use schedule::{Node as NodeNumber, Run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 

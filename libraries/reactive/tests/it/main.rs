@@ -22,6 +22,5 @@ mod model;
 mod notices;
 mod order;
 mod refusals;
-mod relations;
 mod scheduling;
 mod sharing;

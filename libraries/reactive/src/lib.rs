@@ -18,8 +18,8 @@
 //! # Where things are
 //!
 //! `transaction` makes lists of steps; `commit` applies them, `settle` finds out what they have changed, `derive` runs functions in the
-//! order that [`schedule`] says, `log` writes the bytes of `record`. `history` and `checkpoint` read them back, `verify` compares them with what the state holds.
-//! [`schedule`] knows nothing of pages: other things can be scheduled by it as well.
+//! order that a [schedule](schedule::Schedule) says, `log` writes the bytes of `record`. `history` and `checkpoint` read them back, `verify` compares them with what the state holds.
+//! The schedule knows nothing of pages and is a crate of its own: live queries are scheduled by it as well.
 #![warn(missing_docs)]
 
 mod checkpoint;
@@ -38,7 +38,6 @@ mod node;
 mod options;
 mod page;
 mod record;
-pub mod schedule;
 mod settle;
 mod shared;
 mod state;
@@ -57,7 +56,6 @@ pub use merge::Merge;
 pub use options::{Clock, Options};
 pub use page::{PAGE_BYTES_MAX, PageId, Snapshot};
 pub use record::{Malformed, VERSION};
-pub use schedule::Schedule;
 pub use shared::SharedState;
 pub use state::{Reason, State, Why};
 pub use statistics::{Stages, Statistics};

@@ -3,8 +3,8 @@
 use crate::board::{create, derive, functions, logged, lowest_bit, state, sum, write};
 use journal::simulated::SimulatedDisk;
 use journal::{Access, Directory, Disk, Durability, FRAMES_AT, MemoryDisk};
-use reactive::schedule::Schedule;
 use reactive::{Filter, Functions, Location, Mask, OpenError, Options, State, Transaction};
+use schedule::Schedule;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 //! 1. The steps are applied in order. What a page or a derivation was before is saved when it is first touched.
 //! 2. Each page that was written is compared with what it was: the bytes that differ are its delta. A page that holds the
 //!    same as before is put back and was not written.
-//! 3. What depends on a page that changed is derived anew, each page once ([`crate::schedule`]).
+//! 3. What depends on a page that changed is derived anew, each page once ([`schedule`]).
 //! 4. The commit is written to the log.
 //! 5. Subscribers are told.
 //!
@@ -21,12 +21,12 @@ use crate::function::FunctionName;
 use crate::node::{Derivation, Node};
 use crate::page::{PAGE_BYTES_MAX, Page, PageId, contents};
 use crate::record::{Origin, Structural};
-use crate::schedule::Cycle;
 use crate::state::State;
 use crate::statistics::Statistics;
 use crate::transaction::{PageRef, Step, Transaction};
 use crate::work::Work;
 use journal::Durability;
+use schedule::Cycle;
 use std::sync::Arc;
 
 /// What a transaction came to.

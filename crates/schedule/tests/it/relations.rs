@@ -5,8 +5,7 @@
 //! are what the queries give when they are asked anew.
 
 use proptest::prelude::*;
-use reactive::Schedule;
-use reactive::schedule::{Node, Run};
+use schedule::{Node, Run, Schedule};
 use std::collections::BTreeMap;
 
 /// A fact, of which the relation has some copies.

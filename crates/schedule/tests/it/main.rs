@@ -1,0 +1,3 @@
+//! The schedule as its owners use it.
+
+mod relations;
