@@ -8,7 +8,7 @@
 #![allow(dead_code, reason = "each fuzz target calls one of the functions")]
 
 use metta::syntax::{Diagnostic, Parsed, parse};
-use metta::{Evaluator, Limits, MemoryWorld, ModuleId, RunEnd, Runner, Source, Tokenizer, check, format, read_atom};
+use metta::{Evaluator, Limits, MemoryWorld, ModuleId, RunEnd, Session, Source, Tokenizer, check, format, read_atom};
 
 /// Words that programs are made of.
 const WORDS: [&str; 64] = [
@@ -159,23 +159,23 @@ fn assert_places(text: &str, diagnostics: &[Diagnostic]) {
 }
 
 fn findings(text: &str) -> Vec<Diagnostic> {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.only_define(true);
-    runner.keep_going(true);
-    runner.limits_mut().steps_max = Some(5_000);
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.only_define(true);
+    session.keep_going(true);
+    session.limits_mut().steps_max = Some(5_000);
     let source = Source { origin: "text", file: None, directory: "", text, flaw: None };
-    runner.run_source(&source, &mut |_, _| Ok(()));
-    check(runner.program_mut(), ModuleId::TOP, &parse(text).tree)
+    session.run_source(&source, &mut |_, _| Ok(()));
+    check(session.program_mut(), ModuleId::TOP, &parse(text).tree)
 }
 
 /// What a run printed and how it ended; `None` if it asked for more than it may have.
 fn run(text: &str, evaluator: Evaluator) -> Option<Vec<String>> {
     let world = MemoryWorld::default();
     let output = world.output();
-    let mut runner = Runner::new(Box::new(world));
-    runner.set_evaluator(evaluator);
-    *runner.limits_mut() = Limits { steps_max: Some(2_000), heap_bytes_max: Some(16 << 20), ..Limits::default() };
-    let run = runner.run(text, &mut |world, answer| {
+    let mut session = Session::new(Box::new(world));
+    session.set_evaluator(evaluator);
+    *session.limits_mut() = Limits { steps_max: Some(2_000), heap_bytes_max: Some(16 << 20), ..Limits::default() };
+    let run = session.run(text, &mut |world, answer| {
         let results: Vec<String> = answer.results.iter().map(ToString::to_string).collect();
         world.print(&format!("[{}]", results.join(", ")))
     });

@@ -12,7 +12,7 @@ use super::{Contest, Failure};
 use crate::compare::{Clock, Timed};
 use crate::row::Row;
 use crate::{Plan, Rows};
-use metta::{Format, LoadSource, MemoryWorld, MettaText, Out, Runner};
+use metta::{Format, LoadSource, MemoryWorld, MettaText, Out, Session};
 use space::{Appender, Atom, Batch, SharedSpace, SharedTerms, Space, Term, Terms, VariableSource};
 use std::hint::black_box;
 
@@ -81,7 +81,7 @@ fn stages(text: &str, edges: u64) -> Vec<(&'static str, Option<f64>, Stage<'_>)>
         Ok(clock.done(edges))
     };
     let reading = move || {
-        let mut format = MettaText::new(Runner::new(Box::new(MemoryWorld::default())).words());
+        let mut format = MettaText::new(Session::new(Box::new(MemoryWorld::default())).words());
         let mut nobody = Nobody::default();
         let done = timed(&mut || assert_eq!(format.read(black_box(text.as_bytes()), true, &mut nobody), text.len()));
         assert_eq!(nobody.records, edges, "all records are read");
@@ -212,13 +212,13 @@ fn ask(space: &SharedSpace) -> usize {
 
 /// Reading, encoding, inserting and indexing.
 fn whole(text: &str) -> Timed {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default().with_source("edges.metta", text)));
+    let mut session = Session::new(Box::new(MemoryWorld::default().with_source("edges.metta", text)));
     let mut clock = Clock::default();
     let added = clock.run(|| {
-        let mut format = MettaText::new(runner.words());
+        let mut format = MettaText::new(session.words());
         let source = LoadSource { origin: "edges", file: Some("edges.metta") };
-        let report = runner.load(&source, &mut format, &mut |_| {}).expect("a file in memory is loaded");
-        assert!(ask(&runner.top_space()) > 0);
+        let report = session.load(&source, &mut format, &mut |_| {}).expect("a file in memory is loaded");
+        assert!(ask(&session.top_space()) > 0);
         report.added
     });
     clock.done(added)

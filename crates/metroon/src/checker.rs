@@ -7,7 +7,7 @@
 use crate::no_world::NoWorld;
 use metta::syntax::{Diagnostic, Severity, parse};
 use metta::{
-    FileId, ModuleId, ModuleSearch, OpenMode, Program, RunEnd, RunEvent, Runner, Source, World, WorldError, check,
+    FileId, ModuleId, ModuleSearch, OpenMode, Program, RunEnd, RunEvent, Session, Source, World, WorldError, check,
     names,
 };
 use space::Atom;
@@ -20,13 +20,13 @@ const STEPS_MAX: u64 = 1_000_000;
 pub struct Checked {
     /// What was found, sorted by place.
     pub diagnostics: Vec<Diagnostic>,
-    runner: Runner,
+    session: Session,
 }
 
 impl Checked {
     /// The program as the source and its imports have defined it, to ask for types and documentation.
     pub fn program(&mut self) -> &mut Program {
-        self.runner.program_mut()
+        self.session.program_mut()
     }
 
     /// Whether the source does not parse.
@@ -46,13 +46,13 @@ pub fn check_source(world: impl World + 'static, source: &Source<'_>) -> Checked
 
 /// Checks a source of a package, whose modules are looked for in these places as well. The world is asked for sources only.
 pub fn check_source_in(world: impl World + 'static, source: &Source<'_>, search: ModuleSearch) -> Checked {
-    let mut runner = Runner::new(Box::new(SourceWorld { inner: world }));
-    runner.search_modules(search);
-    runner.only_define(true);
-    runner.keep_going(true);
-    runner.limits_mut().steps_max = Some(STEPS_MAX);
+    let mut session = Session::new(Box::new(SourceWorld { inner: world }));
+    session.search_modules(search);
+    session.only_define(true);
+    session.keep_going(true);
+    session.limits_mut().steps_max = Some(STEPS_MAX);
     let mut failed = Vec::new();
-    let run = runner.run_explaining(source, false, &mut |_, event| {
+    let run = session.run_explaining(source, false, &mut |_, event| {
         if let RunEvent::Answer(answer) = event
             && is_import(answer.atom)
         {
@@ -74,13 +74,13 @@ pub fn check_source_in(world: impl World + 'static, source: &Source<'_>, search:
     let is_known = failed.is_empty();
     diagnostics.append(&mut failed);
     let tree = parse(source.text).tree;
-    let mut findings = check(runner.program_mut(), ModuleId::TOP, &tree);
+    let mut findings = check(session.program_mut(), ModuleId::TOP, &tree);
     // What an import would have defined is not known.
     let may_be_imported = |code| matches!(code, "unknown-function" | "missing-import" | "unknown-space");
     findings.retain(|finding| is_known || !may_be_imported(finding.code));
     diagnostics.append(&mut findings);
     diagnostics.sort_by_key(|found| found.span.start);
-    Checked { diagnostics, runner }
+    Checked { diagnostics, session }
 }
 
 /// Whether a form brings in what others have written. What a form such as `bind!` has asked of the world was refused here, and would not

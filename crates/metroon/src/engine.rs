@@ -13,7 +13,7 @@ use metta::syntax::{Diagnostic, Span};
 use metta::{
     Ask, Clock, CommitSink, Evaluator, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError,
     LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Place, ProfileNode, Program, QueryLog, Reason,
-    Run, RunEnd, RunEvent, Runner, Source, Statistics, World, WorldError,
+    Run, RunEnd, RunEvent, Session, Source, Statistics, World, WorldError,
 };
 use space::{AnswerTable, Atom, SharedSpace};
 use std::sync::Arc;
@@ -39,16 +39,16 @@ enum Prints {
 impl Engine {
     /// An engine with the standard library, acting in this world. It keeps nothing beyond its own life.
     pub fn new(world: impl World + 'static) -> Self {
-        Self::from_runner(Runner::new(Box::new(world)))
+        Self::from_runner(Session::new(Box::new(world)))
     }
 
     /// An engine whose standard library lacks some names, for tests of what depends on them.
     pub fn without(world: impl World + 'static, missing: &[&str]) -> Self {
-        Self::from_runner(Runner::without(Box::new(world), missing))
+        Self::from_runner(Session::without(Box::new(world), missing))
     }
 
-    fn from_runner(runner: Runner) -> Self {
-        Self::of(Remembered::nothing(runner))
+    fn from_runner(session: Session) -> Self {
+        Self::of(Remembered::nothing(session))
     }
 
     /// An engine with what is remembered of its run.
@@ -57,7 +57,7 @@ impl Engine {
         let mut engine = Self { run, live, keeps_going: false };
         let keeper = engine.live.keeper();
         // If the checkpoint turns out to be damaged, whatever is done next says so.
-        let _ = engine.guarded(|runner| runner.set_live_keeper(keeper));
+        let _ = engine.guarded(|session| session.set_live_keeper(keeper));
         engine
     }
 
@@ -116,9 +116,9 @@ impl Engine {
 
     /// Leaves the tape that was followed: the engine goes on from there in another world, and nothing is compared any more.
     pub fn beside_tape(mut self, world: impl World + 'static) -> Self {
-        self.run.runner.take_record();
-        self.run.runner.set_world(Box::new(world));
-        Self::from_runner(self.run.runner)
+        self.run.session.take_record();
+        self.run.session.set_world(Box::new(world));
+        Self::from_runner(self.run.session)
     }
 
     /// Ends the run: completes the tape that is written, checks that the one that is followed has ended too, closes
@@ -176,43 +176,43 @@ impl Engine {
         self.live.statistics()
     }
 
-    pub(crate) fn runner(&mut self) -> &mut Runner {
-        &mut self.run.runner
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.run.session
     }
 
     /// The limits of every evaluation.
     pub fn limits_mut(&mut self) -> &mut Limits {
-        self.run.runner.limits_mut()
+        self.run.session.limits_mut()
     }
 
     /// Says what evaluates from now on: the machine, unless told otherwise. Both give the same results in the same order.
     /// [`Engine::run_program`] takes what its program says.
     pub fn set_evaluator(&mut self, evaluator: Evaluator) {
-        self.run.runner.set_evaluator(evaluator);
+        self.run.session.set_evaluator(evaluator);
     }
 
     /// Says whether the machine remembers what calls of pure functions come to while a form is evaluated, if they call themselves at two places:
     /// it does, unless told otherwise here or by the program. Results are the same, steps are fewer. [`Engine::run_program`] takes what its
     /// program says.
     pub fn memoise(&mut self, memoises: bool) {
-        self.run.runner.memoise(memoises);
+        self.run.session.memoise(memoises);
     }
 
     /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
     pub fn explain(&mut self, name: &str) -> Option<String> {
-        self.run.runner.explain(name)
+        self.run.session.explain(name)
     }
 
     /// Runs a program without evaluating, but for forms such as `import!` that say what words and rules mean, and prints
     /// the code of each function that it defines, in the order of their first rules.
     pub fn explain_program(&mut self, program: &RunRequest, reporter: &mut dyn Reporter) -> ProgramEnd {
-        self.run.runner.only_define(true);
+        self.run.session.only_define(true);
         let end = self.run_printing(program, Prints::Errors, reporter);
-        self.run.runner.only_define(false);
+        self.run.session.only_define(false);
         if !matches!(end, ProgramEnd::Finished) {
             return end;
         }
-        for text in self.run.runner.explain_all() {
+        for text in self.run.session.explain_all() {
             if let Err(error) = self.world().print(text.trim_end()) {
                 return ProgramEnd::World(error);
             }
@@ -222,49 +222,49 @@ impl Engine {
 
     /// The world the engine acts in.
     pub fn world(&mut self) -> &mut dyn World {
-        self.run.runner.world()
+        self.run.session.world()
     }
 
     /// Counts of what was done so far.
     pub fn statistics(&self) -> Statistics {
-        self.run.runner.statistics()
+        self.run.session.statistics()
     }
 
     /// From now on it is noted how queries are answered.
     pub fn log_queries(&mut self) {
-        self.run.runner.log_queries();
+        self.run.session.log_queries();
     }
 
     /// How the queries were answered since it is noted, if it is.
     pub fn query_log(&self) -> Option<&QueryLog> {
-        self.run.runner.query_log()
+        self.run.session.query_log()
     }
 
-    /// What the machine has left to the interpreter, and how often: see [`Runner::interpreted_forms`].
+    /// What the machine has left to the interpreter, and how often: see [`Session::interpreted_forms`].
     ///
-    /// [`Runner::interpreted_forms`]: metta::Runner::interpreted_forms
+    /// [`Session::interpreted_forms`]: metta::Session::interpreted_forms
     pub fn interpreted_forms(&self) -> Vec<(String, u64)> {
-        self.run.runner.interpreted_forms()
+        self.run.session.interpreted_forms()
     }
 
     /// Adds a sink, which takes each commit from now on after the sinks that are there: those of the base and the tape.
     pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
-        self.run.runner.add_sink(sink);
+        self.run.session.add_sink(sink);
     }
 
     /// How many commits the run has made, those that changed nothing included; `None` if nothing remembers them.
     pub fn commits(&self) -> Option<u64> {
-        self.run.runner.record().map(metta::RunRecord::commits)
+        self.run.session.record().map(metta::RunRecord::commits)
     }
 
     /// The number of the base's last commit; `None` without a base.
     pub fn epoch(&self) -> Option<u64> {
-        self.run.runner.record()?.epoch()
+        self.run.session.record()?.epoch()
     }
 
     /// What people should know of the sources that have begun: that one is a copy of another, for example.
     pub fn notices(&self) -> &[String] {
-        self.run.runner.record().map_or(&[], metta::RunRecord::notices)
+        self.run.session.record().map_or(&[], metta::RunRecord::notices)
     }
 
     /// Takes out of the base what a file states in the program's own module, as if it had been emptied and run again. The path is absolute;
@@ -276,7 +276,7 @@ impl Engine {
 
     /// How many atoms the program's space holds.
     pub fn atom_count(&self) -> usize {
-        self.run.runner.top_space().len()
+        self.run.session.top_space().len()
     }
 
     /// Runs a source, `on_answer` taking each answer as it comes.
@@ -293,16 +293,16 @@ impl Engine {
     }
 
     fn run_events(&mut self, source: &Source<'_>, explains: bool, on_event: &mut OnEvent<'_>) -> Run {
-        let run = self.guarded(|runner| runner.run_explaining(source, explains, on_event));
+        let run = self.guarded(|session| session.run_explaining(source, explains, on_event));
         run.unwrap_or_else(|error| Run { end: RunEnd::RunRecord(Arc::new(error)), diagnostics: Vec::new() })
     }
 
-    /// Does something with the runner. If that meets damage in the checkpoint that the run was made of, nothing is done any more, and whoever
+    /// Does something with the session. If that meets damage in the checkpoint that the run was made of, nothing is done any more, and whoever
     /// follows a live query hears that it has ended.
     ///
     /// # Errors
     /// The checkpoint is damaged.
-    pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Runner) -> T) -> Result<T, KnowledgeBaseError> {
+    pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Session) -> T) -> Result<T, KnowledgeBaseError> {
         let done = self.run.guarded(work);
         if done.is_err() {
             self.live.end();
@@ -312,17 +312,17 @@ impl Engine {
 
     /// Notes from now on what it takes to undo what happens, unless a base or a tape keeps it.
     pub fn begin_undoable(&mut self) {
-        self.run.runner.begin_undoable();
+        self.run.session.begin_undoable();
     }
 
     /// Undoes what has changed in the program since [`Engine::begin_undoable`]; says whether something has.
     pub fn undo(&mut self) -> bool {
-        self.run.runner.undo()
+        self.run.session.undo()
     }
 
     /// The program that is run, to ask for names, types and documentation.
     pub fn program_mut(&mut self) -> &mut Program {
-        self.run.runner.program_mut()
+        self.run.session.program_mut()
     }
 
     /// Makes the name of a function of the host mean that function in every module, now and later. A run that is recorded has to hear of
@@ -336,19 +336,19 @@ impl Engine {
         function: Arc<dyn HostFunction>,
     ) -> Result<(), WorldError> {
         self.world().note_function(&signature.identity())?;
-        self.run.runner.add_host_function(signature, function);
+        self.run.session.add_host_function(signature, function);
         Ok(())
     }
 
     /// Registers the code of a function that a tape declares, in a replay: a pure one is called again. Others are answered from the tape.
     pub fn supply_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
-        self.run.runner.add_host_function(signature, function);
+        self.run.session.add_host_function(signature, function);
     }
 
     /// Runs atoms as the forms of a source: evaluates each, or states each. `origin` is what the source is called.
     pub fn run_atoms(&mut self, origin: &str, atoms: &[Atom], evaluates: bool, on_answer: &mut OnAnswer<'_>) -> Run {
-        let run = self.run.guarded(|runner| {
-            runner.run_atoms(origin, atoms, evaluates, &mut |world, event| match event {
+        let run = self.run.guarded(|session| {
+            session.run_atoms(origin, atoms, evaluates, &mut |world, event| match event {
                 RunEvent::Answer(answer) => on_answer(world, answer),
                 RunEvent::Failure(_) => Ok(()),
             })
@@ -364,9 +364,9 @@ impl Engine {
         &mut self,
         work: impl FnOnce(&mut Self) -> (T, bool),
     ) -> Result<T, Arc<dyn std::error::Error + Send + Sync>> {
-        let depth = self.run.runner.open_transaction();
+        let depth = self.run.session.open_transaction();
         let (done, keeps) = work(self);
-        self.run.runner.end_transaction(depth, keeps).map_err(Arc::from)?;
+        self.run.session.end_transaction(depth, keeps).map_err(Arc::from)?;
         Ok(done)
     }
 
@@ -375,26 +375,26 @@ impl Engine {
     /// # Errors
     /// A message that says why that is not known.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, String> {
-        let space = self.run.runner.top_space();
-        self.run.runner.why(&space, pattern)
+        let space = self.run.session.top_space();
+        self.run.session.why(&space, pattern)
     }
 
     /// The program's own space.
     pub fn top_space(&self) -> SharedSpace {
-        self.run.runner.top_space()
+        self.run.session.top_space()
     }
 
     /// What `(match &self pattern template)` finds now, with nothing evaluated.
     pub fn query_atoms(&mut self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
-        let space = self.run.runner.top_space();
-        let solutions = space.query(pattern, self.run.runner.program_mut().variables());
+        let space = self.run.session.top_space();
+        let solutions = space.query(pattern, self.run.session.program_mut().variables());
         solutions.iter().map(|solution| filled(template, solution)).collect()
     }
 
     /// What a pattern matches in `&self` now, as a table of the variables of the pattern.
     pub fn query_table(&mut self, pattern: &Atom) -> AnswerTable {
-        let space = self.run.runner.top_space();
-        let solutions = space.query(pattern, self.run.runner.program_mut().variables());
+        let space = self.run.session.top_space();
+        let solutions = space.query(pattern, self.run.session.program_mut().variables());
         AnswerTable::of_solutions(pattern, &solutions)
     }
 
@@ -408,40 +408,40 @@ impl Engine {
         self.run_text_in("", text, on_answer)
     }
 
-    /// Traces the calls of these functions from now on: see [`Runner::trace_calls`].
+    /// Traces the calls of these functions from now on: see [`Session::trace_calls`].
     pub fn trace_calls(&mut self, names: Option<Vec<String>>) {
-        self.run.runner.trace_calls(names);
+        self.run.session.trace_calls(names);
     }
 
-    /// Traces the calls of all functions, and asks after each line how to go on: see [`Runner::step_calls`].
+    /// Traces the calls of all functions, and asks after each line how to go on: see [`Session::step_calls`].
     pub fn step_calls(&mut self, ask: Ask) {
-        self.run.runner.step_calls(ask);
+        self.run.session.step_calls(ask);
     }
 
-    /// Begins a profile of all that is evaluated from now on: see [`Runner::begin_profile`].
+    /// Begins a profile of all that is evaluated from now on: see [`Session::begin_profile`].
     pub fn begin_profile(&mut self, clock: Clock) {
-        self.run.runner.begin_profile(clock);
+        self.run.session.begin_profile(clock);
     }
 
-    /// Ends the profile: see [`Runner::take_profile`].
+    /// Ends the profile: see [`Session::take_profile`].
     pub fn take_profile(&mut self) -> Vec<ProfileNode> {
-        self.run.runner.take_profile()
+        self.run.session.take_profile()
     }
 
-    /// Where the first rule of a function is written: see [`Runner::place_of_function`].
+    /// Where the first rule of a function is written: see [`Session::place_of_function`].
     pub fn place_of_function(&self, name: &str) -> Option<Place> {
-        self.run.runner.place_of_function(name)
+        self.run.session.place_of_function(name)
     }
 
-    /// Where a rule is written: see [`Runner::place_of_rule`].
+    /// Where a rule is written: see [`Session::place_of_rule`].
     pub fn place_of_rule(&self, rule: &Atom) -> Option<Place> {
-        self.run.runner.place_of_rule(rule)
+        self.run.session.place_of_rule(rule)
     }
 
     /// Says whether the forms after one that has failed are run. A tape does not know of it.
     pub fn keep_going(&mut self, keeps_going: bool) {
         self.keeps_going = keeps_going;
-        self.run.runner.keep_going(keeps_going);
+        self.run.session.keep_going(keeps_going);
     }
 
     /// Runs the files and texts of a program in order, and prints the answers.
@@ -508,7 +508,7 @@ impl Engine {
             reporter.diagnostic(source.origin, source.text, &wrong);
             ProgramEnd::NotParsed
         })?;
-        self.runner().search_modules(package.modules);
+        self.session().search_modules(package.modules);
         Ok(package.entry)
     }
 
@@ -545,7 +545,7 @@ impl Engine {
         if reporter.wants_notes() && source.text.len() <= NOTED_BYTES_MAX {
             let tree = metta::syntax::parse(source.text).tree;
             // If the base turns out to be damaged, the next form says so.
-            let checked = self.guarded(|runner| metta::check(runner.program_mut(), ModuleId::TOP, &tree));
+            let checked = self.guarded(|session| metta::check(session.program_mut(), ModuleId::TOP, &tree));
             let findings = checked.unwrap_or_default();
             findings.iter().for_each(|finding| reporter.note(source.origin, source.text, finding));
         }
@@ -580,17 +580,17 @@ impl Engine {
         progress: &mut OnProgress<'_>,
     ) -> Result<LoadReport, LoadFailure> {
         format_of(file, options).map_err(LoadFailure::Options)?;
-        let words = self.runner().words();
+        let words = self.session().words();
         if let Some(bytes) = self.read_once(file).map_err(|error| LoadFailure::Load(error.into()))? {
             let origin = if file == "-" { "standard input" } else { file };
             let hash = blake3::hash(&bytes).to_hex();
             let mut format = reader(file, &hash, options, words).map_err(LoadFailure::Options)?;
-            return self.load_guarded(|runner| runner.load_bytes(origin, bytes, &mut *format, progress));
+            return self.load_guarded(|session| session.load_bytes(origin, bytes, &mut *format, progress));
         }
         let path = self.world().absolute_path(file).unwrap_or_else(|_| file.to_owned());
         let mut format = reader(file, &path, options, words).map_err(LoadFailure::Options)?;
         let source = LoadSource { origin: file, file: Some(file) };
-        self.load_guarded(|runner| runner.load(&source, &mut *format, progress))
+        self.load_guarded(|session| session.load(&source, &mut *format, progress))
     }
 
     /// Adds the records that a format hands out of no bytes at all: rows that the host has in memory. `origin` is what they are called.
@@ -600,12 +600,12 @@ impl Engine {
     /// # Errors
     /// The load was cancelled, or cannot be kept.
     pub fn load_records(&mut self, origin: &str, format: &mut dyn Format) -> Result<LoadReport, LoadFailure> {
-        self.load_guarded(|runner| runner.load_bytes(origin, Arc::default(), format, &mut |_| {}))
+        self.load_guarded(|session| session.load_bytes(origin, Arc::default(), format, &mut |_| {}))
     }
 
     fn load_guarded(
         &mut self,
-        load: impl FnOnce(&mut Runner) -> Result<LoadReport, LoadError>,
+        load: impl FnOnce(&mut Session) -> Result<LoadReport, LoadError>,
     ) -> Result<LoadReport, LoadFailure> {
         let loaded = self.guarded(load);
         loaded.unwrap_or_else(|error| Err(LoadError::RunRecord(error.into()))).map_err(LoadFailure::Load)

@@ -233,14 +233,14 @@ impl KnowledgeBase {
         let counted = Arc::clone(&counters);
         let writer = EngineThread::start(requests_waiting_max, move || {
             let mut run = Remembered::new(world, Some(journal), None, &RunRequest::default())?;
-            run.runner.freeze_results(freezes_results);
-            let record = run.runner.record().expect("a run in a base is on record");
+            run.session.freeze_results(freezes_results);
+            let record = run.session.record().expect("a run in a base is on record");
             let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash(), time: None };
-            let view = view_of(run.runner.program(), stamp, None, Some(origin));
+            let view = view_of(run.session.program(), stamp, None, Some(origin));
             let newest = Arc::new(NewestView(RwLock::new(view)));
             let _ = first.set((Arc::clone(&newest), run.warnings().to_vec()));
-            run.runner.add_sink(Box::new(CountingSink(counted)));
-            run.runner.add_sink(Box::new(ViewSink(newest)));
+            run.session.add_sink(Box::new(CountingSink(counted)));
+            run.session.add_sink(Box::new(ViewSink(newest)));
             let engine = Engine::of(run);
             engine.set_waiting_bytes_max(waiting_bytes_max);
             Ok(engine)
@@ -366,11 +366,11 @@ impl KnowledgeBase {
     pub fn add_function(&self, signature: HostSignature, function: Arc<dyn HostFunction>) -> Result<(), WriterError> {
         let newest = Arc::clone(&self.0.newest);
         self.transact(move |engine| {
-            let runner = engine.runner();
-            runner.add_host_function(&signature, function);
-            let record = runner.record().expect("a run in a base is on record");
+            let session = engine.session();
+            session.add_host_function(&signature, function);
+            let record = session.record().expect("a run in a base is on record");
             let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash(), time: None };
-            newest.publish(runner.program(), stamp, ChangeExtent { modules: true, ..ChangeExtent::default() });
+            newest.publish(session.program(), stamp, ChangeExtent { modules: true, ..ChangeExtent::default() });
         })
     }
 
@@ -415,7 +415,7 @@ impl KnowledgeBase {
             let asked = asked.as_of_now(&view)?;
             let definition = asked.read(&view, engine.program_mut())?;
             let hub = engine.live();
-            let joined = engine.guarded(|runner| hub.add(&definition, runner.program(), (waiting_max, last)));
+            let joined = engine.guarded(|session| hub.add(&definition, session.program(), (waiting_max, last)));
             let joined = joined.map_err(SubscribeError::KnowledgeBase)?;
             Ok((joined?, (definition, asked), view))
         });

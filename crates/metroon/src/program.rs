@@ -112,7 +112,7 @@ impl ProgramSource {
         })
     }
 
-    /// As what a runner takes.
+    /// As what a session takes.
     pub fn as_source(&self) -> Source<'_> {
         let Self { origin, file, directory, text, flaw } = self;
         Source { origin, file: file.as_deref(), directory, text, flaw: flaw.as_ref() }
@@ -149,7 +149,7 @@ fn directory_of(file: &str) -> String {
     directory.to_owned()
 }
 
-/// Prints an answer as the Hyperon runner does: `[a, b]`.
+/// Prints an answer as the Hyperon session does: `[a, b]`.
 pub(crate) fn print_line(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
     let mut line = String::from("[");
     for (index, result) in answer.results.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::no_world::NoWorld;
 use journal::Disk;
 use metta::syntax::{self, Diagnostic, LineIndex, Position, Severity};
 use metta::{
-    EffectRefused, Evaluator, LimitReached, Limits, NamedQuery, ProgramSnapshot, RunEnd, Runner, SnapshotSpaces,
+    EffectRefused, Evaluator, LimitReached, Limits, NamedQuery, ProgramSnapshot, RunEnd, Session, SnapshotSpaces,
     WorldError, read_atom,
 };
 use space::{
@@ -303,13 +303,13 @@ impl View {
     /// What evaluates forms as they would have been evaluated after the commit. Making one costs the words of the program and a walk
     /// over its rules, so somebody who asks again keeps it.
     pub fn reader(&self) -> Reader {
-        let reader = |view: &Self, runner| {
+        let reader = |view: &Self, session| {
             let (view, evaluator) = (view.clone(), Evaluator::default());
-            Reader { view, runner, evaluator, freezes: false }
+            Reader { view, session, evaluator, freezes: false }
         };
-        let made = self.undamaged(|view| reader(view, Runner::of_snapshot(Box::new(NoWorld), &view.0.snapshot)));
+        let made = self.undamaged(|view| reader(view, Session::of_snapshot(Box::new(NoWorld), &view.0.snapshot)));
         // One that cannot be made says so when it is asked.
-        made.unwrap_or_else(|_| reader(self, Runner::new(Box::new(NoWorld))))
+        made.unwrap_or_else(|_| reader(self, Session::new(Box::new(NoWorld))))
     }
 
     /// What the `!` forms of a text come to, by a [`Reader`] for this text alone.
@@ -346,7 +346,7 @@ pub(crate) fn filled(template: &Atom, solution: &Solution) -> Atom {
 /// Evaluates forms in a view, on the thread that made it.
 pub struct Reader {
     view: View,
-    runner: Runner,
+    session: Session,
     evaluator: Evaluator,
     freezes: bool,
 }
@@ -359,19 +359,19 @@ impl Reader {
 
     /// The limits of every evaluation.
     pub fn limits_mut(&mut self) -> &mut Limits {
-        self.runner.limits_mut()
+        self.session.limits_mut()
     }
 
     /// Says what evaluates: the machine, unless told otherwise.
     pub fn set_evaluator(&mut self, evaluator: Evaluator) {
         self.evaluator = evaluator;
-        self.runner.set_evaluator(evaluator);
+        self.session.set_evaluator(evaluator);
     }
 
     /// Says whether results are frozen as well: see [`Answer::frozen`].
     pub fn freeze_results(&mut self, freezes: bool) {
         self.freezes = freezes;
-        self.runner.freeze_results(freezes);
+        self.session.freeze_results(freezes);
     }
 
     /// What the `!` forms of a text come to. A form with an error among its results is the last one that is evaluated, as in a
@@ -403,14 +403,14 @@ impl Reader {
 
     fn evaluate_unguarded(&mut self, text: &str) -> Result<Vec<Answer>, ViewError> {
         let mut answers = Vec::new();
-        let run = self.runner.undoing(|runner| {
-            runner.run(text, &mut |_, answer| {
+        let run = self.session.undoing(|session| {
+            session.run(text, &mut |_, answer| {
                 answers.push(Answer::of(answer));
                 Ok(())
             })
         });
         for result in answers.iter_mut().flat_map(|answer| &mut answer.results) {
-            *result = self.runner.program().without_undone(result);
+            *result = self.session.program().without_undone(result);
         }
         match run.end {
             RunEnd::Finished | RunEnd::Error => Ok(answers),

@@ -1,11 +1,11 @@
 //! Commits: what a run did, and who takes it.
 //!
 //! A run is a sequence of transactions: each top-level `!` form with the plain forms before it, and what follows the
-//! last one. At the end of each, and wherever `(commit!)` or an outward effect asks for it, the runner hands a [`Commit`] to
+//! last one. At the end of each, and wherever `(commit!)` or an outward effect asks for it, the session hands a [`Commit`] to
 //! its [`CommitSink`]s, one after the other in the order in which they were added: what changed, as signed rows in order
 //! ([`space::Delta`]), and why. What a rollback undid is in no commit.
 //!
-//! To follow a run, implement [`CommitSink`] and give it to [`Runner::add_sink`](crate::Runner::add_sink). A sink that only counts
+//! To follow a run, implement [`CommitSink`] and give it to [`Session::add_sink`](crate::Session::add_sink). A sink that only counts
 //! says so by [`CommitSink::detail`]: where no sink asks for rows, none are kept.
 
 use crate::program::history::{Event, SourceId};

@@ -2,7 +2,7 @@
 //!
 //! Text becomes a tree with diagnostics ([`syntax`]), the tree becomes atoms ([`Tokenizer`]) of a [`Program`], atoms are evaluated
 //! (`evaluate`, and the two evaluators `interpreter` and `machine`) with their types ([`types`]) and the standard library
-//! ([`stdlib`]). A [`Runner`] runs the sources of a program.
+//! ([`stdlib`]). A [`Session`] runs the sources of a program.
 //!
 //! This crate does no input or output and reads no clock: whatever a program asks of the world goes through a
 //! [`World`].
@@ -90,10 +90,10 @@ pub use record::{
 };
 pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
-pub use runner::{FormAnswer, OnAnswer, OnEvent, RunEvent, Runner};
+pub use runner::{FormAnswer, OnAnswer, OnEvent, RunEvent};
 pub use session::{
-    Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Run, RunEnd, Source, Statistics,
-    Step,
+    Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Run, RunEnd, Session, Source,
+    Statistics, Step,
 };
 pub use space::LiveDatalogStatistics as LiveRulesStatistics;
 pub use tokenizer::{Tokenizer, WordMaker};

@@ -1,14 +1,13 @@
-//! The runner: a session with its evaluators, as those who run programs use it.
+//! A session as those who run programs use it: with its evaluators, and with what comes of each form.
 
 use crate::commit::{CommitSink, CommitTrigger};
 use crate::environment::HostFunction;
-use crate::evaluate::{Evaluator, Evaluators};
-use crate::failure::{Failure, Place};
+use crate::evaluate::{Evaluate, Evaluator, Evaluators};
+use crate::failure::Failure;
 use crate::host::HostSignature;
 use crate::interpreter::{Interpreter, MinimalInterpreter};
 use crate::limits::{LimitReached, Limits};
-use crate::live::LiveKeeper;
-use crate::load::{Format, Formats, LoadError, LoadReport, LoadSource, OnProgress, Words};
+use crate::load::{Formats, Words};
 use crate::machine::{self, FrozenResults, MachineEvaluator};
 use crate::names;
 use crate::program::history::{Event, Reason};
@@ -18,8 +17,7 @@ use crate::random::Generator;
 use crate::record::{RunRecord, RunRecordError};
 use crate::refusal::{EffectRefused, Viewed};
 use crate::session::{
-    Ask, Clock, FormEvent, FormOutcome, ProfileNode, QueryLog, Run, RunEnd, Session, Source, Statistics,
-    parsed_of_atoms,
+    Ask, FormEvent, FormOutcome, QueryLog, Run, RunEnd, Session, Source, Statistics, parsed_of_atoms,
 };
 use crate::syntax::{self, Span};
 use crate::world::{World, WorldError};
@@ -28,6 +26,7 @@ use space::canonical::{self, DecodeError};
 use space::{
     Atom, CLASSES, ChangeDetail, Changes, EncodedRoom, ImagePattern, SharedSpace, SharedTerms, Space, unmarked,
 };
+use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ pub struct FormAnswer<'a> {
     /// The limit that ended it, if one did.
     pub limit: Option<LimitReached>,
     /// The results for other threads, without the error of a limit; or why they could not be frozen. `None` if nobody
-    /// [asked](Runner::freeze_results), or if it was not the machine that evaluated the form.
+    /// [asked](Session::freeze_results), or if it was not the machine that evaluated the form.
     pub frozen: Option<&'a Result<Arc<FrozenResults>, FreezeError>>,
 }
 
@@ -69,6 +68,12 @@ pub enum RunEvent<'a> {
 /// Takes each event as it comes, with the world to print on.
 pub type OnEvent<'a> = dyn FnMut(&mut dyn World, RunEvent<'_>) -> Result<(), WorldError> + 'a;
 
+/// The machine of a session: [`Session::with_evaluators`] is called here alone.
+fn machine_of(evaluator: &Rc<dyn Evaluate<Session>>) -> &MachineEvaluator {
+    let evaluator: &dyn Any = &**evaluator;
+    evaluator.downcast_ref().expect("a session has the machine")
+}
+
 /// Hands out what comes of each form to those who run programs.
 fn handing_out<'a>(
     machine: &'a MachineEvaluator,
@@ -84,182 +89,161 @@ fn handing_out<'a>(
     }
 }
 
-/// Runs sources in modules.
-pub struct Runner {
-    session: Session,
-    machine: Rc<MachineEvaluator>,
-}
-
-impl Runner {
-    /// A runner with the standard library and an empty program.
+impl Session {
+    /// A session with the standard library and an empty program.
     pub fn new(world: Box<dyn World>) -> Self {
         Self::without(world, &[])
     }
 
-    /// A runner whose standard library lacks some names, for tests of what depends on them.
+    /// A session whose standard library lacks some names, for tests of what depends on them.
     pub fn without(world: Box<dyn World>, missing: &[&str]) -> Self {
         Self::of_program(world, Program::without(missing, machine::classify))
     }
 
-    /// A runner with the standard library and an empty program, whose dictionary may have terms already, as that of an image.
+    /// A session with the standard library and an empty program, whose dictionary may have terms already, as that of an image.
     pub fn with_dictionary(world: Box<dyn World>, terms: SharedTerms) -> Self {
         Self::of_program(world, Program::with_dictionary(terms, &[], machine::classify))
     }
 
     /// Acts in another world from now on.
     pub fn set_world(&mut self, world: Box<dyn World>) {
-        self.session.world = world;
+        self.world = world;
     }
 
-    /// A runner that holds what another one held at that moment. It answers `!` forms, and carries out no operation that changes what
+    /// A session that holds what another one held at that moment. It answers `!` forms, and carries out no operation that changes what
     /// it began with or reaches outside: such a form ends with [`RunEnd::Effect`]. The world is asked for nothing.
     pub fn of_snapshot(world: Box<dyn World>, snapshot: &ProgramSnapshot) -> Self {
-        let mut runner = Self::of_program(world, Program::of_snapshot(snapshot, machine::classify));
-        runner.session.follow_settings();
-        runner.session.view = Some(Viewed { epoch: snapshot.epoch() });
-        runner
+        let mut session = Self::of_program(world, Program::of_snapshot(snapshot, machine::classify));
+        session.follow_settings();
+        session.view = Some(Viewed { epoch: snapshot.epoch() });
+        session
     }
 
     fn of_program(world: Box<dyn World>, program: Program) -> Self {
-        let machine = Rc::new(MachineEvaluator::default());
         let evaluators = Evaluators {
             chosen: Evaluator::default(),
-            machine: Rc::clone(&machine) as Rc<_>,
+            machine: Rc::new(MachineEvaluator::default()),
             interpreter: Rc::new(Interpreter),
             minimal: Rc::new(MinimalInterpreter),
         };
-        Self { session: Session::new(world, program, evaluators), machine }
+        Self::with_evaluators(world, program, evaluators)
     }
 
     /// The program that is run.
     pub fn program(&self) -> &Program {
-        &self.session.program
+        &self.program
     }
 
     /// The program that is run, to ask what takes fresh variables.
     pub fn program_mut(&mut self) -> &mut Program {
-        &mut self.session.program
+        &mut self.program
     }
 
-    /// What evaluators and native functions get, for tests of these.
-    #[cfg(test)]
-    pub(crate) fn session(&mut self) -> &mut Session {
-        &mut self.session
-    }
-
-    /// The world the runner acts in.
+    /// The world the session acts in.
     pub fn world(&mut self) -> &mut dyn World {
-        &mut *self.session.world
+        &mut *self.world
     }
 
     /// The limits of every evaluation.
     pub fn limits_mut(&mut self) -> &mut Limits {
-        &mut self.session.limits
-    }
-
-    /// Says who follows the live queries that the program names, from now on. Nothing has changed since the last commit.
-    pub fn set_live_keeper(&mut self, keeper: Box<dyn LiveKeeper>) {
-        self.session.set_live_keeper(keeper);
+        &mut self.limits
     }
 
     /// Lets `import!` read files in these formats.
     pub fn set_formats(&mut self, formats: Rc<dyn Formats>) {
-        self.session.formats = Some(formats);
+        self.formats = Some(formats);
     }
 
     /// Says what evaluates from now on.
     pub fn set_evaluator(&mut self, evaluator: Evaluator) {
-        self.session.evaluators.chosen = evaluator;
+        self.evaluators.chosen = evaluator;
     }
 
     /// Says whether the machine remembers what calls of pure functions come to while a form is evaluated, if they call themselves at two places. It
     /// does unless told otherwise here, or by the program: `(pragma! memoise off)`. Results and their order are the same; steps are fewer.
     pub fn memoise(&mut self, memoises: bool) {
-        self.session.memoises = memoises;
+        self.memoises = memoises;
     }
 
     /// Lets the machine look at every call whether garbage is to be collected: whenever the heap has doubled and holds more
     /// than `bytes` bytes; with 0 always. For tests of the collection: it costs much.
     #[doc(hidden)]
     pub fn collect_garbage_from(&mut self, bytes: usize) {
-        self.machine.collect_garbage_from(bytes);
+        machine_of(&self.evaluators.machine).collect_garbage_from(bytes);
     }
 
     /// Says whether the results of each form are frozen as well: see [`FormAnswer::frozen`]. Costs a copy of them.
     pub fn freeze_results(&mut self, freezes: bool) {
-        self.machine.freeze_results(freezes);
+        machine_of(&self.evaluators.machine).freeze_results(freezes);
     }
 
     /// Looks for modules in these places as well, from the next form on.
     pub fn search_modules(&mut self, search: ModuleSearch) {
-        self.session.program.search_modules(search);
+        self.program.search_modules(search);
     }
 
     /// Says whether only those forms after `!` are evaluated that say what words and rules mean, such as `import!`.
     pub fn only_define(&mut self, only_defines: bool) {
-        self.session.only_defines = only_defines;
+        self.only_defines = only_defines;
     }
 
     /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
     pub fn explain(&mut self, name: &str) -> Option<String> {
-        self.machine.explain(&mut self.session, name)
+        let machine = Rc::clone(&self.evaluators.machine);
+        machine_of(&machine).explain(self, name)
     }
 
     /// The code that the machine makes of each function that the program's own space has rules for, in the order of their first rules.
     pub fn explain_all(&mut self) -> Vec<String> {
-        self.machine.explain_all(&mut self.session)
+        let machine = Rc::clone(&self.evaluators.machine);
+        machine_of(&machine).explain_all(self)
     }
 
     /// From now on it is noted how queries are answered.
     pub fn log_queries(&mut self) {
-        self.session.query_log = Some(Box::default());
+        self.query_log = Some(Box::default());
     }
 
     /// How the queries were answered since it is noted, if it is.
     pub fn query_log(&self) -> Option<&QueryLog> {
-        self.session.query_log.as_deref()
+        self.query_log.as_deref()
     }
 
     /// Counts of what was done so far.
     pub fn statistics(&self) -> Statistics {
-        let (tabled, answers) = self.session.tables.counts();
-        let [row_rounds, rows_found] = self.session.tables.goals.counts();
-        Statistics { tabled, answers, row_rounds, rows_found, ..self.session.statistics }
+        let (tabled, answers) = self.tables.counts();
+        let [row_rounds, rows_found] = self.tables.goals.counts();
+        Statistics { tabled, answers, row_rounds, rows_found, ..self.statistics }
     }
 
     /// What the machine has left to the interpreter so far: the name of its head, or what it is without one, and how often.
     /// The most frequent come first, equally frequent ones by name.
     pub fn interpreted_forms(&self) -> Vec<(String, u64)> {
-        self.machine.interpreted_forms()
+        machine_of(&self.evaluators.machine).interpreted_forms()
     }
 
     /// The space of the program itself, `&self`.
     pub fn top_space(&self) -> SharedSpace {
-        self.session.program.top_space()
+        self.program.top_space()
     }
 
     /// Puts the run on record: `record` hears of its sources and forms, and the sinks take all commits from now on. What happened
     /// before is not in them.
     pub fn set_record(&mut self, record: Box<dyn RunRecord>, sinks: Vec<Box<dyn CommitSink>>) {
-        self.session.transactions.set_record(&mut self.session.program, record, sinks);
+        self.transactions.set_record(&mut self.program, record, sinks);
     }
 
     /// Adds a sink, which takes each commit from now on after the sinks that are there.
     pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
-        self.session.transactions.add_sink(&mut self.session.program, sink);
+        self.transactions.add_sink(&mut self.program, sink);
     }
 
     /// Does something in a transaction that is undone: spaces and states that are made inside are gone afterwards.
     pub fn undoing<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let depth = self.session.open_transaction();
+        let depth = self.open_transaction();
         let done = work(self);
-        self.session.close_transaction(depth, false);
+        self.close_transaction(depth, false);
         done
-    }
-
-    /// Opens a transaction: what is run from now on is committed at its end, and not before. Gives how many are open then.
-    pub fn open_transaction(&mut self) -> usize {
-        self.session.open_transaction()
     }
 
     /// Ends the transaction that was opened as this one of those open, and commits what it did, or undoes it. What one inside another
@@ -268,14 +252,14 @@ impl Runner {
     /// # Errors
     /// A sink cannot take the commit; or it is kept, and a function of on-change failed that was called with what it changed.
     pub fn end_transaction(&mut self, depth: usize, keeps: bool) -> Result<(), RunRecordError> {
-        self.session.close_transaction(depth, keeps);
-        if self.session.transactions.depth() > 0 {
+        self.close_transaction(depth, keeps);
+        if self.transactions.depth() > 0 {
             return Ok(());
         }
-        self.session.commit(CommitTrigger::Asked)?;
-        let cause = self.session.enter_source(ModuleId::TOP);
-        let called = self.session.call_apart();
-        self.session.leave_source(cause);
+        self.commit(CommitTrigger::Asked)?;
+        let cause = self.enter_source(ModuleId::TOP);
+        let called = self.call_apart();
+        self.leave_source(cause);
         match called? {
             Some((call, results)) => {
                 Err(format!("the transaction is committed, and {call}, which on-change asked for, came to {results}")
@@ -287,39 +271,39 @@ impl Runner {
 
     /// The number of the last commit that changed something, as a knowledge base counts them.
     pub fn commit_number(&self) -> u64 {
-        self.session.transactions.commit_number()
+        self.transactions.commit_number()
     }
 
     /// Notes from now on what it takes to undo what happens, unless the run is on record.
     pub fn begin_undoable(&mut self) {
-        self.session.transactions.begin_undoable(&mut self.session.program);
+        self.transactions.begin_undoable(&mut self.program);
     }
 
-    /// Undoes what has changed in the program since [`Runner::begin_undoable`]; says whether something has.
+    /// Undoes what has changed in the program since [`Session::begin_undoable`]; says whether something has.
     pub fn undo(&mut self) -> bool {
-        let is_undone = self.session.transactions.undo(&mut self.session.program);
-        self.session.follow_settings();
+        let is_undone = self.transactions.undo(&mut self.program);
+        self.follow_settings();
         is_undone
     }
 
     /// What is on record of the run, if something is.
     pub fn record(&self) -> Option<&dyn RunRecord> {
-        self.session.transactions.record()
+        self.transactions.record()
     }
 
     /// Takes the record away, and drops the sinks.
     pub fn take_record(&mut self) -> Option<Box<dyn RunRecord>> {
-        self.session.transactions.take_record(&mut self.session.program)
+        self.transactions.take_record(&mut self.program)
     }
 
     /// Keeps the hash of every space's content up to date from now on; of the library's only what a program changes in it.
     pub fn keep_hashes(&mut self) {
-        self.session.program.keep_hashes();
+        self.program.keep_hashes();
     }
 
     /// Takes up generators of random numbers stored before, by number. If there is none, `&rng` draws from the world.
     pub fn set_generators(&mut self, generators: Vec<Generator>) {
-        let known = self.session.program.generators_mut();
+        let known = self.program.generators_mut();
         *known = generators;
         if known.is_empty() {
             known.push(Generator::World);
@@ -332,8 +316,8 @@ impl Runner {
     /// The event does not follow what this run has done.
     pub fn restore(&mut self, event: Event) -> Result<(), RestoreError> {
         match event {
-            Event::Set { key, value } => self.session.set_setting(key, value),
-            event => self.session.program.restore(event)?,
+            Event::Set { key, value } => self.set_setting(key, value),
+            event => self.program.restore(event)?,
         }
         Ok(())
     }
@@ -349,17 +333,17 @@ impl Runner {
         patterns: &[ImagePattern],
         changes: &[u64; CLASSES],
     ) -> Result<(), String> {
-        self.session.program.restore_space(serial, content, patterns, changes)
+        self.program.restore_space(serial, content, patterns, changes)
     }
 
-    /// Notes each change from now on, for [`Runner::take_changes`]: for a run that has no sinks.
+    /// Notes each change from now on, for [`Session::take_changes`]: for a run that has no sinks.
     pub fn note_changes(&mut self) {
-        self.session.program.log().keep(ChangeDetail::Changes);
+        self.program.log().keep(ChangeDetail::Changes);
     }
 
     /// What changed since it was noted first, or taken last.
     pub fn take_changes(&mut self) -> Changes {
-        self.session.program.log().take()
+        self.program.log().take()
     }
 
     /// Whether an atom of these canonical bytes is a fact: no rule and no statement of types, as its head says.
@@ -389,7 +373,7 @@ impl Runner {
                 Ok(None)
             })?;
             let Some(bytes) = other else { return Ok(()) };
-            space.add(&self.session.program.decode(bytes, &[])?);
+            space.add(&self.program.decode(bytes, &[])?);
         }
     }
 
@@ -398,7 +382,7 @@ impl Runner {
     /// # Errors
     /// A message that says why that is not known.
     pub fn why(&mut self, space: &SharedSpace, pattern: &Atom) -> Result<Vec<Reason>, String> {
-        self.session.transactions.why(&mut self.session.program, space, pattern)
+        self.transactions.why(&mut self.program, space, pattern)
     }
 
     /// Runs a text in the program's own module, `answer` taking each answer as it comes.
@@ -417,7 +401,7 @@ impl Runner {
     /// Runs a source in the program's own module. `on_event` hears of each answer, and if `explains` also of each form that has failed,
     /// where its error was made.
     pub fn run_explaining(&mut self, source: &Source<'_>, explains: bool, on_event: &mut OnEvent<'_>) -> Run {
-        let Self { session, machine } = self;
+        let (machine, session) = (Rc::clone(&self.evaluators.machine), self);
         session.explains_failures = explains;
         session.program.set_directory(ModuleId::TOP, source.directory.to_owned());
         if let Some(limit) = session.limits.reached_by_text(source.text) {
@@ -429,12 +413,18 @@ impl Runner {
         if session.view.is_some() && parsed.forms_before_error().iter().any(|form| !form.bang) {
             return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: parsed.diagnostics };
         }
-        session.run_in(ModuleId::TOP, source.origin, source.file, &parsed, &mut handing_out(machine, on_event))
+        session.run_in(
+            ModuleId::TOP,
+            source.origin,
+            source.file,
+            &parsed,
+            &mut handing_out(machine_of(&machine), on_event),
+        )
     }
 
     /// Runs atoms as the forms of a source: evaluates each, or states each. `origin` is what the source is called.
     pub fn run_atoms(&mut self, origin: &str, atoms: &[Atom], evaluates: bool, on_event: &mut OnEvent<'_>) -> Run {
-        let Self { session, machine } = self;
+        let (machine, session) = (Rc::clone(&self.evaluators.machine), self);
         if session.view.is_some() && !evaluates {
             return Run { end: RunEnd::Effect(EffectRefused::STATEMENT), diagnostics: Vec::new() };
         }
@@ -442,81 +432,33 @@ impl Runner {
         // What another evaluation came to is a question here.
         let asked: Option<Vec<Atom>> = evaluates.then(|| atoms.iter().map(unmarked).collect());
         let source = (&parsed, Some(asked.as_deref().unwrap_or(atoms)));
-        session.run_forms_in(ModuleId::TOP, origin, None, source, &mut handing_out(machine, on_event))
+        session.run_forms_in(ModuleId::TOP, origin, None, source, &mut handing_out(machine_of(&machine), on_event))
     }
 
     /// Makes the name of a function of the host mean that function in every module, now and later. Registering a name again replaces
     /// the function.
     pub fn add_host_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
-        self.session.program.add_host_function(signature, function);
+        self.program.add_host_function(signature, function);
     }
 
     /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named, where `trace!` goes; with
     /// `None` those of none any more. Forms are evaluated by the interpreter meanwhile.
     pub fn trace_calls(&mut self, names: Option<Vec<String>>) {
-        self.session.trace_calls(names, None);
+        self.trace_functions(names, None);
     }
 
     /// Traces the calls of all functions that the texts so far have rules for, and asks after each line how to go on.
     pub fn step_calls(&mut self, ask: Ask) {
-        self.session.trace_calls(Some(Vec::new()), Some(ask));
-    }
-
-    /// Begins a profile of what is evaluated from now on: how often each function is called by whom, and where the time of this clock goes.
-    pub fn begin_profile(&mut self, clock: Clock) {
-        self.session.begin_profile(clock);
-    }
-
-    /// Ends the profile. The first node is the whole evaluation, and callers come before those whom they call.
-    pub fn take_profile(&mut self) -> Vec<ProfileNode> {
-        self.session.take_profile()
-    }
-
-    /// Where the first rule of a function is written, if that was noted: see [`Runner::run_explaining`].
-    pub fn place_of_function(&self, name: &str) -> Option<Place> {
-        self.session.place_of_function(name)
-    }
-
-    /// Where a rule is written, as a profile names it; `None` if no text that ran states it.
-    pub fn place_of_rule(&self, rule: &Atom) -> Option<Place> {
-        self.session.place_of_rule(rule)
+        self.trace_functions(Some(Vec::new()), Some(ask));
     }
 
     /// Says whether the forms after one that has failed are run.
     pub fn keep_going(&mut self, keeps_going: bool) {
-        self.session.keeps_going = keeps_going;
-    }
-
-    /// Adds what a file states to the program's own space. Nothing is evaluated.
-    ///
-    /// # Errors
-    /// The load ended before the end of the file; what was committed before stands.
-    pub fn load(
-        &mut self,
-        source: &LoadSource<'_>,
-        format: &mut dyn Format,
-        progress: &mut OnProgress<'_>,
-    ) -> Result<LoadReport, LoadError> {
-        self.session.load(source, format, progress)
-    }
-
-    /// Adds what some bytes state, which were read before: those of the standard input, or of another file that can be read only once.
-    /// `origin` is what they are called. A base does not know them again.
-    ///
-    /// # Errors
-    /// As [`Runner::load`].
-    pub fn load_bytes(
-        &mut self,
-        origin: &str,
-        bytes: Arc<Vec<u8>>,
-        format: &mut dyn Format,
-        progress: &mut OnProgress<'_>,
-    ) -> Result<LoadReport, LoadError> {
-        self.session.load_bytes(origin, bytes, format, progress)
+        self.keeps_going = keeps_going;
     }
 
     /// What words mean to the program's own module.
     pub fn words(&self) -> Words {
-        self.session.words_of(ModuleId::TOP)
+        self.words_of(ModuleId::TOP)
     }
 }

@@ -6,11 +6,11 @@ use super::record::{AtomRecord, CommitHeader, Record, TOP_SPACE};
 use super::sources::{KnownSource, Sources};
 use super::state_hash::{Kind, StateHash};
 use super::{CommitJournal, Commits, Committed};
-use metta::{Event, MemoryWorld, ModuleId, Program, Runner, SourceId};
+use metta::{Event, MemoryWorld, ModuleId, Program, Session, SourceId};
 use space::{Atom, EncodedRoom, SharedSpace, Space, Symbol, canonical};
 use std::collections::BTreeSet;
 
-/// What a base comes to, beside what it makes of a runner.
+/// What a base comes to, beside what it makes of a session.
 #[derive(Default)]
 pub(crate) struct Loaded {
     pub(crate) hash: StateHash,
@@ -32,32 +32,32 @@ pub(crate) struct Loaded {
     pub(crate) checkpoint: Option<CheckpointReport>,
 }
 
-/// A runner whose world is empty: what a base says is made to happen without asking anything of a world.
-pub(crate) fn new_runner() -> Runner {
-    Runner::new(Box::new(MemoryWorld::default()))
+/// A session whose world is empty: what a base says is made to happen without asking anything of a world.
+pub(crate) fn new_runner() -> Session {
+    Session::new(Box::new(MemoryWorld::default()))
 }
 
 impl Loaded {
     /// Applies a record of a checkpoint.
-    pub(super) fn apply_outline(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
+    pub(super) fn apply_outline(&mut self, record: Record<'_>, session: &mut Session) -> Result<(), String> {
         note_hash(&record, &mut self.hash);
         self.outline.take(&record);
         if let Record::SourceBegun { source, .. } = record {
             self.sources.skip_to(source);
         }
-        self.apply_record(record, runner)
+        self.apply_record(record, session)
     }
 
     /// All records of a checkpoint were applied, and its spaces filled.
     pub(super) fn end_outline(
         &mut self,
-        runner: &Runner,
+        session: &Session,
         epoch: u64,
         others: u64,
         atoms: i64,
         is_library_changed: bool,
     ) {
-        let program = runner.program();
+        let program = session.program();
         let library = if is_library_changed { 0 } else { 1 };
         let spaces = (library..program.space_count() as u64).filter_map(|serial| program.space(serial));
         spaces.for_each(|space| note_space(&space, &mut self.hash));
@@ -66,34 +66,34 @@ impl Loaded {
     }
 
     /// Makes happen what the kept commits of a base say, and checks that it comes to what they recorded.
-    pub(crate) fn from_base(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
-        let (mut runner, mut loaded, mut commits) = Self::begin(base)?;
-        loaded.take(base, &mut commits, &mut runner)?;
-        Ok((runner, loaded))
+    pub(crate) fn from_base(base: &CommitJournal) -> Result<(Session, Self), KnowledgeBaseError> {
+        let (mut session, mut loaded, mut commits) = Self::begin(base)?;
+        loaded.take(base, &mut commits, &mut session)?;
+        Ok((session, loaded))
     }
 
     /// Like [`Loaded::from_base`], but all spaces of a base that has kept all commits stay empty: enough to decode atoms.
-    pub(crate) fn outline(base: &CommitJournal) -> Result<(Runner, Self), KnowledgeBaseError> {
+    pub(crate) fn outline(base: &CommitJournal) -> Result<(Session, Self), KnowledgeBaseError> {
         let (start, mut commits) = base.commits()?;
         if start.epoch > 0 {
             return Self::from_base(base);
         }
-        let (mut runner, mut loaded) = (new_runner(), Self { is_outline: true, ..Self::default() });
-        loaded.take(base, &mut commits, &mut runner)?;
-        Ok((runner, loaded))
+        let (mut session, mut loaded) = (new_runner(), Self { is_outline: true, ..Self::default() });
+        loaded.take(base, &mut commits, &mut session)?;
+        Ok((session, loaded))
     }
 
     /// Applies commits, and shows what there is after each.
     pub(crate) fn take_showing(
         &mut self,
         commits: &mut Commits,
-        runner: &mut Runner,
-        mut show: impl FnMut(&Self, &Runner),
+        session: &mut Session,
+        mut show: impl FnMut(&Self, &Session),
     ) -> Result<(), KnowledgeBaseError> {
         while let Some(committed) = commits.next()? {
-            self.apply(&committed, runner)?;
+            self.apply(&committed, session)?;
             if committed.header.is_some() {
-                show(self, runner);
+                show(self, session);
             }
         }
         Ok(())
@@ -104,23 +104,27 @@ impl Loaded {
         &mut self,
         base: &CommitJournal,
         commits: &mut Commits,
-        runner: &mut Runner,
+        session: &mut Session,
     ) -> Result<(), KnowledgeBaseError> {
-        while self.take_next(commits, runner)? {}
+        while self.take_next(commits, session)? {}
         self.frames = commits.frames();
         base.note_read(commits.bytes());
         Ok(())
     }
 
     /// Applies the next commit, or the next note; `false` where the journal ends for now.
-    pub(crate) fn take_next(&mut self, commits: &mut Commits, runner: &mut Runner) -> Result<bool, KnowledgeBaseError> {
+    pub(crate) fn take_next(
+        &mut self,
+        commits: &mut Commits,
+        session: &mut Session,
+    ) -> Result<bool, KnowledgeBaseError> {
         let Some(committed) = commits.next()? else { return Ok(false) };
-        self.apply(&committed, runner)?;
+        self.apply(&committed, session)?;
         self.frames = commits.frames();
         Ok(true)
     }
 
-    fn apply(&mut self, committed: &Committed, runner: &mut Runner) -> Result<(), KnowledgeBaseError> {
+    fn apply(&mut self, committed: &Committed, session: &mut Session) -> Result<(), KnowledgeBaseError> {
         let mut touched = BTreeSet::new();
         let mut facts = Facts::default();
         let damaged = |reason: String| committed.damaged(reason);
@@ -141,25 +145,25 @@ impl Loaded {
             }
             if !self.is_outline && facts.take(&record) {
                 self.count(&record);
-                return if facts.is_full() { facts.add(runner).map_err(damaged) } else { Ok(()) };
+                return if facts.is_full() { facts.add(session).map_err(damaged) } else { Ok(()) };
             }
             // Facts wait for what changes nothing only.
             if !matches!(record, Record::Cause { .. }) {
-                facts.add(runner).map_err(damaged)?;
+                facts.add(session).map_err(damaged)?;
             }
-            self.apply_record(record, runner).map_err(damaged)
+            self.apply_record(record, session).map_err(damaged)
         })?;
-        facts.add(runner).map_err(damaged)?;
+        facts.add(session).map_err(damaged)?;
         if self.is_outline {
             self.hash.settle(touched);
         } else {
-            let spaces = touched.into_iter().filter_map(|serial| runner.program().space(serial));
+            let spaces = touched.into_iter().filter_map(|serial| session.program().space(serial));
             spaces.for_each(|space| note_space(&space, &mut self.hash));
         }
         let Some(header) = &committed.header else { return Ok(()) };
         check_header(header, committed, self.epoch, self.hash.value())?;
         self.epoch = header.epoch;
-        runner.program_mut().variables().advance_to(header.variables);
+        session.program_mut().variables().advance_to(header.variables);
         Ok(())
     }
 
@@ -171,7 +175,7 @@ impl Loaded {
         }
     }
 
-    fn apply_record(&mut self, record: Record<'_>, runner: &mut Runner) -> Result<(), String> {
+    fn apply_record(&mut self, record: Record<'_>, session: &mut Session) -> Result<(), String> {
         self.others += u64::from(is_other(&record));
         let event = match record {
             Record::Cause { .. } => return Ok(()),
@@ -180,8 +184,8 @@ impl Loaded {
                 if self.is_outline {
                     return Ok(());
                 }
-                let found = runner.program().space(space).ok_or_else(|| format!("there is no space {space}"))?;
-                let atom = decode(runner.program_mut(), encoded)?;
+                let found = session.program().space(space).ok_or_else(|| format!("there is no space {space}"))?;
+                let atom = decode(session.program_mut(), encoded)?;
                 for _ in 0..copies.unsigned_abs() {
                     if copies > 0 {
                         found.add(&atom);
@@ -192,8 +196,8 @@ impl Loaded {
                 return Ok(());
             }
             Record::State { state, value } => {
-                let value = decode(runner.program_mut(), &value)?;
-                runner.program().state(state).ok_or_else(|| format!("there is no state {state}"))?.set(value);
+                let value = decode(session.program_mut(), &value)?;
+                session.program().state(state).ok_or_else(|| format!("there is no state {state}"))?.set(value);
                 return Ok(());
             }
             Record::SourceBegun { source, module, origin, file, content } => {
@@ -207,8 +211,8 @@ impl Loaded {
             Record::Unstated { .. } => return Ok(()),
             Record::SpaceMade { serial } => Event::SpaceMade { serial },
             Record::StateMade { serial, value, type_atom } => {
-                let value = decode(runner.program_mut(), &value)?;
-                let type_atom = decode(runner.program_mut(), &type_atom)?;
+                let value = decode(session.program_mut(), &value)?;
+                let type_atom = decode(session.program_mut(), &type_atom)?;
                 Event::StateMade { serial, value, type_atom }
             }
             Record::ModuleMade { serial, path, directory, file } => Event::ModuleMade {
@@ -223,7 +227,7 @@ impl Loaded {
             Record::ModuleForgotten { module } => Event::ModuleForgotten { module: ModuleId::new(module) },
             Record::Imported { into, from } => Event::Imported { into: ModuleId::new(into), from: ModuleId::new(from) },
             Record::Bound { module, token, is_pattern, atom: bound } => {
-                let atom = decode(runner.program_mut(), &bound)?;
+                let atom = decode(session.program_mut(), &bound)?;
                 Event::Bound { module: ModuleId::new(module), token: token.to_owned(), is_pattern, atom }
             }
             Record::WordsImported { into, from } => {
@@ -231,10 +235,10 @@ impl Loaded {
             }
             Record::GeneratorSet { number, generator } => Event::GeneratorSet { number, generator },
             Record::Setting { key, value } => {
-                Event::Set { key: key.to_owned(), value: decode(runner.program_mut(), &value)? }
+                Event::Set { key: key.to_owned(), value: decode(session.program_mut(), &value)? }
             }
         };
-        runner.restore(event).map_err(|error| error.to_string())
+        session.restore(event).map_err(|error| error.to_string())
     }
 }
 
@@ -256,7 +260,7 @@ impl Facts {
     fn take(&mut self, record: &Record<'_>) -> bool {
         let Record::Count { space, copies: 1, atom } = record else { return false };
         let is_next = self.ends.is_empty() || self.space == *space;
-        let is_taken = is_next && atom.names.is_empty() && Runner::is_fact(atom.bytes);
+        let is_taken = is_next && atom.names.is_empty() && Session::is_fact(atom.bytes);
         if is_taken {
             self.space = *space;
             self.bytes.extend_from_slice(atom.bytes);
@@ -270,16 +274,16 @@ impl Facts {
     }
 
     /// Adds them.
-    fn add(&mut self, runner: &mut Runner) -> Result<(), String> {
+    fn add(&mut self, session: &mut Session) -> Result<(), String> {
         if self.ends.is_empty() {
             return Ok(());
         }
-        let found = runner.program().space(self.space);
+        let found = session.program().space(self.space);
         let space = found.ok_or_else(|| format!("there is no space {}", self.space))?;
         let Self { bytes, ends, room, .. } = self;
         let mut start = 0;
         let facts = ends.iter().map(|&end| &bytes[std::mem::replace(&mut start, end)..end]);
-        runner.add_facts(&space, facts, room).map_err(|error| error.to_string())?;
+        session.add_facts(&space, facts, room).map_err(|error| error.to_string())?;
         bytes.clear();
         ends.clear();
         Ok(())

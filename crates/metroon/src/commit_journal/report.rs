@@ -2,7 +2,7 @@
 
 use super::checkpoint::CheckpointReport;
 use super::load::Loaded;
-use metta::{NamedQuery, Runner};
+use metta::{NamedQuery, Session};
 
 /// What a base holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,17 +31,17 @@ pub struct KnowledgeBaseReport {
 }
 
 impl KnowledgeBaseReport {
-    pub(crate) fn new(loaded: &Loaded, runner: &Runner, first: u64) -> Self {
+    pub(crate) fn new(loaded: &Loaded, session: &Session, first: u64) -> Self {
         Self {
             commits: loaded.epoch,
             first,
             hash: loaded.hash.value(),
             atoms: loaded.atoms.try_into().unwrap_or(0),
             // The library and the program have one each.
-            spaces: runner.program().space_count() - 2,
-            states: runner.program().state_count(),
+            spaces: session.program().space_count() - 2,
+            states: session.program().state_count(),
             sources: loaded.sources.numbered() as usize,
-            live_queries: NamedQuery::all(runner.program()).len(),
+            live_queries: NamedQuery::all(session.program()).len(),
             others: loaded.others,
             checkpoint: loaded.checkpoint,
         }

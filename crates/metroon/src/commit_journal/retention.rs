@@ -20,7 +20,7 @@ use super::load::Loaded;
 use super::statements::Statements;
 use super::{CheckpointReport, CheckpointVerdict, CommitJournal};
 use journal::{Access, Beginning, Position, Reader};
-use metta::Runner;
+use metta::Session;
 use std::sync::Arc;
 
 /// What giving up commits did.
@@ -149,10 +149,10 @@ impl CommitJournal {
         statements: &Statements,
         on_progress: &mut dyn FnMut(CompactProgress),
     ) -> Result<(), KnowledgeBaseError> {
-        let (mut runner, mut loaded, mut commits) = Loaded::begin(until)?;
-        loaded.take_telling(&mut commits, &mut runner, on_progress)?;
+        let (mut session, mut loaded, mut commits) = Loaded::begin(until)?;
+        loaded.take_telling(&mut commits, &mut session, on_progress)?;
         let account = Account::of_loaded(&loaded);
-        let snapshot = runner.program().snapshot(Some(loaded.epoch), None);
+        let snapshot = session.program().snapshot(Some(loaded.epoch), None);
         let source = CheckpointSource::new(snapshot, &account, *position).with_statements(statements.to_bytes());
         let written = &mut |bytes| on_progress(CompactProgress::Written { bytes });
         source.write_beginning(&self.disk, written).map_err(KnowledgeBaseError::NoCheckpoint)?;
@@ -162,31 +162,31 @@ impl CommitJournal {
         }
         let name = Checkpoint::name_of_beginning(loaded.epoch);
         let written = Checkpoint::open(&self.disk, loaded.epoch, &name);
-        self.compare(written, &runner, &loaded).inspect_err(|_| {
+        self.compare(written, &session, &loaded).inspect_err(|_| {
             let _ = self.disk.remove(&name);
         })?;
         let mut rest = self.reader();
         rest.end_at(u64::MAX);
         let reader = Reader::from_position(Arc::clone(&self.disk), position)?;
         let mut commits = rest.commits_after(reader, loaded.epoch);
-        loaded.take_telling(&mut commits, &mut runner, on_progress)?;
+        loaded.take_telling(&mut commits, &mut session, on_progress)?;
         let mut refused = Vec::new();
         let newest = Checkpoint::newest(&self.disk, u64::MAX, &mut refused);
         let lacking = || refused.first().map_or("it is missing".to_owned(), |refused| refused.reason.clone());
-        self.compare(newest.ok_or_else(lacking), &runner, &loaded)
+        self.compare(newest.ok_or_else(lacking), &session, &loaded)
     }
 
     /// An error unless a checkpoint is sound and holds what a run does.
     fn compare(
         &self,
         checkpoint: Result<Checkpoint, String>,
-        runner: &Runner,
+        session: &Session,
         loaded: &Loaded,
     ) -> Result<(), KnowledgeBaseError> {
         let unsound = |name, reason| KnowledgeBaseError::Checkpoint { name, reason, is_removed: false };
         let checkpoint = checkpoint.map_err(|reason| unsound(Checkpoint::name(loaded.epoch), reason))?;
         checkpoint.verify().map_err(|reason| unsound(checkpoint.name.clone(), reason))?;
-        match checkpoint.compare(runner, loaded.hash.value()) {
+        match checkpoint.compare(session, loaded.hash.value()) {
             CheckpointVerdict::Unsound { name, reason } => Err(unsound(name, reason)),
             _ => Ok(()),
         }
@@ -198,10 +198,10 @@ impl Loaded {
     fn take_telling(
         &mut self,
         commits: &mut super::Commits,
-        runner: &mut Runner,
+        session: &mut Session,
         on_progress: &mut dyn FnMut(CompactProgress),
     ) -> Result<(), KnowledgeBaseError> {
-        while self.take_next(commits, runner)? {
+        while self.take_next(commits, session)? {
             if self.epoch.is_multiple_of(TOLD_EVERY) {
                 on_progress(CompactProgress::Compared { epoch: self.epoch, last: self.epoch });
             }

@@ -17,7 +17,7 @@ use super::report::KnowledgeBaseReport;
 use super::start::Start;
 use super::{CommitJournal, journal_options};
 use journal::{AppendError, Beginning, Directory, Disk, Durability, Journal, MemoryDisk, Reader};
-use metta::Runner;
+use metta::Session;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -51,17 +51,17 @@ impl CommitJournal {
             Err(error @ KnowledgeBaseError::NoBeginning { .. }) => Start::of_newest(&base).ok_or(error)?,
             start => start?,
         };
-        let (mut runner, mut loaded) = start.make()?;
-        runner.keep_hashes();
+        let (mut session, mut loaded) = start.make()?;
+        session.keep_hashes();
         let mut commits = start.commits(&base)?;
         let first_frame = commits.frames();
-        let lost = match loaded.take(&base, &mut commits, &mut runner) {
+        let lost = match loaded.take(&base, &mut commits, &mut session) {
             Err(error) if loaded.epoch == 0 => return Err(error),
             taken => taken.err(),
         };
         check_unoccupied(to)?;
         copy(&base, &start, loaded.frames.max(first_frame), to, None, "salvage")?;
-        Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &runner, start.first()), lost })
+        Ok(SalvagedKnowledgeBase { report: KnowledgeBaseReport::new(&loaded, &session, start.first()), lost })
     }
 }
 
@@ -76,11 +76,11 @@ impl CommitJournal {
         at: Option<u64>,
     ) -> Result<KnowledgeBaseReport, KnowledgeBaseError> {
         let (mut base, to) = (Self::read(from)?, to.as_ref());
-        let (start, runner, loaded) = base.make_up_to(at)?;
+        let (start, session, loaded) = base.make_up_to(at)?;
         check_unoccupied(to)?;
         // The first frame says what the journal is.
         copy(&base, &start, loaded.frames.max(1), to, None, "fork")?;
-        Ok(KnowledgeBaseReport::new(&loaded, &runner, start.first()))
+        Ok(KnowledgeBaseReport::new(&loaded, &session, start.first()))
     }
 
     /// A base in memory with the commits of this one up to one, or all there are.
@@ -105,15 +105,15 @@ impl CommitJournal {
     }
 
     /// Makes the commits up to one happen again, or all there are: where they start, and what they come to.
-    fn make_up_to(&mut self, at: Option<u64>) -> Result<(Start, Runner, Loaded), KnowledgeBaseError> {
+    fn make_up_to(&mut self, at: Option<u64>) -> Result<(Start, Session, Loaded), KnowledgeBaseError> {
         self.end_at(at.unwrap_or(u64::MAX));
         let start = self.start()?;
-        let (mut runner, mut loaded) = start.make()?;
-        runner.keep_hashes();
-        loaded.take(self, &mut start.commits(self)?, &mut runner)?;
+        let (mut session, mut loaded) = start.make()?;
+        session.keep_hashes();
+        loaded.take(self, &mut start.commits(self)?, &mut session)?;
         match at {
             Some(epoch) if epoch > loaded.epoch => Err(KnowledgeBaseError::NoEpoch { epoch, last: loaded.epoch }),
-            _ => Ok((start, runner, loaded)),
+            _ => Ok((start, session, loaded)),
         }
     }
 }

@@ -17,7 +17,7 @@ use super::record::{AtomRecord, Record, Records, TOP_SPACE};
 use super::statements::Statements;
 use super::{CommitJournal, Commits};
 use journal::Beginning;
-use metta::Runner;
+use metta::Session;
 use space::{Atom, Variable, canonical};
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ impl Start {
     }
 
     /// A run that holds what the base did, and what is to be known of it.
-    pub(crate) fn make(&self) -> Result<(Runner, Loaded), KnowledgeBaseError> {
+    pub(crate) fn make(&self) -> Result<(Session, Loaded), KnowledgeBaseError> {
         match &self.checkpoint {
             None => Ok((new_runner(), Loaded::default())),
             Some(checkpoint) => checkpoint.make().map_err(|reason| self.damaged(reason)),
@@ -176,10 +176,10 @@ impl Start {
         if self.checkpoint.is_none() {
             return Ok(());
         }
-        let (mut runner, _) = self.make()?;
-        for serial in TOP_SPACE..runner.program().space_count() as u64 {
-            let Some(space) = runner.program().space(serial) else { continue };
-            for (copies, atom) in in_runs(space.atoms(runner.program_mut().variables())) {
+        let (mut session, _) = self.make()?;
+        for serial in TOP_SPACE..session.program().space_count() as u64 {
+            let Some(space) = session.program().space(serial) else { continue };
+            for (copies, atom) in in_runs(space.atoms(session.program_mut().variables())) {
                 let (mut bytes, mut names) = (Vec::new(), Vec::new());
                 canonical::encode_naming(&atom, &mut bytes, |variable: &Variable| names.push(variable.name().as_str()));
                 take(serial, copies, AtomRecord { bytes: &bytes, names }).map_err(|reason| self.damaged(reason))?;
@@ -218,10 +218,10 @@ fn in_runs(atoms: Vec<Atom>) -> Vec<(usize, Atom)> {
 
 impl Loaded {
     /// What a base held where its kept commits begin, and these: a run of it, of which its commits make what it holds now.
-    pub(crate) fn begin(base: &CommitJournal) -> Result<(Runner, Self, Commits), KnowledgeBaseError> {
+    pub(crate) fn begin(base: &CommitJournal) -> Result<(Session, Self, Commits), KnowledgeBaseError> {
         let (start, commits) = base.commits()?;
-        let (mut runner, loaded) = start.make()?;
-        runner.keep_hashes();
-        Ok((runner, loaded, commits))
+        let (mut session, loaded) = start.make()?;
+        session.keep_hashes();
+        Ok((session, loaded, commits))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::CommitJournal;
 use super::checkpoint::{Checkpoint, CheckpointRefused};
-use metta::Runner;
+use metta::Session;
 use space::catching_damage;
 
 /// What a comparison of a checkpoint with the journal has come to.
@@ -42,15 +42,15 @@ pub(crate) fn verify_at(base: &CommitJournal) -> (Option<Checkpoint>, Checkpoint
 
 impl Checkpoint {
     /// Whether it holds what a run does, which has come to its commit.
-    pub(crate) fn compare(&self, runner: &Runner, hash: u128) -> CheckpointVerdict {
-        let compared = catching_damage(|| self.difference(runner, hash)).map_err(|damage| damage.to_string());
+    pub(crate) fn compare(&self, session: &Session, hash: u128) -> CheckpointVerdict {
+        let compared = catching_damage(|| self.difference(session, hash)).map_err(|damage| damage.to_string());
         match compared.and_then(|difference| difference.map_or(Ok(()), Err)) {
             Ok(()) => CheckpointVerdict::Sound { epoch: self.epoch },
             Err(reason) => CheckpointVerdict::Unsound { name: self.name.clone(), reason },
         }
     }
 
-    fn difference(&self, runner: &Runner, hash: u128) -> Option<String> {
+    fn difference(&self, session: &Session, hash: u128) -> Option<String> {
         if self.hash != hash {
             return Some("it names another state than the journal comes to".to_owned());
         }
@@ -58,12 +58,12 @@ impl Checkpoint {
             Ok((made, _)) => made,
             Err(reason) => return Some(reason),
         };
-        let count = runner.program().space_count() as u64;
+        let count = session.program().space_count() as u64;
         if made.program().space_count() as u64 != count {
             return Some("it has another number of spaces than the journal comes to".to_owned());
         }
         (1..count).find_map(|serial| {
-            let (here, there) = (runner.program().space(serial)?, made.program().space(serial)?);
+            let (here, there) = (session.program().space(serial)?, made.program().space(serial)?);
             let compared = here.read(|here| there.read(|there| here.compare(there)));
             let reason = |agree| {
                 format!("space {serial} is as the journal has it up to its atom {agree}, and the next one is another")

@@ -17,9 +17,9 @@ impl History {
     pub fn derivations(&self, goal: &Atom, most: usize, states_max: usize) -> Result<Derivations, KnowledgeBaseError> {
         let mut base = self.base.reader();
         base.end_at(self.epoch());
-        let (mut runner, _) = Loaded::from_base(&base)?;
-        let space = runner.top_space();
-        Ok(metta::derivations(goal, most, states_max, &space, runner.program_mut().variables()))
+        let (mut session, _) = Loaded::from_base(&base)?;
+        let space = session.top_space();
+        Ok(metta::derivations(goal, most, states_max, &space, session.program_mut().variables()))
     }
 
     /// For each of these atoms the commit and the form that added the first copy that is still there, in any space; nothing for those of the

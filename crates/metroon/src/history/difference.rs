@@ -92,7 +92,7 @@ impl History {
                 continue;
             }
             let record = Record::State { state: *serial, value: set.record() };
-            let text = describe(&record, &mut self.runner).map_err(|reason| set.damaged(reason))?;
+            let text = describe(&record, &mut self.session).map_err(|reason| set.damaged(reason))?;
             if !take(&Change { origin: String::new(), line: 0, copies: 0, space: None, text }) {
                 return Ok(());
             }
@@ -102,8 +102,8 @@ impl History {
 
     fn change_of(&mut self, counted: &Counted, sign: i64) -> Result<Change, KnowledgeBaseError> {
         let Counted { atom, space, copies, origin, line } = counted;
-        let decoded = decode(self.runner.program_mut(), &atom.record()).map_err(|reason| atom.damaged(reason))?;
-        let name = || self.runner.program().space(*space).map(|space| space.name().to_owned());
+        let decoded = decode(self.session.program_mut(), &atom.record()).map_err(|reason| atom.damaged(reason))?;
+        let name = || self.session.program().space(*space).map(|space| space.name().to_owned());
         let space = if *space == TOP_SPACE { None } else { name() };
         let text = shown(&space::named_as_in_source(&decoded));
         Ok(Change { origin: origin.clone(), line: *line, copies: copies * sign, space, text })

@@ -25,7 +25,7 @@ use crate::commit_journal::verify::verify_at;
 use crate::commit_journal::{CheckpointVerdict, CommitJournal, Committed, KnowledgeBaseError, KnowledgeBaseReport};
 use journal::Disk;
 use metta::syntax::{self, Diagnostic};
-use metta::{Reason, Runner, Tokenizer, WRITTEN_BYTES_MAX, read_atom};
+use metta::{Reason, Session, Tokenizer, WRITTEN_BYTES_MAX, read_atom};
 use past::Causes;
 use space::{Atom, ImageDamage, brief, catching_damage, written_bytes_least};
 use std::path::Path;
@@ -34,7 +34,7 @@ use written::source_text;
 
 /// A base as somebody sees it who only looks.
 pub struct History {
-    runner: Runner,
+    session: Session,
     base: CommitJournal,
     report: KnowledgeBaseReport,
 }
@@ -134,8 +134,8 @@ impl From<KnowledgeBaseError> for Halt {
 }
 
 /// A record that is no atom, for people.
-fn describe(record: &Record<'_>, runner: &mut Runner) -> Result<String, String> {
-    let mut text = |atom| decode(runner.program_mut(), atom).map(|atom| shown(&atom));
+fn describe(record: &Record<'_>, session: &mut Session) -> Result<String, String> {
+    let mut text = |atom| decode(session.program_mut(), atom).map(|atom| shown(&atom));
     Ok(match record {
         Record::State { state, value } => format!("state {state} = {}", text(value)?),
         Record::SpaceMade { serial } => format!("space {serial} made"),
@@ -203,10 +203,10 @@ impl History {
 
     fn up_to(mut base: CommitJournal, epoch: u64) -> Result<Self, KnowledgeBaseError> {
         base.end_at(epoch);
-        let (runner, loaded) = Loaded::open_outline(&base)?;
+        let (session, loaded) = Loaded::open_outline(&base)?;
         base.end_at(loaded.epoch);
-        let report = KnowledgeBaseReport::new(&loaded, &runner, base.first()?);
-        Ok(Self { runner, base, report })
+        let report = KnowledgeBaseReport::new(&loaded, &session, base.first()?);
+        Ok(Self { session, base, report })
     }
 
     /// Makes everything happen again that a base says, checks each commit on the way, and compares the newest checkpoint with what the
@@ -245,17 +245,17 @@ impl History {
     fn verify_journal(base: &CommitJournal) -> Result<(KnowledgeBaseReport, CheckpointVerdict), Unsound> {
         let (checkpoint, mut verdict) = verify_at(base);
         let begun = Loaded::begin(base).map_err(|error| Unsound { sound_up_to: 0, error })?;
-        let (mut runner, mut loaded, mut commits) = begun;
+        let (mut session, mut loaded, mut commits) = begun;
         let first = loaded.epoch + 1;
-        let mut look = |loaded: &Loaded, runner: &Runner| {
+        let mut look = |loaded: &Loaded, session: &Session| {
             if let Some(checkpoint) = checkpoint.as_ref().filter(|checkpoint| checkpoint.epoch == loaded.epoch) {
-                verdict = checkpoint.compare(runner, loaded.hash.value());
+                verdict = checkpoint.compare(session, loaded.hash.value());
             }
         };
-        look(&loaded, &runner);
-        let taken = loaded.take_showing(&mut commits, &mut runner, look);
+        look(&loaded, &session);
+        let taken = loaded.take_showing(&mut commits, &mut session, look);
         taken.map_err(|error| Unsound { sound_up_to: loaded.epoch, error })?;
-        Ok((KnowledgeBaseReport::new(&loaded, &runner, first), verdict))
+        Ok((KnowledgeBaseReport::new(&loaded, &session, first), verdict))
     }
 
     /// The number of the last commit.
@@ -296,8 +296,8 @@ impl History {
         let mut base = self.base.reader();
         base.end_at(epoch);
         let atoms = |base: &CommitJournal| {
-            let (mut runner, _) = Loaded::open(base)?;
-            let atoms = runner.top_space().atoms(runner.program_mut().variables());
+            let (mut session, _) = Loaded::open(base)?;
+            let atoms = session.top_space().atoms(session.program_mut().variables());
             Ok(atoms.iter().map(space::named_as_in_source).collect())
         };
         catching_damage(|| atoms(&base)).unwrap_or_else(|damage| {
@@ -323,7 +323,7 @@ impl History {
             return Err(Some(Box::new(error.clone())));
         }
         let tokenizer: &Tokenizer =
-            self.runner.program().tokenizer_of(metta::ModuleId::TOP).expect("the program has words");
+            self.session.program().tokenizer_of(metta::ModuleId::TOP).expect("the program has words");
         match parsed.tree.forms() {
             [form] if !form.bang => Ok(read_atom(&parsed.tree, form.node, tokenizer)),
             _ => Err(None),
@@ -335,8 +335,8 @@ impl History {
     /// # Errors
     /// The journal cannot be read.
     pub fn why(&mut self, pattern: &Atom) -> Result<Origins, KnowledgeBaseError> {
-        let space = self.runner.top_space();
-        let mut found = past::origins(&self.base, self.runner.program_mut(), &space, pattern, self.report.commits)?;
+        let space = self.session.top_space();
+        let mut found = past::origins(&self.base, self.session.program_mut(), &space, pattern, self.report.commits)?;
         found.reasons.iter_mut().for_each(|reason| reason.atom = space::named_as_in_source(&reason.atom));
         Ok(found)
     }
@@ -399,13 +399,13 @@ impl History {
             let (copies, space, text) = match &record {
                 record if is_bookkeeping(record) => return Ok(()),
                 Record::Count { space, copies, atom } => {
-                    let atom = decode(self.runner.program_mut(), atom).map_err(|reason| committed.damaged(reason))?;
-                    let name = |space| self.runner.program().space(space).map(|space| space.name().to_owned());
+                    let atom = decode(self.session.program_mut(), atom).map_err(|reason| committed.damaged(reason))?;
+                    let name = |space| self.session.program().space(space).map(|space| space.name().to_owned());
                     let space = if *space == TOP_SPACE { None } else { name(*space) };
                     (*copies, space, shown(&atom))
                 }
                 record => {
-                    let text = describe(record, &mut self.runner).map_err(|reason| committed.damaged(reason))?;
+                    let text = describe(record, &mut self.session).map_err(|reason| committed.damaged(reason))?;
                     (0, None, text)
                 }
             };

@@ -14,7 +14,7 @@ use crate::commit_journal::load::Loaded;
 use crate::commit_journal::{CommitJournal, Commits, KnowledgeBaseError};
 use crate::history::shown;
 use crate::view::View;
-use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQuery, LiveRulesStatistics, LiveStatistics, Runner};
+use metta::{AnswerChange, ChangeExtent, LiveDefinition, LiveQuery, LiveRulesStatistics, LiveStatistics, Session};
 use space::{Atom, ImageDamage, catching_damage};
 use std::collections::VecDeque;
 use std::fmt;
@@ -32,7 +32,7 @@ pub struct LiveFollower {
 
 /// A run that is made to happen again, and the query that is followed.
 struct Following {
-    runner: Runner,
+    session: Session,
     loaded: Loaded,
     commits: Commits,
     queries: LiveQueries,
@@ -193,13 +193,13 @@ impl Following {
         request: &LiveRequest,
         after: Option<u64>,
     ) -> Result<(Self, VecDeque<LiveEvent>), FollowError> {
-        let (mut runner, loaded, commits) = Loaded::begin_after(journal, after)?;
-        runner.note_changes();
-        let now = runner.program().snapshot(Some(loaded.epoch), None);
+        let (mut session, loaded, commits) = Loaded::begin_after(journal, after)?;
+        session.note_changes();
+        let now = session.program().snapshot(Some(loaded.epoch), None);
         let view = View::new(now, loaded.epoch, loaded.hash.value(), None);
-        let definition = request.read(&view, runner.program_mut())?;
+        let definition = request.read(&view, session.program_mut())?;
         let mut queries = LiveQueries::default();
-        let number = queries.add(&definition, runner.program()).map_err(LiveRequestError::Unfit)?;
+        let number = queries.add(&definition, session.program()).map_err(LiveRequestError::Unfit)?;
         let waiting = match after {
             Some(_) => VecDeque::new(),
             None => {
@@ -207,20 +207,20 @@ impl Following {
                 snapshot(loaded.epoch, known)
             }
         };
-        Ok((Self { runner, loaded, commits, queries, number }, waiting))
+        Ok((Self { session, loaded, commits, queries, number }, waiting))
     }
 
     /// What the next commit changes that changes something; nothing where the journal ends for now.
     fn next_event(&mut self) -> Result<Option<LiveEvent>, KnowledgeBaseError> {
         loop {
             let (before, others) = (self.loaded.epoch, self.loaded.others);
-            if !self.loaded.take_next(&mut self.commits, &mut self.runner)? {
+            if !self.loaded.take_next(&mut self.commits, &mut self.session)? {
                 return Ok(None);
             }
-            let changes = self.runner.take_changes();
+            let changes = self.session.take_changes();
             let has_others = self.loaded.others > others;
             let extent = ChangeExtent { states: has_others, modules: has_others };
-            let variables = self.runner.program_mut().variables().last();
+            let variables = self.session.program_mut().variables().last();
             let changed = self.queries.take_changes(&changes, extent, variables);
             let epoch = self.loaded.epoch;
             if let Some((_, change)) = changed.into_iter().next() {

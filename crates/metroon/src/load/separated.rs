@@ -199,7 +199,7 @@ impl Format for Separated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metta::{MemoryWorld, Runner};
+    use metta::{MemoryWorld, Session};
     use space::Atom;
 
     /// The records, and the line and reason of each that is left out.
@@ -239,7 +239,7 @@ mod tests {
         let many = "1,".repeat(2_000);
         let text = format!("a,b\n1,2\n{long},3\n4,5\n{many}\n6,7\n");
         for piece in [1, 7, 4096, text.len()] {
-            let words = Runner::new(Box::new(MemoryWorld::default())).words();
+            let words = Session::new(Box::new(MemoryWorld::default())).words();
             let mut format = Separated { limits, ..Separated::by_commas("t".to_owned(), true, words) };
             let mut seen = Seen::default();
             for bytes in text.as_bytes().chunks(piece) {
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn room_that_a_long_line_needed_is_given_back() {
-        let words = Runner::new(Box::new(MemoryWorld::default())).words();
+        let words = Session::new(Box::new(MemoryWorld::default())).words();
         let mut format = Separated::by_commas("t".to_owned(), false, words);
         let text = format!("{}{}\n", "x".repeat(3 << 20), ",y".repeat(1 << 15));
         format.read(text.as_bytes(), true, &mut Seen::default());
@@ -275,7 +275,7 @@ mod tests {
             ("a\r", false),
         ];
         for (text, is_open) in cases {
-            let words = Runner::new(Box::new(MemoryWorld::default())).words();
+            let words = Session::new(Box::new(MemoryWorld::default())).words();
             let mut seen = Seen::default();
             Separated::by_commas("t".to_owned(), false, words).read(text.as_bytes(), true, &mut seen);
             let expected: &[_] = if is_open { &[(1, UNCLOSED.to_owned())] } else { &[] };

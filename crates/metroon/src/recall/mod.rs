@@ -1,6 +1,6 @@
 //! What is on record of a run, wherever it is kept.
 //!
-//! A [`Recall`] is what is on record of a [`Runner`]: its sources, and where its forms were ended. It puts together what the run is to
+//! A [`Recall`] is what is on record of a [`Session`]: its sources, and where its forms were ended. It puts together what the run is to
 //! be kept in, a base, and what it has to do with a tape, which it is recorded on or follows.
 //!
 //! Its commits go to sinks, in this order:
@@ -39,7 +39,7 @@ use crate::tape::{Tape, TapeBase, TapeError, TapeFrame, TapeHalted, TapeReader, 
 use journal::{Disk, Durability, Journal, MemoryDisk, Options, Reader};
 use metta::{
     Begun, Cause, CommitSink, CommitTrigger, ContentHasher, Halted, History, HostSignature, Known, ModuleId, RunRecord,
-    RunRecordError, Runner, SourceContent, SourceId, SourceText, World, WorldError,
+    RunRecordError, Session, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use read_only::ReadOnlySink;
 use space::catching_damage;
@@ -74,7 +74,7 @@ enum TapeMode {
 
 /// A run with what is to be remembered of it.
 pub(crate) struct Remembered {
-    pub(crate) runner: Runner,
+    pub(crate) session: Session,
     follower: Option<SharedFollower>,
     /// What writes the checkpoints of its base.
     checkpoints: Option<Rc<Checkpointer>>,
@@ -88,9 +88,9 @@ pub(crate) struct Remembered {
 
 impl Remembered {
     /// A run that is forgotten.
-    pub(crate) fn nothing(mut runner: Runner) -> Self {
-        runner.set_formats(load_formats());
-        Self { runner, follower: None, checkpoints: None, base: None, warnings: Vec::new(), damage: None }
+    pub(crate) fn nothing(mut session: Session) -> Self {
+        session.set_formats(load_formats());
+        Self { session, follower: None, checkpoints: None, base: None, warnings: Vec::new(), damage: None }
     }
 
     /// A run that goes on in a base, is recorded on a tape, or both; or is forgotten, at no cost.
@@ -101,7 +101,7 @@ impl Remembered {
         program: &RunRequest,
     ) -> Result<Self, RecallError> {
         if base.is_none() && tape.is_none() {
-            return Ok(Self::nothing(Runner::new(world)));
+            return Ok(Self::nothing(Session::new(world)));
         }
         let (world, tape_mode): (Box<dyn World>, TapeMode) = match tape {
             Some(mut tape) => {
@@ -137,11 +137,11 @@ impl Remembered {
         for identity in &outlook.functions {
             let unknown = || TapeError::Malformed { frame: 0, reason: format!("{identity} is no function of a host") };
             let signature = HostSignature::of_identity(identity).ok_or_else(unknown)?;
-            run.runner
+            run.session
                 .world()
                 .note_function(identity)
                 .map_err(|error| TapeError::Malformed { frame: 0, reason: error.to_string() })?;
-            run.runner.program_mut().declare_host_function(&signature);
+            run.session.program_mut().declare_host_function(&signature);
         }
         Ok((Self { follower: Some(follower), ..run }, begin.program_to_replay()))
     }
@@ -160,7 +160,8 @@ impl Remembered {
     /// Writes a checkpoint of its base.
     pub(crate) fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
         let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
-        self.guarded(|runner| checkpoints.now(runner.program(), &mut |_| {}))?.map_err(KnowledgeBaseError::NoCheckpoint)
+        self.guarded(|session| checkpoints.now(session.program(), &mut |_| {}))?
+            .map_err(KnowledgeBaseError::NoCheckpoint)
     }
 
     /// Writes a checkpoint of its base, and gives up the commits before the last `keep`, if a number is given.
@@ -170,18 +171,18 @@ impl Remembered {
         on_progress: &mut dyn FnMut(CompactProgress),
     ) -> Result<Compacted, KnowledgeBaseError> {
         let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
-        self.guarded(|runner| checkpoints.compact(runner.program(), keep, on_progress))?
+        self.guarded(|session| checkpoints.compact(session.program(), keep, on_progress))?
     }
 
-    /// Does something with the runner. If that meets a damaged block of the checkpoint that the run was made of, nothing is done any
+    /// Does something with the session. If that meets a damaged block of the checkpoint that the run was made of, nothing is done any
     /// more: what was committed is kept.
     ///
     /// # Errors
     /// The checkpoint is damaged.
-    pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Runner) -> T) -> Result<T, KnowledgeBaseError> {
-        let Some((disk, Some(checkpoint))) = &self.base else { return Ok(work(&mut self.runner)) };
+    pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Session) -> T) -> Result<T, KnowledgeBaseError> {
+        let Some((disk, Some(checkpoint))) = &self.base else { return Ok(work(&mut self.session)) };
         if self.damage.is_none() {
-            match catching_damage(|| work(&mut self.runner)) {
+            match catching_damage(|| work(&mut self.session)) {
                 Ok(done) => return Ok(done),
                 Err(damage) => {
                     // A base that is only read is another process's.
@@ -197,11 +198,11 @@ impl Remembered {
     /// Ends the run: the tape is complete, or was followed to its end; the base is closed.
     pub(crate) fn finish(mut self) -> Result<(), RecallError> {
         if let Some(checkpoints) = self.checkpoints.clone() {
-            let ended = self.guarded(|runner| checkpoints.at_end(runner.program()));
+            let ended = self.guarded(|session| checkpoints.at_end(session.program()));
             drop((checkpoints, self.checkpoints.take()));
             ended?;
         }
-        let Some(mut record) = self.runner.take_record() else { return Ok(()) };
+        let Some(mut record) = self.session.take_record() else { return Ok(()) };
         record.close().map_err(RecallError::of)
     }
 }
@@ -254,13 +255,13 @@ impl Recall {
         tape: TapeMode,
         world: Box<dyn World>,
     ) -> Result<Remembered, KnowledgeBaseError> {
-        let (mut runner, loaded) = match &base {
+        let (mut session, loaded) = match &base {
             Some(base) => Loaded::open(base)?,
             None => (new_runner(), Loaded::default()),
         };
-        runner.set_world(world);
-        runner.set_formats(load_formats());
-        runner.keep_hashes();
+        session.set_world(world);
+        session.set_formats(load_formats());
+        session.keep_hashes();
         let Loaded { hash, epoch, sources, is_library_changed, outline, others, checkpoint, .. } = loaded;
         let ledger = Ledger { hash, epoch, commits: 0, sources, is_library_changed, outline, others };
         let ledger = Rc::new(RefCell::new(ledger));
@@ -272,7 +273,7 @@ impl Recall {
         });
         let warnings = base.as_ref().map(|base| base.warnings()).unwrap_or_default();
         if let Some(base) = &base {
-            let atoms = runner.top_space().len();
+            let atoms = session.top_space().len();
             tell_opened(base.directory(), epoch, atoms, &warnings);
         }
         let used = base.as_ref().map(|base| (Arc::clone(&base.disk), checkpoint));
@@ -281,7 +282,7 @@ impl Recall {
             checkpoints.map(|base| Rc::new(Checkpointer::new(Rc::clone(base), Rc::clone(&ledger), checkpoint)));
         let sinks = match &base {
             Some(base) if base.is_read_only() => {
-                let (spaces, states) = (runner.program().space_count() as u64, runner.program().state_count() as u64);
+                let (spaces, states) = (session.program().space_count() as u64, session.program().state_count() as u64);
                 vec![Box::new(ReadOnlySink { ledger: Rc::clone(&ledger), spaces, states }) as Box<dyn CommitSink>]
             }
             base => sinks_of(&ledger, base.as_ref().zip(checkpoints.as_ref()), &tape),
@@ -289,8 +290,8 @@ impl Recall {
         let history = base.as_ref().map(|base| KeptHistory::new(Rc::clone(base), Rc::clone(&ledger)));
         let (begun, ended, notices) = Default::default();
         let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, notices, failed: None };
-        runner.set_record(Box::new(recall), sinks);
-        Ok(Remembered { runner, follower: None, checkpoints, base: used, warnings, damage: None })
+        session.set_record(Box::new(recall), sinks);
+        Ok(Remembered { session, follower: None, checkpoints, base: used, warnings, damage: None })
     }
 
     /// Whether nothing has failed.

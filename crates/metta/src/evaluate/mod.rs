@@ -8,6 +8,7 @@ use crate::limits::LimitReached;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use space::{Atom, SharedSpace, SharedState};
+use std::any::Any;
 use std::rc::Rc;
 
 /// What evaluates. New ones go to the end: tapes number them.
@@ -70,7 +71,7 @@ impl From<Vec<Atom>> for Answer {
 
 /// Evaluates atoms in sessions. An evaluation may ask for another one, when a native function runs a source, before it has ended
 /// itself. The kind of session is a parameter: evaluators know sessions, and so sessions are not known here.
-pub(crate) trait Evaluate<Session> {
+pub(crate) trait Evaluate<Session>: Any {
     /// Evaluates an atom in a space.
     fn evaluate(&self, session: &mut Session, space: &SharedSpace, atom: &Atom) -> Answer;
 

@@ -220,7 +220,7 @@ impl Session {
     ///
     /// # Errors
     /// The load ended before the end of the file; what was committed before stands.
-    pub(crate) fn load(
+    pub fn load(
         &mut self,
         source: &LoadSource<'_>,
         format: &mut dyn Format,
@@ -236,7 +236,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::load`].
-    pub(crate) fn load_bytes(
+    pub fn load_bytes(
         &mut self,
         origin: &str,
         bytes: Arc<Vec<u8>>,

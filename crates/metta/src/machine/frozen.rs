@@ -6,12 +6,12 @@ use rustc_hash::FxHashMap;
 use space::Atom;
 use std::convert::Infallible;
 
-/// What a form came to, for any thread to read, whatever the run does meanwhile: see [`Runner::freeze_results`].
+/// What a form came to, for any thread to read, whatever the run does meanwhile: see [`Session::freeze_results`].
 ///
 /// The memory is that of the results' expressions, and is given back when this is dropped. What symbols, variables and
 /// grounded values they hold is kept beside, once for each.
 ///
-/// [`Runner::freeze_results`]: crate::Runner::freeze_results
+/// [`Session::freeze_results`]: crate::Session::freeze_results
 #[derive(Debug)]
 pub struct FrozenResults {
     pub(super) frozen: Frozen,

@@ -5,10 +5,10 @@
 //! 2. The atoms of a snapshot lead to the spaces and states of the program, which go on changing. [`SnapshotSpaces`] are spaces and
 //!    states as they were, and atoms of theirs lead to each other. They share the rows of the snapshot; atoms with variables, states or
 //!    spaces that lead to one are copied.
-//! 3. [`Runner::of_snapshot`](crate::Runner::of_snapshot) makes a runner of them, on any thread. It evaluates a form to what the other one would have
+//! 3. [`Session::of_snapshot`](crate::Session::of_snapshot) makes a session of them, on any thread. It evaluates a form to what the other one would have
 //!    evaluated it to at that moment, and [refuses](crate::EffectRefused) what changes something or reaches outside.
 //!
-//! Cost: a snapshot is one reference count for each space and, for each space that changed, as many as it has segments. A runner of
+//! Cost: a snapshot is one reference count for each space and, for each space that changed, as many as it has segments. A session of
 //! a snapshot costs the words of its modules and a walk over the atoms that are not rows.
 
 use super::modules::{Module, ModuleId};
@@ -183,7 +183,7 @@ impl ProgramSnapshot {
 
     fn newest(&self) -> &Snapshot {
         let newest = self.spaces.iter().max_by_key(|space| space.held.terms().len());
-        &newest.expect("a runner has the space of the library").held
+        &newest.expect("a session has the space of the library").held
     }
 
     /// A dictionary in which the terms of all spaces are what they are, to grow alone.

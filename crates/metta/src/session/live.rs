@@ -37,8 +37,9 @@ pub(super) struct Live {
 type CalledAfter = (usize, Span);
 
 impl Session {
-    /// Says who follows its named live queries, and lets those be followed that there are. Nothing has changed since the last commit.
-    pub(crate) fn set_live_keeper(&mut self, keeper: Box<dyn LiveKeeper>) {
+    /// Says what follows the live queries that the program names, from now on, and lets those be followed that there are. Nothing has changed
+    /// since the last commit.
+    pub fn set_live_keeper(&mut self, keeper: Box<dyn LiveKeeper>) {
         self.live = Live { keeper: Some(keeper), settings: 0, asks_again: false };
         self.follow_live_queries();
     }
@@ -198,7 +199,7 @@ impl Session {
         self.set_cause(Some(Cause { kind: CauseKind::Evaluation, ..current }));
         let found = self.evaluate_form(ModuleId::TOP, call, 0);
         self.close_transaction(1, false);
-        self.end_transaction(&found)?;
+        self.end_form(&found)?;
         if let Some(end) = found.stop.as_ref().and_then(end_of) {
             return Ok(Some(end));
         }

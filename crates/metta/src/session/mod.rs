@@ -91,8 +91,8 @@ pub struct Statistics {
     pub rows_found: u64,
 }
 
-/// A run of a program, as evaluators see it.
-pub(crate) struct Session {
+/// A run of a program: what sources have made, and what evaluates them.
+pub struct Session {
     pub(crate) program: Program,
     pub(crate) transactions: Transactions,
     pub(crate) world: Box<dyn World>,
@@ -140,7 +140,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(world: Box<dyn World>, program: Program, evaluators: Evaluators<Session>) -> Self {
+    pub(crate) fn with_evaluators(world: Box<dyn World>, program: Program, evaluators: Evaluators<Session>) -> Self {
         let mut transactions = Transactions::default();
         transactions.begin_counting(&program);
         Self {
@@ -215,8 +215,8 @@ impl Session {
         Ok(())
     }
 
-    /// Opens a `(transaction …)`; gives how many are open then.
-    pub(crate) fn open_transaction(&mut self) -> usize {
+    /// Opens a transaction: what is run from now on is committed at its end, and not before. Gives how many are open then.
+    pub fn open_transaction(&mut self) -> usize {
         self.transactions.open(&self.program)
     }
 

@@ -186,23 +186,24 @@ impl Profile {
 }
 
 impl super::Session {
-    /// Begins a profile of the forms from now on, with this clock.
-    pub(crate) fn begin_profile(&mut self, clock: Clock) {
+    /// Begins a profile of what is evaluated from now on: how often each function is called by whom, and where the time of this clock goes.
+    pub fn begin_profile(&mut self, clock: Clock) {
         self.profile = Some(Box::new(Profile::new(clock)));
     }
 
-    /// Ends the profile; gives its nodes, callers before those whom they call. There are none if there was no profile.
-    pub(crate) fn take_profile(&mut self) -> Vec<ProfileNode> {
+    /// Ends the profile. The first node is the whole evaluation, and callers come before those that they call. There are none if there was no
+    /// profile.
+    pub fn take_profile(&mut self) -> Vec<ProfileNode> {
         self.profile.take().map(|profile| profile.nodes).unwrap_or_default()
     }
 
-    /// Where a function has its first rule, as the file and line; `None` if the texts that ran have none.
-    pub(crate) fn place_of_function(&self, name: &str) -> Option<Place> {
+    /// Where the first rule of a function is written, if that was noted: see [`Session::run_explaining`](super::Session::run_explaining).
+    pub fn place_of_function(&self, name: &str) -> Option<Place> {
         self.texts.first_rule_of(name)
     }
 
-    /// Where a rule is written; `None` if the texts that ran do not state it.
-    pub(crate) fn place_of_rule(&self, rule: &Atom) -> Option<Place> {
+    /// Where a rule is written, as a profile names it; `None` if no text that ran states it.
+    pub fn place_of_rule(&self, rule: &Atom) -> Option<Place> {
         self.texts.place_of_rule(rule, &self.program)
     }
 }

@@ -66,7 +66,7 @@ pub enum RunEnd {
     NotParsed,
     /// The world failed: the output can take no more.
     World(WorldError),
-    /// A view does not carry out an operation: see [`crate::Runner::of_snapshot`].
+    /// A view does not carry out an operation: see [`crate::Session::of_snapshot`].
     Effect(EffectRefused),
     /// The record of the run failed: what follows could not be kept.
     RunRecord(Arc<dyn std::error::Error + Send + Sync>),
@@ -241,7 +241,7 @@ impl Session {
             number += 1;
             // Those that the form left open, because a limit ended it.
             self.close_transaction(around + 1, false);
-            self.end_transaction(&found)?;
+            self.end_form(&found)?;
             if let Some(end) = found.stop.as_ref().and_then(end_of) {
                 return Ok(end);
             }
@@ -307,7 +307,7 @@ impl Session {
     }
 
     /// Ends the transaction that a form of the program was; forms of imported sources are part of another.
-    pub(super) fn end_transaction(&mut self, found: &Answer) -> Result<(), RunRecordError> {
+    pub(super) fn end_form(&mut self, found: &Answer) -> Result<(), RunRecordError> {
         if !self.is_outermost() || self.transactions.depth() > 0 {
             return Ok(());
         }

@@ -45,7 +45,7 @@ pub(super) struct Traced {
 
 impl Session {
     /// Traces the calls of these functions from now on, of all that the texts so far have rules for if none is named; or none any more.
-    pub(crate) fn trace_calls(&mut self, names: Option<Vec<String>>, ask: Option<Ask>) {
+    pub(crate) fn trace_functions(&mut self, names: Option<Vec<String>>, ask: Option<Ask>) {
         if let Some(before) = self.traced.take() {
             self.evaluators.chosen = before.evaluator;
         }

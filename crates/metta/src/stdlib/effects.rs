@@ -6,7 +6,7 @@ use super::expressions::alpha_key;
 use crate::bundled::BUNDLES;
 use crate::effects::Effects;
 use crate::operation::{Operation, Outcome};
-use crate::runner::Runner;
+use crate::session::Session;
 use crate::types::{function_parts, is_function};
 use crate::world::{FileId, OpenMode, World, WorldError};
 use crate::{MemoryWorld, names};
@@ -94,9 +94,9 @@ impl World for Watched {
     }
 }
 
-/// A runner with something of everything that an operation may take, read or change.
+/// A session with something of everything that an operation may take, read or change.
 struct Bench {
-    runner: Runner,
+    session: Session,
     seen: Rc<Cell<Effects>>,
     arguments: Vec<Atom>,
     spaces: Vec<SharedSpace>,
@@ -119,37 +119,37 @@ impl Bench {
     fn new(contents: &str) -> Self {
         let seen = Rc::new(Cell::new(Effects::NONE));
         let world = MemoryWorld::default().with_source("file", "some text").with_source("r", "some more");
-        let mut runner = Runner::new(Box::new(Watched { world, seen: seen.clone() }));
+        let mut session = Session::new(Box::new(Watched { world, seen: seen.clone() }));
         let imports: String = BUNDLES.iter().map(|bundle| format!("!(import! &self {})", bundle.name)).collect();
         let more = "!(bind! &file (file-open! \"file\" \"rwc\")) !(bind! &seeded (new-random-generator 1))";
         let mut arguments = Vec::new();
         for text in [imports.as_str(), contents, more, ARGUMENTS] {
             arguments.clear();
-            runner.run(text, &mut |_, answer| {
+            session.run(text, &mut |_, answer| {
                 arguments.extend(answer.results.iter().cloned());
                 Ok(())
             });
         }
         assert!(arguments.len() > 20 && !arguments.iter().any(names::is_error), "{arguments:?}");
-        let program = runner.program();
+        let program = session.program();
         // Nothing changes what the library and the modules that come with it hold: only an import would.
         let bundled = 2..2 + BUNDLES.len() as u64;
         let serials = (1..program.space_count() as u64).filter(|serial| !bundled.contains(serial));
         let spaces = serials.filter_map(|serial| program.space(serial)).collect();
-        Self { runner, seen, arguments, spaces }
+        Self { session, seen, arguments, spaces }
     }
 
     /// What operations change, as text.
     fn state(&mut self) -> String {
-        let source = self.runner.program_mut().variables();
+        let source = self.session.program_mut().variables();
         // The variables of rules have other numbers each time.
         let mut atoms = |space: &SharedSpace| -> Vec<Atom> {
             space.without_imports().atoms(source).iter().map(alpha_key).collect()
         };
         let spaces: Vec<Vec<Atom>> = self.spaces.iter().map(&mut atoms).collect();
         let states: Vec<Atom> = self.arguments.iter().filter_map(value_of_state).collect();
-        let transactions = self.runner.session().transactions.depth();
-        let program = self.runner.program();
+        let transactions = self.session.transactions.depth();
+        let program = self.session.program();
         let tokenizer = program.tokenizer_of(crate::ModuleId::TOP).expect("the program has words");
         let settings: Vec<_> = ["type-check", "semantics", "a", "live-queries", "live-told"]
             .map(|key| program.setting(key).cloned())
@@ -162,7 +162,7 @@ impl Bench {
 
     /// How many things with an identity of their own there are.
     fn made(&self) -> (usize, usize, usize) {
-        let program = self.runner.program();
+        let program = self.session.program();
         (program.space_count(), program.state_count(), program.generators().len())
     }
 
@@ -170,9 +170,9 @@ impl Bench {
     fn call(&mut self, head: &Atom, arguments: &[Atom]) -> (String, Effects) {
         let (state, made) = (self.state(), self.made());
         self.seen.set(Effects::NONE);
-        let space = self.runner.top_space();
+        let space = self.session.top_space();
         let operation = Operation::of(head).expect("it is an operation");
-        let outcome = operation.call(self.runner.session(), head, arguments, &space);
+        let outcome = operation.call(&mut self.session, head, arguments, &space);
         let mut touched = self.seen.get();
         if self.state() != state {
             touched = touched.and(Effects::CHANGES);
@@ -263,7 +263,7 @@ fn operations_touch_what_their_specifications_say() {
         for (round, call) in calls(&benches[0], operation).into_iter().enumerate() {
             if round == CALLS / 2 {
                 for bench in &mut benches {
-                    bench.runner.session().open_transaction();
+                    bench.session.open_transaction();
                 }
             }
             let answers = benches.each_mut().map(|bench| {

@@ -6,7 +6,7 @@ use crate::bundled::{BUNDLES, LACKING};
 use crate::lowering::Lowering;
 use crate::operation::OperationSpec;
 use crate::reader::read_atom;
-use crate::runner::Runner;
+use crate::session::Session;
 use crate::types;
 use crate::{MemoryWorld, ModuleId, Tokenizer, names, syntax};
 use space::Atom;
@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 fn run(program: &str) -> (Vec<String>, String) {
     let world = MemoryWorld::default();
     let output = world.output();
-    let mut runner = Runner::new(Box::new(world));
+    let mut session = Session::new(Box::new(world));
     let mut last = String::new();
-    runner.run(program, &mut |_, answer| {
+    session.run(program, &mut |_, answer| {
         let results: Vec<String> = answer.results.iter().map(Atom::to_string).collect();
         last = format!("[{}]", results.join(", "));
         Ok(())
@@ -117,15 +117,15 @@ fn texts_of_parameters(atom: &Atom) -> usize {
 }
 
 /// The numbers of arguments that the types of a name allow in the program; none without a function type.
-fn arities(runner: &mut Runner, name: &str) -> BTreeSet<usize> {
+fn arities(session: &mut Session, name: &str) -> BTreeSet<usize> {
     let parsed = syntax::parse(name);
     let atom = read_atom(
         &parsed.tree,
         parsed.tree.forms()[0].node,
-        runner.program().tokenizer_of(ModuleId::TOP).expect("the program has words"),
+        session.program().tokenizer_of(ModuleId::TOP).expect("the program has words"),
     );
-    let program = runner.top_space();
-    let found = types::types_of(&program, &atom, runner.program_mut().variables());
+    let program = session.top_space();
+    let found = types::types_of(&program, &atom, session.program_mut().variables());
     found.iter().filter(|found| found.is_function()).map(|found| types::function_parts(&found.atom).0.len()).collect()
 }
 
@@ -163,10 +163,10 @@ fn an_operation_that_no_list_names_is_documented_after_the_others() {
 
 #[test]
 fn documented_parameters_are_those_of_the_types() {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.run(&imports(), &mut |_, _| Ok(()));
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.run(&imports(), &mut |_, _| Ok(()));
     for (name, facts) in documented() {
-        let arities = arities(&mut runner, &name);
+        let arities = arities(&mut session, &name);
         let shown: BTreeSet<usize> = facts.iter().flatten().copied().collect();
         if !arities.is_empty() {
             assert_eq!(shown, arities, "{name}: documented parameters and those of its types");
@@ -291,9 +291,9 @@ fn code_for(name: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let lines = lines.filter(|cells| cells.len() == 4 && cells[0] == name && cells[1] == "compiled");
     let explained = lines.map(|cells| {
-        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-        runner.run(&format!("{}{} (= (explained $n) {})", imports(), cells[3], cells[2]), &mut |_, _| Ok(()));
-        runner.explain("explained").expect("it has a rule")
+        let mut session = Session::new(Box::new(MemoryWorld::default()));
+        session.run(&format!("{}{} (= (explained $n) {})", imports(), cells[3], cells[2]), &mut |_, _| Ok(()));
+        session.explain("explained").expect("it has a rule")
     });
     explained.collect()
 }
@@ -326,10 +326,10 @@ fn each_lowering_belongs_to_one_operation_and_is_reached() {
 
 #[test]
 fn minimal_code_that_calls_a_function_is_explained() {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
     let program = "(= (f $x) (+ $x 1)) (= (g $n) (function (chain (eval (f $n)) $y (return $y))))";
-    runner.run(program, &mut |_, _| Ok(()));
-    let code = runner.explain("g").expect("it has a rule");
+    session.run(program, &mut |_, _| Ok(()));
+    let code = session.explain("g").expect("it has a rule");
     assert!(code.contains("load open -> "), "{code}");
 }
 

@@ -143,9 +143,9 @@ fn generators_are_told_apart() {
 }
 
 /// Runs a text and gives its last answer.
-fn last(runner: &mut metta::Runner, text: &str) -> String {
+fn last(session: &mut metta::Session, text: &str) -> String {
     let mut last = String::new();
-    runner.run(text, &mut |_, answer| {
+    session.run(text, &mut |_, answer| {
         last = answer.results[0].to_string();
         Ok(())
     });
@@ -154,7 +154,7 @@ fn last(runner: &mut metta::Runner, text: &str) -> String {
 
 #[test]
 fn generators_that_were_stored_go_on_where_they_were() {
-    let new = || metta::Runner::new(Box::new(MemoryWorld::default()));
+    let new = || metta::Session::new(Box::new(MemoryWorld::default()));
     let mut first = new();
     last(&mut first, "!(import! &self random) !(bind! &g (new-random-generator 5)) !(random-int &g 0 100)");
     assert_eq!(first.program().generators(), [Generator::World, Generator::Seeded { seed: 5, drawn: 1 }]);
@@ -330,10 +330,10 @@ fn any_arguments_come_to_an_answer() {
         "flip",
     ];
     let world = MemoryWorld::default().with_source("f", "0123");
-    let mut runner = metta::Runner::new(Box::new(world));
+    let mut session = metta::Session::new(Box::new(world));
     let mut answers = 0;
     let mut run = |text: &str| {
-        let run = runner.run(text, &mut |_, answer| {
+        let run = session.run(text, &mut |_, answer| {
             assert_eq!(answer.results.len(), 1, "{text}");
             answers += 1;
             Ok(())
@@ -400,11 +400,11 @@ fn a_world_in_memory_gives_ids_in_order_and_never_twice() {
 #[test]
 fn what_was_believed_of_a_key_is_found_by_an_index() {
     let asked = |people: usize| {
-        let mut runner = metta::Runner::new(Box::new(MemoryWorld::default()));
+        let mut session = metta::Session::new(Box::new(MemoryWorld::default()));
         let facts: String = (0..people).map(|n| format!("(valid (lives p{n} t{n}) {n} forever)\n")).collect();
         let mut run = |text: &str| {
             let mut results = Vec::new();
-            let run = runner.run(text, &mut |_, answer| {
+            let run = session.run(text, &mut |_, answer| {
                 results.extend(answer.results.iter().map(ToString::to_string));
                 Ok(())
             });

@@ -5,7 +5,7 @@
 
 use crate::harness::{Program, Ran, line_of};
 use generate::{Features, Report, compare, renamed, seeds};
-use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner};
+use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Session};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -50,13 +50,13 @@ fn at_once(text: &str) -> generate::Ran {
     printed(&ran.lines, &ran.end)
 }
 
-/// Each line of the program is a run of its own, of one runner.
+/// Each line of the program is a run of its own, of one session.
 fn line_by_line(text: &str) -> generate::Ran {
     let world = MemoryWorld::default();
     let output = world.output();
-    let mut runner = Runner::new(Box::new(world));
-    *runner.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
-    let ends = text.lines().map(|line| runner.run(line, &mut |world, answer| world.print(&line_of(answer))).end);
+    let mut session = Session::new(Box::new(world));
+    *session.limits_mut() = Limits { steps_max: Some(STEPS_MAX), ..Limits::default() };
+    let ends = text.lines().map(|line| session.run(line, &mut |world, answer| world.print(&line_of(answer))).end);
     let end = ends.into_iter().find(|end| !matches!(end, RunEnd::Finished)).unwrap_or(RunEnd::Finished);
     printed(&output.printed(), &end)
 }

@@ -1,7 +1,7 @@
 //! Tests in the template of a `match`: what they drop is dropped while answers are found, and everything else is as it was.
 
 use crate::harness::{Program, check_both, unnumbered};
-use metta::{Evaluator, MemoryWorld, Runner};
+use metta::{Evaluator, MemoryWorld, Session};
 
 /// Facts with values of all kinds, one of them twice.
 const FACTS: &str = "(v a 1) (v b 5) (v c 7) (v b 5) (v d 2.5) (v e x) (v f \"t\") (v g True) (v h 5.0) (v i (+ 1 2))
@@ -106,10 +106,10 @@ fn types_that_come_while_a_function_runs_are_seen_by_its_tests() {
 #[test]
 fn code_says_how_many_tests_are_filters() {
     let filters = |template: &str| {
-        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        let mut session = Session::new(Box::new(MemoryWorld::default()));
         let program = format!("(= (ask $m) (match &self (v $k $n) {template}))");
-        drop(runner.run(&program, &mut |_, _| Ok(())));
-        let code = runner.explain("ask").expect("it has rules");
+        drop(session.run(&program, &mut |_, _| Ok(())));
+        let code = session.explain("ask").expect("it has rules");
         let query = code.lines().find(|line| line.contains(" query ")).expect("it asks");
         query.split(", filters ").nth(1).map_or(0, |rest| rest[..1].parse().expect("it is a digit"))
     };

@@ -1,17 +1,17 @@
 //! Results of a form as other threads read them, while the evaluation goes on.
 
 use crate::harness::line_of;
-use metta::{Evaluator, FrozenResults, MemoryWorld, Runner};
+use metta::{Evaluator, FrozenResults, MemoryWorld, Session};
 use space::Atom;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 /// The frozen results of each form of a program, and its results as atoms.
 fn run(text: &str) -> Vec<(Arc<FrozenResults>, Vec<Atom>)> {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.freeze_results(true);
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.freeze_results(true);
     let mut all = Vec::new();
-    runner.run(text, &mut |_, answer| {
+    session.run(text, &mut |_, answer| {
         let frozen = answer.frozen.expect("it was asked for").as_ref().expect("there is room");
         all.push((Arc::clone(frozen), answer.results.to_vec()));
         Ok(())
@@ -53,10 +53,10 @@ fn frozen_results_are_the_results() {
 #[test]
 fn results_of_an_imported_source_are_not_those_of_the_import() {
     let world = MemoryWorld::default().with_source("inner.metta", "(= (two) 2) !(two) !(+ (two) 40)");
-    let mut runner = Runner::new(Box::new(world));
-    runner.freeze_results(true);
+    let mut session = Session::new(Box::new(world));
+    session.freeze_results(true);
     let mut all = Vec::new();
-    runner.run("!(import! &self inner) !(superpose ((two) 3))", &mut |_, answer| {
+    session.run("!(import! &self inner) !(superpose ((two) 3))", &mut |_, answer| {
         let frozen = answer.frozen.map(|frozen| frozen.as_ref().expect("there is room").atoms().collect::<Vec<_>>());
         all.push((frozen, answer.results.to_vec()));
         Ok(())
@@ -82,12 +82,12 @@ fn another_thread_reads_results_while_the_evaluation_goes_on() {
         }
         read
     });
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.freeze_results(true);
-    runner.collect_garbage_from(1 << 12);
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.freeze_results(true);
+    session.collect_garbage_from(1 << 12);
     let rules = "(= (list $n) (if (== $n 0) Nil (Cons $n (list (- $n 1))))) (= (alt $n) $n) (= (alt $n) (but $n $x))\n";
     let forms = (0..40).fold(rules.to_owned(), |text, n| format!("{text} !(list {n}) !(alt {n})"));
-    let ran = runner.run(&forms, &mut |_, answer| {
+    let ran = session.run(&forms, &mut |_, answer| {
         let frozen = answer.frozen.expect("it was asked for").as_ref().expect("there is room");
         sender.send((Arc::clone(frozen), line_of(answer))).expect("the reader listens");
         Ok(())
@@ -101,11 +101,11 @@ fn another_thread_reads_results_while_the_evaluation_goes_on() {
 #[test]
 fn results_before_a_limit_are_as_they_were() {
     let text = "(= (f $x) (found $x)) (= (f $x) (let $x 1 (loop $x))) (= (loop $x) (loop $x)) !(f $y)";
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.limits_mut().steps_max = Some(1_000);
-    runner.freeze_results(true);
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.limits_mut().steps_max = Some(1_000);
+    session.freeze_results(true);
     let mut lines = Vec::new();
-    runner.run(text, &mut |_, answer| {
+    session.run(text, &mut |_, answer| {
         let frozen = answer.frozen.expect("it was asked for").as_ref().expect("there is room");
         lines.push((line_of(answer), frozen.atoms().map(|atom| atom.to_string()).collect::<Vec<_>>()));
         Ok(())
@@ -117,15 +117,15 @@ fn results_before_a_limit_are_as_they_were() {
 
 #[test]
 fn nothing_is_frozen_unasked_or_by_the_interpreter() {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
     let mut frozen = 0;
-    runner.run("!(+ 1 2)", &mut |_, answer| {
+    session.run("!(+ 1 2)", &mut |_, answer| {
         frozen += usize::from(answer.frozen.is_some());
         Ok(())
     });
-    runner.freeze_results(true);
-    runner.set_evaluator(Evaluator::Interpreter);
-    runner.run("!(+ 1 2)", &mut |_, answer| {
+    session.freeze_results(true);
+    session.set_evaluator(Evaluator::Interpreter);
+    session.run("!(+ 1 2)", &mut |_, answer| {
         frozen += usize::from(answer.frozen.is_some());
         Ok(())
     });

@@ -3,7 +3,7 @@
 
 use crate::filters::last_answers;
 use crate::harness::{Program, check_both};
-use metta::{Evaluator, MemoryWorld, Runner};
+use metta::{Evaluator, MemoryWorld, Session};
 
 const FACTS: &str = "!(bind! &b (new-space))\n!(bind! &c (new-space))
      (person ann) (person bob) (person cid) (person bob) (parent ann bob) (parent bob cid) (age ann 40) (age bob 20) (age cid 3)
@@ -12,9 +12,9 @@ const FACTS: &str = "!(bind! &b (new-space))\n!(bind! &c (new-space))
 
 /// Whether the code of a function asks in one query.
 fn is_fused(body: &str) -> bool {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    drop(runner.run(&format!("{FACTS}(= (ask $a) {body})"), &mut |_, _| Ok(())));
-    runner.explain("ask").expect("it has rules").contains("query-fused")
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    drop(session.run(&format!("{FACTS}(= (ask $a) {body})"), &mut |_, _| Ok(())));
+    session.explain("ask").expect("it has rules").contains("query-fused")
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::harness::{Program, line_of};
 use generate::{Features, renamed, seeds};
-use metta::{Limits, MemoryWorld, Runner};
+use metta::{Limits, MemoryWorld, Session};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,16 +25,16 @@ enum Collects {
 /// What a program on the files of a folder prints, and how often garbage was collected.
 fn printed(text: &str, world: MemoryWorld, collects: Collects, steps_max: u64) -> (Vec<String>, u64) {
     let output = world.output();
-    let mut runner = Runner::new(Box::new(world));
-    *runner.limits_mut() = Limits { steps_max: Some(steps_max), ..Limits::default() };
+    let mut session = Session::new(Box::new(world));
+    *session.limits_mut() = Limits { steps_max: Some(steps_max), ..Limits::default() };
     match collects {
         Collects::Seldom => {}
-        Collects::Always => runner.collect_garbage_from(0),
-        Collects::Doubled => runner.collect_garbage_from(1),
+        Collects::Always => session.collect_garbage_from(0),
+        Collects::Doubled => session.collect_garbage_from(1),
     }
-    let end = runner.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
-    let collections = runner.statistics().collections;
-    drop(runner);
+    let end = session.run(text, &mut |world, answer| world.print(&line_of(answer))).end;
+    let collections = session.statistics().collections;
+    drop(session);
     let mut lines: Vec<String> = output.printed().iter().map(|line| renamed(line)).collect();
     lines.push(format!("{end:?}"));
     (lines, collections)

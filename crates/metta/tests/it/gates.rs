@@ -4,7 +4,7 @@
 //! fails and prints the table anew. Lower numbers are taken over as they are; a higher one needs a reason that the commit gives.
 
 use crate::harness::line_of;
-use metta::{MemoryWorld, Runner};
+use metta::{MemoryWorld, Session};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -103,23 +103,23 @@ impl Gate {
 
     /// What it comes to now: the answer, what was left to the interpreter, and the costs.
     fn measured(&self) -> (String, u64, Costs) {
-        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        let mut session = Session::new(Box::new(MemoryWorld::default()));
         // What a call costs is measured, so each is made.
-        runner.memoise(false);
-        runner.run(&self.definitions(), &mut |_, _| Ok(()));
+        session.memoise(false);
+        session.run(&self.definitions(), &mut |_, _| Ok(()));
         let form = format!("!(run {})", self.size);
         // What reads the words of the form makes its tables when it meets such words first, and how many depends on what else
         // is built: regular expressions have features.
-        runner.run(&format!("!(quote {})", form.trim_start_matches('!')), &mut |_, _| Ok(()));
-        let before = runner.statistics();
+        session.run(&format!("!(quote {})", form.trim_start_matches('!')), &mut |_, _| Ok(()));
+        let before = session.statistics();
         let mut answer = String::new();
         let info = allocation_counter::measure(|| {
-            runner.run(&form, &mut |_, found| {
+            session.run(&form, &mut |_, found| {
                 answer = line_of(found);
                 Ok(())
             });
         });
-        let after = runner.statistics();
+        let after = session.statistics();
         let costs = Costs {
             calls: after.calls - before.calls,
             cells: after.cells - before.cells,

@@ -5,7 +5,7 @@
 
 pub(crate) use generate::unnumbered;
 use metta::syntax::Diagnostic;
-use metta::{Evaluator, FormAnswer, Limits, MemoryOutput, MemoryWorld, RunEnd, Runner, Statistics};
+use metta::{Evaluator, FormAnswer, Limits, MemoryOutput, MemoryWorld, RunEnd, Session, Statistics};
 use space::Atom;
 
 /// A program on its way to be run.
@@ -88,19 +88,19 @@ impl Program {
     pub(crate) fn run(self) -> Ran {
         let Self { text, world, limits, evaluator, keeps_going } = self;
         let output = world.output();
-        let mut runner = Runner::new(Box::new(world));
-        *runner.limits_mut() = limits;
-        runner.set_evaluator(evaluator);
-        runner.keep_going(keeps_going);
+        let mut session = Session::new(Box::new(world));
+        *session.limits_mut() = limits;
+        session.set_evaluator(evaluator);
+        session.keep_going(keeps_going);
         let (mut answers, mut last) = (Vec::new(), Vec::new());
-        let run = runner.run(&text, &mut |world, answer| {
+        let run = session.run(&text, &mut |world, answer| {
             last = answer.results.to_vec();
             let line = line_of(answer);
             answers.push(line.clone());
             world.print(&line)
         });
-        let statistics = runner.statistics();
-        drop(runner);
+        let statistics = session.statistics();
+        drop(session);
         let (lines, traced) = (output.printed(), output.traced());
         Ran { answers, last, lines, traced, outside: output, end: run.end, diagnostics: run.diagnostics, statistics }
     }

@@ -160,12 +160,12 @@ fn whatever_was_interrupted_the_next_evaluation_is_whole() {
     let text = "(= (f $n) (if (== $n 0) (superpose (a b)) (let $x (f (- $n 1)) (c $x)))) ! (collapse (f 3))";
     let whole = run(text);
     for steps in (1..whole.statistics.steps).step_by(7) {
-        let mut runner = metta::Runner::new(Box::new(metta::MemoryWorld::default()));
+        let mut session = metta::Session::new(Box::new(metta::MemoryWorld::default()));
         let mut answers = Vec::new();
         for limit in [Some(steps), None] {
-            runner.limits_mut().steps_max = limit;
+            session.limits_mut().steps_max = limit;
             let text = if limit.is_some() { text } else { "! (collapse (f 3))" };
-            runner.run(text, &mut |_, answer| {
+            session.run(text, &mut |_, answer| {
                 answers.push(format!("{:?}", answer.results));
                 Ok(())
             });

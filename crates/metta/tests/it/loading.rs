@@ -1,7 +1,7 @@
 //! MeTTa text that is loaded: the oracle is the parser, which reads it whole.
 
 use metta::syntax::{self, Severity};
-use metta::{Format, LoadSource, MemoryWorld, MettaText, Out, Runner, read_atom};
+use metta::{Format, LoadSource, MemoryWorld, MettaText, Out, Session, read_atom};
 use proptest::prelude::*;
 use space::{Atom, VariableSource};
 
@@ -63,7 +63,7 @@ fn shown(atom: &Atom) -> String {
 
 /// What the loader reads of a text that comes in pieces of a size.
 fn loaded(text: &[u8], piece: usize) -> Records {
-    let mut format = MettaText::new(Runner::new(Box::new(MemoryWorld::default())).words());
+    let mut format = MettaText::new(Session::new(Box::new(MemoryWorld::default())).words());
     let (mut records, mut buffer) = (Records::default(), Vec::new());
     for piece in text.chunks(piece.max(1)) {
         buffer.extend_from_slice(piece);
@@ -81,9 +81,9 @@ fn parsed(text: &str) -> Option<Vec<String>> {
     if parsed.diagnostics.iter().any(|found| found.severity == Severity::Error) {
         return None;
     }
-    let runner = Runner::new(Box::new(MemoryWorld::default()));
+    let session = Session::new(Box::new(MemoryWorld::default()));
     let plain = parsed.tree.forms().iter().filter(|form| !form.bang);
-    Some(plain.map(|form| shown(&runner.words().read_atom(&parsed.tree, form.node))).collect())
+    Some(plain.map(|form| shown(&session.words().read_atom(&parsed.tree, form.node))).collect())
 }
 
 fn check(text: &str) {
@@ -156,23 +156,23 @@ proptest! {
     }
 }
 
-fn load(runner: &mut Runner, path: &str) -> metta::LoadReport {
-    let mut format = MettaText::new(runner.words());
-    runner.load(&LoadSource { origin: path, file: Some(path) }, &mut format, &mut |_| {}).expect("it is loaded")
+fn load(session: &mut Session, path: &str) -> metta::LoadReport {
+    let mut format = MettaText::new(session.words());
+    session.load(&LoadSource { origin: path, file: Some(path) }, &mut format, &mut |_| {}).expect("it is loaded")
 }
 
 #[test]
 fn a_loaded_file_is_what_a_run_of_it_adds() {
     let text = "(edge a b) (edge a b) (= (f $x) (edge $x b)) x 7 (n 1) (n 1.0) (deep (er (and er)) \"t\")";
     let world = MemoryWorld::default().with_source("f.metta", text);
-    let mut loads = Runner::new(Box::new(world));
+    let mut loads = Session::new(Box::new(world));
     let report = load(&mut loads, "f.metta");
     assert_eq!((report.added, report.skipped.len()), (8, 0));
-    let mut runs = Runner::new(Box::new(MemoryWorld::default()));
+    let mut runs = Session::new(Box::new(MemoryWorld::default()));
     runs.run(text, &mut |_, _| Ok(()));
-    let atoms = |runner: &Runner| -> Vec<String> {
+    let atoms = |session: &Session| -> Vec<String> {
         let plain = |atom: Atom| atom.to_string().split('#').next().unwrap_or_default().to_owned();
-        runner.top_space().atoms(&mut VariableSource::default()).into_iter().map(plain).collect()
+        session.top_space().atoms(&mut VariableSource::default()).into_iter().map(plain).collect()
     };
     assert_eq!(atoms(&loads), atoms(&runs));
     assert_eq!(loads.statistics().atoms_added, 8);
@@ -187,27 +187,27 @@ fn a_loaded_file_is_what_a_run_of_it_adds() {
 #[test]
 fn rules_that_are_loaded_replace_compiled_ones() {
     let world = MemoryWorld::default().with_source("more.metta", "(= (f) 2) (fact 2)");
-    let mut runner = Runner::new(Box::new(world));
+    let mut session = Session::new(Box::new(world));
     let mut answers = Vec::new();
-    let mut ask = |runner: &mut Runner| {
-        runner.run("!(f) !(match &self (fact $x) $x)", &mut |_, answer| {
+    let mut ask = |session: &mut Session| {
+        session.run("!(f) !(match &self (fact $x) $x)", &mut |_, answer| {
             answers.push(answer.results.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
             Ok(())
         });
     };
-    runner.run("(= (f) 1) (fact 1)", &mut |_, _| Ok(()));
-    ask(&mut runner);
-    load(&mut runner, "more.metta");
-    ask(&mut runner);
+    session.run("(= (f) 1) (fact 1)", &mut |_, _| Ok(()));
+    ask(&mut session);
+    load(&mut session, "more.metta");
+    ask(&mut session);
     assert_eq!(answers, ["1", "1", "1 2", "1 2"]);
 }
 
 #[test]
 fn types_are_checked_where_a_program_asks_for_that() {
     let world = MemoryWorld::default().with_source("f.metta", "(foo bad)\n(foo 1)");
-    let mut runner = Runner::new(Box::new(world));
-    runner.run("(: foo (-> Number Type)) (: bad String) !(pragma! type-check auto)", &mut |_, _| Ok(()));
-    let report = load(&mut runner, "f.metta");
+    let mut session = Session::new(Box::new(world));
+    session.run("(: foo (-> Number Type)) (: bad String) !(pragma! type-check auto)", &mut |_, _| Ok(()));
+    let report = load(&mut session, "f.metta");
     assert_eq!(report.added, 1);
     assert!(report.skipped[0].is_error && report.skipped[0].line == 1, "{report:?}");
 }
@@ -218,9 +218,9 @@ fn symbols_of_a_mebibyte_and_wide_expressions_are_loaded() {
     let wide = " c".repeat(100_000);
     let world =
         MemoryWorld::default().with_source("f.metta", format!("(big {name})\n(wide{wide})\n(x{})", " $v".repeat(200)));
-    let mut runner = Runner::new(Box::new(world));
-    assert_eq!(load(&mut runner, "f.metta").added, 3);
-    let lengths: Vec<usize> = runner
+    let mut session = Session::new(Box::new(world));
+    assert_eq!(load(&mut session, "f.metta").added, 3);
+    let lengths: Vec<usize> = session
         .top_space()
         .atoms(&mut VariableSource::default())
         .iter()
@@ -233,7 +233,7 @@ fn symbols_of_a_mebibyte_and_wide_expressions_are_loaded() {
 #[test]
 fn the_reader_of_atoms_is_that_of_programs() {
     let parsed = syntax::parse("(a 1 &self)");
-    let runner = Runner::new(Box::new(MemoryWorld::default()));
+    let session = Session::new(Box::new(MemoryWorld::default()));
     let literal = read_atom(&parsed.tree, parsed.tree.forms()[0].node, &metta::Tokenizer::literals());
-    assert_ne!(literal.to_string(), runner.words().read_atom(&parsed.tree, parsed.tree.forms()[0].node).to_string());
+    assert_ne!(literal.to_string(), session.words().read_atom(&parsed.tree, parsed.tree.forms()[0].node).to_string());
 }

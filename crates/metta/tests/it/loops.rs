@@ -4,7 +4,7 @@
 //! million does: the most that it holds at once is the same for any number of steps.
 
 use crate::harness::line_of;
-use metta::{MemoryWorld, Runner};
+use metta::{MemoryWorld, Session};
 
 /// Heap bytes from which on garbage is collected.
 const COLLECT_FROM: usize = 64 << 10;
@@ -93,14 +93,14 @@ const CHANGES_RULES: &str = "(= (f) 0)
     (= (loop $n $a) (if (== $n 0) $a
        (let $_ (remove-atom &self (= (f) 0)) (let $_ (add-atom &self (= (f) 0)) (loop (- $n 1) (f))))))";
 
-/// The most bytes that are held at once while a runner that knows a text evaluates these forms.
+/// The most bytes that are held at once while a session that knows a text evaluates these forms.
 fn bytes_max(text: &str, forms: impl Iterator<Item = String>) -> u64 {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.collect_garbage_from(COLLECT_FROM);
-    runner.run(text, &mut |_, _| Ok(()));
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.collect_garbage_from(COLLECT_FROM);
+    session.run(text, &mut |_, _| Ok(()));
     let info = allocation_counter::measure(|| {
         for form in forms {
-            runner.run(&form, &mut |_, answer| {
+            session.run(&form, &mut |_, answer| {
                 assert!(!line_of(answer).contains("Error"), "{text}: {}", line_of(answer));
                 Ok(())
             });

@@ -2,7 +2,7 @@
 
 use crate::harness::{line_of, unnumbered};
 use generate::Dice;
-use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Runner, Statistics};
+use metta::{Evaluator, Limits, MemoryWorld, RunEnd, Session, Statistics};
 
 const FIB: &str = "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2))))) ";
 
@@ -14,18 +14,18 @@ struct Ran {
 }
 
 fn run_with(evaluator: Evaluator, memoises: bool, limits: impl FnOnce(&mut Limits), text: &str) -> Ran {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.set_evaluator(evaluator);
-    runner.memoise(memoises);
-    runner.keep_going(true);
-    limits(runner.limits_mut());
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.set_evaluator(evaluator);
+    session.memoise(memoises);
+    session.keep_going(true);
+    limits(session.limits_mut());
     let mut answers = Vec::new();
-    let run = runner.run(text, &mut |_, answer| {
+    let run = session.run(text, &mut |_, answer| {
         answers.push(unnumbered(&line_of(answer)));
         Ok(())
     });
     let is_limited = matches!(run.end, RunEnd::Limit(_));
-    Ran { answers, counts: runner.statistics(), is_limited }
+    Ran { answers, counts: session.statistics(), is_limited }
 }
 
 fn run(text: &str) -> Ran {

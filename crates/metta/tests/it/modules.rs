@@ -1,7 +1,7 @@
 //! Modules: what an import brings, where its file is looked for, and what is said when it cannot be had.
 
 use crate::harness::{Program, Ran, answers, on_stack};
-use metta::{MemoryWorld, ModuleSearch, Runner};
+use metta::{MemoryWorld, ModuleSearch, Session};
 
 /// Runs a program beside these files.
 fn run_with(text: &str, files: &[(&str, &str)]) -> Ran {
@@ -340,9 +340,9 @@ fn the_catalog_of_a_package_has_what_it_lists() {
     search.folder("vendor");
     let world = MemoryWorld::default();
     let output = world.output();
-    let mut runner = Runner::new(Box::new(world));
-    runner.search_modules(search);
-    runner.run("! (import! &self catalog) ! (catalog-list! package)", &mut |_, _| Ok(()));
+    let mut session = Session::new(Box::new(world));
+    session.search_modules(search);
+    session.run("! (import! &self catalog) ! (catalog-list! package)", &mut |_, _| Ok(()));
     assert_eq!(output.printed(), ["package:", "   shapes", "   people", "   each file of vendor"]);
 }
 

@@ -3,20 +3,20 @@
 
 use crate::harness::{line_of, unnumbered};
 use generate::Dice;
-use metta::{Evaluator, MemoryWorld, RunEnd, RunEvent, Runner, Source};
+use metta::{Evaluator, MemoryWorld, RunEnd, RunEvent, Session, Source};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const EVALUATORS: [Evaluator; 2] = [Evaluator::Machine, Evaluator::Interpreter];
 
 /// A program, and questions that are asked of it one after the other.
-struct Session(Runner);
+struct Program(Session);
 
-impl Session {
+impl Program {
     fn new(evaluator: Evaluator, program: &str) -> Self {
-        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-        runner.set_evaluator(evaluator);
-        let mut session = Self(runner);
+        let mut session = Session::new(Box::new(MemoryWorld::default()));
+        session.set_evaluator(evaluator);
+        let mut session = Self(session);
         session.ask(program);
         session
     }
@@ -36,7 +36,7 @@ impl Session {
 #[track_caller]
 fn asked_in_turn(program: &str, goals: &[&str]) -> Vec<String> {
     let [machine, interpreter] = EVALUATORS.map(|evaluator| {
-        let mut session = Session::new(evaluator, program);
+        let mut session = Program::new(evaluator, program);
         goals.iter().map(|goal| session.ask(&format!("!{goal}"))).collect::<Vec<_>>()
     });
     assert_eq!(machine, interpreter, "machine and interpreter on {goals:?} of\n{program}");
@@ -182,10 +182,10 @@ fn a_cycle_is_explained_with_its_calls_and_places() {
     let text = "(move 1 2)\n(move 2 1)\n!(pragma! table win)\n!(pragma! table lose)\n\
         (= (win $x)\n   (match &self (move $x $y) (lose $y)))\n(= (lose $x) (if (has-result (win $x)) (empty) yes))\n!(win 2)\n";
     for evaluator in EVALUATORS {
-        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-        runner.set_evaluator(evaluator);
+        let mut session = Session::new(Box::new(MemoryWorld::default()));
+        session.set_evaluator(evaluator);
         let mut told = Vec::new();
-        runner.run_explaining(&Source { origin: "game.metta", ..Source::text(text) }, true, &mut |_, event| {
+        session.run_explaining(&Source { origin: "game.metta", ..Source::text(text) }, true, &mut |_, event| {
             if let RunEvent::Failure(failure) = event {
                 let at = failure.place.position();
                 told.push(format!("{} {}:{}: {}", failure.code, at.line, at.column, failure.message));
@@ -206,7 +206,7 @@ fn an_error_leaves_no_table_behind() {
     let program = format!("(move 1 2) (move 2 1) (move 1 5) (move 5 6) (move 7 8) {GAME}");
     let error = "[(Error (win 1) (NotStratified (win 1) (win 2)))]";
     for evaluator in EVALUATORS {
-        let mut session = Session::new(evaluator, &program);
+        let mut session = Program::new(evaluator, &program);
         assert_eq!(session.ask("!(win 1)"), error);
         assert_eq!(session.ask("!(win 5)"), "[yes]");
         assert_eq!(session.ask("!(win 2)"), error);
@@ -222,7 +222,7 @@ fn limits_end_a_nested_evaluation_and_leave_no_half_of_it() {
     let moves: String = (0..40).map(|at| format!("(move {at} {})", at + 1)).collect();
     for evaluator in EVALUATORS {
         for steps in [10, 50, 100, 200, 400, 800] {
-            let mut session = Session::new(evaluator, &format!("{moves} {GAME}"));
+            let mut session = Program::new(evaluator, &format!("{moves} {GAME}"));
             session.0.limits_mut().steps_max = Some(steps);
             let end = session.0.run("!(win 0)", &mut |_, _| Ok(())).end;
             assert!(matches!(end, RunEnd::Limit(_)) || steps > 100, "{evaluator:?} {steps}: {end:?}");

@@ -1,6 +1,6 @@
 //! Notes of how queries were answered.
 
-use metta::{Evaluator, LoggedKind, LoggedQuery, MemoryWorld, Runner};
+use metta::{Evaluator, LoggedKind, LoggedQuery, MemoryWorld, Session};
 use space::QueryWay;
 
 const EDGES: &str = "(= (add-edges $n)
@@ -15,11 +15,11 @@ const EDGES: &str = "(= (add-edges $n)
 
 /// What was noted of a program's queries that have a word in them, a line each: `QUERY: WAY TIMES ANSWERS; STEP EXPECTED FOUND; …`.
 fn noted(program: &str, word: &str, evaluator: Evaluator) -> Vec<String> {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.set_evaluator(evaluator);
-    runner.log_queries();
-    drop(runner.run(&format!("{EDGES}{program}"), &mut |_, _| Ok(())));
-    let log = runner.query_log().expect("it was asked for");
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.set_evaluator(evaluator);
+    session.log_queries();
+    drop(session.run(&format!("{EDGES}{program}"), &mut |_, _| Ok(())));
+    let log = session.query_log().expect("it was asked for");
     assert_eq!(log.left_out(), 0);
     log.queries().iter().filter(|query| query.query.to_string().contains(word)).flat_map(lines).collect()
 }
@@ -90,9 +90,9 @@ fn the_interpreter_notes_what_it_asks_with_its_values() {
 
 #[test]
 fn nothing_is_noted_unless_it_is_asked_for() {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    drop(runner.run(&format!("{EDGES}!(match &self (edge 7 $y) $y)"), &mut |_, _| Ok(())));
-    assert!(runner.query_log().is_none());
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    drop(session.run(&format!("{EDGES}!(match &self (edge 7 $y) $y)"), &mut |_, _| Ok(())));
+    assert!(session.query_log().is_none());
 }
 
 /// What is believed of a key: one interval is found and tested, of the two thousand that there are.

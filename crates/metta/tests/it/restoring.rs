@@ -1,6 +1,6 @@
 //! Facts that come back as bytes: what adding their atoms one by one would have come to.
 
-use metta::{MemoryWorld, Runner};
+use metta::{MemoryWorld, Session};
 use space::{Atom, EncodedRoom, SharedSpace, Space, VariableSource, canonical};
 
 /// Facts of every kind that matters: flat, nested, twice, with numbers of both kinds, texts, values that are not interned, and code.
@@ -10,10 +10,10 @@ const FACTS: &str = r#"
 (edge a 2) (edge True)
 "#;
 
-fn runner() -> Runner {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.keep_hashes();
-    runner
+fn session() -> Session {
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.keep_hashes();
+    session
 }
 
 /// What a space holds and which classes of changes it counts.
@@ -25,15 +25,15 @@ fn state(space: &SharedSpace) -> (Vec<String>, Option<u128>, Vec<bool>) {
 
 #[test]
 fn facts_as_bytes_come_to_what_their_atoms_do() {
-    let mut origin = runner();
+    let mut origin = session();
     origin.run(FACTS, &mut |_, _| Ok(()));
     let atoms: Vec<Atom> = origin.top_space().atoms(&mut VariableSource::default());
     let encoded: Vec<Vec<u8>> = atoms.iter().map(canonical::encode).collect();
     assert_eq!(encoded.len(), 15);
-    assert!(encoded.iter().all(|bytes| Runner::is_fact(bytes)));
+    assert!(encoded.iter().all(|bytes| Session::is_fact(bytes)));
     // However many are added at once, and whatever was there before.
     for count in [1, 2, 5, encoded.len()] {
-        let (mut one, mut many) = (runner(), runner());
+        let (mut one, mut many) = (session(), session());
         let mut room = EncodedRoom::default();
         for facts in encoded.chunks(count) {
             let space = many.top_space();
@@ -50,10 +50,10 @@ fn facts_as_bytes_come_to_what_their_atoms_do() {
 #[test]
 fn what_the_head_does_not_say_is_no_fact() {
     for text in ["(= (f) 1)", "(: a B)", "(:< A B)", "lone", "()", "((f) 1)", "($x 1)", "(\"a\" b)", "7"] {
-        let mut runner = runner();
-        runner.run(text, &mut |_, _| Ok(()));
-        let atoms = runner.top_space().atoms(&mut VariableSource::default());
-        assert!(!Runner::is_fact(&canonical::encode(&atoms[0])), "{text}");
+        let mut session = session();
+        session.run(text, &mut |_, _| Ok(()));
+        let atoms = session.top_space().atoms(&mut VariableSource::default());
+        assert!(!Session::is_fact(&canonical::encode(&atoms[0])), "{text}");
     }
 }
 
@@ -64,9 +64,9 @@ fn damaged_facts_are_errors() {
     let bytes = canonical::encode(&fact);
     let mut room = EncodedRoom::default();
     let mut add = |bytes: &[u8]| {
-        let mut runner = runner();
-        let space = runner.top_space();
-        runner.add_facts(&space, [bytes], &mut room).map(|()| space.len())
+        let mut session = session();
+        let space = session.top_space();
+        session.add_facts(&space, [bytes], &mut room).map(|()| space.len())
     };
     assert_eq!(add(&bytes), Ok(1));
     let head = canonical::encode(&Atom::expression([Atom::symbol("edge")])).len() - 1;

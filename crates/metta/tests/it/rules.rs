@@ -3,7 +3,7 @@
 
 use crate::harness::{Program, Ran, run, unnumbered};
 use crate::measure::{Clock, assert_ratio};
-use metta::{Evaluator, LimitReached, Limits, MemoryWorld, ModuleId, RunEnd, Runner};
+use metta::{Evaluator, LimitReached, Limits, MemoryWorld, ModuleId, RunEnd, Session};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -181,12 +181,12 @@ fn an_interrupt_is_heard_while_rules_are_asked_for_and_compiled() {
 
 /// What it takes to look for mistakes in a text that was read: allocations, time and findings.
 fn checked(text: &str) -> (u64, Duration, usize) {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
-    runner.run(text, &mut |_, _| Ok(()));
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
+    session.run(text, &mut |_, _| Ok(()));
     let parsed = metta::syntax::parse(text);
     let (clock, mut found) = (Clock::start(), 0);
     let counted = allocation_counter::measure(|| {
-        found = metta::check(runner.program_mut(), ModuleId::TOP, &parsed.tree).len();
+        found = metta::check(session.program_mut(), ModuleId::TOP, &parsed.tree).len();
     });
     (counted.count_total, clock.elapsed(), found)
 }

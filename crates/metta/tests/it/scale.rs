@@ -2,7 +2,7 @@
 
 use crate::harness::{answers, on_stack, run};
 use crate::measure::{Clock, assert_linear, assert_ratio, cost};
-use metta::{MemoryWorld, Runner};
+use metta::{MemoryWorld, Session};
 use std::fmt::Write;
 
 /// A stack on which a walk that recursed a hundred thousand levels would overflow ten times over.
@@ -225,12 +225,12 @@ fn many_variables_200() {
 
 /// A space of facts about numbers, floats and texts, and the time that asking for single ones takes.
 fn time_to_ask(facts: usize) -> std::time::Duration {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
     let mut known = String::new();
     for i in 0..facts {
         let _ = writeln!(known, "(int {i} v) (float {i}.5 v) (text \"t{i}\" v)");
     }
-    runner.run(&known, &mut |_, _| Ok(()));
+    session.run(&known, &mut |_, _| Ok(()));
     let asked: String = (0..300).map(|i| i * facts / 300).fold(String::new(), |mut text, i| {
         let _ = write!(
             text,
@@ -239,7 +239,7 @@ fn time_to_ask(facts: usize) -> std::time::Duration {
         text
     });
     let clock = Clock::start();
-    runner.run(&asked, &mut |_, answer| {
+    session.run(&asked, &mut |_, answer| {
         assert_eq!(answer.results.len(), 1);
         Ok(())
     });

@@ -3,7 +3,7 @@
 use crate::forms::check_without_interpreter;
 use crate::harness::{Program, line_of};
 use crate::measure::cost;
-use metta::{Evaluator, MemoryWorld, Runner, Statistics};
+use metta::{Evaluator, MemoryWorld, Session, Statistics};
 
 const NATURAL: &str = "(= (natural $n) $n) (= (natural $n) (natural (+ $n 1)))
      (: natural-number (-> Number Number)) (= (natural-number $n) $n) (= (natural-number $n) (natural-number (+ $n 1)))
@@ -239,21 +239,21 @@ fn tabled_calls_are_complete() {
 
 /// What a form costs in a space of `facts` facts after it was asked for before: what there is to know of the space is known.
 fn costs(facts: u32, form: &str) -> (Statistics, Statistics, u64) {
-    let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+    let mut session = Session::new(Box::new(MemoryWorld::default()));
     let mut text = String::from("(= (number) (count-results (match &self (p $x) yes)))");
     (0..facts).for_each(|number| text.push_str(&format!("(p n{number}) (e n{number} n{})\n", (number + 1) % facts)));
-    runner.run(&text, &mut |_, _| Ok(()));
-    (0..3).for_each(|_| drop(runner.run(form, &mut |_, _| Ok(()))));
-    let before = runner.statistics();
+    session.run(&text, &mut |_, _| Ok(()));
+    (0..3).for_each(|_| drop(session.run(form, &mut |_, _| Ok(()))));
+    let before = session.statistics();
     let mut answer = String::new();
     let measured = allocation_counter::measure(|| {
-        runner.run(form, &mut |_, found| {
+        session.run(form, &mut |_, found| {
             answer = line_of(found);
             Ok(())
         });
     });
     assert!(!answer.is_empty() && !answer.contains("Error"), "{form}: {answer}");
-    (before, runner.statistics(), measured.count_total)
+    (before, session.statistics(), measured.count_total)
 }
 
 /// Cells, steps, calls and allocations of a form are the same for 1,000 and for 100,000 facts.

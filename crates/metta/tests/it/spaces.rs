@@ -1,7 +1,7 @@
 //! Spaces and states: what programs put into them and find again.
 
 use crate::harness::{check, run};
-use metta::{MemoryWorld, Runner};
+use metta::{MemoryWorld, Session};
 
 #[test]
 fn a_space_is_a_multiset() {
@@ -177,10 +177,10 @@ fn spaces_are_made_of_spaces_only() {
 #[test]
 fn a_fork_of_a_large_space_allocates_what_one_of_a_small_space_does() {
     let forked = |facts: usize| {
-        let mut runner = Runner::new(Box::new(MemoryWorld::default()));
+        let mut session = Session::new(Box::new(MemoryWorld::default()));
         let text: String = (0..facts).map(|fact| format!("(edge {fact} a)\n")).collect();
-        runner.run(&text, &mut |_, _| Ok(()));
-        let fork = || drop(runner.run("! (let $s (fork-space &self) done)", &mut |_, _| Ok(())));
+        session.run(&text, &mut |_, _| Ok(()));
+        let fork = || drop(session.run("! (let $s (fork-space &self) done)", &mut |_, _| Ok(())));
         allocation_counter::measure(fork)
     };
     let (small, large) = (forked(1_000), forked(100_000));

@@ -3,7 +3,7 @@
 
 use crate::harness::{line_of, on_stack, unnumbered};
 use generate::Dice;
-use metta::{Evaluator, LimitReached, Limits, MemoryWorld, RunEnd, Runner, Statistics};
+use metta::{Evaluator, LimitReached, Limits, MemoryWorld, RunEnd, Session, Statistics};
 use std::collections::BTreeSet;
 
 /// What a run of a program printed, how it ended and what was counted.
@@ -13,18 +13,18 @@ struct Ran {
     counts: Statistics,
 }
 
-/// A program's runner and its evaluator, for several texts one after the other.
-struct Session(Runner);
+/// A program's session and its evaluator, for several texts one after the other.
+struct Program(Session);
 
-impl Session {
+impl Program {
     fn new(evaluator: Evaluator) -> Self {
         Self::with_world(evaluator, MemoryWorld::default())
     }
 
     fn with_world(evaluator: Evaluator, world: MemoryWorld) -> Self {
-        let mut runner = Runner::new(Box::new(world));
-        runner.set_evaluator(evaluator);
-        Self(runner)
+        let mut session = Session::new(Box::new(world));
+        session.set_evaluator(evaluator);
+        Self(session)
     }
 
     fn run(&mut self, text: &str) -> Ran {
@@ -42,7 +42,7 @@ const EVALUATORS: [Evaluator; 2] = [Evaluator::Machine, Evaluator::Interpreter];
 /// The answers of a text, the same from both evaluators, and how many evaluations filled tables.
 #[track_caller]
 fn both(text: &str) -> (Vec<String>, u64) {
-    let [machine, interpreter] = EVALUATORS.map(|evaluator| Session::new(evaluator).run(text));
+    let [machine, interpreter] = EVALUATORS.map(|evaluator| Program::new(evaluator).run(text));
     assert_eq!(machine.answers, interpreter.answers, "{text}");
     assert_eq!(machine.counts.tabled, interpreter.counts.tabled, "{text}");
     assert_eq!(machine.counts.answers, interpreter.counts.answers, "{text}");
@@ -205,7 +205,7 @@ fn a_call_is_evaluated_once() {
 fn without_tables_nothing_is_remembered() {
     let fib = "(= (fib $n) (if (< $n 2) $n (+ (fib (- $n 1)) (fib (- $n 2))))) ";
     let calls = |text: &str| {
-        let mut session = Session::new(Evaluator::Machine);
+        let mut session = Program::new(Evaluator::Machine);
         session.0.memoise(false);
         let ran = session.run(text);
         (ran.counts.calls, ran.counts.tabled)
@@ -247,7 +247,7 @@ fn no_change_leaves_a_stale_answer() {
     for (text, expected) in cases {
         for evaluator in EVALUATORS {
             let world = MemoryWorld::default().with_source("m.metta", "(a 5)");
-            let ran = Session::with_world(evaluator, world).run(&format!("{head}{text}"));
+            let ran = Program::with_world(evaluator, world).run(&format!("{head}{text}"));
             assert_eq!(ran.answers[1..], *expected, "{evaluator:?}: {text}");
         }
     }
@@ -276,7 +276,7 @@ fn what_changes_while_a_table_is_filled_is_seen_afterwards() {
         (= (f) (let () (add-atom &self (a 2)) (f)))
         !(f) !(f)";
     for evaluator in EVALUATORS {
-        let ran = Session::new(evaluator).run(text);
+        let ran = Program::new(evaluator).run(text);
         assert_eq!(ran.answers.last().map(String::as_str), Some("[1, 2]"), "{evaluator:?}: {:?}", ran.answers);
     }
 }
@@ -287,7 +287,7 @@ fn a_limit_leaves_no_half_of_a_table() {
     let program = format!("{TABLES}{}{RULES}", facts(&edges));
     for evaluator in EVALUATORS {
         for steps in [20, 50, 100, 200, 400, 800, 1600] {
-            let mut session = Session::new(evaluator);
+            let mut session = Program::new(evaluator);
             session.run(&program);
             session.0.limits_mut().steps_max = Some(steps);
             let _ = session.run("!(right 0)");
@@ -305,7 +305,7 @@ fn a_limit_of_an_imported_source_ends_its_own_tables_only() {
         (= (load $x) (let () (import! &self m) 0)) !(f 1)";
     for evaluator in EVALUATORS {
         let world = MemoryWorld::default().with_source("m.metta", "(= (g $x) (h $x)) !(f 2)");
-        let ran = Session::with_world(evaluator, world).run(program);
+        let ran = Program::with_world(evaluator, world).run(program);
         assert_eq!(ran.answers.last().map(String::as_str), Some("[1]"), "{evaluator:?}");
     }
 }
@@ -315,7 +315,7 @@ fn tables_count_in_the_limit_of_the_heap() {
     let answers = "!(pragma! table up) (= (up) 0) (= (up) (let $n (up) (+ $n 1))) !(up)";
     let calls = "!(pragma! table up) (= (up $n) (up (S $n))) !(up Z)";
     for (evaluator, text) in EVALUATORS.into_iter().flat_map(|evaluator| [(evaluator, answers), (evaluator, calls)]) {
-        let mut session = Session::new(evaluator);
+        let mut session = Program::new(evaluator);
         *session.0.limits_mut() = Limits { heap_bytes_max: Some(4 << 20), ..Limits::default() };
         let ran = session.run(text);
         assert!(matches!(ran.end, RunEnd::Limit(LimitReached::Heap(bytes)) if bytes == 4 << 20), "{:?}", ran.end);
@@ -327,7 +327,7 @@ fn a_deep_recursion_takes_no_native_stack() {
     let answers = on_stack(256 << 10, || {
         let sum = "!(pragma! table sum) (= (sum $n) (if (== $n 0) 0 (+ $n (sum (- $n 1))))) !(sum 20000)";
         let all = "!(pragma! table all) (= (all) (superpose (1 2 3))) (= (all) (+ 3 (all))) !(let $x (all) (if (> $x 2000) (empty) $x))";
-        let mut session = Session::new(Evaluator::Machine);
+        let mut session = Program::new(Evaluator::Machine);
         session.0.limits_mut().steps_max = Some(100_000);
         (session.run(sum).answers, session.run(all).answers.len())
     });
@@ -359,7 +359,7 @@ fn garbage_is_collected_while_tables_are_filled() {
         (= (path $x $y) (let 0 (waste) (match &self (edge $x $y) True)))
         (= (path $x $z) (let True (path $x $y) (let 0 (waste) (match &self (edge $y $z) True))))
         !(let True (path $a $b) ($a $b))";
-    let ran = Session::new(Evaluator::Machine).run(text);
+    let ran = Program::new(Evaluator::Machine).run(text);
     assert_eq!(ran.answers[1], "[(1 2), (2 1), (1 1), (2 2)]");
     assert!(ran.counts.collections > 0);
 }

@@ -5,7 +5,7 @@ use crate::harness::{answers, check, unnumbered};
 use generate::Dice;
 use metta::{
     Begun, Cause, Commit, CommitSink, CommitStamp, CommitTrigger, Event, Halted, Known, MemoryWorld, Program,
-    RunRecord, RunRecordError, Runner, SinkError, SourceId, SourceText, World,
+    RunRecord, RunRecordError, Session, SinkError, SourceId, SourceText, World,
 };
 use space::{Change, ChangeDetail};
 use std::convert::Infallible;
@@ -171,12 +171,12 @@ fn described(commit: &Commit) -> String {
 }
 
 /// A run of sources one after the other: its answers by source, and its commits if they are noted.
-struct Session {
-    runner: Runner,
+struct Watched {
+    session: Session,
     commits: Arc<Mutex<Vec<String>>>,
 }
 
-impl Session {
+impl Watched {
     fn new(has_memory: bool) -> Self {
         let world = MemoryWorld::default()
             .with_source(
@@ -185,18 +185,18 @@ impl Session {
             )
             .with_source("extra.metta", "(q extra) (p 1) ! (add-atom &k (extra))");
         let commits = Arc::new(Mutex::new(Vec::new()));
-        let mut runner = Runner::new(Box::new(world));
+        let mut session = Session::new(Box::new(world));
         if has_memory {
-            runner.set_record(Box::new(Kept), vec![Box::new(Notes(Arc::clone(&commits)))]);
+            session.set_record(Box::new(Kept), vec![Box::new(Notes(Arc::clone(&commits)))]);
         }
-        let mut session = Self { runner, commits };
+        let mut session = Self { session, commits };
         session.run(SETUP);
         session
     }
 
     fn run(&mut self, text: &str) -> Vec<String> {
         let mut lines = Vec::new();
-        self.runner.run(text, &mut |_: &mut dyn World, answer| {
+        self.session.run(text, &mut |_: &mut dyn World, answer| {
             lines.push(unnumbered(&format!("{:?}", answer.results)));
             Ok(())
         });
@@ -217,7 +217,7 @@ fn a_failed_transaction_leaves_no_trace_and_another_does_what_its_body_does() {
     for seed in 0..PROGRAMS {
         let mut dice = Dice::new(seed);
         let has_memory = seed % 2 == 0;
-        let (mut session, mut without) = (Session::new(has_memory), Session::new(has_memory));
+        let (mut session, mut without) = (Watched::new(has_memory), Watched::new(has_memory));
         let mut history = Vec::new();
         for _ in 0..8 {
             let (form, reference) = match dice.below(3) {
@@ -251,14 +251,14 @@ fn a_failed_transaction_leaves_no_trace_and_another_does_what_its_body_does() {
 #[test]
 fn a_transaction_that_a_limit_ends_is_undone() {
     for has_memory in [false, true] {
-        let mut session = Session::new(has_memory);
+        let mut session = Watched::new(has_memory);
         let before = session.probe();
         session.run("(= (loop $n) (loop (+ $n 1)))");
-        session.runner.limits_mut().steps_max = Some(2000);
+        session.session.limits_mut().steps_max = Some(2000);
         let found =
             session.run("! (transaction (let $a (remove-atom &self (p 1)) (let $b (change-state! &t 5) (loop 0))))");
         assert!(found[0].contains("Error"), "{found:?}");
-        session.runner.limits_mut().steps_max = None;
+        session.session.limits_mut().steps_max = None;
         session.run("! (remove-atom &self (= (loop $n) (loop (+ $n 1))))");
         let after = session.probe();
         // Each look draws a number and makes a space.
