@@ -66,9 +66,9 @@ fn cells(nodes: u32, rule: &str) -> Result<(u64, u64), Box<dyn Error>> {
     ours.run(rule)?;
     // What is made on first use is made before.
     ours.ask_anew()?;
-    let before = ours.engine.statistics().cells;
+    let before = ours.engine.session().statistics().cells;
     let answers = ours.call("!(answers)")?.checksum;
-    Ok((answers, ours.engine.statistics().cells - before))
+    Ok((answers, ours.engine.session().statistics().cells - before))
 }
 
 #[cfg(test)]

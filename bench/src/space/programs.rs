@@ -246,6 +246,6 @@ mod tests {
             run(&mut engine, &kind.rule(&kind.names(20, FEW))).unwrap();
             run(&mut engine, &format!("!({})", kind.command)).unwrap();
         }
-        assert_eq!(engine.interpreted_forms(), []);
+        assert_eq!(engine.session().interpreted_forms(), []);
     }
 }

@@ -42,12 +42,12 @@ fn refuse(file: &Path) {
 /// Begins a profile of all that the engine evaluates.
 pub(crate) fn begin(engine: &mut Engine) {
     let began = Instant::now();
-    engine.begin_profile(Box::new(move || u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)));
+    engine.session_mut().begin_profile(Box::new(move || u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)));
 }
 
 /// Prints the table on the standard error, and writes the picture to a file; tells why if it cannot, and gives whether it could.
 pub(crate) fn end(engine: &mut Engine, file: &Path) -> bool {
-    let nodes = engine.take_profile();
+    let nodes = engine.session_mut().take_profile();
     table(engine, &nodes).iter().for_each(|line| render::say(line));
     let names: Vec<String> = nodes.iter().map(|node| name_of(engine, node)).collect();
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(file);
@@ -98,7 +98,7 @@ fn shown(place: &Place) -> String {
 /// What a node is called in the picture.
 fn name_of(engine: &Engine, node: &ProfileNode) -> String {
     let Some(rule) = &node.rule else { return node.function.to_string() };
-    match engine.place_of_rule(rule) {
+    match engine.session().place_of_rule(rule) {
         Some(place) => format!("{} {}", node.function, shown(&place)),
         None => head_of(rule),
     }
@@ -161,12 +161,13 @@ fn table(engine: &Engine, nodes: &[ProfileNode]) -> Vec<String> {
         format!("{:>12} {:>12} {:>12}  function", "itself", "with callees", "calls"),
     ];
     for row in rows.iter().take(FUNCTIONS_SHOWN) {
-        let place = engine.place_of_function(row.function);
+        let place = engine.session().place_of_function(row.function);
         let place = place.map(|place| format!("  {}", shown(&place))).unwrap_or_default();
         lines.push(line_of(row, &format!("{}{place}", row.function)));
         for rule in &row.rules {
             let Some(atom) = rule.rule else { continue };
-            let place = engine.place_of_rule(atom).map(|place| format!("  {}", shown(&place))).unwrap_or_default();
+            let place =
+                engine.session().place_of_rule(atom).map(|place| format!("  {}", shown(&place))).unwrap_or_default();
             lines.push(line_of(rule, &format!("  {}{place}", head_of(atom))));
         }
     }

@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
         arguments.limits.memory.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     watch_for_interrupts(&mut engine, arguments.limits.timeout, &heard);
     if arguments.explain_queries {
-        engine.log_queries();
+        engine.session_mut().log_queries();
     }
     let mut terminal = Terminal {
         heard: heard.clone(),
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     };
     engine.keep_going(arguments.keep_going);
     if !arguments.trace.is_empty() {
-        engine.trace_calls(Some(arguments.trace.clone()));
+        engine.session_mut().trace_calls(Some(arguments.trace.clone()));
     }
     arguments.profile.iter().for_each(|_| profile::begin(&mut engine));
     let end = match arguments.explain {
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &RunArguments) -> End {
     let end = explain(end, engine.epoch());
     engine.notices().iter().for_each(|notice| render::say(&format!("note: {notice}")));
     heard.set();
-    if let Some(log) = engine.query_log() {
+    if let Some(log) = engine.session().query_log() {
         query_plans::print(log);
     }
     let end = match &arguments.profile {
@@ -363,7 +363,7 @@ fn print_memo(counts: &Statistics) {
 }
 
 fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
-    let counts = engine.statistics();
+    let counts = engine.session().statistics();
     render::say(&format!("evaluations  {}", counts.evaluations));
     render::say(&format!("steps        {}", counts.steps));
     if evaluator == Evaluator::Machine {
@@ -372,7 +372,7 @@ fn print_statistics(engine: &Engine, elapsed: Duration, evaluator: Evaluator) {
             "interpreted  {}  (expressions that the machine left to the interpreter)",
             counts.interpreted
         ));
-        print_interpreted(&engine.interpreted_forms());
+        print_interpreted(&engine.session().interpreted_forms());
         render::say(&format!("heap bytes   {}  (at most, at one time)", counts.heap_bytes_peak));
         render::say(&format!("heap held    {}  (bytes got from the system, at most)", counts.heap_bytes_held));
         render::say(&format!("cells        {}  (of 8 bytes, taken in all)", counts.cells));

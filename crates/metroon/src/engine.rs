@@ -1,26 +1,39 @@
 //! The engine: programs run one after the other in one space.
 
+use crate::commit_journal::checkpoint::{Checkpoint, Checkpointer};
 use crate::commit_journal::{CheckpointReport, CommitJournal, CompactProgress, Compacted, KnowledgeBaseError};
 use crate::live::{LiveHub, LiveQueriesStatistics};
 use crate::load::{LoadFailure, LoadOptions, format_of, reader};
 use crate::package::Package;
 use crate::program::{ProgramEnd, ProgramSource, Reporter, RunRequest, print_failure, print_json, print_line};
-use crate::recall::{RecallError, Remembered};
-use crate::tape::replaying::ReplayEnd;
+use crate::recall::{BegunRun, RecallError};
+use crate::tape::replaying::{ReplayEnd, SharedFollower};
 use crate::tape::{Tape, TapeReader};
 use crate::view::filled;
+use journal::Disk;
 use metta::syntax::{Diagnostic, Span};
 use metta::{
-    Ask, Clock, CommitSink, Evaluator, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError,
-    LoadReport, LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Place, ProfileNode, Program, QueryLog, Reason,
-    Run, RunEnd, RunEvent, Session, Source, Statistics, World, WorldError,
+    CommitSink, Evaluator, Format, HEAP_BYTES_DEFAULT, HostFunction, HostSignature, Limits, LoadError, LoadReport,
+    LoadSource, ModuleId, OnAnswer, OnEvent, OnProgress, Program, Reason, Run, RunEnd, RunEvent, Session, Source,
+    World, WorldError,
 };
-use space::{AnswerTable, Atom, SharedSpace};
+use space::{AnswerTable, Atom, SharedSpace, catching_damage};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Runs MeTTa programs.
 pub struct Engine {
-    run: Remembered,
+    session: Session,
+    /// The tape that its run follows.
+    follower: Option<SharedFollower>,
+    /// What writes the checkpoints of its base.
+    checkpoints: Option<Rc<Checkpointer>>,
+    /// What it goes on in, and the checkpoint that it was made of.
+    base: Option<(Arc<dyn Disk>, Option<CheckpointReport>)>,
+    /// What opening its base could not use.
+    warnings: Vec<String>,
+    /// Why nothing is done any more: the checkpoint is damaged.
+    damage: Option<(String, bool)>,
     /// Its live queries.
     live: LiveHub,
     keeps_going: bool,
@@ -39,22 +52,24 @@ enum Prints {
 impl Engine {
     /// An engine with the standard library, acting in this world. It keeps nothing beyond its own life.
     pub fn new(world: impl World + 'static) -> Self {
-        Self::from_runner(Session::new(Box::new(world)))
+        Self::of_session(Session::new(Box::new(world)))
     }
 
     /// An engine whose standard library lacks some names, for tests of what depends on them.
     pub fn without(world: impl World + 'static, missing: &[&str]) -> Self {
-        Self::from_runner(Session::without(Box::new(world), missing))
+        Self::of_session(Session::without(Box::new(world), missing))
     }
 
-    fn from_runner(session: Session) -> Self {
-        Self::of(Remembered::nothing(session))
+    fn of_session(session: Session) -> Self {
+        Self::of(BegunRun::nothing(session))
     }
 
-    /// An engine with what is remembered of its run.
-    pub(crate) fn of(run: Remembered) -> Self {
+    /// An engine that goes on with a run.
+    pub(crate) fn of(run: BegunRun) -> Self {
+        let BegunRun { session, follower, checkpoints, base, warnings } = run;
         let live = LiveHub::default();
-        let mut engine = Self { run, live, keeps_going: false };
+        let mut engine =
+            Self { session, follower, checkpoints, base, warnings, damage: None, live, keeps_going: false };
         let keeper = engine.live.keeper();
         // If the checkpoint turns out to be damaged, whatever is done next says so.
         let _ = engine.guarded(|session| session.set_live_keeper(keeper));
@@ -77,7 +92,7 @@ impl Engine {
     /// # Errors
     /// The base is damaged.
     pub fn reading(world: impl World + 'static, base: CommitJournal) -> Result<Self, RecallError> {
-        Remembered::read_only(Box::new(world), base).map(Self::of)
+        BegunRun::read_only(Box::new(world), base).map(Self::of)
     }
 
     /// An engine that writes to a tape what the world tells it, and goes on in a base if there is one. Only the program
@@ -91,7 +106,7 @@ impl Engine {
         tape: Option<Tape>,
         program: &RunRequest,
     ) -> Result<Self, RecallError> {
-        Remembered::new(Box::new(world), base, tape, program).map(Self::of)
+        BegunRun::new(Box::new(world), base, tape, program).map(Self::of)
     }
 
     /// An engine that follows a tape, with the program to run, whose output goes to a world. It stops after the commit of
@@ -104,21 +119,22 @@ impl Engine {
         tape: TapeReader,
         stop_after: Option<u64>,
     ) -> Result<(Self, RunRequest), RecallError> {
-        let (run, program) = Remembered::replaying(Box::new(output), tape, stop_after)?;
+        let (run, program) = BegunRun::replaying(Box::new(output), tape, stop_after)?;
         Ok((Self::of(run), program))
     }
 
     /// How many commits of the tape were equal, and why the replay ended before the program did, if it did. `None` if
     /// nothing is replayed.
     pub fn replayed(&self) -> Option<(u64, Option<ReplayEnd>)> {
-        self.run.replayed()
+        let follower = self.follower.as_ref()?.borrow();
+        Some((follower.commits(), follower.end().cloned()))
     }
 
     /// Leaves the tape that was followed: the engine goes on from there in another world, and nothing is compared any more.
     pub fn beside_tape(mut self, world: impl World + 'static) -> Self {
-        self.run.session.take_record();
-        self.run.session.set_world(Box::new(world));
-        Self::from_runner(self.run.session)
+        self.session.take_record();
+        self.session.set_world(Box::new(world));
+        Self::of_session(self.session)
     }
 
     /// Ends the run: completes the tape that is written, checks that the one that is followed has ended too, closes
@@ -126,13 +142,19 @@ impl Engine {
     ///
     /// # Errors
     /// The tape cannot be completed, or goes on.
-    pub fn finish(self) -> Result<(), RecallError> {
-        self.run.finish()
+    pub fn finish(mut self) -> Result<(), RecallError> {
+        if let Some(checkpoints) = self.checkpoints.clone() {
+            let ended = self.guarded(|session| checkpoints.at_end(session.program()));
+            drop((checkpoints, self.checkpoints.take()));
+            ended?;
+        }
+        let Some(mut record) = self.session.take_record() else { return Ok(()) };
+        record.close().map_err(RecallError::of)
     }
 
     /// What opening its base could not use, such as a checkpoint that is damaged.
     pub fn warnings(&self) -> &[String] {
-        self.run.warnings()
+        &self.warnings
     }
 
     /// Writes a checkpoint of the base, so that it is opened at once. One is written without being asked for when much has been committed
@@ -141,7 +163,9 @@ impl Engine {
     /// # Errors
     /// The base is only read, nothing was committed yet, or the disk refuses. Every commit is kept.
     pub fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
-        self.run.checkpoint()
+        let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
+        self.guarded(|session| checkpoints.now(session.program(), &mut |_| {}))?
+            .map_err(KnowledgeBaseError::NoCheckpoint)
     }
 
     /// Writes a checkpoint of the base and, if a number is given, gives up the commits before the last `keep`: what there was after them, and
@@ -155,7 +179,8 @@ impl Engine {
         keep: Option<u64>,
         on_progress: &mut dyn FnMut(CompactProgress),
     ) -> Result<Compacted, KnowledgeBaseError> {
-        self.run.compact(keep, on_progress)
+        let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
+        self.guarded(|session| checkpoints.compact(session.program(), keep, on_progress))?
     }
 
     /// Its live queries. A run without any pays nothing for them.
@@ -176,43 +201,45 @@ impl Engine {
         self.live.statistics()
     }
 
-    pub(crate) fn session(&mut self) -> &mut Session {
-        &mut self.run.session
+    /// What evaluates, to be asked what it has done and where its time went.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What evaluates, to trace and to profile it, or to ask for the code that it makes. What is run goes through the engine, which guards the
+    /// base.
+    pub fn session_mut(&mut self) -> &mut Session {
+        &mut self.session
     }
 
     /// The limits of every evaluation.
     pub fn limits_mut(&mut self) -> &mut Limits {
-        self.run.session.limits_mut()
+        self.session.limits_mut()
     }
 
     /// Says what evaluates from now on: the machine, unless told otherwise. Both give the same results in the same order.
     /// [`Engine::run_program`] takes what its program says.
     pub fn set_evaluator(&mut self, evaluator: Evaluator) {
-        self.run.session.set_evaluator(evaluator);
+        self.session.set_evaluator(evaluator);
     }
 
     /// Says whether the machine remembers what calls of pure functions come to while a form is evaluated, if they call themselves at two places:
     /// it does, unless told otherwise here or by the program. Results are the same, steps are fewer. [`Engine::run_program`] takes what its
     /// program says.
     pub fn memoise(&mut self, memoises: bool) {
-        self.run.session.memoise(memoises);
-    }
-
-    /// The code that the machine makes of a function, as its rules stand now, for people; `None` if it has no rules.
-    pub fn explain(&mut self, name: &str) -> Option<String> {
-        self.run.session.explain(name)
+        self.session.memoise(memoises);
     }
 
     /// Runs a program without evaluating, but for forms such as `import!` that say what words and rules mean, and prints
     /// the code of each function that it defines, in the order of their first rules.
     pub fn explain_program(&mut self, program: &RunRequest, reporter: &mut dyn Reporter) -> ProgramEnd {
-        self.run.session.only_define(true);
+        self.session.only_define(true);
         let end = self.run_printing(program, Prints::Errors, reporter);
-        self.run.session.only_define(false);
+        self.session.only_define(false);
         if !matches!(end, ProgramEnd::Finished) {
             return end;
         }
-        for text in self.run.session.explain_all() {
+        for text in self.session.explain_all() {
             if let Err(error) = self.world().print(text.trim_end()) {
                 return ProgramEnd::World(error);
             }
@@ -222,49 +249,27 @@ impl Engine {
 
     /// The world the engine acts in.
     pub fn world(&mut self) -> &mut dyn World {
-        self.run.session.world()
-    }
-
-    /// Counts of what was done so far.
-    pub fn statistics(&self) -> Statistics {
-        self.run.session.statistics()
-    }
-
-    /// From now on it is noted how queries are answered.
-    pub fn log_queries(&mut self) {
-        self.run.session.log_queries();
-    }
-
-    /// How the queries were answered since it is noted, if it is.
-    pub fn query_log(&self) -> Option<&QueryLog> {
-        self.run.session.query_log()
-    }
-
-    /// What the machine has left to the interpreter, and how often: see [`Session::interpreted_forms`].
-    ///
-    /// [`Session::interpreted_forms`]: metta::Session::interpreted_forms
-    pub fn interpreted_forms(&self) -> Vec<(String, u64)> {
-        self.run.session.interpreted_forms()
+        self.session.world()
     }
 
     /// Adds a sink, which takes each commit from now on after the sinks that are there: those of the base and the tape.
     pub fn add_sink(&mut self, sink: Box<dyn CommitSink>) {
-        self.run.session.add_sink(sink);
+        self.session.add_sink(sink);
     }
 
     /// How many commits the run has made, those that changed nothing included; `None` if nothing remembers them.
     pub fn commits(&self) -> Option<u64> {
-        self.run.session.record().map(metta::RunRecord::commits)
+        self.session.record().map(metta::RunRecord::commits)
     }
 
     /// The number of the base's last commit; `None` without a base.
     pub fn epoch(&self) -> Option<u64> {
-        self.run.session.record()?.epoch()
+        self.session.record()?.epoch()
     }
 
     /// What people should know of the sources that have begun: that one is a copy of another, for example.
     pub fn notices(&self) -> &[String] {
-        self.run.session.record().map_or(&[], metta::RunRecord::notices)
+        self.session.record().map_or(&[], metta::RunRecord::notices)
     }
 
     /// Takes out of the base what a file states in the program's own module, as if it had been emptied and run again. The path is absolute;
@@ -276,7 +281,7 @@ impl Engine {
 
     /// How many atoms the program's space holds.
     pub fn atom_count(&self) -> usize {
-        self.run.session.top_space().len()
+        self.session.top_space().len()
     }
 
     /// Runs a source, `on_answer` taking each answer as it comes.
@@ -303,26 +308,35 @@ impl Engine {
     /// # Errors
     /// The checkpoint is damaged.
     pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Session) -> T) -> Result<T, KnowledgeBaseError> {
-        let done = self.run.guarded(work);
-        if done.is_err() {
-            self.live.end();
+        let Some((disk, Some(checkpoint))) = &self.base else { return Ok(work(&mut self.session)) };
+        if self.damage.is_none() {
+            match catching_damage(|| work(&mut self.session)) {
+                Ok(done) => return Ok(done),
+                Err(damage) => {
+                    // A base that is only read is another process's.
+                    let is_removed = self.checkpoints.take().is_some() && Checkpoint::remove(disk, checkpoint.epoch);
+                    self.damage = Some((damage.to_string(), is_removed));
+                }
+            }
         }
-        done
+        self.live.end();
+        let (reason, is_removed) = self.damage.clone().unwrap_or_default();
+        Err(KnowledgeBaseError::Checkpoint { name: Checkpoint::name(checkpoint.epoch), reason, is_removed })
     }
 
     /// Notes from now on what it takes to undo what happens, unless a base or a tape keeps it.
     pub fn begin_undoable(&mut self) {
-        self.run.session.begin_undoable();
+        self.session.begin_undoable();
     }
 
     /// Undoes what has changed in the program since [`Engine::begin_undoable`]; says whether something has.
     pub fn undo(&mut self) -> bool {
-        self.run.session.undo()
+        self.session.undo()
     }
 
     /// The program that is run, to ask for names, types and documentation.
     pub fn program_mut(&mut self) -> &mut Program {
-        self.run.session.program_mut()
+        self.session.program_mut()
     }
 
     /// Makes the name of a function of the host mean that function in every module, now and later. A run that is recorded has to hear of
@@ -336,18 +350,18 @@ impl Engine {
         function: Arc<dyn HostFunction>,
     ) -> Result<(), WorldError> {
         self.world().note_function(&signature.identity())?;
-        self.run.session.add_host_function(signature, function);
+        self.session.add_host_function(signature, function);
         Ok(())
     }
 
     /// Registers the code of a function that a tape declares, in a replay: a pure one is called again. Others are answered from the tape.
     pub fn supply_function(&mut self, signature: &HostSignature, function: Arc<dyn HostFunction>) {
-        self.run.session.add_host_function(signature, function);
+        self.session.add_host_function(signature, function);
     }
 
     /// Runs atoms as the forms of a source: evaluates each, or states each. `origin` is what the source is called.
     pub fn run_atoms(&mut self, origin: &str, atoms: &[Atom], evaluates: bool, on_answer: &mut OnAnswer<'_>) -> Run {
-        let run = self.run.guarded(|session| {
+        let run = self.guarded(|session| {
             session.run_atoms(origin, atoms, evaluates, &mut |world, event| match event {
                 RunEvent::Answer(answer) => on_answer(world, answer),
                 RunEvent::Failure(_) => Ok(()),
@@ -364,9 +378,9 @@ impl Engine {
         &mut self,
         work: impl FnOnce(&mut Self) -> (T, bool),
     ) -> Result<T, Arc<dyn std::error::Error + Send + Sync>> {
-        let depth = self.run.session.open_transaction();
+        let depth = self.session.open_transaction();
         let (done, keeps) = work(self);
-        self.run.session.end_transaction(depth, keeps).map_err(Arc::from)?;
+        self.session.end_transaction(depth, keeps).map_err(Arc::from)?;
         Ok(done)
     }
 
@@ -375,26 +389,26 @@ impl Engine {
     /// # Errors
     /// A message that says why that is not known.
     pub fn why(&mut self, pattern: &Atom) -> Result<Vec<Reason>, String> {
-        let space = self.run.session.top_space();
-        self.run.session.why(&space, pattern)
+        let space = self.session.top_space();
+        self.session.why(&space, pattern)
     }
 
     /// The program's own space.
     pub fn top_space(&self) -> SharedSpace {
-        self.run.session.top_space()
+        self.session.top_space()
     }
 
     /// What `(match &self pattern template)` finds now, with nothing evaluated.
     pub fn query_atoms(&mut self, pattern: &Atom, template: &Atom) -> Vec<Atom> {
-        let space = self.run.session.top_space();
-        let solutions = space.query(pattern, self.run.session.program_mut().variables());
+        let space = self.session.top_space();
+        let solutions = space.query(pattern, self.session.program_mut().variables());
         solutions.iter().map(|solution| filled(template, solution)).collect()
     }
 
     /// What a pattern matches in `&self` now, as a table of the variables of the pattern.
     pub fn query_table(&mut self, pattern: &Atom) -> AnswerTable {
-        let space = self.run.session.top_space();
-        let solutions = space.query(pattern, self.run.session.program_mut().variables());
+        let space = self.session.top_space();
+        let solutions = space.query(pattern, self.session.program_mut().variables());
         AnswerTable::of_solutions(pattern, &solutions)
     }
 
@@ -408,40 +422,10 @@ impl Engine {
         self.run_text_in("", text, on_answer)
     }
 
-    /// Traces the calls of these functions from now on: see [`Session::trace_calls`].
-    pub fn trace_calls(&mut self, names: Option<Vec<String>>) {
-        self.run.session.trace_calls(names);
-    }
-
-    /// Traces the calls of all functions, and asks after each line how to go on: see [`Session::step_calls`].
-    pub fn step_calls(&mut self, ask: Ask) {
-        self.run.session.step_calls(ask);
-    }
-
-    /// Begins a profile of all that is evaluated from now on: see [`Session::begin_profile`].
-    pub fn begin_profile(&mut self, clock: Clock) {
-        self.run.session.begin_profile(clock);
-    }
-
-    /// Ends the profile: see [`Session::take_profile`].
-    pub fn take_profile(&mut self) -> Vec<ProfileNode> {
-        self.run.session.take_profile()
-    }
-
-    /// Where the first rule of a function is written: see [`Session::place_of_function`].
-    pub fn place_of_function(&self, name: &str) -> Option<Place> {
-        self.run.session.place_of_function(name)
-    }
-
-    /// Where a rule is written: see [`Session::place_of_rule`].
-    pub fn place_of_rule(&self, rule: &Atom) -> Option<Place> {
-        self.run.session.place_of_rule(rule)
-    }
-
     /// Says whether the forms after one that has failed are run. A tape does not know of it.
     pub fn keep_going(&mut self, keeps_going: bool) {
         self.keeps_going = keeps_going;
-        self.run.session.keep_going(keeps_going);
+        self.session.keep_going(keeps_going);
     }
 
     /// Runs the files and texts of a program in order, and prints the answers.
@@ -508,7 +492,7 @@ impl Engine {
             reporter.diagnostic(source.origin, source.text, &wrong);
             ProgramEnd::NotParsed
         })?;
-        self.session().search_modules(package.modules);
+        self.session_mut().search_modules(package.modules);
         Ok(package.entry)
     }
 
@@ -580,7 +564,7 @@ impl Engine {
         progress: &mut OnProgress<'_>,
     ) -> Result<LoadReport, LoadFailure> {
         format_of(file, options).map_err(LoadFailure::Options)?;
-        let words = self.session().words();
+        let words = self.session_mut().words();
         if let Some(bytes) = self.read_once(file).map_err(|error| LoadFailure::Load(error.into()))? {
             let origin = if file == "-" { "standard input" } else { file };
             let hash = blake3::hash(&bytes).to_hex();

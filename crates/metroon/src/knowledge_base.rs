@@ -22,7 +22,7 @@ use crate::live::{
 use crate::load::{LoadFailure, LoadOptions};
 use crate::metrics::{Counters, CountingSink, Metrics};
 use crate::program::RunRequest;
-use crate::recall::{RecallError, Remembered};
+use crate::recall::{BegunRun, RecallError};
 use crate::view::{View, ViewOrigin};
 use crate::writer::{EngineThread, Pending, WriterError};
 use journal::{Disk, Durability};
@@ -232,13 +232,13 @@ impl KnowledgeBase {
         let counters = Arc::new(Counters::default());
         let counted = Arc::clone(&counters);
         let writer = EngineThread::start(requests_waiting_max, move || {
-            let mut run = Remembered::new(world, Some(journal), None, &RunRequest::default())?;
+            let mut run = BegunRun::new(world, Some(journal), None, &RunRequest::default())?;
             run.session.freeze_results(freezes_results);
             let record = run.session.record().expect("a run in a base is on record");
             let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash(), time: None };
             let view = view_of(run.session.program(), stamp, None, Some(origin));
             let newest = Arc::new(NewestView(RwLock::new(view)));
-            let _ = first.set((Arc::clone(&newest), run.warnings().to_vec()));
+            let _ = first.set((Arc::clone(&newest), run.warnings.clone()));
             run.session.add_sink(Box::new(CountingSink(counted)));
             run.session.add_sink(Box::new(ViewSink(newest)));
             let engine = Engine::of(run);
@@ -366,7 +366,7 @@ impl KnowledgeBase {
     pub fn add_function(&self, signature: HostSignature, function: Arc<dyn HostFunction>) -> Result<(), WriterError> {
         let newest = Arc::clone(&self.0.newest);
         self.transact(move |engine| {
-            let session = engine.session();
+            let session = engine.session_mut();
             session.add_host_function(&signature, function);
             let record = session.record().expect("a run in a base is on record");
             let stamp = CommitStamp { epoch: record.epoch(), state_hash: record.state_hash(), time: None };

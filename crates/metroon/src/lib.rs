@@ -116,7 +116,7 @@ pub mod limits {
 pub mod observe {
     pub use crate::metrics::Metrics;
     pub use metta::{
-        Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Statistics, Step,
+        Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Session, Statistics, Step,
     };
 }
 

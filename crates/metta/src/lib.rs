@@ -39,7 +39,7 @@ mod random;
 mod reader;
 mod record;
 mod refusal;
-mod runner;
+mod run;
 mod session;
 mod settings;
 mod stated;
@@ -90,7 +90,7 @@ pub use record::{
 };
 pub use refusal::{EffectKind, EffectRefused};
 pub use region::FreezeError;
-pub use runner::{FormAnswer, OnAnswer, OnEvent, RunEvent};
+pub use run::{FormAnswer, OnAnswer, OnEvent, RunEvent};
 pub use session::{
     Ask, Clock, LoggedKind, LoggedQuery, LoggedStep, LoggedWay, ProfileNode, QueryLog, Run, RunEnd, Session, Source,
     Statistics, Step,

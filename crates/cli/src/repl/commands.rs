@@ -162,9 +162,9 @@ fn time(session: &mut Session, text: &str) -> Next {
     if !one_atom(text) {
         return Next::GoesOn;
     }
-    let steps = session.engine.statistics().steps;
+    let steps = session.engine.session().statistics().steps;
     let next = session.run(&format!("! {text}"));
-    let steps = session.engine.statistics().steps - steps;
+    let steps = session.engine.session().statistics().steps - steps;
     render::say(&format!("{:.6} seconds, {steps} steps", session.took.as_secs_f64()));
     next
 }
@@ -174,9 +174,9 @@ fn trace(session: &mut Session, text: &str) -> Next {
     if !one_atom(text) {
         return Next::GoesOn;
     }
-    session.engine.trace_calls(Some(Vec::new()));
+    session.engine.session_mut().trace_calls(Some(Vec::new()));
     let next = session.run(&format!("! {text}"));
-    session.engine.trace_calls(None);
+    session.engine.session_mut().trace_calls(None);
     next
 }
 
@@ -186,9 +186,9 @@ fn step(session: &mut Session, text: &str) -> Next {
         return Next::GoesOn;
     }
     render::say("Enter: the next call or result; o: over what is deeper; r: run to the end; q: cancel");
-    session.engine.step_calls(Box::new(ask_how_to_go_on));
+    session.engine.session_mut().step_calls(Box::new(ask_how_to_go_on));
     let next = session.run(&format!("! {text}"));
-    session.engine.trace_calls(None);
+    session.engine.session_mut().trace_calls(None);
     next
 }
 
@@ -211,7 +211,7 @@ fn ask_how_to_go_on() -> Step {
 }
 
 fn stats(session: &mut Session, _: &str) -> Next {
-    let counts = session.engine.statistics();
+    let counts = session.engine.session().statistics();
     let atoms = session.engine.atom_count() as u64;
     let lines = [
         ("evaluations", counts.evaluations),
@@ -227,7 +227,7 @@ fn stats(session: &mut Session, _: &str) -> Next {
 }
 
 fn explain(session: &mut Session, name: &str) -> Next {
-    match session.engine.explain(name) {
+    match session.engine.session_mut().explain(name) {
         Some(code) => session.print(code.lines().map(str::to_owned).collect::<Vec<_>>()),
         None => {
             render::error(

@@ -32,7 +32,7 @@ impl Error for RecallError {}
 
 impl RecallError {
     /// The error of a [`Recall`] as a record gives it.
-    pub(super) fn of(error: RunRecordError) -> Self {
+    pub(crate) fn of(error: RunRecordError) -> Self {
         match error.downcast::<KnowledgeBaseError>() {
             Ok(base) => Self::KnowledgeBase(*base),
             Err(error) => match error.downcast::<TapeError>() {

@@ -1,6 +1,6 @@
 //! Frames that are sound for the journal and make no sense to recall: they give an error soon, and never a panic.
 
-use super::Remembered;
+use super::BegunRun;
 use crate::commit_journal::CommitJournal;
 use crate::commit_journal::record::{
     AtomRecord, CauseRecord, CommitHeader, CommitWriter, Frame, Record, begin_frame, note_frame,
@@ -56,7 +56,7 @@ fn open(frames: &[Vec<u8>]) -> Result<(), String> {
     let begun = Instant::now();
     let history = look(&disk);
     let base = CommitJournal::on_disk(disk, "/kb").map_err(|error| error.to_string())?;
-    let loaded = Remembered::new(Box::new(MemoryWorld::default()), Some(base), None, &RunRequest::default());
+    let loaded = BegunRun::new(Box::new(MemoryWorld::default()), Some(base), None, &RunRequest::default());
     let outcome = loaded.map(drop).map_err(|error| error.to_string());
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(history.is_ok(), outcome.is_ok(), "{history:?}, {outcome:?}");

@@ -21,13 +21,13 @@ mod read_only;
 
 pub use error::{RecallError, find_error};
 
-use crate::commit_journal::checkpoint::{Checkpoint, Checkpointer};
+use crate::commit_journal::checkpoint::Checkpointer;
 use crate::commit_journal::ledger::{Ledger, SharedLedger, begun_record};
 use crate::commit_journal::load::{Loaded, new_runner};
 use crate::commit_journal::record::{self, Record};
 use crate::commit_journal::sinks::{JournalSink, StateHashSink};
 use crate::commit_journal::sources::SourceMatch;
-use crate::commit_journal::{CheckpointReport, CommitJournal, CompactProgress, Compacted, KnowledgeBaseError, pieces};
+use crate::commit_journal::{CheckpointReport, CommitJournal, KnowledgeBaseError, pieces};
 use crate::history::{KeptHistory, statements};
 use crate::load::imports as load_formats;
 use crate::logs;
@@ -42,7 +42,6 @@ use metta::{
     RunRecordError, Session, SourceContent, SourceId, SourceText, World, WorldError,
 };
 use read_only::ReadOnlySink;
-use space::catching_damage;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -72,25 +71,24 @@ enum TapeMode {
     Replays(SharedFollower),
 }
 
-/// A run with what is to be remembered of it.
-pub(crate) struct Remembered {
+/// A run that has been begun, with what is to be remembered of it: what an [`Engine`](crate::Engine) is made of.
+pub(crate) struct BegunRun {
     pub(crate) session: Session,
-    follower: Option<SharedFollower>,
+    /// The tape that it follows.
+    pub(crate) follower: Option<SharedFollower>,
     /// What writes the checkpoints of its base.
-    checkpoints: Option<Rc<Checkpointer>>,
+    pub(crate) checkpoints: Option<Rc<Checkpointer>>,
     /// What it goes on in, and the checkpoint that it was made of.
-    base: Option<(Arc<dyn Disk>, Option<CheckpointReport>)>,
+    pub(crate) base: Option<(Arc<dyn Disk>, Option<CheckpointReport>)>,
     /// What opening its base could not use.
-    warnings: Vec<String>,
-    /// Why nothing is done any more: the checkpoint is damaged.
-    damage: Option<(String, bool)>,
+    pub(crate) warnings: Vec<String>,
 }
 
-impl Remembered {
+impl BegunRun {
     /// A run that is forgotten.
     pub(crate) fn nothing(mut session: Session) -> Self {
         session.set_formats(load_formats());
-        Self { session, follower: None, checkpoints: None, base: None, warnings: Vec::new(), damage: None }
+        Self { session, follower: None, checkpoints: None, base: None, warnings: Vec::new() }
     }
 
     /// A run that goes on in a base, is recorded on a tape, or both; or is forgotten, at no cost.
@@ -145,66 +143,6 @@ impl Remembered {
         }
         Ok((Self { follower: Some(follower), ..run }, begin.program_to_replay()))
     }
-
-    /// How many commits of the tape were equal, and why the replay ended before the program, if it did.
-    pub(crate) fn replayed(&self) -> Option<(u64, Option<ReplayEnd>)> {
-        let follower = self.follower.as_ref()?.borrow();
-        Some((follower.commits(), follower.end().cloned()))
-    }
-
-    /// What opening its base could not use.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// Writes a checkpoint of its base.
-    pub(crate) fn checkpoint(&mut self) -> Result<CheckpointReport, KnowledgeBaseError> {
-        let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
-        self.guarded(|session| checkpoints.now(session.program(), &mut |_| {}))?
-            .map_err(KnowledgeBaseError::NoCheckpoint)
-    }
-
-    /// Writes a checkpoint of its base, and gives up the commits before the last `keep`, if a number is given.
-    pub(crate) fn compact(
-        &mut self,
-        keep: Option<u64>,
-        on_progress: &mut dyn FnMut(CompactProgress),
-    ) -> Result<Compacted, KnowledgeBaseError> {
-        let checkpoints = self.checkpoints.clone().ok_or(KnowledgeBaseError::ReadOnly)?;
-        self.guarded(|session| checkpoints.compact(session.program(), keep, on_progress))?
-    }
-
-    /// Does something with the session. If that meets a damaged block of the checkpoint that the run was made of, nothing is done any
-    /// more: what was committed is kept.
-    ///
-    /// # Errors
-    /// The checkpoint is damaged.
-    pub(crate) fn guarded<T>(&mut self, work: impl FnOnce(&mut Session) -> T) -> Result<T, KnowledgeBaseError> {
-        let Some((disk, Some(checkpoint))) = &self.base else { return Ok(work(&mut self.session)) };
-        if self.damage.is_none() {
-            match catching_damage(|| work(&mut self.session)) {
-                Ok(done) => return Ok(done),
-                Err(damage) => {
-                    // A base that is only read is another process's.
-                    let is_removed = self.checkpoints.take().is_some() && Checkpoint::remove(disk, checkpoint.epoch);
-                    self.damage = Some((damage.to_string(), is_removed));
-                }
-            }
-        }
-        let (reason, is_removed) = self.damage.clone().unwrap_or_default();
-        Err(KnowledgeBaseError::Checkpoint { name: Checkpoint::name(checkpoint.epoch), reason, is_removed })
-    }
-
-    /// Ends the run: the tape is complete, or was followed to its end; the base is closed.
-    pub(crate) fn finish(mut self) -> Result<(), RecallError> {
-        if let Some(checkpoints) = self.checkpoints.clone() {
-            let ended = self.guarded(|session| checkpoints.at_end(session.program()));
-            drop((checkpoints, self.checkpoints.take()));
-            ended?;
-        }
-        let Some(mut record) = self.session.take_record() else { return Ok(()) };
-        record.close().map_err(RecallError::of)
-    }
 }
 
 /// Tells that a base is open.
@@ -254,7 +192,7 @@ impl Recall {
         base: Option<CommitJournal>,
         tape: TapeMode,
         world: Box<dyn World>,
-    ) -> Result<Remembered, KnowledgeBaseError> {
+    ) -> Result<BegunRun, KnowledgeBaseError> {
         let (mut session, loaded) = match &base {
             Some(base) => Loaded::open(base)?,
             None => (new_runner(), Loaded::default()),
@@ -291,7 +229,7 @@ impl Recall {
         let (begun, ended, notices) = Default::default();
         let recall = Self { ledger, base, history, tape, evaluations: 0, begun, ended, notices, failed: None };
         session.set_record(Box::new(recall), sinks);
-        Ok(Remembered { session, follower: None, checkpoints, base: used, warnings, damage: None })
+        Ok(BegunRun { session, follower: None, checkpoints, base: used, warnings })
     }
 
     /// Whether nothing has failed.

@@ -5,13 +5,13 @@
 //! 3. What a program makes for itself, such as spaces, states, words, settings and imports, lasts as long as the run. A form that changes
 //!    a space or a state of the base ends the run, with the place of the form and the first such change.
 
-use super::{Recall, RecallError, Remembered, TapeMode};
+use super::{BegunRun, Recall, RecallError, TapeMode};
 use crate::commit_journal::ledger::SharedLedger;
 use crate::commit_journal::{CommitJournal, KnowledgeBaseError};
 use metta::{Cause, Commit, CommitSink, CommitStamp, Program, SinkError, World};
 use space::{Change, ChangeDetail};
 
-impl Remembered {
+impl BegunRun {
     /// A run that goes on from a base that is open for reading, and may change nothing in it.
     pub(crate) fn read_only(world: Box<dyn World>, base: CommitJournal) -> Result<Self, RecallError> {
         Ok(Recall::follow(Some(base), TapeMode::None, world)?)

@@ -56,7 +56,7 @@ impl Form {
         let mut engine = Engine::without(world, &[]);
         engine.limits_mut().steps_max = Some(STEPS_MAX);
         engine.run_text(&self.in_a_loop(), &mut print_answer);
-        let count = engine.statistics().interpreted;
+        let count = engine.session().statistics().interpreted;
         drop(engine);
         let last = printed.printed().pop().unwrap_or_default();
         assert_eq!(last, "[done]", "{} {}", self.name, self.expression);

@@ -164,7 +164,7 @@ fn a_row_that_is_added_to_a_base_allocates_nothing() {
         run(&mut engine, program);
         let form = format!("! (fill {rows})");
         let measured = allocation_counter::measure(|| assert!(matches!(run(&mut engine, &form), RunEnd::Finished)));
-        assert_eq!(engine.interpreted_forms(), [], "the program is compiled");
+        assert_eq!(engine.session().interpreted_forms(), [], "the program is compiled");
         measured.count_total
     };
     allocations(FEW, true);
