@@ -160,7 +160,7 @@ fn tests_of(crates: &[String]) -> Result<Outcome, String> {
     let mut command = cargo(&["test", "--no-fail-fast"]);
     for name in crates {
         let is_there = |shelf: &&str| repository::root().join(shelf).join(name).join("Cargo.toml").is_file();
-        if !SHELVES.iter().any(|shelf| is_there(&shelf)) {
+        if !SHELVES.iter().any(is_there) {
             return Err(format!("there is no crate `{name}` in {}", SHELVES.join(" or ")));
         }
         let package = if name == "metroon" { name.clone() } else { format!("metroon-{name}") };

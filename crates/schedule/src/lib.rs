@@ -74,7 +74,7 @@ pub trait Run {
     fn run(&mut self, nodes: &[Node], changed: &mut Vec<Node>) -> Result<(), Self::Error>;
 }
 
-/// What depends on what. The [crate](crate) says how it works.
+/// What depends on what. The [`crate`] says how it works.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
     nodes: Vec<Edges>,

@@ -100,15 +100,16 @@ impl<'n, 'r> Needed<'n, 'r> {
 
     fn note(&mut self, atom: &Atom) {
         match atom {
-            Atom::Variable(variable) => {
-                if self.bound.get(variable).is_none_or(|&patterns| patterns == 0)
-                    && self.is_found.insert(variable.clone())
-                {
-                    self.found.push(variable.clone());
-                }
-            }
+            Atom::Variable(variable) => self.note_variable(variable),
             Atom::Expression(expression) if !atom.is_ground() => self.note_expression(expression.children()),
             _ => {}
+        }
+    }
+
+    fn note_variable(&mut self, variable: &Variable) {
+        let is_bound = self.bound.get(variable).is_some_and(|&patterns| patterns > 0);
+        if !is_bound && self.is_found.insert(variable.clone()) {
+            self.found.push(variable.clone());
         }
     }
 
