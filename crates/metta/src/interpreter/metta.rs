@@ -264,6 +264,8 @@ impl Evaluation<'_> {
 
     /// The code that a call was reduced to has come to this.
     pub(super) fn after_code(&mut self, call: &Call, result: Atom, target: &Target) -> Option<Work> {
+        // A variable that the code has bound is what it stands for, which may be of another type than is expected.
+        let result = if matches!(result, Atom::Variable(_)) { self.resolve(&result)? } else { result };
         after_reduction(call, || self.resolve(&call.atom), result, target)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Most run under `(pragma! interpreter bare-minimal)`, where nothing but instructions is evaluated.
 
-use crate::harness::{answers, check};
+use crate::harness::{answers, check, check_both};
 
 /// Each program, run as minimal code, gives these answers.
 #[track_caller]
@@ -168,5 +168,25 @@ fn an_ill_typed_call_of_an_instruction_says_so() {
         ("! (eval)", &["[(Error (eval) IncorrectNumberOfArguments)]"]),
         ("! (cons-atom (+ 1 2) (b c))", &["[((+ 1 2) b c)]"]),
         ("! (return (+ 1 2))", &["[(return 3)]"]),
+    ]);
+}
+
+/// What code returns is of the type of what its variable stands for: a generated program of these took the variable for data of any type.
+#[test]
+fn a_variable_that_code_has_bound_has_the_type_of_its_value() {
+    let program = |bound: &str, formal: &str| {
+        format!(
+            "(= (f $a) (function (chain (metta (let {bound} Cons) %Undefined% &self) $n (return $e))))\n\
+             (: f (-> Number {formal})) (: foo Shape)\n!(f 12)"
+        )
+    };
+    check_both(&[
+        (&program("$e 2", "Color"), "[(Error 2 (BadType Color Number))]"),
+        (&program("$e 2", "Number"), "[2]"),
+        (&program("$e foo", "Color"), "[(Error foo (BadType Color Shape))]"),
+        (&program("(quote $e) (quote (+ 1 2))", "Color"), "[(Error (+ 1 2) (BadType Color Number))]"),
+        (&program("(quote $e) (quote (+ 1 2))", "Number"), "[3]"),
+        (&program("(quote $e) (quote Empty)", "Number"), "[]"),
+        (&program("(quote $e) (quote NotReducible)", "Number"), "[(f 12)]"),
     ]);
 }
