@@ -46,7 +46,9 @@ pub(crate) use random::{generator_number, generator_of_identity};
 use crate::environment::Stop;
 use crate::operation::{OperationSpec, Outcome};
 use crate::world::WorldError;
+use rustc_hash::FxHashMap;
 use space::Atom;
+use std::sync::LazyLock;
 
 /// A word and how the value it stands for is made.
 pub(crate) type Value = (&'static str, fn() -> Atom);
@@ -87,12 +89,16 @@ pub(crate) const BUNDLES: [&Bundle; 17] = [
 /// The modules that come with Hyperon and not yet with Metroon.
 pub(crate) const LACKING: [&str; 2] = ["das", "skel"];
 
+/// The module of each function; of two that have it, the one that is listed first.
+static MODULE_OF: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
+    let mut modules = FxHashMap::default();
+    functions().for_each(|(function, module)| _ = modules.entry(function).or_insert(module));
+    modules
+});
+
 /// The module that has a function of this name.
 pub(crate) fn module_of(name: &str) -> Option<&'static str> {
-    let rule = format!("(= ({name} ");
-    let has =
-        |bundle: &&&Bundle| bundle.operations.iter().any(|spec| spec.name == name) || bundle.source.contains(&rule);
-    BUNDLES.iter().find(has).map(|bundle| bundle.name)
+    MODULE_OF.get(name).copied()
 }
 
 /// The words that mean something only once a module is imported: its native functions and its values.
