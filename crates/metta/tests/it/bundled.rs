@@ -427,3 +427,20 @@ fn what_was_believed_of_a_key_is_found_by_an_index() {
     // A walk through all rows would take a hundred times as long.
     assert!(many < 20 * few, "{few:?} of 400 people, {many:?} of 40,000");
 }
+
+/// A native function that takes large data and gives it back with a few parts exchanged costs what is new, not what there is.
+#[test]
+fn data_of_native_functions_is_shared_with_what_it_was_made_of() {
+    let cells = |pushes: usize| {
+        let text = format!(
+            "!(import! &self queues)\n\
+             (= (fill $n $queue) (if (== $n 0) (queue-size $queue) (fill (- $n 1) (queue-push $queue $n x))))\n\
+             !(fill {pushes} (new-queue))"
+        );
+        let ran = Program::new(text).run();
+        assert_eq!(ran.answers.last().map(String::as_str), Some(format!("[{pushes}]").as_str()));
+        ran.statistics.cells
+    };
+    let (some, more) = (cells(500), cells(2_000));
+    assert!(more < 8 * some, "{some} cells for 500 pushes, {more} for 2,000");
+}

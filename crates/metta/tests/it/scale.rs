@@ -250,3 +250,12 @@ fn time_to_ask(facts: usize) -> std::time::Duration {
 fn he_706() {
     assert_ratio(5.0, || time_to_ask(600), || time_to_ask(18_000));
 }
+
+/// Only one branch runs, so they share their slots: a function with thousands of them is compiled like any other.
+#[test]
+fn a_case_of_thousands_of_branches_is_compiled() {
+    let branches: String = (0..6_000).map(|number| format!("(k{number} (v{number} $x))")).collect();
+    let ran = run(&format!("(= (f $x) (case $x ({branches} ($y (other $y)))))\n!(f k5999)\n!(f zz)"));
+    assert_eq!(ran.answers, ["[(v5999 k5999)]", "[(other zz)]"]);
+    assert_eq!(ran.statistics.interpreted, 0);
+}
