@@ -11,7 +11,7 @@ use crate::syntax::{Diagnostic, NodeId, Span};
 use crate::types;
 use rustc_hash::{FxHashMap, FxHashSet};
 use space::Atom;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The most nodes of an expression whose type is looked at: types are computed anew for each.
 const TYPED_NODES_MAX: usize = 512;
@@ -21,11 +21,10 @@ pub(super) fn check(survey: &Survey<'_>, program: &mut Program, findings: &mut V
     let library: Vec<String> = survey.words.names().map(str::to_owned).collect();
     known.extend(library.iter().map(String::as_str).filter(|name| survey.is_native(name)));
     known.retain(|name| !name.starts_with('_'));
-    let elsewhere: BTreeMap<&str, &str> =
-        functions().filter(|(name, _)| name.contains('-') && !name.starts_with('_')).collect();
-    let near_elsewhere = Neighbours::new(elsewhere.keys().copied());
+    let elsewhere = functions().map(|(name, _)| name).filter(|name| name.contains('-') && !name.starts_with('_'));
+    let near_elsewhere = Neighbours::new(elsewhere.collect::<BTreeSet<_>>().into_iter());
     let near_known = Neighbours::new(known.iter().copied());
-    let mut near = Near { known, near_known, found: FxHashMap::default(), elsewhere, near_elsewhere };
+    let mut near = Near { known, near_known, found: FxHashMap::default(), near_elsewhere };
     for node in survey.evaluated() {
         let Some((name, arguments)) = survey.call(node) else { continue };
         let head = survey.tree.children(node).next().expect("a call has a head");
@@ -52,7 +51,6 @@ struct Near<'a> {
     near_known: Neighbours<'a>,
     found: FxHashMap<&'a str, Option<&'a str>>,
     /// The functions of all modules, each with its module: those whose names are no single words.
-    elsewhere: BTreeMap<&'static str, &'static str>,
     near_elsewhere: Neighbours<'static>,
 }
 
@@ -68,7 +66,7 @@ impl<'a> Near<'a> {
     /// The nearest function of a module that is not imported, and its module.
     fn of_modules(&self, name: &str) -> Option<(&'static str, &'static str)> {
         let near = self.near_elsewhere.nearest(name)?;
-        Some((near, self.elsewhere[near]))
+        Some((near, module_of(near)?))
     }
 }
 
