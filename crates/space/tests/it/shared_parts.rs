@@ -93,7 +93,7 @@ fn layers_are_looked_for_in_time_that_is_linear_in_them() {
     space.add(&Atom::expression([Atom::symbol("S"), Atom::symbol("Z")]));
     let begun = Instant::now();
     let mut atom = Atom::symbol("Y");
-    for _ in 0..20_000 {
+    for _ in 0..60_000 {
         atom = Atom::expression([Atom::symbol("S"), atom]);
         assert!(space.query(&Atom::expression([Atom::symbol(":"), atom.clone()]), &mut source).is_empty());
     }

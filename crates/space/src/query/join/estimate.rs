@@ -13,9 +13,9 @@ use super::by_least::{Key, by_least};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Finding the rows of a key.
-const LOOK_UP_NS: f64 = 60.0;
+pub(super) const LOOK_UP_NS: f64 = 60.0;
 /// Looking at a row, or making an answer of it.
-const ROW_NS: f64 = 8.0;
+pub(super) const ROW_NS: f64 = 8.0;
 /// Seeking a value in a level of a trie.
 const SEEK_NS: f64 = 10.0;
 /// Sorting the terms of a trie, each.
@@ -82,10 +82,10 @@ impl Tested {
 }
 
 /// Which patterns have which variables.
-struct Having(FxHashMap<u32, Vec<usize>>);
+pub(super) struct Having(FxHashMap<u32, Vec<usize>>);
 
 impl Having {
-    fn new(patterns: &[PatternRows]) -> Self {
+    pub(super) fn new(patterns: &[PatternRows]) -> Self {
         let mut having: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
         for (number, pattern) in patterns.iter().enumerate() {
             for column in &pattern.columns {
@@ -222,7 +222,7 @@ fn least(count: usize, of: impl Fn(usize) -> f64) -> Vec<usize> {
 }
 
 /// What a join that binds variables in an order costs.
-fn join(
+pub(super) fn join(
     patterns: &[PatternRows],
     having: &Having,
     filters: &[Vec<u32>],

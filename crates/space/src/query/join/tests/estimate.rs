@@ -1,6 +1,8 @@
 //! Orders that are found by looking again only at what changed are those found by looking at everything at each step.
 
-use super::super::estimate::{ColumnRows, Estimate, PatternRows, best_join, best_loops, loops};
+use super::super::estimate::{
+    ColumnRows, Estimate, Having, LOOK_UP_NS, PatternRows, ROW_NS, best_join, best_loops, join, loops,
+};
 use super::Random;
 use std::time::{Duration, Instant};
 
@@ -31,7 +33,7 @@ fn obvious_loops(patterns: &[PatternRows], first: usize, stays_connected: bool, 
             let pattern = &patterns[number];
             let is_apart = stays_connected && !pattern.columns.iter().any(|column| is_bound(column.variable));
             let [looked_at, matching] = pattern.fan_out(is_bound);
-            (is_apart, matching + looked_at * 8.0 / 60.0)
+            (is_apart, matching + looked_at * ROW_NS / LOOK_UP_NS)
         };
         let rest = (0..patterns.len()).filter(|number| !order.contains(number));
         let next = rest.min_by(|&left, &right| key(left).partial_cmp(&key(right)).expect("they are numbers"));
@@ -81,9 +83,15 @@ fn orders_are_those_that_looking_at_everything_finds() {
         let parameters: Vec<u32> = (variables..variables + 2)
             .filter(|&variable| patterns.iter().any(|pattern| has(pattern, variable)))
             .collect();
-        let (order, _) = best_join(&patterns, &filters, variables, (&parameters, false));
-        let first = order[parameters.len()];
-        assert_eq!(order, obvious_join(&patterns, &parameters, first, variables));
+        let (order, estimate) = best_join(&patterns, &filters, variables, (&parameters, false));
+        let having = Having::new(&patterns);
+        let obvious: Vec<(Vec<u32>, f64)> = (0..variables)
+            .map(|first| obvious_join(&patterns, &parameters, first, variables))
+            .map(|order| (order.clone(), join(&patterns, &having, &filters, &order, variables).cost_ns))
+            .collect();
+        let least = obvious.iter().map(|(_, cost_ns)| *cost_ns).fold(f64::MAX, f64::min);
+        let expected = obvious.iter().find(|(_, cost_ns)| *cost_ns == least).expect("there are variables");
+        assert_eq!((&order, estimate.cost_ns), (&expected.0, least));
     }
 }
 
