@@ -149,7 +149,7 @@ fn directory_of(file: &str) -> String {
     directory.to_owned()
 }
 
-/// Prints an answer as the Hyperon session does: `[a, b]`.
+/// Prints an answer as Hyperon's runner does: `[a, b]`.
 pub(crate) fn print_line(world: &mut dyn World, answer: &FormAnswer<'_>) -> Result<(), WorldError> {
     let mut line = String::from("[");
     for (index, result) in answer.results.iter().enumerate() {

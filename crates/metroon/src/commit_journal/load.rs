@@ -33,7 +33,7 @@ pub(crate) struct Loaded {
 }
 
 /// A session whose world is empty: what a base says is made to happen without asking anything of a world.
-pub(crate) fn new_runner() -> Session {
+pub(crate) fn new_session() -> Session {
     Session::new(Box::new(MemoryWorld::default()))
 }
 
@@ -78,7 +78,7 @@ impl Loaded {
         if start.epoch > 0 {
             return Self::from_base(base);
         }
-        let (mut session, mut loaded) = (new_runner(), Self { is_outline: true, ..Self::default() });
+        let (mut session, mut loaded) = (new_session(), Self { is_outline: true, ..Self::default() });
         loaded.take(base, &mut commits, &mut session)?;
         Ok((session, loaded))
     }

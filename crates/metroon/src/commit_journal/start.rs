@@ -12,7 +12,7 @@
 
 use super::checkpoint::{Checkpoint, beginnings};
 use super::error::KnowledgeBaseError;
-use super::load::{Loaded, new_runner};
+use super::load::{Loaded, new_session};
 use super::record::{AtomRecord, Record, Records, TOP_SPACE};
 use super::statements::Statements;
 use super::{CommitJournal, Commits};
@@ -151,7 +151,7 @@ impl Start {
     /// A run that holds what the base did, and what is to be known of it.
     pub(crate) fn make(&self) -> Result<(Session, Loaded), KnowledgeBaseError> {
         match &self.checkpoint {
-            None => Ok((new_runner(), Loaded::default())),
+            None => Ok((new_session(), Loaded::default())),
             Some(checkpoint) => checkpoint.make().map_err(|reason| self.damaged(reason)),
         }
     }

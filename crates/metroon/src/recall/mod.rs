@@ -23,7 +23,7 @@ pub use error::{RecallError, find_error};
 
 use crate::commit_journal::checkpoint::Checkpointer;
 use crate::commit_journal::ledger::{Ledger, SharedLedger, begun_record};
-use crate::commit_journal::load::{Loaded, new_runner};
+use crate::commit_journal::load::{Loaded, new_session};
 use crate::commit_journal::record::{self, Record};
 use crate::commit_journal::sinks::{JournalSink, StateHashSink};
 use crate::commit_journal::sources::SourceMatch;
@@ -195,7 +195,7 @@ impl Recall {
     ) -> Result<BegunRun, KnowledgeBaseError> {
         let (mut session, loaded) = match &base {
             Some(base) => Loaded::open(base)?,
-            None => (new_runner(), Loaded::default()),
+            None => (new_session(), Loaded::default()),
         };
         session.set_world(world);
         session.set_formats(load_formats());

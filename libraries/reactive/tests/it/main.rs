@@ -5,7 +5,7 @@
 //!    flips every byte; [`fixture`] opens what version 1 wrote.
 //! 3. [`refusals`] has every reason for which a transaction is refused, and that it leaves everything.
 //! 4. [`order`] compares the logs of different numbers of threads; [`notices`] is about subscribers, [`sharing`] about many writers.
-//! 5. [`scheduling`] counts what runs in chains, fans and diamonds; in [`relations`] the nodes are not pages.
+//! 5. [`scheduling`] counts what runs in chains, fans and diamonds.
 //! 6. [`earlier`] has what an earlier system got wrong and none of these is about.
 //!
 //! [`board`] makes states and functions for them.
