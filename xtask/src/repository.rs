@@ -2,6 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+/// The manifest of each workspace, from the root of the checkout.
+pub(crate) const WORKSPACES: [&str; 5] = [
+    "Cargo.toml",
+    "bench/Cargo.toml",
+    "fuzz/Cargo.toml",
+    "editors/tree-sitter-metta/Cargo.toml",
+    "crates/region/models/Cargo.toml",
+];
+
 /// The root of the checkout: the folder above `xtask`.
 ///
 /// Cargo says at run time where the package is; the path compiled in serves a binary started by hand.

@@ -1,6 +1,6 @@
 //! What comes with our dependencies: licences, sources, banned crates and known vulnerabilities, checked with cargo-deny.
 //!
-//! 1. `deny.toml` at the root says what is allowed. It holds for each of the [`WORKSPACES`].
+//! 1. `deny.toml` at the root says what is allowed. It holds for each of the [`repository::WORKSPACES`].
 //! 2. cargo-deny is built by cargo from crates.io, below the target folder, in three minutes on two cores.
 //! 3. Licences, sources and bans need nothing else. Known vulnerabilities are in a database that only GitHub has, and that no test
 //!    fetches: `cargo xtask supply --advisories` gets it. Where it is not, that is said.
@@ -28,13 +28,6 @@ pub(crate) struct Flags {
 }
 
 const VERSION: &str = "0.20.2";
-const WORKSPACES: [&str; 5] = [
-    "Cargo.toml",
-    "bench/Cargo.toml",
-    "fuzz/Cargo.toml",
-    "editors/tree-sitter-metta/Cargo.toml",
-    "crates/region/models/Cargo.toml",
-];
 /// As `deny.toml` says, from the root.
 const DATABASES: &str = "target/advisory-dbs";
 pub(crate) const HOW_TO_GET_ADVISORIES: &str =
@@ -43,7 +36,7 @@ const ASK_LIMIT: Duration = Duration::from_secs(20);
 
 pub(crate) fn run(flags: &Flags) -> Result<Outcome, String> {
     let program = prepare(flags.install.is_wanted())?;
-    if flags.advisories && !process::shown(&mut deny(&program, WORKSPACES[0], &["fetch", "db"]))? {
+    if flags.advisories && !process::shown(&mut deny(&program, repository::WORKSPACES[0], &["fetch", "db"]))? {
         return Err(format!(
             "cannot get the database of vulnerabilities into {DATABASES}: is GitHub reached from here?"
         ));
@@ -100,7 +93,7 @@ fn deny(program: &Path, manifest: &str, words: &[&str]) -> Command {
 /// Runs a check on each workspace, whatever comes of the ones before.
 fn check_each(program: &Path, words: &[&str]) -> Result<Outcome, String> {
     let mut outcome = Outcome::Good;
-    for manifest in WORKSPACES {
+    for manifest in repository::WORKSPACES {
         println!("-- {manifest}");
         if !process::shown(&mut deny(program, manifest, words))? {
             outcome = Outcome::Bad;
@@ -144,7 +137,7 @@ mod tests {
         for denied in ["unknown-registry = \"deny\"", "unknown-git = \"deny\"", "[licenses]", "[bans]"] {
             assert!(rules.contains(denied), "{denied}");
         }
-        for manifest in WORKSPACES {
+        for manifest in repository::WORKSPACES {
             let text = std::fs::read_to_string(root.join(manifest)).expect("each workspace has a manifest");
             assert!(text.contains("[workspace]"), "{manifest}");
         }

@@ -217,8 +217,13 @@ impl fmt::Display for Totals {
     }
 }
 
+/// All workspaces: those that only later steps build, or none, must be in order too.
 fn format(context: &Context) -> Verdict {
-    with_component(context, "rustfmt", "fmt", &["fmt", "--all", "--", "--check"])
+    let of_workspace = |manifest: &&str| {
+        with_component(context, "rustfmt", "fmt", &["fmt", "--all", "--manifest-path", manifest, "--", "--check"])
+    };
+    let verdicts = repository::WORKSPACES.iter().map(of_workspace);
+    verdicts.fold(Verdict::Passed, |all, one| if all == Verdict::Passed { one } else { all })
 }
 
 fn lints(context: &Context) -> Verdict {
@@ -352,7 +357,6 @@ fn benches(context: &Context) -> Verdict {
         "warnings",
     ];
     let verdicts = [
-        with_component(context, "rustfmt", "fmt", &["fmt", "--manifest-path", MANIFEST, "--", "--check"]),
         with_component(context, "clippy", "clippy", &lints),
         of_cargo(&["test", "--config", CONFIG, "--locked", "--manifest-path", MANIFEST]),
     ];

@@ -3,9 +3,9 @@
 use super::graph::Change;
 use super::sides::{Follows, Told};
 use crate::compare::Clock;
-use metroon::{Engine, KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveRequest, MemoryWorld, RunEnd, Subscription};
 use metroon::live::LiveQueriesStatistics;
 use metroon::run::ModuleId;
+use metroon::{Engine, KnowledgeBase, KnowledgeBaseOptions, LiveEvent, LiveRequest, MemoryWorld, RunEnd, Subscription};
 use space::Atom;
 use std::error::Error;
 

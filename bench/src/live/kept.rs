@@ -7,9 +7,9 @@ use super::graph::Graph;
 use super::{ROUNDS, SUITE};
 use crate::compare::{Case, Clock, contest};
 use crate::{Plan, Rows};
-use metroon::{Engine, LiveEvent, LiveRequest, MemoryWorld, RunEnd};
 use metroon::live::LiveFollower;
 use metroon::storage::CommitJournal;
+use metroon::{Engine, LiveEvent, LiveRequest, MemoryWorld, RunEnd};
 use std::error::Error;
 use std::path::Path;
 

@@ -8,9 +8,9 @@ use super::facts::{Form, write_file};
 use super::{Contest, DUCKDB, Failure, HYPERON, Peer, SWIPL};
 use crate::compare::{Clock, Timed};
 use crate::{Plan, Rows};
-use metroon::{Engine, RunEnd, SystemWorld};
 use metroon::load::LoadOptions;
 use metroon::storage::CommitJournal;
+use metroon::{Engine, RunEnd, SystemWorld};
 use std::path::Path;
 
 const HYPERON_EDGES_MAX: u64 = 1_000_000;
